@@ -36,7 +36,7 @@ RateOf rates_as_set(const Topology& topology);
 /// @param one_clock  of all ranks
 std::vector<StepTimeline> timelines_of(const StepAnswers& step, bool one_clock);
 
-/// What servers said of a step; empty where ranks have no clock in common.
+/// The exchanges that servers told of a step; empty where ranks have no clock in common.
 std::vector<ServedExchange> served_by(const StepAnswers& step, bool one_clock);
 
 /// s for which exchanges were under way in these steps, on the rank of each that waited least.

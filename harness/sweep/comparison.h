@@ -1,5 +1,5 @@
-// What ranks say of a step afterwards: how much they lost, and what they ended it with, held
-// against what they should have.
+// The ranks' accounts of a step: how much they lost, and whether they ended it with what they
+// should.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -63,7 +63,7 @@ nlohmann::json validation_of(const PointSamples& samples);
 /// The metrics of the point.
 Metrics metrics_of(const PointSamples& samples, std::size_t dense_bytes);
 
-/// What every rank did when, in the step of median length.
+/// Adds the timelines of all ranks in the step of median length.
 /// @param one_clock  of all ranks; else each rank's times count from its own step's begin
 void put_timeline(const PointSamples& samples, bool one_clock, Point& point);
 

@@ -276,7 +276,7 @@ const MachineFigures& Session::probed(const SweepPoint& point) {
   return probed_[key] = found;
 }
 
-// What the point should come to; empty where there is no model of it. @throws RunError when the
+// The prediction of the point; empty where there is no model of it. @throws RunError when the
 // launch broke.
 Document Session::prediction(const SweepPoint& point) {
   if (!predictor_.refusal(point).empty()) return {};

@@ -90,7 +90,7 @@ void scale_serial(WorkerStep& rank, double shift, double factor) {
   rank.link_idle = rank.compute + rank.compress + rank.decode;
   rank.total = rank.compute + rank.compress + rank.exchange + rank.decode;
   rank.late /= factor;
-  // What the step lacks of being the emulated one.
+  // How far the step is from the emulated one.
   rank.skew = (std::fabs(rank.lag - shift) + std::max(0.0, rank.overrun)) / factor;
 }
 

@@ -93,7 +93,7 @@ class ScaleChooser {
 /// time, and all that passed beside each other is what was measured over the factor. `skew` is by
 /// how much codec work lasted too long.
 ///
-/// Of servers the codec's times are divided.
+/// Codec times of servers are divided.
 void scale_step(StepAnswers& step, double factor, bool overlapped);
 
 /// The `raw` of docs/records.md, of steps that were rewritten: by metric, step by step.

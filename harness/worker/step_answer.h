@@ -1,5 +1,5 @@
-// What ranks answer to `step` (harness/launch/launch.h), and the table of what a worker measures:
-// messages, metrics and the `per_rank` of records come from it.
+// The answers of ranks to `step` (harness/launch/launch.h), and the table of a worker's
+// measurements, from which messages, metrics and the `per_rank` of records come.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace thinpipe {
 
-/// Of a worker or of a parameter server.
+/// A step of a worker or of a parameter server.
 struct RankStep {
   TransportCounters sent;    ///< in the step
   ProcessorTime processors;  ///< of its machine meanwhile; 0 of a machine that others share
@@ -57,8 +57,8 @@ enum class OverRanks {
   kMean,
 };
 
-/// What one worker measures in one step: a row is all that a new quantity needs beside its member
-/// and, if it is a metric, its row in reports/record/metrics.h.
+/// A measurement of one worker in one step. A new one needs its member, its row in step_answer.cc
+/// and, if it is a metric, a row in reports/record/metrics.h.
 struct StepField {
   using Member =
       std::variant<double WorkerStep::*, std::uint64_t WorkerStep::*, bool WorkerStep::*>;
@@ -80,7 +80,7 @@ std::span<const StepField> step_fields();
 /// The `stepped` messages.
 nlohmann::json stepped(const WorkerStep& step);
 nlohmann::json stepped(const ServerStep& step);
-/// What was told in them. @param messages  by rank, `workers` of workers first
+/// The answers in such messages. @param messages  by rank, `workers` of workers first
 StepAnswers step_answers(const std::vector<nlohmann::json>& messages, int workers);
 
 /// The `per_rank` of docs/records.md. @param steps  at least one

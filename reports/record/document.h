@@ -8,8 +8,8 @@
 
 namespace thinpipe {
 
-/// Stands wherever a JSON value is read. Copies share what they hold, which nobody changes. Who
-/// looks deeper than number() and text() includes nlohmann/json.hpp.
+/// Stands wherever a JSON value is read. Copies share what they hold, which nobody changes. Code
+/// that looks deeper than number() and text() must include nlohmann/json.hpp.
 class Document {
  public:
   Document();  ///< an empty object

@@ -1,6 +1,5 @@
 #include "reports/record/fidelity.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -39,7 +38,8 @@ Fidelity parse_fidelity(const nlohmann::json& object) {
   const Document said(object);
   Fidelity fidelity;
   for (const auto& [name, figure] : kFigures) fidelity.*figure = said.number(name);
-  fidelity.drops = static_cast<std::uint64_t>(std::max(0.0, said.number("drops").value_or(0)));
+  if (const auto drops = object.find("drops"); drops != object.end() && drops->is_number_unsigned())
+    fidelity.drops = drops->get<std::uint64_t>();
   const auto shared = object.find("shared_machine");
   fidelity.shared_machine = shared != object.end() && *shared == true;
   for (const auto& [name, figures] : kByRank)

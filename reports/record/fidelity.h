@@ -1,4 +1,4 @@
-// What speaks for and against the figures of a point: the `fidelity` of docs/records.md.
+// How far the figures of a point can be trusted: the `fidelity` of docs/records.md.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace thinpipe {
 
-/// Figures that are not known are nothing.
+/// An unknown figure is nullopt.
 struct Fidelity {
   std::optional<double> goodput_ratio = {};         ///< goodput / TCP ceiling, in the calibration
   std::optional<double> wire_bytes_predicted = {};  ///< B a host sends in a step, every frame full
@@ -26,7 +26,7 @@ struct Fidelity {
 };
 
 nlohmann::json fidelity_json(const Fidelity& fidelity);
-/// The figures of the mean step: what is missing, or no finite number, is not known.
+/// A figure that is missing, or is no finite number, is not known.
 Fidelity parse_fidelity(const nlohmann::json& object);
 
 }  // namespace thinpipe

@@ -1,5 +1,5 @@
-// What is measured: the metrics of records, each with its unit and its meaning, once. Who writes or
-// reads one asks for "step_time"_metric, which does not compile for a name that is not here;
+// The metrics of records, each with its unit and its meaning, once. Code that writes or reads one
+// asks for "step_time"_metric, which does not compile for a name that is not here;
 // docs/records.md and records.schema.json are held against this.
 #pragma once
 
@@ -34,7 +34,7 @@ struct MetricType {
   }
 };
 
-/// Of a step's times those "of the last rank" are of the one that entered the exchange last: the
+/// Times "of the last rank" are of the one that entered the exchange last in a step: the
 /// others' exchange times hold their waiting for it. Where exchanges run under the rest of the step
 /// they are of the one that exchanged for the shortest time.
 inline constexpr MetricType kMetricTypes[] = {
@@ -94,14 +94,14 @@ inline constexpr MetricType kMetricTypes[] = {
     MetricType::bytes("target_bytes", "payloads of a worker until then"),
 };
 
-/// The quantity of that name: a name that is not among them does not compile.
+/// The metric of that name.
 consteval const MetricType& operator""_metric(const char* name, std::size_t length) {
-  for (const MetricType& quantity : kMetricTypes)
-    if (std::string_view(name, length) == quantity.name) return quantity;
-  throw "no such quantity";
+  for (const MetricType& metric : kMetricTypes)
+    if (std::string_view(name, length) == metric.name) return metric;
+  throw "no such metric";
 }
 
-/// A measured quantity with its raw samples. A sample that was not finite is NaN here.
+/// A metric with its raw samples. A sample that was not finite is NaN here.
 struct Metric {
   std::string unit;  ///< as MetricType has them
   std::string better;
@@ -120,8 +120,8 @@ struct Metric {
 using Metrics = std::map<std::string, Metric>;
 
 /// Adds what was measured, in place of what was there.
-inline void put(Metrics& metrics, const MetricType& quantity, std::vector<double> samples) {
-  metrics[quantity] = {quantity.unit, quantity.better, quantity.kind, std::move(samples)};
+inline void put(Metrics& metrics, const MetricType& type, std::vector<double> samples) {
+  metrics[type] = {type.unit, type.better, type.kind, std::move(samples)};
 }
 
 }  // namespace thinpipe

@@ -44,7 +44,7 @@ struct TrainingSummary {
   const MetricType& time_metric() const {
     return target.empty() ? "train_seconds"_metric : "target_seconds"_metric;
   }
-  /// Of the quality that is trained for.
+  /// The metric of the quality that is trained for.
   const MetricType& final_metric() const {
     return figure == "accuracy" ? "final_accuracy"_metric : "final_perplexity"_metric;
   }

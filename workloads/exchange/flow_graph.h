@@ -84,7 +84,7 @@ class PhaseFlows {
   };
   PhaseFlows(int ranks, Order order);
 
-  /// What is sent from here on waits for all that its sender was sent before.
+  /// Messages sent from here on wait for all that their sender was sent before.
   void begin_phase() { there_ = received_; }
   void send(int from, int to, std::size_t bytes);
   /// Phases by Bruck's algorithm, of blocks of so many bytes by rank (BlockGather).

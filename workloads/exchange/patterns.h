@@ -29,7 +29,7 @@ const char* to_string(Exchange exchange);
 struct ReduceForm {
   /// Null where it is no plan.
   AllReducePlan (*plan)(const Parameters&, int ranks, int rank) = nullptr;
-  /// What a rank sends and receives.
+  /// A rank's messages and bytes, both ways.
   Traffic (*traffic)(const Parameters&, const SummedArray&, int ranks, int rank) = nullptr;
   /// Messages that follow each other on the longest way, where each is one segment.
   int (*steps)(const Parameters&, int ranks) = nullptr;
@@ -61,7 +61,7 @@ struct PatternInfo {
   std::string summary;                         ///< one line
   std::string source;                          ///< paper and section, or where it is known from
   std::vector<ParameterInfo> parameters = {};  ///< `hierarchical:group=4`
-  // What it can do, and what is known of it.
+  // Its operations, and their closed forms.
   std::optional<ReduceForm> reduce = {};
   std::optional<GatherForm> gather = {};
   std::optional<SparseForm> sparse = {};

@@ -1,4 +1,4 @@
-// What the patterns `ps` and `twoshot` are asked for.
+// The options of the patterns `ps` and `twoshot`.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,8 @@ struct PushPullOptions {
   Spec pull_of(const Spec& push) const;
 };
 
-/// Of a pattern that can push and pull, among so many workers. @throws InputError as check_pattern.
+/// The options of a pattern that can push and pull, among so many workers. @throws InputError as
+/// check_pattern.
 PushPullOptions push_pull_options(const Spec& pattern, int workers);
 
 }  // namespace thinpipe

@@ -132,7 +132,7 @@ class OkTopK {
   SparseArrays sum_, back_;
 };
 
-/// What sparse patterns have beside: a ring for dense arrays, such as small tensors that are sent
+/// The rest of a sparse pattern: a ring for dense arrays, such as small tensors that are sent
 /// as they are, over the same transport; and a k where ranks know it of their own elements only.
 class RingBeside : public RingPattern {
  public:

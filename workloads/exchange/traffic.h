@@ -107,7 +107,7 @@ class MessageVolume {
 /// So many bytes as one message without its length, cut into segments.
 constexpr Volume plain_message(std::size_t bytes) { return {segments_of_bytes(bytes), bytes}; }
 
-/// Of at least one rank.
+/// Logarithms to base 2 of a number of ranks, rounded.
 constexpr int floor_log2(int ranks) {
   return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks))) - 1;
 }

@@ -1,4 +1,4 @@
-// What a rank measures in a step. harness/worker/step_answer.h has the table of it.
+// The measurements of a rank in a step. harness/worker/step_answer.h has the table of it.
 #pragma once
 
 #include <cstddef>

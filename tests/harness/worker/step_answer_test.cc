@@ -1,4 +1,4 @@
-// What ranks tell of a step arrives as it was measured.
+// Answers of ranks arrive as they were measured.
 #include "harness/worker/step_answer.h"
 
 #include <gtest/gtest.h>
