@@ -84,7 +84,7 @@ class ScaleChooser {
 ///   decode = the decoding's own time      total = compute + compress + exchange + decode
 ///
 /// All of the exchange is exposed, and links are idle in the rest.
-/// What was measured stays in `raw`. `late` is divided by the factor. `skew` is how far, in the
+/// The measured times stay in `raw`. `late` is divided by the factor. `skew` is how far, in the
 /// emulated machine's time, a rank's beginning was off the others', and by how much its codec took
 /// too long between exchanges. The step's time may be off by as much.
 ///
