@@ -40,9 +40,9 @@ inline void wait_until(double seconds) {
 }
 
 /// As wait_until(), but awake for the last moment: no timer's lateness, and a core that has not
-/// gone to sleep. Who else wants the core meanwhile has it; and a core that somebody else wants is
-/// left for an idle one, if there is any, which the kernel looks for when a thread wakes up, and
-/// otherwise a few milliseconds later.
+/// gone to sleep. Other threads that want the core meanwhile get it. This thread then leaves for an
+/// idle core, if there is any: the kernel looks for one when a thread wakes up, and otherwise a few
+/// milliseconds later.
 inline void wait_awake_until(double seconds) {
   constexpr double kLate = 60e-6;  // what a virtual machine's timers are late at most
   constexpr double kAwake = 150e-6;

@@ -1,4 +1,4 @@
-// What a stream that people may look at can show.
+// Display abilities of a stream that people may look at.
 #pragma once
 
 #include <sys/ioctl.h>

@@ -65,7 +65,7 @@ inline std::string nearest(std::string_view word, const std::vector<std::string>
   return best;
 }
 
-/// What a file may be called everywhere: "topk-ratio=0.01" of "topk:ratio=0.01". Letters and digits
+/// Returns a file name valid everywhere: "topk-ratio=0.01" of "topk:ratio=0.01". Letters and digits
 /// of ASCII, `.` and `=` stay; anything else becomes one dash between them.
 inline std::string plain_file_name(std::string_view text) {
   std::string name;

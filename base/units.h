@@ -74,7 +74,7 @@ inline double parse_time(std::string_view text) {
   return units_detail::parse(text, kSuffixes, "time", "10ms");
 }
 
-/// "100 Mbit/s": three significant digits. What rounds up to the next unit is written in that.
+/// "100 Mbit/s": three significant digits. A value that rounds up to the next unit is told in that.
 inline std::string format_rate(double bits_per_second) {
   static constexpr units_detail::Suffix kUnits[] = {
       {"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}, {"bit/s", 1}};

@@ -6,7 +6,7 @@
 //     std::vector<std::byte> payload(sender.max_encoded_size());
 //     payload.resize(sender.encode({.values = gradient}, payload).encoded_bytes);
 //     std::vector<float> received(gradient.size());
-//     sender.decode_add(payload, 1, received);  // any compressor of the same spec and tensor decodes
+//     sender.decode_add(payload, 1, received);  // any compressor of this spec and tensor
 //     return received;
 //   }
 #pragma once
@@ -54,14 +54,14 @@ class PayloadError : public InputError {
   using InputError::InputError;
 };
 
-/// What both ends know of a tensor beforehand (shared configuration, SBC section II).
+/// Tensor properties that both ends know beforehand (shared configuration, SBC section II).
 struct TensorInfo {
   std::string name;
   std::vector<std::int64_t> shape;  ///< row-major; empty for a scalar
   std::size_t elements = 0;         ///< product of `shape`; may be 0
 };
 
-/// What is the same for all tensors of one worker.
+/// Settings shared by all tensors of one worker.
 struct CompressorSettings {
   std::uint64_t seed = 1;  ///< shared by all workers; drives sampling and stochastic rounding
   int rank = 0;            ///< this worker; enters the seed where workers must differ
@@ -78,7 +78,7 @@ struct GradientInput {
   float shared_scale = 0;
 };
 
-/// What one encode did. Times are the caller's business.
+/// Statistics of one encode. Times are the caller's business.
 struct EncodeReport {
   std::size_t encoded_bytes = 0;      ///< exact size of the payload
   std::size_t target_elements = 0;    ///< k = max(ceil(ratio d), 1); 0 where a method has no target
@@ -113,7 +113,7 @@ class Compressor {
   virtual bool shares_scale() const { return false; }
 
   /// True: encode() copies the gradient's floats as they lie, selects all of them and carries
-  /// nothing over. Who can send them from there need not call it.
+  /// nothing over. A caller that can send them from there need not call it.
   virtual bool verbatim() const { return false; }
 
   /// True: what is decoded is a change of what was decoded before, and the gradient estimate is
@@ -145,9 +145,9 @@ class Compressor {
   /// as if they had not been sent (residual, accumulated velocity: added; EF21's estimate: taken
   /// off), so that over all workers the sum of inputs = the sum of what the aggregates hold + the
   /// sum of memories, element by element. They need not be this worker's own: any worker may take
-  /// what is dropped. What else sending changed stays so: a masked velocity, the variances of
-  /// Tsuzuku et al. Call it after distortion(), where that is asked for, and before the next
-  /// encode() or hold(). Positions ascend strictly and are less than elements().
+  /// what is dropped. Other changes by sending remain: a masked velocity, the variances of Tsuzuku
+  /// et al. Call it after distortion(), where that is asked for, and before the next encode() or
+  /// hold(). Positions ascend strictly and are less than elements().
   /// @throws InputError for sizes or positions that do not fit.
   virtual void give_back(std::span<const std::uint32_t> positions, std::span<const float> values);
 
@@ -171,14 +171,14 @@ class Compressor {
   /// @returns bytes written
   virtual std::size_t own_payload(std::span<std::byte> payload) const;
 
-  /// Of the last encode, with c the gradient plus what memory held. Call right after encode with
-  /// the same gradient and the payload it wrote, or after the last round with own_payload(). Not
-  /// part of a step's time.
+  /// Returns the distortion of the last encode; c is the gradient plus the memory. Call right after
+  /// encode with the same gradient and the payload it wrote, or after the last round with
+  /// own_payload(). Not part of a step's time.
   virtual Distortion distortion(const GradientInput& gradient,
                                 std::span<const std::byte> payload) const = 0;
 
-  /// What is carried over to the next step as not sent yet: d elements, or empty without such a
-  /// memory. Valid after encode() or hold(), until the next call that changes the compressor.
+  /// Unsent residual carried over to the next step: d elements, or empty without such a memory.
+  /// Valid after encode() or hold(), until the next call that changes the compressor.
   virtual std::span<const float> residual() const { return {}; }
 
   /// Exchange every `period()`-th step (SBC fig. 2a "delay"); 1 for all but delayed methods.

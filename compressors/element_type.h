@@ -10,8 +10,8 @@
 
 namespace thinpipe {
 
-/// Of 16-bit floats. They are converted by integer operations, so that every machine and every
-/// vector width agrees.
+/// Formats of 16-bit floats. They are converted by integer operations, so that every machine and
+/// every vector width agrees.
 enum class HalfFormat {
   kFp16,  ///< IEEE 754 binary16: 5 bits of exponent, 10 of mantissa
   kBf16,  ///< the upper half of a binary32: 8 bits of exponent, 7 of mantissa
@@ -23,8 +23,8 @@ constexpr std::uint32_t kMaxBf16Bits = 0x7f7f0000;
 constexpr std::uint32_t kInfinityBits = 0x7f800000;
 constexpr std::uint32_t kMinNormalFp16Bits = 0x38800000;
 
-/// Nearest, ties to even. What is too great, infinity too, becomes the greatest finite number; a
-/// NaN becomes 0: whatever is written decodes to something finite.
+/// Nearest, ties to even. Values too great, and infinity, become the greatest finite number; a NaN
+/// becomes 0: whatever is written decodes to something finite.
 THINPIPE_BOTH inline std::uint16_t to_half(float x, HalfFormat format) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t sign = (bits >> 16) & 0x8000;

@@ -19,7 +19,7 @@ std::string name_of(std::int64_t target) {
   return name;
 }
 
-// What the CPU has, whatever was chosen before. Lower bits are better targets.
+// Targets that the CPU has, whatever was chosen before. Lower bits are better targets.
 const std::vector<std::int64_t>& supported() {
   static const std::vector<std::int64_t> kSupported = [] {
     hwy::SetSupportedTargetsForTest(0);

@@ -112,7 +112,7 @@ std::map<std::string, std::string> tune_tcp() {
       {"net.ipv4.tcp_slow_start_after_idle", "0"},
       // Else what one point learnt of the path would shape the next.
       {"net.ipv4.tcp_no_metrics_save", "1"},
-      // What most training clusters run. Kernels refuse most choices outside the first namespace.
+      // Most training clusters run CUBIC. Kernels refuse most choices outside the first namespace.
       {"net.ipv4.tcp_congestion_control", "cubic"},
       // Neighbour discovery would cross the measured links.
       {"net.ipv6.conf.all.disable_ipv6", "1"},

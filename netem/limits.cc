@@ -21,7 +21,7 @@ constexpr rlim_t kSpareFiles = 64;
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-// Of the control group this process is in, as it sees it (cgroup v2).
+// The limit of this process's control group, as the process sees it (cgroup v2).
 std::uint64_t control_group_limit() {
   std::ifstream self("/proc/self/cgroup");
   std::uint64_t least = kNoLimit;

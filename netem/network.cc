@@ -20,8 +20,8 @@ namespace {
 
 constexpr const char* kData = "thin0";
 constexpr const char* kControl = "ctl0";
-// Of a host or switch: two namespaces, a netlink socket, two more of a schedule, the connection of
-// a rank. mpirun, which has the same limit, needs a connection, three pipes and a channel a host.
+// Files a host or switch: two namespaces, a netlink socket, two more for a schedule, a rank's
+// connection. mpirun, with the same limit, needs a connection, three pipes and a channel a host.
 constexpr std::uint64_t kFilesOfOne = 8;
 
 std::string data_port(int host) { return fmt::format("data{}", host); }
@@ -35,7 +35,7 @@ std::string address(int network, int number) {
 
 std::string switch_address(int index) { return fmt::format("198.18.255.{}", index + 1); }
 
-// What TCP has on its way when it fills the path: a round trip of its rate, and the queues.
+// Bytes in flight when TCP fills the path: a round trip of its rate, and the queues.
 double window_of(const PathFigures& there, const PathFigures& back) {
   const double round_trip = there.delay + back.delay;
   if (round_trip == 0) return 0;
@@ -161,8 +161,8 @@ void Network::add_routes() {
 void Network::set_topology(Topology planned) {
   topology_ = std::move(planned);
   const std::vector<LinkSpec> links = links_as_set(topology_);
-  // What one host sends as one large packet reaches other links' qdiscs so: one link that needs
-  // single frames needs them of all.
+  // A large packet of one host reaches other links' qdiscs uncut: one link that needs single frames
+  // needs them of all.
   const bool single = std::any_of(links.begin(), links.end(),
                                   [](const LinkSpec& one) { return one.needs_single_frames(); });
   set_tcp_buffers();

@@ -66,20 +66,20 @@ class Network {
   void set_links(const LinkSpec& link, double time_scale = 1) {
     set_topology(plan(link, time_scale));
   }
-  /// What set_links() would set.
+  /// The topology that set_links() would set.
   Topology plan(const LinkSpec& link, double time_scale = 1) const {
     return slowed(spec_.plan(size(), link), time_scale);
   }
   /// The same with a plan() in which links may have been changed.
   void set_topology(Topology planned);
-  /// What it is, as planned by the last set_links(). Before that no link is throttled.
+  /// The topology as planned by the last set_links(). Before that no link is throttled.
   const Topology& topology() const { return topology_; }
   const Routes& routes() const { return routes_; }
 
-  /// Of a link as Topology numbers them: 0 to size()-1 are the hosts', then come the trunks.
+  /// Counters of a link as Topology numbers them: 0 to size()-1 are the hosts', then the trunks.
   LinkCounters counters(int link) const;
-  /// What of the links the kernel has otherwise now than set_links() set it, each with the link's
-  /// name, in words; empty when nobody changed anything.
+  /// Qdiscs that no longer match set_links(), each with the link's name, in words; empty when
+  /// nobody changed anything.
   std::vector<std::string> alterations() const;
   /// The two ends of a link (see ShapedLink): its interfaces, and the hosts or switches they are
   /// in.
@@ -87,7 +87,7 @@ class Network {
   const Host& lower(int link) const;
   const Host& upper(int link) const;
 
-  /// What somebody else has done to the interfaces of links, in words: "link host0: thin0 is down".
+  /// Changes by others to the interfaces of links, in words: "link host0: thin0 is down".
   std::vector<std::string> interruptions() const;
 
   /// The value of THINPIPE_HOSTS that thinpipe-enter needs.

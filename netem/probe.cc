@@ -19,7 +19,7 @@ namespace thinpipe {
 
 namespace {
 
-// What the sandboxed child tells its parent through shared memory.
+// The sandboxed child's message to its parent, through shared memory.
 struct Verdict {
   bool available;
   char detail[160];

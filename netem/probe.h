@@ -1,4 +1,4 @@
-// What this kernel offers for emulation, found out by trying it in a throwaway sandbox.
+// Emulation features of this kernel, found by trying them in a throwaway sandbox.
 #pragma once
 
 #include <string>

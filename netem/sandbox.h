@@ -16,7 +16,7 @@
 
 namespace thinpipe {
 
-/// What the body of a sandbox finds around it.
+/// The environment of a sandbox's body.
 struct Sandbox {
   std::string scratch;  ///< folder in memory, private to the sandbox, gone with it
 };

@@ -1,4 +1,4 @@
-// What is done to arrays on a device besides compressing them.
+// Operations on device arrays other than compression.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What sparse and dense methods on a device have in common: tensors, memories, checkpoints.
+// Common base of sparse and dense methods on a device: tensors, memories, checkpoints.
 #pragma once
 
 #include <algorithm>
@@ -186,7 +186,7 @@ class DeviceBase : public DeviceCompressor {
     returned_.clear(tensors());
   }
 
-  // What a method learns from step to step, besides its memory.
+  // State that a method learns from step to step, besides its memory.
   virtual std::size_t learned_size(std::size_t /*tensor*/) const { return 0; }
   virtual void save_learned(std::size_t /*tensor*/, ByteWriter& /*out*/) const {}
   virtual void load_learned(std::size_t /*tensor*/, ByteReader& /*in*/) {}
@@ -239,9 +239,9 @@ class DeviceBase : public DeviceCompressor {
     throw InputError("gradients of " + std::to_string(found) + " tensors; expected " +
                      std::to_string(tensors()));
   }
-  /// A step's work on the device. What `ask` asks for must depend on the batch's `fits` and
-  /// `choices` alone, and on whether sums have been done: it is recorded, and repeated with the
-  /// arguments that it had. What changes on the host from step to step is not its business.
+  /// Runs a step's work on the device. The work that `ask` requests must depend on the batch's
+  /// `fits` and `choices` alone, and on whether sums have been done: it is recorded, and repeated
+  /// with the same arguments. Host values that change from step to step must not enter it.
   /// @param round  of all-reduces; 0: what encode() asks for
   template <class Ask>
   void repeat(const Ask& ask, int round = 0) {
@@ -260,7 +260,7 @@ class DeviceBase : public DeviceCompressor {
     for (Job& job : jobs_) job.summed = summed;
   }
   bool is_summed() const { return !jobs_.empty() && jobs_.front().summed; }
-  /// What sums are to find in the jobs.
+  /// Sets the job fields that the sums read.
   void ready_sums(bool holds) {
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       Job& job = jobs_[i];
@@ -290,7 +290,7 @@ class DeviceBase : public DeviceCompressor {
 
   /// Why no payload of the tensor is that long; empty where some are.
   virtual std::string unfit(std::size_t tensor, std::size_t bytes) const = 0;
-  /// What kernels need to know of a payload of the tensor, and take.
+  /// Sets the job fields, blocks and workspace of the kernels for a payload of the tensor.
   virtual void plan_decode(DecodeJob& job, DecodePlan& plan) = 0;
   virtual void launch_decodes(const DecodeBatch& batch) = 0;
   /// In words. `number` is not 0.
@@ -315,7 +315,7 @@ class DeviceBase : public DeviceCompressor {
 
   bool has_flag() const { return memory_.kind != DeviceMemoryOptions::Kind::kMomentum; }
 
-  /// What stays the same in all steps, of every method.
+  /// Job fields that stay the same in all steps, for every method.
   Job job_of(std::size_t tensor) {
     using Kind = DeviceMemoryOptions::Kind;
     const std::size_t n = identities_[tensor].elements;

@@ -16,7 +16,7 @@ class DeviceJobs {
  public:
   explicit DeviceJobs(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
-  /// Empty, with room for so many. What was launched before must be done.
+  /// Empty, with room for so many. Earlier launches must have ended.
   void clear(std::size_t room) {
     if (room > room_) {
       room_ = room;

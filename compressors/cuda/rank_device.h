@@ -27,7 +27,7 @@ struct RankDevice {
       const Spec& spec, std::span<const TensorInfo> tensors, const CompressorSettings& settings)>
       make;
   /// The same device with work and copies on streams of their own: for another thread, at the same
-  /// time. What one of the two was asked for and the other needs must have been waited for.
+  /// time. The caller must wait for work of one that the other needs.
   /// @throws RunError
   std::function<RankDevice()> beside;
 };

@@ -16,7 +16,7 @@
 
 namespace thinpipe {
 
-/// What times depend on.
+/// Device properties that times depend on.
 struct DeviceDescription {
   std::string name = {};          ///< "NVIDIA H100 80GB HBM3"
   std::string architecture = {};  ///< "sm_90"

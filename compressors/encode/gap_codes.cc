@@ -110,7 +110,7 @@ class GolombCodec : public PositionCodec {
 constexpr std::uint64_t kMostDigits = 31;
 constexpr std::uint64_t kMostDeltaDigits = 5;
 
-/// Of n >= 1; the lowest bit stands in for a leading one that static analysis cannot see.
+/// Requires n >= 1; the lowest bit stands in for a leading one that static analysis cannot see.
 int digits_of(std::uint64_t n) { return 63 - std::countl_zero(n | 1); }
 
 void put_gamma(BitWriter& out, std::uint64_t n) {
@@ -133,7 +133,7 @@ std::uint64_t get_gamma(BitReader& in, std::uint64_t most_digits) {
   return std::uint64_t{1} << digits | in.get(static_cast<int>(digits));
 }
 
-/// What the two codes share. `Code` gives put, get and the two figures of its lengths.
+/// Common codec of the two codes. `Code` gives put, get and the two figures of its lengths.
 template <class Code>
 class EliasCodec : public PositionCodec {
  public:

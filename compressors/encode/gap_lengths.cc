@@ -95,7 +95,7 @@ class Run16Codec : public PositionCodec {
 
 // Blocks of kPackedBlock gaps (zeros before each position); every block has one byte that says how
 // many bits its largest gap needs, then all of them in so many bits, filled up to a whole byte.
-// What search engines call frame-of-reference or bit-packed delta coding; see Lemire and Boytsov,
+// Search engines call this frame-of-reference or bit-packed delta coding; see Lemire and Boytsov,
 // "Decoding billions of integers per second through vectorization", 2015.
 
 constexpr std::size_t kPackedBlock = 128;

@@ -76,7 +76,7 @@ THINPIPE_BOTH inline double int2_magnitude(float x) {
   return std::fabs(static_cast<double>(finite(static_cast<double>(x))));
 }
 
-/// What a group's values are coded by. All magnitudes are finite.
+/// Levels by which a group's values are coded. All magnitudes are finite.
 struct Int2Levels {
   double mean = 0;  ///< of all magnitudes
   float low = 0;    ///< of those below it
@@ -92,7 +92,7 @@ struct Int2Levels {
   }
 };
 
-/// What a level's values add up to.
+/// Sum of a level's values.
 struct Int2Sum {
   double sum = 0;
   std::uint32_t count = 0;

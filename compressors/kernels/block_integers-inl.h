@@ -54,7 +54,7 @@ struct LevelCodec {
   static HWY_INLINE VI Encode(V y, VU random) {
     const D d;
     const DI di;
-    // What lies outside the range is clamped; first here, so that it converts.
+    // Values outside the range are clamped; first here, so that they convert.
     const auto limit = hn::Set(d, 2 * kMiddle);
     const auto x = hn::Add(hn::Min(hn::Max(y, hn::Neg(limit)), limit), hn::Set(d, kMiddle));
     auto q = hn::Zero(di);

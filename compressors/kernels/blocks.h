@@ -16,7 +16,7 @@
 
 namespace thinpipe {
 
-// What a block of small numbers with one scale looks like.
+// Format of a block of small numbers with one scale.
 
 /// One element's bits. Floats of 8 and 4 bits as in the OCP specifications OFP8 (2023) and MX v1.0
 /// (2023): sign, exponent, mantissa from the highest bit down, denormals, no infinities sent.
@@ -132,10 +132,10 @@ THINPIPE_BOTH inline float value_of_exponent(std::uint8_t code) {
 }
 
 /// The exponent code for a block whose greatest magnitude is finite, within [0, 254]:
-/// floor(log2 max) - floor(log2 element_max) (MX v1.0 section 6.3). What then exceeds the greatest
-/// element, of E2M1 from 6 to 8, becomes that: a bias that `stochastic` rounding must not have. It
-/// takes the least exponent with which nothing exceeds, one more where max's mantissa is above the
-/// greatest element's.
+/// floor(log2 max) - floor(log2 element_max) (MX v1.0 section 6.3). Values that then exceed the
+/// greatest element, for E2M1 from 6 to 8, are clamped to it: a bias that `stochastic` rounding
+/// must not have. It takes the least exponent with which nothing exceeds, one more where max's
+/// mantissa is above the greatest element's.
 THINPIPE_BOTH inline std::uint8_t exponent_for(float max_magnitude, BlockElement element,
                                                bool stochastic) {
   constexpr int kBias = 127;
@@ -213,7 +213,7 @@ std::size_t encode_blocks(const BlockFormat& format, const BlockRotation& rotati
                           std::span<const float> c, std::span<float> remainder, std::byte* scales,
                           std::uint8_t* codes);
 
-/// What decode_blocks found.
+/// Problem found by decode_blocks.
 enum class BlockProblem { kNone, kScale, kCode, kPadding };
 
 /// out += factor * decoded, for scales and codes of the right lengths. Stops at a problem it finds:
@@ -222,7 +222,7 @@ BlockProblem decode_blocks(const BlockFormat& format, const BlockRotation& rotat
                            const std::byte* scales, const std::uint8_t* codes, float factor,
                            std::span<float> out);
 
-// What the kernels of blocks are given, and which of them does which elements.
+// Arguments of the block kernels, and the elements that each kernel codes.
 
 /// Blocks of a tensor to be coded, from the beginning of one on.
 struct BlockEncoding {

@@ -36,7 +36,7 @@ constexpr std::size_t kDense = 12;
 constexpr std::size_t kPartSlack = 64;
 static_assert(kMaxCompactThreads * kPartSlack <= kCompactSlack);
 
-/// What one call of the kernel puts out.
+/// Output of one kernel call.
 struct CompactOutput {
   std::uint32_t* positions;
   float* values;

@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// Of 32-bit lanes.
+/// Compresses 32-bit lanes.
 template <class V, class M>
 HWY_INLINE V CompressLanes(V v, M mask) {
   namespace hn = hwy::HWY_NAMESPACE;

@@ -47,8 +47,8 @@ class RowRandom {
 
   /// For the 16 elements from `index` on, a multiple of 16; before vector().
   HWY_INLINE void start(std::size_t index) {
-    // Of x ^ (x >> 16) only the lowest four bits differ from one lane to the next, and a product is
-    // the sum of those of the bits above and these.
+    // Only the lowest four bits of x ^ (x >> 16) differ between lanes, and a product is the sum of
+    // those of the upper and the lower bits.
     const std::uint32_t x = static_cast<std::uint32_t>(index) ^ key_.first;
     const std::uint32_t folded = x ^ (x >> 16);
     if (HWY_UNLIKELY(folded % kRow != low_)) set_low(folded % kRow);

@@ -184,7 +184,7 @@ void Inverse(const float* cosines, std::size_t n, Workspace& work) {
       std::memcpy(work.differences + k * kSide, work.x + (2 * k + 1) * stride * kSide,
                   kSide * sizeof(float));
     }
-    // What is turned back is what was sent: most of it is zeros.
+    // The inverse transform reads sent coefficients: most are zeros.
     Multiply(cosines + first_cosine(m), m / 2, NonzeroColumns(work.differences, m / 2),
              work.differences, work.odd);
     for (std::size_t i = 0; i < m / 2; ++i) {

@@ -110,7 +110,7 @@ namespace {
 HWY_EXPORT(AddRows);
 HWY_EXPORT(MaxKeyOfRows);
 
-/// What is looked at.
+/// Quantities that a pass computes.
 enum class Look { kSigned, kMagnitudes, kSignedAndMost };
 
 struct Part {

@@ -145,15 +145,15 @@ struct LogSum {
 
 // Quantiles of the gamma distribution. They agree with Boost.Math's to 1e-10.
 
-/// What of a gamma distribution of scale 1 lies below and above x, each to its own precision.
+/// Shares of a gamma distribution of scale 1 below and above x, each to its own precision.
 struct GammaShares {
   double below = 0;
   double above = 1;
   double density = 0;  ///< x times that of x: the share's derivative by ln x
 };
 
-/// Of x = e^log_x, by a power series up to the mean and a continued fraction behind it (Abramowitz
-/// and Stegun 6.5.29 and 6.5.31; the latter as Lentz evaluates it).
+/// Shares for x = e^log_x, by a power series up to the mean and a continued fraction behind it
+/// (Abramowitz and Stegun 6.5.29 and 6.5.31; the latter as Lentz evaluates it).
 THINPIPE_BOTH inline GammaShares gamma_shares(double shape, double log_x) {
   constexpr double kEnough = 0x1p-54;
   constexpr int kMostTerms = 100'000;
@@ -264,7 +264,7 @@ THINPIPE_BOTH inline double exact_gamma_exceeded(double shape, double p) {
   constexpr double kSqrt2 = 1.4142135623730951;
   if (!(p < 1)) return 0;
   if (shape >= kNearlyNormal) {
-    // Of chi-square with n = 2 shape degrees of freedom (Goldberg and Levine, 1946).
+    // Quantile of chi-square with n = 2 shape degrees of freedom (Goldberg and Levine, 1946).
     const double z = exact_normal_exceeded(p);
     const double z2 = z * z;
     const double n = 2 * shape;

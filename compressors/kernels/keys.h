@@ -14,7 +14,7 @@ namespace thinpipe {
 constexpr std::int32_t kMinKey = std::numeric_limits<std::int32_t>::min();
 constexpr std::int32_t kMaxKey = std::numeric_limits<std::int32_t>::max();
 
-/// What a selection looks for. Keys compare as signed integers; a greater key ranks first. No key
+/// Ranking order of a selection. Keys compare as signed integers; a greater key ranks first. No key
 /// is kMinKey (two NaNs share kMinKey + 1 instead), so that "greater than limit - 1" always works.
 enum class KeyOrder {
   kMagnitude,  ///< bits of |x|: NaN > infinity > finite; -0 and +0 are equal

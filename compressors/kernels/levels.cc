@@ -58,7 +58,7 @@ HWY_INLINE VU Round(D d, const float* c, std::size_t i, float step, float invers
   }
   const auto scaled = hn::Mul(magnitude, hn::Set(d, inverse));
   const auto limited = hn::Min(scaled, hn::Set(d, static_cast<float>(levels_of(kBits))));
-  // Of 2^(kBits-1) + y the mantissa is y, with kFraction bits under the unit.
+  // The mantissa of 2^(kBits-1) + y is y, with kFraction bits under the unit.
   const auto placed =
       hn::BitCast(du, hn::Add(limited, hn::Set(d, static_cast<float>(1 << (kBits - 1)))));
   const auto level =
@@ -198,7 +198,7 @@ std::size_t PackBuckets(const float* c, std::size_t n, std::size_t bucket, Level
     std::memcpy(out, &step, sizeof step);
     out += sizeof step;
     float* const to = left == nullptr ? nullptr : left + at;
-    // Of a bucket with a NaN or an infinity the step is 0 or the greatest.
+    // A bucket with a NaN or an infinity has a step of 0 or the greatest.
     nonzero += step > 0 && step < greatest
                    ? PackBlocks<kBits, true>(c + at, some, step, key, first + at, to, codes, out)
                    : PackBlocks<kBits, false>(c + at, some, step, key, first + at, to, codes, out);

@@ -25,7 +25,7 @@ constexpr std::int32_t kNormal = 0x00800000;  // the least normal number
 constexpr std::int64_t kBias = 127;
 constexpr std::int64_t kLift = 24;  // exponents that denormals are lifted by
 
-/// Of some rows of the four streams.
+/// Partial results of some rows of the four streams.
 struct Rows {
   alignas(64) std::array<float, kPartials> sums{};
   alignas(64) std::array<float, kPartials> products;

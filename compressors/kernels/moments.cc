@@ -25,7 +25,7 @@ constexpr std::size_t kRows = kMomentRows;
 constexpr std::size_t kBlockRows = kMomentBlockRows;
 constexpr std::size_t kBlock = kMomentBlock;
 
-/// What the kernels add up.
+/// Moments that the kernels compute.
 struct PartMoments {
   double sum = 0;
   std::size_t count = 0;
@@ -38,7 +38,7 @@ struct PartMoments {
   }
 };
 
-/// Of a block, by itself: a GPU adds up blocks side by side.
+/// Sum of a block, by itself: a GPU adds up blocks side by side.
 inline double sum_of(const double (&sums)[kPartials]) {
   double total = 0;
   for (double sum : sums) total += sum;

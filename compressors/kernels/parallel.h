@@ -22,7 +22,7 @@ class UseThreads {
   int before_;
 };
 
-/// What the innermost UseThreads says; 1 without one.
+/// Threads of the innermost UseThreads; 1 without one.
 int current_threads();
 
 /// Threads for a pass over `elements`: current_threads(), or 1 where that is faster.

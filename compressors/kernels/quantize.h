@@ -45,8 +45,8 @@ THINPIPE_BOTH constexpr std::size_t packed_size(std::size_t n, int bits) {
 
 /// How elements become codes. With y = min(|c| * (1 / step), levels_of(bits)), rounded to a
 /// multiple of 2^(bits - 24), and u = paired_random() of the element without its lower 8 + bits
-/// bits, as a fraction: level = floor(y + u), which never exceeds levels_of(bits). What is not
-/// finite becomes 0, and so does everything where step is 0. A code is the level, with the bit
+/// bits, as a fraction: level = floor(y + u), which never exceeds levels_of(bits). Non-finite
+/// elements become 0, and so do all elements where step is 0. A code is the level, with the bit
 /// above it set where c < 0 and the level is not 0. `step` is one of level_step().
 struct LevelRounding {
   int bits = 2;           ///< of a code, 2 to 8
@@ -64,7 +64,7 @@ std::size_t pack_levels(std::span<const float> c, float step, const LevelRoundin
 std::size_t stochastic_levels(std::span<const float> c, float step, const LevelRounding& rounding,
                               std::span<float> remainder, std::uint8_t* codes);
 
-/// What the levels of a bucket reach up to.
+/// Upper end of a bucket's levels.
 enum class LevelRange { kMax, kNorm };
 
 /// Buckets of `bucket` elements, the last may have fewer: each the level_step() of its greatest
@@ -108,8 +108,8 @@ THINPIPE_BOTH constexpr std::size_t full_quartic_bytes(std::size_t elements) {
   return elements > before_last ? elements - before_last : 0;
 }
 
-/// What decoded values are multiples of. A product that overflows, an infinity or a NaN would make
-/// every decoded value infinite or NaN: at most the greatest float.
+/// Scale of the decoded values, at most the greatest float: a product that overflows, an infinity
+/// or a NaN would make every decoded value infinite or NaN.
 THINPIPE_BOTH inline float ternary_scale(float sparsity, float max_magnitude) {
   const float scale = sparsity * max_magnitude;
   return std::isfinite(scale) ? scale : std::numeric_limits<float>::max();
@@ -173,7 +173,7 @@ struct SignValues {
   float negative = 0;
 };
 
-/// What they are made from.
+/// Source of the sign values.
 enum class SignScale {
   kMeans,      ///< the means of either sign; what is not finite adds 0 to the sums
   kMagnitude,  ///< plus and minus the mean magnitude, limited to the greatest float; 0 with a NaN
@@ -197,7 +197,7 @@ constexpr std::size_t kSignLanes = 32;
 /// Parts of an array with a sum of their own.
 constexpr std::size_t kSignParts = 64;
 
-/// Of a block's elements that are finite, in double: where the sums of all of them are not.
+/// Sums of a block's finite elements, in double, where the sums of all elements are not finite.
 THINPIPE_BOTH inline SignedSums finite_sums(const float* x, std::size_t n) {
   SignedSums sums;
   for (std::size_t i = 0; i < n; ++i) {
@@ -238,7 +238,7 @@ void sign_unpack_add(const std::uint8_t* bits, SignValues values, std::span<floa
 /// Rows whose sums are kept in float before they go into doubles.
 constexpr std::size_t kColumnRows = 64;
 
-/// Of a row x of n values: positive[j] += x[j] and counts[j] += 1 where x[j] is not negative,
+/// For a row x of n values: positive[j] += x[j] and counts[j] += 1 where x[j] is not negative,
 /// negative[j] += x[j] where it is. Float counts are exact up to 2^24 rows.
 void add_row_by_sign(const float* x, std::size_t n, float* positive, float* negative,
                      float* counts);

@@ -27,8 +27,8 @@ struct RandomKey {
   std::uint32_t second = 0;
 };
 
-/// What the keys of one worker's tensor have in common. Workers' roundings must be independent, or
-/// their errors would add up instead of averaging out: the rank enters.
+/// Common seed of the keys of one worker's tensor. Workers' roundings must be independent, or their
+/// errors would add up instead of averaging out: the rank enters.
 inline std::uint64_t random_stream(std::uint64_t seed, int rank, std::string_view tensor) {
   const std::uint64_t worker =
       SplitMix64::mix(seed + 0x9e3779b97f4a7c15 * (static_cast<std::uint64_t>(rank) + 1));
@@ -60,9 +60,9 @@ THINPIPE_BOTH inline float counter_uniform(RandomKey key, std::uint32_t index) {
   return static_cast<float>(counter_random(key, index) >> 8) * 0x1p-24F;
 }
 
-/// Of 32 elements that follow each other the latter 16 have the numbers of the former with their
-/// halves exchanged, which costs half as much. Every number by itself is uniform in all its bits;
-/// the upper halves of the two, all that can correlate, are independent.
+/// In each 32 consecutive elements the latter 16 have the numbers of the former with their halves
+/// exchanged, which costs half as much. Every number by itself is uniform in all its bits; the
+/// upper halves of the two, all that can correlate, are independent.
 THINPIPE_BOTH inline std::uint32_t paired_random(RandomKey key, std::uint64_t index) {
   const std::uint32_t number =
       counter_random(key, static_cast<std::uint32_t>(index / 32 * 16 + index % 16));

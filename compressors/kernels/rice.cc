@@ -100,7 +100,7 @@ std::size_t RiceEncode(const std::uint32_t* positions, std::size_t n, int bits, 
   return writer.finish();
 }
 
-/// What is read in one go from one place on.
+/// A run of codes read from one place on.
 struct Chain {
   std::size_t at;            ///< byte that the first bit not held is in
   std::uint64_t window = 0;  ///< the next bits; above those held are the bits that follow, or zeros

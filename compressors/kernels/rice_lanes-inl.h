@@ -79,7 +79,7 @@ HWY_INLINE bool TakeCodes(const std::byte* in, int bits, Chains& chains,
   const auto by = hn::Set(d, static_cast<std::uint64_t>(bits));
   auto next = chains.next;
   auto length = hn::Set(d, static_cast<std::uint64_t>(group * bits));
-  // Of a quotient q, q + 1 is what falls out below; the 1 too many is taken back here.
+  // The code below yields q + 1 for a quotient q; the 1 too many is taken back here.
   const auto again = hn::Set(d, 1 - (std::uint64_t{1} << bits));
   for (int i = 0; i < group; ++i) {
     const auto lowest = hn::And(window, hn::Sub(hn::Zero(d), window));

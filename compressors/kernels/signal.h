@@ -1,4 +1,4 @@
-// What a selector looks at: the gradient plus what memory held, computed at the first pass over it.
+// Input of a selector: the gradient plus the memory, computed at the first pass over it.
 #pragma once
 
 #include <cstddef>

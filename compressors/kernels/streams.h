@@ -55,7 +55,7 @@ template <class T>
 /// Rows between two flushes into doubles: 128 float additions keep the relative error
 /// of a partial sum under 128 * 2^-24 = 8e-6, and far under it in practice.
 constexpr std::size_t kMomentRows = 128;
-/// Of one block.
+/// Flushes of one block.
 constexpr std::size_t kMomentFlushes = 4;
 /// Rows of a stream in one block: 32 KiB, as in compact.cc.
 constexpr std::size_t kMomentBlockRows = kMomentFlushes * kMomentRows;
@@ -75,8 +75,7 @@ Part add_blocks(std::size_t n, Blocks blocks, One one) {
   const std::size_t rows = (n - begin) / kMomentPartials;
   Part total;
   blocks(begin, rows > 0 ? 1 : 0, rows, total);
-  // Of a tensor that is no block long (one of many that THC rotates) parts would be what takes
-  // time.
+  // In a tensor shorter than a block (one of many that THC rotates) parts would dominate the time.
   if (count > 0) {
     std::array<Part, kMomentParts> parts;
     parallel_parts(kMomentParts, threads_for(n), [&](std::size_t part) {

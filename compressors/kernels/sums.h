@@ -27,9 +27,8 @@ struct PendingSum {
   }
 };
 
-// What a memory does with a new gradient. All spans have the same length and do not overlap.
-// Products are rounded before they are added (no fused multiply-add), so that every machine
-// computes the same bits.
+// Memory updates. All spans have the same length and do not overlap. Products are rounded before
+// they are added (no fused multiply-add), so that every machine computes the same bits.
 
 /// r = decay * r + scale * g
 void accumulate(std::span<const float> g, float decay, float scale, std::span<float> r);
@@ -64,13 +63,13 @@ Moments magnitude_moments(std::span<const float> x);
 /// The same of the sum, which is computed and stored in the same pass.
 Moments moments_of_sum(const PendingSum& sum);
 
-/// What of the tensor lies above a limit.
+/// Moments of the elements from a limit on.
 struct TailMoments {
   double sum_magnitude = 0;  ///< sum of |x| over magnitude keys >= the limit
   std::size_t count = 0;
 };
 
-/// Of the elements with key_of(x, KeyOrder::kMagnitude) >= limit; summed as magnitude_moments().
+/// Sums over elements with key_of(x, KeyOrder::kMagnitude) >= limit, as in magnitude_moments().
 TailMoments tail_moments(std::span<const float> x, std::int32_t limit);
 
 /// Sum of x^2, in the same order, all of it in double.
@@ -89,23 +88,23 @@ struct Dispersion {
   std::size_t count = 0;
 
   THINPIPE_BOTH double mean() const { return sum / static_cast<double>(count); }
-  /// Of the whole tensor (divided by the count); never negative.
+  /// Population variance (divided by the count); never negative.
   THINPIPE_BOTH double variance() const {
     const double difference = squares / static_cast<double>(count) - mean() * mean();
     return difference < 0 ? 0 : difference;
   }
 };
 
-/// Of the values as they are and of their magnitudes. Sums go through partial sums in double, in
-/// the order of streams.h, so that neither huge nor denormal values overflow or vanish when
-/// squared.
+/// Dispersion of the values as they are and of their magnitudes. Sums go through partial sums in
+/// double, in the order of streams.h, so that neither huge nor denormal values overflow or vanish
+/// when squared.
 Dispersion signed_dispersion(std::span<const float> x);
 Dispersion magnitude_dispersion(std::span<const float> x);
 
 struct Spread : Dispersion {
   float max_magnitude = 0;  ///< by bits: NaN > infinity > finite; 0 when empty
 };
-/// Of the values as they are, in the same pass as the greatest magnitude.
+/// Dispersion of the values as they are, in the same pass as the greatest magnitude.
 Spread signed_spread(std::span<const float> x);
 
 /// Sums of the magnitudes and of their logarithms.

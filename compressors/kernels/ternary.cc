@@ -32,7 +32,7 @@ float least_sent(float scale) {
   return scale == 0 ? std::numeric_limits<float>::quiet_NaN() : scale;
 }
 
-/// What ternary_pack() is given; c and remainder may be the same array.
+/// Arguments of ternary_pack(); c and remainder may be the same array.
 struct Packing {
   const float* c;
   std::size_t partition;  ///< bytes

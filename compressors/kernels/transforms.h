@@ -98,8 +98,8 @@ THINPIPE_BOTH constexpr std::size_t orthogonalize_passes(std::size_t columns) {
   return columns > 1 ? 2 : 1;
 }
 
-/// What makes a column's length 1; 0 where what is `left` of its square, after the others' shares
-/// were taken out of what was there `before`, is rounding noise.
+/// Factor that makes a column's length 1. 0 where its squared length `left`, after removing the
+/// other columns' shares from `before`, is rounding noise.
 THINPIPE_BOTH inline double unit_scale(double before, double left) {
   constexpr double kDependent = 1e-12;
   return left > kDependent * before ? 1 / std::sqrt(left) : 0;

@@ -1,4 +1,4 @@
-// What kernels that go element by element share: the loop with its tail, and arrays of bits.
+// Common parts of element-wise kernels: the loop with its tail, and arrays of bits.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -1,4 +1,4 @@
-// What a worker carries from one step to the next, and what it therefore compresses.
+// A worker's state between steps, and the input of compression that follows from it.
 #pragma once
 
 #include <cmath>
@@ -32,8 +32,8 @@ class Memory {
   /// Takes in the gradient of a step without exchange (SBC fig. 2a "delay").
   virtual void hold(std::span<const float> gradient, float scale) = 0;
 
-  /// Subtracts what was sent. What is not finite afterwards is forgotten, so that one infinity
-  /// does not stay for ever.
+  /// Subtracts what was sent. Non-finite results are forgotten, so that one infinity does not stay
+  /// for ever.
   virtual void sent(std::span<const std::uint32_t> positions, std::span<const float> decoded) = 0;
 
   /// False: sent() does nothing and need not be called.
@@ -53,7 +53,7 @@ class Memory {
   /// Where the pipeline adds what receivers decode from its payload; empty for all but EF21.
   virtual std::span<float> mirror() { return {}; }
 
-  /// Of the last exchange; `gradient` as it was given to add().
+  /// Distortion of the last exchange; `gradient` as it was given to add().
   virtual Distortion distortion(std::span<const float> gradient,
                                 std::span<const float> decoded) const = 0;
 

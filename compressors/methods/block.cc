@@ -67,8 +67,8 @@ class BlockQuantizer : public Quantizer {
   std::vector<std::uint32_t> signs_;
 };
 
-/// What methods that quantise in blocks share: the parameters block, scale, hadamard, rounding,
-/// those of the memory, and `format` where there is a choice.
+/// Common part of block-quantising methods: the parameters block, scale, hadamard, rounding, those
+/// of the memory, and `format` where there is a choice.
 struct BlockMethod {
   std::string name;
   std::string summary;

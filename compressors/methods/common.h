@@ -54,7 +54,7 @@ std::vector<ParameterInfo> encoding_parameters(const std::string& default_values
 
 StateIdentity identity_of(const Parameters& parameters, const TensorInfo& tensor);
 
-// What every compressor checks about the arrays it is given. @throws InputError naming the tensor.
+// Checks that every compressor makes of its arrays. @throws InputError naming the tensor.
 void check_size(const StateIdentity& identity, const char* what, std::size_t found);
 void check_room(const StateIdentity& identity, std::size_t found, std::size_t needed);
 

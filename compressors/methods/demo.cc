@@ -194,7 +194,7 @@ const Registration kDemo{dense_method({
                                       .k = static_cast<std::size_t>(parameters.integer("topk")),
                                       .values = parameters.choice("values")});
         },
-    // Of a matrix; of a vector's chunks, which are as long as a matrix's are wide, more is sent.
+    // For a matrix; a vector sends more, as its chunks are only as long as a matrix's are wide.
     .expected_bits =
         [](const Parameters& parameters) {
           const double side = std::stod(parameters.choice("chunk"));

@@ -1,6 +1,6 @@
-// GaussianK: the threshold of a normal distribution. What exceeds the first threshold is compacted,
-// and higher ones are counted in what was; a lower one, of which the small steps of the variant
-// need none, is another pass.
+// GaussianK: the threshold of a normal distribution. Elements above the first threshold are
+// compacted, and higher thresholds are counted among these. A lower threshold takes another pass;
+// the small steps of the variant need none.
 #include <algorithm>
 #include <cmath>
 #include <memory>

@@ -33,7 +33,7 @@ double dot_of_stretch(const float* a, const float* b, std::size_t n) {
   return lanes[0];
 }
 
-/// Of columns i >= k the products at [k * count + i].
+/// Writes the products of columns k and i >= k to [k * count + i].
 void multiply_columns(std::span<const float> columns, std::size_t rows,
                       std::span<double> products) {
   const std::size_t count = columns.size() / rows;
@@ -274,7 +274,7 @@ const Registration kPowerSgd{dense_method({
                .seed = settings.seed ^ hash_name(tensor.name),
                .in_rounds = exchanged_as(parameters) == Aggregation::kAllReduce});
         },
-    // Of a square matrix of 16 million elements; others depend on their shape.
+    // For a square matrix of 16 million elements; others depend on their shape.
     .expected_bits =
         [](const Parameters& parameters) {
           return 32 * 2 * static_cast<double>(parameters.integer("rank")) / 4096;

@@ -55,8 +55,8 @@ struct TernGradOptions {
 std::unique_ptr<BucketCodec> make_terngrad_bucket(const TernGradOptions& options);
 
 /// 1-bit SGD (Seide et al., 2014): decoded to the mean of the bucket's x >= 0 or of its x < 0. A
-/// bucket: both means as 32-bit floats, then the bits. Of all two-valued quantisers that split at
-/// 0 it has the least squared error (MQE in 3LC section 5.1).
+/// bucket: both means as 32-bit floats, then the bits. It has the least squared error of all
+/// two-valued quantisers that split at 0 (MQE in 3LC section 5.1).
 std::unique_ptr<BucketCodec> make_two_means_bucket();
 
 /// mean |x| times the sign (EF-signSGD, Karimireddy et al., 2019). A bucket: the mean magnitude as
@@ -68,7 +68,7 @@ std::unique_ptr<BucketCodec> make_sign_bucket(float scale);
 
 // By columns.
 
-/// Of the 2-D view with shape[0] rows; a tensor of fewer than two dimensions is one column.
+/// Columns of the 2-D view with shape[0] rows; a tensor of fewer than two dimensions is one column.
 std::size_t columns_of(const std::vector<std::int64_t>& shape, std::size_t elements);
 
 /// 1-bit SGD by column (Seide et al., 2014, section 3.3): of the 2-D view with shape[0] rows, each
@@ -125,7 +125,7 @@ struct ThcOptions {
   std::uint64_t stream = 1;     ///< of stochastic rounding: random_stream()
 };
 
-/// Of blocks whose scale is given.
+/// Format of blocks whose scale is given.
 BlockFormat thc_format(int bits, std::size_t block);
 
 /// Payload: the distance of two levels as a 32-bit float, then the codes. scale_of() is the
@@ -159,9 +159,9 @@ LowRankShape low_rank_shape(std::span<const std::int64_t> sides, std::size_t ele
 ///
 /// Products of all pairs of columns are known before the first is changed, so that a GPU has work
 /// for all of it at once: their Cholesky factor L has the shares (P = Q L^T), and Q comes by
-/// substitution, row by row. Of several columns all of it twice, since the first time leaves errors
-/// where columns are nearly dependent: CholeskyQR2 (Fukaya et al., ScalA 2014), products in double
-/// and dependent columns left out.
+/// substitution, row by row. Several columns take all of it twice, since the first time leaves
+/// errors where columns are nearly dependent: CholeskyQR2 (Fukaya et al., ScalA 2014), products in
+/// double and dependent columns left out.
 /// @param room  orthogonalize_room() doubles of so many columns, which are overwritten
 void orthogonalize(std::span<float> columns, std::size_t rows, std::span<double> room);
 std::size_t orthogonalize_room(std::size_t columns);

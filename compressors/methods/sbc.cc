@@ -1,5 +1,5 @@
-// Sparse Binary Compression: positions of one side of the distribution and one value. Of two
-// selections, exact or by sampled thresholds, one is kept.
+// Sparse Binary Compression: positions of one side of the distribution and one value. One of two
+// selections, exact or by sampled thresholds, is kept.
 #include <algorithm>
 #include <cmath>
 #include <limits>

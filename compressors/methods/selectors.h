@@ -62,7 +62,7 @@ constexpr GaussianKSteps kOkTopKSteps{
 /// * Shi et al., 2019: z < 2k/3 halves t, z > 4k/3 makes it 1.5 t; at most 3 counts;
 /// * `oktopk` (Li and Hoefler, 2022): z < 3k/4 divides t by 1.02, z > 5k/4 multiplies it; at most
 ///   20 counts.
-/// What exceeds the last threshold that was counted is sent, however many that is.
+/// All elements above the last threshold counted are sent, however many they are.
 std::unique_ptr<Selector> make_gaussiank_selector(std::size_t elements,
                                                   const GaussianKOptions& options);
 
@@ -93,7 +93,7 @@ struct RedSyncOptions {
 /// * bisection: lo = 0, hi = 1; while hi - lo > 0.2: q = (lo + hi) / 2; stop where k < z < 2k; else
 ///   hi = q where z < k / 2, and lo = q otherwise;
 /// * trim: q = 0.8, 0.6, 0.4, ... (below 0 as well) until z >= k, at most 32 of them.
-/// What exceeds the last threshold probed is sent, however many that is.
+/// All elements above the last threshold probed are sent, however many they are.
 std::unique_ptr<Selector> make_redsync_selector(std::size_t elements,
                                                 const RedSyncOptions& options);
 
@@ -150,8 +150,8 @@ std::unique_ptr<Selector> make_hybrid_selector(std::size_t elements, float tau,
 /// tau with the sign of c where |c| > tau (Strom, 2015). Goes with a residual.
 std::unique_ptr<Selector> make_strom_selector(std::size_t elements, float tau);
 
-/// Of the methods' parameters. @throws InputError where a shared parameter would leave out or
-/// change second moments.
+/// Options from the methods' parameters. @throws InputError where a shared parameter would leave
+/// out or change second moments.
 VarianceOptions variance_options(const Parameters& parameters, const TensorInfo& tensor);
 
 // Distinct random positions that sender and receiver draw alike.
@@ -174,7 +174,7 @@ class SeededPositions {
   std::size_t rank(std::uint64_t position) const;
 
  private:
-  /// Of the next numbers, sets the bits that lie in words [begin, end). @returns how many were not.
+  /// Sets the next numbers' bits in words [begin, end). @returns how many were not set yet.
   std::size_t set_drawn(SplitMix64 random, std::size_t numbers, std::size_t begin, std::size_t end);
 
   std::uint64_t seed_;

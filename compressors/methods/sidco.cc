@@ -1,7 +1,7 @@
 // SIDCo: the threshold follows from a distribution fitted to the gradient. One pass for the
-// moments, one that compacts the elements above the threshold. Of several stages the second, which
-// a quarter of the elements reach, adds up what exceeds the first threshold without writing it down
-// (exponential distribution); later ones look at what was compacted only.
+// moments, one that compacts the elements above the threshold. With several stages the second,
+// which a quarter of the elements reach, adds up the elements above the first threshold without
+// writing them down (exponential distribution); later ones read compacted elements only.
 #include "compressors/methods/sidco.h"
 
 #include <algorithm>

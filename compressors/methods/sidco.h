@@ -50,7 +50,7 @@ double pareto_excess(double mean, double variance, double delta);
 /// or because all magnitudes are equal, there is no fit: exponential.
 double gamma_excess(double mean, double mean_log, double delta, bool exact);
 
-// What these fits come to, on processors and on GPUs.
+// Formulas of these fits, for processors and GPUs.
 
 namespace sidco {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -139,7 +139,7 @@ class SidcoStages {
   double last_ = 0;         ///< mean of these at the last adaptation
 };
 
-/// What the magnitudes are taken for; called E, GP and P in the paper.
+/// Distribution assumed of the magnitudes; called E, GP and P in the paper.
 enum class SidcoDistribution { kExponential, kGamma, kPareto };
 
 struct SidcoOptions {
@@ -154,7 +154,7 @@ struct SidcoOptions {
   int every = 5;              ///< Q, compressions between adaptations
 };
 
-/// Of the method's parameters.
+/// Options from the method's parameters.
 SidcoOptions sidco_options(const Parameters& parameters);
 
 /// Stage 1 fits all magnitudes and takes the threshold that a share delta_1 should exceed (the

@@ -81,7 +81,7 @@ SparsePipeline::SparsePipeline(StateIdentity identity, SparseParts parts)
   selection_.positions = Buffer<std::uint32_t>(d + kCompactSlack);
   selection_.values = Buffer<float>(d + kCompactSlack);
   const std::size_t most = parts_.selector->max_selected();
-  // What is written as it lies there is filtered on its way.
+  // Elements written verbatim are filtered on their way.
   selection_.may_leave_cut = parts_.values->verbatim() && parts_.positions->verbatim() &&
                              !parts_.memory->minds_sent() && !parts_.selector->minds_sent();
   max_encoded_size_ =

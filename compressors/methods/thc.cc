@@ -127,7 +127,7 @@ const Registration kThc{dense_method({
     .parameters = {choice_parameter("bits", "4", "bits an element", {"4", "8"}),
                    choice_parameter("block", "2048", "elements rotated together",
                                     {"32", "64", "128", "256", "512", "1024", "2048"}),
-                   // Of a normal distribution, 1 in 32 lies outside 2.154 standard deviations: the
+                   // A normal distribution has 1 in 32 outside 2.154 standard deviations: the
                    // paper's share p.
                    above_minimum(real_parameter(
                        "range", "2.154", "root mean squares at which rotated elements are clamped",

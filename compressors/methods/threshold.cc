@@ -80,7 +80,7 @@ const Registration kThreshold{sparse_method({
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
           return make_threshold_selector(tensor.elements, parameters.real("tau"));
         },
-    // What listings assume: it depends on the gradient alone.
+    // Density assumed in listings: the real one depends on the gradient alone.
     .density = [](const Parameters&) { return 0.01; },
 })};
 

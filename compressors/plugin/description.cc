@@ -160,7 +160,7 @@ void check_functions(const thinpipe_plugin_method& method, const Complaint& comp
                     "it has some of the functions reset, state_size, save and load, but not all");
 }
 
-/// What the registry itself checks of a spec: known keys, defaults within their ranges.
+/// Makes the registry's own checks of a spec: known keys, defaults within their ranges.
 void check_parameters(const MethodInfo& info, const Complaint& complaint) {
   for (std::size_t i = 0; i < info.parameters.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)

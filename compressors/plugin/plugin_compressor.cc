@@ -12,10 +12,10 @@
 namespace thinpipe {
 namespace {
 
-// Of leaving c - decoded in a memory: clear, decode, subtract, look for what is not finite.
+// Passes that leave c - decoded in a memory: clear, decode, subtract, find non-finite values.
 constexpr int kKeepPasses = 4;
 
-/// c becomes c - decoded. What is not finite is forgotten, so that one infinity does not stay.
+/// c becomes c - decoded. Non-finite results become 0, so that one infinity does not stay.
 void subtract(std::span<const float> decoded, std::span<float> c) {
   add_scaled(decoded, -1.0F, c);
   for (std::size_t at = first_non_finite(c); at != kAllFinite; at = first_non_finite(c)) {

@@ -8,8 +8,8 @@
 
 namespace thinpipe {
 
-/// What the plug-in does wrong is a PluginError naming file and method: exceptions, writing outside
-/// of the payload, sizes and counts that cannot be, a payload of its own that it cannot decode.
+/// The plug-in's errors become a PluginError naming file and method: exceptions, writing outside of
+/// the payload, sizes and counts that cannot be, a payload of its own that it cannot decode.
 /// @throws InputError when `create` refuses parameters or tensor.
 std::unique_ptr<Compressor> make_plugin_compressor(std::shared_ptr<const PluginMethod> method,
                                                    const Parameters& parameters,

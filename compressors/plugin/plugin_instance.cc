@@ -50,8 +50,8 @@ void call_plugin_status(const PluginMethod& method, const char* function, Work&&
                     "returned " + std::to_string(status) + "; expected 0, 1 or 2");
 }
 
-/// What `create` reads parameters from. A C function cannot be thrown through: what was asked
-/// wrongly is kept until it returns.
+/// Source of the parameters that `create` reads. A C function cannot be thrown through: what was
+/// asked wrongly is kept until it returns.
 struct Setup : thinpipe_plugin_setup {
   const Parameters* parameters = nullptr;
   mutable std::string misuse;

@@ -35,8 +35,8 @@ class BucketCodec {
   /// several threads may encode and decode.
   virtual bool fixed_size() const { return true; }
 
-  /// Of a codec of fixed size: consecutive buckets of `bucket` elements, the last may have fewer,
-  /// into exactly the bytes they take. One kernel for all of them, where there is one.
+  /// For a codec of fixed size: encodes consecutive buckets of `bucket` elements, the last may have
+  /// fewer, into exactly the bytes they take. One kernel for all of them, where there is one.
   virtual std::size_t encode_buckets(std::span<const float> c, std::size_t bucket,
                                      const BucketContext& context, std::span<float> remainder,
                                      std::span<std::byte> out);

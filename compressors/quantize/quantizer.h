@@ -11,7 +11,7 @@
 
 namespace thinpipe {
 
-/// What a quantiser did with one tensor.
+/// A quantiser's report on one tensor.
 struct QuantizeReport {
   std::size_t nonzero = 0;  ///< elements that decode to something other than zero
   int passes = 0;           ///< over the d elements

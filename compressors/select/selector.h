@@ -44,7 +44,7 @@ struct RatioSchedule {
   }
 };
 
-/// What a selector may know besides the elements.
+/// A selector's input besides the elements.
 struct SelectContext {
   std::uint64_t step = 0;
   double epoch = 0;
@@ -103,7 +103,7 @@ class Selector {
     select(signal, context, selection);
   }
 
-  /// What of the selection was really sent: a value codec may have dropped some (exp4).
+  /// Takes the positions really sent: a value codec may have dropped some (exp4).
   virtual void sent(std::span<const std::uint32_t> /*positions*/) {}
   /// False: sent() does nothing and need not be called.
   virtual bool minds_sent() const { return false; }

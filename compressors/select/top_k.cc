@@ -82,7 +82,7 @@ constexpr std::size_t kMinSampled = 8192;
 /// elements are expected above the k-th, and 4 standard deviations let 2 k of all elements through.
 constexpr std::size_t kSampleShare = 64;
 constexpr std::size_t kMaxSample = 16384;
-/// Of the elements compacted, which lie in the caches.
+/// Sample size among the compacted elements, which lie in the caches.
 constexpr std::size_t kRefineSample = 2048;
 
 }  // namespace

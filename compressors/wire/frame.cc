@@ -84,7 +84,7 @@ class Fields {
     if (!is_utf8(text)) fail("found bytes that are not UTF-8");
     return text;
   }
-  /// Of the field that was read last.
+  /// Checks the field that was read last.
   void expect(bool holds, const std::string& found, const std::string& expected) const {
     if (!holds) fail("found " + found + ", expected " + expected);
   }

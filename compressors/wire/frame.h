@@ -49,7 +49,7 @@ class FrameReader {
   /// Nothing may follow the last frame. @throws PayloadError
   void expect_end() const;
 
-  /// Of the frame that next() gave last, for messages: "frame 2 at byte 1234 (tensor 'w')".
+  /// Place of the frame that next() gave last, for messages: "frame 2 at byte 1234 (tensor 'w')".
   const std::string& place() const { return place_; }
 
  private:

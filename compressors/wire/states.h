@@ -12,7 +12,7 @@
 
 namespace thinpipe {
 
-/// Who a state belongs to.
+/// Owner of a state.
 struct StateIdentity {
   std::string spec;  ///< Parameters::text()
   std::string tensor;
@@ -38,7 +38,7 @@ struct StateBundle {
 
 std::vector<std::byte> write_states(const StateBundle& bundle);
 
-/// The spans point into `file`. What the states say is checked by Compressor::load_state.
+/// The spans point into `file`. Compressor::load_state checks the contents of the states.
 /// @throws InputError naming field and byte.
 StateBundle read_states(std::span<const std::byte> file);
 

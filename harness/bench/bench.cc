@@ -70,7 +70,7 @@ class TensorBench {
   TensorBench(const BenchOptions& options, const Inputs& inputs, Progress& progress,
               BenchResult& result, std::vector<Run>& rows);
 
-  /// What a compressor does wrong goes to the result's failures. @throws RunError if interrupted.
+  /// Compressor errors go to the result's failures. @throws RunError if interrupted.
   void run(std::vector<BenchPoint> points);
 
  private:
@@ -156,7 +156,7 @@ bool TensorBench::prepare(BenchPoint& point) {
   });
 }
 
-// What a compressor does wrong fails its point alone.
+// A compressor's error fails its point alone.
 template <class Work>
 bool TensorBench::guarded(const BenchPoint& point, Work work) {
   try {

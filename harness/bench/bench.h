@@ -20,7 +20,7 @@ TimedDevice open_benched_gpu();
 /// @throws InputError for bad specs, names and traces; RunError when interrupted, or without a GPU.
 BenchResult run_bench(const BenchOptions& options, const OpenDevice& open = open_benched_gpu);
 
-/// What stands above the tables: machine, inputs, how times were taken.
+/// Heading above the tables: machine, inputs, how times were taken.
 /// @param device  null: none
 std::string bench_heading(const BenchOptions& options, const BenchDevice* device = nullptr);
 

@@ -29,7 +29,7 @@ constexpr double kAllowedSeconds = 1e-4;  // and beside it: to start, to wait, r
 // Each has one mark or two in memory, and on a GPU is some microseconds at least.
 constexpr int kMostCalls = 20000;
 
-// What several calls took, by both clocks; in s.
+// Times of several calls, by both clocks; in s.
 struct Span {
   double sum = 0;    // of all calls' own times
   double whole = 0;  // from the first call's begin to the last one's end, by the device
@@ -97,7 +97,7 @@ std::vector<std::size_t> shuffled(std::size_t count, int repetitions, std::uint6
   return turns;
 }
 
-// Of the sample, as Google Benchmark's.
+// Standard deviation of the sample, as Google Benchmark's.
 double deviation_of(std::span<const double> samples) {
   const double middle = mean(samples);
   double squares = 0;
@@ -121,7 +121,7 @@ constexpr Aggregate kAggregates[] = {{"mean", mean, true, true},
                                      {"stddev", deviation_of, true, false},
                                      {"cv", variation_of, false, false}};
 
-// What all rows of one thing have. The constructor leaves some of it unset.
+// Sets the fields that all rows of one thing share. The constructor leaves some unset.
 Run blank_row(const DeviceRowInfo& info, std::size_t repetitions) {
   Run run;
   run.run_name.function_name = info.name;

@@ -22,7 +22,7 @@ struct DeviceTimed {
   bool waits = false;          ///< call() also waits for it; else calls queue up behind each other
 };
 
-/// What one of several calls took, in seconds.
+/// Times of one of several calls, in seconds.
 struct DeviceSlice {
   /// By the device: of calls that wait, from a call's begin to the end of the last work that it
   /// asked for; else what all of them took together, over their number.
@@ -34,11 +34,11 @@ struct DeviceSlice {
 /// Times so many calls. The host's clock is stopped when the whole device is idle: work that the
 /// device's marks did not see (on another stream, or asked for and not begun) makes the two differ.
 /// They must agree within 2 % and 0.1 ms, which is more than starting, waiting and the marks take.
-/// What came between on the host can part them as well, so a slice that disagrees is taken again.
+/// Interruptions on the host can part them as well, so a slice that disagrees is taken again.
 /// @throws ValidationError when three of them disagree
 DeviceSlice take_slice(DeviceClock& clock, const DeviceTimed& timed, int calls);
 
-/// What came of one DeviceTimed; one value a repetition.
+/// Result of one DeviceTimed; one value a repetition.
 struct DeviceTiming {
   std::vector<double> device;      ///< s of a call, as DeviceSlice has it
   std::vector<double> wall;        ///< s of a call
@@ -56,7 +56,7 @@ DeviceTimings measure_on_device(DeviceClock& clock, const std::vector<DeviceTime
                                 const BenchOptions& options,
                                 const std::function<void(const std::string&)>& progress);
 
-/// What a row of a device says beside its times.
+/// Fields of a device's row beside its times.
 struct DeviceRowInfo {
   std::string name;          ///< "encode/topk:ratio=0.01/laplace:26000000/memory/cuda"
   std::size_t elements = 1;  ///< of a call

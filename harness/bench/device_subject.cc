@@ -123,7 +123,7 @@ void DeviceSubject::encode_on_both() {
   }
 }
 
-// Of the payload that is kept.
+// Compares both decoders on the kept payload.
 void DeviceSubject::compare_decoded() {
   const std::size_t bytes = inputs_->elements() * sizeof(float);
   float* const output = inputs_->output(0);

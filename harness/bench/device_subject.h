@@ -1,4 +1,4 @@
-// What a bench times on a device: gradients in its memory, and a compressor of its own beside the
+// Subject of a bench on a device: gradients in its memory, and a compressor of its own beside the
 // processor's of the same spec.
 #pragma once
 
@@ -31,7 +31,7 @@ class DeviceInputs {
 
   const float* gradient(std::size_t step) const { return gradients_[step % rotation()]; }
   float* output(std::size_t step) const { return outputs_[step % rotation()]; }
-  /// What is in gradient(step), for the host. @param out  as many elements
+  /// Copies gradient(step) to the host. @param out  as many elements
   void values(std::size_t step, std::span<float> out) const;
 
  private:
@@ -50,8 +50,8 @@ class DeviceSubject {
                 const DeviceInputs& inputs);
 
   /// Encodes `steps` steps here and on the processor: same payloads, byte for byte, and same
-  /// counts. The quality is that of the second half, from the processor's. What decode() decodes
-  /// from then on is the payload of the last, which both decode to the same bits.
+  /// counts. The quality is that of the second half, from the processor's. From then on decode()
+  /// decodes the payload of the last, which both decode to the same bits.
   /// @throws ValidationError
   Quality warm_up(int steps);
 
@@ -60,8 +60,8 @@ class DeviceSubject {
   /// Adds the payload that warm_up() left to the next output; waits for the device.
   void decode();
 
-  /// What the compressor has become: the processor's goes on from its state, and both encode a
-  /// step to the same bytes. @throws ValidationError
+  /// Checks the compressor's state: the processor's goes on from it, and both encode a step to the
+  /// same bytes. @throws ValidationError
   void validate_last();
 
  private:

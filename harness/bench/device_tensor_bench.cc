@@ -20,7 +20,7 @@
 namespace thinpipe {
 namespace {
 
-// Of what the hungriest compressor so far has taken must be free before another is made.
+// Free memory required before another compressor is made, over what the last one took.
 constexpr double kMemoryMargin = 1.25;
 
 std::string device_read_name(int streams) { return fmt::format("read/streams:{}", streams); }

@@ -29,7 +29,7 @@ class DeviceTensorBench {
                     std::span<const float> values, Progress& progress, BenchResult& result,
                     std::vector<benchmark::BenchmarkReporter::Run>& rows);
 
-  /// What a compressor does wrong goes to the result's failures.
+  /// Compressor errors go to the result's failures.
   /// @throws RunError if interrupted, or when the device itself does not hold
   void run(const std::vector<Spec>& specs);
 

@@ -52,7 +52,7 @@ class Inputs {
   /// @throws InputError when the trace lacks it, or squares, or holds a value that is not finite.
   Inputs(const BenchOptions& options, const class Trace& trace, std::size_t tensor, bool squares);
 
-  /// Of a trace whose gradients are drawn: bytes a second of the fastest drawing; else 0.
+  /// Rate of the fastest drawing in bytes a second, where a trace's gradients are drawn; else 0.
   double drawn_rate() const { return drawn_rate_; }
 
   const TensorInfo& tensor() const { return tensor_; }

@@ -48,7 +48,7 @@ void set_flags(const BenchOptions& options) {
   benchmark::Initialize(&count, pointers.data());
 }
 
-// Of every benchmark, the calls of its body among all calls, by when they came.
+// For every benchmark, the positions of its body's calls among all calls.
 using Calls = std::map<std::string, std::vector<std::size_t>>;
 
 // The last calls of each body are its repetitions; those before them found the number of
@@ -77,8 +77,8 @@ void time_one(const Timed& timed, const BenchOptions& options, benchmark::State&
               Timing& timing) {
   try {
     timed.prepare();
-    // What ran before has taken the cache, in which this one's arrays are said to be; and by a cold
-    // first call Google Benchmark would take too few iterations for enough.
+    // Earlier benchmarks have evicted this one's arrays, which are said to be in the cache; and by
+    // a cold first call Google Benchmark would choose too few iterations.
     if (options.residency == Residency::kCache) timed.call();
     const std::optional<std::uint64_t> before = allocations();
     for ([[maybe_unused]] auto _ : state) {

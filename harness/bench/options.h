@@ -1,4 +1,4 @@
-// What `thinpipe bench` measures: its axes and how each point is taken.
+// Options of `thinpipe bench`: its axes and how each point is taken.
 #pragma once
 
 #include <cstddef>

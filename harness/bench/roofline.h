@@ -1,4 +1,4 @@
-// What the machine's memory allows: reading, copying and STREAM's triad, as fast as they go.
+// Memory roofline of the machine: reading, copying and STREAM's triad, as fast as they go.
 #pragma once
 
 #include <cstddef>

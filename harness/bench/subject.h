@@ -46,7 +46,7 @@ using CompressorFactory =
 /// on.
 inline constexpr std::size_t kPlainSteps = 3;
 
-/// What a compressor keeps, apart from its speed: means over steps.
+/// Quality of a compressor, apart from its speed: means over steps.
 struct Quality {
   double selected_share = 0;    ///< k-hat / k; NaN where the method has no target
   double bits_per_element = 0;  ///< 8 * payload bytes / d
@@ -57,7 +57,7 @@ struct Quality {
 /// The same for Google Benchmark's rows; what is no number is left out.
 std::map<std::string, double> quality_counters(const Quality& quality);
 
-/// What there is to know before a compressor can be made.
+/// Settings from which a compressor is made.
 struct SubjectOptions {
   CompressorFactory make;
   CompressorSettings settings;
@@ -74,7 +74,7 @@ class Subject {
   Subject(SubjectOptions options, const Inputs& inputs);
 
   /// Encodes `steps` steps, so that memories fill and estimates settle; the quality is that of
-  /// the second half. What decode() decodes from then on is the payload of the last.
+  /// the second half. From then on decode() decodes the payload of the last.
   Quality warm_up(int steps);
 
   /// Chooses the SIMD target; before a series of encode() or decode().

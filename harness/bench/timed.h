@@ -1,4 +1,4 @@
-// What is timed and what came of it; timing in turns with another process.
+// Timed work and its results; timing in turns with another process.
 #pragma once
 
 #include <atomic>
@@ -28,10 +28,10 @@ struct Timed {
   int every = 1;  ///< when taking turns: it has a slice in one of so many rounds
 };
 
-/// What came of one Timed.
+/// Result of one Timed.
 struct Timing {
   std::vector<double> seconds;  ///< of one call: one value a repetition
-  /// Of `seconds`: how many repetitions, of all that were timed in this run, came before it.
+  /// For each of `seconds`, how many repetitions of all in this run came before it.
   std::vector<std::size_t> order;
   double allocations = -1;  ///< of one call: the most of all repetitions; -1: not counted
   std::string error;        ///< what stopped it; then the rest does not count
@@ -41,7 +41,7 @@ struct Timing {
 
 using Timings = std::map<std::string, Timing>;  ///< by Timed::name
 
-/// What goes wrong in `work` stops this one alone: it becomes its error. Does nothing after one.
+/// An exception of `work` stops this one alone: it becomes its error. Does nothing after one.
 template <class AnyTiming, class Work>
 void guard_timing(AnyTiming& timing, Work work) {
   if (!timing.error.empty()) return;

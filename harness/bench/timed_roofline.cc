@@ -16,9 +16,9 @@ namespace {
 
 constexpr int kSpins = 20000;  // some tens of microseconds; who waits longer leaves the core
 
-// What bounds the compressors is six loops of a few instructions each, whose times scatter less
-// than a compressor's: a quarter of the time says as much, and a launch with few compressors is not
-// mostly roofline.
+// The roofline is six loops of a few instructions each, whose times scatter less than a
+// compressor's. A quarter of the time says as much, and a launch with few compressors is not mostly
+// roofline.
 constexpr double kTimeShare = 0.25;
 constexpr double kFewestSeconds = 5e-3;
 

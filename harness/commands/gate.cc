@@ -50,7 +50,7 @@ Times times_of(const Arguments& arguments) {
 
 fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
 
-// Of all that are launched.
+// Maximum over all launches.
 int retakes_of(const GatePolicy& policy) { return policy.pairs / 2; }
 
 // Older and newer in turn, which of them first by the toss of a coin: slice by slice where both
@@ -132,7 +132,7 @@ void write_or_print(const std::string& name, const std::string& text) {
   write_output(name, text);
 }
 
-// What the runners of GitHub read: one annotation on standard output, the summary in a file.
+// Writes for GitHub's runners: one annotation on standard output, the summary in a file.
 void tell_github(const GateOutcome& outcome) {
   write_stdout(gate_annotation(outcome));
   if (const char* summary = std::getenv("GITHUB_STEP_SUMMARY"); summary != nullptr && *summary)

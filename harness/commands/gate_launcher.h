@@ -18,7 +18,7 @@ class Launcher {
   /// @throws InputError when it is no such verb, or when --out is among the words
   Launcher(std::vector<std::string> words, std::filesystem::path scratch);
 
-  /// One launch in a process of its own, its records in a new folder. What it prints is kept for
+  /// One launch in a process of its own, its records in a new folder. Its output is kept for
   /// complaints. Points that failed are in the result; it is an error only when there are no
   /// records.
   /// @throws InputError for what it calls a usage error (exit code 2), RunError when it ended

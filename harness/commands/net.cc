@@ -71,7 +71,7 @@ Action prepare_show(const Arguments& arguments) {
   };
 }
 
-// What --serve says.
+// Value of --serve.
 struct Served {
   std::string host, command;
 };
@@ -131,7 +131,7 @@ std::string busiest_way(const Network& network, const Topology& planned, double 
   return wrap(text + ".", 0) + "\n";
 }
 
-// What crossed, when all is over: to stderr, for stdout is the command's.
+// Prints the links' counters at the end: to stderr, for stdout is the command's.
 void say_what_crossed(const Network& network, const Topology& planned, double seconds,
                       bool changes) {
   std::string text = fmt::format("thinpipe: after {}\n", format_time(seconds));

@@ -28,7 +28,7 @@
 namespace thinpipe {
 namespace {
 
-// What is played, and how.
+// The played schedule and its settings.
 struct Played {
   TopologySpec topology;
   int hosts = 2;
@@ -40,8 +40,8 @@ struct Played {
   bool disturbed = false;        // the network loses or reorders frames by itself
 };
 
-// What TCP makes of lost frames and of delays that change is no measure of the link; nor does the
-// integral say what queues let through between links that take turns.
+// TCP goodput under frame loss or changing delays does not measure the link; nor does the integral
+// say what queues let through between links that take turns.
 bool judged(const Played& played, const TrialResult& result) {
   return !played.disturbed && !played.schedule.changes(Quantity::kDelay) &&
          !played.schedule.changes(Quantity::kLoss) && !result.links_take_turns;
@@ -56,7 +56,7 @@ bool valid(const Played& played, const TrialResult& result) {
   return !judged(played, result) || result.machine.reason().empty();
 }
 
-// What is of interest about the link besides its rate.
+// Delay and loss of the link, besides its rate.
 std::string rest_of(const LinkMean& link) {
   std::string text;
   if (link.delay > 0) text += fmt::format(", {} late", format_time(link.delay));

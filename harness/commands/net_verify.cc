@@ -59,7 +59,7 @@ std::optional<bool> verdict_on(const ProbeCheck& check, double tolerance) {
   return check.disturbed.empty() ? std::optional(holds(check, tolerance)) : std::nullopt;
 }
 
-// Of the two or three goodputs, the farthest off.
+// Largest deviation of the two or three goodputs.
 double worst(const ProbeCheck& check) {
   double most = std::fabs(check.deviation());
   if (check.both && check.both->held_back)
@@ -274,7 +274,7 @@ int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<Sched
     Progress progress(2 * options.seconds * static_cast<double>(links.size() * schedules.size()));
     for (const LinkSpec& link : links)
       for (const ScheduleSpec& schedule : schedules) {
-        // What TCP makes of lost frames and of delays that change is no measure of the link.
+        // TCP goodput under frame loss or changing delays does not measure the link.
         const bool judged = !link.disturbs() && !schedule.changes(Quantity::kDelay) &&
                             !schedule.changes(Quantity::kLoss);
         const auto way = [&](const Flow& flow) {

@@ -144,7 +144,7 @@ std::string wrapped(const std::string& head, const std::string& text) {
   return result + current + "\n";
 }
 
-// Of several links, for a person to repeat.
+// Summary of several links, for a person to repeat.
 
 const char* word_of(const LinkVerdict& verdict) {
   const std::optional<bool> holds = verdict.holds();
@@ -162,7 +162,7 @@ std::string slower_goodput_of(const JudgedLink& link) {
   return format_rate(std::min(found.there.figures.goodput, found.back.figures.goodput));
 }
 
-// Of the four goodputs the farthest off, signed; none without a ceiling to hold them against.
+// Largest deviation of the four goodputs, signed; none without a ceiling to compare with.
 std::optional<double> farthest_off(const JudgedLink& link) {
   const std::optional<GoodputReport>& found = link.report.goodput;
   if (!found || link.report.link.disturbs()) return std::nullopt;

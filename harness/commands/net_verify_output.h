@@ -1,4 +1,4 @@
-// What `thinpipe net verify` says of a link: for people, for programs, as a row of a table.
+// Output of `thinpipe net verify` on a link: for people, for programs, as a row of a table.
 #pragma once
 
 #include <string>
@@ -30,8 +30,8 @@ struct JudgedLink {
   LinkVerdict verdict;
 };
 
-/// What stands below all of them: a table where there are several, and what came of it in a
-/// sentence or two. At most 80 columns.
+/// Summary below all links: a table where there are several, and the result in a sentence or two.
+/// At most 80 columns.
 std::string links_summary(const std::vector<JudgedLink>& links);
 
 /// Markdown: two lines of heading, and a row for each link.

@@ -58,7 +58,7 @@ std::string findings(const Records& records) {
   return html_paragraphs(verdict(records)) + html_paragraphs(records.notes);
 }
 
-/// What is reported of, whatever was measured.
+/// Subject of a report, whatever was measured.
 struct Page {
   std::filesystem::path source;                     ///< the file, or a history's first folder
   std::string what;                                 ///< "statistics of gradients"
@@ -188,7 +188,7 @@ std::filesystem::path output_or(const Arguments& arguments, std::filesystem::pat
   return standard += "." + ending;
 }
 
-// What other programs make: in a folder that goes again, and told when the user has had enough.
+// Runs `write` (other programs) in a temporary folder; tells when the user stopped it.
 int on_paper(const Arguments& arguments, const std::filesystem::path& file,
              const std::function<void(const std::filesystem::path& scratch)>& write) {
   const int code = run_outside_sandbox([&](const Sandbox& sandbox) {

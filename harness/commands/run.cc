@@ -40,7 +40,7 @@ using Type = OptionInfo::Type;
 
 constexpr int kMostRanks = 250;  // more than a machine emulates
 
-// Of real machines.
+// Options of real machines.
 std::vector<OptionInfo> hosts_options() {
   return {
       {.name = "hosts",
@@ -78,8 +78,8 @@ std::vector<OptionInfo> hosts_options() {
   };
 }
 
-// What they say; nothing without --hosts. @throws InputError for a bad hostfile, no allocation,
-// and options that only make sense together.
+// Values of these options; nothing without --hosts. @throws InputError for a bad hostfile, no
+// allocation, and options that only make sense together.
 std::optional<HostsOptions> hosts_of(const Arguments& arguments) {
   if (!arguments.given("hosts")) {
     for (const char* name :

@@ -31,7 +31,7 @@ double number_in(const std::string& option, const std::string& text, double leas
   return *value;
 }
 
-// What does not apply is put back to its default, so that equal settings look equal.
+// Resets settings that do not apply to their defaults, so that equal settings look equal.
 Feed normal(Feed feed) {
   if (feed.overlap == Overlap::kNone) feed.codec_beside = false;
   if (feed.overlap == Overlap::kNone && feed.granularity != Granularity::kBucket)

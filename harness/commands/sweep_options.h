@@ -15,7 +15,7 @@ namespace thinpipe {
 
 /// `--trace`, required.
 OptionInfo sweep_trace_option();
-/// What is combined: compressors with their plug-ins, links, schedules, the topology, ranks.
+/// Axes of the sweep: compressors with their plug-ins, links, schedules, the topology, ranks.
 std::vector<OptionInfo> sweep_axis_options();
 /// `--steps` and `--warmup`.
 std::vector<OptionInfo> sweep_step_options();
@@ -36,7 +36,7 @@ void set_sweep_checks(const Arguments& arguments, SweepOptions& options);
 /// Joins lists of options: `{one, many}` in their order.
 std::vector<OptionInfo> joined(std::vector<std::vector<OptionInfo>> lists);
 
-/// What these options say but for `--trace` and `--warmup`, which not every verb has; the rest of
+/// Reads these options except `--trace` and `--warmup`, which not every verb has; the rest of
 /// SweepOptions is as it is by default. Loads plug-ins and sets the instruction set in force.
 /// @param hosts       real machines instead of emulated ones; then there are as many ranks
 /// @param most_ranks  that the verb takes
@@ -48,7 +48,7 @@ SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOpt
 /// Whether every schedule and every straggler fits every network of the sweep. @throws InputError
 void check_schedules(const SweepOptions& options);
 
-/// What is trained, and on which data: of `train` and `capture`.
+/// Model and training data of `train` and `capture`.
 OptionInfo model_option();  ///< required
 OptionInfo batch_option();
 OptionInfo data_option();

@@ -20,7 +20,7 @@ int hosts_of(const Arguments& arguments, const TopologySpec& spec);
 /// `--link SPEC`, 100 Mbit/s by default.
 OptionInfo link_option(const std::string& help);
 
-/// What completion offers for a link: its presets.
+/// Completions of a link: its presets.
 std::vector<std::string> link_suggestions();
 
 /// `--tolerance PERCENT`, 3 by default.

@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What all steps of all ranks have in common.
+/// Summary of all steps of all ranks.
 struct TraceSummary {
   double median_compute = 0;  ///< s
   double first_loss = 0;      ///< mean over ranks
@@ -58,7 +58,7 @@ bool has_squares(const Trace& trace) {
          !trace.squares(0, 0, 0).empty();
 }
 
-/// What the sum of the second moments runs over, or null.
+/// Summands of the second moments, or null.
 Json squares_of(const Trace& trace) {
   if (!has_squares(trace)) return nullptr;
   return trace.squares_of_micro_batches() ? "micro-batches" : "samples";
@@ -73,7 +73,7 @@ std::string stored(const Trace& trace) {
                      gradient_type_name(type));
 }
 
-/// What drawing takes: "1.08 MB for each rank that is drawn, 4.32 MB for all".
+/// Memory for drawing: "1.08 MB for each rank that is drawn, 4.32 MB for all".
 std::string drawing_memory(const Trace& trace) {
   const auto one = static_cast<double>(trace.generated_bytes_per_rank());
   const double all = one * static_cast<double>(trace.ranks());
@@ -157,7 +157,7 @@ Action prepare_info(const Arguments& arguments) {
   };
 }
 
-/// What is drawn by a family has no files.
+/// A trace drawn by a family has no files.
 int verify_synthetic(const Trace& trace, bool as_json) {
   if (as_json) {
     write_stdout(Json{{"identity", trace.identity()},
@@ -199,7 +199,7 @@ Action prepare_verify(const Arguments& arguments) {
   const std::string& place = arguments.positional("DIR");
   const SyntheticSpec spec = is_synthetic(place) ? parse_synthetic_spec(place) : SyntheticSpec();
   const bool drawn = is_synthetic(place) && !spec.is_fit();
-  // What a fit imitates is a trace on disk.
+  // A fit imitates a trace on disk.
   const auto trace = std::make_shared<const Trace>(drawn           ? make_synthetic(spec)
                                                    : spec.is_fit() ? Trace(spec.trace)
                                                                    : Trace(place));

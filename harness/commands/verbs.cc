@@ -22,7 +22,7 @@
 namespace thinpipe {
 namespace {
 
-/// What the words ask for, and the rest of them.
+/// The verb or group that the words name, and the rest of them.
 struct Chosen {
   const Verb* verb = nullptr;        ///< nullptr: the command itself or a group
   const VerbGroup* group = nullptr;  ///< a group without a verb

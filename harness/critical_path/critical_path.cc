@@ -198,7 +198,7 @@ class Walk {
     now_ = from;
   }
 
-  // Of the servers' answers in an exchange the last; none is later than its end.
+  // The servers' last answer in an exchange; none is later than its end.
   const ServedExchange* last_answer(const PhaseSpan& exchange) const {
     const ServedExchange* last = nullptr;
     for (const ServedExchange& one : served_)

@@ -1,5 +1,5 @@
-// What a step's length came from: the chain of work and waiting that ended last, backwards from the
-// step's end to its begin.
+// Critical path of a step: the chain of work and waiting that ended last, backwards from the step's
+// end to its begin.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace thinpipe {
 
-/// What one rank did in a step.
+/// Activity of one rank in a step.
 struct StepTimeline {
   double begun = 0;  ///< s, by a clock of all ranks; 0 where they have none
   double total = 0;  ///< s, from its begin to its end
@@ -28,7 +28,7 @@ struct ServedExchange {
   double answered = 0;
 };
 
-/// What a stretch of the path was spent on.
+/// Activity in a section of the path.
 enum class PathPhase {
   kStart,  ///< the rank had not begun yet, while another had
   kCompute,

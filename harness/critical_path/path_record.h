@@ -24,7 +24,7 @@ struct LinkUse {
 /// bit/s that a link had in one direction, on average; 0 where nothing throttles it.
 using RateOf = std::function<double(int link, bool up)>;
 
-/// Of every throttled link, busiest first.
+/// Use of every throttled link, busiest first.
 /// @param seconds  in which `count` was counted, exchanges under way
 std::vector<LinkUse> link_uses(const WireCount& count, const Topology& topology, const RateOf& rate,
                                double seconds);

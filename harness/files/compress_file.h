@@ -26,7 +26,7 @@ struct CompressOptions {
   BadValues bad_values = BadValues::kRefuse;
 };
 
-/// What one tensor's compressor did.
+/// Result of one tensor's compressor.
 struct CompressedTensor {
   TensorInfo info;
   EncodeReport report;  ///< zeros in a held step

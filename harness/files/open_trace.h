@@ -28,7 +28,7 @@ void require_memory(const Trace& trace, const std::string& what, double bytes);
 /// reason.
 std::string why_incomplete(const Trace& trace);
 
-/// What to do when a gradient holds a NaN or an infinity.
+/// Policy for gradients that hold a NaN or an infinity.
 enum class BadValues {
   kRefuse,
   kZero,  ///< replace them by 0, as a mixed-precision trainer that skips bad values

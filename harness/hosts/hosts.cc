@@ -17,7 +17,7 @@
 namespace thinpipe {
 namespace {
 
-// Of Slurm's node lists.
+// Limits of Slurm's node lists.
 constexpr std::size_t kMostNodes = 65536;  // a list that expands to more is a mistake
 constexpr std::uint32_t kLargestNumber = 999'999'999;
 constexpr std::size_t kLongestNumber = 9;  // digits
@@ -48,7 +48,7 @@ bool is_slots(const std::string& word) {
   refuse_list(text, fmt::format("more than {} nodes", kMostNodes));
 }
 
-// What stands between two brackets: `01-03,7`. Leading zeros give the width.
+// Expands the text between two brackets: `01-03,7`. Leading zeros give the width.
 std::vector<std::string> expand_ranges(std::string_view whole, std::string_view inside) {
   std::vector<std::string> numbers;
   for (std::size_t at = 0; at <= inside.size();) {

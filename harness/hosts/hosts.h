@@ -8,7 +8,7 @@
 
 namespace thinpipe {
 
-/// What --hosts and the options beside it say: the machines, and what a run may do there.
+/// Values of --hosts and the options beside it: the machines, and what a run may do there.
 struct HostsOptions {
   std::vector<std::string> names;  ///< of all machines, in the order of ranks
   bool slurm = false;              ///< they are the allocation that this process runs in

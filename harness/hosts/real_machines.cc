@@ -40,7 +40,7 @@ struct GuardCommand {
   std::vector<std::string> words;  ///< the program first; found by PATH
 };
 
-/// What a guard said when it began.
+/// Report of a guard when it began.
 struct GuardedCard {
   int mtu = 0;
   std::string had;  ///< the qdisc it will be given back
@@ -86,9 +86,9 @@ class Guards {
 
   /// @param link  as parse_link_spec() reads it
   void set_links(const std::string& link);
-  /// Of the qdiscs of the first `hosts` hosts, added up.
+  /// Counters of the first `hosts` hosts' qdiscs, added up.
   QdiscCounters count(int hosts);
-  /// What of the links is not as it was set any more, host by host in words.
+  /// Links that are no longer as they were set, host by host in words.
   std::vector<std::string> alterations();
   std::vector<GuardedCard> cards() const;
 
@@ -247,7 +247,7 @@ std::string GuardLine::ask(const std::string& line, const std::string& expected,
 }
 
 void GuardLine::renew() {
-  // What does not go at once may go next time; a guard that is gone shows when it is asked.
+  // A renewal that cannot go at once may go next time; a guard that is gone shows when it is asked.
   [[maybe_unused]] const ssize_t sent =
       send(socket_.get(), "renew\n", 6, MSG_NOSIGNAL | MSG_DONTWAIT);
   char buffer[512];  // answers to earlier ones
@@ -378,7 +378,7 @@ WireCount RealMachines::count_wire(int ranks) {
   return count;
 }
 
-// Of the cards where guards tell it; hosts of one network have one.
+// MTU of the cards where guards tell it; hosts of one network have one.
 std::uint32_t RealMachines::mtu(const LinkSpec& link) const {
   return guards_ ? static_cast<std::uint32_t>(guards_->cards().at(0).mtu) : link.mtu;
 }

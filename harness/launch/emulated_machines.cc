@@ -51,7 +51,7 @@ double path_delay(const Network& network, int from, int to) {
   return figures_of(network.topology(), network.routes().path(from, to)).delay;
 }
 
-// Of the windows, all flows together.
+// Median over the windows, all flows together.
 double median_goodput(const std::vector<FlowFigures>& flows) {
   std::vector<double> sums(flows.at(0).windows.size(), 0.0);
   for (const FlowFigures& flow : flows)
@@ -149,7 +149,7 @@ LinkCalibration EmulatedMachines::calibrate(const LinkSpec& link, double time_sc
   for (std::size_t i = 0; i < probes.size(); ++i)
     measure_goodput(network_, probes[i], result.ways[i]);
   if (!result.ways.empty()) return result;
-  // What TCP reaches where frames are lost or reordered is no measure of the link.
+  // TCP goodput over lost or reordered frames does not measure the link.
   result.unmeasured = size() < 2           ? "one host has nobody to send to"
                       : disturbs(topology) ? "frames are lost, doubled or reordered on it"
                                            : "it has no rate";

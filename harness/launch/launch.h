@@ -54,7 +54,7 @@ class Launch {
   const std::string& mpi_version() const { return mpi_version_; }
   /// In force on the ranks' sockets, as the first rank found.
   const std::string& congestion_control() const { return congestion_control_; }
-  /// What each rank told of the machine it has for itself; empty where they share this one.
+  /// Each rank's description of its own machine; empty where ranks share this one.
   const std::vector<nlohmann::json>& rank_machines() const { return rank_machines_; }
 
   /// Sends a message to every rank and waits for one answer of each, by rank.

@@ -22,7 +22,7 @@ struct ThroughSwitch {
   std::uint64_t in = 0, out = 0;
 };
 
-/// What the links counted while ranks exchanged: bytes as the qdiscs count Ethernet frames.
+/// Counters of the links while ranks exchanged: bytes as the qdiscs count Ethernet frames.
 struct WireCount {
   std::uint64_t sent = 0;   ///< by all hosts, on their own links
   std::uint64_t drops = 0;  ///< frames, on all links
@@ -32,7 +32,7 @@ struct WireCount {
     std::uint64_t up = 0, down = 0, drops = 0;
   };
   std::vector<OnTrunk> trunks;
-  /// What a host sent must pass a shaper of its own at the switch (place=switch, up.delay).
+  /// A host's own shaper at the switch, which its traffic passes (place=switch, up.delay).
   struct Detour {
     std::string name;
     std::uint64_t in = 0, out = 0, drops = 0;
@@ -47,10 +47,10 @@ struct WireCount {
   bool counted = true;     ///< else nobody does, and all is 0 (real hosts)
 };
 
-/// What the links of the emulated network have counted so far.
+/// Counters of the emulated network's links so far.
 WireCount count_wire(const Network& network);
 
-/// What was counted from `before` to `after`.
+/// Counts from `before` to `after`.
 WireCount between(const WireCount& before, WireCount after);
 
 /// The `trunks` of docs/records.md.
@@ -79,7 +79,7 @@ class Machines {
   /// Sets the links of all machines, as far as they are ours to set, in slow motion by this factor
   /// (netem/topology/time_scale.h). Call it between transfers.
   virtual void set_links(const LinkSpec& link, double time_scale) = 0;
-  /// What crossed the links so far, as far as somebody counts. @param ranks  of the launch
+  /// Counters of the links so far, as far as somebody counts. @param ranks  of the launch
   virtual WireCount count_wire(int ranks) = 0;
   /// Largest IP packet on a link.
   virtual std::uint32_t mtu(const LinkSpec& link) const = 0;
@@ -88,8 +88,8 @@ class Machines {
   /// @throws RunError when traffic does not come through, or a stop was asked for.
   virtual LinkCalibration calibrate(const LinkSpec& link, double time_scale, Launch* launch) = 0;
   virtual bool needs_ranks_to_calibrate() const { return false; }
-  /// What of the links is not any more as set_links() set it, in words, by reading it back from the
-  /// kernel: somebody else changed it. Not for links that a schedule changes.
+  /// Links that no longer match set_links(), in words, as read back from the kernel: somebody else
+  /// changed them. Not for links that a schedule changes.
   virtual std::vector<std::string> alterations() = 0;
   /// Whether links were set to what the records call them, so that a deviation speaks against a
   /// point.

@@ -17,7 +17,7 @@ inline constexpr double kLateShare = 0.01;
 inline constexpr double kLateChangeSeconds = 0.02;
 /// Share of a step by which ranks may begin exchanges apart from when they should (time scaling).
 inline constexpr double kSkewTolerance = 0.02;
-/// Of the largest element of the aggregate: more is no rounding, and the point is failed.
+/// Fraction of the aggregate's largest element: more is no rounding, and the point is failed.
 inline constexpr double kErrorTolerance = 1e-5;
 
 }  // namespace thinpipe

@@ -14,7 +14,7 @@ namespace thinpipe {
 
 class Trace;
 
-/// What only those know who started ranks; all empty where none were.
+/// Facts that only those who started ranks know; all empty where none were.
 struct NetworkState {
   std::map<std::string, std::string> sysctls = {};  ///< in force on the emulated hosts
   std::string mpi = {};                             ///< "Open MPI 4.1.4"
@@ -24,11 +24,11 @@ struct NetworkState {
 };
 
 /// docs/records.md says what is in it. No names of users or machines, and of the environment only
-/// the variables that an allow-list names. What the system does not show is null.
+/// the variables that an allow-list names. Values that the system does not show are null.
 nlohmann::json fingerprint(const NetworkState& network);
 
-/// What a rank on a machine of its own tells of it: processor, cores, memory, governor, kernel,
-/// thinpipe's version and revision.
+/// Description of a rank's own machine: processor, cores, memory, governor, kernel, thinpipe's
+/// version and revision.
 nlohmann::json machine_description();
 
 /// The commit, as `git describe --always --dirty` named it when this was built: "-dirty" at its end
@@ -52,7 +52,7 @@ nlohmann::json processor_description(const std::filesystem::path& root);
 /// `root` is "/" but in tests; nvidia-smi is looked for in PATH.
 nlohmann::json graphics_description(const std::filesystem::path& root);
 
-/// What a launch was asked for.
+/// Settings of a launch.
 struct Launched {
   std::string kind;                  ///< kRunKind and its like
   std::vector<std::string> command;  ///< {"thinpipe", "run", ...}

@@ -7,7 +7,7 @@
 namespace thinpipe {
 namespace {
 
-// Of nvml.h, whose functions keep their meaning: only what is used. They return 0 when they can.
+// The used part of nvml.h, whose functions keep their meaning. They return 0 when they can.
 using NvmlDevice = struct nvmlDevice_st*;
 using NvmlInit = int (*)();
 using NvmlDriver = int (*)(char* version, unsigned length);

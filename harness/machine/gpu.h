@@ -10,7 +10,7 @@
 
 namespace thinpipe {
 
-/// Of NVIDIA's management library.
+/// GPU state from NVIDIA's management library.
 struct GpuState {
   std::string driver;                  ///< "580.95.05"; "" where it does not tell
   std::optional<std::uint64_t> sm_hz;  ///< nothing where it does not tell
@@ -19,9 +19,9 @@ struct GpuState {
   bool operator==(const GpuState&) const = default;
 };
 
-/// Of the card at an address of the PCI bus ("0000:0a:00.0"). Nothing without the library, which
-/// the driver brings, or the card. Takes microseconds once it is loaded, so that a card can be
-/// asked while it works. @param library  another in tests
+/// State of the card at a PCI bus address ("0000:0a:00.0"). Nothing without the library, which the
+/// driver brings, or the card. Takes microseconds once it is loaded, so that a card can be asked
+/// while it works. @param library  another in tests
 std::optional<GpuState> ask_nvml(const std::string& bus,
                                  const std::string& library = "libnvidia-ml.so.1");
 

@@ -20,7 +20,7 @@ void require_gpu();
 /// The first word of a file of the kernel's; "" where there is none.
 std::string first_word(const std::filesystem::path& file);
 
-/// What bears on timings here; machine_findings() in harness/doctor/findings.h judges it.
+/// Machine state that affects timings; machine_findings() in harness/doctor/findings.h judges it.
 struct MachineState {
   double cores = 0;                    ///< usable by this process, control group's quota included
   std::string cpu;                     ///< model name, or ""

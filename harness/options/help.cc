@@ -157,7 +157,7 @@ std::string word_list(const std::vector<std::string>& words) {
   return for_shell(text);
 }
 
-// What bash's compgen is to be asked for a value of this type.
+// Options of bash's compgen for a value of this type.
 std::string generator(Type type, const std::vector<std::string>& words) {
   if (!words.empty()) return "-W " + word_list(words);
   if (type == Type::kFolder) return "-d";

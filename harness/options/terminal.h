@@ -63,7 +63,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// What is being done now.
+  /// Names the current work.
   void describe(std::string what);
   void advance(double work);
   /// So much of the total is done, if that is more than before.

@@ -72,7 +72,7 @@ struct Verb {
   Action (*prepare)(const Arguments&) = nullptr;
 };
 
-/// What is said of a group of two-word verbs in the listing of verbs.
+/// Entry of a group of two-word verbs in the listing of verbs.
 struct VerbGroup {
   std::string name = {};
   std::string summary = {};

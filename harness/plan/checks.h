@@ -1,5 +1,5 @@
-// What is refused before a sweep starts anything: options that cannot be, and records that other
-// options were measured with.
+// Checks before a sweep starts anything: they refuse impossible options, and records that were
+// measured with other options.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

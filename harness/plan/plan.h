@@ -1,4 +1,4 @@
-// What a run measures: the axes of its sweep, how each point is taken, and how long that takes.
+// Plan of a run: the axes of its sweep, how each point is taken, and how long that takes.
 #pragma once
 
 #include <cstdint>

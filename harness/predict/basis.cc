@@ -135,7 +135,7 @@ std::string time_or_dash(const std::optional<double>& seconds) {
   return seconds ? format_time(*seconds) : "-";
 }
 
-// What speaks against a row.
+// Caveats of a row.
 std::string remark_of(const PredictedAgain& one) {
   std::string text = one.status == Status::kOk ? "" : std::string("  ") + status_name(one.status);
   if (one.prediction && one.prediction->incast) text += "  incast";

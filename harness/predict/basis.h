@@ -1,4 +1,4 @@
-// What a prediction was made from, as records keep it, and predictions that are made again from it.
+// Basis of a prediction, as records keep it, and predictions that are made again from it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -173,7 +173,7 @@ const std::vector<std::span<const std::byte>>& EchoPattern::all_gather(
   return messages_;
 }
 
-// What was selected by this rank is selected again, and nothing is to be put back.
+// Returns this rank's own selection; nothing is restored to the residual.
 SparseSum EchoPattern::sparse_all_reduce(SparseView own, std::size_t k, std::size_t, float) {
   exchanges.push_back({Exchange::kSparseAllReduce,
                        static_cast<double>(own.size() * sizeof(SparsePair)),
@@ -253,7 +253,7 @@ double typical_pass(const std::vector<double>& values, bool passed) {
   return quantile(values, passed ? 0.25 : 0.5);
 }
 
-// Of one bucket, all workers and steps in which something was sent.
+// Samples of one bucket from all workers and steps in which something was sent.
 struct BucketSamples {
   std::vector<double> compress, decode;
   std::vector<ProfiledExchange> exchanges;  // sums over steps

@@ -21,7 +21,7 @@ struct CodecCalibration {
   int first_step = 1;  ///< that counts; the first one of all touches memory for the first time
 };
 
-/// Of the sweep's settings counts what decides on a step (seed, threads, non-finite values).
+/// Uses the sweep's settings that decide on a step (seed, threads, non-finite values).
 /// @throws InputError for a spec or a trace that do not fit.
 CodecProfile measure_codec(const Trace& trace, const CompressorRules& compressor,
                            const SweepOptions& options, const CodecCalibration& calibration = {});

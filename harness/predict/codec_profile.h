@@ -1,5 +1,5 @@
-// What a compressor costs and sends on one trace, which is all that a prediction needs to know of
-// it; as a run recorded it, and as a GPU's memory bounds it.
+// Costs and payloads of a compressor on one trace, which is all that a prediction needs; as a run
+// recorded them, and as a GPU's memory bounds them.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace thinpipe {
 
-/// What parameter servers exchange of a unit: means over ranks and steps.
+/// A unit's exchange with parameter servers: means over ranks and steps.
 struct ProfiledUnit {
   double elements = 0;
   double push = 0, pull = 0;  ///< bytes of a payload
@@ -37,7 +37,7 @@ struct ProfiledExchange {
   double mean(int ranks) const;  ///< of so many ranks
 };
 
-/// What leaves together.
+/// Tensors that leave together.
 struct ProfiledBucket {
   std::vector<std::size_t> tensors;  ///< in the trace; the last of them to be ready decides
   double compress =
@@ -58,10 +58,10 @@ struct CodecProfile {
   std::string source;        ///< "measured here", "records of out/records.jsonl"
 };
 
-/// Codec times and payload sizes from what a run recorded. Of the points of a device with fewest
-/// ranks that are not failed: the median processor time of encoding, the median time of decoding,
-/// the mean payload; on a GPU the time that encoding took, and of the copies what the network does
-/// not hide. How many exchanges a step takes, and in which steps, is the compressor's own; several
+/// Codec times and payload sizes from what a run recorded. The device's points with fewest ranks
+/// that are not failed give the median processor time of encoding, the median time of decoding and
+/// the mean payload; on a GPU the time that encoding took, and the copies that the network does not
+/// hide. How many exchanges a step takes, and in which steps, is the compressor's own; several
 /// share the recorded payload and copies evenly.
 /// @throws InputError when the records are of another trace, or none of this compressor, and for
 /// rules, of whose parts records do not tell

@@ -52,8 +52,8 @@ constexpr double kProbePatience = 60;                        // s beside what li
 
 enum class Which { kShortest, kLongest };
 
-// Of each exchange one rank's time, in order: the shortest, of the rank that came last to it, or
-// the longest, from when the first one began.
+// One rank's time of each exchange, sorted: the shortest, of the rank that came last to it, or the
+// longest, from when the first one began.
 std::vector<double> of_ranks(const std::vector<std::vector<double>>& times, Which which) {
   std::vector<double> found;
   for (std::size_t i = 0; i < times.at(0).size(); ++i) {

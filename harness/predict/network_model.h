@@ -12,7 +12,7 @@ namespace thinpipe {
 
 class Launch;
 
-/// What the machines at the ends of a link add to it.
+/// Overhead of the machines at the ends of a link.
 struct MachineFigures {
   /// s that an empty message takes from rank to rank over a link without delay, all ranks sending
   double message_time = 0;
@@ -37,7 +37,7 @@ LinkFigures network_figures(const Topology& topology, const std::vector<Flow>& f
 /// Rank i to rank i+1, the last to the first.
 std::vector<Flow> ring_flows(int ranks);
 
-/// What ring exchanges of so many ranks find on that network. @throws InputError as plan()
+/// Figures of ring exchanges of so many ranks on that network. @throws InputError as plan()
 LinkFigures ring_figures(const TopologySpec& topology, const LinkSpec& link, int ranks,
                          const MachineFigures& machine);
 
@@ -57,7 +57,7 @@ MachineFigures machine_figures(const std::vector<std::vector<double>>& small,
 /// @throws RunError as Launch::ask()
 MachineFigures probe_links(Launch& launch, const LinkFigures& expected);
 
-/// What a message costs the machine itself, in s: 8 bytes from one thread to another by the
+/// Cost of a message to the machine itself, in s: 8 bytes from one thread to another by the
 /// loopback interface, half of the median of 200 round trips. Takes some milliseconds. @throws
 /// SystemError
 double loopback_message_time();

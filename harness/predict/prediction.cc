@@ -97,7 +97,7 @@ ExchangeCost sparse_traffic_cost(const Spec& pattern, const SparseSizes& sizes,
 
 ExchangeCost cost_of(const FlowTime& time) { return {time.seconds, time.bytes, time.waiting}; }
 
-// Of many workers: what the slowest server's link carries or its processor does, both ways at once.
+// Many workers: limited by the slowest server's link or processor, both ways at once.
 ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
                          const std::vector<LinkFigures>& links) {
   ExchangeCost cost;
@@ -171,7 +171,7 @@ double crowding(const PredictionInput& input) {
   return std::max(1.0, input.ranks * input.threads / input.cores);
 }
 
-// What an exchange leaves of the credit, and what the link has saved up meanwhile.
+// Credit that an exchange leaves, and that the link has saved up meanwhile.
 double credit_after(const ExchangeCost& cost, const LinkFigures& link, double most) {
   if (link.beta <= 0) return most;
   return std::clamp(link.credit + cost.seconds / link.beta - cost.bytes, 0.0, most);

@@ -1,4 +1,4 @@
-// What a point of a sweep should take, from what its compressor and its network are.
+// Predicted times of a sweep's point, from its compressor and its network.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -20,11 +20,11 @@
 namespace thinpipe {
 namespace {
 
-// What the measured steps wait for: of each step the slowest rank, of all steps the median.
+// Times that the measured steps wait for: the slowest rank's in each step, the median of all steps.
 ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const SweepPoint& point) {
   const Stragglers& stragglers = point.stragglers;
   const std::size_t tensors = trace.tensors().size();
-  // Steps come again; no trace has so many that differ. What is drawn does differ, up to a point.
+  // Steps come again; no trace has so many that differ. Drawn stragglers do differ, up to a point.
   constexpr std::uint64_t kMostDrawn = 1000;
   const std::uint64_t steps =
       std::min<std::uint64_t>(options.steps, stragglers.empty() ? trace.steps() : kMostDrawn);

@@ -61,9 +61,9 @@ struct StepQuality {
   QualitySummary summary;  ///< of that step alone, but for the drift, which is since the first
 };
 
-/// Of all tensors and ranks, in the order of the steps.
+/// Quality over all tensors and ranks, in the order of the steps.
 std::vector<StepQuality> quality_by_step(const CompressorQuality& quality);
-/// Of one tensor, over the ranks.
+/// Quality of one tensor, over the ranks.
 std::vector<StepQuality> quality_by_step(const TensorQuality& tensor);
 
 /// Makes the folder for OfflineOptions::dump. @throws InputError when it exists and holds anything.

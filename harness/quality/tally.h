@@ -1,4 +1,4 @@
-// What a compressor did to a tensor, or to all tensors, over many steps and ranks.
+// Quality of a compressor on a tensor, or on all tensors, over many steps and ranks.
 #pragma once
 
 #include <cstddef>

@@ -36,8 +36,8 @@ class IdleWatch {
   std::vector<ProcessorTime> spent_;
 };
 
-/// What ranks are told of a point before its first step, but for what they step on: the `prepare`
-/// of harness/launch/launch.h without a trace.
+/// Message that tells ranks of a point before its first step: the `prepare` of
+/// harness/launch/launch.h without a trace to step on.
 nlohmann::json prepare_message(const SweepPoint& point, const SweepOptions& options);
 
 /// s in which a message reaches every rank of this machine, and is read.
@@ -55,7 +55,8 @@ class Meter {
   /// @throws RunError when the launch is broken and must be made anew.
   Point measure(const SweepPoint& planned, Launch& launch, const std::function<void()>& stepped);
 
-  /// What is known of the point's links before its first step. @param calibrated  null: not
+  /// Samples without steps: what is known of the point's links before the first.
+  /// @param calibrated  null: not
   PointSamples no_samples(const SweepPoint& point, const Topology& planned,
                           const CalibratedLink* calibrated, const Launch& launch) const;
   /// Why its figures should not be trusted: their own reasons, the calibration's and the links'.

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// What the machines are, and what each rank told of its own.
+// Description of the machines, with each rank's of its own.
 json machines_of(const Machines& machines, const Launch* launch) {
   json text = machines.description();
   if (launch != nullptr && !launch->rank_machines().empty())
@@ -71,7 +71,7 @@ std::vector<double> mean_a_step(const std::vector<std::uint64_t>& counted,
   return means;
 }
 
-// What the steps waited for, and which links they kept busiest: the `critical_path` of a record.
+// The `critical_path` of a record: what the steps waited for, and which links they kept busiest.
 json paths_of(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on) {
   std::vector<std::vector<StepTimeline>> steps;
   std::vector<StepPath> paths;

@@ -29,7 +29,7 @@ Point describe(const SweepPoint& point, const SweepOptions& options);
 /// A point that could not be measured.
 Point failed_point(const SweepPoint& point, const SweepOptions& options, const std::string& reason);
 
-/// What a point was measured on.
+/// Links and clocks of a point's measurement.
 struct MeasuredOn {
   const Topology& planned;  ///< the network as it was set
   const ScheduleLog& schedule;

@@ -105,7 +105,7 @@ double busiest_link(const StepAnswers& step) {
   return static_cast<double>(bytes);
 }
 
-// What 5 % of the waits, one of 20 among them, reach or exceed: no quantile between two of them.
+// Lateness that 5 % of the waits, one of 20 among them, reach or exceed; not interpolated.
 double lateness_p95(const PointSamples& samples) {
   std::vector<double> late;
   for (const StepAnswers& step : samples.steps)
@@ -236,7 +236,7 @@ void put_timeline(const PointSamples& samples, bool one_clock, Point& point) {
   const std::vector<WorkerStep>& ranks = samples.steps[point.timeline_step].workers;
   double first = ranks[0].begun;
   for (const WorkerStep& rank : ranks) first = std::min(first, rank.begun);
-  // Of 0.1 us: finer than any clock, and half the text.
+  // To 0.1 us: finer than any clock, and half the text.
   const auto rounded = [](double seconds) { return std::round(seconds * 1e7) / 1e7; };
   for (const WorkerStep& rank : ranks) {
     const double shift = one_clock ? (rank.begun - first) / samples.time_scale : 0;
@@ -285,7 +285,7 @@ double dropped_bytes(const PointSamples& samples) {
   return static_cast<double>(samples.wire.drops) * samples.frame_bytes;
 }
 
-// Of a link that loses frames fewer arrive than were sent, and those are sent again.
+// A lossy link delivers fewer frames than were sent; the lost ones are sent again.
 void doubt_switches(const PointSamples& samples, std::vector<std::string>& doubts) {
   for (const ThroughSwitch& one : samples.wire.switches) {
     const double in = static_cast<double>(one.in), out = static_cast<double>(one.out);

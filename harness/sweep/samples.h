@@ -1,5 +1,5 @@
-// What the ranks answered in the steps of one point and what the links counted meanwhile: metrics
-// of it, and reasons not to trust them.
+// Answers of the ranks in the steps of one point and counters of the links meanwhile: their
+// metrics, and reasons not to trust them.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct PointSamples {
   double sum_error_of_bound = 0;
   double worst_error = 0;  ///< of the checked aggregates, relative to their largest element
   std::uint64_t checked_steps = 0;
-  /// What aggregates were held against in these: "elements" of every rank's contribution, their
+  /// Reference of the aggregates in these: "elements" of every rank's contribution, their
   /// "projections", or "none", where ranks only told whether they ended alike.
   std::string reference = "elements";
   std::uint32_t frame_bytes = 1514;    ///< of a full frame, as qdiscs count it

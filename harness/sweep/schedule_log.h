@@ -1,4 +1,4 @@
-// What the links were during each step of a point that has a schedule.
+// Links during each step of a point that has a schedule.
 #pragma once
 
 #include <memory>
@@ -16,14 +16,14 @@ namespace thinpipe {
 /// without one it only sets the links.
 class ScheduleLog {
  public:
-  /// What the schedule's clock does between the end of a step and the begin of the next.
+  /// State of the schedule's clock between the end of a step and the begin of the next.
   enum class Between {
     kGoesOn,
     kStands,  ///< what happens there takes no time of the network that is emulated
   };
   ScheduleLog(Machines& machines, const SweepPoint& point, Between between = Between::kGoesOn);
 
-  /// Of a clock that stands between steps: the first step begins so many emulated s after the
+  /// For a clock that stands between steps: the first step begins so many emulated s after the
   /// schedule. Before that step; links are as the schedule has them then.
   void begin_at(double emulated_seconds);
   /// A step begins in `in_seconds`, measured or not; the schedule begins with the first one.
@@ -35,9 +35,9 @@ class ScheduleLog {
   /// `least` and the seconds from now until the links have carried so many bits more; `least` alone
   /// without a schedule, or when they never will.
   double patience(double bits, double least) const;
-  /// What the schedule has to do with a step that does not end, to be added to a reason: since when
-  /// and until when nothing crosses, or how much does; "" without a schedule. @throws RunError when
-  /// the links could not be changed.
+  /// The schedule's part in a step that does not end, to be added to a reason: since when and until
+  /// when nothing crosses, or how much does; "" without a schedule. @throws RunError when the links
+  /// could not be changed.
   std::string hindrance() const;
 
   bool plays() const { return player_ != nullptr; }

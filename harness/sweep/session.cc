@@ -35,7 +35,7 @@ double total_seconds(const std::vector<SweepPoint>& points, const Trace& trace,
   return total;
 }
 
-// What another run costs the links and the ranks cannot be told apart from what they are.
+// The cost of another run to links and ranks cannot be told apart from their own speed.
 void mark_shared(bool tolerated, Point& point) {
   if (!point.fidelity) point.fidelity.emplace();
   point.fidelity->shared_machine = true;
@@ -136,7 +136,7 @@ Point Session::failed(const SweepPoint& planned, const std::string& reason) cons
   return point;
 }
 
-// What is wrong here, to be added to why a point failed.
+// Troubles here, to be added to why a point failed.
 std::string Session::trouble() const {
   if (machines_ == nullptr && !header_written_) return "";  // run_in_sandbox() says so itself
   std::string text = rights_advice();
@@ -263,7 +263,7 @@ void Session::warn(const SweepPoint& point) {
           fmt::format("time scale {} on {}: {}", point.time_scale, link_line(point.link), warning));
 }
 
-// What the machines add to the point's links, by exchanges of its ranks.
+// Overhead of the machines on the point's links, by exchanges of its ranks.
 const MachineFigures& Session::probed(const SweepPoint& point) {
   const std::string key =
       fmt::format("{}|{}|{}", point.link.to_string(), point.ranks, point.time_scale);

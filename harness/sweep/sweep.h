@@ -22,13 +22,13 @@ struct PointProgress {
   std::function<void(const std::string&)> describe;
 };
 
-/// What a session does at its points where that is not to replay a trace. The links of a point have
-/// been calibrated and its ranks started when it is their turn.
+/// Work of a session at its points other than replaying a trace. The links of a point have been
+/// calibrated and its ranks started when it is their turn.
 class PointWork {
  public:
   virtual ~PointWork() = default;
 
-  /// Of each rank.
+  /// The ranks' program.
   virtual const char* program() const = 0;
   /// As settings_of(), with those of the work.
   virtual nlohmann::json settings() const = 0;

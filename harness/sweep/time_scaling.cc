@@ -19,9 +19,9 @@ namespace {
 
 using nlohmann::json;
 
-// Of what the machine can carry with all cores at work. MPI copies every byte twice more than a
-// bare flow does, which leaves about half; and half of that is left for codecs, for the exchange's
-// own additions and for timers to be on time.
+// Fraction of what the machine can carry with all cores at work. MPI copies every byte twice more
+// than a bare flow does, which leaves about half; and half of that is left for codecs, for the
+// exchange's own additions and for timers to be on time.
 constexpr double kShare = 0.25;
 constexpr double kFastestLink = 100e9;  // bit/s, the most a link can be set to
 

@@ -15,7 +15,7 @@
 
 namespace thinpipe {
 
-/// What a machine that plays so many ranks can do.
+/// Capacity of a machine that hosts so many ranks.
 struct Capacity {
   int cores = 1;
   int ranks = 2;
@@ -45,8 +45,8 @@ TimeScaleChoice choose_time_scale(const LinkSpec& link, const Capacity& machine)
 /// links may be one that must not be slowed down.
 TimeScaleChoice choose_time_scale(const Topology& topology, const Capacity& machine);
 
-/// What to measure Capacity::flow over: the same qdiscs, which cost the same processor time,
-/// with nothing that slows frames down.
+/// Link to measure Capacity::flow over: the same qdiscs, which cost the same processor time, with
+/// nothing that slows frames down.
 LinkSpec ceiling_link(const LinkSpec& link);
 
 /// `--time-scale auto` in a sweep: the machine is measured once for every link and number of ranks.

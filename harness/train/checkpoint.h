@@ -20,7 +20,7 @@ struct RankState {
   std::vector<std::byte> estimate;     ///< floats: sums of changes (Replay::incremental)
 };
 
-/// What a rank's file of a checkpoint is of: the training (TrainPoint's) and the rank.
+/// Identity of a rank's checkpoint file: the training (TrainPoint's) and the rank.
 std::string rank_identity(const std::string& training, int rank);
 
 /// Writes the file and flushes it to the device.
@@ -62,7 +62,7 @@ class Checkpoints {
   std::filesystem::path begin(std::uint64_t next_step) const;
   /// With all files of the ranks in it: adds point.json, renames it, removes older ones.
   void finish(std::uint64_t next_step, nlohmann::json point) const;
-  /// Of a point whose record is written.
+  /// Removes all checkpoints of a point whose record is written.
   void remove() const;
 
  private:

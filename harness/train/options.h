@@ -1,4 +1,4 @@
-// What a training run is to do beside what any sweep does, and what it must know of its model.
+// Options of a training run beside those of any sweep, and what it must know of its model.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace thinpipe {
 
-/// What a run must know of its model before the first rank starts, as the program that trains tells
-/// it: parameters, and how long a worker computes when it has a processor for itself.
+/// Facts that a run needs of its model before the first rank starts, as the training program tells
+/// them: parameters, and how long a worker computes when it has a processor for itself.
 struct ModelDescription {
   std::string data;  ///< what is learnt from, in words
   std::vector<TraceTensor> tensors;
@@ -62,13 +62,13 @@ struct TrainOptions {
   bool perplexity() const;  ///< the model learns text
 };
 
-/// Of the point's repeat: the first has the seed that was asked for, the next the next.
+/// Seed of the point's repeat: the first has the seed that was asked for, the next the next.
 std::uint64_t seed_of(const SweepPoint& point, const TrainOptions& options);
 
 /// Those of the sweep, and what changes figures of trainings alone.
 nlohmann::json settings_of(const TrainOptions& options);
 
-/// What the point's checkpoints are of: no other training goes on from them.
+/// Identity of the point's checkpoints: no other training goes on from them.
 std::string identity_of(const SweepPoint& point, const TrainOptions& options);
 
 /// The point's learners'.

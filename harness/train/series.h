@@ -1,4 +1,4 @@
-// What a training run came to, step by step, and the quality that it is timed to.
+// Results of a training run, step by step, and the quality that it is timed to.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct TrainSeries {
   double bytes_after(std::uint64_t count) const;
   /// The first evaluation that reaches it; null for none.
   const HeldOut* reaching(const Target& target) const;
-  /// Of the held-out data, by evaluation.
+  /// Losses on the held-out data, by evaluation.
   std::vector<double> held_out_losses() const;
   /// After the last evaluation; 1 before the first.
   double rate_factor() const { return held_out.empty() ? 1 : held_out.back().rate_factor; }

@@ -37,7 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// What a training run does at the points of a session.
+// Work of a training run at the points of a session.
 class TrainWork : public PointWork {
  public:
   /// @param trace  of the model's parameters and times
@@ -203,7 +203,7 @@ std::optional<ModelDescription> described_before(const TrainOptions& options) {
   }
 }
 
-// What a run would go on from is looked at before anything is started for it.
+// Checks the checkpoints that a run resumes from before anything is started for it.
 void check_checkpoints(const TrainOptions& options, const std::set<std::string>& finished) {
   if (!options.sweep.resume) return;
   for (const SweepPoint& point : plan_sweep(options.sweep))
@@ -250,7 +250,7 @@ int run_train(TrainOptions options) {
   TrainWork work(options, *model, given.trace());
   check_sweep(options.sweep, given.trace());
   const int code = run_sweep(options.sweep, given.trace(), &work);
-  // Of points that are recorded nothing is needed any more.
+  // Recorded points need no checkpoints any more.
   for (const std::string& id : records_there(options).finished_ids())
     Checkpoints(options.sweep.out, id).remove();
   return code;

@@ -70,7 +70,7 @@ class TrainPoint {
 
   const TrainSeries& series() const { return series_; }
   std::uint64_t steps() const { return steps_; }
-  /// Of the parameters that all ranks ended with.
+  /// Digest of the parameters that all ranks ended with.
   const std::string& digest() const { return digest_; }
   /// Steps from which it went on after an interruption.
   const std::vector<std::uint64_t>& resumed() const { return resumed_; }

@@ -221,7 +221,7 @@ void TrainWorker::take_gradient(std::uint64_t step) {
   }
 }
 
-// What is handed over is by how much this worker's own step takes the parameters down.
+// Hands over by how much this worker's own step decreases the parameters.
 void TrainWorker::step_alone(std::uint64_t step) {
   const std::size_t count = learner_->parameters().size();
   std::vector<std::vector<float>> before(count);

@@ -22,7 +22,7 @@ using nlohmann::json;
 
 constexpr double kNotComparable = std::numeric_limits<double>::infinity();
 
-// Of one piece, which begins at `from`: max |piece - reference| / max |reference|.
+// Error of one piece, which begins at `from`: max |piece - reference| / max |reference|.
 template <class Reference>
 double piece_error(std::span<const float> piece, std::size_t from, Reference reference) {
   double worst = 0, largest = 0;

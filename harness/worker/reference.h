@@ -39,8 +39,8 @@ struct RoundingError {
   double of_bound = 0;  ///< max over elements of |sum - mean| / what rounding allows there
 };
 
-/// What every rank sent, decoded by itself, side by side in memory: one file per rank in the
-/// sandbox's scratch folder, mapped by all ranks.
+/// Contributions of all ranks, each decoded by its rank, side by side in memory: one file per rank
+/// in the sandbox's scratch folder, mapped by all ranks.
 class SharedContributions {
  public:
   static constexpr int kNone = -1;
@@ -56,9 +56,9 @@ class SharedContributions {
   /// This rank's own: to be filled before any rank compares.
   std::span<float> own();
 
-  /// The pieces lie one after the other in a contribution. Of the worst piece: max |piece - mean of
-  /// all contributions| / max |mean|, the mean taken in double; without the division where all
-  /// means are 0. NaN where a NaN stands in a piece or a contribution.
+  /// The pieces lie one after the other in a contribution. Returns the worst piece's max |piece -
+  /// mean of all contributions| / max |mean|, the mean taken in double; without the division where
+  /// all means are 0. NaN where a NaN stands in a piece or a contribution.
   double error_of(const std::vector<std::span<const float>>& pieces);
   /// The same against a reference that is not the mean, in place of it.
   double error_of(const std::vector<std::span<const float>>& pieces,
@@ -107,8 +107,8 @@ inline constexpr std::size_t kProjectedBlock = 1024;
 /// e. Errors in several elements cancel by a chance of about one in a million.
 std::vector<double> project(std::span<const float> values, std::uint64_t seed);
 
-/// What rank answers told: `contributions[rank]` the projections of what each sent, piece by piece;
-/// `results[rank]` those of what each ended with, and `largest[rank]` max |value| of each piece.
+/// Compares rank answers: `contributions[rank]` holds the projections of what that rank sent, piece
+/// by piece; `results[rank]` those of its result, and `largest[rank]` max |value| of each piece.
 /// @returns the greatest |result - mean of contributions| of a block over max |value| of its piece
 /// (undivided where that is 0); infinity where a number is missing or not finite.
 double projected_error(const std::vector<nlohmann::json>& contributions,

@@ -1,4 +1,4 @@
-// What a rank does that is a parameter server: the same messages as a worker's, answered otherwise.
+// Role of a rank that is a parameter server: a worker's messages, answered otherwise.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace thinpipe {
 
 class ServerRole {
  public:
-  /// Of all ranks of the communicator the last `options.servers` are servers; this is one.
+  /// The communicator's last `options.servers` ranks are servers; this is one.
   /// @param scratch  where ranks share memory; "" on a machine of its own
   ServerRole(const Trace& trace, const ReplayOptions& options, const std::string& scratch);
 

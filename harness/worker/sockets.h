@@ -36,8 +36,8 @@ void connect_all(MPI_Comm communicator);
 /// @returns what is in force on them afterwards: one name, or several joined by '+'; "" for none.
 std::string set_congestion_control(const std::string& name);
 
-/// What is in force on this process's TCP connections to other machines but for `control`, a
-/// descriptor: on real hosts their congestion control is theirs to choose. As above.
+/// Congestion control in force on this process's TCP connections to other machines, except
+/// `control`, a descriptor: real hosts choose their own. As above.
 std::string congestion_control_in_force(int control);
 
 }  // namespace thinpipe

@@ -40,7 +40,7 @@ namespace {
 
 using nlohmann::json;
 
-// What most training clusters run, and what keeps a steady rate: bbr, the default of some kernels,
+// Most training clusters run cubic, and it keeps a steady rate; bbr, the default of some kernels,
 // drains its window every 10 s to measure round trips.
 constexpr const char* kCongestionControl = "cubic";
 
@@ -108,7 +108,7 @@ const Trace& Worker::gradients_of(const json& message) {
   return *own_trace_;
 }
 
-/// Of ranks that share this machine each takes the next GPU, counted round.
+/// Ranks that share this machine take its GPUs round-robin.
 RankDevice Worker::open_device() const {
   const char* const local = std::getenv("OMPI_COMM_WORLD_LOCAL_RANK");  // on a machine of its own
   return open_rank_gpu(!alone() ? rank_ : local == nullptr ? 0 : std::atoi(local));
@@ -163,7 +163,7 @@ void Worker::prepare_worker(const Spec& pattern, const ReplayOptions& options, i
   replay_ = std::make_unique<Replay>(*trace_, options, rank_, workers);
   outer_reference_.reset();
   if (options.feed.outer) outer_reference_.emplace(*options.feed.outer);
-  // Of a delayed method, whole periods before and in what is measured.
+  // A delayed method takes whole periods before and in the measured steps.
   replay_->prepare(steps + 2 * (replay_->period() - 1));
   if (replay_->averager() != nullptr)
     replay_->connect(std::make_unique<TwoShotPattern>(
@@ -207,7 +207,7 @@ json Worker::step(const json& message) {
   return stepped(step);
 }
 
-// What a step brought, held against what did not cross the network.
+// Comparison of a step's result with references that did not cross the network.
 void Worker::follow_outer() {
   if (outer_reference_ && exchanged_ && !followed_)
     outer_reference_->follow(replay_->aggregate(), replay_->outer()->velocity());

@@ -32,18 +32,18 @@ class Worker {
   void serve();
 
  protected:
-  /// To one message; null for one that it does not know. What is thrown is answered as an error.
+  /// Answers one message; null for one that it does not know. Exceptions are answered as errors.
   virtual nlohmann::json answer(const nlohmann::json& message);
-  /// Of the message `prepare`: what the point steps on. It stays until the next one.
+  /// Gradients that the point of a `prepare` message steps on. They stay until the next one.
   virtual const Trace& gradients_of(const nlohmann::json& message);
 
   int rank() const { return rank_; }
-  /// Of a worker; null in a parameter server.
+  /// A worker's; null in a parameter server.
   Replay* replay() { return replay_.get(); }
-  /// Of a parameter server; else null.
+  /// A parameter server's; else null.
   ServerRole* server() { return server_.get(); }
-  /// What was exchanged in the last step, if anything, is held against the outer optimiser's
-  /// reference; once, whoever asks for it first.
+  /// Advances the outer optimiser's reference by the last step's exchange, if any; once, whoever
+  /// asks for it first.
   void follow_outer();
   bool exchanged() const { return exchanged_; }
 

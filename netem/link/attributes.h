@@ -44,8 +44,8 @@ class AttributeWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// Attributes by type, as views into the bytes they were read from. Of one that comes twice the
-/// last counts, as in the kernel.
+/// Attributes by type, as views into the bytes they were read from. The last of repeated attributes
+/// counts, as in the kernel.
 class AttributeReader {
  public:
   /// @throws RunError when a length is smaller than its header or goes beyond the end; `what` names

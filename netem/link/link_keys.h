@@ -16,8 +16,8 @@ struct DirectionKey {
   const char* name;
   const char* value;  ///< of its help: what goes behind the `=`
   const char* help;
-  /// Of what happens once on the way, the value that says never; such a key without a prefix is the
-  /// way down's alone. Null for what holds in both directions.
+  /// The value that says never, for effects that happen once on the path; such a key without a
+  /// prefix is the downlink's alone. Null for keys that hold in both directions.
   const char* never;
   /// Reads the value into the direction. @throws InputError saying what is wrong with it.
   void (*read)(Direction&, const std::string&);

@@ -12,7 +12,7 @@
 
 namespace thinpipe {
 
-/// What makes a link slow: a token bucket, a hierarchy of one, or netem's own rate (no bucket).
+/// The qdisc that slows a link: token bucket, a hierarchy of one, or netem's own rate (no bucket).
 enum class Shaper { kTbf, kHtb, kNetem };
 
 /// Where frames from a host are shaped: at its own interface, where a full queue pushes back on
@@ -41,7 +41,7 @@ struct GilbertElliott {
   double mean_loss() const;
 };
 
-/// What happens on the way to a frame that has left the shaper. netem does all of it.
+/// Impairment of frames that have left the shaper. netem does all of it.
 struct Impairment {
   std::chrono::nanoseconds delay{0};
   std::chrono::nanoseconds jitter{0};  ///< standard deviation; of kUniform the half-width
@@ -100,7 +100,7 @@ struct LinkSpec {
   std::uint32_t frame_bytes() const;    ///< of a full Ethernet frame, as qdiscs count
   std::uint32_t payload_bytes() const;  ///< TCP payload of a full frame
 
-  // What the kernel must offer for it.
+  // Kernel features that the link needs.
   bool needs_netem() const;
   bool needs_htb() const { return up.shaper == Shaper::kHtb || down.shaper == Shaper::kHtb; }
   bool needs_ifb() const { return place == Place::kSwitch || !up.way.none(); }
@@ -130,10 +130,10 @@ inline constexpr int kPayloadBytes = 1500 - kTcpHeaders;
 /// The most TCP can deliver at MTU 1500 on a link of this rate, in bit/s of payload.
 inline double tcp_ceiling(double rate) { return rate * kPayloadBytes / kFrameBytes; }
 
-/// A bucket for a rate: 1 ms of it, and never under two frames. What a link saves up while it idles
-/// crosses for free afterwards, so the bucket is the time resolution of everything measured on the
-/// link; smaller ones cost processor time (a GSO packet of 64 kB is then cut up in software) or,
-/// above 1 Gbit/s, rate. Whole microseconds of transmit time.
+/// A bucket for a rate: 1 ms of it, and never under two frames. Tokens saved up while the link
+/// idles let bytes cross for free, so the bucket is the time resolution of everything measured on
+/// the link; smaller ones cost processor time (a GSO packet of 64 kB is then cut up in software)
+/// or, above 1 Gbit/s, rate. Whole microseconds of transmit time.
 std::uint32_t default_burst(double rate, int frame_bytes = kFrameBytes);
 
 /// @throws InputError naming the key, what was found and what is allowed.

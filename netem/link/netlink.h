@@ -69,7 +69,7 @@ class Netlink {
   void set_qdisc(const std::string& interface, TrafficHandle at, const QdiscRequest& request);
   /// The same for a class, such as HTB's.
   void set_class(const std::string& interface, TrafficHandle at, const QdiscRequest& request);
-  /// What of such a qdisc or class the kernel has otherwise now, with its place; "" when nothing.
+  /// Returns the drift of such a qdisc or class, with its place; "" when there is none.
   std::string qdisc_difference(const std::string& interface, TrafficHandle at,
                                const QdiscRequest& request);
   std::string class_difference(const std::string& interface, TrafficHandle at,

@@ -22,8 +22,8 @@ struct Mismatch {
 struct QdiscRequest {
   std::string kind;
   std::vector<std::byte> options;
-  /// What of `options` the kernel's own TCA_OPTIONS says differently, beyond the rounding that each
-  /// kind documents. @throws RunError when it cannot be read.
+  /// Returns where the kernel's own TCA_OPTIONS differs from `options`, beyond the rounding that
+  /// each kind documents. @throws RunError when it cannot be read.
   std::function<std::vector<Mismatch>(std::span<const std::byte>)> mismatches;
 };
 

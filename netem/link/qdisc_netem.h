@@ -19,10 +19,10 @@ inline constexpr int kDistributionScale = 8192;
 inline constexpr std::size_t kDistributionMost = 16384;
 
 /// 4096 values of equal probability. kUniform is from -1 to 1 jitter, as netem draws it without a
-/// table. Of the others the mean is 0 and the deviation 1 jitter, cut at 4 (16 bits end there):
-/// normal; Pareto with shape 3; and the mixture of a quarter normal and three quarters Pareto that
-/// tc's paretonormal is. (tc's own pareto.dist and paretonormal.dist deviate by 0.82 and 0.83
-/// jitter; they can be had as table:FILE.)
+/// table. The others have mean 0 and deviation 1 jitter, cut at 4 (16 bits end there): normal;
+/// Pareto with shape 3; and the mixture of a quarter normal and three quarters Pareto that tc's
+/// paretonormal is. (tc's own pareto.dist and paretonormal.dist deviate by 0.82 and 0.83 jitter;
+/// they can be had as table:FILE.)
 std::vector<std::int16_t> distribution_table(DelayDistribution distribution);
 
 /// Reads a table as tc's .dist files have it: whole numbers between spaces, comments from # on.
@@ -63,8 +63,8 @@ QdiscRequest netem_request(const NetemSettings& settings);
 /// Percent as netem keeps it: 2^32-1 is 100 %.
 std::uint32_t netem_share(double percent);
 
-/// What to ask for so that the chance's share of frames is hit: with a correlation netem's draws
-/// crowd around the middle, and fewer than the share it is told would be.
+/// Returns the share to request so that the chance's share of frames is hit. With a correlation
+/// netem's draws crowd around the middle, and fewer frames than requested would be hit.
 std::uint32_t netem_share(const Chance& chance);
 
 }  // namespace thinpipe

@@ -109,7 +109,7 @@ LinkShaping shaping_of(const LinkSpec& link, std::uint64_t stream) {
     if (!filled.up.way.none()) {
       Direction way;
       way.way = filled.up.way;
-      // What the sender's shaper lets through is all that can be on its way.
+      // Only frames that passed the sender's shaper can be on their way.
       result.way_up = {root(netem_of(way, seed_up, netem_limit(filled.up, frame)))};
     }
   }

@@ -21,7 +21,7 @@ struct ShapingStep {
 };
 using Shaping = std::vector<ShapingStep>;
 
-/// What stands at the three places of one host's link. Where a frame passes several, it does so in
+/// The qdiscs at the three places of one host's link. Where a frame passes several, it does so in
 /// this order; the kernel's default queue stays where there is nothing.
 struct LinkShaping {
   Shaping host;  ///< the host's own interface: leaves it towards the switch
@@ -52,7 +52,7 @@ std::vector<std::string> differences(Netlink& netlink, const std::string& interf
 /// rate, what 100 Gbit/s bring.
 std::uint32_t netem_limit(const Direction& direction, std::uint32_t frame_bytes);
 
-/// What crossed a link, in bytes and frames as its qdiscs counted.
+/// Traffic that crossed a link, in bytes and frames as its qdiscs counted.
 struct LinkCounters {
   QdiscCounters up;    ///< away from the lower end (a host): the qdisc of its interface
   QdiscCounters down;  ///< towards it: the qdisc of the upper end (a switch's port)
@@ -83,7 +83,7 @@ class ShapedLink {
   /// @throws RunError when the kernel did not take it.
   void set(const LinkSpec& link, std::uint32_t segments);
   LinkCounters counters() const;
-  /// What of it the kernel has otherwise now, in words: somebody changed it since.
+  /// Drift of the link's qdiscs since set(), in words: somebody changed them.
   std::vector<std::string> alterations() const;
   /// Which of its interfaces are down or gone, in words; "" when none is.
   std::string interruption() const;

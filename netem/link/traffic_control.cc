@@ -1,5 +1,5 @@
 // Traffic control by messages of our own, since libnl-route 3.7 carries neither 64-bit rates, a
-// bucket in bytes, nor most of netem. What was set is read back.
+// bucket in bytes, nor most of netem. Settings are read back.
 #include "netem/link/traffic_control.h"
 
 #include <linux/if_ether.h>
@@ -58,7 +58,7 @@ Message make_message(int type, int flags, const Header& header, const AttributeW
   return message;
 }
 
-// What "object not found" means for a qdisc is that the kernel lacks it.
+// For a qdisc, "object not found" means that the kernel lacks it.
 std::string explain(int error, const std::string& kind) {
   if (error != -NLE_OBJ_NOTFOUND || kind.empty()) return nl_geterror(error);
   return fmt::format("this kernel has no {}", kind);
@@ -222,7 +222,7 @@ std::string traffic_difference(nl_sock* socket, const TrafficPlace& place,
   try {
     now = read_back(socket, place, what);
   } catch (const RunError&) {
-    // Of a handle that is not there the kernel says nothing but an error.
+    // The kernel answers a missing handle with just an error.
   }
   if (!now || now->kind != request.kind)
     return fmt::format("{}: the kernel has {} there now", what, now ? now->kind : "nothing");

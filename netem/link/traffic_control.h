@@ -27,7 +27,7 @@ void set_traffic(nl_sock* socket, const TrafficPlace& place, const QdiscRequest&
 void check_traffic(nl_sock* socket, const TrafficPlace& place, const QdiscRequest& request,
                    const std::string& attempt);
 
-/// What of it the kernel has otherwise now, beginning with `what`; "" when nothing.
+/// Returns the drift from the request, beginning with `what`; "" when there is none.
 std::string traffic_difference(nl_sock* socket, const TrafficPlace& place,
                                const QdiscRequest& request, const std::string& what);
 

@@ -31,7 +31,7 @@ std::string why_not_on_a_card(const LinkSpec& link);
 /// from 0. @throws InputError as above; RunError when the kernel did not take it.
 void throttle_card(const std::string& interface, const LinkSpec& link);
 
-/// What of that the kernel does not have any more, in words.
+/// Drift from what throttle_card() set, in words.
 std::vector<std::string> card_alterations(const std::string& interface, const LinkSpec& link);
 
 }  // namespace thinpipe

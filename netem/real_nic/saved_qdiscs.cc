@@ -30,8 +30,8 @@ namespace thinpipe {
 namespace {
 
 // Runs `action` in a child process in a network namespace of its own, of which only the loopback
-// interface is there. @returns "" when it succeeded, else what it threw. What it changes in memory
-// stays in the child.
+// interface is there. @returns "" when it succeeded, else what it threw. Its changes to memory stay
+// in the child.
 std::string rehearse(const std::function<void()>& action) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw SystemError("pipe");
@@ -42,7 +42,7 @@ std::string rehearse(const std::function<void()>& action) {
   if (child == 0) {
     std::string complaint;
     try {
-      // Who may not make one outright may in a user namespace.
+      // Users who may not make one outright may in a user namespace.
       if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
         throw SystemError("make a network namespace to rehearse in");
       action();
@@ -83,7 +83,7 @@ bool has_filters(int interface, std::uint32_t parent) {
   return found;
 }
 
-// What the kernel would choose now; "" where only the first namespace could say.
+// The qdisc the kernel would choose now; "" where only the first namespace could say.
 std::string default_qdisc() {
   std::ifstream file("/proc/sys/net/core/default_qdisc");
   std::string kind;

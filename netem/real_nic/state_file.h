@@ -1,4 +1,4 @@
-// What must be known to give an interface back, where it survives whoever throttled it.
+// State needed to restore an interface, kept where it survives whoever throttled it.
 #pragma once
 
 #include <sys/types.h>
@@ -35,7 +35,7 @@ class StateFile {
   /// @throws RunError naming the path and what would help.
   static std::optional<StateFile> hold(const std::string& interface);
 
-  /// What stands in the file; nothing in a new one. @throws InputError for a damaged file.
+  /// The file's content; nothing in a new one. @throws InputError for a damaged file.
   std::optional<ShapedState> read() const;
   void write(const ShapedState& state) const;
   /// Removes the file.

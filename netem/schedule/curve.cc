@@ -73,7 +73,7 @@ class TableCurve : public ScheduleCurve {
     return a.value + (b.value - a.value) * (t - a.time) / (b.time - a.time);
   }
 
-  // Of segment i, up to t.
+  // Area of segment i, up to t.
   double area(std::size_t i, double t) const {
     return (points_[i].value + value(i, t)) / 2 * (t - points_[i].time);
   }
@@ -133,7 +133,7 @@ class OutageCurve : public ScheduleCurve {
   }
 
   double next_corner(double t) const override {
-    // What the inner curve does while the link is out shows nowhere.
+    // The inner curve does not show while the link is out.
     return is_out(t) ? next_edge(t) : std::min(next_edge(t), inner_->next_corner(t));
   }
 

@@ -24,7 +24,7 @@ bool way_changes(const ScheduleSpec& spec) {
   return spec.changes(Quantity::kDelay) || spec.changes(Quantity::kLoss);
 }
 
-// What a schedule says of one link's two directions; nothing where it does not change.
+// A link's schedules by direction; nothing for a direction that does not change.
 struct TwoWays {
   std::optional<ScheduleSpec> up, down;
 };

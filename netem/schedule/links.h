@@ -17,10 +17,9 @@ struct ScheduledLink {
   bool changes_way = false;
 };
 
-/// What is said of no link by name is of every link that has a rate. What is said of a name
-/// replaces that, as far as it is of the same quantity; of two names of one link the later holds. A
-/// name may end in `.up` or `.down`, for that direction alone; `up` and `down` are those of every
-/// link that has a rate.
+/// A part without a link's name holds for every link that has a rate. A part with a name replaces
+/// those of the same quantity; of two names of one link the later holds. A name may end in `.up` or
+/// `.down`, for that direction alone; `up` and `down` are those of every link that has a rate.
 /// @throws InputError when a name is that of no link, or the schedule does not fit a link: without
 /// a rate, rates beyond what links can be set to, losses in bursts.
 std::vector<ScheduledLink> scheduled_links(const Topology& topology, const ScheduleSpec& schedule);

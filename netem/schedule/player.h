@@ -26,7 +26,7 @@ namespace thinpipe {
 /// ask and set it.
 class ScheduleClock {
  public:
-  /// What the clock was told last.
+  /// The clock's latest setting.
   struct Setting {
     bool goes = false;
     double time = 0;      ///< s; what it stands at, or was at when it was let go
@@ -82,7 +82,7 @@ class SchedulePlayer {
   /// Sets every link as `planned` has it (see Network::plan) and puts a throttle that can change in
   /// place of the shapers of those that the schedule changes, in both directions. Rates change in
   /// both; shares are of each direction's own. Delay and loss change where links have them: once,
-  /// on the way down, of a host's link; both ways of a trunk. What waits is lost, and counters
+  /// on the way down, of a host's link; both ways of a trunk. Waiting frames are lost, and counters
   /// begin at 0.
   /// @param network  outlives this
   /// @throws InputError when the schedule does not fit the links; RunError of the kernel.
@@ -107,7 +107,7 @@ class SchedulePlayer {
   /// Once stopped: what of the links the kernel has otherwise than it was told last, each with the
   /// link's name, in words.
   std::vector<std::string> alterations() const;
-  /// Of any link of the topology, also one that does not change.
+  /// Means of any link of the topology, also one that does not change.
   LinkMean mean(int link, double from, double to) const;
   /// Bits that can cross it in one direction meanwhile; infinite where nothing throttles it.
   double bits(int link, bool up, double from, double to) const;

@@ -1,4 +1,4 @@
-// What a link does over time, as users write it and as a function of time. docs/schedules.md has
+// A link's behaviour over time, as users write it and as a function of time. docs/schedules.md has
 // the grammar.
 #pragma once
 
@@ -26,7 +26,7 @@ class Schedule {
   Schedule(CurvePtr rate, CurvePtr delay, CurvePtr loss);
 
   LinkState at(double t) const;
-  /// What can cross between two moments, in bits: the integral of the rate, exact for every kind of
+  /// Bits that can cross between two moments: the integral of the rate, exact for every kind of
   /// schedule but for rounding.
   double bits(double from, double to) const { return rate_->integral(from, to); }
   /// Seconds from `from` on in which so many bits can cross; kNever when that takes over 10^6 s.
@@ -54,11 +54,11 @@ class ScheduleSpec {
   ScheduleSpec(std::vector<SchedulePart> parts, std::optional<OutageTimes> outage, std::string text,
                std::string digest);
 
-  /// What is said of links by name, in the order in which it was; of each only parts and outages.
+  /// Schedules of links by name, in the order given; of each only parts and outages.
   using Named = std::vector<std::pair<std::string, ScheduleSpec>>;
   void set_named(Named named) { named_ = std::move(named); }
   const Named& named() const { return named_; }
-  /// Of every link.
+  /// True with parts or outages for every link.
   bool has_general() const { return !parts_.empty() || outage_; }
   /// The general parts, and those of `over` in place of those that are of the same quantity.
   ScheduleSpec with(const ScheduleSpec& over) const;
@@ -91,8 +91,8 @@ class ScheduleSpec {
 };
 
 /// `none`, parts joined by `;`, or a file: such parts, one a line, `#` beginning a comment; a CSV
-/// table; a mahimahi trace. What the file is shows in its content. A part may begin with the name
-/// of the links it is of, as Topology::links_named() reads it: `host3: sine:...`.
+/// table; a mahimahi trace. The content tells which. A part may begin with the name of the links it
+/// is of, as Topology::links_named() reads it: `host3: sine:...`.
 /// @throws InputError naming file, line and field, or the part and its key.
 ScheduleSpec parse_schedule(std::string_view text);
 

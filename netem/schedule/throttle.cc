@@ -29,8 +29,8 @@ namespace {
 
 constexpr std::uint64_t kOpenRate = 50'000'000'000;  // bytes/s: the gate is no throttle
 constexpr double kPollSeconds = 1e-3;                // a shut gate looks again so often
-// What a shut gate takes every packet for at least (the widest `mpu` there is), and the bucket,
-// which holds less.
+// Bytes that a shut gate takes every packet for at least (the widest `mpu`), and the bucket, which
+// holds less.
 constexpr std::uint32_t kShutSize = 65535, kShutBucket = 60000;
 
 struct Throttle {
@@ -72,7 +72,7 @@ constexpr std::uint32_t kGate = 0x20000;       // 2:
 // Larger than any GSO packet (64 KiB of payload, and the headers of each frame): cutting those up,
 // in software, is most of what a link of 1 Gbit/s costs. The bucket may be larger still.
 constexpr std::uint32_t kLargestCut = 80000;
-// Of no effect with one class, but outside 1000 to 200000 the kernel notes it.
+// Has no effect with one class, but outside 1000 to 200000 the kernel notes it.
 constexpr std::uint32_t kQuantum = 60000;
 
 struct Answer {

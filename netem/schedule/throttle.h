@@ -25,7 +25,7 @@ struct GateSettings {
 /// (`mpu` has had this effect since Linux 5.17.)
 QdiscRequest gate_request(const GateSettings& settings);
 
-/// What a queue says of itself.
+/// A queue's own counters.
 struct QueueReading {
   std::uint64_t bytes = 0;  ///< that have left it, as its link charges them
   std::uint32_t packets_waiting = 0;
@@ -54,8 +54,8 @@ struct ScheduleQdiscSettings {
 /// through, whose debt of up to 60 s it remembers afterwards.
 class ScheduleQdisc {
  public:
-  /// Replaces what the interface has; what waits there is lost, so do it between transfers. What
-  /// was set is read back.
+  /// Replaces what the interface has; what waits there is lost, so do it between transfers.
+  /// Settings are read back.
   /// @throws RunError when the kernel does not take it (needs sch_htb and sch_tbf, Linux 5.17 or
   /// later)
   ScheduleQdisc(std::string interface, const ScheduleQdiscSettings& settings);
@@ -70,7 +70,7 @@ class ScheduleQdisc {
   /// @throws RunError naming interface, setting, what was asked and what the kernel has.
   void check();
   QueueReading read();
-  /// What the kernel has otherwise than it was told last, in words; "" when nothing.
+  /// Drift from what the kernel was told last, in words; "" when there is none.
   std::string alteration();
   /// The most bytes that leave in one piece: what HTB may send before it is paid for.
   std::uint32_t largest_piece() const { return cut_ + settings_.overhead; }

@@ -38,9 +38,9 @@ class Routes {
 /// bit/s on the wire of one direction; 0: not throttled.
 double rate_of(const LinkSpec& link, bool up);
 
-/// A link as it is between switches. Of a host's link, what is not given for `up` by itself (delay,
-/// loss and the like) happens once, on the way down, since a frame between two hosts goes up once
-/// and down once. A trunk it crosses in one direction only: there both directions have it.
+/// A link as it is between switches. A host's link applies delay, loss and the like once, on the
+/// downlink, unless `up` has its own: a frame between two hosts goes up once and down once. It
+/// crosses a trunk in one direction only, so both directions of a trunk have them.
 LinkSpec as_trunk(const LinkSpec& link);
 
 /// From one host to another.

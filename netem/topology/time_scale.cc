@@ -14,11 +14,11 @@
 namespace thinpipe {
 namespace {
 
-// Of Linux' TCP, in s; net/ipv4/tcp_timer.c and include/net/tcp.h. All are real time.
+// Timers of Linux' TCP, in s; net/ipv4/tcp_timer.c and include/net/tcp.h. All are real time.
 constexpr double kRetransmission = 0.2;     // least wait before data is sent again, beyond the RTT
 constexpr double kFirstRetransmission = 1;  // before the round trip was measured
 constexpr double kDelayedAck = 0.04;        // a lone segment may wait so long for its ACK
-// What a hop of an emulated link takes by itself with ranks at work: measured by `net verify`, some
+// Time a hop of an emulated link takes by itself with ranks at work: measured by `net verify`, some
 // 5 us on an idle machine and up to 100 us; timers end up to 50 us late.
 constexpr double kMachineDelay = 1e-4;
 

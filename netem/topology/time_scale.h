@@ -22,8 +22,7 @@ LinkSpec slowed(const LinkSpec& link, double factor);
 /// @throws InputError naming the link whose rate leaves that range.
 Topology slowed(Topology topology, double factor);
 
-/// What does not slow down with the link and comes into sight at this factor, as sentences; none
-/// at 1.
+/// Effects that do not slow down with the link and show at this factor, as sentences; none at 1.
 std::vector<std::string> time_scale_warnings(const LinkSpec& link, double factor);
 /// The same of all links of a topology, each once; and that links without a rate do not slow down.
 std::vector<std::string> time_scale_warnings(const Topology& topology, double factor);

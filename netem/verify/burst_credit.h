@@ -1,4 +1,4 @@
-// What a link that idled lets through for free: the bucket that saved up while nobody sent.
+// Bytes that a link lets through for free after idling: the bucket that filled meanwhile.
 #pragma once
 
 #include <string>

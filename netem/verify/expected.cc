@@ -15,8 +15,8 @@ double least_of_throttled(const LinkSpec& link, const Figure& figure) {
   return std::min(figure(link.up), figure(link.down));
 }
 
-// What one shaper lets through at once: a token bucket its bytes; HTB sends as long as its credit
-// is not negative, so a frame more; netem has no bucket, and the frame under way is all.
+// Bytes that one shaper lets through at once: a token bucket its bytes; HTB sends as long as its
+// credit is not negative, so a frame more; netem has no bucket, and the frame under way is all.
 double credit_of(const Direction& direction, double frame) {
   if (direction.shaper == Shaper::kNetem) return frame;
   return direction.burst + (direction.shaper == Shaper::kHtb ? frame : 0);
@@ -81,7 +81,7 @@ QueueWait queue_wait(const LinkSpec& link, double overload) {
     const double charged =
         1 + static_cast<double>(direction->overhead) / static_cast<double>(filled.frame_bytes());
     result.seconds += direction->queue * 8 * charged / direction->rate;
-    // What is sent at once reaches the way down at the way up's rate.
+    // A burst reaches the downlink at the uplink's rate.
     if (direction == &filled.down && filled.up.rate > 0)
       result.filling = direction->queue * 8 * charged / (filled.up.rate - direction->rate);
     arriving = direction->rate;

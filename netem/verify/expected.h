@@ -1,4 +1,4 @@
-// What two hosts that both have a link must see of it, one way. docs/fidelity.md derives each.
+// One-way figures that two hosts must see when both have a link. docs/fidelity.md derives each.
 #pragma once
 
 #include "netem/link/link_spec.h"
@@ -18,7 +18,7 @@ double ceiling_beside_acks(const LinkSpec& link, double acks_per_second);
 /// delay: none where buckets have credit.
 double transmission_time(const LinkSpec& link, int datagram);
 
-/// What waits when datagrams come at `overload` times the slower direction's rate.
+/// Queueing when datagrams come at `overload` times the slower direction's rate.
 struct QueueWait {
   double seconds = 0;  ///< the longest wait, of all queues that fill: bytes / rate
   double filling = 0;  ///< s until they have filled, when a queue's worth is sent at once first
@@ -30,8 +30,8 @@ QueueWait queue_wait(const LinkSpec& link, double overload);
 /// token buckets in a row let through the lesser of what either does.
 double burst_credit(const LinkSpec& link, double frame);
 
-/// What does not fit on the way there is dropped by a switch, where TCP learns of it late and backs
-/// off, rather than held back at the sender.
+/// True if a switch drops forward traffic that does not fit, where TCP learns of it late and backs
+/// off, rather than the sender holding it back.
 bool drops_at_switch(const LinkSpec& link);
 
 /// Share of datagrams of so many payload bytes that do not arrive, 0 to 1; damaged ones do not.

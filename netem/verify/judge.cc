@@ -17,7 +17,7 @@ class Judge {
   Judge(const LinkReport& report, double tolerance) : report_(report), tolerance_(tolerance) {}
 
   LinkVerdict judge() {
-    // What TCP makes of frames that are lost, late or out of order is no property of the link.
+    // TCP's handling of lost, late or reordered frames is no property of the link.
     if (report_.goodput && report_.link.throttled() && !report_.link.disturbs() &&
         is_valid(Measure::kGoodput))
       goodput();

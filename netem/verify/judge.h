@@ -1,4 +1,4 @@
-// Does a link hold? What was measured against what it was set to, by bounds that have a reason.
+// Does a link hold? Compares measurements with settings, by bounds that have a reason.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@ inline constexpr double kCeilingTolerance = 0.03;
 /// A round trip of the idle link, of what was set; or so many s, whichever is more: an emulated
 /// host is a process that has to be woken.
 inline constexpr double kRoundTripTolerance = 0.05, kRoundTripSlack = 1e-3;
-/// What a full queue adds to a round trip, of its size over its rate; and so many s of scheduling.
+/// Tolerance of a full queue's delay: of its size over its rate; and so many s of scheduling.
 inline constexpr double kQueueTolerance = 0.15, kQueueSlack = 3e-3;
 /// A share that was set is outside the interval of what was counted once in so many links that
 /// hold.
 inline constexpr double kLossConfidence = 0.999;
-/// What a link lets through after it idled, of its bucket; and so many s of the rate, by which
-/// timers and the receiver's clock may be off; and two frames.
+/// Tolerance of the bytes let through after idling: of the bucket; and so many s of the rate, by
+/// which timers and the receiver's clock may be off; and two frames.
 inline constexpr double kBurstTolerance = 0.15, kBurstSlack = 50e-6;
 /// A change of the rate is seen so many s after it was asked for: beyond this a schedule's points
 /// are invalid, too.

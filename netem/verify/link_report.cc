@@ -96,7 +96,7 @@ class Reporter {
       report_.disturbed.try_emplace(measure, reason);
   }
 
-  // What begins takes this share of the measure.
+  // Begins a step that takes this share of the measure.
   void begin(Measure measure, double share, const std::string& what) {
     options_.progress(what, over_ / all_);
     over_ += share * expected_seconds(measure, options_);

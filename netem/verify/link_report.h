@@ -86,7 +86,7 @@ struct LinkReport {
   std::optional<BurstReport> burst;
   std::optional<ChangeFigures> change;
   std::optional<ToolReport> tools;
-  /// What was asked for and cannot be measured on such a link, with the reason.
+  /// Requested measures that such a link does not allow, with the reason.
   std::vector<std::string> not_measured;
   /// Measures that are not valid, with why (Disturbance::reason()): what they found says nothing.
   std::map<Measure, std::string> disturbed;

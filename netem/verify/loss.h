@@ -39,7 +39,7 @@ struct LossFigures {
 
 inline constexpr int kLossPayload = 64;  ///< bytes of a datagram
 
-/// What a full socket dropped is not lost: the link delivered it.
+/// Datagrams that a full socket dropped are not lost: the link delivered them.
 /// @throws RunError when a stop was asked for.
 LossFigures measure_loss(const Network& network, const LinkSpec& link, const Flow& flow,
                          const LossOptions& options);

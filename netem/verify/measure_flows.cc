@@ -89,7 +89,7 @@ int buffer_for(const PathFigures& path) {
   return static_cast<int>(std::clamp(path.rate / 8 * 0.3, 65536.0, 4e6));
 }
 
-// What may wait in the sender (the kernel grants twice the buffer) and in the queues, flow by flow.
+// Time to drain the senders (the kernel grants twice the buffer) and the queues, flow by flow.
 double drain_seconds(const Network& network, const std::vector<Flow>& flows) {
   double seconds = kDrainSeconds;
   for (const Flow& flow : flows) {

@@ -1,5 +1,5 @@
-// What TCP flows get when they run at once, and what a datagram's round trip takes: traffic of our
-// own between the hosts of an emulated network.
+// Goodput of concurrent TCP flows, and round trips of datagrams: traffic of our own between the
+// hosts of an emulated network.
 #pragma once
 
 #include <vector>

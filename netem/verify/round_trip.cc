@@ -52,7 +52,7 @@ class Prober {
     std::memcpy(datagram.data(), &number, sizeof(number));
     sent_.push_back(now());
     times_.push_back(-1);
-    // What cannot even be sent because a queue is full counts as lost.
+    // A datagram that a full queue keeps from being sent counts as lost.
     send(pair_.sender.get(), datagram.data(), datagram.size(), MSG_DONTWAIT);
     next_ = std::max(next_ + options_.spacing, sent_.back());
     give_up_ = sent_.back() + options_.patience;
@@ -183,7 +183,7 @@ void QueueFlood::run() {
   double due = first_bytes_;
   double sent = 0;
   while (!done_) {
-    // What does not go out for want of room is not made up for.
+    // Datagrams that found no room are not made up for.
     while (sent < due && send_piece()) sent += piece_bytes_;
     sent = std::max(sent, due);
     std::this_thread::sleep_for(std::chrono::duration<double>(kTurnSeconds));

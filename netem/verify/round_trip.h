@@ -31,7 +31,7 @@ inline constexpr int kProbePayload = 64;  ///< bytes of a probe
 RoundTrips measure_round_trips(const Network& network, const Flow& flow,
                                const RoundTripOptions& options);
 
-/// What suits an idle link: probes that take a tenth of its rate at most, for a second or so.
+/// Probes for an idle link: they take a tenth of its rate at most, for a second or so.
 RoundTripOptions idle_probes(const LinkSpec& link, int count);
 
 /// Keeps a link's queue full, for something else to be measured meanwhile. Datagrams of full

@@ -32,8 +32,8 @@ double frame_time(const LinkSpec& link) {
   return link.rate() > 0 ? link.frame_bytes() * 8 / link.rate() : 0;
 }
 
-// Enough to keep the link busy, and not seconds of it to drain at the end. What the kernel would
-// not grant is left to its own tuning, which a fixed size would end; so is a link without a rate.
+// Enough to keep the link busy, and not seconds of it to drain at the end. Beyond what the kernel
+// grants, and without a rate, its own tuning decides, which a fixed size would end.
 int send_buffer(const LinkSpec& link, double seconds) {
   if (!link.throttled()) return 0;
   const double bytes_per_second = link.rate() / 8;

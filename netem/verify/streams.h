@@ -1,4 +1,4 @@
-// What TCP streams get of a link when they run at once.
+// Goodput of concurrent TCP streams on a link.
 #pragma once
 
 #include <memory>

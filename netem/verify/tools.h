@@ -9,7 +9,7 @@
 
 namespace thinpipe {
 
-/// What a tool says, or why it says nothing.
+/// A tool's figure, or why there is none.
 struct ToolFigure {
   std::string tool;             ///< "iperf3", "ping", "busybox ping"
   std::optional<double> value;  ///< bit/s or s

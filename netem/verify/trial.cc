@@ -30,7 +30,7 @@ constexpr double kBin = 1e-3;  // s
 
 double finite(double value) { return value < std::numeric_limits<double>::infinity() ? value : 0; }
 
-// What TCP can deliver from one host to another while a schedule plays.
+// Goodput that TCP can reach between two hosts while a schedule plays.
 class PathDelivery {
  public:
   /// @param player  outlives this
@@ -105,8 +105,8 @@ LinkMean PathDelivery::mean(double from, double to) const {
     const LinkMean one = player_.mean(hop.link, from, to);
     if (hop == path_.front()) all.up_rate = hop.up ? one.up_rate : one.down_rate;
     if (hop == path_.back()) all.down_rate = hop.up ? one.up_rate : one.down_rate;
-    // What happens to frames happens on a host's way down and on trunks, unless its way up has its
-    // own, which does not change.
+    // Frames are impaired on a host's downlink and on trunks; an uplink has only its own
+    // impairment, which does not change.
     const bool trunk = player_.planned().is_trunk(hop.link);
     if (hop.up && !trunk) {
       const Impairment& way = player_.planned().link(hop.link).up.way;
@@ -222,7 +222,7 @@ class Trial {
         8 * (bytes_at(readings_, window.end) - bytes_at(readings_, window.begin)) / span;
     due_ += window.expected * span;
     result_.windows.push_back(window);
-    // What is older than the window's end will not be asked for again.
+    // Readings older than the window's end are not needed again.
     const auto old = std::lower_bound(readings_.begin(), readings_.end(), window.end,
                                       [](const Reading& r, double time) { return r.time < time; });
     if (old != readings_.begin()) readings_.erase(readings_.begin(), std::prev(old));

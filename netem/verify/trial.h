@@ -1,4 +1,4 @@
-// What a TCP stream gets of a link while a schedule plays.
+// Goodput of a TCP stream while a schedule plays.
 #pragma once
 
 #include <functional>

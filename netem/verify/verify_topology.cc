@@ -108,7 +108,7 @@ double goodput_of(const Network& network, const std::vector<Flow>& flows) {
 }
 
 // Where acknowledgements wait behind data, a window grows slowly: so many attempts, each of which
-// settles so many s longer. What delivers less fails all of them.
+// settles so many s longer. A link that delivers less fails all of them.
 constexpr int kAttempts = 3;
 constexpr double kSettleMore = 1;
 constexpr double kLow = 0.97;  // of the ceiling

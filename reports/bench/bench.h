@@ -26,7 +26,7 @@ struct BenchLine {
   std::optional<double> bits, error, quality, passes;  ///< bits an element; relative; k-hat/k
 };
 
-/// What was measured together: one input, one number of threads, one instruction set.
+/// Lines measured together: one input, one number of threads, one instruction set.
 struct BenchSetting {
   BenchSubject subject;
   std::string title;        ///< "laplace, 26000000 elements, 1 thread"
@@ -43,7 +43,7 @@ struct BenchSummary {
 /// Points into `records`, which must outlive it. @throws InputError without any point
 BenchSummary summarize_bench(const Records& records);
 
-/// Who is fastest, how that stands to Top-k and to the memory, what did not validate; plain text.
+/// The fastest, how it compares to Top-k and to the memory, what did not validate; plain text.
 std::vector<std::string> bench_findings(const BenchSummary& summary);
 
 /// The figures: speed-up over Top-k (SIDCo, figs. 1 and 14 to 17), encode and decode over the

@@ -102,7 +102,7 @@ Figure curves_figure(const BenchSummary& summary, Figure figure, const Axis& x,
   return figure;
 }
 
-// What one panel of times against size has in common.
+// Settings common to one panel of times against size.
 std::string size_panel(const BenchSetting& setting, const BenchLine& line) {
   const BenchSubject& subject = setting.subject;
   return (line.ratio ? "ratio " + format_number(*line.ratio) : "no ratio") + ", " +
@@ -224,7 +224,7 @@ Table bench_table(const BenchSummary& summary) {
   return table;
 }
 
-// Of the rows of bench_table().
+// Commands of the rows of bench_table().
 std::vector<std::string> bench_commands(const BenchSummary& summary, const Records& records) {
   std::vector<std::string> commands;
   for (const BenchSetting& setting : summary.settings)

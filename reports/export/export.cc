@@ -166,7 +166,7 @@ namespace {
 using Nanoseconds = std::int64_t;
 
 constexpr Nanoseconds kBetweenPoints = 1'000'000;
-/// What ranks do side by side; further threads of a kind follow its first one.
+/// Concurrent work of a rank; further threads of a kind follow its first one.
 constexpr std::array<const char*, 3> kKinds = {"computes", "codec", "exchanges"};
 constexpr int kThreadsPerProcess = 1000;  // of a rank; only keeps thread numbers of ranks apart
 

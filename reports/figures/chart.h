@@ -1,5 +1,5 @@
-// What can be drawn, before it is drawn: charts of points and lines over two axes, scattered dots,
-// stacked bars and rows of boxes.
+// Drawings before they are drawn: charts of points and lines over two axes, scattered dots, stacked
+// bars and rows of boxes.
 #pragma once
 
 #include <cstddef>
@@ -70,8 +70,8 @@ struct Chart {
   bool tells_ends = true;                     ///< chart_sentence() says what lies at both ends
 };
 
-/// What is seen, in a sentence after `alt`: what lies lowest and highest at both ends of the x
-/// axis, by the curves' names.
+/// Describes the chart in a sentence after `alt`: what lies lowest and highest at both ends of the
+/// x axis, by the curves' names.
 std::string chart_sentence(const Chart& chart);
 
 /// The chart as an `<svg>` element, or "" when no point can be drawn (values that are not finite,

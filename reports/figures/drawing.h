@@ -1,5 +1,4 @@
-// What all drawings share: ticks, the way from values to pixels, gnuplot and the SVG that it
-// writes.
+// Shared by all drawings: ticks, the map from values to pixels, gnuplot and the SVG that it writes.
 #pragma once
 
 #include <string>
@@ -71,7 +70,7 @@ class Canvas {
   Scale x_, y_;
 };
 
-/// What follows `set xtics`: the ticks with their labels.
+/// The argument of `set xtics`: the ticks with their labels.
 std::string tick_list(const std::vector<double>& ticks, std::string (*format)(double));
 
 /// Range, ticks and scale of the axis `name`, 'x' or 'y'.

@@ -34,7 +34,7 @@ void add_panel(Figure& figure, const std::string& title, const Chart& chart);
 void add_panel(Figure& figure, const std::string& title, const BarChart& chart);
 void add_panel(Figure& figure, const std::string& title, const BoxChart& chart);
 
-/// Of drawings that stand beside each other.
+/// Width of drawings that stand beside each other.
 inline constexpr int kPanelWidth = 400;
 
 /// The columns of a figure's data, in base units (s, bit/s, B, shares); what x and y are says

@@ -154,8 +154,8 @@ void drop_inherited(std::string& text) {
   for (const char* space : {"\n\t", "\t\n", "\n\n"}) replace_all(text, space, "\n");
 }
 
-// A tenth of a pixel is finer than anything that is drawn. Of numbers in labels nothing is taken:
-// those are followed by neither a comma, a bracket nor a path's next command.
+// A tenth of a pixel is finer than anything that is drawn. Numbers in labels keep their digits: no
+// comma, bracket or path command follows them.
 void shorten_places(std::string& text) {
   static const std::regex kHundredths(
       "([0-9]\\.[0-9])[0-9](?=,[0-9-]|\\) scale|\\)\"| L[0-9]|\nL[0-9]| M[0-9]|  ')");
@@ -208,7 +208,7 @@ void drop_unused_markers(std::string& text) {
   }
 }
 
-// What stands between the opening and the closing tag of the outer element.
+// Returns the text between the opening and closing tag of the outer element.
 std::string inner_part(std::string_view svg) {
   const std::size_t start = svg.find("<svg");
   const std::size_t open_end = start == std::string_view::npos ? start : svg.find('>', start);

@@ -70,7 +70,7 @@ GnuplotBlocks plotted(const BarChart& chart) {
   return plot;
 }
 
-// What fills a part is told by a letter, too: colour alone would not do.
+// A letter, too, tells what fills a part: colour alone would not do.
 std::string part_letter(const BarPart& part, double left, double right, double baseline) {
   constexpr double kLeastWidth = 16;  // px
   if (part.name.empty() || right - left < kLeastWidth) return "";
@@ -148,7 +148,7 @@ void add_row(const BoxRow& row, double y, GnuplotBlocks& plot) {
                        point_type(row.style, row.is_trusted), ink));
 }
 
-// What is seen, in a sentence after `alt`: which bars are shortest and longest.
+// Describes the chart in a sentence after `alt`: which bars are shortest and longest.
 std::string bar_sentence(const BarChart& chart) {
   if (chart.bars.empty() || chart.format == nullptr) return chart.alt;
   const auto [least, most] =
@@ -160,7 +160,7 @@ std::string bar_sentence(const BarChart& chart) {
          chart.format(length(*most)) + " (" + most->label + ").";
 }
 
-// What is seen, in a sentence after `alt`: which rows lie lowest and highest.
+// Describes the chart in a sentence after `alt`: which rows lie lowest and highest.
 std::string box_sentence(const BoxChart& chart) {
   const std::vector<BoxRow> rows = drawable_rows(chart);
   if (rows.empty() || chart.axis.format == nullptr) return chart.alt;

@@ -28,8 +28,8 @@ constexpr std::array<Marker, 6> kMarkers = {{
 // Lengths of strokes and gaps in gnuplot's units; SVG's terminal draws a unit as a pixel or so.
 // Five patterns against seven colours: 35 pairs before one comes again.
 constexpr std::array<const char*, 5> kDashes = {"1", "(14,5)", "(5,4)", "(14,4,3,4)", "(2,4)"};
-// Of a legend's line, 6.4 units long. Not by way of pathLength, which some programs that draw SVG
-// pass over.
+// Dashes of a legend's line, 6.4 units long. Not by way of pathLength, which some programs that
+// draw SVG pass over.
 constexpr std::array<const char*, 5> kSvgDashes = {"", "1.6,.57", ".57,.46", "1.6,.46,.34,.46",
                                                    ".23,.46"};
 

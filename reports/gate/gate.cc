@@ -339,7 +339,7 @@ GateOutcome PairedGate::look(const Measured& before, const Measured& after) {
   std::vector<Tested> tested;
   compare_all(before, after, policy_, /*direction_counts=*/true, outcome,
               [&](const SeriesName& name, const MetricSeries& old, const MetricSeries& series) {
-                // What only repeats another time, over something of the same launch.
+                // A ratio only repeats another time, over something of the same launch.
                 if (is_ratio(series)) return;
                 if (const auto known = settled_.find(name); known != settled_.end()) {
                   outcome.comparisons.push_back(known->second);

@@ -43,7 +43,7 @@ struct MetricComparison {
   std::string note = {};                  ///< for a person: why, where the figures do not say it
 };
 
-/// What has been found so far.
+/// Findings so far.
 struct GateOutcome {
   std::vector<MetricComparison> comparisons;  ///< worst first: by verdict, then by change
   std::vector<std::string> missing;  ///< what one side has and the other has not; never silent
@@ -60,7 +60,7 @@ struct GateOutcome {
 MetricComparison compare_exact(const SeriesName& name, const MetricSeries& before,
                                const MetricSeries& after, bool direction_counts);
 
-/// What compressors keep: means, against the margin and the policy's bounds.
+/// Compares quality: means, against the margin and the policy's bounds.
 MetricComparison compare_quality(const SeriesName& name, const MetricSeries& before,
                                  const MetricSeries& after, const GateMargins& margins);
 
@@ -74,8 +74,8 @@ void sort_worst_first(std::vector<MetricComparison>& comparisons);
 
 /// Judges an older build against a newer one, run in turn: launch i of one and launch i of the
 /// other are a pair. Call it after policy.pairs pairs and then, while GateOutcome says that
-/// something is unclear, after twice as many, up to policy.looks times. What was told apart at one
-/// look stays so at the next.
+/// something is unclear, after twice as many, up to policy.looks times. A verdict reached at one
+/// look stays at the next.
 class PairedGate {
  public:
   explicit PairedGate(GatePolicy policy) : policy_(std::move(policy)) {}
@@ -101,9 +101,9 @@ enum class Times {
 GateOutcome judge_stored(const Measured& baseline, const Measured& measured,
                          const GatePolicy& policy, Times times);
 
-/// What a gate's outcome is as an exit code (DESIGN): 4 when a point failed, 5 when something
-/// could not be compared or nothing was, 1 when something is worse, 3 when something is unclear and
-/// `strict`, else 0.
+/// Returns a gate's exit code (DESIGN): 4 when a point failed, 5 when something could not be
+/// compared or nothing was, 1 when something is worse, 3 when something is unclear and `strict`,
+/// else 0.
 int exit_code(const GateOutcome& outcome, bool strict);
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// What a metric has been over many record files, and whether its newest value belongs there.
+// A metric's values over many record files, and whether its newest value belongs there.
 #pragma once
 
 #include <filesystem>
@@ -92,8 +92,8 @@ bool is_outlying(const Standing& standing, double margin);
 
 /// The newest launch against those before it: times and quality by `standing` (margins:
 /// policy.stored_margin, policy.quality_margin), exact values by equality with the launch before.
-/// What has too few predecessors is unclear; what the newest launch lacks but the one before had is
-/// missing.
+/// Metrics with too few predecessors are unclear; those of the launch before that the newest lacks
+/// are missing.
 GateOutcome judge_history(const History& history, const GatePolicy& policy);
 
 /// "▁▂▅█": the last `width` values between their smallest and their largest.

@@ -1,4 +1,4 @@
-// What a records file holds for a gate: every metric of every point, launch by launch.
+// A records file as a gate reads it: every metric of every point, launch by launch.
 #pragma once
 
 #include <filesystem>

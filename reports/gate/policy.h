@@ -1,4 +1,4 @@
-// What a gate lets pass: margins, by metric and point.
+// Margins that a gate allows, by metric and point.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace thinpipe {
 
-/// What a policy says of the metrics that its pattern fits; what it does not say is as before it.
+/// A rule for the metrics that its pattern fits; fields left empty keep the earlier values.
 struct MetricRule {
   std::string metric = "*";  ///< glob of the metric's name
   std::string point = "*";   ///< glob of the point's id
@@ -32,8 +32,8 @@ struct GatePolicy {
   double alpha = 0.05;  ///< risk of a false alarm where a change is just the margin
   int pairs = 10;       ///< before the first look
   int looks = 3;        ///< each after twice as many pairs as the one before
-  /// Of several that fit, the later counts. The first ones ignore what is measured of the machine
-  /// and not of thinpipe: reading memory, computing, what a step takes without communication.
+  /// The later of several rules that fit counts. The first ones ignore metrics of the machine
+  /// rather than of thinpipe: reading memory, computing, a step without communication.
   std::vector<MetricRule> rules = machine_rules();
 
   static std::vector<MetricRule> machine_rules();

@@ -12,8 +12,8 @@
 namespace thinpipe {
 namespace {
 
-// What a figure shows of a unit, with its title: the first and the last step without, the last
-// one with error feedback (the first would be as without). Those of them that have points.
+// A unit's gradients in a figure, with their titles: the first and the last step without, the last
+// one with error feedback (the first would be as without). Those that have points.
 std::vector<std::pair<std::string, const StatsGradient*>> drawn_gradients(const StatsUnit& unit) {
   std::vector<std::pair<std::string, const StatsGradient*>> drawn;
   const auto add = [&](const StatsGradient* gradient, const std::string& how) {

@@ -11,7 +11,7 @@
 
 namespace thinpipe {
 
-/// The figures: SIDCo's figures 2, 7 and 8, and how things change by step. Of the whole model (or
+/// The figures: SIDCo's figures 2, 7 and 8, and how things change by step. For the whole model (or
 /// the largest tensor): densities and tails with their fits, decay and best-k error, these and the
 /// fits' distances by step, similarity by step; then densities of the largest tensors. Those for
 /// which there are points. Throws RunError without gnuplot.

@@ -28,7 +28,7 @@ struct StatsPoints {
   std::array<std::vector<double>, kFitNames.size()> fitted;  ///< at x, of each fit
 };
 
-/// One gradient. What was null is NaN.
+/// One gradient. Null becomes NaN.
 struct StatsGradient {
   std::string tensor;  ///< "*" is the whole model
   std::uint64_t step = 0, rank = 0;

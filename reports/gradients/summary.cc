@@ -87,7 +87,7 @@ struct Parts {
 
 constexpr double kCompressible = 0.5;  // SIDCo, definition 1
 constexpr double kManyZeros = 0.01;    // a distance of as much, which no fit can go below
-// Of fewer, chance alone puts a sample at some hundredths from its own distribution (0.9 / sqrt n).
+// With fewer, chance alone puts a sample some hundredths from its own distribution (0.9 / sqrt n).
 constexpr int kFewestElements = 1000;
 
 std::string counted(std::size_t count, const std::string& what) {

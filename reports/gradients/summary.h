@@ -25,7 +25,7 @@ struct StatsMeans {
 struct StatsSeries {
   std::vector<StatsMeans> steps;  ///< a step's means over the ranks, in ascending order
   StatsMeans all;                 ///< over all of them
-  /// Of the first rank that was looked at, in the first and the last step; null without points.
+  /// The first analysed rank's gradients in the first and the last step; null without points.
   const StatsGradient* first = nullptr;
   const StatsGradient* last = nullptr;
   bool empty() const { return steps.empty(); }

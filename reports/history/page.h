@@ -42,7 +42,7 @@ HistorySummary summarize(History history);
 /// "bench, 9 launches, 2026-01-01T00:00:00Z to 2026-01-09T00:00:00Z"
 std::string history_subject(const HistorySummary& summary);
 
-/// What the newest launch has that is new, which levels changed, what is missing; in sentences.
+/// Changes in the newest launch, changes of level, missing metrics; in sentences.
 std::vector<std::string> history_findings(const HistorySummary& summary);
 
 /// How values are judged, in sentences.

@@ -1,4 +1,4 @@
-// What a history says: verdicts, sentences, tables, values.
+// Results of a history: verdicts, sentences, tables, values.
 #include <fmt/format.h>
 
 #include <algorithm>

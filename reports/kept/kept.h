@@ -1,4 +1,4 @@
-// What compressors kept of a trace, from the records of `thinpipe quality`.
+// Quality of compressors on a trace, from the records of `thinpipe quality`.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ struct KeptSummary {
 /// @throws InputError without a point that has metrics.
 KeptSummary summarize_kept(const Records& records);
 
-/// Whose estimates are farthest off and nearest, whose error is least; plain text, not escaped.
+/// The farthest and the nearest estimates, and the least error; plain text, not escaped.
 std::vector<std::string> kept_findings(const KeptSummary& summary);
 
 /// The page, or Markdown; everything from the records is escaped. @throws InputError as above;

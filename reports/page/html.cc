@@ -14,7 +14,7 @@ namespace thinpipe::html {
 namespace {
 
 std::string table_cell(const TableCell& cell, bool is_row_header, bool is_figure) {
-  // What has a value is known for a figure by it: a class in thousands of cells would be heavy.
+  // A cell's value marks it as a figure: a class in thousands of cells would be heavy.
   std::string classes = is_figure && !cell.value ? "figure" : "";
   if (cell.is_best) classes += " best";
   if (cell.is_doubtful) classes += " doubtful";
@@ -320,7 +320,7 @@ for (const table of document.querySelectorAll('table.sortable')) {
 )js";
 
 // A row is shown when every word of the search stands in it and its facets are the chosen ones.
-// What a cell sets smaller is no part of its facet.
+// Smaller text in a cell is no part of its facet.
 const char* const kFiltering = R"js(const facetOf = (cell) => cell.firstChild.nodeType === 3 ?
   cell.firstChild.data : cell.childNodes.length > 1 && cell.childNodes[1].nodeType === 3 ?
   cell.childNodes[1].data : cell.textContent;

@@ -36,7 +36,7 @@ std::string figure(const Figure& figure, const std::vector<std::string>& command
 /// One after the other, two beside each other where there is room.
 std::string figures(const std::vector<Figure>& figures, const std::vector<std::string>& commands);
 
-/// What a page begins with: its headline, plain text, and a line of facts, finished.
+/// The top of a page: its headline, plain text, and a line of facts, finished.
 std::string masthead(const std::string& headline, const std::string& facts);
 
 /// The first part of the page: sentences, set off from the rest.

@@ -50,7 +50,7 @@ void add_commands(Table& table, const std::vector<std::string>& commands);
 Table problems_table(const Records& records);
 
 /// The cells' texts without what is set smaller beside them; what is best has a `*` behind it, what
-/// is doubtful a `?`. What stands behind a kSecondFigure has a line of its own.
+/// is doubtful a `?`. A figure behind a kSecondFigure has a line of its own.
 std::string plain_text(const Table& table);
 
 }  // namespace thinpipe

@@ -41,7 +41,7 @@ Records read_run_records(const std::filesystem::path& folder_or_file);
 Records parse_records(InputLines lines, const std::filesystem::path& name,
                       std::uint64_t* complete_bytes = nullptr);
 
-/// What walk_records() finds, in file order.
+/// Receives what walk_records() finds, in file order.
 struct RecordVisitor {
   std::function<void(Header)> header;
   std::function<void(Point)> point;

@@ -98,7 +98,7 @@ void RecordWriter::append(const nlohmann::json& record) {
   if (line.size() > kMaxRecordBytes)
     throw InputError("record for " + file_.string() + ": " + std::to_string(line.size()) +
                      " bytes; expected at most " + std::to_string(kMaxRecordBytes));
-  // What a reader will see is what is validated: after dump, NaN is null.
+  // Validates the record as a reader sees it: after dump, NaN is null.
   const std::variant<Header, Point> parsed =
       parse_record(nlohmann::json::parse(line), "record for " + file_.string(),
                    kind_.empty() ? kRunKind : kind_);

@@ -37,7 +37,7 @@ class RecordWriter {
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
-  /// What the file held when it was opened: its finished_ids() are those to skip.
+  /// The file's records when it was opened: their finished_ids() are those to skip.
   const Records& existing() const { return existing_; }
   const std::filesystem::path& file() const { return file_; }
 

@@ -11,8 +11,8 @@
 namespace thinpipe {
 namespace {
 
-// The mean and its 95 % interval by their logarithms; of at least one value. Of values that are not
-// all positive the arithmetic mean.
+// The mean and its 95 % interval by their logarithms; of at least one value. The arithmetic mean if
+// not all values are positive.
 Estimate mean_ratio_of_samples(const std::vector<double>& ratios) {
   std::vector<double> logarithms;
   for (const double ratio : ratios) {

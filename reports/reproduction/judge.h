@@ -11,8 +11,8 @@
 
 namespace thinpipe {
 
-/// One value for each time that the same was measured. What has the same key was measured alike:
-/// the same seed, the same repeat of a run, the same worker's gradients.
+/// One value for each time that the same was measured. Values of one key were measured alike: the
+/// same seed, the same repeat of a run, the same worker's gradients.
 struct Repetition {
   std::uint64_t key = 0;
   double value = 0;
@@ -32,13 +32,13 @@ struct MeasuredCell {
   Estimate estimate() const;
 };
 
-/// What two cells have in common: values of the same key, first to second.
+/// Two cells' values of the same key, first to second.
 struct PairedValue {
   double first = 0, second = 0;
 };
 std::vector<PairedValue> paired(const MeasuredCell& first, const MeasuredCell& second);
 
-/// What of two cells is bounded.
+/// The bounded quantity of two cells.
 enum class Bounded {
   kDifference,  ///< the first less the second
   kRatio,       ///< the first over the second; its mean is a geometric one
@@ -75,8 +75,8 @@ struct JudgedFinding {
   Appeared appeared = Appeared::kMissing;
 };
 
-/// Of what both cells have alike (Repetition::key) the mean difference or ratio, with Student's 95
-/// % interval. @param second  null where a value is bounded
+/// Judges the mean difference or ratio of values of one key (Repetition::key), with Student's 95 %
+/// interval. @param second  null where a value is bounded
 JudgedFinding judge(const Expectation& expected, const MeasuredCell& first,
                     const MeasuredCell* second);
 

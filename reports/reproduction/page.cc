@@ -54,7 +54,7 @@ std::string rule_words(const ReproductionPlan& plan, const Expectation& expected
       expected.than_column.empty() ? column : column_called(plan, expected.than_column).name);
 }
 
-// What the rule was applied to; an en dash without any.
+// The value that the rule was applied to; an en dash without any.
 std::string measured_words(const ReproductionPlan& plan, const JudgedFinding& finding) {
   if (!finding.measured) return kAbsent;
   const ReproductionColumn& column = column_called(plan, finding.expected.column);
@@ -119,7 +119,7 @@ std::vector<std::string> origins_of(const Reproduction& reproduction) {
     if (arm.stats)
       for (const Header& header : arm.stats->origin.headers)
         add_once(lines, origin_of(header.created, header.fingerprint));
-    // Of what printed JSON, records made before it said where are silent.
+    // Older records of commands that print JSON do not say where they ran.
     if (const std::string created = arm.printed.text("created");
         !created.empty() && arm.printed->contains("fingerprint"))
       add_once(lines, origin_of(created, arm.printed->at("fingerprint")));

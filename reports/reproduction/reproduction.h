@@ -21,13 +21,13 @@ struct ReproductionRow {
   std::vector<std::string> paper = {};  ///< the paper's figures, column by column; "" for none
 };
 
-/// What stands in a picture beside its axes.
+/// The content of a picture besides its axes.
 struct ReproductionPicture {
   Chart chart;
   std::vector<std::string> names;  ///< of the chart's curves, in their order
 };
 
-/// What is asked, before there are records.
+/// The question, before there are records.
 struct ReproductionPlan {
   std::string name, title;
   std::string source;                    ///< the paper, its table or figure, what was done there
@@ -68,7 +68,7 @@ std::string reproduction_text(const Reproduction& reproduction);
 /// The drawing as an SVG file that needs nothing else; "" where there is nothing to draw.
 std::string reproduction_picture(const Reproduction& reproduction);
 
-/// What the list of all recipes that were carried out in a folder says of one.
+/// A recipe's entry in the list of all that were carried out in a folder.
 struct ReproductionOutcome {
   std::string name, title;
   std::string outcome;  ///< "3 yes, 1 unclear"

@@ -24,7 +24,7 @@ Figure fidelity_figure(const Group& group, const std::string& id);
 /// run with several numbers of ranks.
 std::vector<Figure> scaling_figures(const Summary& summary, const std::string& id);
 
-/// What every calibrated link delivered over what it can; without panels where none was.
+/// Goodput over its ceiling, of every calibrated link; without panels where none was.
 Figure calibration_figure(const Records& records);
 
 // Shared by the single figures.

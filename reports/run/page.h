@@ -36,7 +36,7 @@ Table points_table(const Summary& summary);
 /// For each row of the above the command that measures it again; "" where it is not known.
 std::vector<std::string> again_commands(const Summary& summary);
 
-/// What models predicted beside what was measured; no rows where nothing was predicted.
+/// The models' predictions beside measurements; no rows where nothing was predicted.
 Table predictions_table(const Group& group);
 
 /// Every way of every link that was calibrated: what it delivered before ranks used it.

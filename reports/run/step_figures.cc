@@ -23,8 +23,8 @@ constexpr std::array<Part, kParts> kPartTable = {{{"compute", &"compute_time"_me
                                                   {"decode", &"decode_time"_metric, "d"},
                                                   {"other", nullptr, "o"}}};
 
-// What runs under the rest of a step does not make it longer: of overlapped exchanges the exposed
-// part counts, of codecs no more than what is left.
+// Overlapped work does not make a step longer: of overlapped exchanges the exposed part counts, of
+// codecs no more than what is left.
 double part_length(const Series& series, const Cell& cell, const MetricType* metric, double rest) {
   if (metric == nullptr) return rest;
   const bool hides = series.is_overlapped();

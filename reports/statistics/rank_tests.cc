@@ -48,7 +48,7 @@ std::vector<double> distribution_of_draws(const std::vector<std::size_t>& ranks,
   std::size_t reached = 0;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     reached += ranks[i];
-    // Of subsets of the first i ranks: counts as shares of all of them, so that none overflows.
+    // Subsets of the first i ranks: counts as shares of all of them, so that none overflows.
     const auto seen = static_cast<double>(i + 1);
     for (std::size_t taken = std::min(i + 1, draws);; --taken) {
       const auto share = static_cast<double>(taken) / seen;
@@ -63,7 +63,7 @@ std::vector<double> distribution_of_draws(const std::vector<std::size_t>& ranks,
   return by_draws[draws];
 }
 
-// Of twice the rank sum.
+// `sum` is twice the rank sum.
 double normal_upper_tail(const std::vector<std::size_t>& ranks, std::size_t draws,
                          std::size_t sum) {
   const auto total = static_cast<double>(ranks.size());

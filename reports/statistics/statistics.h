@@ -56,7 +56,7 @@ struct BootstrappedMedian {
   std::vector<double> resampled;  ///< empty below kFewestForInterval samples
 };
 
-/// Of at least one sample. `stream` numbers independent measurements: the same stream gives the
+/// Needs at least one sample. `stream` numbers independent measurements: the same stream gives the
 /// same draws, so that a report made twice from the same records is the same.
 BootstrappedMedian bootstrap_median(const Repeats& repeats, std::uint64_t stream);
 
@@ -77,10 +77,10 @@ struct MeanInterval {
   std::optional<Interval> interval;
 };
 
-/// What SIDCo's figures 1(c), 3, 5, 6 and 9 draw at k-hat / k.
+/// Confidence of SIDCo's figures 1(c), 3, 5, 6 and 9 for k-hat / k.
 inline constexpr double kSidcoConfidence = 0.9;
 
-/// Of the values that are numbers; nothing without any. 0 < confidence < 1.
+/// Uses the values that are numbers; nothing without any. 0 < confidence < 1.
 std::optional<MeanInterval> mean_interval(std::span<const double> values, double confidence);
 
 /// Below this many samples no 95 % interval is told: of two, Student's is 12.7 standard errors

@@ -44,8 +44,8 @@ struct BreakEven {
 };
 
 /// The rule: between two neighbouring measured rates ln(speed-up) is taken as linear in ln(rate),
-/// and the break-even rate is where that line is 0. Of several crossings from paying to not paying
-/// the one at the highest rate counts. Nothing is extrapolated beyond the measured rates.
+/// and the break-even rate is where that line is 0. The crossing from paying to not paying at the
+/// highest rate counts. Nothing is extrapolated beyond the measured rates.
 /// `low` and `high` are the same crossing of the curves of the intervals' lower and upper ends,
 /// where those cross. Where no interval lies on one side of 1, nothing is said to cross: kOpen.
 /// `points` ascend in rate; a speed-up of exactly 1 does not pay.
@@ -94,8 +94,8 @@ struct Series {
   const Cell* at(double rate) const;
 };
 
-/// What may be compared: the same number of ranks, topology and stragglers, links that differ in
-/// their rate only.
+/// Comparable series: the same number of ranks, topology and stragglers, links that differ in their
+/// rate only.
 struct Group {
   int ranks = 1;
   std::string link;            ///< the link spec without its rate; "" when the rate is all there is

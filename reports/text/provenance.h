@@ -16,7 +16,7 @@ using NamedValues = std::vector<std::pair<std::string, std::string>>;
 /// A JSON object as dotted names and plain texts, in the object's order.
 NamedValues flattened(const nlohmann::json& object);
 
-/// What a header's calibration says beside the links, which have a table of their own.
+/// A header's calibration without the links, which have a table of their own.
 NamedValues calibration_values(const Header& header);
 
 /// "lenet5, 431080 elements in 8 tensors, 20 steps"; as much of it as the last header tells.

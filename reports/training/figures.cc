@@ -84,7 +84,7 @@ Figure by_progress(const Sectioned& in, const char* name, const std::string& tit
     Chart chart;
     chart.id = figure.id + "-" + std::to_string(figure.panels.size());
     chart.alt = title + " against " + over;
-    // What compressors send differs by orders of magnitude; steps are the same for all.
+    // Bytes differ by orders of magnitude between compressors; steps are the same for all.
     const bool is_log = x != "steps";
     chart.x = {label, is_log, format, {}, {}};
     if (!is_log) chart.x.include = {0.0};

@@ -96,7 +96,7 @@ Table trainings_table(const Records& records, const TrainingSummary& summary) {
   return table;
 }
 
-// Of the rows of trainings_table(): all seeds of each.
+// Commands of the rows of trainings_table(): all seeds of each.
 std::vector<std::string> training_commands(const Records& records, const TrainingSummary& summary) {
   std::vector<std::string> commands;
   for (const TrainingSection& section : training_sections(summary))

@@ -28,7 +28,7 @@ std::vector<ChartPoint> bits_points(const TrainedGroup& group);
 struct TrainingSection {
   std::string title;  ///< plain text
   std::vector<const TrainedGroup*> groups;
-  /// Of the group at that place: `none` has the style 0, others one by their label.
+  /// Style of the group at that place: `none` has the style 0, others one by their label.
   std::vector<std::size_t> styles;
 };
 

@@ -116,7 +116,7 @@ std::string link_of(const TrainedGroup& group) {
   return plain ? format_rate(group.rate) : group.link;
 }
 
-// Of those that can be compared, whoever took least time; null where nobody got there.
+// The fastest training comparable with `like`; null where none got there.
 const TrainedGroup* fastest(const TrainingSummary& summary, const TrainedGroup& like) {
   const TrainedGroup* best = nullptr;
   for (const TrainedGroup& one : summary.groups) {
@@ -291,7 +291,7 @@ std::string training_table(const TrainingSummary& summary) {
 
 std::vector<std::string> training_findings(const TrainingSummary& summary) {
   std::vector<std::string> sentences;
-  // Of the slowest link, where compression matters most.
+  // Speaks of the slowest link, where compression matters most.
   const TrainedGroup* best =
       summary.groups.empty() ? nullptr : fastest(summary, summary.groups.front());
   if (best != nullptr) {

@@ -27,7 +27,7 @@ std::string at_those(const Series& series, Pays wanted) {
   return text;
 }
 
-// What models said of the point; null where they said nothing.
+// The models' prediction for the point; null without one.
 const nlohmann::json* break_even_of(const Point& point) {
   const auto found = point.prediction->find("break_even");
   return found == point.prediction->end() || !found->is_object() ? nullptr : &*found;

@@ -1,4 +1,4 @@
-// Whom steps waited for, from the critical paths in records.
+// Hosts that steps waited for, from the critical paths in records.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,7 +19,7 @@ constexpr double kToldWait = 0.05;
 constexpr double kToldBusier = 1.2;
 // As many times the others' payload; selections of one target differ by less.
 constexpr double kToldLonger = 1.2;
-// Of the steps' time: of less, a faster link would not change much.
+// Fraction of the steps' time: below it, a faster link would not change much.
 constexpr double kToldExchange = 0.2;
 
 double number(const json& object, const char* key) {
@@ -48,7 +48,7 @@ std::string link_words(const std::string& name) {
   return "the link " + name;
 }
 
-// What several points say of one host's phase.
+// Waits of several points for one host's phase.
 struct Waits {
   std::vector<double> shares;
   double most = 0;

@@ -1,4 +1,4 @@
-// What was found, in a few plain sentences.
+// Findings, in a few plain sentences.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ std::string winners_sentence(const Group& group);
 /// known.
 std::string equal_error_sentence(const Group& group);
 std::string break_even_sentence(const Group& group);
-/// Whom steps waited for, and which link was slower than the others; "" where nobody and none.
+/// The hosts that steps waited for, and the link slower than the others; "" without either.
 std::string critical_path_sentence(const Group& group);
 std::string trust_sentence(const Summary& summary);
 /// "6.8 times as fast as bf16 (6.5 to 7.1) and 13 times as fast as none (12 to 14)": over the
@@ -53,12 +53,11 @@ std::string over_none_text(const Group& group, const Series& series);
 /// gave none.
 std::optional<double> predicted_rate(const Series& series);
 
-/// What models said when it ran, by the link nearest to it: "up to 290 Mbit/s", "at every rate",
-/// "at no rate", "at high rates only"; "" where records have no prediction.
+/// The models' prediction when it ran, by the link nearest to it: "up to 290 Mbit/s", "at every
+/// rate", "at no rate", "at high rates only"; "" where records have no prediction.
 std::string predicted_break_even(const Series& series);
 
-/// What else is known of a compressor's break-even rate, such as `limited by the codec`; "" for
-/// nothing.
+/// A note on a compressor's break-even rate, such as `limited by the codec`; "" for none.
 using BreakEvenNote = std::function<std::string(const Group&, const Series&)>;
 
 /// For the end of a run: for each compressor of each group the link rate up to which it pays, with
@@ -68,7 +67,7 @@ using BreakEvenNote = std::function<std::string(const Group&, const Series&)>;
 std::vector<std::string> break_even_lines(const Summary& summary, std::size_t columns = 80,
                                           const BreakEvenNote& note = {});
 
-/// Who is fastest at one rate.
+/// The fastest at one rate.
 struct Outcome {
   enum class Kind {
     kNothing,     ///< no trusted figure
@@ -86,7 +85,7 @@ struct Outcome {
 
 Outcome outcome_at(const Group& group, double rate);
 
-/// What a record says of the critical paths of one point. Shares are of its steps' time.
+/// The critical paths of one point, from its record. Shares are of its steps' time.
 struct PathFinding {
   double waited =
       0;             ///< in exchanges, for one host's one phase; 0 where that is too little to tell

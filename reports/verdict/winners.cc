@@ -1,4 +1,4 @@
-// Who is fastest at which rate and at equal error, and whether the figures can tell.
+// The fastest at each rate and at equal error, and whether the figures can tell.
 #include <algorithm>
 #include <array>
 #include <cctype>

@@ -71,7 +71,7 @@ class Ring {
         MPI_Irecv(to, static_cast<int>(segment.count), MPI_FLOAT, left, 0, MPI_COMM_WORLD,
                   &receives_[posted % kWindow]);
       }
-      // What came is what is sent on, so one may be sent for every one taken, after our own.
+      // Received segments are sent on: after our own, one may be sent for every one taken.
       for (; sent < out_.size() && sent < own_segments_ + taken && sent - gone < kWindow; ++sent) {
         const Segment& segment = out_[sent];
         const float* from = segment.step == 0 ? &own[segment.begin] : &result[segment.begin];

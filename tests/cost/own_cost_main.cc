@@ -44,7 +44,7 @@
 namespace thinpipe {
 namespace {
 
-/// What it measured of one step, in seconds.
+/// One step of bare_ring, in seconds.
 struct BareStep {
   double took = 0;       ///< on its slowest rank
   double since_end = 0;  ///< of the step before: took, and what lies between
@@ -95,7 +95,7 @@ BareProgram::BareProgram(Machines& machines, const std::string& program, const s
   for (int rank = 0; rank < ranks; ++rank)
     gates_.push_back(make_fifo(gate + "." + std::to_string(rank)));
   done_ = make_fifo(gate + ".done");
-  // What Launch starts thinpipe-worker with.
+  // As Launch starts thinpipe-worker.
   std::vector<std::string> command = {
       "mpirun", "-np", std::to_string(ranks), "--allow-run-as-root", "--bind-to", "none"};
   for (const std::string& word : machines.board(ranks).mpirun) command.push_back(word);
@@ -165,13 +165,13 @@ std::vector<BareStep> BareProgram::finish() {
   return steps;
 }
 
-/// Of one program: the steps of every launch, and the seconds from step to step of each.
+/// One program's times: the steps of every launch, and the seconds from step to step of each.
 struct Times {
   Repeats steps;
   Repeats periods;
 };
 
-/// What a step of thinpipe is made of (docs/records.md).
+/// Parts of a thinpipe step (docs/records.md).
 constexpr MetricType kParts[] = {"compute_time"_metric, "compress_time"_metric,
                                  "exchange_time"_metric, "decode_time"_metric};
 
@@ -277,8 +277,8 @@ class OwnCost {
     for (const MetricType& part : kParts) parts_[part].push_back(samples(part));
   }
 
-  // Of the medians of every launch: what changes from launch to launch (which rank meets which
-  // core, what else the machine does) is not seen in the steps of one.
+  // Compares medians of every launch: changes between launches (which rank meets which core, what
+  // else the machine does) are not seen in the steps of one.
   static void print(const char* what, const Repeats& bare, const Repeats& ours) {
     std::vector<double> a, b, ratios;
     for (std::size_t launch = 0; launch < bare.size(); ++launch) {

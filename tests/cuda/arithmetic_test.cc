@@ -34,7 +34,7 @@ class ArithmeticTest : public ::testing::Test {
         << expected.size();
   }
 
-  // Of kernels that have been asked for.
+  // Counts kernels that have been asked for.
   std::size_t launches() {
     device_->wait();
     return device_->did().launches;

@@ -109,7 +109,7 @@ TEST_P(DecodesTest, OneThatIsMalformedIsNamedAndTheNextAreAgainAsTheyWere) {
   compressor_->finish_decodes();
 }
 
-// Of 2-bit and 8-bit codes all ones are no code.
+// All ones are no code of 2 or 8 bits.
 INSTANTIATE_TEST_SUITE_P(All, DecodesTest,
                          ::testing::Values("topk:ratio=0.01", "topk:ratio=0.01,positions=golomb",
                                            "terngrad", "int8"));

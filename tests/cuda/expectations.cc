@@ -1,4 +1,4 @@
-// What compressors on any device must do.
+// Requirements on compressors on any device.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -92,8 +92,8 @@ void expect_same_states(const OpenDevice& open, const std::string& spec) {
 }
 
 void expect_same_bytes_of_matrices(const OpenDevice& open) {
-  // Of one column, one row, fewer and more columns than a tile, fewer and more rows than a group, a
-  // stretch of q's and one of products of p's columns.
+  // Matrices of one column, one row, fewer and more columns than a tile, fewer and more rows than a
+  // group, a stretch of q's and one of products of p's columns.
   const std::vector<std::vector<std::int64_t>> shapes = {
       {64, 100}, {1, 50},  {130, 3},  {3, 2, 5}, {100},          {200, 333}, {0, 7},
       {65, 1},   {2, 600}, {63, 256}, {5000},    {129, 4, 8, 8}, {600, 20},  {9000, 12}};

@@ -1,4 +1,4 @@
-// What compressors ask a device for does not grow with the number of tensors.
+// Device operations of compressors do not grow with the number of tensors.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -116,7 +116,7 @@ class Model {
   float* array(std::size_t n) {
     return static_cast<float*>(device_->allocate((n + 1) * sizeof(float)));
   }
-  // Of all that has been asked for.
+  // Counts all that has been asked for.
   SerialDevice::Did did() const {
     device_->wait();
     return device_->did();
@@ -208,7 +208,7 @@ TEST(Launches, OfATensorThatIsBegunAgainComeAfterTheFirst) {
     Model model(spec, shapes(7));
     model.encode(0);
     const auto alone = model.outputs(), together = model.outputs();
-    // Of which some are in the next launch, and the last waits for all before it.
+    // Some of these are in the next launch, and the last waits for all before it.
     const std::vector<std::size_t> order = {1, 3, 1, 0, 3, 3, 4, 1};
     for (const std::size_t tensor : order) model.begin(tensor, together[tensor]);
     model.decode(together);

@@ -13,7 +13,7 @@ std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   return bytes;
 }
 
-/// Of damaged payloads of the first tensor.
+/// Damages payloads of the first tensor.
 void expect_refusals(Twins& twins) {
   const std::vector<std::byte> payload = twins.payload(0);
   SplitMix64 random(5);
@@ -130,7 +130,7 @@ void expect_malformed_payloads_refused(const OpenDevice& open) {
   expect_damage_refused(open, "qsgd:coding=elias,bits=4,bucket=5000", 12001);
   expect_damage_refused(open, "qsgd:coding=elias,bits=3,bucket=4096", 9001);
   expect_damage_refused(open, "qsgd:coding=elias,bits=8,bucket=1024", 1500);
-  // Of more than one stretch.
+  // Payloads of more than one stretch.
   expect_damage_refused(open, "topk:ratio=0.5,positions=packed", 150001);
   expect_damage_refused(open, "topk:ratio=1,positions=packed", 70001);
   expect_damage_refused(open, "qsgd:bits=3,bucket=5000", 12001);

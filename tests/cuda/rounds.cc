@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// What workers might make of what one sends: never it alone.
+// Mean of a worker's values and drawn ones, never its own alone.
 std::vector<float> mean_with_others(const std::vector<std::byte>& own, std::uint64_t seed) {
   std::vector<float> mean(own.size() / sizeof(float));
   if (!own.empty()) std::memcpy(mean.data(), own.data(), own.size());

@@ -60,7 +60,7 @@ TEST(SerialTwins, ASampleThatLiesCostsAnotherChoice) {
 }
 
 TEST(SerialTwins, AThresholdThatTooFewExceedIsLowered) {
-  // What DGC samples is 1; of the rest a ninth is between 0.8 and 0.9.
+  // Values that DGC samples are 1; a ninth of the rest is between 0.8 and 0.9.
   const std::size_t n = 20000;
   SplitMix64 random(3);
   std::vector<float> values(n);

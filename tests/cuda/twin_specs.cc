@@ -1,4 +1,4 @@
-// What the tests compare on every device.
+// Specs that the tests compare on every device.
 #include "tests/cuda/twins.h"
 
 namespace thinpipe::cuda {

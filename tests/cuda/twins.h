@@ -44,7 +44,7 @@ class Twins {
     std::byte* payload;
   };
 
-  /// Of every other step, of methods that share scales; else none.
+  /// Scales in every other step of methods that share them; else none.
   std::vector<float> shared_scales(const std::vector<std::vector<float>>& gradients,
                                    const std::vector<const float*>& addresses);
   void hold(const std::vector<std::vector<float>>& gradients,
@@ -77,9 +77,9 @@ Twins opened(const OpenDevice& open, const std::string& spec, const std::vector<
 void expect_same_bytes(const OpenDevice& open, const std::string& spec);
 void expect_same_bytes_of_special_values(const OpenDevice& open, const std::string& spec);
 void expect_same_states(const OpenDevice& open, const std::string& spec);
-/// Of methods that look at shapes.
+/// For methods that look at shapes.
 void expect_same_bytes_of_matrices(const OpenDevice& open);
-/// Of methods whose step is several all-reduces.
+/// For methods whose step is several all-reduces.
 void expect_same_bytes_in_rounds(const OpenDevice& open);
 void expect_malformed_payloads_refused(const OpenDevice& open);
 

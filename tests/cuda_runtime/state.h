@@ -1,4 +1,4 @@
-// What the played runtime holds, and how its streams go on. Callers hold its mutex.
+// State of the simulated runtime, and how its streams go on. Callers hold its mutex.
 #pragma once
 
 #include <chrono>

@@ -47,7 +47,7 @@ struct CleanStack : PlainStack {
   }
 };
 
-/// Threads that wait for each other. Who is seen afterwards by whom alternates: a thread that has
+/// Threads that wait for each other. The slots of `shown` alternate: a thread that has
 /// gone on to the next meeting has shown the slower ones of this nothing more.
 struct Meeting {
   std::vector<Thread*> waiting;
@@ -112,7 +112,7 @@ struct Grid::State {
       if (thread.idle) resume(thread);
     }
     for (Thread& thread : threads) {
-      // What never came to its end is unwound, on its own stack.
+      // A thread that never came to its end is unwound, on its own stack.
       if (thread.here) {
         change_stack(thread.stack);
         thread.here = {};
@@ -167,7 +167,7 @@ struct Grid::State {
     block.index = index;
     block.unfinished = count;
     block.warps.assign(static_cast<std::size_t>(count) / kWarpThreads, {});
-    // What a GPU's blocks find in shared memory is what others have left there.
+    // A GPU's blocks find in shared memory what others have left there.
     constexpr int kGarbage = 0xa5;
     std::memset(block.room, kGarbage, bytes);
     for (int i = 0; i < count; ++i) {

@@ -8,7 +8,7 @@
 
 namespace thinpipe::cuda::played {
 
-/// What threads of a warp do together. All lanes must do the same.
+/// Operations of a whole warp. All lanes must do the same.
 enum class Together : std::uint32_t { kBallot, kGreatest, kSum, kShuffle, kShuffleUp };
 
 /// Blocks of threads that run until they must wait for each other, and then in an order drawn anew.

@@ -58,7 +58,7 @@ TEST(Grid, LanesThatDoDifferentThingsTogetherAreABug) {
   EXPECT_THROW(grid.run(1, kThreads, 8, differ), std::logic_error);
 }
 
-// What a block's threads do together, and blocks with each other, beside plain loops.
+// Operations of a block's threads together, and of blocks with each other, beside plain loops.
 struct AllTogether {
   static constexpr int kThreads = 96;
   struct Shared {};

@@ -1,4 +1,4 @@
-// What CudaBlock takes of CUDA C++, for threads that a processor plays. Only before cuda_block.cuh.
+// The parts of CUDA C++ that CudaBlock uses, for simulated threads. Only before cuda_block.cuh.
 #pragma once
 
 #include <algorithm>

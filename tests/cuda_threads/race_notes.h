@@ -1,4 +1,4 @@
-// What ThreadSanitizer must be told of threads that are played: without it, nothing.
+// Annotations of simulated threads for ThreadSanitizer: without it, nothing.
 #pragma once
 
 #ifdef THINPIPE_PLAYED_RACES
@@ -29,7 +29,7 @@ class OutsideKernels {
   OutsideKernels(const OutsideKernels&) = delete;
   OutsideKernels& operator=(const OutsideKernels&) = delete;
 };
-/// What was done before is seen by who sees the same place afterwards.
+/// Work done before show() is visible to whoever calls see() on the same place afterwards.
 inline void show(void* at) { __tsan_release(at); }
 inline void see(void* at) { __tsan_acquire(at); }
 

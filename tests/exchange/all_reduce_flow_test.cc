@@ -57,7 +57,7 @@ std::vector<double> mean_of(const Arrays& inputs) {
   return mean;
 }
 
-// What each rank holds after each of so many calls in a row.
+// Every rank's result after `calls` calls in a row.
 Arrays all_reduced(const std::string& pattern, const Arrays& inputs, int calls = 1) {
   const int ranks = static_cast<int>(inputs.size());
   Arrays results(inputs.size(), std::vector<float>(inputs[0].size(), -1));
@@ -150,7 +150,7 @@ std::vector<float> floats_of(const std::vector<std::uint16_t>& halves, ElementTy
   return values;
 }
 
-// What each rank holds, and what it holds it against: the plan carried out by one rank.
+// Every rank's result, and the expected one: the plan carried out by one rank.
 struct HalfSumsOfRanks {
   Arrays results, expected;
 };
@@ -416,7 +416,7 @@ TEST(StagedGather, ArrivesWholeWhereverItComesFrom) {
       }
 }
 
-// What it sends from the beginning while its end has not come.
+// Sends the beginning of a message whose end has not come.
 TEST(StagedGather, TheFrontLeavesBeforeTheEndIsHere) {
   constexpr std::size_t kSize = 4 * kSegmentBytes;
   Mailboxes boxes;

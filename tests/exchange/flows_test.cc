@@ -27,7 +27,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// What the mailboxes of this thread allocated.
+// Allocations by the mailboxes of this thread.
 thread_local std::size_t in_transport = 0;
 
 class Uncounted {

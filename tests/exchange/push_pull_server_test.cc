@@ -73,7 +73,7 @@ Bytes payload_of(std::size_t unit, int worker, std::size_t step) {
   return payload;
 }
 
-// What every rank must have sent in these steps.
+// Volumes that every rank must have sent in these steps.
 std::vector<Volume> expected_volumes(const PushPullLayout& layout, std::size_t steps) {
   std::vector<Volume> sent(static_cast<std::size_t>(layout.ranks()));
   for (std::size_t step = 0; step < steps; ++step) {
@@ -256,11 +256,11 @@ TEST(PushPull, APushThatWasAnsweredStaysSoWhenTheNextBegins) {
   });
 }
 
-// What workers and servers refuse of each other.
+// Messages that workers and servers refuse from each other.
 
 using Bytes = std::vector<std::byte>;
 
-// What a test makes of the ranks that it does not run itself.
+// Stands in for a rank that a test does not run itself.
 class Peer {
  public:
   Peer(Mailboxes& boxes, int rank, int size) : transport_(boxes, rank, size) {}

@@ -192,7 +192,7 @@ void run_and_check(const Case& one, int steps, std::size_t count, std::size_t k)
     for (std::size_t step = 0; step < sums[0].size(); ++step) {
       EXPECT_EQ(sums[rank][step], sums[0][step]) << rank << " " << step;
       EXPECT_EQ(sums[rank][step], expected[rank][step]) << rank << " " << step;
-      // What was selected is in the sum, the rest is back where it came from. Sums may be 0.
+      // Selected elements are in the sum, the rest is back where it came from. Sums may be 0.
       const auto own = dense(input(rank, static_cast<int>(step)).view(), kDimension);
       for (std::size_t i = 0; i < kDimension; ++i) {
         const bool kept = sums[0][step][i] != 0, cancelled = full[step][i] == 0;

@@ -145,7 +145,7 @@ TEST(MeanCount, RefusesMoreThanThereAre) {
   });
 }
 
-// What a sender puts on its way before any answer, and with the answers to some units.
+// Messages that a sender sends before any answer, and with the answers to some units.
 TEST(UnitSender, StaysSoFarAheadOfWhatWasAnswered) {
   constexpr std::size_t kUnits = 8;
   Mailboxes boxes;

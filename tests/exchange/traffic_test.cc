@@ -22,7 +22,7 @@ void PrintTo(const Traffic& traffic, std::ostream* out) {
 
 namespace {
 
-// What the transports of all ranks counted while each did `call(pattern, rank)`.
+// Traffic that the transports of all ranks counted while each did `call(pattern, rank)`.
 template <typename Call>
 std::vector<Traffic> counted(const std::string& pattern, int ranks, std::size_t capacity,
                              Call call) {
@@ -112,7 +112,7 @@ TEST(Traffic, OfEvenParts) {
   EXPECT_EQ(sent("halving-doubling", 840, 8, 5), kBytes * 2 * 7 / 8);
   EXPECT_EQ(sent("hierarchical:group=2", 840, 6, 5), kBytes * 2 * 5 / 6);
   EXPECT_EQ(sent("recursive-doubling", 840, 8, 5), kBytes * 3);
-  // Of six ranks 0 and 2 are folded into 1 and 3.
+  // With six ranks, 0 and 2 are folded into 1 and 3.
   EXPECT_EQ(sent("recursive-doubling", 840, 6, 0), kBytes);
   EXPECT_EQ(sent("recursive-doubling", 840, 6, 1), kBytes * 3);
   EXPECT_EQ(sent("recursive-doubling", 840, 6, 4), kBytes * 2);
@@ -178,7 +178,7 @@ struct Counted {
   std::size_t selected = 0;
 };
 
-/// What transports counted in the last of some calls.
+/// Traffic that transports counted in the last of `calls` calls.
 Counted count_sparse(const std::string& pattern, int ranks, std::size_t own, std::size_t k,
                      double skew, int calls) {
   Counted counted;
@@ -205,7 +205,7 @@ Counted count_sparse(const std::string& pattern, int ranks, std::size_t own, std
   return counted;
 }
 
-// Of so many words of 32 bits of every rank.
+// Traffic of `words` 32-bit words from every rank.
 Traffic words_of_all(std::size_t words, int ranks, int rank) {
   const std::vector<std::size_t> sizes(static_cast<std::size_t>(ranks),
                                        words * sizeof(std::uint32_t));
@@ -278,7 +278,7 @@ TEST(SparseTraffic, OfOkTopKIsAboutEvenWhereElementsAre) {
                             {.own = 2000, .k = 2000, .selected = counted.selected}, ranks, rank)
                             .even;
       const Traffic& one = counted.traffic[static_cast<std::size_t>(rank)];
-      // Of 250 elements of a part some 15 more or less.
+      // A part has 250 elements, some 15 more or less.
       EXPECT_NEAR(static_cast<double>(one.sent.bytes), static_cast<double>(even.sent.bytes),
                   0.15 * static_cast<double>(even.sent.bytes));
       EXPECT_NEAR(static_cast<double>(one.received.bytes), static_cast<double>(even.received.bytes),

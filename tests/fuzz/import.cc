@@ -1,4 +1,4 @@
-// What `thinpipe trace import` reads: the first byte says as what the rest is taken. It is
+// Input of `thinpipe trace import`: the first byte says as what the rest is taken. It is
 // understood, or it is an InputError.
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -18,7 +18,7 @@ void check_array(const NamedArray& array) {
     elements *= static_cast<std::size_t>(dimension);
   }
   require(elements == array.values.size(), "as many values as the shape has");
-  // What is written is read back.
+  // Written values are read back.
   const std::string prologue = npy_prologue(array.shape);
   std::string file = prologue;
   file.append(reinterpret_cast<const char*>(array.values.data()),

@@ -1,4 +1,4 @@
-// What the fuzz targets share: taking apart the bytes they are given, and failing.
+// Helpers of all fuzz targets: taking apart the bytes they are given, and failing.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-/// What libFuzzer calls, and replay.cc. Returns 0; whatever is wrong ends the program.
+/// Called by libFuzzer and replay.cc. Returns 0; whatever is wrong ends the program.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace thinpipe::fuzz {

@@ -1,5 +1,5 @@
 // Arbitrary text as a spec: it parses, expands, is checked and makes a compressor, or it is an
-// InputError. What was accepted says the same when it is written and parsed again.
+// InputError. An accepted spec says the same when it is written and parsed again.
 #include <algorithm>
 
 #include "compressors/registry.h"

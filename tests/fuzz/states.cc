@@ -45,9 +45,9 @@ bool loads(Compressor& compressor, std::span<const std::byte> state) {
 
 void check_state(std::span<const std::byte> state, const Subject& subject) {
   const auto compressor = make_compressor(parse_spec(subject.spec), subject.tensor, {});
-  // Of this size exactly, so that a read past its end is seen.
+  // A vector of exactly this size, so that a read past its end is seen.
   if (!loads(*compressor, std::vector<std::byte>(state.begin(), state.end()))) return;
-  // What it took may have been cut to the range that is allowed; from then on nothing changes.
+  // The loaded state may have been cut to the allowed range; from then on nothing changes.
   std::vector<std::byte> saved;
   compressor->save_state(saved);
   require(loads(*compressor, saved), "a state that was saved is loaded, " + subject.spec);

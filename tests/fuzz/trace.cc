@@ -16,7 +16,7 @@ const std::filesystem::path& folder() {
   static const std::filesystem::path path = [] {
     const std::filesystem::path trace = temporary / "trace";
     write_sample_trace(trace, {.shapes = {{3, 2}, {5}}, .ranks = 1, .steps = 1, .squares = true});
-    // What the seed `bf16` names.
+    // The seed `bf16` names this file.
     write_bytes(
         trace / "rank-000/half.safetensors",
         safetensors_bytes(R"({"q:tensor-0":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]},)"

@@ -41,7 +41,7 @@ TEST_P(GpuPayloads, AreTheSameInRounds) { expect_same_bytes_in_rounds(gpu); }
 TEST_P(GpuPayloads, MalformedOnesAreRefused) { expect_malformed_payloads_refused(gpu); }
 INSTANTIATE_TEST_SUITE_P(Twins, GpuPayloads, ::testing::Values("topk"));
 
-// What compressors are timed with (harness/bench/device_measure.h).
+// The device that times compressors (harness/bench/device_measure.h).
 class GpuClock : public Gpu {};
 TEST_P(GpuClock, ReadsAreWholeAndTimesAreWithinTheHosts) {
   const TimedDevice device = open_timed_gpu();

@@ -96,7 +96,7 @@ TEST(Jitter, ParetoHasATail) {
               0.2 * kJitter);  // the tail makes it vary
 }
 
-// What is set later leaves nothing of what was set before.
+// A later setting leaves nothing of the one before.
 TEST(Delay, IsForgottenWhenTheLinkChanges) {
   const auto medians = in_sandbox([] {
     Network network(2);

@@ -1,5 +1,4 @@
-// What becomes of datagrams: lost singly or in bursts, doubled, damaged, out of
-// order.
+// Fates of datagrams: lost singly or in bursts, doubled, damaged, out of order.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -38,9 +37,8 @@ TEST(Loss, AllAndNothing) {
   EXPECT_EQ(fates_over("loss=0%,delay=1ms", fast_train(2000)).size(), 2000U);
 }
 
-// Of the two-state chain that starts to lose with p and stops with r: p / (p +
-// r) are lost, in bursts of 1 / r. Successive frames are correlated by 1 - p -
-// r, which widens the band of the mean.
+// A two-state chain that starts to lose with p and stops with r loses p / (p + r), in bursts of
+// 1 / r. Successive frames are correlated by 1 - p - r, which widens the band of the mean.
 TEST(Loss, GilbertElliottHasItsMeanAndItsBursts) {
   constexpr int kCount = 20000;
   constexpr double kStart = 0.05, kStop = 0.5;

@@ -25,7 +25,7 @@
 namespace thinpipe {
 namespace {
 
-// What the sandboxed process leaves in memory that it shares with this one.
+// Results of the sandboxed process, in memory that it shares with this one.
 struct Shared {
   std::size_t count;
   char error[1000];

@@ -113,7 +113,7 @@ inline double distance(std::vector<double> values,
   return most;
 }
 
-/// What that distance exceeds by chance as seldom as five standard deviations (Massart 1990:
+/// Bound that this distance exceeds by chance as seldom as five standard deviations (Massart 1990:
 /// P(D > d) <= 2 exp(-2 n d^2)).
 inline double distance_band(double n) { return std::sqrt(std::log(2 / 5.7e-7) / (2 * n)); }
 

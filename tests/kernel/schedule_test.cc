@@ -97,7 +97,7 @@ TEST(ScheduledLink, DelayGoesUpAndDownAgain) {
   }
 }
 
-// Of 100 frames lost with 40 %, 20 to 60 arrive missing but for one time in 10,000.
+// With 40 % loss, 20 to 60 of 100 frames are missing but for one time in 10,000.
 TEST(ScheduledLink, LossComesAndGoes) {
   const auto trains =
       trains_under("rate=10mbit", "steps:of=loss,0s=0%,1s=40%,2s=0%", {0.1, 1.1, 2.1});

@@ -79,7 +79,7 @@ struct Watched {
   Disturbance machine;
 };
 
-/// What `measure` returns, and what the machine did meanwhile.
+/// The result of `measure`, and the machine's activity meanwhile.
 template <class Measure>
 auto watched(const Measure& measure) {
   MachineWatch watch;

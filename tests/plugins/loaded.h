@@ -24,7 +24,7 @@ inline std::unique_ptr<Compressor> make_loaded(const std::string& spec, std::siz
   return make(spec, elements);
 }
 
-/// What `work` throws as an Error, or "" when it does not.
+/// Message of the Error that `work` throws, or "" if none.
 template <class Error, class Work>
 std::string error_of(Work&& work) {
   try {

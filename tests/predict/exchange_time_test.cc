@@ -334,7 +334,7 @@ TEST(FlowTime, OfLongArraysTheBusiestPortDecides) {
     }
 }
 
-// What is left out of long exchanges is made up for.
+// Parts left out of long exchanges are made up for.
 TEST(ExchangeTimes, ShortensWhatIsLong) {
   for (const char* pattern : {"recursive-doubling", "halving-doubling", "tree", "hierarchical"})
     for (const int ranks : {4, 8}) {

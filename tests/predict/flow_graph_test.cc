@@ -24,7 +24,7 @@ TEST(PushPullFlows, OneUnitByHand) {
   EXPECT_NEAR(times.push_pull(units, 2, 1, {kServed})->seconds, answered, 1e-9);
 }
 
-// Of many units early ones are pulled while later ones are pushed.
+// Early units of many are pulled while later ones are pushed.
 TEST(PushPullFlows, PushesAndPullsOverlap) {
   ExchangeTimes times;
   std::vector<FlowUnit> units(50, {.server = 0, .push = 9992, .pull = 9992});
@@ -106,7 +106,8 @@ TEST(PushPullFlows, OfTwoShotsCarryWhatTheClosedFormSays) {
   EXPECT_LE(seconds, (1e-3 + 1e-3) + 5e-3 + (1e-3 + 2 * 2e-3) + 2e-3 + 1e-9);
 }
 
-// What does not fit before a port: 4 workers push at once, and one fifth of it leaves meanwhile.
+// Bytes that do not fit before a port: 4 workers push at once, and a fourth of it leaves
+// meanwhile.
 TEST(PushPullFlows, KnowHowMuchWaitsBeforeAServer) {
   ExchangeTimes times;
   const std::vector<FlowUnit> units = {{.server = 0, .push = 1e6, .pull = 10}};

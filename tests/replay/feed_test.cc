@@ -1,4 +1,4 @@
-// What an exchange is fed with, and the thread that it runs in.
+// Inputs of an exchange, and the thread that it runs in.
 
 #include <gtest/gtest.h>
 

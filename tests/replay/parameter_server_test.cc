@@ -67,7 +67,7 @@ class Worker {
     exchange_.emplace(transport, push_pull_layout(units, options, workers, settings));
   }
 
-  /// What it ends a step with. `sent` becomes what it pushed, decoded.
+  /// Returns the result of a step. `sent` becomes the pushed payloads, decoded.
   Floats step(std::uint64_t index, int rank, Floats& sent) {
     const std::size_t elements = units_.back().offset + units_.back().tensor.elements;
     sent.assign(elements, 0);
@@ -106,7 +106,7 @@ class Worker {
   std::optional<PushPullWorker> exchange_;
 };
 
-/// What all ranks had in every step.
+/// Arrays of all ranks in every step.
 struct Job {
   std::vector<std::vector<Floats>> sent, ended;  ///< [step][worker]
   std::vector<Floats> mean, delta;               ///< [step], of all servers together
@@ -194,7 +194,7 @@ TEST(ParameterServer, AnswersAreThoseOfACompressorFedWithTheMeans) {
           return Floats(begin, begin + static_cast<std::ptrdiff_t>(unit.tensor.elements));
         };
         const Floats mean = of_unit(job.mean[step]);
-        // What is pushed of EF21 is a change of an estimate; a server has the estimate's mean.
+        // EF21 pushes a change of an estimate; a server has the estimate's mean.
         for (std::size_t i = 0; i < mean.size(); ++i)
           estimate[i] = mean[i] + (compressor->incremental() ? estimate[i] : 0);
         const EncodeReport report =

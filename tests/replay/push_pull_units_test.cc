@@ -45,8 +45,8 @@ TEST(Pieces, AreNotOfMethodsThatNeedTheWholeTensor) {
   EXPECT_EQ(pieces_of(0, parse_spec("none"), kPulledAlike).count, 1U);
 }
 
-// What element_bytes() says of a method, of all of them: payloads of parts are parts of the
-// payload, whatever their memory.
+// element_bytes() is right for every method: payloads of parts are parts of the payload, whatever
+// their memory.
 TEST(Pieces, OfAPayloadAreThePayloadsOfPieces) {
   int found = 0;
   constexpr std::size_t kElements = 1000, kFirst = 380;
@@ -151,7 +151,7 @@ PlannedUnit unit(const std::string& name, std::int64_t elements, const std::stri
   return {{name, {elements}, static_cast<std::size_t>(elements)}, parse_spec(spec), {0}};
 }
 
-// The largest first (push_order): 1, 2, 0. Of 20000 floats three pieces of 8190, 8190 and 3620.
+// The largest first (push_order): 1, 2, 0. 20000 floats are pieces of 8190, 8190 and 3620.
 const PlannedBucket kBucket{
     {unit("a", 100, "int8"), unit("b", 20'000, "none"), unit("c", 300, "int8")}};
 
@@ -169,7 +169,7 @@ TEST_F(PushedUnitsTest, WhatIsThereIsPushedAtOnce) {
             (std::vector<std::size_t>{1, 2, 0}));
   pushed_.push(
       servers_, [](std::size_t) { return true; }, payloads_);
-  // Of all units before it in the plan a unit's first piece is behind: 5, then 6 to 8, then 9.
+  // A unit's first piece is behind all units before it in the plan: 5, then 6 to 8, then 9.
   EXPECT_EQ(servers_.pushes, (std::vector<std::vector<std::size_t>>{{6, 7, 8, 9, 5}}));
   EXPECT_EQ(servers_.moved, 0U);
   EXPECT_FALSE(pushed_.pull(servers_));

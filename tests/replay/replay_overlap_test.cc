@@ -34,7 +34,7 @@ class OverlapTest : public ::testing::Test {
     write_sample_trace(folder_ / "trace", what);
   }
 
-  /// What all ranks saw of every step.
+  /// Observations of all ranks in every step.
   struct Seen {
     std::vector<StepReport> reports;
     std::vector<std::vector<float>> aggregates, contributions;

@@ -51,7 +51,7 @@ class FaultyPattern : public Pattern {
   int bad_, calls_ = 0;
 };
 
-/// What the ranks of a job saw in its last step.
+/// Observations of a job's ranks in its last step.
 struct Outcome {
   std::vector<std::vector<float>> contributions;        // by rank
   std::vector<std::vector<std::vector<float>>> pieces;  // by rank: Replay::results()

@@ -242,7 +242,7 @@ TEST_F(TwoShotTest, ACheckpointHasBothMemories) {
   });
 }
 
-// Of `none`, whose payloads are as long as they may be.
+// Uses `none`, whose payloads are as long as they may be.
 TEST_F(TwoShotTest, SendsWhatTheClosedFormSays) {
   for (const int ranks : {1, 2, 5})
     on_ranks(options_of("none", "twoshot", ranks), ranks, [&](Replay& replay, int rank) {
@@ -256,7 +256,7 @@ TEST_F(TwoShotTest, SendsWhatTheClosedFormSays) {
       const TransportCounters after = replay.counters();
       EXPECT_EQ(after.bytes - before.bytes, traffic.sent.bytes);
       EXPECT_EQ(after.messages - before.messages, traffic.sent.messages);
-      // Of all ranks together: every float, behind a head a unit, n-1 times in either shot.
+      // All ranks together send every float, behind a head a unit, n-1 times in either shot.
       std::uint64_t all = 0;
       for (const Traffic& one : push_pull_traffic(replay.layout(), pushed, bytes))
         all += one.sent.bytes;

@@ -58,7 +58,7 @@ class HalfSumsTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-// What ranks end with is what the plan's own additions give, to the bit, and near the mean.
+// Ranks end with the results of the plan's own additions, to the bit, and near the mean.
 TEST_F(HalfSumsTest, AggregatesAreThoseOfThePlan) {
   make_trace();
   Feed bucketed, model, local;

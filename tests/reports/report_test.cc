@@ -93,7 +93,7 @@ TEST(Report, HasATableOfTheLinksBeforeTheyWereUsed) {
     EXPECT_THAT(text, HasSubstr("host0 down"));
     EXPECT_THAT(text, HasSubstr("not measured: frames are lost on it"));
   }
-  // What does not hold is greyed, and nothing else: two ways of one link, eight cells each, and one
+  // Failed links are greyed, and nothing else: two ways of one link, eight cells each, and one
   // row of a link that broke.
   const std::size_t links = html.find("id=\"links\"");
   EXPECT_EQ(count(html.substr(links, html.find("</section>", links) - links), "doubtful\""),

@@ -1,5 +1,5 @@
-// What crosses a link under a schedule, against its integral, with traffic of our own between two
-// hosts. Not among netem_tests: those run in a guest kernel as well, which has not the time.
+// Bytes that cross a link under a schedule, against its integral, with traffic of our own between
+// two hosts. Not among netem_tests: those run in a guest kernel as well, which has not the time.
 #include <gtest/gtest.h>
 
 #include <cmath>

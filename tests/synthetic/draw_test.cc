@@ -22,7 +22,7 @@ class EveryTarget : public ::testing::Test {
   ~EveryTarget() override { set_simd_target("best"); }
 };
 
-/// What QuantileTable promises, in double and with the family's own inverse instead of pieces.
+/// Reference for QuantileTable, in double and with the family's own inverse instead of pieces.
 double plain_value(const ValueDistribution& family, std::uint32_t random) {
   const double numbers = 2147483648.0;
   const double below = std::round(family.negative * numbers);
@@ -143,7 +143,7 @@ TEST_F(EveryTarget, ASeedMeansTheSameValuesEverywhere) {
   EXPECT_EQ(hash, 15125261341391287491U);
 }
 
-// Of 8192 numbers in any order a correlation would scatter by 0.011.
+// A correlation of 8192 numbers in any order would scatter by 0.011.
 TEST(NormalPool, NeighboursDoNotCorrelate) {
   for (std::size_t lag = 1; lag < NormalPool::kRow; ++lag) {
     EXPECT_NEAR(normal_pool().correlation(lag), 0, 1e-3) << lag;

@@ -53,7 +53,7 @@ int plain_latent(const LatentStep& step, int before, std::size_t at) {
   return own + common + scaled(before, step.keep);
 }
 
-/// Of row's element i: its latent's place.
+/// Place of element i's latent.
 std::size_t place_of(std::size_t i) {
   const std::size_t in_row = i % kRow;
   return i - in_row + (in_row < kRow / 2 ? 2 * in_row : 2 * (in_row - kRow / 2) + 1);
@@ -215,7 +215,7 @@ TEST(Magnitudes, EmpiricalQuantilesInterpolateOrderStatistics) {
   const ValueDistribution made = make_empirical({3, -1, 0, 1, 2, 4, 0, NAN, infinity, 0});
   EXPECT_DOUBLE_EQ(made.negative, 1.0 / 8);
   EXPECT_DOUBLE_EQ(made.positive, 4.0 / 8);
-  // Of 1, 2, 3, 4 number i lies at (i + 0.5) / 4.
+  // In 1, 2, 3, 4 number i lies at (i + 0.5) / 4.
   EXPECT_DOUBLE_EQ(made.above->lower(0.125), 1);
   EXPECT_DOUBLE_EQ(made.above->lower(0.25), 1.5);
   EXPECT_DOUBLE_EQ(made.above->upper(0.25), 3.5);

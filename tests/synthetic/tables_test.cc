@@ -24,7 +24,7 @@ TEST(CopulaCorrelation, NormalNumbersKeepTheirs) {
   }
 }
 
-// Of a normal number's sign times a constant it is 2 / pi arcsin rho.
+// For a normal number's sign times a constant it is 2 / pi arcsin rho.
 TEST(CopulaCorrelation, SignsFollowTheArcsine) {
   const std::vector<float> two = {-1, 1};
   const CopulaCorrelation signs{CopulaTable(make_empirical(two))};

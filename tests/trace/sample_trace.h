@@ -17,7 +17,7 @@
 
 namespace thinpipe {
 
-/// What to draw. The trace's origin is "synthetic", so that no report takes it for training.
+/// The trace to draw. The trace's origin is "synthetic", so that no report takes it for training.
 struct SampleTrace {
   std::vector<std::vector<std::int64_t>> shapes = {{20, 25}, {20}, {300, 40}, {300}};
   std::size_t ranks = 2;

@@ -158,7 +158,7 @@ TEST_F(NumpyReader, Widens16Bits) {
   }
 }
 
-/// What opening and verifying says; the folder's own path is written DIR.
+/// Message of opening and verifying; the folder's own path is written DIR.
 std::string message_of(const std::filesystem::path& folder) {
   std::string message = input_error([&] { Trace(folder).verify(); });
   const std::string path = folder.string();

@@ -49,12 +49,12 @@ struct Plateau {
   double factor = 0.25;
   double least = 0.001;  ///< that the factors come to together
 
-  /// What the rate is multiplied by after these evaluations' losses, beside what the schedule has.
-  /// After each fall so many more evaluations without a new best are waited for.
+  /// Returns the factor on the rate after evaluations with these losses, besides the schedule's
+  /// own. Each further fall takes `after` more evaluations without a new best.
   double factor_after(std::span<const double> losses) const;
 };
 
-/// What the optimiser's rate is multiplied by at a step:
+/// The factor on the optimiser's rate at a step:
 ///
 ///   constant                        1
 ///   step:at=0.5/0.75,factor=0.1     times `factor` from each of these moments on (He et al. 2016,

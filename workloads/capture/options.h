@@ -1,5 +1,5 @@
-// What is trained and how: the options of a capture, which `thinpipe capture` hands to the program
-// that trains, and those of one worker of a training run. They need no libtorch.
+// Training options: those of a capture, which `thinpipe capture` hands to the program that trains,
+// and those of one worker of a training run. They need no libtorch.
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,7 @@ struct CaptureOptions {
 /// combinations that cannot be: recorded steps that lie in the warm-up or after the last step.
 CaptureOptions parse_capture_options(const nlohmann::json& object);
 
-/// What one worker of a training run trains, and how. As JSON an object with these members (all but
+/// The training options of one worker of a run. As JSON an object with these members (all but
 /// `model` may be absent or null; no others are allowed); in brackets the default:
 ///
 ///   model      string   one of trainable_models()

@@ -71,7 +71,7 @@ bool AllReduceFlow::at_end(const Channel& channel, const Cursor& cursor) {
   return cursor.piece == channel.pieces.size();
 }
 
-// Of the part.
+// Length of the part, in elements.
 std::size_t AllReduceFlow::size_at(const Channel& channel, const Cursor& cursor) const {
   const auto part = static_cast<std::size_t>(channel.pieces[cursor.piece].part);
   return places_[part + 1].begin - places_[part].begin;
@@ -140,8 +140,8 @@ void AllReduceFlow::run(Transport& transport, ElementType type, std::span<const 
 bool AllReduceFlow::receive(const Call& call, Channel& in) {
   while (!at_end(in, in.starts) && in.started - in.finished < kFlowWindow) {
     const Segment segment = segment_at(in, in.starts);
-    // What replaces goes to its place at once: it holds what this rank has sent of it, so that it
-    // cannot come before that has left.
+    // A replacement goes straight to its place. The place holds values that this rank sends, and
+    // the replacement cannot arrive before those have left.
     const std::span<std::byte> target =
         in.pieces[in.starts.piece].adds
             ? std::span(in.staging).subspan(in.started % kFlowWindow * kSegmentBytes, segment.size)

@@ -15,7 +15,7 @@ std::vector<int> partition_units(std::span<const std::size_t> elements, int serv
   }
   std::vector<std::size_t> order(elements.size());
   std::iota(order.begin(), order.end(), 0);
-  // Of units of one size, and of servers with as much, the first.
+  // Ties between units of one size, and between servers of equal load, go to the first.
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return elements[a] > elements[b]; });
   std::vector<std::size_t> load(static_cast<std::size_t>(servers));

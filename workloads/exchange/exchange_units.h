@@ -1,4 +1,4 @@
-// What workers push to parameter servers and pull from them: units, and which server has which.
+// Units that workers push to parameter servers and pull from them, and the server of each.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace thinpipe {
 
-/// What one compressor encodes: a tensor, or a bucket of several.
+/// Input of one compressor: a tensor, or a bucket of several.
 struct ExchangeUnit {
   std::string name;               ///< for messages: "fc1.weight"
   std::size_t elements = 0;       ///< floats before compression
@@ -29,7 +29,7 @@ enum class Partition {
 std::vector<int> partition_units(std::span<const std::size_t> elements, int servers,
                                  Partition partition);
 
-/// What a worker pushes of a unit.
+/// A worker's payload of one unit.
 struct UnitPayload {
   std::size_t unit = 0;
   std::span<const std::byte> payload;

@@ -93,7 +93,7 @@ FlowGraph reduce_flows(const std::vector<AllReducePlan>& plans, std::size_t elem
       }
     }
   }
-  // What one that is paced keeps pace with comes with the same tag.
+  // A paced queue keeps pace with the incoming queue of the same tag.
   for (std::size_t out = 0; out < ways.all().size(); ++out)
     for (std::size_t in = 0; in < ways.all().size(); ++in)
       if (ways.all()[out].paced && ways.all()[in].to == ways.all()[out].from &&

@@ -67,9 +67,9 @@ struct FlowUnit {
 /// The messages of workers and parameter servers. Workers are ranks 0 to workers - 1, servers come
 /// after them; with no servers every worker is one, and what it has of its own does not cross the
 /// network. A worker pushes its units in order; a server answers each when all workers' payloads of
-/// it have come and been decoded, in the same order, by one processor. What the answer's encoding
-/// takes is spread over the payloads. Payloads are cut so that there are about `most_messages` of
-/// them at most.
+/// it have come and been decoded, in the same order, by one processor. The answer's encoding time
+/// is spread over the payloads. Payloads are cut so that there are about `most_messages` of them at
+/// most.
 FlowGraph push_pull_flows(std::span<const FlowUnit> units, int workers, int servers,
                           double most_messages);
 

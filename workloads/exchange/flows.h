@@ -88,7 +88,7 @@ class AllReduceFlow {
   };
   std::vector<Place> places_;                                // of each part, and of the end
   std::size_t element_bytes_ = sizeof(float), segment_ = 0;  // of the last call; elements a segment
-  // Of each segment: receives done, and sends of sums done.
+  // By segment: receives done, and sends of sums done.
   std::vector<std::uint16_t> received_, sent_;
 };
 

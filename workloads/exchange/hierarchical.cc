@@ -94,7 +94,8 @@ void add_ring_through_groups(const RankGroups& groups, int at, int ring, AllRedu
   }
 }
 
-// What a member hands on in its group that came from so many groups back; 0: its own.
+// Appends the messages that a member hands on in its group from the group that many back; 0: its
+// own.
 void add_messages(const RankGroups& groups, int rank, int groups_back, std::vector<int>& messages) {
   if (groups_back == 0) {
     messages.push_back(rank);
@@ -113,7 +114,7 @@ int to_the_right(const RankGroups& groups, int rank, int steps) {
   return begin + (rank - begin + steps + members) % members;
 }
 
-// What came over the rings that a member is on, from other groups, and its own.
+// Volume of a member's own message and of those from other groups over the rings that it is on.
 Volume share_of(const RankGroups& groups, const MessageVolume& messages, int rank) {
   Volume sum = messages.of(rank);
   for (int of = 0; of < groups.groups; ++of)

@@ -1,4 +1,4 @@
-// What the MPI library knows of GPUs.
+// GPU support of the MPI library.
 #pragma once
 
 namespace thinpipe {

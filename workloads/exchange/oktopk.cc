@@ -189,7 +189,7 @@ void OkTopK::gather_selected(Transport& transport, std::size_t dimension) {
   sizes_.resize(n);
   for (std::size_t i = 0; i < n; ++i) sizes_[i] = counts_[i] * sizeof(SparsePair);
   gather_.run(transport, sizes_, std::as_writable_bytes(std::span(result_)));
-  // Who of several ranks sent what does not fit is not known after so many hands.
+  // The sender of a bad pair is unknown: several ranks may have passed it on.
   check_pairs(result_, -1, 0, dimension);
 }
 

@@ -99,10 +99,9 @@ class Pattern {
   /// The k of a sparse_all_reduce() of elements whose number each rank knows of its own only.
   virtual std::size_t mean_count(std::size_t own, std::size_t dimension);
 
-  /// What the last all_reduce() must have ended with on all ranks, from the array of each, by rank:
-  /// computed plainly and without the network. Elements of any type are given and returned as
-  /// floats. Where all_reduce() is lossy(), to the bit; else within the rounding of sums in another
-  /// order.
+  /// Computes the result of the last all_reduce() from each rank's array, by rank: plainly and
+  /// without the network. Elements of any type are given and returned as floats. Exact to the bit
+  /// where all_reduce() is lossy(); else within the rounding of sums in another order.
   virtual void expected_all_reduce(ElementType type, std::span<const std::span<const float>> arrays,
                                    float factor, std::span<float> out) const;
   /// The same of the last sparse_all_reduce(), from the vectors in full, to the bit:
@@ -128,7 +127,7 @@ class Pattern {
   /// That of one unit; valid until it is pulled again.
   virtual std::span<const std::byte> pulled(std::size_t unit) const;
 
-  /// What was sent so far; zeros where the pattern cannot tell.
+  /// Traffic sent so far; zeros where the pattern cannot tell.
   virtual TransportCounters counters() const = 0;
 };
 

@@ -19,12 +19,12 @@ struct AllReduceStep {
   Kind kind = Kind::kSend;
   int peer = 0;
   int first = 0, last = 1;  ///< parts [first, last)
-  /// Of kAdd: it makes the sum over all ranks complete, so that it is multiplied by the factor.
+  /// kAdd only: the step completes the sum over all ranks, which is then multiplied by the factor.
   bool completes = false;
   int tag = 0;  ///< steps of one tag between two ranks keep their order
-  /// Of kSend: it is not sent far ahead of what comes with the same tag, of which there is as much
-  /// to the float or two. Where several ranks send to one, its link then carries them abreast, and
-  /// nobody's queue overflows with what is not needed yet.
+  /// kSend only: the step is not sent far ahead of the data received with the same tag, which is as
+  /// long to within a float or two. Where several ranks send to one, its link then carries them
+  /// abreast, and nobody's queue overflows with what is not needed yet.
   bool paced = false;
 };
 

@@ -20,7 +20,7 @@
 
 namespace thinpipe {
 
-/// What a server makes of payloads.
+/// Turns workers' payloads into answers.
 class UnitAggregator {
  public:
   virtual ~UnitAggregator() = default;
@@ -144,11 +144,11 @@ class PushPullServer final : private UnitSink {
   /// Called with every answer as soon as it is made, for a worker of the same rank.
   std::function<void(std::size_t unit, std::span<const std::byte> answer)> on_answer;
 
-  /// Of one of the units that the last step served.
+  /// How the answer to a unit of the last step came about.
   const ServedUnit& served(std::size_t unit) const { return units_[unit].served; }
 
  private:
-  /// Of one unit in the step under way.
+  /// A unit in the step under way.
   struct Unit {
     bool awaited = false;
     int added = 0;  ///< workers handed over

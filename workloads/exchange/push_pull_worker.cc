@@ -81,7 +81,7 @@ void PushPullWorker::rest(bool moved) {
 
 bool PushPullWorker::pull(std::size_t push) {
   const bool moved = advance();
-  // What was sent last may have arrived and still be the transport's.
+  // The payload sent last may have arrived and still be the transport's.
   if (here(push) && (left_ > 0 || idle())) return true;
   rest(moved);
   return false;

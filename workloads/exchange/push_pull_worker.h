@@ -55,7 +55,7 @@ class PushPullWorker final : private UnitSink {
   /// Slots of the transport that it uses, from 0 on.
   int slots() const { return slots_; }
 
-  /// What was pulled of a unit; valid until it is pulled again.
+  /// The answer pulled for a unit; valid until the unit is pulled again.
   std::span<const std::byte> pulled(std::size_t unit) const { return pulled_[unit]; }
 
  private:

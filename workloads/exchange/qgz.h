@@ -17,8 +17,7 @@ namespace thinpipe {
 struct QgzOptions {
   int group = 2;            ///< ranks of a group, neighbours in number; divides all of them
   std::size_t block = 256;  ///< elements with one scale (BlockFormat::block)
-  /// What the mean travels as on its way back; codes as BlockFormat has them, or floats as they
-  /// are.
+  /// Format of the mean on its way back: codes as BlockFormat has them, or floats as they are.
   enum class Gather { kInt4, kInt8, kFloat } gather = Gather::kInt8;
 };
 
@@ -49,10 +48,11 @@ class Qgz {
   /// InputError for one that is not as long as it must be
   void run_coded(Transport& transport, std::span<const std::span<const std::byte>> slices,
                  std::span<float> result, float factor);
-  /// What run() sends first.
+  /// The slices that run() sends first.
   CodedSlices coded_slices(std::size_t elements) const;
 
-  /// What run() ends with, from every rank's array: plainly, through compressors of the registry.
+  /// Computes the result of run() from every rank's array: plainly, through the registry's
+  /// compressors.
   void expected(std::span<const std::span<const float>> arrays, float factor,
                 std::span<float> out) const;
 
@@ -92,7 +92,7 @@ class Qgz {
 
 QgzOptions qgz_options(const Parameters& parameters);
 
-/// What each rank sends and receives in run() of so many elements; docs/patterns.md derives it.
+/// Traffic of a rank in run() of so many elements; docs/patterns.md derives it.
 Traffic qgz_reduce_traffic(std::size_t elements, const QgzOptions& options, int ranks, int rank);
 
 }  // namespace thinpipe

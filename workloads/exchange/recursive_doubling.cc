@@ -164,8 +164,8 @@ Traffic doubling_reduce_traffic(const Parameters&, const SummedArray& array, int
   return with_fold(fold, all * static_cast<std::uint64_t>(steps_of(fold)), all);
 }
 
-// Of the blocks of 1, 2, 4, ... n'/2 parts that hold the rank's own part, one is received in each
-// step of the first half and sent in each of the second; the other way round all parts but its own.
+// A rank receives one of the blocks of 1, 2, 4, ... n'/2 parts that hold its own part in each step
+// of the first half, and sends one in each of the second; the other way go all parts but its own.
 Traffic halving_reduce_traffic(const Parameters&, const SummedArray& array, int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
   const ArrayVolume volume(array, fold.folded);

@@ -16,12 +16,12 @@ struct SparseView {
   std::size_t size() const { return indices.size(); }
 };
 
-/// What a sparse all-reduce ends with.
+/// Result of a sparse all-reduce.
 struct SparseSum {
   /// factor * the sum over ranks of what was selected again: the same bits on every rank.
   SparseView sum;
-  /// What this rank must put back into its memory (Compressor::give_back), not multiplied by the
-  /// factor, since it is in nobody's sum. May hold what other ranks have sent.
+  /// Pairs that this rank must restore to its memory (Compressor::give_back), not multiplied by the
+  /// factor, since they are in nobody's sum. May hold pairs that other ranks have sent.
   SparseView returned;
 };
 

@@ -16,12 +16,12 @@
 
 namespace thinpipe {
 
-/// Who takes back what a merge has dropped.
+/// The rank that takes back what a merge has dropped.
 enum class PutBack {
   /// The rank that dropped it, whoever sent it: nothing is lost over all ranks.
   kDropper,
-  /// As in the paper every rank its own pairs whose index is not in the result. What was dropped on
-  /// the way of an index that others brought to the root is lost.
+  /// As in the paper, every rank takes back its own pairs whose index is not in the result. Values
+  /// dropped on the way are lost where others brought their index to the root.
   kSender,
 };
 
@@ -43,8 +43,8 @@ class GTopK {
   SparseSum run(Transport& transport, SparseView own, std::size_t k, std::size_t dimension,
                 float factor);
 
-  /// What run() ends with, from every rank's vector in full: plainly, by another way. For tests and
-  /// sampled checks. `out` has as many elements as each of the vectors.
+  /// Computes the result of run() from every rank's vector in full: plainly, by another way. For
+  /// tests and sampled checks. `out` has as many elements as each of the vectors.
   static void expected(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
                        std::span<float> out);
 
@@ -82,8 +82,8 @@ struct OkTopKOptions {
 ///  3. each `thresholds`-th: the k-th greatest magnitude of all sums becomes the global threshold;
 ///  4. sums that reach the threshold are selected, evened out over the ranks where they are uneven,
 ///     and gathered by all.
-/// What a rank sent whose index was not selected it takes back itself; nothing was dropped before,
-/// so nothing is lost.
+/// A rank takes back its pairs whose index was not selected. Nothing was dropped before, so nothing
+/// is lost.
 class OkTopK {
  public:
   explicit OkTopK(const OkTopKOptions& options) : options_(options), streams_(options.at_once) {}
@@ -94,8 +94,8 @@ class OkTopK {
   SparseSum run(Transport& transport, SparseView own, std::size_t k, std::size_t dimension,
                 float factor);
 
-  /// What the last run() ended with, from every rank's vector in full: sums in the order
-  /// of ranks, selected by the threshold, which is found anew where that call did.
+  /// Computes the result of the last run() from every rank's vector in full: sums in the order of
+  /// ranks, selected by the threshold, which is found anew where that call did.
   void expected(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
                 std::span<float> out) const;
 

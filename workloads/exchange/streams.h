@@ -15,7 +15,7 @@ namespace thinpipe {
 /// know it.
 inline constexpr std::size_t kStreamLengthBytes = sizeof(std::uint64_t);
 
-/// What follows the length in a framed message.
+/// Returns the content of a framed message, without its length.
 std::span<const std::byte> framed_content(std::span<const std::byte> message);
 
 /// Collects sends and receives, at most one to and one from a rank, then runs all of them.
@@ -68,7 +68,7 @@ class Streams {
 ///
 /// Bruck's algorithm (Bruck et al., 1997): in step s = 0, 1, ... of ceil(log2 n) a rank sends the
 /// min(2^s, n - 2^s) blocks that it has from its own on to the rank 2^s to the left, and receives
-/// as many from the right. Any number of ranks. Of equal blocks every rank sends and receives
+/// as many from the right. Any number of ranks. With equal blocks every rank sends and receives
 /// (n-1)/n of the whole; a block greater than the others is sent by its rank in every step.
 class BlockGather {
  public:

@@ -1,5 +1,4 @@
-// What each rank sends and receives in an exchange, in closed form: nothing is exchanged to know
-// it.
+// Traffic of each rank in an exchange, in closed form: nothing is exchanged to know it.
 #pragma once
 
 #include <bit>
@@ -29,7 +28,7 @@ struct Volume {
   bool operator==(const Volume&) const = default;
 };
 
-/// Of one rank.
+/// Traffic of one rank.
 struct Traffic {
   Volume sent, received;
   bool operator==(const Traffic&) const = default;
@@ -48,7 +47,7 @@ struct SummedArray {
 /// sum such elements.
 Traffic all_reduce_traffic(const Spec& pattern, const SummedArray& array, int ranks, int rank);
 
-/// Of an all-gather of one message a rank, `sizes` bytes by rank.
+/// Traffic of an all-gather of one message a rank, `sizes` bytes by rank.
 /// @throws InputError as all_reduce_traffic.
 Traffic all_gather_traffic(const Spec& pattern, std::span<const std::size_t> sizes, int rank);
 
@@ -65,12 +64,12 @@ class ArrayVolume {
  public:
   ArrayVolume(const SummedArray& array, int parts)
       : parts_{array.elements, static_cast<std::size_t>(parts), size_of(array.type)} {}
-  /// Of parts [first, last).
+  /// Volume of parts [first, last).
   Volume of(int first, int last) const {
     const auto from = static_cast<std::size_t>(first), to = static_cast<std::size_t>(last);
     return {parts_.segments(from, to), parts_.size(from, to) * parts_.element_bytes};
   }
-  /// Of one part; counted round.
+  /// Volume of one part; the number wraps round.
   Volume of(int part) const {
     const int wrapped = part % static_cast<int>(parts_.count);
     return of(wrapped, wrapped + 1);
@@ -86,13 +85,13 @@ class MessageVolume {
  public:
   explicit MessageVolume(std::span<const std::size_t> sizes) : sizes_(sizes) {}
   int ranks() const { return static_cast<int>(sizes_.size()); }
-  /// Of one rank; counted round.
+  /// Volume of one rank's message; the rank wraps round.
   Volume of(int rank) const {
     const std::size_t framed =
         sizes_[static_cast<std::size_t>(rank % ranks())] + sizeof(std::uint64_t);
     return {segments_of_bytes(framed), framed};
   }
-  /// Of so many ranks from one on; counted round.
+  /// Volume of `count` ranks' messages from `first` on; ranks wrap round.
   Volume of(int first, int count) const {
     Volume sum;
     for (int i = 0; i < count; ++i) sum = sum + of(first + i);
@@ -120,7 +119,7 @@ Traffic block_gather_traffic(std::span<const std::size_t> sizes, int rank);
 
 // Sparse all-reduces: bounds, since the data decide.
 
-/// What is known beforehand.
+/// Sizes that are known beforehand.
 struct SparseSizes {
   std::size_t own = 0;       ///< pairs that every rank brings
   std::size_t k = 0;         ///< as sparse_all_reduce() is given it
@@ -135,8 +134,8 @@ struct SparseTraffic {
   Traffic most;
 };
 
-/// Of one call. Those of oktopk that find regions or a threshold anew send more: a block of words
-/// of every rank for either.
+/// Traffic of one call. Calls of oktopk that find regions or a threshold anew send more: a block of
+/// words of every rank for either.
 /// @throws InputError for a pattern that is unknown or has no sparse all-reduce.
 SparseTraffic sparse_all_reduce_traffic(const Spec& pattern, const SparseSizes& sizes, int ranks,
                                         int rank);
@@ -150,7 +149,7 @@ int sparse_all_reduce_steps(const Spec& pattern, int ranks);
 /// Messages that follow each other: a push and the answer to it.
 inline constexpr int kPushPullSteps = 2;
 
-/// Of every rank, workers first, where all units take part.
+/// Traffic of every rank, workers first, where all units take part.
 /// @param push  bytes of payloads: push[worker][unit]
 /// @param pull  bytes of each unit's answer, of which every worker gets one
 std::vector<Traffic> push_pull_traffic(const PushPullLayout& layout,

@@ -8,7 +8,7 @@
 
 namespace thinpipe {
 
-/// What a transport carried for this rank, for holding the link's counters against it.
+/// A transport's traffic for this rank, to compare with the link's counters.
 struct TransportCounters {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;   ///< of all messages sent, without any framing

@@ -24,11 +24,11 @@ struct BinomialTree {
   int size;                   ///< ranks from this one on that are in its subtree, itself included
 };
 
-// Of the edge to a rank's parent: none that the parent has to its own parent or another child.
+// Tag of the edge to a rank's parent; the parent's other edges have other tags.
 int tag_of_edge(int child) { return std::countr_zero(static_cast<unsigned>(child)); }
 
-// What a rank receives from its parent, in order: what comes from other subtrees of the parent,
-// which gathers it itself, then what the parent receives from above.
+// Messages that a rank receives from its parent, in order: those that the parent gathers itself
+// from its other subtrees, then those that the parent receives from above.
 std::vector<int> messages_from_above(int ranks, int rank) {
   const BinomialTree tree(ranks, rank);
   if (tree.parent < 0) return {};
@@ -47,8 +47,8 @@ std::vector<int> subtree_of(int ranks, int rank) {
   return messages;
 }
 
-/// Sums go up to the root, the result comes down. Of a long array both are under way at a time: the
-/// root receives and sends ceil(log2 n) * 4d bytes, which is what the whole takes.
+/// Sums go up to the root, the result comes down. With a long array both are under way at a time:
+/// the root receives and sends ceil(log2 n) * 4d bytes, which sets the time of the whole.
 AllReducePlan tree_all_reduce(const Parameters&, int ranks, int rank) {
   const BinomialTree tree(ranks, rank);
   AllReducePlan plan;
@@ -92,8 +92,8 @@ Traffic tree_reduce_traffic(const Parameters&, const SummedArray& array, int ran
   return {.sent = each, .received = each};
 }
 
-// To each child all messages but those of its subtree. What children lack less, together all of the
-// own subtree but the own message, is what a rank other than the root sends upwards.
+// Each child is sent all messages but those of its subtree. A rank other than the root sends the
+// messages left out, and its own, upwards.
 Traffic tree_gather_traffic(const Parameters&, const MessageVolume& messages, int rank) {
   const BinomialTree tree(messages.ranks(), rank);
   const Volume down = messages.all() * tree.children.size() + messages.of(rank);

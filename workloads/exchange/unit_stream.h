@@ -37,7 +37,7 @@ class UnitSender {
 
   /// The payload stays untouched until idle().
   void add(std::uint32_t unit, std::span<const std::byte> payload);
-  /// Of a paced sender: the peer's answer to a unit is here.
+  /// Tells a paced sender that the peer's answer to a unit is here.
   void answered(std::uint32_t unit);
 
   /// Shared by all senders that are given it; null: there is no limit. Must outlive this.

@@ -11,7 +11,7 @@
 
 namespace thinpipe {
 
-/// What a model is trained on.
+/// Training data of a model.
 enum class DataKind {
   kDigits,  ///< 28x28 grey images of ten classes (MNIST's form)
   kColour,  ///< 32x32 images of three channels and ten classes (CIFAR-10's form)
@@ -19,7 +19,7 @@ enum class DataKind {
   kWords,   ///< a sequence of words
 };
 
-/// What is learned is what comes next, and its quality is a perplexity.
+/// Whether a model learns what comes next; its quality is then a perplexity.
 inline bool is_text(DataKind kind) { return kind == DataKind::kText || kind == DataKind::kWords; }
 
 /// How `thinpipe capture` and `thinpipe train` train a model unless told otherwise.

@@ -58,7 +58,7 @@ double worst_density(double density, double summands) { return std::min(1.0, den
 
 double independent_density(double density, double summands) {
   if (density >= 1) return summands > 0 ? 1 : 0;
-  // Of small densities 1 - (1 - density)^n would lose all digits.
+  // For small densities 1 - (1 - density)^n would lose all digits.
   return -std::expm1(summands * std::log1p(-density));
 }
 

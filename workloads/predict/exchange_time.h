@@ -16,7 +16,7 @@
 
 namespace thinpipe {
 
-/// What an exchange came to.
+/// Time and load of an exchange.
 struct FlowTime {
   double seconds = 0;  ///< until the last message is counted
   double bytes = 0;    ///< one way over the busiest port
@@ -31,14 +31,14 @@ struct FlowTime {
 /// qdisc as one packet; pieces of several senders come to a port in the order in which they left,
 /// and wait there.
 /// alpha passes between a message's last byte and its being counted.
-/// @param ports    of each rank; or one, of all. Of a message alpha is the sender's
+/// @param ports    of each rank; or one, of all. A message has its sender's alpha
 /// @param quantum  bytes of a piece, at least; messages are cut evenly
 /// @throws std::logic_error where messages wait for each other in a circle
 FlowTime flow_time(const FlowGraph& graph, std::span<const LinkFigures> ports, double quantum);
 
-/// Every message of all ranks crosses the star (flow_time()). Of exchanges with more than
-/// kMostFlowMessages messages a shorter one of as many does, and every byte more that the busiest
-/// port carries takes beta: the pipeline is full by then.
+/// Every message of all ranks crosses the star (flow_time()). A shorter exchange of
+/// kMostFlowMessages messages stands for one of more, and every byte more that the busiest port
+/// carries takes beta: the pipeline is full by then.
 class ExchangeTimes {
  public:
   static constexpr double kMostFlowMessages = 2000;

@@ -13,14 +13,14 @@ struct BucketWork {
   double decode = 0;    ///< decoding what came
 };
 
-/// Who does what when (workloads/replay/feed.h).
+/// Order of a step's work (workloads/replay/feed.h).
 enum class PipelineKind {
   kSerial,  ///< all is compressed after the backward pass, then exchanged, then decoded
   kInline,  ///< a bucket is compressed when it is ready, and the backward pass waits for that
   kBeside,  ///< the same beside the backward pass, and what has come is decoded meanwhile
 };
 
-/// What the step came to, in seconds.
+/// Times of the step, in seconds.
 struct PipelineTime {
   double total = 0;
   double compute = 0;   ///< when the backward pass ended, with what it waited for codecs
@@ -31,9 +31,9 @@ struct PipelineTime {
   double link_idle = 0;  ///< of the total, without an exchange under way
 };
 
-/// Buckets leave in the order given and one exchange is under way at a time. What has come is
-/// decoded in the same order: after the backward pass, or in kBeside before it where nothing is
-/// ready to be compressed. O(buckets).
+/// Buckets leave in the order given and one exchange is under way at a time. Received payloads are
+/// decoded in the same order: after the backward pass, or in kBeside before its end where nothing
+/// is ready to be compressed. O(buckets).
 /// @param compute  s that the step computes if nothing holds it up; no bucket is ready later
 PipelineTime schedule_step(std::span<const BucketWork> buckets, double compute, PipelineKind kind);
 

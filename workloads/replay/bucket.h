@@ -15,7 +15,7 @@
 
 namespace thinpipe {
 
-/// What one step's payloads of a bucket hold.
+/// Sizes of one step's payloads of a bucket.
 struct BucketPayload {
   std::size_t bytes = 0;         ///< of payloads, without their table of lengths
   std::size_t summed_bytes = 0;  ///< of those, what all-reduces sum
@@ -90,7 +90,7 @@ class Bucket {
   virtual void decode(std::span<float> aggregate) = 0;
   /// Whether that has anything to do: sums are where they belong as soon as they are exchanged.
   virtual bool decodes() const = 0;
-  /// Of the step just run.
+  /// Copy times of the step just run.
   virtual BucketCopies copies() const { return {}; }
   /// s that codec work between rounds took at this machine's own speed, and by which it lasted
   /// longer than it should (pace.h), in the last exchange().
@@ -105,12 +105,12 @@ class Bucket {
 
   /// This rank's part of the aggregate: its own payloads decoded. `out` has elements().
   virtual void own_contribution(std::span<float> out) const = 0;
-  /// What the aggregate must be after an exchange with this pattern, from all ranks' contributions;
-  /// 0 where nobody knows the order in which it was summed.
+  /// Computes the aggregate after an exchange with this pattern from all ranks' contributions; 0
+  /// where nobody knows the order in which it was summed.
   virtual void expected(const Pattern& pattern,
                         std::span<const std::span<const float>> contributions,
                         std::span<float> out) const = 0;
-  /// Of the step just run: where its part of the aggregate was.
+  /// The elements of its part of the aggregate that the step just run summed in 16 bits.
   virtual std::vector<RoundedSum> rounded_sums(const Pattern& pattern) const = 0;
   /// Whether that is their mean, within rounding of 32-bit floats.
   virtual bool takes_mean(const Pattern& pattern) const = 0;
@@ -120,7 +120,7 @@ class Bucket {
   virtual void save_state(std::vector<std::byte>& state) = 0;
   /// Takes it from the front. @throws InputError for bytes that are not of these units.
   virtual void load_state(ByteReader& state) = 0;
-  /// Of the rounds of the last step; null where the bucket takes none.
+  /// Floats of the last step's rounds; null where the bucket takes none.
   virtual const RoundFloats* rounds() const { return nullptr; }
 };
 

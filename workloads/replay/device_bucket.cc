@@ -122,7 +122,7 @@ void DeviceBucket::load(Gradients& gradients, std::uint64_t index) {
 
 void DeviceBucket::add_up(Gradients& /*gradients*/, std::uint64_t index) {
   units_->add_up(index % local_steps_ == 0);
-  // What follows in a step with an exchange is waited for itself.
+  // A step with an exchange waits for the work that follows instead.
   if ((index + 1) % local_steps_ != 0) device_.memory->wait();
 }
 
@@ -139,7 +139,7 @@ void DeviceBucket::encode(const Gradients& gradients, std::uint64_t index) {
   units_->encode(gradients, index, summed_, scales_);
   for (std::size_t i = 0; i < units(); ++i)
     if (sent(i)) {
-      // What pairs and rounds send is counted when they are exchanged.
+      // Pairs and rounds are counted when they are exchanged.
       const bool later = i < float_units_ ? rounds_ != nullptr : i >= summed_ && sparse_ != nullptr;
       const EncodeReport& report = units_->report(i);
       add_to_payload(i, report, later ? 0 : report.encoded_bytes, i < summed_);

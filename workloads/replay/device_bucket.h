@@ -19,9 +19,9 @@
 
 namespace thinpipe {
 
-/// What a step ends with on a device: the aggregate, and what an outer optimiser makes of it.
-/// Of all buckets of a replay, one after the other. Both stay on the device until they are fetched,
-/// and so does the optimiser's velocity.
+/// Result of a step on a device: the aggregate, and the outer optimiser's update. Holds all buckets
+/// of a replay, one after the other. Both stay on the device until they are fetched, and so does
+/// the optimiser's velocity.
 class DeviceResult {
  public:
   /// @throws RunError when the device's memory does not suffice
@@ -57,9 +57,9 @@ struct DevicePlace {
 
 /// Only payloads cross the bus: they are copied to pinned memory while those before them are sent,
 /// and those of other ranks are copied up while more arrive. Its part of the aggregate stays on the
-/// device. What all-reduces sum, dense (in rounds where a method has them) or sparse, is summed by
-/// the processor. With parameter servers nothing is summed and no scale shared, and what they
-/// answer is decoded on the device.
+/// device. The processor sums for all-reduces, dense (in rounds where a method has them) or sparse.
+/// With parameter servers nothing is summed and no scale shared, and their answers are decoded on
+/// the device.
 class DeviceBucket : public UnitBucket {
  public:
   /// @param number  among the buckets, as Gradients counts them

@@ -31,7 +31,7 @@ class DeviceBus {
       : copies_(std::move(copies)), factor_(factor) {}
 
   bool slow() const { return factor_ > 1; }
-  /// Of a step: nothing is under way.
+  /// Begins a step: nothing is under way.
   void begin() { free_ = 0; }
   /// @param number  of copies that have just been begun
   static BusCopy begun(std::size_t number);
@@ -41,7 +41,7 @@ class DeviceBus {
   bool ended(BusCopy& copy);
   /// Waits until they have; likewise in order.
   void pass(BusCopy& copy);
-  /// What the memory is asked for from now on is done when they have ended.
+  /// Makes later work on the memory wait until they have ended.
   void join(const BusCopy& copy) {
     if (!copy.taken) copies_->join(copy.number);
   }
@@ -56,9 +56,9 @@ class DeviceBus {
   double free_ = 0;  ///< when it has ended what it was given, in slow motion
 };
 
-/// Room in a device's memory, or pinned on the host, that grows with what it must hold. What grows
-/// loses what was in it, and the place where it was stays taken until the device is closed: it
-/// grows by half at least.
+/// Room in a device's memory, or pinned on the host, that grows with what it must hold. Growing
+/// loses the content, and the old place stays taken until the device is closed: a room grows by
+/// half at least.
 class DeviceRoom {
  public:
   enum class Where { kDevice, kPinned };

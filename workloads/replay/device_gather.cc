@@ -63,7 +63,7 @@ void DeviceGather::begin_step(std::span<const DevicePayload> payloads) {
   }
 }
 
-// Of a long payload several, so that its front can leave before its end has come.
+// Adds several copies for a long payload, so that its front can leave before its end has come.
 void DeviceGather::add_copies(std::size_t unit, const DevicePayload& payload) {
   copied_before_[unit] = asked_;
   for (std::size_t done = 0; done < payload.bytes;) {
@@ -254,7 +254,7 @@ bool DeviceAnswers::pull(Pattern& pattern, const std::function<bool(std::size_t 
   return true;
 }
 
-// What there is no room for yet goes up when it is decoded: the device is another thread's.
+// Answers without room yet go up when they are decoded: the device is another thread's.
 void DeviceAnswers::send_up(const std::function<bool(std::size_t unit)>& sent) {
   bus_.begin();
   upload_.clear();

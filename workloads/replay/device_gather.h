@@ -19,9 +19,9 @@
 
 namespace thinpipe {
 
-/// What a rank's payloads on a device are exchanged by: all ranks' messages, each rank's by itself.
-/// One bucket's messages, step by step: begin(), exchange(), payloads_of(), finish(). exchange()
-/// may be called by another thread than the one that has the device.
+/// Exchange of a rank's payloads on a device: all ranks' messages, each rank's by itself. One
+/// bucket's messages, step by step: begin(), exchange(), payloads_of(), finish(). exchange() may be
+/// called by another thread than the one that has the device.
 class DeviceMessages {
  public:
   virtual ~DeviceMessages() = default;
@@ -79,7 +79,7 @@ class DeviceGather : public DeviceMessages, private StagedGather {
   };
 
   std::size_t ready() override;
-  /// What is there no room for yet is left to payloads_of().
+  /// Messages without room yet are left to payloads_of().
   void arrived(int rank, std::span<const std::byte> message) override;
   void begin_step(std::span<const DevicePayload> payloads);
   void add_copies(std::size_t unit, const DevicePayload& payload);
@@ -135,8 +135,8 @@ class DirectGather : public DeviceMessages {
   mutable std::vector<std::byte> host_;  ///< the own message, once it was asked for
 };
 
-/// What parameter servers answer to one bucket, decoded on a device. A step: PushedUnits::push(),
-/// then pull() until it says so, then add().
+/// Parameter servers' answers to one bucket, decoded on a device. A step: PushedUnits::push(), then
+/// pull() until it says so, then add().
 class DeviceAnswers {
  public:
   /// @param units  of the bucket, on the device: their compressors decode answers of their own spec

@@ -167,7 +167,7 @@ RoundsTime DeviceRounds::run(Pattern& pattern, float factor, Pace& pace) {
 }
 
 void DeviceRounds::decode(std::span<const std::size_t> offsets, float* device_part) const {
-  // What is summed as it is needs no more than its mean; neighbours are added at once.
+  // Units that are summed as they are need only their mean; neighbours are added at once.
   float* to = nullptr;
   const float* from = nullptr;
   std::size_t size = 0;

@@ -1,6 +1,5 @@
-// What all-reduces sum of a bucket on a device, on its way through the ranks' processors: arrays
-// that a pattern sends quantised, rounds of several all-reduces, and elements that are selected
-// again.
+// Data of a bucket on a device that all-reduces sum in the ranks' processors: arrays that a pattern
+// sends quantised, rounds of several all-reduces, and elements that are selected again.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +19,10 @@
 
 namespace thinpipe {
 
-/// What all-reduces sum, where they send it quantised: quantised on a device.
-/// Floats never cross the bus on their way out: codes come down to pinned memory. What a pattern
-/// quantises again between hops is quantised by the processor. A step: encode(), begin_copies(),
-/// exchange(), which may be called by another thread than the one that has the device.
+/// Arrays that all-reduces send quantised: quantised on a device.
+/// Floats never cross the bus on their way out: codes come down to pinned memory. The processor
+/// requantises between hops where a pattern does so. A step: encode(), begin_copies(), exchange(),
+/// which may be called by another thread than the one that has the device.
 class DeviceCodes {
  public:
   /// @param time_scale  at least 1 (DeviceBus) @throws InputError for codes that have no twin on
@@ -52,8 +51,8 @@ class DeviceCodes {
 };
 
 /// One step's rounds of all-reduces whose compressors run on a device.
-/// What rounds.h does with the host's memory: each round's floats come down to pinned memory, are
-/// summed by the ranks' processors, and their means go up again for what is made of them there.
+/// As rounds.h in the host's memory: each round's floats come down to pinned memory, are summed by
+/// the ranks' processors, and their means go up again to be processed there.
 /// A step: begin(); DeviceUnits::encode(); begin_copies(); run(); decode().
 class DeviceRounds : public RoundFloats {
  public:
@@ -69,7 +68,7 @@ class DeviceRounds : public RoundFloats {
   /// Runs all rounds with the other ranks, in a thread that has the device meanwhile. Copies are
   /// part of the exchange. @param factor  of sums
   RoundsTime run(Pattern& pattern, float factor, Pace& pace);
-  /// Of the copies of all rounds.
+  /// Copy times of all rounds.
   BucketCopies copies() const { return took_; }
 
   /// Adds the aggregate of all units to the bucket's part. @param offsets  of units in it
@@ -103,10 +102,10 @@ class DeviceRounds : public RoundFloats {
 };
 
 /// A bucket's units on a device whose elements are summed as pairs and selected again.
-/// What ranks merge on the way is merged by their processors: own payloads come down and are
-/// decoded to pairs there. What comes of it goes up as positions and values, and so does what a
-/// memory takes back. A step: begin(), exchange(), put(). exchange() may be called by another
-/// thread than the one that has the device.
+/// The ranks' processors merge on the way: own payloads come down and are decoded to pairs there.
+/// The result goes up as positions and values, and so do the values that a memory takes back. A
+/// step: begin(), exchange(), put(). exchange() may be called by another thread than the one that
+/// has the device.
 class DeviceSparse {
  public:
   /// @param units  of the bucket, on the device; @param plan  of these; both must outlive this
@@ -132,10 +131,10 @@ class DeviceSparse {
                       std::span<const std::span<const std::byte>> payloads);
   /// Bytes that own pairs of the last exchange took.
   std::size_t pair_bytes() const { return pair_bytes_; }
-  /// Of decoding them, in the last exchange.
+  /// Pace of decoding them, in the last exchange.
   const Pace& pace() const { return pace_; }
 
-  /// What came of it, into elements on the device that are 0. @returns s that its copy took
+  /// Puts the result into elements on the device that are 0. @returns s that its copy took
   double put(float* device_part);
 
   void expected(const Pattern& pattern, std::span<const std::span<const float>> vectors,
@@ -144,7 +143,7 @@ class DeviceSparse {
   }
 
  private:
-  /// Of a unit, among positions_ and values_.
+  /// A unit's range in positions_ and values_.
   struct Back {
     std::size_t unit, at, count;
   };

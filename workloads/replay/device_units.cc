@@ -19,7 +19,7 @@ std::size_t room_of(std::size_t elements) {
 
 }  // namespace
 
-/// Units of one spec. What is sent as it lies needs no compressor.
+/// Units of one spec. Those sent as they lie need no compressor.
 struct DeviceUnits::Group {
   Spec spec;
   std::vector<std::size_t> units;

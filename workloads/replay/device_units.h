@@ -41,22 +41,22 @@ class DeviceUnits {
   void load(const Gradients& gradients, std::uint64_t index);
   /// Adds them to the units' sums, which begin anew with the first of several local steps.
   void add_up(bool first);
-  /// Of each unit from `first` on its own scale, where that is shared and sent in this exchange;
-  /// else 0.
+  /// Takes the units' own scales, from unit `first` on; 0 where a scale is not shared and sent in
+  /// this exchange.
   void take_scales(std::uint64_t exchange, std::size_t first, std::span<float> scales);
-  /// Encodes units that are sent in this step and holds the others' gradients back.
-  /// Of those before `first` a payload() is what the first all-reduce takes.
-  /// @param scales  of units from `first` on the greatest of all ranks; empty: none is shared
+  /// Encodes units that are sent in this step and accumulates the others' gradients. Before
+  /// `first`, a payload() is the input of the first all-reduce.
+  /// @param scales  the greatest of all ranks, of units from `first` on; empty: none is shared
   void encode(const Gradients& gradients, std::uint64_t index, std::size_t first,
               std::span<const float> scales);
-  /// Of units that take several all-reduces, after that many of them: takes the means and leaves
-  /// the next payload(), in the last round the aggregate's. Waits for it.
+  /// Takes the means of units with several all-reduces, after `round` of them, and leaves the next
+  /// payload(), in the last round the aggregate's. Waits for it.
   /// @param device_means  by summed unit
   void next_round(int round, std::span<const float* const> device_means);
   /// Nothing is sent.
   void skip();
 
-  // Of the last encode().
+  // Results of the last encode().
   bool sent(std::size_t unit) const { return units_[unit].sent; }
   const EncodeReport& report(std::size_t unit) const { return units_[unit].report; }
   /// On the device, until the next encode().

@@ -28,9 +28,9 @@ class ExchangeThread {
   void reserve(std::size_t jobs);
   void submit(std::function<void()> job);
   /// A job that goes on while others after it begin: when its turn comes `begin` runs, then, with
-  /// no others to begin, `poll` again and again until it says that the job has ended. Of several
-  /// that go on the first is polled: a poll moves what there is to move of all of them, and lets
-  /// others have the processor for a moment where that is nothing.
+  /// no others to begin, `poll` again and again until it says that the job has ended. Where several
+  /// go on, the first is polled: a poll moves the data of all of them, and yields the processor for
+  /// a moment where there is none to move.
   void submit(std::function<void()> begin, std::function<bool()> poll);
 
   /// How many jobs have ended since the last forget().

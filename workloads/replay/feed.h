@@ -14,7 +14,7 @@
 
 namespace thinpipe {
 
-/// What tensors get that no rule names, or that are too small to compress.
+/// The spec of tensors that no rule names, or that are too small to compress.
 inline const Spec kUncompressed{.name = "none", .values = {}};
 
 /// Which compressor each tensor gets: one for all, or by the tensors' names.
@@ -57,7 +57,7 @@ class CompressorRules {
   std::vector<Rule> rules_;
 };
 
-/// What one compressor works on.
+/// Input of one compressor.
 enum class Granularity { kTensor, kBucket, kModel };
 
 /// When payloads leave.
@@ -100,7 +100,7 @@ struct Feed {
   bool operator==(const Feed&) const = default;
 
   bool is_default() const { return *this == Feed(); }
-  /// What differs from the default, canonical: `granularity=bucket;overlap=bucket`; "" for none.
+  /// Settings other than the default, canonical: `granularity=bucket;overlap=bucket`; "" for none.
   std::string to_string() const;
 };
 

@@ -152,7 +152,7 @@ GradientInput Gradients::input(std::size_t bucket, std::size_t unit, const Plann
   return input;
 }
 
-// What a trace asks; every rank and step is the present one.
+// Source of the trace; every rank and step is the present one.
 struct GivenGradients::Source : GradientSource {
   explicit Source(const GivenDescription& description) : step_times(description.times) {
     std::size_t elements = 0;

@@ -14,7 +14,7 @@
 
 namespace thinpipe {
 
-/// What to do when a gradient holds a NaN or an infinity.
+/// Treatment of a gradient that holds a NaN or an infinity.
 enum class NonFinite {
   kError,  ///< refuse the steps before any is run, naming tensor and element
   kZero,   ///< replace them by 0, as a mixed-precision trainer that skips bad values
@@ -77,7 +77,7 @@ class Gradients {
   std::vector<std::vector<Joined>> joined_;   ///< by bucket and unit
 };
 
-/// What is known of a training job before its first step.
+/// Description of a training job before its first step.
 struct GivenDescription {
   std::string model;
   std::string identity;              ///< names it in records

@@ -13,9 +13,9 @@ namespace thinpipe {
 /// what it took, as on a machine that runs so many times slower, less what earlier pieces lasted
 /// too long; a factor below 1 stretches nothing, since work cannot be sped up.
 ///
-/// What a piece took is its processor time where one thread does it: what it would take on a core
-/// of its own, whoever shares this one. Of several threads, or of a device that is waited for, it
-/// is the time that passed.
+/// A piece done by one thread takes its processor time: the time it would take on a core of its
+/// own, whoever shares this one. With several threads, or a device that is waited for, it takes the
+/// time that passed.
 class Pace {
  public:
   /// @param threads  that do the work; kDevice where none does
@@ -44,7 +44,7 @@ class Pace {
   double own_ = 0, overrun_ = 0;
 };
 
-/// What a rank does in a step.
+/// Activity of a rank in a step.
 enum class Phase { kCompute, kCompress, kExchange, kDecode };
 
 const char* to_string(Phase phase);

@@ -1,5 +1,5 @@
-// What becomes of the payloads of all workers on the rank that has a unit: decoded, averaged,
-// compressed once for all of them; on a parameter server, or on each of the workers.
+// Aggregation of all workers' payloads on the rank that has a unit: decoded, averaged, compressed
+// once for all of them; on a parameter server, or on each of the workers.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct UnitAveragerOptions {
   double epochs_a_step = 0;  ///< by which training goes on from there
 };
 
-/// What it did in one step. Times in seconds.
+/// Its work in one step. Times in seconds.
 struct AveragedStep {
   double decode = 0;           ///< of what was pushed
   double compress = 0;         ///< of what is pulled
@@ -51,7 +51,7 @@ class UnitAverager : public UnitAggregator {
   void add(std::size_t unit, int worker, std::span<const std::byte> payload) override;
   std::span<const std::byte> answer(std::size_t unit) override;
 
-  /// Of the step under way.
+  /// The step under way.
   const AveragedStep& report() const { return report_; }
   std::span<const std::size_t> taking_part() const { return taking_part_; }
 
@@ -62,10 +62,10 @@ class UnitAverager : public UnitAggregator {
 
   /// Floats of its units.
   std::size_t elements() const { return mean_.size(); }
-  /// Of its units, one after the other: where each lies in the aggregate.
+  /// Its units, one after the other, with the place of each in the aggregate.
   const std::vector<ReplayUnit>& units() const { return units_; }
   const ReplayUnit& unit(std::size_t of_layout) const { return units_[own_index_[of_layout]]; }
-  /// Of the last step, unit by unit: the mean of what workers pushed, decoded.
+  /// The last step's mean of the decoded pushes, unit by unit.
   std::span<const float> mean() const { return mean_; }
   /// Likewise what workers must have decoded of its answers. `out` has elements() floats.
   void delta(std::span<float> out) const;
@@ -91,12 +91,12 @@ class UnitAverager : public UnitAggregator {
   std::vector<std::byte> answers_;
 };
 
-/// What a server did in one step.
+/// A server's work in one step.
 struct ServerReport : AveragedStep {
   double total = 0;  ///< s from the step's begin to its last answer's end: waiting, mostly
 };
 
-/// Of a bucket's units that this server has, the one that it answered last.
+/// The unit of a bucket that this server answered last.
 struct ServedBucket {
   std::size_t bucket = 0;
   ServedUnit unit;
@@ -116,7 +116,7 @@ class ParameterServer {
   /// @throws PayloadError naming rank and unit when a worker's payload is malformed.
   ServerReport step(std::uint64_t index);
 
-  /// Of the last step, by bucket.
+  /// Units answered last in the last step, by bucket.
   const std::vector<ServedBucket>& served() const { return served_; }
   const UnitAverager& averager() const { return averager_; }
   UnitAverager& averager() { return averager_; }

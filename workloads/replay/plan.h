@@ -12,8 +12,8 @@
 
 namespace thinpipe {
 
-/// What one compressor works on: a tensor, or several one after the other as one long vector; or a
-/// slice of such a vector.
+/// Input of one compressor: a tensor, or several one after the other as one long vector; or a slice
+/// of such a vector.
 struct PlannedUnit {
   TensorInfo info;
   Spec compressor;

@@ -39,8 +39,8 @@ struct Pieces {
 /// elements for more than one of them.
 Pieces pieces_of(std::size_t elements, const Spec& push, const PushPullOptions& options);
 
-/// What servers average and compress by itself: what one compressor of a worker encodes, or a piece
-/// of it (Pieces). The same list on all ranks, in the same order.
+/// A unit that servers average and compress by itself: the input of one compressor of a worker, or
+/// a piece of it (Pieces). The same list on all ranks, in the same order.
 struct ReplayUnit {
   TensorInfo tensor;       ///< a tensor, a bucket of several, or a piece: `fc1.weight[8190..16379]`
   Spec compressor;         ///< of what is pushed
@@ -66,12 +66,12 @@ std::unique_ptr<Compressor> make_pull_compressor(const TensorInfo& tensor, const
                                                  const PushPullOptions& options,
                                                  const CompressorSettings& settings);
 
-/// Who has which unit and how long payloads may be; the same on all ranks.
+/// Each unit's server and longest payloads; the same on all ranks.
 PushPullLayout push_pull_layout(const std::vector<ReplayUnit>& units,
                                 const PushPullOptions& options, int workers,
                                 const CompressorSettings& settings);
 
-/// Of `values`, which lie as the aggregate does, those whose units a server has, unit by unit.
+/// Returns the values of a server's units, unit by unit; `values` lie as the aggregate does.
 std::vector<float> part_of_server(const std::vector<ReplayUnit>& units,
                                   const PushPullLayout& layout, int server,
                                   std::span<const float> values);
@@ -88,7 +88,7 @@ class PushedUnits {
 
   /// In which push() takes units.
   std::span<const std::size_t> order() const { return order_; }
-  /// Of those units that are sent in this step their payloads, which stay until all is pulled.
+  /// Pushes the payloads of units that are sent in this step; they stay until all is pulled.
   /// @param come  how many bytes of a unit's payload are there: each piece is pushed as soon as it
   /// is, and what is under way already moves meanwhile; null: all are
   void push(Pattern& pattern, const std::function<bool(std::size_t unit)>& sent,
@@ -123,7 +123,7 @@ class PushedUnits {
   std::vector<std::span<const std::byte>> answers_;  ///< to these
 };
 
-/// What pieces are together: as they lie where they lie one after the other, else in `room`.
+/// Returns the pieces together: in place where they lie one after the other, else in `room`.
 std::span<const std::byte> joined_pieces(std::span<const std::span<const std::byte>> pieces,
                                          std::vector<std::byte>& room);
 

@@ -183,7 +183,7 @@ void Replay::add_payloads(StepReport& report) const {
   }
 }
 
-// Of the one bucket: a gathering of all ranks' scales.
+// Gathers all ranks' scales of the one bucket.
 void Replay::share_scales(std::uint64_t index, StepReport& report) {
   pace_.begin();
   buckets_[0]->take_scales(gradients_, index);
@@ -341,7 +341,7 @@ StepReport Replay::step_without_exchange(std::uint64_t index) {
   return report;
 }
 
-// What a replay refuses: combinations of options that would not measure what they say.
+// Checks that refuse combinations of options that would not measure what they say.
 
 void Replay::check_device() const {
   if (options_.device && options_.time_scale < 1)

@@ -65,7 +65,7 @@ class Replay {
   void connect(const MakePattern& make);
   /// Instead, with parameter servers: one pattern for all buckets, of units() by layout().
   void connect(std::unique_ptr<Pattern> pattern);
-  /// What was sent so far.
+  /// Traffic sent so far.
   TransportCounters counters() const;
   std::size_t buckets() const { return buckets_.size(); }
   /// Steps after which what is sent and what is held back repeats itself; 1 for most methods.
@@ -76,7 +76,7 @@ class Replay {
   /// With parameter servers: what is pushed, and to whom.
   const std::vector<ReplayUnit>& units() const { return units_; }
   const PushPullLayout& layout() const { return layout_; }
-  /// Of this rank's slices, where every rank averages some; else null.
+  /// The averager of this rank's slices, where every rank averages some; else null.
   UnitAverager* averager() { return averager_.get(); }
 
   /// Loads and checks the gradients of steps [0, steps): nothing is left to be read from disk when
@@ -89,8 +89,8 @@ class Replay {
 
   /// Runs one step with the other ranks. @throws PayloadError when a peer's payload is malformed.
   StepReport step(std::uint64_t index);
-  /// The same step with hooks that do nothing: nothing is compressed and nothing moves. What it
-  /// takes beyond compute is the replay's own cost.
+  /// The same step with hooks that do nothing: nothing is compressed and nothing moves. Time beyond
+  /// compute is the replay's own cost.
   StepReport step_without_exchange(std::uint64_t index);
 
   /// After a step, outside its time: brings the result to the host where it is on a device, the
@@ -100,11 +100,11 @@ class Replay {
   /// bucket, in each as Bucket says; without overlap, rules and units of several tensors in the
   /// order of the trace.
   std::span<const float> aggregate() const { return aggregate_; }
-  /// What the outer optimiser made of it; empty without one.
+  /// The outer optimiser's update; empty without one.
   std::span<const float> update() const { return update_; }
   const OuterOptimiser* outer() const { return outer_ ? &*outer_ : nullptr; }
 
-  /// Of each tensor its part of aggregate() or of update(), in the order of the trace.
+  /// Splits aggregate() or update() by tensor, in the order of the trace.
   std::vector<std::span<const float>> by_tensor(std::span<const float> all) const;
   /// By tensor: what is aggregated of it is a change of what was aggregated before, and its mean
   /// gradient is the sum of all of them (Compressor::incremental).
@@ -129,15 +129,15 @@ class Replay {
   /// Whether results() are the mean over ranks of own_contribution(), within rounding: not where
   /// elements are selected again or arrays quantised on the way.
   bool takes_mean() const;
-  /// Of the step just run, in aggregate().
+  /// The elements of aggregate() that the step just run summed in 16 bits.
   std::vector<RoundedSum> rounded_sums() const;
-  /// What results() must be, one after the other, from all ranks' contributions to the last step.
-  /// `out` has contribution_size() elements; what is not used is 0.
+  /// Computes results(), one after the other, from all ranks' contributions to the last step. `out`
+  /// has contribution_size() elements; unused ones are 0.
   void expected(std::span<const std::span<const float>> contributions, std::span<float> out) const;
 
-  /// What the network brought, piece by piece: the aggregate, then the mean of every round where
-  /// the method takes several. Each is, where takes_mean(), the mean over ranks of the same place
-  /// of own_contribution().
+  /// Data that the network brought, piece by piece: the aggregate, then the mean of every round
+  /// where the method takes several. Each is, where takes_mean(), the mean over ranks of the same
+  /// place of own_contribution().
   std::vector<std::span<const float>> results() const;
 
  private:

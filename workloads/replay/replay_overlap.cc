@@ -105,7 +105,7 @@ void Replay::leave(std::size_t bucket, std::uint64_t index, UnderWay& way, StepR
   report.exchanged = report.exchanged || sent;
 }
 
-// What is left when compute is over: waiting, and decoding what comes.
+// Ends a step when compute is over: waits, and decodes what comes.
 void Replay::finish(UnderWay& way, StepReport& report) {
   while (way.decoded < way.sent.size()) {
     const double begin = now_seconds();
@@ -115,7 +115,7 @@ void Replay::finish(UnderWay& way, StepReport& report) {
   }
 }
 
-// What the codec took, and by how much it lasted longer than a time scale asks for.
+// Reports the codec's time, and by how much it lasted longer than a time scale asks for.
 void Replay::add_paces(const UnderWay& way, StepReport& report) const {
   report.codec = pace_.own();
   report.codec_decode = decode_pace_.own();

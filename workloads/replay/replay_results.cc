@@ -1,4 +1,4 @@
-// What a step ended with, and what it is held against; checkpoints.
+// Results of a step, and their expected values; checkpoints.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -89,7 +89,7 @@ RoundsTime Rounds::run(Pattern& pattern, int ranks, Pace& pace) {
 
 std::span<const std::byte> Rounds::result(std::size_t index) const {
   const Tensor& tensor = tensors_[index];
-  // What is summed as it is needs no more than its mean.
+  // A tensor that is summed as it is needs only its mean.
   if (tensor.compressor->rounds() == 1)
     return std::as_bytes(means_.subspan(tensor.at, tensor.size));
   return std::span(payloads_).subspan(tensor.payload_at, tensor.payload_size);

@@ -11,7 +11,7 @@
 
 namespace thinpipe {
 
-/// What the all-reduces of a step's rounds took and brought: floats round after round, tensor after
+/// Input and output of the all-reduces of a step's rounds: floats round after round, tensor after
 /// tensor, in the host's memory.
 class RoundFloats {
  public:
@@ -19,8 +19,8 @@ class RoundFloats {
   RoundFloats(const RoundFloats&) = delete;
   RoundFloats& operator=(const RoundFloats&) = delete;
 
-  /// Of a round that was run: what this rank sent and what came back. count() is 0 before the
-  /// first of a step.
+  /// Floats of a round that was run: those that this rank sent, and the mean that came back.
+  /// count() is 0 before the first of a step.
   std::size_t count() const { return ends_.size(); }
   std::span<const float> sent(std::size_t round) const { return piece(own_, round); }
   std::span<const float> mean(std::size_t round) const { return piece(means_, round); }

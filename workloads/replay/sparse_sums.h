@@ -25,7 +25,7 @@ class SparseSums {
 
   /// The compressors must stay where they are. @throws InputError for too many elements.
   explicit SparseSums(const std::vector<Compressor*>& compressors);
-  /// Of memories that lie elsewhere. Where a compressor takes nothing back, nothing is given.
+  /// For memories that lie elsewhere. Where a compressor takes nothing back, nothing is given.
   SparseSums(const std::vector<const Compressor*>& compressors, GiveBack give_back);
 
   std::size_t elements() const { return elements_; }
@@ -37,19 +37,19 @@ class SparseSums {
   void give_back();
   /// There is nothing to be put back: after one was restored.
   void forget() { returned_ = true; }
-  /// Takes the pairs of a unit's payload; k is its target. Of units without one, on all ranks the
+  /// Takes the pairs of a unit's payload; k is its target. For units without one, on all ranks the
   /// same, as many are selected as ranks bring on average (Pattern::mean_count). @returns bytes
   /// that the pairs take
   std::size_t add(std::size_t unit, std::span<const std::byte> payload,
                   std::optional<std::size_t> k);
   /// Sums and selects with the other ranks.
   void exchange(Pattern& pattern, float factor);
-  /// What came of it, until the next one.
+  /// Result of the last exchange, until the next one.
   const SparseView& sum() const { return sum_.sum; }
   /// sum = what came of it, 0 elsewhere; elements() of them.
   void decode(std::span<float> sum) const;
 
-  /// What the last exchange must have ended with, from every rank's vector in full.
+  /// Computes the result of the last exchange from every rank's vector in full.
   void expected(const Pattern& pattern, std::span<const std::span<const float>> vectors,
                 float factor, std::span<float> out) const;
 

@@ -7,7 +7,7 @@
 
 namespace thinpipe {
 
-/// What one rank measured in one step. Times in seconds by the monotonic clock. With overlap the
+/// One rank's measurements of one step. Times in seconds by the monotonic clock. With overlap the
 /// parts run beside each other, and do not add up to the total.
 struct StepReport {
   double compute = 0;   ///< the captured time, waited for

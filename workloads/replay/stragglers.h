@@ -50,7 +50,7 @@ class Stragglers {
     std::uint64_t seed = 1;
     bool is_of(int host) const { return host >= first && (last < 0 || host <= last); }
   };
-  /// What a step's computing is stretched by, and s by which everything in it is later (stalls).
+  /// Factor on a step's compute time, and s by which everything in the step is later (stalls).
   struct Slowdown {
     double factor = 1;
     double stall = 0;

@@ -1,5 +1,5 @@
-// What buckets have in common wherever their compressors run: units in their order, what was sent
-// of them, and what must come of it.
+// Common part of all buckets, wherever their compressors run: units in their order, their payloads,
+// and their expected results.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class HalfSums {
   /// @param groups  of 16-bit elements, one after the other, at least one
   HalfSums(const PlannedBucket& plan, std::vector<SumGroup> groups, int ranks);
 
-  /// Of all groups' payloads, one after the other.
+  /// Size of all groups' payloads, one after the other.
   std::size_t bytes() const { return sums_.size() * sizeof(std::uint16_t); }
   /// The first byte of an element of the bucket among these.
   std::size_t place(std::size_t element) const {
@@ -92,11 +92,11 @@ class UnitBucket : public Bucket {
   virtual bool sent(std::size_t unit) const = 0;
   /// That message, where anything is gathered in this step.
   virtual std::span<const std::byte> own_message() const = 0;
-  /// Of a unit that is summed.
+  /// Own payload of a unit that is summed.
   virtual std::span<const std::byte> own_summed(std::size_t unit) const = 0;
 
   std::size_t units() const { return plan_.units.size(); }
-  /// What a sum of the group's arrays is multiplied by to become the mean.
+  /// Factor from a sum of the group's arrays to the mean.
   float factor(const SumGroup& group) const { return group.summation.predivides ? 1 : factor(); }
   bool sends_unit(std::size_t unit, std::uint64_t exchange) const {
     return (exchange + 1) % compressor(unit).period() == 0;
@@ -111,7 +111,7 @@ class UnitBucket : public Bucket {
   void begin_payload();
   /// @param bytes  that are sent of it, and whether those are summed on their way
   void add_to_payload(std::size_t unit, const EncodeReport& report, std::size_t bytes, bool summed);
-  /// Of units of which anything was sent; their message is split first.
+  /// Splits the own message, before own_payload() of units of which anything was sent.
   void split_own() const;
   std::span<const std::byte> own_payload(std::size_t unit) const {
     return unit < summed_ ? own_summed(unit) : split_[unit - summed_];
@@ -121,7 +121,7 @@ class UnitBucket : public Bucket {
   }
   /// To divide a sum over ranks by.
   float factor() const { return 1.0F / static_cast<float>(ranks_); }
-  /// Of the units that are summed in 32 bits; arrays are those of the bucket.
+  /// Units that are summed in 32 bits; arrays are those of the bucket.
   virtual void expected_sums(const Pattern& pattern,
                              std::span<const std::span<const float>> contributions,
                              std::span<float> out) const;

@@ -63,7 +63,7 @@ class Places {
   RandomKey key_;
 };
 
-/// What a step gives for 16-bit lanes of a row.
+/// A step's result for 16-bit lanes of a row.
 template <class V>
 struct Latents {
   V z, rest;  ///< the latent, and 16 further bits of it
@@ -249,7 +249,7 @@ LatentStep::LatentStep(std::uint64_t own_stream, std::uint64_t common_stream, st
     : own(random_key(own_stream, step)),
       common(random_key(common_stream, step)),
       keep(fixed_point(keep_)) {
-  // Of the part that is kept as it was rounded: the variance stays 1.
+  // The kept part as it was rounded, so that the variance stays 1.
   const double kept = keep / 32768.0;
   const double unit = CopulaTable::kSigma / 65536 / normal_pool().sigma();
   const double fresh = std::sqrt(1 - kept * kept) * unit;

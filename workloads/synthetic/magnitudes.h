@@ -12,9 +12,9 @@ namespace thinpipe {
 class Magnitudes {
  public:
   virtual ~Magnitudes() = default;
-  /// What a share p in (0, 1) of them exceeds.
+  /// The magnitude that a share p in (0, 1) of them exceeds.
   virtual double upper(double p) const = 0;
-  /// What a share q in (0, 1) of them stays below.
+  /// The magnitude that a share q in (0, 1) of them stays below.
   virtual double lower(double q) const = 0;
 };
 

@@ -27,7 +27,7 @@ class NormalPool {
   const std::int16_t* data() const { return values_.data(); }
   /// Standard deviation of a sum of three.
   double sigma() const { return sigma_; }
-  /// Of numbers `lag` < kRow places apart, round the end.
+  /// Correlation of numbers `lag` < kRow places apart, round the end.
   double correlation(std::size_t lag) const;
 
  private:

@@ -6,7 +6,7 @@ namespace thinpipe {
 namespace {
 
 constexpr double kLn2 = 0.69314718055994530942;
-// Of kLn2: 32 bits, whose products with exponents are exact, and the rest.
+// kLn2 in two parts: 32 bits, whose products with exponents are exact, and the rest.
 constexpr double kLn2High = 0x1.62e42feep-1;
 constexpr double kLn2Low = 1.90821492927058770002e-10;
 constexpr double kTiny = 1e-300;

@@ -20,11 +20,11 @@ struct Tails {
   double upper = 1;
 };
 
-/// Of a gamma distribution of scale 1: P(a, x) and Q(a, x), x >= 0.
+/// Tails of a gamma distribution of scale 1: P(a, x) and Q(a, x), x >= 0.
 Tails gamma_tails(double shape, double x);
-/// Of the magnitude of a standard normal number; x >= 0.
+/// Tails of the magnitude of a standard normal number; x >= 0.
 Tails normal_magnitude_tails(double x);
-/// Of the magnitude of Student's t; x >= 0.
+/// Tails of the magnitude of Student's t; x >= 0.
 Tails student_magnitude_tails(double degrees_of_freedom, double x);
 
 /// The standard normal's P(Z > z), and the z for which that is p in (0, 1).

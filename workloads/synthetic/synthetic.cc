@@ -223,7 +223,7 @@ std::vector<std::size_t> drawn_like(const SyntheticSpec& spec,
 }
 
 /// The distribution of one tensor's values over all ranks and steps of a trace: its empirical
-/// quantiles and its share of zeros. Of more than 2^20 values as many are taken, at even distances.
+/// quantiles and its share of zeros. Takes at most 2^20 values, at even distances.
 ValueDistribution fit_tensor(const Trace& trace, std::size_t tensor) {
   const std::size_t elements = trace.tensors().at(tensor).elements;
   const std::size_t all = trace.ranks() * trace.steps() * elements;

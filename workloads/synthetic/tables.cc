@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNumbers = 2147483648.0;  // 2^31
 constexpr std::uint32_t kSign = 0x80000000;
-// Of a side; pieces from a half on are not used.
+// Greatest share of a side; pieces from a half on are not used.
 constexpr double kMost = 0.999;
 // Standard deviations: from here to the far end of a latent's numbers are less than 2^31.
 constexpr double kReach = 5.9;
@@ -106,7 +106,7 @@ CopulaTable::CopulaTable(const ValueDistribution& distribution) : PieceTable(kBi
     const double z = side > 0 ? normal_upper_inverse(std::min(side, 1 - 1e-12)) : kReach;
     return std::clamp(z, -kReach, kReach);
   };
-  // Of the magnitudes that lie beyond `from`, that at a distance d.
+  // The magnitude at a distance d, among those that lie beyond `from`.
   const auto values_of = [](const Magnitudes& magnitudes, double from) {
     return [&magnitudes, from, all = normal_upper(from)](double d) {
       const double beyond = normal_upper(from + d / kSigma);

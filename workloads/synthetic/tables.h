@@ -61,7 +61,7 @@ struct CopulaTable : PieceTable {
   explicit CopulaTable(const ValueDistribution& distribution);
 };
 
-/// What CopulaTable says of one standard normal z: the reference of step_values().
+/// Value of CopulaTable at one standard normal z: the reference of step_values().
 double copula_value(const CopulaTable& table, double z);
 
 /// Values T(z) of normal numbers z that correlate by r have the correlation sum_k p_k r^k, where

@@ -17,7 +17,7 @@
 
 namespace thinpipe {
 
-/// What one rank left of one step.
+/// One rank's file of one step.
 struct RecordedFile {
   std::string name;  // relative to the folder
   std::string sha256;

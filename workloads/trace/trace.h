@@ -107,14 +107,14 @@ class Trace {
 
   /// True where a source makes the gradients: they are finite, and gradient() works for them.
   bool generated() const;
-  /// What a generated trace keeps in memory of every rank that is asked for; else 0.
+  /// Memory that a generated trace takes for every rank that is asked for; else 0.
   std::size_t generated_bytes_per_rank() const;
   /// Gives that back: spans of the rank's gradients end. Nothing where files hold them.
   void release(std::size_t rank) const;
 
-  /// The gradient of one tensor: points into the mapped file where that holds FP32. Of a trace in
-  /// 16 bits it is widened when first asked for, and then kept in memory.
-  /// Of a generated trace it holds until another step of the same rank and tensor is asked for.
+  /// The gradient of one tensor: points into the mapped file where that holds FP32. In a 16-bit
+  /// trace it is widened when first asked for, and then kept in memory. In a generated trace it
+  /// holds until another step of the same rank and tensor is asked for.
   std::span<const float> gradient(std::size_t rank, std::size_t step, std::size_t tensor) const;
   /// Second moments q of the same shape, or empty where the trace has none.
   std::span<const float> squares(std::size_t rank, std::size_t step, std::size_t tensor) const;

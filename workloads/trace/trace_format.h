@@ -29,7 +29,7 @@ inline constexpr const char* kOriginTraining = "training";    ///< a training ru
 inline constexpr const char* kOriginSynthetic = "synthetic";  ///< drawn from a distribution
 inline constexpr const char* kOriginImported = "imported";    ///< recorded by another program
 
-/// What the second moments' sum runs over.
+/// The terms of the second moments' sum.
 inline constexpr const char* kSquaresOfSamples = "samples";
 inline constexpr const char* kSquaresOfMicroBatches = "micro-batches";
 

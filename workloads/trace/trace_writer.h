@@ -16,7 +16,7 @@
 
 namespace thinpipe {
 
-/// What a trace says of itself beside its steps.
+/// Description of a trace, without its steps.
 struct TraceDescription {
   std::string model;                 ///< e.g. "lenet5"
   std::string origin;                ///< "training", "synthetic" or "imported"
@@ -29,8 +29,8 @@ struct TraceDescription {
 /// Step files are written under a temporary name and renamed into place, trace.json last of all,
 /// so that a folder that opens is complete. A writer destroyed before finish() removes what it
 /// wrote; one that is killed leaves step files (and perhaps one .thinpipe-*.partial) without
-/// trace.json, which does not open and says so. Nothing is flushed to the device (fsync): a trace can be
-/// captured again, and verify() tells whether it survived a power cut.
+/// trace.json, which does not open and says so. Nothing is flushed to the device (fsync): a trace
+/// can be captured again, and verify() tells whether it survived a power cut.
 class TraceWriter {
  public:
   /// Creates the folder (and its parents).

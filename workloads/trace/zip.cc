@@ -25,7 +25,7 @@ struct CloseMember {
   void operator()(zip_file_t* member) const { zip_fclose(member); }
 };
 
-// What libzip says of why it could not.
+// libzip's reason for a failure.
 class Failure {
  public:
   Failure() { zip_error_init(&error_); }

@@ -151,7 +151,7 @@ class ImageBatches : public BatchSource {
     ++share.shuffles;
   }
 
-  // Of a step alone, whatever was drawn before.
+  // Draws of a step alone, whatever was drawn before.
   Draws draws_of(std::size_t worker, std::uint64_t step) const {
     const std::uint64_t base = SplitMix64(options_.seed * 1'000'003 + worker).next();
     return Draws(SplitMix64(base ^ step).next());

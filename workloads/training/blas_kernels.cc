@@ -17,7 +17,7 @@ constexpr const char* kCoreType = "OPENBLAS_CORETYPE";
 }  // namespace
 
 const char* better_blas_kernels(const char* chosen, bool avx2, bool avx512) {
-  // What it falls back to: SSE3.
+  // OpenBLAS falls back to "Prescott": SSE3.
   if (std::string_view(chosen) != "Prescott") return nullptr;
   if (avx512) return "SKYLAKEX";
   return avx2 ? "HASWELL" : nullptr;

@@ -67,7 +67,7 @@ class ArchiveReader {
  public:
   ArchiveReader(std::span<const std::byte> bytes, const std::string& identity);
   std::uint64_t number(const std::string& name);
-  /// Of the same type and shape as `like`.
+  /// Returns a tensor of the same type and shape as `like`.
   torch::Tensor tensor(const std::string& name, const torch::Tensor& like);
   torch::Tensor tensor(const std::string& name);
   /// Nothing may be left.
@@ -279,7 +279,7 @@ struct Learner::Inside {
     return all;
   }
 
-  // What a state is of; how the run ends (steps) is part of it, as the schedule depends on it.
+  // The run that a state belongs to; its end (steps) counts, as the schedule depends on it.
   std::string identity() const {
     nlohmann::json object = options.to_json();
     object["worker"] = worker;

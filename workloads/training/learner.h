@@ -23,7 +23,7 @@ struct LearnerParameter {
 /// Seconds, as a trace has them, and the loss; `ready` is in the order of the parameters.
 using LearnerTimes = TraceStepTimes;
 
-/// What the model makes of the data that no worker learns from.
+/// Results of the model on the data that no worker learns from.
 struct Evaluation {
   double loss = 0;      ///< mean cross-entropy, natural logarithm
   double accuracy = 0;  ///< share of images, or of places of the text, whose class is scored first
@@ -48,7 +48,7 @@ class Learner {
 
   /// In the order of the forward pass, as in the catalogue of models.
   const std::vector<LearnerParameter>& parameters() const;
-  /// What is learnt from, in words.
+  /// The training data, in words.
   std::string data() const;
   /// In which this worker goes through its share of the data once.
   std::uint64_t steps_an_epoch() const;
@@ -57,7 +57,8 @@ class Learner {
   /// step alone. @return the mini-batch's mean loss
   double compute(std::uint64_t step, LearnerTimes* times = nullptr);
 
-  /// Of the last compute(), contiguous, valid until the next one. Index as in parameters().
+  /// Gradient of the last compute(), contiguous, valid until the next one. Index as in
+  /// parameters().
   std::span<const float> gradient(std::size_t parameter) const;
 
   /// q_i = sum over the samples z of the last compute()'s mini-batch of (grad_i f_z / |B|)^2
@@ -70,7 +71,7 @@ class Learner {
   /// @throws InputError for other sizes than the parameters'
   void apply(std::span<const std::span<const float>> mean, std::uint64_t step);
 
-  /// What apply() multiplies the schedule's rate by from now on (RateSchedule::plateau); 1 at
+  /// Sets the factor on the schedule's rate in apply() from now on (RateSchedule::plateau); 1 at
   /// first, and no part of state().
   void set_rate_factor(double factor);
 
@@ -82,14 +83,13 @@ class Learner {
   /// Sets all parameters; what the optimiser carries stays. @throws InputError as apply()
   void assign(std::span<const std::span<const float>> values);
 
-  /// Of all data held out (or the first of it: LearnerOptions::held_out), the model in evaluation
-  /// mode. Batch normalisation uses the running means
-  /// of this worker's own mini-batches, in which workers differ: one worker's word counts (3LC,
-  /// sec. 5.3, makes one responsible too).
+  /// Evaluates the model on all data held out (or the first of it: LearnerOptions::held_out), in
+  /// evaluation mode. Batch normalisation uses the running means of this worker's own mini-batches,
+  /// in which workers differ: one worker's word counts (3LC, sec. 5.3, makes one responsible too).
   Evaluation evaluate();
 
-  /// Of all parameters' bits. What differs between workers (running means, carried state) is left
-  /// out.
+  /// Digest of all parameters' bits. State that differs between workers (running means, carried
+  /// state) is left out.
   std::uint64_t digest() const;
 
   /// Everything that the next steps depend on: parameters, batch normalisation's running means,

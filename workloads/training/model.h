@@ -17,8 +17,8 @@
 
 namespace thinpipe {
 
-/// What a recurrent model hands from one step to the next of the same worker; empty at first, and
-/// always for the others.
+/// State that a recurrent model hands from one step to the next of the same worker; empty at first,
+/// and always for other models.
 struct Carry {
   torch::Tensor hidden;
   torch::Tensor cell;

@@ -30,8 +30,9 @@ class ParameterOptimiser {
   /// @param rate_factor  what the learning rate is multiplied by
   void step(const std::vector<at::Tensor>& gradients, double rate_factor = 1);
 
-  /// What the next updates depend on beside the parameters: buffers, each one tensor a parameter,
-  /// under their names ("momentum"), and the number of updates so far. Both may be written.
+  /// State that the next updates depend on besides the parameters: buffers, each one tensor a
+  /// parameter, under their names ("momentum"), and the number of updates so far. Both may be
+  /// written.
   std::vector<std::pair<std::string, std::vector<at::Tensor>>>& buffers() { return buffers_; }
   std::int64_t updates() const { return updates_; }
   void set_updates(std::int64_t updates) { updates_ = updates; }
@@ -50,7 +51,7 @@ class ParameterOptimiser {
 /// 2013). Norms that are not finite are left alone.
 void clip_norm(std::vector<at::Tensor>& gradients, double most);
 
-/// What one worker did in one step.
+/// One worker's results of one step.
 struct WorkerStep {
   std::size_t worker = 0;
   TraceStepTimes times;

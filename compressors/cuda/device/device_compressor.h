@@ -16,11 +16,11 @@ namespace thinpipe {
 struct DeviceStep {
   std::uint64_t step = 0;  ///< counts from 0
   double epoch = 0;        ///< for warm-up schedules
-  /// Of each tensor the greatest prepare() over all workers, where a method shares its scale;
-  /// empty: this worker's own.
+  /// Each tensor's greatest prepare() over all workers, where a method shares its scale; empty:
+  /// this worker's own.
   std::span<const float> shared_scales = {};
-  /// Of each tensor the address of its second moments, of methods that need them (variance,
-  /// hybrid); they must stay as they are until finish().
+  /// Device pointers to each tensor's second moments, for methods that need them (variance,
+  /// hybrid); the moments must not change until finish().
   std::span<const float* const> device_squares = {};
 };
 
@@ -108,7 +108,7 @@ class DeviceCompressor {
   /// are.
   virtual void give_back(std::span<const DeviceReturn> returns) = 0;
 
-  /// What a tensor carries over as not sent yet, on the device; null without such a memory.
+  /// A tensor's unsent residual, on the device; null without such a memory.
   virtual const float* device_residual(std::size_t tensor) const = 0;
 
   /// Forgets everything carried between steps.

@@ -30,7 +30,7 @@ class DeviceCopies {
   /// Begins a copy to the device, likewise, but it waits for nothing that the memory was asked for:
   /// no kernel may be at work on what it writes to.
   virtual std::size_t begin_upload(const DeviceCopy& copy) = 0;
-  /// What the memory is asked for from now on is done when these copies have ended.
+  /// Work requested of the memory from now on waits for these copies.
   virtual void join(std::size_t number) = 0;
 
   /// Whether they have ended. @throws RunError when one has failed

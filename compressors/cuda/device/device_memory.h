@@ -5,8 +5,8 @@
 
 namespace thinpipe {
 
-/// A GPU with a stream of work, or a processor that plays one. What is asked for is done in order,
-/// and is done when wait() returns. Not thread-safe.
+/// A GPU with a stream of work, or a processor that plays one. Requests run in order, and have
+/// ended when wait() returns. Not thread-safe.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;

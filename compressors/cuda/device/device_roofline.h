@@ -1,4 +1,4 @@
-// What a device's memory allows: reading and copying, as fast as they go.
+// Memory roofline of a device: the fastest reads and copies.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace thinpipe {
 
-/// What is asked for here is done in order with all else on the device's stream.
+/// Requests run in order with all other work on the device's stream.
 class DeviceRoofline {
  public:
   virtual ~DeviceRoofline() = default;

@@ -13,7 +13,7 @@
 
 namespace thinpipe::cuda {
 
-/// Of a payload of `count` positions.
+/// Layout of a payload of `count` positions.
 struct ChunkedPositions {
   ChunkLayout layout;
   bool complete;  ///< no numbers are written

@@ -14,7 +14,7 @@
 
 namespace thinpipe::cuda {
 
-/// What a payload's kernels need.
+/// Blocks and workspace of a payload's kernels.
 struct DecodePlan {
   std::uint32_t blocks[kPlannedGrids] = {};  ///< by DecodeGrid
   std::size_t passed = 0;                    ///< room for DecodeJob::passed
@@ -121,7 +121,7 @@ class DecodeQueue {
     std::uint32_t problem;
     std::uint32_t arrived;
   };
-  /// What goes up: zeros, then jobs.
+  /// The table to upload: zeros, then jobs.
   struct Table {
     template <class Allocate>
     Table(std::size_t tensors, const Allocate& allocate)

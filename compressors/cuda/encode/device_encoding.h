@@ -29,7 +29,7 @@ struct DeviceEncoding {
     positions->write(device, batch);
     values->write(device, batch);
   }
-  /// What reading a payload takes.
+  /// Plans the reading of a payload.
   void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const {
     const PayloadView& payload = job.payload;
     const std::size_t bits = values->size().bits;

@@ -28,11 +28,11 @@ class DevicePositions {
 
   /// Positions of one element in a payload of so many bytes, at most.
   virtual std::size_t most(std::size_t bytes) const = 0;
-  /// What writing needs to know of a tensor.
+  /// Sets the job fields that writing needs.
   virtual void prepare(Device& /*device*/, Job& /*job*/) const {}
   /// Writes the positions of all tensors.
   virtual void write(Device& device, const Batch& batch) const = 0;
-  /// What reading them takes of a payload of the job's tensor.
+  /// Plans the reading of positions of a payload of the job's tensor.
   virtual void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const = 0;
   /// Reads the positions of payloads into DecodeJob::positions.
   virtual void read(Device& device, const DecodeBatch& batch) const = 0;
@@ -184,21 +184,21 @@ class CodedGolomb : public CodedStream<Device, GolombPositions, GolombStream> {
   }
 };
 
-/// Of a tensor of n elements.
+/// Chunk layout of a tensor of n elements.
 inline ChunkLayout layout_of(const Chunks& chunks, std::size_t n) {
   return {.n = static_cast<std::uint32_t>(n),
           .bits = static_cast<std::uint32_t>(chunks.position_bits()),
           .k = static_cast<std::uint32_t>(chunks.k)};
 }
 
-/// Of payloads of chunks; kPositions has a block for each kTile that are selected.
+/// Reads positions of chunked payloads; kPositions has a block for each kTile selected elements.
 template <class Device>
 void read_chunked(Device& device, const DecodeBatch& batch) {
   batch.launch(device, DecodeGrid::kEach, FindChunks{});
   batch.launch(device, DecodeGrid::kPositions, ReadChunked{});
 }
 
-/// Of a selection chunk by chunk.
+/// Positions of a selection chunk by chunk.
 template <class Device>
 class CodedChunked : public DevicePositions<Device> {
  public:

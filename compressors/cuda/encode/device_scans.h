@@ -1,4 +1,4 @@
-// What reading takes where a payload's parts follow from all that stands before them.
+// Reads payloads of which each part depends on everything before it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace thinpipe::cuda {
 
-/// Of a payload of so many units.
+/// Plans the scan of a payload of so many units.
 inline void plan_scan(std::uint32_t units, DecodePlan& plan) {
   plan[DecodeGrid::kPositions] = units / kScanUnits + 1;
   plan.passed = plan[DecodeGrid::kPositions];
@@ -20,7 +20,7 @@ void read_scanned(Device& device, const DecodeBatch& batch) {
   batch.launch(device, DecodeGrid::kPositions, ReadPositions<Units>{});
 }
 
-/// Of a payload whose codes begin where the one before ends (state_scan.h).
+/// Plans the scan of a payload whose codes begin where the one before ends (state_scan.h).
 template <class Stream>
 void plan_states(const PayloadView& payload, DecodePlan& plan) {
   plan[DecodeGrid::kPositions] = static_cast<std::uint32_t>(

@@ -23,7 +23,7 @@ class DeviceValues {
   virtual ValueSize size() const = 0;
   /// Whether measure() makes another choice, which leaves out values that are not sent.
   virtual bool drops() const = 0;
-  /// What a tensor needs, of which at most so many elements are sent.
+  /// Prepares a tensor of which at most so many elements are sent.
   virtual void prepare(Device& /*device*/, std::size_t /*most*/, Job& /*job*/) const {}
   /// Learns what it must of all values.
   virtual void measure(Device& device, const Batch& batch) const = 0;

@@ -19,8 +19,8 @@ struct GammaCode {
     const std::uint32_t digits = highest(n);
     lay(block, words, bit + digits, 1 | (n - (std::uint32_t{1} << digits)) << 1);
   }
-  /// A bound of the bits of so many gaps that sum to n at most (most_digits_in_all in gap_codes.cc),
-  /// near the least.
+  /// A bound of the bits of so many gaps that sum to n at most (most_digits_in_all in
+  /// gap_codes.cc), near the least.
   THINPIPE_KERNEL static std::uint64_t most(std::uint32_t count, std::uint32_t n) {
     return count + 2 * most_digits(count, n);
   }
@@ -98,8 +98,8 @@ struct EliasPositions {
   }
 };
 
-/// The codes of a payload. What the bits before a stretch leave over to it is the rest of a code,
-/// of 62 bits at most: a state is the bit at which its first own code begins.
+/// The codes of a payload. A stretch may begin with the rest of an earlier code, of 62 bits at
+/// most: a state is the bit at which its first own code begins.
 template <class Code>
 struct EliasStream {
   static constexpr std::uint32_t kStuck = 63;  ///< no code begins where one should
@@ -123,7 +123,7 @@ struct EliasStream {
     return static_cast<std::uint32_t>((bits + kBits - 1) / kBits);
   }
   THINPIPE_KERNEL static std::uint32_t states() { return kStates; }
-  /// What comes after the last code ReadStates looks at.
+  /// ReadStates checks the bits after the last code.
   THINPIPE_KERNEL static bool good(const PayloadParts& parts, const Passed& all) {
     return all.count == parts.count;
   }

@@ -106,7 +106,7 @@ struct ReadFixedPositions {
     return payload.bits_at(std::uint64_t{8} * parts.positions + std::uint64_t{bits} * i) &
            ((std::uint32_t{1} << bits % 32) - 1);
   }
-  /// What fills the last byte is 0.
+  /// Checks the length; the padding bits of the last byte must be 0.
   THINPIPE_KERNEL static PayloadProblem length(const PayloadView& payload,
                                                const PayloadParts& parts) {
     const std::uint64_t used = std::uint64_t{bits} * parts.count;

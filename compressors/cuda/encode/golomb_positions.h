@@ -1,5 +1,5 @@
-// Golomb-Rice codes as they are read (encode/gap_codes.cc). What the bits before a stretch leave over
-// to it: the bits of a remainder still to come, none where zeros of a quotient are counted.
+// Golomb-Rice codes as they are read (encode/gap_codes.cc). A stretch's state is the number of
+// remainder bits still to come from the code before it, 0 where zeros of a quotient are counted.
 #pragma once
 
 #include <cstdint>

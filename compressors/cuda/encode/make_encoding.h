@@ -30,7 +30,7 @@ DeviceEncoding<Device> make_encoding(const Parameters& parameters,
   if (!encoding.values) refuse(parameters, "values=" + values + " is not there yet");
   if (!encoding.positions) refuse(parameters, "positions=" + positions + " is not there yet");
   encoding.value_codec = steps ? make_tau_codec(tau) : make_value_codec(values);
-  // Of seeded positions only the size is asked for, which no tensor changes.
+  // Only the size of seeded positions is used, which no tensor changes.
   encoding.position_codec = positions == "seeded"
                                 ? make_seeded_codec(std::make_shared<SeededPositions>(0, 0))
                             : chunked ? make_chunked_codec(chunks)

@@ -1,4 +1,4 @@
-// What some value codecs must know of all values before they write one.
+// Statistics of all values that some value codecs need before they write one.
 #pragma once
 
 #include <bit>

@@ -9,8 +9,8 @@
 
 namespace thinpipe::cuda {
 
-/// Where a payload's blocks begin. What the bytes before a stretch leave over to it is the rest of
-/// a block: a state is the byte at which its first own block begins.
+/// Where a payload's blocks begin. A stretch may begin with the rest of an earlier block: a state
+/// is the byte at which its first own block begins.
 struct PackedStream {
   static constexpr std::uint32_t kStuck = kPackedBlock / 8 * kMostWidth + 1;  ///< no such width
   static constexpr std::uint32_t kStates = 544;
@@ -44,8 +44,8 @@ struct PackedStream {
   }
 };
 
-/// What the kernels need that read such a payload. DecodeJob::begins has room for each block's byte
-/// of the stream.
+/// Workspace of the kernels that read such a payload. DecodeJob::begins has room for each block's
+/// byte of the stream.
 struct PackedRoom {
   /// Stretches that there may be.
   THINPIPE_BOTH static std::uint32_t stretches(const PayloadView& payload) {
@@ -67,7 +67,7 @@ struct PackedHops {
   static constexpr std::uint32_t kNowhere = 0xffff;  ///< no such width
   static_assert(PackedStream::kBytes % kBytes == 0 && kBytes + PackedStream::kStuck < kNowhere);
 
-  /// Of every byte where it leads, from the part's first byte on, and above that in how many hops.
+  /// Each byte's target, counted from the part's first byte, and above it the number of hops.
   std::uint32_t words[2][kBytes];
 
   THINPIPE_KERNEL static std::uint32_t target(std::uint32_t word) { return word & 0xffff; }

@@ -13,7 +13,7 @@ constexpr std::uint32_t kMostWidth = 32;     ///< bits of a gap
 /// Threads that have a block between them.
 constexpr std::uint32_t kPackedThreads = kPackedBlock / kLaidEach;
 
-/// What ClearPositions must know.
+/// Input of ClearPositions.
 struct PackedPositions {
   THINPIPE_KERNEL static PackedPositions of(const Job& /*job*/, std::uint32_t /*count*/) {
     return {};

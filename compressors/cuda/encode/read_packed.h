@@ -7,7 +7,7 @@
 
 namespace thinpipe::cuda {
 
-/// What PassStates does, by hops. Grid: the stretches that there may be.
+/// Does the work of PassStates, by hops. Grid: the stretches that there may be.
 struct PassPacked {
   static constexpr int kThreads = static_cast<int>(PackedStream::kStates);
   static_assert(PackedStream::kStretches == 1);
@@ -93,7 +93,7 @@ struct FindPacked {
   }
 
  private:
-  /// What lies behind all that is marked, by as many hops as that are.
+  /// Marks the targets of all marked bytes: a target's rank is the byte's plus its hops.
   template <class Block>
   THINPIPE_KERNEL static void mark(Block& block, Shared& shared, std::uint32_t which,
                                    std::uint32_t size) {

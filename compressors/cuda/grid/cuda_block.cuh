@@ -29,7 +29,7 @@ class CudaBlock {
     T value_{};
   };
 
-  /// What the block's functions share.
+  /// Shared memory of the block's functions.
   struct Shared {
     std::uint32_t words[kWarpThreads];
     PrefixState prefix;

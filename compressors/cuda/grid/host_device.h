@@ -24,11 +24,11 @@
 
 namespace thinpipe::cuda {
 
-/// What memory holds that nothing has been written to, and what is being written to.
+/// Fill byte of memory that is unwritten or being written to.
 constexpr unsigned char kGarbage = 0xa5;
 
-/// Tests run compressors on it and on CudaDevice, which has the same functions. What it is asked
-/// for waits in a SerialStream, as on a GPU's.
+/// Tests run compressors on it and on CudaDevice, which has the same functions. Its requests wait
+/// in a SerialStream, as in a GPU's stream.
 /// @tparam Player  plays kernels: play(kernel, blocks), with a constructor that takes a seed
 template <class Player>
 class HostDevice : public DeviceMemory, public DeviceClock {
@@ -86,7 +86,7 @@ class HostDevice : public DeviceMemory, public DeviceClock {
     });
   }
 
-  /// What has been done so far, in numbers.
+  /// Counts of operations so far.
   struct Did {
     std::size_t launches = 0;  ///< of kernels on any blocks
     std::size_t copies = 0;    ///< likewise of zeros
@@ -103,7 +103,7 @@ class HostDevice : public DeviceMemory, public DeviceClock {
   using Recording = std::vector<Asked>;
 
   bool can_record() const { return true; }
-  /// What `ask` asks for, which is not done.
+  /// Records the work that `ask` requests without doing it.
   template <class Ask>
   std::optional<Recording> record(const Ask& ask) {
     Recording recording;

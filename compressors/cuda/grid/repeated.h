@@ -8,10 +8,10 @@
 
 namespace thinpipe::cuda {
 
-/// What a compressor asks its device for in a step: always the same kernels with the same arguments
-/// at the same addresses, since all that changes from step to step lies in the jobs, in memory. On
-/// a GPU it is a graph, whose kernels follow each other sooner than they could be started one by
-/// one: small tensors take as long as their launches.
+/// A compressor's device work in a step: always the same kernels with the same arguments at the
+/// same addresses, since all that changes from step to step lies in the jobs, in memory. On a GPU
+/// it is a graph, whose kernels follow each other sooner than they could be started one by one:
+/// small tensors take as long as their launches.
 template <class Device>
 class Repeated {
  public:

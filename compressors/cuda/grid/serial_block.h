@@ -1,5 +1,5 @@
 // A processor that plays a block of a GPU's threads: one thread after the other, up to the next
-// barrier. What a kernel's blocks and threads do together is tested so where there is no GPU.
+// barrier. It tests how a kernel's blocks and threads cooperate where there is no GPU.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class SerialBlock {
   }
 
   unsigned index() const { return index_; }
-  /// Of several works of one grid this block's begins with the block `first`: index() counts from
+  /// Where one grid has several works, this block's begins with block `first`: index() counts from
   /// there.
   void count_from(unsigned first) { index_ -= first; }
 
@@ -56,7 +56,7 @@ class SerialBlock {
     for (int thread : order_) body(thread);
   }
 
-  // What all threads do together. Each waits for all threads before and after.
+  // Collective operations of all threads. Each waits for all threads before and after.
 
   /// The greatest of all threads' x.
   template <class T>
@@ -113,7 +113,7 @@ class SerialBlock {
     return true;
   }
 
-  // What threads of all blocks may do to the same word. @returns what was there.
+  // Operations that threads of all blocks may do on the same word. @returns its previous value.
   std::uint32_t add(std::uint32_t* to, std::uint32_t value) {
     return std::exchange(*to, *to + value);
   }

@@ -19,7 +19,7 @@ class SerialPlayer {
   void play(const Kernel& kernel, std::size_t blocks) {
     const auto shared = std::make_unique<typename Kernel::Shared>();
     for (std::size_t i = 0; i < blocks; ++i) {
-      // What a GPU's blocks find in shared memory is what others have left there.
+      // A GPU's blocks find values of other blocks in shared memory.
       std::memset(static_cast<void*>(shared.get()), kGarbage, sizeof *shared);
       SerialBlock<Kernel::kThreads> block(static_cast<unsigned>(i), random_.next());
       kernel(block, *shared);

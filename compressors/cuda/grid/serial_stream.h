@@ -1,4 +1,4 @@
-// What a GPU that a processor plays was asked for and has not done yet.
+// Pending work of a fake GPU.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ class SerialStream {
     const std::lock_guard lock(mutex_);
     return random_.below(2) == 0;
   }
-  /// What is done beside the stream holds it, and may ask for it.
+  /// Work beside the stream holds this mutex, and may lock it again.
   std::recursive_mutex& mutex() { return mutex_; }
 
  private:

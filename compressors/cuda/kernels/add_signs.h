@@ -13,13 +13,13 @@ namespace thinpipe::cuda {
 /// Blocks of a tile of kSumTile elements, each of which a warp adds up.
 constexpr std::uint32_t kSignBlocks = kSumTile / kSignBlock;
 
-/// What Job::block_sums needs room for: the sums of all blocks, then of each element after the last
-/// row of lanes, which are added one by one.
+/// Length of Job::block_sums: the sums of all blocks, then of each element after the last row of
+/// lanes, which are added one by one.
 constexpr std::size_t sign_sums_of(std::size_t n) { return n / kSignBlock + 1 + kSignLanes; }
 
-/// Findings::scale and Findings::negative become what the signs decode to. Of tensors whose sums
-/// are not finite the scale becomes NaN, until the kernel is run again with `repair`, which leaves
-/// all others alone. Grid: the tiles of kSumTile elements.
+/// Findings::scale and Findings::negative become what the signs decode to. The scale of tensors
+/// with non-finite sums becomes NaN, until the kernel is run again with `repair`, which leaves all
+/// others alone. Grid: the tiles of kSumTile elements.
 template <SignScale kScale, bool repair>
 struct AddSigns {
   static constexpr int kThreads = kSignBlocks * kSignLanes;

@@ -19,7 +19,7 @@ enum class Of {
   kTail,  ///< magnitude keys of at least Findings::limit
 };
 
-/// What is known when all are added up.
+/// Results of adding up all elements.
 struct Totals {
   double sum = 0;       ///< of magnitudes, or of values as they are (SpreadSums)
   double squares = 0;   ///< of values, where they are added up
@@ -28,7 +28,7 @@ struct Totals {
   std::uint32_t most = 0;  ///< the greatest magnitude key (but see LeastOf)
 };
 
-// What is added up: Partial by one thread, Total by all.
+// Kinds of sums: Partial of one thread, Total of all.
 
 struct MagnitudeSums {
   using Partial = float;

@@ -28,7 +28,7 @@ static_assert(kTile % kMaxBlock == 0 && kMinBlock % kRun == 0);
 struct BlockLayout {
   BlockFormat format;
 
-  /// Of scales of blocks, or of the one that all have.
+  /// Bytes of the blocks' scales, or of the one that all share.
   THINPIPE_BOTH std::size_t scales(std::size_t elements) const {
     return format.scale == BlockScale::kGiven
                ? sizeof(float)
@@ -313,7 +313,7 @@ struct FindRange {
   }
 
  private:
-  /// Of the rotated block: the rotation keeps the norm.
+  /// Root mean square of the rotated block: the rotation keeps the norm.
   THINPIPE_KERNEL float root_mean_square(const float* x, std::uint32_t n, double squares) const {
     if (!(squares < 0x1p200)) {
       squares = 0;

@@ -68,7 +68,7 @@ struct HalveBracket {
   }
 
  private:
-  /// Of those between the two thresholds as many as are missing, from a random one on.
+  /// Chooses as many elements between the two thresholds as are missing, from a random one on.
   THINPIPE_KERNEL static void choose_neighbours(const Job& job, Findings& findings) {
     const std::uint32_t reach = findings.lower_count > 0 ? findings.lower_count : job.n;
     SplitMix64 random(job.sample_seed);

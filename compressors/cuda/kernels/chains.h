@@ -30,8 +30,8 @@ struct ChainRoom {
   Partial partial[kThreads];
 };
 
-/// Of each bucket of a tile's elements, 64 partial sums by 64 threads, which one of them then
-/// joins: then(bucket, partials). @param chain  chain(values, elements, which) makes a partial
+/// Computes 64 partial sums of each bucket of a tile by 64 threads, one of which joins them:
+/// then(bucket, partials). @param chain  chain(values, elements, which) makes a partial
 template <class Block, class Partial, int kThreads, class Chain, class Then>
 THINPIPE_KERNEL void add_chains(Block& block, ChainRoom<Partial, kThreads>& room,
                                 const float* values, std::uint32_t elements, std::uint32_t bucket,

@@ -10,7 +10,7 @@
 
 namespace thinpipe::cuda {
 
-/// What a choice does besides, by default.
+/// Default extra action of a choice.
 struct NothingMore {
   THINPIPE_KERNEL void operator()(const Job& /*job*/, std::uint32_t /*count*/) const {}
 };
@@ -53,7 +53,7 @@ struct Choose {
     const std::uint32_t from = last ? job.place : place_of(choice - 1);
     const std::uint32_t to = 1 - from;
     const std::uint32_t n = elements_of<reading>(job, from);
-    // What the next choice is to find empty.
+    // The next choice must find these states empty.
     block.each([&](int t) {
       if (t == 0) job.states_at(from)[tile.index] = 0;
     });

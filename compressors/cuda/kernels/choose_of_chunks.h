@@ -54,7 +54,7 @@ struct ChooseOfChunks {
     const std::uint32_t parts = ((kTile - 1 + (std::uint32_t{1} << bits)) / kTile);
     if (tile.index % parts != 0) return;
     typename Block::template Local<Rows<float>> values;
-    // Of more than one tile values are read again each time.
+    // Where a chunk has several tiles, values are read again each time.
     const auto read_again = [&](int t, std::uint32_t part) {
       if (parts > 1) read<Reading::kAsIs>(job, tile.index + part, t, values[t]);
     };
@@ -128,7 +128,7 @@ struct ChooseOfChunks {
           const std::uint32_t of_tile = i - (tile.index + part) * kTile;
           const std::uint32_t first = bits < 12 ? of_tile >> bits << bits : 0;
           const std::uint32_t rows_before = shared.rows[row_of(t, j)] - shared.rows[first / 32];
-          // Of a row with several chunks, those of this one.
+          // In a row with several chunks, only the lanes of this one.
           const std::uint32_t lower =
               lanes_before(t) & ~(bits < 5 ? (std::uint32_t{1} << first % 32) - 1 : 0);
           const std::uint32_t greater =
@@ -227,7 +227,7 @@ struct ChooseOfChunks {
     });
   }
 
-  /// What is found of all chunks together.
+  /// Joins the findings of all chunks.
   template <class Block>
   THINPIPE_KERNEL static void finish(Block& block, const Shared& shared, const Job& job,
                                      std::uint32_t tile, std::uint32_t bits, std::uint32_t parts) {

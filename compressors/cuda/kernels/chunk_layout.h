@@ -19,12 +19,12 @@ struct ChunkLayout {
   THINPIPE_BOTH std::uint32_t most_of(std::uint32_t elements) const {
     return k < elements ? k : elements;
   }
-  /// Of the chunk-th.
+  /// Elements chosen of the chunk-th.
   THINPIPE_BOTH std::uint32_t most_at(std::uint32_t chunk) const {
     const std::uint32_t left = n - (chunk << bits);
     return most_of(left < size() ? left : size());
   }
-  /// Of all together.
+  /// Elements chosen of all chunks.
   THINPIPE_BOTH std::uint32_t selected() const {
     return (n >> bits) * most_of(size()) + most_of(n & (size() - 1));
   }

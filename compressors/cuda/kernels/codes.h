@@ -16,7 +16,7 @@
 namespace thinpipe::cuda {
 
 constexpr int kCodeThreads = 512;
-/// What a bucket's elements are coded by. The first of them stand in the payload.
+/// Values by which a bucket's elements are coded. The first of them stand in the payload.
 struct CodeValues {
   float first = 0;
   float second = 0;
@@ -140,7 +140,7 @@ struct EncodeCodes {
                              std::uint32_t& nonzero) const {
     const std::uint32_t length = layout.bucket == 0 ? 0 : layout.bucket;
     const CodeValues scales = shared.scales[at];
-    // Of the bucket, or of the tile where there is one for all.
+    // Record of the bucket, or of the tile where there is one for all.
     std::uint8_t* const record =
         length == 0 ? out : out + (begin / length + at) * layout.bytes_of_bucket(length);
     const std::uint32_t before = (length == 0 ? begin : 0) + first;

@@ -151,7 +151,7 @@ struct DecodeColumns {
     const std::uint32_t columns = job.columns;
     block.each([&](int t) {
       each_in_tile<kThreads>(t, block.index(), n, [&](std::uint32_t i) {
-        // Of one row there are twice as many means as elements.
+        // A single row has twice as many means as elements.
         for (std::uint64_t mean = i; mean < 2 * std::uint64_t{columns}; mean += n)
           if ((payload[mean] & 0x7fffffff) >= kInfinityBits) tell(block, job, 1);
         const std::uint32_t word = payload[2 * columns + i / 32];

@@ -13,8 +13,8 @@ namespace thinpipe::cuda {
 
 struct Passed;
 
-/// What kernels that decode are launched on: every payload has a number of blocks in each, which
-/// may be none. A method says what it takes them for.
+/// Grids of the decoding kernels: every payload has a number of blocks in each, which may be none.
+/// A method says what it takes them for.
 enum class DecodeGrid : std::uint32_t { kPositions, kElements, kTiles, kParts, kEach };
 constexpr std::size_t kPlannedGrids = 4;  ///< in kEach all payloads have one block
 constexpr std::size_t kDecodeGrids = kPlannedGrids + 1;
@@ -28,7 +28,7 @@ struct DecodeJob {
   std::uint32_t* problem = nullptr;  ///< 0 at first; what kernels find wrong
   std::uint32_t* arrived = nullptr;  ///< 0 between kernels
 
-  // What methods need, and have set by themselves.
+  // Fields that methods need and set by themselves.
   Passed* passed = nullptr;              ///< as many as DecodePlan::passed
   std::uint32_t* positions = nullptr;    ///< room for them
   float* values = nullptr;               ///< likewise

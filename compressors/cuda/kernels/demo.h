@@ -50,7 +50,7 @@ struct DemoShared {
   std::uint32_t end;
 };
 
-/// What the sent coefficients of a tile decode to. @returns kTile values in shared memory
+/// Decodes the sent coefficients of a tile. @returns kTile values in shared memory
 template <class Block>
 THINPIPE_KERNEL const float* turn_back(Block& block, DemoShared& shared, const DemoCut& cut,
                                        std::uint32_t tile, const SentCoefficients& sent) {

@@ -31,7 +31,8 @@ THINPIPE_KERNEL double location_of(const Job& job, const Totals& totals) {
   return static_cast<double>(magnitude_of(static_cast<std::int32_t>(kGreatestKey - totals.most)));
 }
 
-/// Of what exceeds the threshold of the stage before (eqs. 10 and 11). Nothing does: it stays.
+/// Fits the excess over the previous stage's threshold (eqs. 10 and 11). If there is none, the
+/// threshold stays.
 template <bool from_least = false>
 struct FitExponentialTail {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
@@ -51,7 +52,7 @@ struct FitPareto {
   }
 };
 
-/// Of what exceeds the threshold of the stage before (eqs. 28 and 29).
+/// Fits the excess over the previous stage's threshold (eqs. 28 and 29).
 template <bool from_least = false>
 struct FitParetoTail {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {

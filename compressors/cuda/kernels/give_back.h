@@ -1,4 +1,4 @@
-// What sparse all-reduces hand back to memories.
+// Elements that sparse all-reduces restore to memories.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace thinpipe::cuda {
 
-/// Of one tensor.
+/// Restored elements of one tensor.
 struct GiveBackJob {
   float* memory = nullptr;
   const std::uint32_t* positions = nullptr;  ///< distinct

@@ -1,4 +1,4 @@
-// What kernels know of the tensors they work on. Everything pointed to is the device's.
+// Kernels' view of the tensors they work on. Everything pointed to is the device's.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Chosen {
   float* values = nullptr;
 };
 
-/// What one kernel leaves for the next, of one tensor. One thread of the last block writes it.
+/// One kernel's results for the next, for one tensor. One thread of the last block writes it.
 struct Findings {
   std::uint32_t limit = 0;  ///< magnitude keys >= it are kept
   std::uint32_t ties = 0;   ///< how many keys equal to `limit` are kept; kAllTies: all
@@ -39,12 +39,12 @@ struct Findings {
   float scale = 0;               ///< of quantised values
   float negative = 0;            ///< what negative values decode to, where it is no scale
 
-  // Of a kernel's blocks together, all 0 between kernels.
+  // Totals of a kernel's blocks, all 0 between kernels.
   std::uint32_t arrived = 0;  ///< blocks that are done
   std::uint32_t most = 0;     ///< greatest magnitude key
   std::uint32_t tail = 0;     ///< elements of at least the limit
 
-  // Of a search for the k-th greatest key.
+  // State of a search for the k-th greatest key.
   std::uint32_t rank = 0;   ///< k, less the keys whose upper bits are known to be greater
   std::uint32_t known = 0;  ///< upper bits of its key
 };

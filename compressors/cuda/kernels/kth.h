@@ -10,11 +10,11 @@
 
 namespace thinpipe::cuda {
 
-// What is searched, and what becomes of the key that is found.
+// Searches: which keys they read, and what becomes of the key found.
 
-/// What the first choice kept, for the Job::target-th greatest key: Findings::limit becomes it, and
-/// Findings::ties how many of those that equal it belong to as many. Where fewer were chosen,
-/// nothing reaches the limit.
+/// Searches the first choice's keys for the Job::target-th greatest: Findings::limit becomes it,
+/// and Findings::ties the number of keys equal to it that belong to the target. Where fewer were
+/// chosen, nothing reaches the limit.
 template <KeyOrder order = KeyOrder::kMagnitude>
 struct ChosenKeys {
   THINPIPE_KERNEL static std::uint32_t count(const Job& job) {

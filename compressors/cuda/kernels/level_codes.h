@@ -21,7 +21,7 @@ THINPIPE_KERNEL inline CodeValues step_values(float step) {
   return {step, step == 0 ? 0 : 1 / step};
 }
 
-/// What codes of levels have in common: the step, which is Findings::scale of a whole tensor.
+/// Common part of level codes: the step, which is Findings::scale of a whole tensor.
 struct LevelValues {
   static constexpr bool kLooksFirst = true;
 
@@ -215,7 +215,7 @@ struct LevelCode : LevelValues, Range {
     const float magnitude = std::fabs(x);
     float y = (magnitude < std::numeric_limits<float>::infinity() ? magnitude : 0) * values.second;
     y = y < static_cast<float>(most) ? y : static_cast<float>(most);
-    // Of 2^(bits-1) + y the mantissa is y, with `fraction` bits under the unit.
+    // The mantissa of 2^(bits-1) + y is y, with `fraction` bits under the unit.
     const auto placed = std::bit_cast<std::uint32_t>(y + static_cast<float>(1 << (bits - 1)));
     const std::uint32_t level =
         (placed + (paired_random(key, index) >> (32 - fraction))) >> fraction & most;

@@ -1,6 +1,6 @@
 // QSGD's buckets in Elias codes, as they are written (methods/qsgd.cc): a step, the bytes of the
-// codes, then their number and for each level that is not 0 its distance, its sign and itself. What
-// a piece of a bucket adds is counted, then added up over pieces, then the codes are laid down.
+// codes, then their number and for each level that is not 0 its distance, its sign and itself. Each
+// piece of a bucket is measured, sizes are added up over pieces, then the codes are written.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +60,7 @@ struct LevelRun {
     return {bits + after.bits + omega_bits(after.first - last), count + after.count, first,
             after.last};
   }
-  /// Of a bucket's beginning.
+  /// Bits where the run begins its bucket.
   THINPIPE_KERNEL std::uint64_t all_bits() const {
     return count == 0 ? 0 : bits + omega_bits(first);
   }
@@ -79,7 +79,7 @@ struct LevelRecord {
   }
 };
 
-/// Of one tensor, on the device.
+/// Workspace of one tensor, on the device.
 struct LevelRoom {
   LevelRun* runs = nullptr;        ///< of each piece; then what comes before it in its bucket
   LevelRecord* records = nullptr;  ///< of each bucket
@@ -97,7 +97,7 @@ struct PackedLevels {
             static_cast<std::uint32_t>(layout.bits)};
   }
   THINPIPE_KERNEL float step() const { return float_at(record); }
-  /// Of the i-th element of the bucket.
+  /// Code of the i-th element of the bucket.
   THINPIPE_KERNEL std::uint32_t code(std::uint32_t i) const {
     const std::uint64_t bit = std::uint64_t{i} * bits;
     const std::uint8_t* const at = record + header + bit / 8;
@@ -144,7 +144,7 @@ struct TileLevels {
   std::uint32_t codes[kLevelsEach];
 };
 
-/// What both kernels of a tile share: which elements have a level other than 0.
+/// Mask that both kernels of a tile share: elements with a level other than 0.
 struct LevelMask {
   std::uint32_t words[kTile / 32];
 

@@ -10,7 +10,7 @@
 
 namespace thinpipe::cuda {
 
-/// What was wrong with a payload; 0: nothing.
+/// Problem found in a payload; 0: none.
 enum class LevelProblem : std::uint32_t { kNone = 0, kRecord = 1, kCodes = 2 };
 
 /// A payload of records.

@@ -1,4 +1,4 @@
-// What PowerSGD's rounds of all-reduces do besides kernels/low_rank.h.
+// Kernels of PowerSGD's all-reduce rounds, besides kernels/low_rank.h.
 #pragma once
 
 #include <cstdint>

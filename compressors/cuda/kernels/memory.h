@@ -1,4 +1,4 @@
-// What memories do before a step is compressed, or in one without exchange.
+// Memory updates before a step is compressed, or in one without exchange.
 #pragma once
 
 #include <cmath>

@@ -15,7 +15,7 @@ struct ColumnPairs {
   THINPIPE_BOTH static std::uint32_t groups(std::uint32_t rank) {
     return (rank + kSide - 1) / kSide;
   }
-  /// Of one stretch of rows.
+  /// Blocks for one stretch of rows.
   THINPIPE_BOTH static std::uint32_t blocks(std::uint32_t rank) {
     return groups(rank) * (groups(rank) + 1) / 2;
   }

@@ -7,7 +7,7 @@
 
 namespace thinpipe::cuda {
 
-/// What was wrong with a payload; 0: nothing.
+/// Problem found in a payload; 0: none.
 enum class PayloadProblem : std::uint32_t {
   kNone = 0,
   kCount = 1,

@@ -7,9 +7,9 @@
 
 namespace thinpipe::cuda {
 
-/// What chosen[Job::place] holds of `jobs`, the largest, becomes what it holds of `others`, the
-/// smallest, where their mean is farther from 0. Exact selections of which one is not complete keep
-/// nothing. Leaves the others' states empty. Grid: the tiles of kTile elements.
+/// Replaces chosen[Job::place] of `jobs`, the largest, by that of `others`, the smallest, where the
+/// latter's mean is farther from 0. Exact selections of which one is not complete keep nothing.
+/// Leaves the others' states empty. Grid: the tiles of kTile elements.
 struct PickSide {
   static constexpr int kThreads = 512;
   struct Shared {};

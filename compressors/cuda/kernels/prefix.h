@@ -1,5 +1,5 @@
-// What a tile of a tensor tells the tiles after it, so that one pass can both count and write
-// (Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016).
+// A tile's prefix state for the tiles after it, so that one pass can both count and write (Merrill
+// and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Counts {
   }
 };
 
-/// What tiles before make of their counts.
+/// How the counts of earlier tiles are joined.
 enum class Joined { kSum, kGreatest };
 
 template <Joined joined>

@@ -9,7 +9,7 @@
 
 namespace thinpipe::cuda {
 
-/// What a record of a whole tensor says before its codes.
+/// Header of a whole tensor's record.
 struct LevelParts {
   PayloadProblem problem = PayloadProblem::kLength;
   std::uint32_t count = 0;

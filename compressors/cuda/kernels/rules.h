@@ -43,7 +43,7 @@ struct Reaching {
   THINPIPE_KERNEL float sent(float value) const { return value; }
 };
 
-/// Of those that equal the limit only the first Findings::ties.
+/// Keeps all above the limit, and the first Findings::ties that equal it.
 template <KeyOrder order = KeyOrder::kMagnitude>
 struct ReachingWithTies {
   static constexpr bool kTies = true;

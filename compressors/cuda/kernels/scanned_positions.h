@@ -11,15 +11,15 @@
 
 namespace thinpipe::cuda {
 
-/// What comes before a stretch, or what it adds: positions, and elements passed over.
+/// Totals before a stretch, or its own: positions, and elements passed over.
 struct Passed {
   std::uint64_t elements = 0;
   std::uint32_t count = 0;
   std::uint32_t state = 0;  ///< of a code that a stretch ends in the midst of
 };
 
-/// What all stretches add; each one's place takes what comes before it. By all threads of a block,
-/// every one a part of them. @param parts  shared, one more than there are threads
+/// Returns the sum of all stretches; each one's entry becomes the sum before it. All threads of a
+/// block take part. @param parts  shared, one more than there are threads
 template <class Block>
 THINPIPE_KERNEL Passed join_stretches(Block& block, Passed* parts, Passed* stretches,
                                       std::uint32_t count) {

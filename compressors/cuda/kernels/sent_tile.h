@@ -8,7 +8,7 @@
 
 namespace thinpipe::cuda {
 
-/// What kernels that write positions know of chosen[Job::sent].
+/// View of chosen[Job::sent] for kernels that write positions.
 struct SentTile {
   Job job;
   std::uint32_t index;             ///< of the tile

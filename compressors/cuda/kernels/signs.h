@@ -12,7 +12,7 @@
 
 namespace thinpipe::cuda {
 
-/// What a thread adds up of a block's elements of one lane.
+/// A thread's sums over one lane of a block's elements.
 struct SignLane {
   float above = 0;  ///< of what is not negative, or of magnitudes
   float below = 0;
@@ -95,7 +95,7 @@ struct SignCode {
     SignedSums sums;
     for (std::uint32_t begin = 0; begin < n; begin += kSignBlock) {
       const std::uint32_t end = n - begin < kSignBlock ? n : begin + kSignBlock;
-      // Of a whole tensor, blocks have sums of their own.
+      // In a whole tensor, blocks have sums of their own.
       SignedSums own;
       if (!whole) own = sums;
       add_lanes<kScale>(partials + begin / kSignBlock * kSignLanes, own);

@@ -8,7 +8,7 @@
 
 namespace thinpipe::cuda {
 
-/// What reading an element does besides.
+/// How an element is read.
 enum class Reading {
   kSum,       ///< does the memory's sum and leaves it in r; once a step
   kAsIs,      ///< nothing
@@ -16,9 +16,8 @@ enum class Reading {
   kGradient,  ///< reads g in place of c
 };
 
-/// What a memory makes of its element and the gradient's. The memories' rules
-/// (memory/residual.cc, memory/momentum.cc, memory/ef21.cc, memory/none.cc): products are rounded
-/// before they are added.
+/// Adds the gradient's element to the memory's. The memories' rules (memory/residual.cc,
+/// memory/momentum.cc, memory/ef21.cc, memory/none.cc): products are rounded before they are added.
 THINPIPE_BOTH inline float sum_of(const Job& job, float r, float g) {
   const float from = job.anew ? 0.0F : r;
   if (job.decay == 1.0F && job.scale == 1.0F) return from + g;
@@ -26,7 +25,7 @@ THINPIPE_BOTH inline float sum_of(const Job& job, float r, float g) {
   const float fresh = job.scale * g;
   return kept + fresh;
 }
-/// What receivers have of an element. There is no way back from what is not finite but to 0.
+/// Receivers' estimate of an element. A non-finite estimate can only return to 0.
 THINPIPE_BOTH inline float estimate_of(const Job& job, std::uint32_t i) {
   const float h = job.h[i];
   return h - h == 0 ? h : 0.0F;
@@ -45,8 +44,8 @@ THINPIPE_BOTH inline float peek(const Job& job, std::uint32_t i) {
   return job.h == nullptr || job.holds ? sum : sum - estimate_of(job, i);
 }
 
-/// What an element is made of, as it lies in memory. Reading is apart from what comes after it, so
-/// that a thread can have several reads under way: it stores nothing before it has all.
+/// An element's operands, as they lie in memory. Reading is apart from what comes after it, so that
+/// a thread can have several reads under way: it stores nothing before it has all.
 struct Fetched {
   float g = 0;  ///< gradient, where a sum is to be done
   float r = 0;  ///< memory, or the element itself
@@ -106,7 +105,7 @@ THINPIPE_BOTH std::uint32_t elements_of(const Job& job, std::uint32_t from) {
   return reading == Reading::kChosen ? job.findings->counts[from] : job.n;
 }
 
-// What becomes of what is sent: one of these for every element that is.
+// Updates after sending: one of these for every element sent.
 
 /// Receivers have it, and c - decoded is left in the memory, 0 where that is not finite.
 THINPIPE_BOTH inline void leave(const Job& job, std::uint32_t i, float c, float decoded) {
@@ -115,7 +114,7 @@ THINPIPE_BOTH inline void leave(const Job& job, std::uint32_t i, float c, float 
   const float left = c - decoded;
   job.r[i] = left - left == 0 ? left : 0.0F;
 }
-/// Of a method that sends few elements: their velocity stops where it is masked.
+/// For a method that sends few elements: their velocity stops where it is masked.
 THINPIPE_BOTH inline void take_off(const Job& job, std::uint32_t i, float decoded) {
   leave(job, i, job.keeps ? job.r[i] : 0, decoded);
   if (job.clears) job.r[i] = 0;

@@ -56,7 +56,7 @@ struct PartRange {
   std::uint32_t encoded = 0;  ///< bytes
 };
 
-/// What tensors have found, from what their buckets have. Grid: a block a tensor.
+/// Joins the buckets' findings into their tensors'. Grid: a block a tensor.
 struct JoinParts {
   static constexpr int kThreads = 256;
   struct Shared {};

@@ -1,6 +1,6 @@
-// Reads codes of which each begins where the one before ends. What the bits before a stretch of the
-// payload leave over to it is one of some states: a thread reads a stretch for every one of these,
-// and what they say is then put together from the beginning on.
+// Reads codes of which each begins where the one before ends. The bits before a stretch of the
+// payload leave it in one of several states: a thread reads the stretch for every state, and the
+// results are then joined from the beginning on.
 #pragma once
 
 #include <cstdint>
@@ -100,9 +100,9 @@ struct PassStates {
   }
 };
 
-/// What comes before every block of stretches, in place of what it adds in its first state. All of
-/// them in as many parts as there are groups of threads: what a part makes of every state, then
-/// what comes before a part, then before its blocks. Grid: one block.
+/// Replaces what every block of stretches adds in its first state by the totals before it. There
+/// are as many parts as groups of threads: first each part's result for every state, then the
+/// totals before each part, then before its blocks. Grid: one block.
 template <class Stream>
 struct JoinStates {
   static constexpr std::uint32_t kStates = Stream::kStates;
@@ -159,7 +159,7 @@ struct JoinStates {
   }
 };
 
-/// What comes before a stretch, once JoinStates has been there.
+/// Returns the totals before a stretch, after JoinStates.
 template <class Stream>
 THINPIPE_KERNEL Passed passed_before(const StateRoom<Stream>& states, std::uint32_t stretch) {
   const std::uint32_t block = stretch / Stream::kStretches;
@@ -204,7 +204,7 @@ struct ReadStates {
         if (i >= parts.count) return;  // the problem is known
         good = good && before.elements <= payload.n;
         job.positions[i] = static_cast<std::uint32_t>(before.elements - 1);
-        // What fills the last byte is 0.
+        // The padding bits of the last byte must be 0.
         if (i + 1 == parts.count)
           good = good && stream.bits - end < 8 && payload.bits_at(stream.begin + end) == 0;
       });

@@ -10,7 +10,7 @@
 namespace thinpipe::cuda {
 
 /// Adds the second moments to v, keeps what stands out from it and reaches Findings::limit, and
-/// lets v decay. Of the hybrid, whose tau = Job::factor is not 0, steps are sent.
+/// lets v decay. The hybrid, whose tau = Job::factor is not 0, sends steps.
 struct Unambiguous {
   static constexpr bool kTies = false;
 

@@ -14,7 +14,7 @@
 
 namespace thinpipe::cuda {
 
-/// What was wrong with a ternary payload; 0: nothing.
+/// Problem found in a ternary payload; 0: none.
 enum class TernaryProblem : std::uint32_t {
   kNone = 0,
   kScale = 1,
@@ -23,8 +23,8 @@ enum class TernaryProblem : std::uint32_t {
   kLength = 4,   ///< the bytes stand for more or fewer elements
 };
 
-/// out += factor * decoded. What is added to is unspecified where a problem is found, and nothing
-/// outside of it is touched. Grid: the tiles of kTile bytes after the scale.
+/// out += factor * decoded. `out` is unspecified where a problem is found, and nothing outside of
+/// it is touched. Grid: the tiles of kTile bytes after the scale.
 struct UnpackTernary {
   static constexpr int kThreads = 512;
   static constexpr unsigned kWarps = kThreads / 32;

@@ -8,7 +8,7 @@
 
 namespace thinpipe::cuda {
 
-/// What kernels that write a tensor's levels know of one of its tiles.
+/// View of one tile for kernels that write a tensor's levels.
 struct LevelTile {
   Job job;
   LevelRoom room;
@@ -31,7 +31,7 @@ struct LevelTile {
   }
 };
 
-/// What the levels of every piece take. Grid: PieceCut::tiles() of every tensor.
+/// Measures the levels of every piece. Grid: PieceCut::tiles() of every tensor.
 struct MeasureLevels {
   static constexpr int kThreads = kLevelThreads;
   struct Shared {
@@ -308,7 +308,7 @@ struct WriteLevels {
     lay(block, shared.words, bit, code >> (layout.bits - 1));
     put_omega(block, shared.words, bit + 1, level_of(code));
   }
-  /// Of the bucket that begins with the tile's t-th piece, if one does.
+  /// Writes the head of the bucket that begins with the tile's t-th piece, if one does.
   template <class Block>
   THINPIPE_KERNEL void put_head(Block& block, Shared& shared, const LevelTile& tile,
                                 std::uint64_t aligned, int t) const {

@@ -75,7 +75,7 @@ class BlockQuantizer : public DeviceQuantizer<Device> {
   BlockLayout layout_;
 };
 
-/// Of the options' elements.
+/// Makes the quantiser of the options' element type.
 template <class Device>
 std::unique_ptr<DeviceQuantizer<Device>> make_block_quantizer(DeviceBlockOptions options) {
   const auto make = [&]<class Element>(Element) -> std::unique_ptr<DeviceQuantizer<Device>> {

@@ -64,7 +64,7 @@ class ColumnQuantizer : public DeviceQuantizer<Device> {
   std::string problem(std::uint32_t number) const override { return whole_.problem(number); }
 
  private:
-  /// What kernels are launched on.
+  /// Tiles that kernels are launched on.
   struct Tiles {
     std::vector<Tile> sums, means, codes;
     Tile* device_sums = nullptr;

@@ -1,4 +1,4 @@
-// What is sent for every element of tensors on a device.
+// Quantisers of tensors on a device.
 #pragma once
 
 #include <cstddef>
@@ -23,17 +23,17 @@ class DeviceQuantizer {
   virtual std::uint32_t tile() const { return kTile; }
   /// Whether elements are packed before they are written.
   virtual bool packs() const { return false; }
-  /// What a tensor needs on the device from the beginning on.
+  /// Allocates a tensor's permanent workspace on the device.
   virtual void open(Device& /*device*/, std::size_t /*tensor*/, Job& /*job*/) {}
-  /// What is drawn at random in this step, where anything is.
+  /// Sets this step's random key, where anything is drawn.
   virtual void prepare(std::size_t /*tensor*/, const DeviceStep& /*step*/, Job& /*job*/) {}
   /// Quantisers whose scale all workers may share: launches what finds this worker's scales, which
   /// become Findings::scale, and does the memories' sums on the way.
   virtual bool shares_scale() const { return false; }
   virtual void launch_scales(Device& /*device*/, const Batch& /*batch*/) {}
 
-  /// Writes the payloads of all tensors, and does the memories' sums on the way. What it launches
-  /// is the same in every step (DeviceBase::repeat).
+  /// Writes the payloads of all tensors, and does the memories' sums on the way. Launches are the
+  /// same in every step (DeviceBase::repeat).
   virtual void launch(Device& device, const Batch& batch) = 0;
 
   /// Quantisers whose step is several all-reduces: the most of any tensor, and what each launches;
@@ -48,13 +48,13 @@ class DeviceQuantizer {
   virtual bool fits(std::size_t tensor, std::size_t bytes, std::size_t elements) const {
     return bytes == max_encoded_size(tensor, elements);
   }
-  /// What kernels need to know of a payload, and take. Most have a block for each tile of kTile
-  /// elements.
+  /// Sets the job fields, blocks and workspace of the kernels for a payload. Most have a block for
+  /// each tile of kTile elements.
   virtual void plan_decode(Device& /*device*/, DecodeJob& job, DecodePlan& plan) {
     plan[DecodeGrid::kElements] = tiles_of(job.payload.n, kTile);
   }
   virtual void decode(Device& device, const DecodeBatch& batch) = 0;
-  // What is carried from step to step, besides the memory; most have nothing.
+  // State carried between steps, besides the memory; most have none.
   virtual void reset(Device& /*device*/) {}
   virtual std::size_t state_size(std::size_t /*tensor*/) const { return 0; }
   virtual void save(Device& /*device*/, std::size_t /*tensor*/, ByteWriter& /*out*/) const {}

@@ -30,7 +30,7 @@ inline std::vector<std::uint64_t> streams_of(std::span<const TensorInfo> tensors
   return streams;
 }
 
-/// What a method of blocks sends.
+/// Element type that a method of blocks sends.
 inline BlockElement block_element_of(const std::string& name, const Parameters& parameters) {
   if (name == "mxfp4") return BlockElement::kE2M1;
   if (name == "blockint8") return BlockElement::kInt8;

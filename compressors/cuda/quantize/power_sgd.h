@@ -158,7 +158,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   }
 
  private:
-  /// What kernels are launched on.
+  /// Tiles that kernels are launched on.
   struct Tiles {
     std::vector<Tile> tiles;
     Tile* there = nullptr;

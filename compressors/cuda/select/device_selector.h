@@ -22,14 +22,14 @@ class DeviceSelector {
   virtual std::size_t max_selected(std::size_t elements) const = 0;
   /// The most elements that a sample has which more than one kernel sees; 0: there is none.
   virtual std::size_t max_sampled(std::size_t /*elements*/) const { return 0; }
-  /// What a tensor's job needs of the device besides.
+  /// Allocates further device memory of a tensor's job.
   virtual void allocate(Device& /*device*/, std::size_t /*tensor*/, Job& /*job*/) {}
-  /// What kernels find before the first step.
+  /// Findings before the first step.
   virtual Findings initial() const { return {}; }
   /// Fills target, sample, factors, fits and choices.
   virtual void prepare(std::size_t tensor, const DeviceStep& step, Job& job) = 0;
-  /// Chooses elements of all tensors, and does the memories' sums on the way. What it launches
-  /// depends on the batch's fits and choices alone (DeviceBase::repeat).
+  /// Chooses elements of all tensors, and does the memories' sums on the way. Launches depend on
+  /// the batch's fits and choices alone (DeviceBase::repeat).
   virtual void launch(Device& device, const Batch& batch) = 0;
   /// Learns from what was chosen. False: the choice failed and must be made again with the same
   /// job, changed by retry(), over sums that have been done.

@@ -65,7 +65,7 @@ class GaussianKSelector : public DeviceSelector<Device> {
     using Fit = AddUp<Reading::kSum, Of::kAll, FitNormal, SpreadSums>;
     device.launch(Fit{batch.jobs, batch.sum_tiles, 1, 0, {}}, batch.sum_tile_count);
     const GaussianKSteps steps = options_.oktopk ? kOkTopKSteps : kGaussianKSteps;
-    // What the last round counts is sent.
+    // The last round sends the elements that it counts.
     for (int round = 1; round < steps.rounds; ++round) {
       device.launch(CountLimits<Reading::kAsIs, CorrectThreshold>{batch.jobs, batch.tiles, {steps}},
                     batch.tile_count);

@@ -13,7 +13,7 @@
 
 namespace thinpipe::cuda {
 
-/// What is sampled of a tensor for its Job::target greatest. As bracket_of_sample() in
+/// Plans the sample of a tensor for its Job::target greatest. As bracket_of_sample() in
 /// select/top_k.h: down to the sample's own k-th and four standard deviations.
 inline void sample_for_top_k(const DeviceStep& step, Job& job) {
   /// Below this a sample is not worth its cost: all elements are searched.

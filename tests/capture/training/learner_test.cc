@@ -257,7 +257,7 @@ TEST(Learner, LossAndAccuracyAreThoseOfTheScores) {
   EXPECT_NEAR(result.accuracy, 0.1, 0.04);
 }
 
-/// What a short run of each model takes.
+/// Settings of a model's short run.
 struct ShortRun {
   const char* model;
   double width;

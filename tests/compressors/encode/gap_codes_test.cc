@@ -270,8 +270,8 @@ TEST(Rice, ReadsAPrefixOfThem) {
 }
 
 TEST(Rice, ReadsNearlyAllWhereCodesAreShort) {
-  // What is fast must not stop early: at the density of its parameter, all but the last few codes
-  // and the rare groups that do not fit a word are the kernel's.
+  // The fast kernel must not stop early: at the density of its parameter it reads all but the last
+  // few codes and the rare groups that do not fit a word.
   testing::for_each_target([] {
     for (const auto& [density, bits] : {std::pair{0.1, 3}, {0.01, 6}, {0.001, 9}}) {
       const Positions positions = testing::positions_at(density, 4000000, 2);

@@ -1,4 +1,4 @@
-// What all position codecs promise, and what those of fixed size write.
+// The contract of all position codecs, and the output of those of fixed size.
 #include "compressors/encode/position_codec.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What all value codecs promise, and what each one writes.
+// The contract of all value codecs, and the output of each one.
 #include "compressors/encode/value_codec.h"
 
 #include <gtest/gtest.h>

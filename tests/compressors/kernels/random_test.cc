@@ -25,7 +25,7 @@ std::vector<double> uniforms(RandomKey key) {
   return values;
 }
 
-/// Of uniforms: the mean of (a - 1/2)(b - 1/2) over its standard deviation, 1 / (12 sqrt(n)).
+/// For uniforms: the mean of (a - 1/2)(b - 1/2) over its standard deviation, 1 / (12 sqrt(n)).
 double correlation_sigmas(const std::vector<double>& a, const std::vector<double>& b,
                           std::size_t shift = 0) {
   double sum = 0;

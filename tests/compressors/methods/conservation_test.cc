@@ -91,8 +91,8 @@ TEST(Verbatim, IsTheGradientItself) {
   EXPECT_EQ(names, std::set<std::string>{"none"});
 }
 
-// What a selection after the exchange drops goes back into a memory: over all workers nothing is
-// lost, whoever takes it.
+// Elements that a selection after the exchange drops go back into a memory: over all workers
+// nothing is lost, whoever takes them.
 
 constexpr std::size_t kLength = 3000;
 constexpr std::size_t kWorkers = 3;
@@ -215,7 +215,7 @@ class GiveBackJob {
     }
   }
 
-  /// Of every element, `left` of it being what is in memories.
+  /// Checks every element; `left(i)` is what memories hold of it.
   template <class Left>
   void expect_balance(Left left) const {
     double kept = 0;

@@ -262,8 +262,8 @@ double normal(SplitMix64& random) {
   }
 }
 
-/// Of `laplace`, `normals` (the product of two normals), `pareto` (generalised, shape 1/4) and
-/// `normal`; unit scale.
+/// Draws from `laplace`, `normals` (the product of two normals), `pareto` (generalised, shape 1/4)
+/// and `normal`; unit scale.
 std::vector<float> drawn(const std::string& distribution, std::size_t n, std::uint64_t seed) {
   SplitMix64 random(SplitMix64::mix(seed) ^ hash_name(distribution));
   std::vector<float> values(n);

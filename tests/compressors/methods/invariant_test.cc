@@ -198,7 +198,7 @@ TEST(Invariant, DelayedExchangeIsOfTheSum) {
   EXPECT_THROW(make("none", 4)->hold({.values = gradient, .squares = {}}), std::logic_error);
 }
 
-// What compressors carry from step to step: checkpoints, and no new memory.
+// State carried from step to step: checkpoints, and no new memory.
 
 // After the first step nothing is allocated: no page fault of a fresh buffer enters a measurement.
 

@@ -49,8 +49,8 @@ TEST(Orthogonalize, ColumnsAreOrthonormalOrZero) {
   expect_orthonormal(orthogonal(columns, kRows), kRows, {false, false, true, false});
 }
 
-// What Gram and Schmidt make of the first column is its direction, of each the signs stay: the
-// factor's diagonal is positive.
+// Gram-Schmidt keeps the first column's direction and each column's sign: the factor's diagonal is
+// positive.
 TEST(Orthogonalize, SpansTheSameAsTheFirstColumnsInTheirOrder) {
   for (const std::size_t rows : {7UL, 256UL, 1000UL, 3 * kDotStretch + 5}) {
     SCOPED_TRACE(rows);

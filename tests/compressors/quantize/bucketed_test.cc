@@ -1,4 +1,4 @@
-// What all quantisers promise: what they leave is what was not sent, on every target.
+// The contract of all quantisers: they leave what was not sent, on every target.
 #include "compressors/quantize/bucketed.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@ namespace thinpipe::testing {
 /// False under a sanitizer that brings its own operator new; then nothing is counted.
 bool counts_allocations();
 std::size_t allocations();
-/// Of the calling thread alone.
+/// Counts the calling thread alone.
 std::size_t allocations_of_thread();
 
 }  // namespace thinpipe::testing

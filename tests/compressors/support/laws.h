@@ -18,7 +18,7 @@
 
 namespace thinpipe::testing {
 
-/// What came in and went out of a compressor, element by element.
+/// Input and output of a compressor, element by element.
 class Accounts {
  public:
   /// Puts `steps` heavy-tailed gradients through the compressor, which holds between exchanges.
@@ -87,8 +87,8 @@ inline std::vector<float> floats_of_state(const Compressor& compressor, std::siz
 ///
 /// The squares that were seen are not the variance. A rare event, as natural's rounding up of what
 /// is hardly above a power of two, that is expected 10 times in all may never happen: the sum is
-/// then 10 events off, the squares are next to nothing, and the chance of that is e^-10. What holds
-/// whatever the distribution: let |e| <= 1 with mean 0, S the sum, Q that of squares, 0 < l < 1.
+/// then 10 events off, the squares are next to nothing, and the chance of that is e^-10. This bound
+/// holds for any distribution: let |e| <= 1 with mean 0, S the sum, Q that of squares, 0 < l < 1.
 /// Since (ln(1 + y) - y) / y^2 grows with y, and y = l e is at least -l,
 ///   exp(l e - p e^2) <= 1 + l e, with p = -ln(1 - l) - l <= l^2 / (2 (1 - l)),
 /// so E exp(l S - p Q) <= 1, and by Markov's inequality S >= (L + p Q) / l has a chance of at most
@@ -99,7 +99,7 @@ inline double unbiased_bound(double squares, double greatest) {
   return kDeviations * std::sqrt(squares) + kDeviations * kDeviations / 2 * greatest;
 }
 
-/// What decoded elements differ by from the input, added up over many draws.
+/// Errors of decoded elements, added up over many draws.
 class ErrorSums {
  public:
   explicit ErrorSums(std::size_t elements) : sum_(elements), squares_(elements) {}

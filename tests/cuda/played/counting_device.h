@@ -11,8 +11,8 @@
 
 namespace thinpipe::cuda {
 
-/// Bytes to the host: of copies that go on beside other work, and of others. What compressors move
-/// by themselves (their reports) is not among them.
+/// Bytes to the host: of copies that go on beside other work, and of others. Copies that
+/// compressors make themselves (their reports) do not count.
 struct BytesDown {
   std::atomic<std::size_t> beside = 0, waited_for = 0;
 };

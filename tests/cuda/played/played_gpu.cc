@@ -1,5 +1,5 @@
-// Preloaded into thinpipe and its ranks: a machine with two GPUs, which its processor plays. What
-// libthinpipe_cuda.so has of the same names is not used then.
+// Preloaded into thinpipe and its ranks: a machine with two GPUs, which its processor plays. The
+// functions of the same names in libthinpipe_cuda.so are not used then.
 #include <cstdlib>
 #include <memory>
 #include <span>
@@ -38,7 +38,7 @@ RankDevice open_rank_gpu(int local_rank) {
 
 TimedDevice open_timed_gpu() { return cuda::play_timed_device(1); }
 
-/// What is played lies in the host's memory, which any MPI takes.
+/// The simulated GPU's memory is the host's, which any MPI takes.
 bool mpi_takes_device_addresses() { return std::getenv("PLAYED_CUDA_MPI") != nullptr; }
 
 }  // namespace thinpipe

@@ -33,7 +33,7 @@ inline Feed local_feed() {
 
 class DeviceReplayTest : public ::testing::Test {
  protected:
-  // What came of one step on one rank.
+  // Result of one step on one rank.
   struct Stepped {
     std::vector<float> aggregate, update, contribution;
     std::vector<std::byte> state;

@@ -39,7 +39,7 @@ TEST(DeviceGather, PayloadsComeDownInTheOrderAskedFor) {
     if (come < sizes[2]) {
       EXPECT_EQ(gather.come(1), 0U);
     }
-    // What is said to have come has: it was copied when it was asked for the last time.
+    // Bytes reported by come() have come: they were copied at its last call.
     std::vector<std::span<const std::byte>> split(3);
     split_message(gather.own(), split);
     const std::size_t whole = std::min(come, sizes[2]);

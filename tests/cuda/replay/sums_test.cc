@@ -1,4 +1,4 @@
-// What patterns make of sums on their way: elements selected again, arrays quantised.
+// Sums that patterns change on their way: elements selected again, arrays quantised.
 #include <memory>
 
 #include "tests/cuda/played/counting_device.h"
@@ -22,7 +22,7 @@ TEST_F(DeviceReplayTest, ElementsThatAreSelectedAgainOnTheirWay) {
         options.compressor = CompressorRules::parse(spec);
         options.feed = feed;
         if (feed.local_steps > 1 && std::string(spec) == "variance") continue;  // of one step each
-        // What is dropped goes back before a checkpoint, else with the next step.
+        // Dropped elements go back before a checkpoint, else with the next step.
         saves_each_step_ = feed.overlap == Overlap::kBucket && feed.local_steps == 1;
         expect_same(options, 3, pattern, feed.local_steps == 1 ? 3 : 4);
       }
@@ -41,7 +41,7 @@ TEST_F(DeviceReplayTest, WhatAPatternQuantisesFirstIsQuantisedThere) {
       }
 }
 
-// Of every float a code of 4 bits, and of every 256 a scale of 4 bytes: half a byte and a
+// Every float has a code of 4 bits, every 256 have a scale of 4 bytes: half a byte and a
 // sixty-fourth.
 TEST_F(DeviceReplayTest, FloatsStayThereInStepsThatNobodyChecks) {
   ReplayOptions options;

@@ -1,4 +1,4 @@
-// What thinpipe takes of the CUDA runtime, played by a processor: see tests/cuda_runtime/played.h.
+// The parts of the CUDA runtime that thinpipe uses, simulated: see tests/cuda_runtime/played.h.
 // Names and meanings are those of CUDA's documentation.
 #pragma once
 

@@ -80,7 +80,7 @@ class Wrong : public Compressor {
   int steps_ = 0;
 };
 
-// What is wrong: "nothing", "count" (reports one element fewer than it sends), "private" (decodes
+// Defects: "nothing", "count" (reports one element fewer than it sends), "private" (decodes
 // only what it encoded itself), "larger" (says that a payload is longer than it may be), "past"
 // (writes behind its payload), "nan" (decodes one), "target" (another payload for every
 // instruction set), "threads" (another payload on two threads), "error" (reports half of its
@@ -115,7 +115,7 @@ MethodInfo wrong_method() {
 
 const Registration kWrong{wrong_method()};
 
-// What the validations say of a wrong compressor; "" when nothing.
+// The validations' message about a wrong compressor; "" if none.
 std::string complaint(const std::string& how, int threads = 1, std::size_t elements = 5000) {
   BenchOptions options;
   options.residency = Residency::kCache;

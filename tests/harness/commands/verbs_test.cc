@@ -213,7 +213,7 @@ std::string tables_of(const std::vector<GradientStats>& gradients) {
 }
 
 TEST(TraceStatsTables, SayWhichValuesTheyLeaveOut) {
-  // Of 4 + 3 values one is NaN and one infinite, both in fc at step 20. The whole model has them
+  // One of 4 + 3 values is NaN and one infinite, both in fc at step 20. The whole model has them
   // again, which must not count twice.
   const std::vector<GradientStats> gradients = {
       stats_of("conv", 10, {1, -2, 3, 0}), stats_of("fc", 20, {NAN, 2, -INFINITY}),

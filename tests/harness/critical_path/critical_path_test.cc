@@ -237,7 +237,7 @@ TEST(PathRecord, SharesAreOfAllStepsTogether) {
   const std::vector<StepPath> paths = {critical_path(steps[0]), critical_path(steps[1])};
   const std::vector<LinkUse> uses = {{"host1", 0.9}, {"host0", 0.5}, {"host2", 0.3}};
   const json record = path_record(paths, uses, 2);
-  // Of 8 s in all: rank 1 computes 3 and 2, for which rank 0 waits 2 and 1.
+  // In 8 s in all, rank 1 computes 3 and 2, for which rank 0 waits 2 and 1.
   EXPECT_EQ(record["waits"], json({{{"host", 1}, {"phase", "compute"}, {"share", 3.0 / 8}}}));
   EXPECT_EQ(record["pieces"][0], json({{"host", 1}, {"phase", "compute"}, {"share", 5.0 / 8}}));
   EXPECT_EQ(record["steps"]["seconds"], json({2.0, 2.0}));  // half of 4

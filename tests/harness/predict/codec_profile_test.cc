@@ -39,7 +39,7 @@ Records records() {
   return records;
 }
 
-// Of two ranks, which crowd each other least: 4 ms for two messages.
+// Two ranks crowd each other least: 4 ms for two messages.
 TEST(CodecRecords, TakesThePointsWithFewestRanks) {
   const CodecProfile profile = recorded_codec(records(), trace(), parse_spec("topk"));
   EXPECT_EQ(profile.buckets.at(0).compress, 3e-3);
@@ -68,7 +68,7 @@ Point on_gpu(Point point, double compress, double down, double up) {
   return point;
 }
 
-// Payloads of 200 bytes are one piece, of a MiB four, the first of which is waited for. What is
+// Payloads of 200 bytes are one piece, of a MiB four, the first of which is waited for. Data to be
 // summed comes down as a whole, twice where there are two rounds, whose means go up in between.
 TEST(CodecRecords, OfAGpuHaveCopiesThatNothingHides) {
   Records records;

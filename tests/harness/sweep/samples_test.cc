@@ -75,7 +75,7 @@ TEST(BusBandwidth, OfAnAllReduceCountsBothPhases) {
   StepAnswers step = good_point().steps[0];
   for (WorkerStep& rank : step.workers) rank.summed_bytes = 1000;
   EXPECT_DOUBLE_EQ(bus_bandwidth(step, false), 1e7);
-  // Of 1000 bytes 600 are summed: 600 * 2/2 and 400 * 2 * 1/2 in 0.8 ms.
+  // 600 of 1000 bytes are summed: 600 * 2/2 and 400 * 2 * 1/2 in 0.8 ms.
   for (WorkerStep& rank : step.workers) rank.summed_bytes = 600;
   EXPECT_DOUBLE_EQ(bus_bandwidth(step, false), 1e7);
   // Under the rest of the step the one that waits least is the one that exchanges least.
@@ -280,7 +280,7 @@ TEST(Doubts, IdleTimeThatIsNotKnownIsNone) {
   EXPECT_TRUE(doubts_about(samples).empty());
 }
 
-// What a link is set to lose is no sign that something is wrong, nor is what is sent again.
+// Losses that a link is set to are no sign of an error, nor are retransmissions.
 TEST(Doubts, ALinkThatLosesFramesMay) {
   PointSamples lossy = good_point();
   lossy.lossless = false;

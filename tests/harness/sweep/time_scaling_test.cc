@@ -279,7 +279,7 @@ TEST(Comparison, HoldsWorkersAgainstWhatServersAnswered) {
   EXPECT_FALSE(faults_of(compared(heard("d"), {{{"error", 1.0}, {"delta", "d"}}})).empty());
 }
 
-// Of machines that share no memory: linear functions of contributions and results.
+// Machines that share no memory: linear functions of contributions and results.
 TEST(Comparison, TakesProjectionsWhereNoElementsAreShared) {
   const auto of = [](double result) {
     PointSamples samples;

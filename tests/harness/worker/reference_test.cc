@@ -106,7 +106,7 @@ TEST_F(SharedContributionsTest, TheMeanIsTakenInDouble) {
   EXPECT_LT(ranks_[0]->error_of(Pieces{mean}), 0x1p-24);
 }
 
-// Of two ranks an element is rounded twice at most. bf16: half a unit in the last place of 1 is
+// With two ranks an element is rounded twice at most. bf16: half a unit in the last place of 1 is
 // 2^-8.
 TEST_F(SharedContributionsTest, ASumIn16BitsIsHeldAgainstWhatRoundingAllows) {
   make(2, 3);
@@ -128,7 +128,7 @@ TEST_F(SharedContributionsTest, ASumIn16BitsIsHeldAgainstWhatRoundingAllows) {
   EXPECT_GT(ranks_[0]->rounding_error_of(too_far, first_two).of_bound, 1);
   const std::vector<float> nan = {std::nanf(""), 1, 0};
   EXPECT_TRUE(std::isnan(ranks_[0]->rounding_error_of(nan, first_two).of_bound));
-  // Of fp16 numbers below its normal ones: 2^-24 apart, and three times half of that is allowed.
+  // Subnormal fp16 numbers are 2^-24 apart, and three times half of that is allowed.
   fill(0, {0x1p-24F, 0, 0});
   fill(1, {0, 0, 0});
   const std::vector<RoundedSum> halves = {{.begin = 0, .size = 1, .type = ElementType::kFloat16}};

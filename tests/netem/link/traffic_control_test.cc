@@ -43,7 +43,7 @@ const char* tc_program() {
   return nullptr;
 }
 
-// What tc prints of the interface.
+// Output of tc for the interface.
 std::string tc_text(const std::string& options) {
   const std::string command = std::string(tc_program()) + " " + options + " dev " + kInterface;
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
@@ -141,7 +141,7 @@ TEST(TrafficControl, TcDecodesNetemAsItWasAsked) {
         expect_share(options, "duplicate", 0.02, 0);
         expect_share(options, "corrupt", 0.03, 0);
         expect_share(options, "reorder", 0.04, 0);
-        // What remembers is asked for by the threshold that hits its share.
+        // A correlated chance is set as the threshold that hits its share.
         options = told("delay=1ms,loss=1%/25%,duplicate=2%/50%,corrupt=3%/10%,reorder=4%/20%");
         expect_share(options, "loss", correlated_threshold(0.01, 0.25), 0.25);
         expect_share(options, "duplicate", correlated_threshold(0.02, 0.5), 0.5);
@@ -153,7 +153,7 @@ TEST(TrafficControl, TcDecodesNetemAsItWasAsked) {
         expect_near(bursts.at("r"), 0.1, 1e-6, "r");
         expect_near(bursts.at("1-h"), 0.9, 1e-6, "1-h");
         expect_near(bursts.at("1-k"), 0.001, 1e-6, "1-k");
-        // Of all that was set before, nothing is left.
+        // Nothing of all that was set before is left.
         for (const char* old : {"delay", "duplicate", "corrupt", "reorder", "rate", "loss-random"})
           demand(!options.contains(old), std::string(old) + " was kept: " + options.dump());
       }),

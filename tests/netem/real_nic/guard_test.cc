@@ -206,7 +206,7 @@ TEST(Guard, RefusesAnInterfaceWithBurdens) {
       0);
 }
 
-// What many distributions set on a card.
+// Many distributions set this on a card.
 TEST(Guard, GivesBackFqCodelThatSomebodySet) {
   EXPECT_EQ(with_nics([] {
               AttributeWriter options;

@@ -76,7 +76,7 @@ TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
             0);
 }
 
-// What the thread does comes a little later than what it was told.
+// The thread acts a little later than it is told.
 void await_changes(const SchedulePlayer& player, std::uint64_t count) {
   for (int i = 0; i < 5000 && player.report().changes < count; ++i) usleep(1000);
   player.check();

@@ -166,7 +166,7 @@ TEST(Expected, WaitsInEveryQueueThatFills) {
   const LinkSpec both = parse_link_spec("up.rate=10mbit,down.rate=8mbit,queue=20000");
   EXPECT_NEAR(queue_wait(both, 1.2).seconds, 0.02, 1e-9);
   EXPECT_NEAR(queue_wait(both, 1.5).seconds, 0.036, 1e-9);
-  // What is sent at once reaches the second queue 2 Mbit/s faster than it drains: 160 kbit in 80
+  // Data sent at once reaches the second queue 2 Mbit/s faster than it drains: 160 kbit in 80
   // ms.
   EXPECT_NEAR(queue_wait(both, 1.2).filling, 0.08, 1e-9);
   EXPECT_NEAR(queue_wait(parse_link_spec("up.rate=8mbit,queue=20000"), 2).seconds, 0.02, 1e-9);
@@ -178,7 +178,7 @@ TEST(Expected, WaitsInEveryQueueThatFills) {
 TEST(Expected, TheLesserOfTwoBucketsGivesCredit) {
   EXPECT_EQ(burst_credit(parse_link_spec("rate=10mbit,up.burst=9000,down.burst=5000"), 1514), 5000);
   EXPECT_EQ(burst_credit(parse_link_spec("rate=10mbit,up.burst=5000,down.burst=9000"), 1514), 5000);
-  // Of the slower direction, where they differ.
+  // Where rates differ, the slower direction's bucket counts.
   EXPECT_EQ(
       burst_credit(parse_link_spec("up.rate=9mbit,down.rate=10mbit,up.burst=9000,down.burst=5000"),
                    1514),

@@ -230,7 +230,7 @@ TEST(ChangeLatency, ShowsOneThatIsSlowAndOneThatLoses) {
   });
 }
 
-// What is told to nobody is not seen.
+// A change told to nobody is not seen.
 TEST(ChangeLatency, ShowsOneThatDoesNothing) {
   measure_between_two([](Network& network) {
     network.set_links(kChangedLink);

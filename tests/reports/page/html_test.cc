@@ -111,7 +111,7 @@ void expect_readable(const Palette& palette, const std::string& name) {
   for (int part = 0; part < 5; ++part)
     EXPECT_GE(contrast(palette.at("--letter"), palette.at("--p" + std::to_string(part))), 4.5)
         << name << ": letter on part " << part;
-  // What is drawn needs less than what is read.
+  // Drawings need less contrast than text.
   for (const auto& [variable, colour] : palette) {
     const bool is_drawn =
         std::regex_match(variable, std::regex("--[sp][0-9]")) || variable == "--muted";

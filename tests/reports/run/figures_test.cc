@@ -1,4 +1,4 @@
-// What each figure of a run draws of records made by hand, read from the data behind it.
+// Each figure of a run, drawn from records made by hand, read from the data behind it.
 #include "reports/run/figures.h"
 
 #include <gmock/gmock.h>

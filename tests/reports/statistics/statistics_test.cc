@@ -100,7 +100,7 @@ TEST(ExactMedianInterval, CoversTheTrueMedian) {
 // Three repeats that sit at 1, 2 and 3 with hardly any spread inside: 60 pooled samples would give
 // an exact interval at 2 +- spread; the bootstrap sees that only three conditions were met.
 TEST(MedianOf, AResampleOfAnEvenNumberIsTheMeanOfItsMiddleTwo) {
-  // Six values drawn from 0 and 2 are three of each in 20 of 64 resamples: their median is 1. Of
+  // Six values drawn from 0 and 2 are three of each in 20 of 64 resamples: their median is 1. Over
   // 2000 resamples that share is off by 0.0104 (a standard deviation).
   const std::vector<double> resampled = bootstrap_median({{0, 2}, {0, 2}, {0, 2}}, 0).resampled;
   const auto ones = std::count(resampled.begin(), resampled.end(), 1.0);

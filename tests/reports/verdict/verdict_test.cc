@@ -144,7 +144,7 @@ TEST(Verdict, SaysWhichLinksDeliveredWhatTheyWereSetTo) {
               HasSubstr("Before they were used, 2 links held, at 98.5 % to 100 % of what TCP can "
                         "deliver; 2 links did not: rate=10gbit (host0 down: 30 %) and rate=2gbit "
                         "(nothing came through); not judged: loss=1%,rate=1gbit."));
-  // Of a launch that calibrated it again, the later one counts.
+  // When a launch calibrated it again, the later one counts.
   records.headers.push_back(records.headers[0]);
   change(records.headers[1].calibration, [](nlohmann::json& calibration) {
     nlohmann::json& link = calibration["links"][2];

@@ -58,7 +58,7 @@ TEST_F(EditTrace, SliceKeepsTheBits) {
       EXPECT_EQ(part.times(rank, step).loss, whole.times(2 * rank, step + 1).loss);
     }
   }
-  // Of three tensors the first was ready last: of the two that are left, too.
+  // The first of three tensors was ready last, and is last of the two left.
   EXPECT_EQ(part.tensors()[0].ready_order, 1U);
   EXPECT_EQ(part.tensors()[1].ready_order, 0U);
   EXPECT_EQ(part.metadata()["provenance"]["of"], whole.identity());

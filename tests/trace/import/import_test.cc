@@ -154,7 +154,7 @@ TEST_F(Import, NeverOverwrites) {
   EXPECT_EQ(read_bytes(out_ / "mine"), "x");
 }
 
-/// What PyTorch's observer writes, as far as it matters: two steps of two parameters.
+/// Output of PyTorch's observer, as far as it matters: two steps of two parameters.
 std::string chakra_file(bool times, const std::string& second_shape = "[2, 3]") {
   std::string nodes;
   int id = 10;

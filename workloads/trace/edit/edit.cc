@@ -31,7 +31,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-/// What one rank computed in one step of a trace that there is already.
+/// One rank's results in one step of an existing trace.
 struct WorkerOf {
   const Trace* trace = nullptr;
   std::size_t step = 0;  // indices into that trace
@@ -78,7 +78,7 @@ json copy_worker(const WorkerOf& worker, const Assembly& assembly,
   const json& from = worker_json(worker);
   const auto source = worker.trace->folder() / from["file"].get<std::string>();
   const MappedFile mapped(source);
-  // What is copied gets a new hash: damage must not get one, too.
+  // A copy gets a new hash, but damage must not get one.
   if (const std::string found = sha256_hex(mapped.bytes()); found != from["sha256"]) {
     throw InputError(fmt::format(
         "{}: sha256: found {}, expected {} ({}); the file was changed after the trace was written",

@@ -37,7 +37,7 @@ class NewFolder {
   bool kept_ = false;
 };
 
-/// What to keep of a trace. Empty lists keep all.
+/// The parts of a trace to keep. Empty lists keep all.
 struct SliceOptions {
   /// Ranges of training steps, both ends included.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> steps = {};
@@ -45,7 +45,7 @@ struct SliceOptions {
   std::vector<std::string> tensors = {};  ///< globs of names
 };
 
-/// What stays of the trace, as indices in ascending order.
+/// The kept parts of the trace, as indices in ascending order.
 struct SliceParts {
   std::vector<std::size_t> steps, ranks, tensors;
 };
@@ -59,7 +59,8 @@ SliceParts slice_parts(const Trace& trace, const SliceOptions& options);
 /// @throws InputError; SystemError when the disk refuses: then nothing is left.
 void slice_trace(const Trace& trace, const SliceParts& parts, const std::filesystem::path& out);
 
-/// What several traces of one model have each of: ranks of the same steps, or steps of all ranks.
+/// The parts that each of several traces of one model has: ranks of the same steps, or steps of all
+/// ranks.
 enum class MergeBy { kAuto, kRanks, kSteps };
 
 /// Writes all of them as one trace. By ranks: all must have the same training steps; the ranks of

@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What one rank computed in one step: gradients, and second moments where there are some.
+/// One rank's arrays of one step: gradients, and second moments where there are some.
 struct StepArrays {
   std::vector<NamedArray> gradients;
   std::vector<NamedArray> squares;

@@ -25,7 +25,7 @@ struct ImportOptions {
   double scale = 1e-3;             ///< Laplace scale b of such values
 };
 
-/// What came of it, for a person to read.
+/// Summary of an import, for a person to read.
 struct ImportSummary {
   ImportFormat format = ImportFormat::kAuto;
   std::size_t files = 0;

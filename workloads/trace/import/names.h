@@ -11,7 +11,7 @@
 
 namespace thinpipe {
 
-/// What a path says. What the pattern does not ask for is 0, or "".
+/// The parts of a path. A part that the pattern does not ask for is 0, or "".
 struct PathParts {
   std::uint64_t step = 0;
   std::uint64_t rank = 0;

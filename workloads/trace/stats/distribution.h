@@ -26,7 +26,8 @@ struct GradientDistribution {
   double mean_magnitude = 0;
   double magnitude_variance = 0;  ///< of |g|
   double mean_log = 0;            ///< of ln |g|, zeros left out
-  /// Of |g| at kMagnitudeLevels: the smallest magnitude that such a share does not exceed.
+  /// Quantiles of |g| at kMagnitudeLevels: the smallest magnitude that such a share does not
+  /// exceed.
   std::array<double, kMagnitudeLevels.size()> quantiles = {};
 };
 
@@ -65,8 +66,8 @@ inline constexpr std::array<const char*, 4> kFittedNames = {"exponential", "gamm
                                                             "normal"};
 
 /// A distribution of magnitudes |g|. Gradients of the first three are symmetric: double exponential
-/// (Laplace), double gamma, double generalised Pareto (SIDCo, property 2). Of a normal gradient the
-/// magnitude is folded normal.
+/// (Laplace), double gamma, double generalised Pareto (SIDCo, property 2). The magnitude of a
+/// normal gradient is folded normal.
 struct FittedDistribution {
   FittedKind kind = FittedKind::kExponential;
   double location = 0;  ///< the mean of the normal one; 0 for the others
@@ -78,9 +79,9 @@ struct FittedDistribution {
 };
 
 /// Fits all four with the estimators that SIDCo's thresholds come from (compressors/select/
-/// compressors/methods/sidco.h): exponential by the mean magnitude (corollary 1.1), gamma in closed form by the
-/// mean and the mean logarithm (eq. 16; zeros left out of the latter), generalised Pareto by mean
-/// and variance (eqs. 28 and 29); normal by mean and deviation of the signed values.
+/// compressors/methods/sidco.h): exponential by the mean magnitude (corollary 1.1), gamma in closed
+/// form by the mean and the mean logarithm (eq. 16; zeros left out of the latter), generalised
+/// Pareto by mean and variance (eqs. 28 and 29); normal by mean and deviation of the signed values.
 /// @param descending the magnitudes that `moments` are of, the largest first.
 std::array<FittedDistribution, 4> fit_distributions(const GradientDistribution& moments,
                                                     std::span<const float> descending);

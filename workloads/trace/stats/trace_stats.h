@@ -73,7 +73,7 @@ struct SimilarityStats {
   double overlap = 0;  ///< of the top-k places
 };
 
-/// What to do with the results, as they come.
+/// Receivers of the results, as they come.
 struct StatsSinks {
   std::function<void(const GradientStats&)> gradient;
   std::function<void(const SimilarityStats&)> similarity;
