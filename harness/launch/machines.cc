@@ -21,6 +21,27 @@ class Difference {
   bool restarted_ = false;
 };
 
+/// A host's link and its kernel's TCP at one moment.
+struct HostCount {
+  LinkCounters link;
+  std::uint64_t segments = 0, retransmitted = 0;
+};
+
+// Reads both until TCP has sent nothing meanwhile: a frame between two readings would be in one of
+// them alone. Hosts are silent when they are counted, but for what TCP sends again of itself.
+HostCount count_host(const Network& network, int host) {
+  constexpr int kMostReadings = 10;
+  HostCount count;
+  for (int i = 0; i <= kMostReadings; ++i) {
+    const auto tcp = network.host(host).protocol_counters("Tcp");
+    const auto segments = static_cast<std::uint64_t>(tcp.at("OutSegs")),
+               retransmitted = static_cast<std::uint64_t>(tcp.at("RetransSegs"));
+    if (i > 0 && segments == count.segments && retransmitted == count.retransmitted) break;
+    count = {network.counters(host), segments, retransmitted};
+  }
+  return count;
+}
+
 }  // namespace
 
 WireCount count_wire(const Network& network) {
@@ -32,12 +53,14 @@ WireCount count_wire(const Network& network) {
     return count.switches[static_cast<std::size_t>(index)];
   };
   for (int i = 0; i < topology.links(); ++i) {
-    const LinkCounters link = network.counters(i);
+    const bool is_trunk = topology.is_trunk(i);
+    const HostCount host = is_trunk ? HostCount{network.counters(i)} : count_host(network, i);
+    const LinkCounters& link = host.link;
     count.drops += link.drops();
     if (links[static_cast<std::size_t>(i)].needs_ifb())
       count.detours.push_back(
           {topology.link_name(i), link.up.bytes, link.way_up.bytes, link.way_up.drops});
-    if (topology.is_trunk(i)) {
+    if (is_trunk) {
       const Trunk& trunk = topology.trunk_of(i);
       at(trunk.a).out += link.up.bytes;
       at(trunk.a).in += link.down.bytes;
@@ -49,9 +72,8 @@ WireCount count_wire(const Network& network) {
       count.sent += link.up.bytes;
       count.sent_by.push_back(link.up.bytes);
       count.received_by.push_back(link.down.bytes);
-      const auto tcp = network.host(i).protocol_counters("Tcp");
-      count.segments_by.push_back(static_cast<std::uint64_t>(tcp.at("OutSegs")));
-      count.retransmitted_by.push_back(static_cast<std::uint64_t>(tcp.at("RetransSegs")));
+      count.segments_by.push_back(host.segments);
+      count.retransmitted_by.push_back(host.retransmitted);
       at(above).in += link.up.bytes;
       at(above).out += link.down.bytes;
     }
