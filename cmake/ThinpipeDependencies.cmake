@@ -19,6 +19,7 @@ set_property(TARGET PkgConfig::HWY APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS
                                                    "HWY_DISABLED_TARGETS=${unused_targets}")
 pkg_check_modules(NL_ROUTE REQUIRED IMPORTED_TARGET libnl-route-3.0)
 pkg_check_modules(ZIP REQUIRED IMPORTED_TARGET libzip)
+pkg_check_modules(TOML REQUIRED IMPORTED_TARGET tomlplusplus)
 
 set(THINPIPE_HAS_TRAINING OFF)
 if(NOT THINPIPE_TRAINING STREQUAL "OFF")

@@ -47,17 +47,25 @@ const MethodInfo& find_method(const std::string& name) {
                                did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
-void check_spec(const Spec& spec) { Parameters(find_method(spec.name).parameters, spec); }
+void check_spec(const Spec& spec) { parameters_of(spec); }
+
+Parameters parameters_of(const Spec& spec) { return {find_method(spec.name).parameters, spec}; }
+
+std::optional<double> expected_bits(const Spec& spec) {
+  const MethodInfo& method = find_method(spec.name);
+  if (!method.expected_bits) return std::nullopt;
+  return method.expected_bits(parameters_of(spec));
+}
 
 Aggregation aggregation_of(const Spec& spec) {
   const MethodInfo& method = find_method(spec.name);
-  const Parameters parameters(method.parameters, spec);
+  const Parameters parameters = parameters_of(spec);
   return method.aggregation_with ? method.aggregation_with(parameters) : method.aggregation;
 }
 
 Summation summation_of(const Spec& spec) {
   const MethodInfo& method = find_method(spec.name);
-  return method.summation ? method.summation(Parameters(method.parameters, spec)) : Summation{};
+  return method.summation ? method.summation(parameters_of(spec)) : Summation{};
 }
 
 std::unique_ptr<Compressor> make_compressor(const Spec& spec, const TensorInfo& tensor,
@@ -69,7 +77,7 @@ std::unique_ptr<Compressor> make_compressor(const Spec& spec, const TensorInfo& 
                                  tensor.name, tensor.elements,
                                  std::numeric_limits<std::uint32_t>::max()));
   }
-  return method.make(Parameters(method.parameters, spec), tensor, settings);
+  return method.make(parameters_of(spec), tensor, settings);
 }
 
 namespace {

@@ -49,6 +49,7 @@ class Parameters {
   /// @throws InputError naming spec, key, what was found and what is allowed.
   Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec);
 
+  bool has(const std::string& name) const { return values_.contains(name); }  ///< is declared
   // Asking for a name or a type that the method did not declare is a bug (std::logic_error).
   double real(const std::string& name) const;
   long long integer(const std::string& name) const;
@@ -114,6 +115,14 @@ const MethodInfo& find_method(const std::string& name);
 
 /// Checks name, keys and values. @throws InputError naming the spec, the key and what is allowed.
 void check_spec(const Spec& spec);
+
+/// The values of a spec, with its method's defaults for those that it does not say.
+/// @throws InputError as check_spec.
+Parameters parameters_of(const Spec& spec);
+
+/// Payload bits an element that MethodInfo::expected_bits says; nothing for methods that cannot say
+/// it. @throws InputError as check_spec.
+std::optional<double> expected_bits(const Spec& spec);
 
 /// How payloads of the spec become one aggregate. @throws InputError as check_spec.
 Aggregation aggregation_of(const Spec& spec);

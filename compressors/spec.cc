@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/key_values.h"
 #include "base/text.h"
 
 namespace thinpipe {
@@ -37,29 +38,18 @@ void check_letters(std::string_view text, const std::string& what, std::string_v
                        : "unprintable letter in the " + what);
 }
 
-// As split(), but what stands in parentheses stays whole.
-std::vector<std::string> split_outside(std::string_view text, std::string_view part,
-                                       char separator) {
-  std::vector<std::string> parts(1);
-  bool inside = false;
-  for (const char letter : part) {
-    if (letter == '(' && inside) fail(text, "'(' inside of parentheses");
-    if (letter == ')' && !inside) fail(text, "')' without a '('");
-    if (letter == '(' || letter == ')') inside = letter == '(';
-    if (letter == separator && !inside)
-      parts.emplace_back();
-    else
-      parts.back() += letter;
-  }
-  if (inside) fail(text, "'(' without a ')'");
-  return parts;
+// Parts of a spec: what stands in parentheses stays whole.
+std::vector<std::string> parts_of(std::string_view text, std::string_view part, char separator) {
+  auto parts = split_outside(part, separator);
+  if (!parts) fail(text, "its parentheses do not match, or stand within others");
+  return *std::move(parts);
 }
 
 // A value in parentheses is a spec itself, and stands for as many as that does.
 std::vector<std::string> values_of(std::string_view text, const std::string& key,
                                    std::string_view written) {
   std::vector<std::string> values;
-  for (const std::string& value : split_outside(text, written, '|')) {
+  for (const std::string& value : parts_of(text, written, '|')) {
     if (!value.starts_with('(')) {
       check_letters(text, "value of " + in_quotes(key), value, kValueLetters);
       values.push_back(value);
@@ -80,7 +70,7 @@ Alternatives parse(std::string_view text) {
   if (colon == std::string_view::npos) return parsed;
   const std::string_view rest = text.substr(colon + 1);
   if (rest.empty()) fail(text, "nothing after ':'");
-  for (const std::string& item : split_outside(text, rest, ',')) {
+  for (const std::string& item : parts_of(text, rest, ',')) {
     const std::size_t equals = item.find('=');
     if (item.empty()) fail(text, "empty item between commas");
     if (equals == std::string::npos) fail(text, in_quotes(item) + " has no '='");

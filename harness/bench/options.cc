@@ -43,7 +43,7 @@ std::size_t parse_elements(const std::string& text) {
 std::optional<double> ratio_of(const Spec& spec) {
   const std::string key = ratio_key(spec.name);
   if (key.empty()) return std::nullopt;
-  return Parameters(find_method(spec.name).parameters, spec).real(key);
+  return parameters_of(spec).real(key);
 }
 
 std::vector<Spec> with_ratios(const std::vector<Spec>& specs,

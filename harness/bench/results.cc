@@ -81,18 +81,20 @@ std::vector<double> scaled(std::vector<double> values, double factor) {
   return values;
 }
 
-Json axes_of(const BenchOptions& options, const BenchGroup& group, const Spec& spec,
-             const std::string& simd) {
-  const std::optional<double> ratio = ratio_of(spec);
-  return {{"compressor", short_spec(spec)},
-          {"method", spec.name},
-          {"ratio", ratio ? Json(*ratio) : Json(nullptr)},
-          {"tensor", group.tensor},
-          {"elements", group.elements},
-          {"threads", group.threads},
-          {"simd", simd},
-          {"device", group.device},
-          {"residency", to_string(options.residency)}};
+Point bench_point(const BenchOptions& options, const BenchGroup& group, const std::string& name,
+                  const Spec& spec, const std::string& simd) {
+  Point point;
+  point.id = name;
+  point.axes.compressor = short_spec(spec);
+  point.axes.method = spec.name;
+  point.bench = BenchSubject{.tensor = group.tensor,
+                             .simd = simd,
+                             .residency = to_string(options.residency),
+                             .device = group.device,
+                             .elements = static_cast<double>(group.elements),
+                             .threads = static_cast<int>(group.threads),
+                             .ratio = ratio_of(spec)};
+  return point;
 }
 
 Metrics metrics_of(const BenchGroup& group, const BenchRow& row) {
@@ -140,13 +142,12 @@ bool compresses(const BenchRow& row) {
 }
 
 std::string short_spec(const Spec& spec) {
-  const std::vector<ParameterInfo>& infos = find_method(spec.name).parameters;
-  const std::string meaning = Parameters(infos, spec).text();
+  const std::string meaning = parameters_of(spec).text();
   Spec shorter = spec;
   for (const auto& [key, value] : spec.values) {
     Spec without = shorter;
     without.values.erase(key);
-    if (Parameters(infos, without).text() == meaning) shorter = without;
+    if (parameters_of(without).text() == meaning) shorter = without;
   }
   return shorter.to_string();
 }
@@ -222,27 +223,21 @@ std::string device_table(BenchGroup group) {
   return device_lines(group) + table.text(kBenchColumns);
 }
 
-std::vector<Json> bench_points(const BenchOptions& options, const BenchResult& result) {
-  std::vector<Json> points;
-  for (const BenchGroup& group : result.groups) {
+std::vector<Point> bench_points(const BenchOptions& options, const BenchResult& result) {
+  std::vector<Point> points;
+  for (const BenchGroup& group : result.groups)
     for (const BenchRow& row : group.rows) {
-      points.push_back({{"record", "point"},
-                        {"id", row.name},
-                        {"axes", axes_of(options, group, row.spec, row.simd)},
-                        {"status", status_name(Status::kOk)},
-                        {"reasons", Json::array()},
-                        {"metrics", metrics_json(metrics_of(group, row))},
-                        {"validation", validation_of(options, group)},
-                        {"order", {{"encode", row.encode_order}, {"decode", row.decode_order}}}});
+      Point& point = points.emplace_back(bench_point(options, group, row.name, row.spec, row.simd));
+      point.metrics = metrics_of(group, row);
+      point.validation = Document(validation_of(options, group));
+      point.details =
+          Document(Json{{"order", {{"encode", row.encode_order}, {"decode", row.decode_order}}}});
     }
-  }
   for (const BenchFailure& failure : result.failures) {
-    points.push_back(
-        {{"record", "point"},
-         {"id", failure.name},
-         {"axes", axes_of(options, result.groups.at(failure.group), failure.spec, failure.simd)},
-         {"status", status_name(Status::kFailed)},
-         {"reasons", {failure.reason}}});
+    Point& point = points.emplace_back(bench_point(options, result.groups.at(failure.group),
+                                                   failure.name, failure.spec, failure.simd));
+    point.status = Status::kFailed;
+    point.reasons = {failure.reason};
   }
   return points;
 }

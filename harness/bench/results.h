@@ -1,10 +1,9 @@
-// What a bench found: rows by group, as tables for people and as records.
+// Results of a bench: rows by group, as tables for people and as records.
 #pragma once
 
 #include <cstddef>
 #include <limits>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "harness/bench/options.h"
 #include "harness/bench/subject.h"
 #include "harness/machine/gpu.h"
+#include "reports/record/record.h"
 
 namespace thinpipe {
 
@@ -95,6 +95,6 @@ std::string device_table(BenchGroup group);
 /// A bench's points as docs/records.md lays them down: a record for each row, with every
 /// repetition's time, and one of status `failed` for each point that was not measured or did not
 /// validate.
-std::vector<nlohmann::json> bench_points(const BenchOptions& options, const BenchResult& result);
+std::vector<Point> bench_points(const BenchOptions& options, const BenchResult& result);
 
 }  // namespace thinpipe

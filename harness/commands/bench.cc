@@ -113,9 +113,11 @@ Header header_of(const Arguments& arguments, const BenchOptions& options) {
       trace ? &*trace : nullptr);
 }
 
-std::string bench_sentences(const Header& header, const std::vector<nlohmann::json>& points) {
+std::string bench_sentences(const Header& header, const std::vector<Point>& points) {
   if (points.empty()) return "";
-  const Records records = measured_records(header, points);
+  Records records;
+  records.headers = {header};
+  records.points = points;
   return wrap(joined(bench_findings(summarize_bench(records)), " "), 0) + "\n";
 }
 
@@ -133,10 +135,10 @@ int bench(const Arguments& arguments, const BenchOptions& options) {
   }
   Header header = header_of(arguments, options);
   if (result.device) header.device = Document(device_json(*result.device));
-  const std::vector<nlohmann::json> points = bench_points(options, result);
+  const std::vector<Point> points = bench_points(options, result);
   if (writer) {
     writer->append(header);
-    for (const nlohmann::json& point : points) writer->append(point);
+    for (const Point& point : points) writer->append(point);
   }
   if (output) {
     output->write(result.json);

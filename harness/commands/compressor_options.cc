@@ -15,7 +15,6 @@
 #include "compressors/plugin/loader.h"
 #include "compressors/registry.h"
 #include "compressors/simd.h"
-#include "reports/record/reader.h"
 
 namespace thinpipe {
 OptionInfo compressor_option(bool repeatable) {
@@ -110,12 +109,6 @@ OptionInfo records_option() {
 std::unique_ptr<RecordWriter> open_records(const Arguments& arguments) {
   if (!arguments.given("out")) return nullptr;
   return std::make_unique<RecordWriter>(arguments.text("out"), RecordWriter::Mode::kResume);
-}
-
-Records measured_records(const Header& header, const std::vector<nlohmann::json>& points) {
-  std::string text = header_json(header).dump() + "\n";
-  for (const nlohmann::json& point : points) text += point.dump() + "\n";
-  return parse_records(text, "what was measured");
 }
 
 OptionInfo non_finite_option() {

@@ -56,10 +56,6 @@ OptionInfo records_option();
 /// @throws InputError when there are records of another kind, SystemError.
 std::unique_ptr<RecordWriter> open_records(const Arguments& arguments);
 
-/// What was just measured, as a report reads it from a file.
-/// @param header, points  of docs/records.md, as they are appended to a file
-Records measured_records(const Header& header, const std::vector<nlohmann::json>& points);
-
 /// `--non-finite error|zero`.
 OptionInfo non_finite_option();
 BadValues bad_values_of(const Arguments& arguments);

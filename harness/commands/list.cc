@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -100,7 +101,7 @@ Json parameter_json(const ParameterInfo& parameter) {
   return json;
 }
 
-// Of each: name, default, help and range, a line or more.
+// Name, default, help and range of each, a line or more.
 std::string parameter_lines(const std::vector<ParameterInfo>& wanted) {
   std::string text;
   for (const ParameterInfo& parameter : wanted) {
@@ -274,18 +275,13 @@ bool names_a_model(const std::string& name) {
   return !nearest(name, names).empty();
 }
 
-// With the default parameters; what a method cannot say beforehand is null.
-Json expected_bits(const MethodInfo& method) {
-  if (!method.expected_bits) return nullptr;
-  return method.expected_bits(Parameters(method.parameters, Spec{method.name, {}}));
-}
-
 // With the default parameters.
 const char* aggregation(const MethodInfo& method) {
   return to_string(aggregation_of(Spec{method.name, {}}));
 }
 
 Json to_json(const MethodInfo& method) {
+  const std::optional<double> bits = expected_bits({method.name, {}});
   Json parameters = Json::array();
   for (const ParameterInfo& parameter : method.parameters)
     parameters.push_back(parameter_json(parameter));
@@ -293,15 +289,15 @@ Json to_json(const MethodInfo& method) {
           {"summary", method.summary},
           {"source", method.source},
           {"aggregation", aggregation(method)},
-          {"expected_bits_per_element", expected_bits(method)},
+          {"expected_bits_per_element", bits ? Json(*bits) : Json(nullptr)},
           {"needs_squares", method.needs_squares},
           {"parameters", parameters}};
 }
 
 /// "6.40", or "-" for what a method cannot say beforehand.
 std::string bits_text(const MethodInfo& method) {
-  const Json bits = expected_bits(method);
-  return bits.is_null() ? "-" : fmt::format("{:.4g}", bits.get<double>());
+  const std::optional<double> bits = expected_bits({method.name, {}});
+  return bits ? fmt::format("{:.4g}", *bits) : "-";
 }
 
 std::string heading(const MethodInfo& method) {

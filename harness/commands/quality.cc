@@ -43,9 +43,11 @@ std::filesystem::path dump_folder(const Arguments& arguments, const Spec& spec, 
   return folder / name;
 }
 
-// Of all tensors together, after an empty line; "" where there is nothing to say.
-std::string quality_sentences(const Header& header, const std::vector<nlohmann::json>& totals) {
-  const Records records = measured_records(header, totals);
+// Findings on all tensors together, after an empty line; "" where there are none.
+std::string quality_sentences(const Header& header, const std::vector<Point>& totals) {
+  Records records;
+  records.headers = {header};
+  records.points = totals;
   const std::vector<std::string> found = kept_findings(summarize_kept(records));
   return found.empty() ? "" : "\n" + wrap(joined(found, " "), 0) + "\n";
 }
@@ -72,7 +74,7 @@ int quality(const Trace& trace, const std::vector<Spec>& specs, OfflineOptions o
             {"threads", options.threads},       {"simd", simd_target()},
             {"compressors", Json::array()}};
   QualityTable table;
-  std::vector<nlohmann::json> totals;
+  std::vector<Point> totals;
   {
     const auto work = static_cast<double>(trace.elements()) * static_cast<double>(options.ranks) *
                       static_cast<double>(options.steps);
@@ -84,9 +86,9 @@ int quality(const Trace& trace, const std::vector<Spec>& specs, OfflineOptions o
           trace, spec, options,
           [&](std::size_t elements) { progress.advance(static_cast<double>(elements)); });
       json["compressors"].push_back(quality_json(quality, rows));
-      const std::vector<nlohmann::json> points = quality_points(quality);
+      const std::vector<Point> points = quality_points(quality);
       if (writer)
-        for (const nlohmann::json& point : points) writer->append(point);
+        for (const Point& point : points) writer->append(point);
       totals.push_back(points.front());
       table.add(quality, rows);
     }

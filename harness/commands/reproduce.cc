@@ -22,19 +22,21 @@ using Type = OptionInfo::Type;
 
 std::string needs_of(const Recipe& recipe) {
   std::vector<std::string> needs;
-  if (recipe.needs.training) needs.emplace_back("libtorch");
-  if (recipe.needs.trusted_times) needs.emplace_back("a quiet machine");
-  needs.push_back(format_bytes(recipe.needs.memory) + " of memory");
-  needs.push_back(format_bytes(recipe.needs.disk) + " of disk");
+  if (recipe.trains()) needs.emplace_back("libtorch");
+  if (recipe.plan.rests_on_times) needs.emplace_back("a quiet machine");
+  needs.push_back(format_bytes(recipe.memory) + " of memory");
+  needs.push_back(format_bytes(recipe.disk) + " of disk");
   return joined(needs, ", ");
 }
 
 std::string list_of_recipes() {
   std::string text;
-  for (const Recipe& recipe : recipes())
-    text += fmt::format("{0:<17}{1}\n{2:<17}{3} min, --quick {4} s\n{2:<17}{5}\n", recipe.name(),
+  for (const std::string& name : recipe_names()) {
+    const Recipe recipe = find_recipe(name);
+    text += fmt::format("{0:<17}{1}\n{2:<17}{3} min, --quick {4} s\n{2:<17}{5}\n", name,
                         recipe.plan.title, "", recipe.full_minutes, recipe.quick_seconds,
                         needs_of(recipe));
+  }
   return text;
 }
 
@@ -53,8 +55,10 @@ int tell_recipes() {
 Action prepare_reproduce(const Arguments& arguments) {
   if (arguments.flag("list")) return tell_recipes;
   std::vector<std::string> names = arguments.positionals("NAME");
-  if (arguments.flag("all"))
-    for (const Recipe& recipe : recipes()) names.push_back(recipe.name());
+  if (arguments.flag("all")) {
+    const std::vector<std::string> all = recipe_names();
+    names.insert(names.end(), all.begin(), all.end());
+  }
   if (names.empty())
     throw InputError(
         "expected the name of a recipe, or --all; `thinpipe reproduce --list` shows them");
@@ -76,8 +80,6 @@ Action prepare_reproduce(const Arguments& arguments) {
 }  // namespace
 
 Verb reproduce_verb() {
-  std::vector<std::string> names;
-  for (const Recipe& recipe : recipes()) names.push_back(recipe.name());
   return {.name = "reproduce",
           .summary = "Try what the papers found",
           .description =
@@ -86,7 +88,7 @@ Verb reproduce_verb() {
               "stand in it before anything runs. Each is a few commands of thinpipe, which run one "
               "after the other; what is finished does not run again, so that an interrupted recipe "
               "goes on with the same command. DIR gets a page for each, NAME.md, and a list of "
-              "all, README.md. docs/reproduce.md has the recipes.",
+              "all, README.md. docs/reproduce.md has the recipes, and how to write one.",
           .options = {{.name = "list",
                        .help = "show the recipes, what they need and how long they take"},
                       {.name = "all",
@@ -99,10 +101,10 @@ Verb reproduce_verb() {
                        .default_value = "out/reproduce",
                        .help = "for records and pages"}},
           .positionals = {{.name = "NAME",
-                           .help = "recipe",
+                           .help = "recipe, or the file of one of yours (.toml)",
                            .required = false,
                            .repeatable = true,
-                           .suggestions = names}},
+                           .suggestions = recipe_names()}},
           .examples = {{.purpose = "Does DGC's 0.1 % learn as well as everything?",
                         .command = "thinpipe reproduce dgc-fig3"},
                        {.purpose = "Everything, over some nights",

@@ -139,7 +139,7 @@ DecompressedTensor decode(const Frame& frame, int threads, std::vector<float>& v
 CompressOutcome compress_file(const CompressOptions& options) {
   const MethodInfo& method = find_method(options.compressor.name);
   CompressOutcome outcome;
-  outcome.compressor = Parameters(method.parameters, options.compressor).text();
+  outcome.compressor = parameters_of(options.compressor).text();
   const TensorFile input(options.in);
   const EarlierStates earlier(options.state, input.tensors().size());
   choose_seed_and_step(options, earlier, outcome);

@@ -32,12 +32,10 @@ std::vector<int> server_counts(const SweepOptions& options) {
 // Expected seconds of one step: only for the bar, so a rough model is enough.
 double expected_step_seconds(const SweepPoint& point, const Trace& trace,
                              const SweepOptions& options) {
-  // Of rules, that of the most bits.
+  // Among rules, the one of most bits counts.
   double bits_per_element = 0, hops = 2;
   for (const Spec& spec : point.compressor.specs()) {
-    const MethodInfo& method = find_method(spec.name);
-    const double bits =
-        method.expected_bits ? method.expected_bits(Parameters(method.parameters, spec)) : 32;
+    const double bits = expected_bits(spec).value_or(32);
     if (bits <= bits_per_element) continue;
     bits_per_element = bits;
     hops = aggregation_of(spec) == Aggregation::kAllReduce ? 2 : point.ranks;

@@ -111,7 +111,7 @@ Offline::Offline(const Trace& trace, const Spec& spec, const OfflineOptions& opt
   }
   const MethodInfo& method = find_method(spec.name);
   result_.spec = spec;
-  result_.compressor = Parameters(method.parameters, spec).text();
+  result_.compressor = parameters_of(spec).text();
   if (method.needs_squares && trace.squares(0, 0, 0).empty()) {
     throw InputError(fmt::format("{}: {} needs second moments, and the trace has none",
                                  trace.folder().string(), spec.to_string()));

@@ -16,7 +16,6 @@
 namespace thinpipe {
 namespace {
 
-using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
 // Five characters at most, a sign apart: three significant digits where they fit; "-" for none.
@@ -109,20 +108,16 @@ Metrics metrics_of(const QualitySummary& summary, bool all_tensors) {
   return metrics;
 }
 
-Json point(const CompressorQuality& quality, const std::string& tensor,
-           const QualitySummary& summary) {
-  const std::string spec = quality.spec.to_string();
-  return {{"record", "point"},
-          {"id", spec + "|" + tensor},
-          {"axes",
-           {{"compressor", quality.compressor},
-            {"method", quality.spec.name},
-            {"tensor", tensor},
-            {"elements", summary.elements}}},
-          {"at", {{"step", summary.series.step}, {"rank", summary.series.rank}}},
-          {"status", status_name(Status::kOk)},
-          {"reasons", Json::array()},
-          {"metrics", metrics_json(metrics_of(summary, tensor == "*"))}};
+Point quality_point(const CompressorQuality& quality, const std::string& tensor,
+                    const QualitySummary& summary) {
+  Point point;
+  point.id = quality.spec.to_string() + "|" + tensor;
+  point.axes.compressor = quality.compressor;
+  point.axes.method = quality.spec.name;
+  point.quality = {tensor, static_cast<double>(summary.elements)};
+  point.at = {summary.series.step, summary.series.rank};
+  point.metrics = metrics_of(summary, tensor == "*");
+  return point;
 }
 
 }  // namespace
@@ -185,10 +180,10 @@ OrderedJson quality_json(const CompressorQuality& quality, QualityRows rows) {
   return json;
 }
 
-std::vector<Json> quality_points(const CompressorQuality& quality) {
-  std::vector<Json> points{point(quality, "*", quality.total)};
+std::vector<Point> quality_points(const CompressorQuality& quality) {
+  std::vector<Point> points{quality_point(quality, "*", quality.total)};
   for (const TensorQuality& tensor : quality.tensors)
-    points.push_back(point(quality, tensor.info.name, tensor.summary));
+    points.push_back(quality_point(quality, tensor.info.name, tensor.summary));
   return points;
 }
 

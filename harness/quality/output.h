@@ -1,4 +1,4 @@
-// What compressors keep of a trace: tables for people, JSON for programs, records.
+// Quality of compressors on a trace: tables for people, JSON for programs, records.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,10 +7,11 @@
 
 #include "base/plain_table.h"
 #include "harness/quality/offline.h"
+#include "reports/record/record.h"
 
 namespace thinpipe {
 
-/// What has rows of its own beside each compressor.
+/// Items with rows of their own beside each compressor.
 enum class QualityRows { kTotal, kTensors, kSteps, kTensorSteps };
 
 /// Two tables of the same rows: what was kept at which cost, and how many elements were sent over
@@ -34,6 +35,6 @@ nlohmann::ordered_json quality_json(const CompressorQuality& quality, QualityRow
 
 /// As docs/records.md lays it down: a record of all tensors taken together, `tensor` being `*`,
 /// then one a tensor.
-std::vector<nlohmann::json> quality_points(const CompressorQuality& quality);
+std::vector<Point> quality_points(const CompressorQuality& quality);
 
 }  // namespace thinpipe

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/input_file.h"
@@ -16,7 +17,7 @@
 #include "base/text.h"
 #include "base/visible.h"
 #include "harness/machine/programs.h"
-#include "harness/reproduce/parts.h"
+#include "harness/reproduce/columns.h"
 #include "netem/file_descriptor.h"
 #include "netem/sandbox.h"
 #include "reports/record/reader.h"
@@ -37,7 +38,7 @@ std::string typed(std::vector<std::string> words) {
 
 bool resumes(const std::string& verb) { return verb == "train" || verb == "run"; }
 
-// What a command that does not go on where it was has left half done.
+// Removes the half-done output of a command that cannot resume.
 void clear_records(const fs::path& folder) {
   std::error_code ignored;  // what cannot be removed the command will complain about
   for (const char* name : {kRecordFileName, kStatsFileName}) fs::remove(folder / name, ignored);
@@ -59,9 +60,8 @@ void spell_out(nlohmann::json& printed) {
 // Whether the command ended well before.
 bool is_finished(const fs::path& folder) { return fs::exists(folder / kFinished); }
 
-// Runs it in the current folder. What it prints goes to a file `output` in its place, what it says
-// on standard error stays there. @returns "" or what went wrong @throws RunError when
-// stop_requested()
+// Runs it in the current folder. Its standard output goes to a file `output` in its place, its
+// standard error stays. @returns "" or what went wrong @throws RunError when stop_requested()
 std::string run_arm(const std::vector<std::string>& words, const std::string& place) {
   const fs::path folder = place;
   fs::create_directories(folder);
@@ -157,10 +157,17 @@ class RecipeProgress {
 
 fs::path outcome_file(const std::string& name) { return fs::path(name) / "outcome.json"; }
 
+// Indexes the current folder: thinpipe's recipes in their order, then a user's own.
 void write_index() {
+  std::vector<std::string> names = recipe_names();
+  std::set<std::string> others;
+  for (const fs::directory_entry& entry : fs::directory_iterator("."))
+    others.insert(entry.path().filename().string());
+  for (const std::string& name : names) others.erase(name);
+  names.insert(names.end(), others.begin(), others.end());
   std::vector<ReproductionOutcome> outcomes;
-  for (const Recipe& recipe : recipes())
-    if (const auto one = read_outcome(outcome_file(recipe.name()))) outcomes.push_back(*one);
+  for (const std::string& name : names)
+    if (const auto one = read_outcome(outcome_file(name))) outcomes.push_back(*one);
   write_output("README.md", reproduction_index(outcomes));
 }
 

@@ -1,48 +1,41 @@
 #include "harness/reproduce/recipe.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+
 #include "base/error.h"
+#include "base/input_file.h"
 #include "base/text.h"
 
 namespace thinpipe {
 
-const std::vector<Recipe>& recipes() {
-  static const std::vector<Recipe> all = {threelc_table_1(),
-                                          threelc_table_2(),
-                                          threelc_figure_4(),
-                                          threelc_figure_9(),
-                                          threelc_accuracy(),
-                                          sidco_figure_1(),
-                                          sidco_figure_2(),
-                                          sidco_figure_3(),
-                                          sidco_figure_5(),
-                                          sidco_figure_7(),
-                                          sidco_figure_9(),
-                                          sidco_figure_16(),
-                                          sbc_table_1(),
-                                          sbc_equation_5(),
-                                          sbc_figure_3(),
-                                          sbc_table_2(),
-                                          variance_table_1(),
-                                          variance_table_2(),
-                                          variance_speedup(),
-                                          dgc_figure_3(),
-                                          dgc_figure_6(),
-                                          dgc_table_2(),
-                                          dgc_table_3(),
-                                          error_feedback(),
-                                          error_feedback_with_momentum(),
-                                          modern_methods()};
-  return all;
+bool Recipe::trains() const {
+  return std::any_of(arms.begin(), arms.end(), [](const RecipeArm& arm) {
+    return arm.full.at(0) == "train" || arm.full.at(0) == "capture";
+  });
 }
 
-const Recipe& find_recipe(const std::string& name) {
+std::vector<std::string> recipe_names() {
   std::vector<std::string> names;
-  for (const Recipe& recipe : recipes()) {
-    if (recipe.name() == name) return recipe;
-    names.push_back(recipe.name());
+  for (const auto& [name, text] : recipe_files())
+    if (name != "shared") names.push_back(name);
+  return names;
+}
+
+Recipe find_recipe(const std::string& name) {
+  if (name.ends_with(".toml")) {
+    constexpr std::uint64_t kMaxBytes = 1 << 16;  // thinpipe's own have 6 kB at most
+    const std::string stem = plain_file_name(std::filesystem::path(name).stem().string());
+    if (stem.find_first_not_of('.') == std::string::npos)
+      throw InputError(in_quotes(name) + ": a recipe's file needs a name");
+    return parse_recipe(stem, read_input(name, "a recipe", kMaxBytes), name);
   }
-  throw InputError("no recipe " + in_quotes(name) + did_you_mean(name, names) +
-                   "; `thinpipe reproduce --list` shows all");
+  const std::vector<std::string> names = recipe_names();
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw InputError("no recipe " + in_quotes(name) + did_you_mean(name, names) +
+                     "; `thinpipe reproduce --list` shows all, and a file's name ends with .toml");
+  return parse_recipe(name, recipe_files().at(name), "recipes/" + name + ".toml");
 }
 
 std::string arm_place(const std::string& recipe, const std::string& label) {

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/key_values.h"
 #include "base/text.h"
 #include "netem/link/link_keys.h"
 
@@ -58,7 +58,7 @@ double ceiling_of(const Direction& direction, const LinkSpec& link) {
 }  // namespace
 
 double GilbertElliott::mean_loss() const {
-  // Of the two-state chain: the share of frames that find it bad is p / (p + r).
+  // The two-state chain is bad for a share p / (p + r) of the frames.
   const double bad = to_bad + to_good > 0 ? to_bad / (to_bad + to_good) : 0;
   return bad * lost_in_bad + (1 - bad) * lost_in_good;
 }
@@ -144,31 +144,6 @@ constexpr LinkPreset kPresets[] = {
 // Buckets are kept as transmit time in 32 bits of 64 ns.
 constexpr double kLongestBurst = 250;  // s
 
-// What the user gave: `key=value` by key, with its prefix if it has one.
-using Given = std::map<std::string, std::string>;
-
-struct Reader {
-  std::string_view text;
-  Given given;
-
-  [[noreturn]] void fail(const std::string& message) const {
-    throw InputError(fmt::format("link {}: {}", in_quotes(text), message));
-  }
-
-  bool has(const std::string& key) const { return given.contains(key); }
-
-  template <typename Read>
-  void apply(const std::string& key, Read read) const {
-    const auto found = given.find(key);
-    if (found == given.end()) return;
-    try {
-      read(found->second);
-    } catch (const InputError& error) {
-      fail(fmt::format("{}: {}", key, error.what()));
-    }
-  }
-};
-
 std::vector<std::string> known_keys() {
   std::vector<std::string> names;
   for (const DirectionKey& key : direction_keys()) names.push_back(key.name);
@@ -185,15 +160,15 @@ bool is_known(const std::string& key) {
   return false;
 }
 
-void refuse_unknown(const Reader& reader, const std::string& key) {
+void refuse_unknown(const KeyValues& items, const std::string& key) {
   if (is_known(key)) return;
   std::vector<std::string> candidates = known_keys();
   for (const DirectionKey& known : direction_keys())
     for (const char* prefix : {"up.", "down."})
       candidates.push_back(prefix + std::string(known.name));
-  reader.fail(fmt::format("unknown key {} (known: {}; up. and down. before all but {}){}",
-                          in_quotes(key), fmt::join(known_keys(), ", "), "mtu, place and seed",
-                          did_you_mean(key, candidates)));
+  items.fail(fmt::format("unknown key {} (known: {}; up. and down. before all but {}){}",
+                         in_quotes(key), fmt::join(known_keys(), ", "), "mtu, place and seed",
+                         did_you_mean(key, candidates)));
 }
 
 std::vector<std::string> preset_names() {
@@ -203,62 +178,58 @@ std::vector<std::string> preset_names() {
 }
 
 // The link that `word`, which has no `=`, stands for.
-LinkSpec named_link(const Reader& reader, const std::string& word) {
+LinkSpec named_link(std::string_view text, const std::string& word) {
   if (word == kUnthrottled) return {};
   for (const LinkPreset& preset : link_presets())
     if (word == preset.name) return parse_link_spec(preset.spec);
-  reader.fail(fmt::format("expected key=value (such as rate=100mbit) or one of {}, found {}{}",
-                          fmt::join(preset_names(), ", "), in_quotes(word),
-                          did_you_mean(word, preset_names())));
+  throw InputError(
+      fmt::format("link {}: expected key=value (such as rate=100mbit) or one of {}, found {}{}",
+                  in_quotes(text), fmt::join(preset_names(), ", "), in_quotes(word),
+                  did_you_mean(word, preset_names())));
 }
 
-Reader take_apart(std::string_view text, LinkSpec& link) {
-  Reader reader{text, {}};
-  bool first = true;
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t equals = part.find('=');
-    const bool may_be_name = first && !part.empty() && equals == std::string::npos;
-    first = false;
-    if (may_be_name) {
-      link = named_link(reader, part);
-      continue;
-    }
-    if (equals == std::string::npos || equals + 1 == part.size())
-      reader.fail(
-          fmt::format("expected key=value (such as rate=100mbit), found {}", in_quotes(part)));
-    const std::string key = part.substr(0, equals);
-    refuse_unknown(reader, key);
-    if (!reader.given.emplace(key, part.substr(equals + 1)).second)
-      reader.fail(fmt::format("{} is given twice", key));
+// Returns the text's pairs besides the name that may be its first word.
+KeyValues take_apart(std::string_view text, LinkSpec& link) {
+  const std::string first(text.substr(0, text.find(',')));
+  std::string_view pairs = text;
+  if (!first.empty() && first.find('=') == std::string::npos) {
+    link = named_link(text, first);
+    if (first.size() == text.size()) return KeyValues::after_name("link", first);
+    pairs.remove_prefix(first.size() + 1);
   }
-  return reader;
+  KeyValues items("link", text, pairs);
+  for (const auto& [key, value] : items.left()) refuse_unknown(items, key);
+  return items;
 }
 
 // Keys without a prefix first: what is said of one direction holds against what is said of both.
-void apply_keys(const Reader& reader, LinkSpec& link) {
+void apply_keys(KeyValues& items, LinkSpec& link) {
+  const auto apply = [&items](const std::string& key, const auto& read) {
+    if (const auto value = items.find(key)) items.read(key, *value, read);
+  };
   for (const DirectionKey& key : direction_keys()) {
-    reader.apply(key.name, [&](const std::string& value) {
+    apply(key.name, [&](const std::string& value) {
       key.read(link.down, value);
       key.read(link.up, key.never != nullptr ? key.never : value);
     });
-    reader.apply(std::string("up.") + key.name,
-                 [&](const std::string& value) { key.read(link.up, value); });
-    reader.apply(std::string("down.") + key.name,
-                 [&](const std::string& value) { key.read(link.down, value); });
+    apply(std::string("up.") + key.name,
+          [&](const std::string& value) { key.read(link.up, value); });
+    apply(std::string("down.") + key.name,
+          [&](const std::string& value) { key.read(link.down, value); });
   }
   for (const LinkKey& key : link_keys())
-    reader.apply(key.name, [&](const std::string& value) { key.read(link, value); });
+    apply(key.name, [&](const std::string& value) { key.read(link, value); });
 }
 
-// What means nothing without something else is an error where the user said it and is dropped
-// where a preset did.
-void check_way(const Reader& reader, const std::string& prefix, Impairment& way) {
+// A key that means nothing without another is an error where the user gave it and is dropped where
+// a preset did.
+void check_way(const KeyValues& items, const std::string& prefix, Impairment& way) {
   const auto given = [&](const char* key) {
-    return reader.has(prefix + key) || (prefix == "down." && reader.has(key));
+    return items.given(prefix + key) || (prefix == "down." && items.given(key));
   };
   if (way.jitter.count() == 0) {
     if (given("dist"))
-      reader.fail(
+      items.fail(
           fmt::format("{}dist says how the delay varies: it needs a jitter (such as jitter=1ms)",
                       prefix == "down." ? "" : prefix));
     way.distribution = DelayDistribution::kUniform;
@@ -266,22 +237,22 @@ void check_way(const Reader& reader, const std::string& prefix, Impairment& way)
   }
   if (way.reorder.percent == 0) {
     if (given("gap"))
-      reader.fail("gap says which frames may be reordered: it needs reorder (such as reorder=25%)");
+      items.fail("gap says which frames may be reordered: it needs reorder (such as reorder=25%)");
     way.gap = 0;
   } else {
     way.gap = std::max(way.gap, 1U);
     if (way.delay.count() == 0)
-      reader.fail("reorder lets frames skip the delay: it needs one (such as delay=10ms)");
+      items.fail("reorder lets frames skip the delay: it needs one (such as delay=10ms)");
   }
 }
 
-void check_shaping(const Reader& reader, const std::string& prefix, const LinkSpec& link,
+void check_shaping(const KeyValues& items, const std::string& prefix, const LinkSpec& link,
                    Direction& direction) {
   const bool plain_is_for_other = link.throttled();
   for (const char* key : {"burst", "queue", "overhead", "shaper"})
     if (direction.rate == 0 &&
-        (reader.has(prefix + key) || (reader.has(key) && !plain_is_for_other)))
-      reader.fail(fmt::format("{} needs a rate (such as rate=100mbit)", key));
+        (items.given(prefix + key) || (items.given(key) && !plain_is_for_other)))
+      items.fail(fmt::format("{} needs a rate (such as rate=100mbit)", key));
   if (direction.rate == 0) {
     const Impairment way = direction.way;
     direction = {};
@@ -289,23 +260,22 @@ void check_shaping(const Reader& reader, const std::string& prefix, const LinkSp
     return;
   }
   if (direction.shaper == Shaper::kNetem && direction.burst > 0) {
-    if (reader.has("burst") || reader.has(prefix + "burst"))
-      reader.fail("burst is the size of a token bucket; shaper=netem has none");
+    if (items.given("burst") || items.given(prefix + "burst"))
+      items.fail("burst is the size of a token bucket; shaper=netem has none");
     direction.burst = 0;
   }
   const auto at_least_a_frame = [&](const char* key, std::uint32_t bytes) {
     if (bytes > 0 && bytes < link.frame_bytes())
-      reader.fail(fmt::format("{}={} holds no frame; at least {} bytes are needed at mtu={}", key,
-                              bytes, link.frame_bytes(), link.mtu));
+      items.fail(fmt::format("{}={} holds no frame; at least {} bytes are needed at mtu={}", key,
+                             bytes, link.frame_bytes(), link.mtu));
   };
   at_least_a_frame("burst", direction.burst);
   at_least_a_frame("queue", direction.queue);
   if (direction.burst * 8.0 / direction.rate > kLongestBurst)
-    reader.fail(fmt::format("burst={} takes {:.0f} s at this rate; at most {:.0f} s are possible",
-                            direction.burst, direction.burst * 8.0 / direction.rate,
-                            kLongestBurst));
+    items.fail(fmt::format("burst={} takes {:.0f} s at this rate; at most {:.0f} s are possible",
+                           direction.burst, direction.burst * 8.0 / direction.rate, kLongestBurst));
   if (direction.queue_bdp > 0 && link.round_trip() == 0)
-    reader.fail(fmt::format(
+    items.fail(fmt::format(
         "queue={}bdp is a multiple of rate times round trip: it needs a delay (such as delay=10ms)",
         direction.queue_bdp));
 }
@@ -335,12 +305,12 @@ std::string LinkSpec::to_string() const {
 
 LinkSpec parse_link_spec(std::string_view text) {
   LinkSpec link;
-  const Reader reader = take_apart(text, link);
-  apply_keys(reader, link);
-  check_way(reader, "up.", link.up.way);
-  check_way(reader, "down.", link.down.way);
-  check_shaping(reader, "up.", link, link.up);
-  check_shaping(reader, "down.", link, link.down);
+  KeyValues items = take_apart(text, link);
+  apply_keys(items, link);
+  check_way(items, "up.", link.up.way);
+  check_way(items, "down.", link.down.way);
+  check_shaping(items, "up.", link, link.up);
+  check_shaping(items, "down.", link, link.down);
   return link;
 }
 

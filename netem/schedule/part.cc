@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
-#include <set>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -37,15 +37,7 @@ std::string with_unit(double value, std::initializer_list<std::pair<double, cons
   return fmt::format("{}{}", value, std::prev(units.end())->second);
 }
 
-double take_span(ScheduleItems& items, const std::string& key, double least) {
-  const std::string text = items.take(key);
-  const double span = items.read(key, text, parse_moment);
-  if (span < least)
-    items.fail(fmt::format("{}={}: expected at least {}", key, text, moment_text(least)));
-  return span;
-}
-
-Level read_level(const ScheduleItems& items, const std::string& key, const std::string& text,
+Level read_level(const KeyValues& items, const std::string& key, const std::string& text,
                  Quantity quantity) {
   return items.read(key, text, [&](const std::string& t) { return parse_level(quantity, t); });
 }
@@ -89,11 +81,6 @@ CurvePtr curve_of(const Walk& walk, double own) {
   return table_curve(std::move(points), false, walk.lasts);
 }
 
-std::uint64_t read_seed(const std::string& text) {
-  if (const auto seed = parse_number<std::uint64_t>(text)) return *seed;
-  throw InputError(fmt::format("{} is not a whole number from 0 to 2^64-1", in_quotes(text)));
-}
-
 // As parse_level() reads it.
 std::string level_text(Quantity quantity, const Level& level) {
   if (level.share || quantity == Quantity::kLoss)
@@ -104,70 +91,11 @@ std::string level_text(Quantity quantity, const Level& level) {
 }
 
 // The key `of`: rate unless it says otherwise.
-Quantity take_quantity(ScheduleItems& items) {
-  const std::string name = items.find("of").value_or("rate");
-  for (const Quantity quantity : {Quantity::kRate, Quantity::kDelay, Quantity::kLoss})
-    if (name == quantity_name(quantity)) return quantity;
-  items.fail(fmt::format("of={}: expected rate, delay or loss", name));
+Quantity take_quantity(KeyValues& items) {
+  return static_cast<Quantity>(items.choice("of", {"rate", "delay", "loss"}));
 }
 
 }  // namespace
-
-ScheduleItems::ScheduleItems(std::string where, std::string_view part)
-    : where_(std::move(where)), part_(part) {
-  const std::size_t colon = part_.find(':');
-  kind_ = part_.substr(0, colon);
-  if (colon == std::string::npos) return;  // a kind without anything: its keys will be missing
-  std::set<std::string> seen;
-  for (const std::string& item : split(std::string_view(part_).substr(colon + 1), ',')) {
-    const std::size_t equals = item.find('=');
-    if (equals == 0 || equals == std::string::npos || equals + 1 == item.size())
-      fail(fmt::format("expected key=value, found {}", in_quotes(item)));
-    if (!seen.insert(item.substr(0, equals)).second)
-      fail(fmt::format("{} is given twice", item.substr(0, equals)));
-    items_.emplace_back(item.substr(0, equals), item.substr(equals + 1));
-  }
-}
-
-std::optional<std::string> ScheduleItems::find(const std::string& key) {
-  const auto found = std::find_if(items_.begin(), items_.end(),
-                                  [&](const auto& item) { return item.first == key; });
-  if (found == items_.end()) return std::nullopt;
-  std::string value = std::move(found->second);
-  items_.erase(found);
-  return value;
-}
-
-std::string ScheduleItems::take(const std::string& key) {
-  std::optional<std::string> value = find(key);
-  if (!value) fail(fmt::format("{}= is missing", key));
-  return *std::move(value);
-}
-
-std::vector<std::pair<std::string, std::string>> ScheduleItems::take_points() {
-  const auto is_point = [](const auto& item) {
-    return item.first[0] >= '0' && item.first[0] <= '9';
-  };
-  std::vector<std::pair<std::string, std::string>> points;
-  std::copy_if(items_.begin(), items_.end(), std::back_inserter(points), is_point);
-  std::erase_if(items_, is_point);
-  return points;
-}
-
-void ScheduleItems::finish(const std::vector<std::string>& known) const {
-  if (items_.empty()) return;
-  fail(fmt::format("unknown key {} (known: {}){}", in_quotes(items_[0].first),
-                   fmt::join(known, ", "), did_you_mean(items_[0].first, known)));
-}
-
-void ScheduleItems::fail(const std::string& what) const {
-  throw InputError(fmt::format("{} {}: {}", where_, in_quotes(part_), what));
-}
-
-void ScheduleItems::fail_key(const std::string& key, const std::string& text,
-                             const std::string& what) const {
-  fail(fmt::format("{}={}: {}", key, text, what));
-}
 
 std::string quantity_name(Quantity quantity) {
   return quantity == Quantity::kRate ? "rate" : quantity == Quantity::kDelay ? "delay" : "loss";
@@ -196,6 +124,16 @@ double parse_moment(const std::string& text) {
   return seconds;
 }
 
+double take_span(KeyValues& items, const std::string& key, double least,
+                 std::optional<double> otherwise) {
+  const std::optional<std::string> text = items.find(key);
+  if (!text && otherwise) return *otherwise;
+  const std::string value = text ? *text : items.take(key);
+  const double span = items.read(key, value, parse_moment);
+  if (span < least) items.fail_value(key, value, "expected at least " + moment_text(least));
+  return span;
+}
+
 std::string moment_text(double seconds) {
   if (seconds == 0) return "0s";
   // Shortest text that reads back: 0.05 is 50ms, and 50 * 1e-3 must be 0.05 again.
@@ -216,46 +154,40 @@ CurvePtr level_curve(const LevelPoints& points, bool linear, double period, doub
   return table_curve(std::move(values), linear, period);
 }
 
-SchedulePart parse_steps(ScheduleItems& items) {
+SchedulePart parse_table(KeyValues& items, bool ramp) {
   const Quantity quantity = take_quantity(items);
   LevelPoints points;
-  for (const auto& [key, text] : items.take_points()) {
+  for (const auto& [key, text] : items.take_if(
+           [](const std::string& moment) { return moment[0] >= '0' && moment[0] <= '9'; })) {
     const double time =
         items.read(key, text, [&moment = key](const std::string&) { return parse_moment(moment); });
     if (points.empty() ? time != 0 : !(time > points.back().first))
-      items.fail(fmt::format(
-          "{}={}: expected {}", key, text,
-          points.empty() ? "the first moment to be 0s" : "a later moment than the one before"));
+      items.fail_value(key, text,
+                       points.empty() ? "expected the first moment to be 0s"
+                                      : "expected a later moment than the one before");
     points.emplace_back(time, read_level(items, key, text, quantity));
   }
   if (points.empty()) items.fail("no moments; expected some, such as 0s=100mbit,5s=10mbit");
-  double period = kNever;
-  if (const auto text = items.find("repeat")) {
-    period = items.read("repeat", *text, parse_moment);
-    if (period < std::max(points.back().first, kLeastSpan))
-      items.fail(fmt::format("repeat={}: expected a time not before the last moment, {}", *text,
-                             moment_text(points.back().first)));
-  }
-  items.finish({"of", "repeat", "and moments such as 5s"});
+  const double period =
+      take_span(items, "repeat", std::max(points.back().first, kLeastSpan), kNever);
+  items.finish("moments such as 5s");
 
-  const bool linear = items.kind() == "ramp";
-  std::string text = items.kind() + ":" + of_text(quantity);
+  std::string text = (ramp ? "ramp:" : "steps:") + of_text(quantity);
   for (const auto& [time, level] : points)
     text += fmt::format("{}{}={}", time == 0 ? "" : ",", moment_text(time),
                         level_text(quantity, level));
   if (period < kNever) text += ",repeat=" + moment_text(period);
-  return {quantity, text, [=](double own) { return level_curve(points, linear, period, own); }};
+  return {quantity, text, [=](double own) { return level_curve(points, ramp, period, own); }};
 }
 
-SchedulePart parse_sine(ScheduleItems& items) {
+SchedulePart parse_sine(KeyValues& items) {
   const Quantity quantity = take_quantity(items);
   const Level low = read_level(items, "low", items.take("low"), quantity);
   const Level high = read_level(items, "high", items.take("high"), quantity);
   if (low.share == high.share && low.value > high.value) items.fail("low= is above high=");
   const double period = take_span(items, "period", kLeastSpan);
-  const auto shift_text = items.find("shift");
-  const double shift = shift_text ? items.read("shift", *shift_text, parse_moment) : 0;
-  items.finish({"of", "low", "high", "period", "shift"});
+  const double shift = take_span(items, "shift", 0, 0);
+  items.finish();
   return {quantity,
           fmt::format("sine:{}low={},high={},period={}{}", of_text(quantity),
                       level_text(quantity, low), level_text(quantity, high), moment_text(period),
@@ -266,20 +198,16 @@ SchedulePart parse_sine(ScheduleItems& items) {
           }};
 }
 
-OutageTimes parse_outage(ScheduleItems& items) {
+OutageTimes parse_outage(KeyValues& items) {
   OutageTimes times;
   times.lasts = take_span(items, "lasts", kLeastSpan);
-  const auto every = items.find("every");
-  if (every) {
-    times.every = items.read("every", *every, parse_moment);
-    if (times.every <= times.lasts)
-      items.fail(fmt::format("every={}: expected more than lasts={}; the link would never be there",
-                             *every, moment_text(times.lasts)));
-  }
-  const auto first = items.find("first");
-  if (!first && !every) items.fail("first= or every= is missing");
-  times.first = first ? items.read("first", *first, parse_moment) : times.every - times.lasts;
-  items.finish({"first", "every", "lasts"});
+  times.every = take_span(items, "every", 0, kNever);
+  if (times.every <= times.lasts)
+    items.fail(fmt::format("every={}: expected more than lasts={}; the link would never be there",
+                           moment_text(times.every), moment_text(times.lasts)));
+  if (!items.given("first") && !items.given("every")) items.fail("first= or every= is missing");
+  times.first = take_span(items, "first", 0, times.every - times.lasts);
+  items.finish();
   return times;
 }
 
@@ -289,21 +217,21 @@ std::string outage_text(const OutageTimes& times) {
                      moment_text(times.lasts));
 }
 
-SchedulePart parse_walk(ScheduleItems& items) {
+SchedulePart parse_walk(KeyValues& items) {
   Walk walk;
   const Quantity quantity = take_quantity(items);
   walk.low = read_level(items, "low", items.take("low"), quantity);
   walk.high = read_level(items, "high", items.take("high"), quantity);
   if (walk.low.share == walk.high.share && walk.low.value > walk.high.value)
     items.fail("low= is above high=");
-  if (const auto text = items.find("every")) walk.every = items.read("every", *text, parse_moment);
-  if (const auto text = items.find("lasts")) walk.lasts = items.read("lasts", *text, parse_moment);
+  walk.every = take_span(items, "every", 0, walk.every);
+  walk.lasts = take_span(items, "lasts", 0, walk.lasts);
   if (const auto text = items.find("step"))
     walk.step = items.read("step", *text, [](const std::string& share) {
       return parse_level(Quantity::kLoss, share).value;  // a plain share
     });
-  if (const auto text = items.find("seed")) walk.seed = items.read("seed", *text, read_seed);
-  items.finish({"of", "low", "high", "every", "lasts", "step", "seed"});
+  walk.seed = items.number<std::uint64_t>("seed", walk.seed, 0, UINT64_MAX);
+  items.finish();
   if (walk.every < kLeastSpan || walk.lasts < walk.every || walk.lasts / walk.every > kMostSteps)
     items.fail(fmt::format("every={},lasts={}: expected at least 1ms, and 1 to {} steps",
                            moment_text(walk.every), moment_text(walk.lasts), kMostSteps));

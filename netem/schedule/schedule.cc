@@ -113,17 +113,17 @@ class Parser {
       throw InputError(fmt::format(
           "{} {}: {} is no name of links (such as host3, host4-7, rack0, site0-site1, trunks)",
           where, in_quotes(text), in_quotes(named.links)));
-    ScheduleItems items(named.links.empty() ? where : where + " of " + excerpt(named.links),
-                        named.part);
+    KeyValues items = KeyValues::after_name(
+        named.links.empty() ? where : where + " of " + excerpt(named.links), named.part);
     prefix_ = named.links.empty() ? "" : named.links + ":";
     into_ = &of_links(named.links);
-    const std::string& kind = items.kind();
+    const std::string kind = named.part.substr(0, named.part.find(':'));
     if (kind == "outage") {
       if (into_->outage) items.fail("a second outage; one has every= to come again");
       into_->outage = parse_outage(items);
       add_text(outage_text(*into_->outage));
     } else if (kind == "steps" || kind == "ramp") {
-      add(items, {parse_steps(items)});
+      add(items, {parse_table(items, kind == "ramp")});
     } else if (kind == "sine") {
       add(items, {parse_sine(items)});
     } else if (kind == "walk") {
@@ -171,7 +171,7 @@ class Parser {
     text_ += (text_.empty() ? "" : ";") + prefix_ + text;
   }
 
-  void add(const ScheduleItems& items, std::vector<SchedulePart> parts) {
+  void add(const KeyValues& items, std::vector<SchedulePart> parts) {
     for (SchedulePart& part : parts) {
       for (const SchedulePart& before : into_->parts)
         if (before.quantity == part.quantity)
@@ -182,7 +182,7 @@ class Parser {
     }
   }
 
-  std::string take_file(ScheduleItems& items, std::string& content) {
+  std::string take_file(KeyValues& items, std::string& content) {
     std::string path = items.take("file");
     ScheduleFile file = read_schedule_file(path);
     content = std::move(file.text);
@@ -190,30 +190,24 @@ class Parser {
     return path;
   }
 
-  void mahimahi(ScheduleItems& items) {
+  void mahimahi(KeyValues& items) {
     std::string content;
     const std::string path = take_file(items, content);
-    const auto text = items.find("bin");
-    const double bin = text ? items.read("bin", *text, parse_moment) : kDefaultBin;
-    if (bin < kLeastBin) items.fail(fmt::format("bin={}: expected at least 1ms", *text));
-    items.finish({"file", "bin"});
+    const double bin = take_span(items, "bin", kLeastBin, kDefaultBin);
+    items.finish();
     const CurvePtr curve = parse_mahimahi(content, path, bin);
     add(items, {{Quantity::kRate, fmt::format("mahimahi:file={},bin={}", path, moment_text(bin)),
                  [curve](double) { return curve; }}});
   }
 
-  void csv(ScheduleItems& items) {
+  void csv(KeyValues& items) {
     std::string content;
     const std::string path = take_file(items, content);
-    const std::string shape = items.find("shape").value_or("steps");
-    if (shape != "steps" && shape != "ramp")
-      items.fail(fmt::format("shape={}: expected steps or ramp", shape));
-    const auto text = items.find("repeat");
-    const double period = text ? items.read("repeat", *text, parse_moment) : kNever;
-    if (period < kLeastBin) items.fail(fmt::format("repeat={}: expected at least 1ms", *text));
-    items.finish({"file", "shape", "repeat"});
-    std::vector<SchedulePart> parts = parse_schedule_csv(content, path, shape == "ramp", period);
-    parts.front().text = fmt::format("csv:file={}{}{}", path, shape == "ramp" ? ",shape=ramp" : "",
+    const bool ramp = items.choice("shape", {"steps", "ramp"}) == 1;
+    const double period = take_span(items, "repeat", kLeastBin, kNever);
+    items.finish();
+    std::vector<SchedulePart> parts = parse_schedule_csv(content, path, ramp, period);
+    parts.front().text = fmt::format("csv:file={}{}{}", path, ramp ? ",shape=ramp" : "",
                                      period < kNever ? ",repeat=" + moment_text(period) : "");
     add(items, std::move(parts));
   }

@@ -13,27 +13,12 @@
 
 #include "base/error.h"
 #include "base/input_file.h"
+#include "base/key_values.h"
 #include "base/text.h"
 #include "netem/topology/kinds.h"
 
 namespace thinpipe {
 namespace {
-
-// At commas outside parentheses.
-std::vector<std::string> split_settings(std::string_view text) {
-  std::vector<std::string> parts = {""};
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (depth < 0 || depth > 1) break;
-    if (c == ',' && depth == 0)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  if (depth != 0) throw InputError("its parentheses do not match");
-  return parts;
-}
 
 bool among(const std::vector<TopologySetting>& settings, const std::string& name) {
   return std::any_of(settings.begin(), settings.end(),
@@ -50,54 +35,36 @@ bool may_be_link(const TopologyKind& kind, std::string_view name) {
   return false;
 }
 
-[[noreturn]] void refuse_setting(const TopologyKind& kind, const std::string& key) {
+[[noreturn]] void refuse_setting(const KeyValues& items, const TopologyKind& kind,
+                                 const std::string& key) {
   std::vector<std::string> known;
   for (const auto* settings : {&kind.values, &kind.links})
     for (const TopologySetting& setting : *settings) known.emplace_back(setting.name);
   const std::string hint = did_you_mean(key, known);
   known.emplace_back("host0, host1, ...");
-  throw InputError(fmt::format("unknown setting {} (known: {}){}", in_quotes(key),
-                               fmt::join(known, ", "), hint));
-}
-
-void read_setting(const TopologyKind& kind, const std::string& part, TopologySpec& spec) {
-  const std::size_t equals = part.find('=');
-  const std::string key = part.substr(0, equals);
-  const std::string value = equals == std::string::npos ? "" : part.substr(equals + 1);
-  if (value.empty())
-    throw InputError(fmt::format("expected setting=value (such as host3=(rate=10mbit)), found {}",
-                                 in_quotes(part)));
-  const bool is_value = among(kind.values, key), is_link = among(kind.links, key);
-  if (!is_value && !is_link && !may_be_link(kind, key)) refuse_setting(kind, key);
-  if (spec.values.contains(key) || spec.links.contains(key) ||
-      std::any_of(spec.exceptions.begin(), spec.exceptions.end(),
-                  [&](const auto& exception) { return exception.first == key; }))
-    throw InputError(fmt::format("{} is given twice", key));
-  if (is_value) {
-    spec.values[key] = value;
-    return;
-  }
-  try {
-    if (is_link)
-      spec.links[key] = LinkChange::parse(value);
-    else
-      spec.exceptions.emplace_back(key, LinkChange::parse(value));
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", key, error.what()));
-  }
+  items.fail(fmt::format("unknown setting {} (known: {}){}", in_quotes(key), fmt::join(known, ", "),
+                         hint));
 }
 
 TopologySpec parse_kind(const TopologyKind& kind, std::string_view text) {
+  const KeyValues items = KeyValues::after_name("topology", text);
+  if (!split_outside(text, ',')) items.fail("its parentheses do not match");
   TopologySpec spec;
   spec.kind = kind.name;
-  const std::size_t colon = text.find(':');
+  for (const auto& [key, value] : items.left()) {
+    if (among(kind.values, key))
+      spec.values[key] = value;
+    else if (among(kind.links, key))
+      spec.links[key] = items.read(key, value, LinkChange::parse);
+    else if (may_be_link(kind, key))
+      spec.exceptions.emplace_back(key, items.read(key, value, LinkChange::parse));
+    else
+      refuse_setting(items, kind, key);
+  }
   try {
-    if (colon != std::string_view::npos)
-      for (const std::string& part : split_settings(text.substr(colon + 1)))
-        read_setting(kind, part, spec);
     kind.check(spec);
   } catch (const InputError& error) {
-    throw InputError(fmt::format("topology {}: {}", in_quotes(text), error.what()));
+    items.fail(error.what());
   }
   return spec;
 }

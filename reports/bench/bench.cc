@@ -26,29 +26,10 @@ std::optional<double> single(const Point& point, const MetricType& metric) {
   return samples.front();
 }
 
-// Parameters of a spec, without the one that says how much to send.
-std::vector<std::string> parameters_of(const std::string& spec) {
-  const std::size_t colon = spec.find(':');
-  std::vector<std::string> rest;
-  if (colon == std::string::npos) return rest;
-  for (const std::string& pair : split(spec.substr(colon + 1), ','))
-    if (!pair.starts_with("ratio=") && !(spec.starts_with("sbc") && pair.starts_with("p=")))
-      rest.push_back(pair);
-  return rest;
-}
-
-std::string family_of(const Point& point) {
-  std::string family = point.axes.method;
-  char separator = ':';
-  for (const std::string& pair : parameters_of(point.axes.compressor)) {
-    family += separator + pair;
-    separator = ',';
-  }
-  return family;
-}
+BenchSubject subject_of(const Point& point) { return point.bench.value_or(BenchSubject()); }
 
 std::string memory_of(const Point& point) {
-  for (const std::string& pair : parameters_of(point.axes.compressor))
+  for (const std::string& pair : spec_parameters(point.axes.compressor))
     if (pair.starts_with("memory=")) return pair;
   return "";
 }
@@ -65,7 +46,7 @@ std::string title_of(const BenchSubject& subject) {
 BenchLine line_of(const Point& point) {
   BenchLine line;
   line.point = &point;
-  line.ratio = point.bench.ratio;
+  line.ratio = subject_of(point).ratio;
   line.is_trusted = point.status == Status::kOk;
   if (!line.is_trusted) return line;
   line.encode = median_in(point, "encode_time"_metric);
@@ -79,7 +60,7 @@ BenchLine line_of(const Point& point) {
   return line;
 }
 
-// Of several Top-k at the ratio the one with the same memory, which costs a pass or none.
+// Returns the Top-k at the ratio, preferably with the same memory, which costs a pass or none.
 const Point* top_k_for(const BenchSetting& setting, const BenchLine& line) {
   const Point* found = nullptr;
   for (const BenchLine& other : setting.lines) {
@@ -120,7 +101,7 @@ void name_lines(BenchSummary& summary) {
     for (BenchLine& line : setting.lines) {
       const auto spec = std::find(specs.begin(), specs.end(), line.point->axes.compressor);
       line.label = labels[static_cast<std::size_t>(spec - specs.begin())];
-      const std::string family = family_of(*line.point);
+      const std::string family = split_amount(line.point->axes.compressor).family;
       auto known = std::find(summary.families.begin(), summary.families.end(), family);
       if (known == summary.families.end())
         known = summary.families.insert(summary.families.end(), family);
@@ -215,10 +196,10 @@ BenchSummary summarize_bench(const Records& records) {
   for (const Point& point : records.points) {
     auto setting = std::find_if(
         summary.settings.begin(), summary.settings.end(),
-        [&](const BenchSetting& one) { return same_setting(one.subject, point.bench); });
+        [&](const BenchSetting& one) { return same_setting(one.subject, subject_of(point)); });
     if (setting == summary.settings.end())
       setting = summary.settings.insert(summary.settings.end(),
-                                        {point.bench, title_of(point.bench), 0, {}});
+                                        {subject_of(point), title_of(subject_of(point)), 0, {}});
     setting->lines.push_back(line_of(point));
     const auto read = single(point, "read_time"_metric);
     if (read && (setting->read_seconds == 0 || *read < setting->read_seconds))

@@ -1,4 +1,4 @@
-// What compressors kept of a trace: from records to rows, figures, findings and tables.
+// Quality of compressors on a trace: from records to rows, figures, findings and tables.
 #include "reports/kept/kept.h"
 
 #include <algorithm>
@@ -42,35 +42,8 @@ std::vector<double> aligned(const Point& point, const MetricType& metric, std::s
   return found->second.samples;
 }
 
-std::vector<double> places(const Point& point, const char* name) {
-  const auto found = point.at->find(name);
-  if (found == point.at->end() || !found->is_array()) return {};
-  std::vector<double> values;
-  for (const nlohmann::json& value : *found)
-    values.push_back(value.is_number() ? value.get<double>() : kNone);
-  return values;
-}
-
-// Takes `ratio` (or SBC's `p`) out of "topk:memory=residual,ratio=0.01,warmup=none".
-void split_ratio(const std::string& text, KeptRow& row) {
-  const std::size_t colon = text.find(':');
-  row.family = text.substr(0, colon);
-  if (colon == std::string::npos) return;
-  char separator = ':';
-  for (const std::string& pair : split(text.substr(colon + 1), ',')) {
-    const bool is_ratio =
-        pair.starts_with("ratio=") || (row.family.starts_with("sbc") && pair.starts_with("p="));
-    if (is_ratio) {
-      row.ratio = std::strtod(pair.c_str() + pair.find('=') + 1, nullptr);
-      continue;
-    }
-    row.family += separator + pair;
-    separator = ',';
-  }
-}
-
 void set_steps(const Point& point, KeptRow& row) {
-  const std::vector<double> steps = places(point, "step"), ranks = places(point, "rank");
+  const std::vector<double> steps = point.at ? point.at->step : std::vector<double>();
   const std::vector<double> quality = aligned(point, "quality"_metric, steps.size());
   const std::vector<double> error = aligned(point, "relative_error"_metric, steps.size());
   const std::vector<double> drift = aligned(point, "drift"_metric, steps.size());
@@ -97,7 +70,10 @@ KeptRow row_of(const Point& point) {
   const std::size_t bar = point.id.find('|');
   row.spec = point.id.substr(0, bar);
   row.tensor = bar == std::string::npos ? "*" : point.id.substr(bar + 1);
-  split_ratio(point.axes.compressor, row);
+  const SpecAmount spec = split_amount(point.axes.compressor);
+  row.family = spec.family;
+  if (!spec.amount.empty())
+    row.ratio = std::strtod(spec.amount.c_str() + spec.amount.find('=') + 1, nullptr);
   set_steps(point, row);
   const std::vector<double> each =
       point.samples(row.tensor == "*" ? "tensor_quality"_metric : "quality"_metric);

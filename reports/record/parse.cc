@@ -227,6 +227,12 @@ BenchSubject parse_bench(const Fields& fields) {
   return subject;
 }
 
+QualitySubject parse_quality(const Fields& fields) {
+  QualitySubject subject{.tensor = fields.text_or("tensor", "*")};
+  if (fields.has("elements")) subject.elements = fields.number_at_least("elements", 0);
+  return subject;
+}
+
 PhaseOfStep parse_phase(const Fields& fields, const nlohmann::json& span) {
   const bool is_span = span.is_array() && span.size() == 4 && span[0].is_string() &&
                        span[1].is_number_integer() && span[2].is_number() && span[3].is_number();
@@ -256,6 +262,7 @@ Point parse_point(const Fields& fields, const std::string& kind) {
     point.axes.compressor = axes.text_or("compressor", "");
     point.axes.method = axes.text_or("method", "");
     if (kind == kBenchKind) point.bench = parse_bench(axes);
+    if (kind == kQualityKind) point.quality = parse_quality(axes);
   }
   const std::string status = fields.one_of("status", {"ok", "invalid", "failed"});
   point.status = status == "ok"        ? Status::kOk
@@ -283,7 +290,10 @@ Point parse_point(const Fields& fields, const std::string& kind) {
   }
   point.critical_path = fields.document("critical_path");
   point.training = fields.document("training");
-  point.at = fields.document("at");
+  if (kind == kQualityKind && fields.has("at")) {
+    const Fields at = fields.object("at");
+    point.at = {at.numbers_or_nulls("step"), at.numbers_or_nulls("rank")};
+  }
   return point;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -63,7 +64,23 @@ void add_document(const char* name, const Document& document, nlohmann::json& js
   if (!document.empty()) json[name] = *document;
 }
 
-nlohmann::json axes_json(const Axes& axes) {
+nlohmann::json axes_json(const Point& point) {
+  const Axes& axes = point.axes;
+  if (const auto& bench = point.bench)
+    return {{"compressor", axes.compressor},
+            {"method", axes.method},
+            {"ratio", bench->ratio ? nlohmann::json(*bench->ratio) : nlohmann::json(nullptr)},
+            {"tensor", bench->tensor},
+            {"elements", static_cast<std::uint64_t>(bench->elements)},
+            {"threads", bench->threads},
+            {"simd", bench->simd},
+            {"device", bench->device},
+            {"residency", bench->residency}};
+  if (const auto& quality = point.quality)
+    return {{"compressor", axes.compressor},
+            {"method", axes.method},
+            {"tensor", quality->tensor},
+            {"elements", static_cast<std::uint64_t>(quality->elements)}};
   nlohmann::json json = {{"compressor", axes.compressor},
                          {"method", axes.method},
                          {"link", axes.link},
@@ -175,10 +192,11 @@ nlohmann::json metrics_json(const Metrics& metrics) {
 nlohmann::json point_json(const Point& point) {
   nlohmann::json json = {{"record", "point"},
                          {"id", point.id},
-                         {"axes", axes_json(point.axes)},
+                         {"axes", axes_json(point)},
                          {"status", status_name(point.status)},
-                         {"reasons", point.reasons},
-                         {"started", point.started}};
+                         {"reasons", point.reasons}};
+  if (!point.started.empty()) json["started"] = point.started;
+  if (point.at) json["at"] = {{"step", point.at->step}, {"rank", point.at->rank}};
   json.update(*point.details);
   if (point.status != Status::kFailed || !point.metrics.empty())
     json["metrics"] = metrics_json(point.metrics);

@@ -82,7 +82,7 @@ struct Axes {
   std::optional<Baseline> baseline() const;
 };
 
-/// What a point of `bench` was measured on.
+/// The subject of a point of `bench`.
 struct BenchSubject {
   std::string tensor;     ///< a distribution's name or a captured tensor's
   std::string simd;       ///< instruction set of the kernels; a GPU's architecture
@@ -91,6 +91,17 @@ struct BenchSubject {
   double elements = 0;
   int threads = 1;
   std::optional<double> ratio;  ///< k/d that was asked for; nothing for methods that are not asked
+};
+
+/// The subject of a point of `quality`.
+struct QualitySubject {
+  std::string tensor;   ///< "*" is all of them together
+  double elements = 0;  ///< of one step of one rank
+};
+
+/// Which of a trace's gradients each sample is of.
+struct SamplePlaces {
+  std::vector<double> step, rank;
 };
 
 enum class Status { kOk, kInvalid, kFailed };
@@ -109,8 +120,9 @@ using RankTimeline = std::vector<PhaseOfStep>;
 /// One compressor on one link with so many ranks, one repeat; or what another verb calls a point.
 struct Point {
   std::string id;
-  Axes axes;           ///< of a run; of what other verbs measure, compressor and method alone
-  BenchSubject bench;  ///< of kBenchKind
+  Axes axes;  ///< of a run; of what other verbs measure, compressor and method alone
+  std::optional<BenchSubject> bench;      ///< of kBenchKind
+  std::optional<QualitySubject> quality;  ///< of kQualityKind
   Status status = Status::kOk;
   std::vector<std::string> reasons;  ///< why it is invalid or failed
   std::string started;               ///< ISO 8601, UTC; may be empty
@@ -121,10 +133,10 @@ struct Point {
   std::vector<RankTimeline> timeline;  ///< by rank, of one step; empty where there is none
   std::uint64_t timeline_step = 0;     ///< which of the measured ones that is
   Document critical_path;
-  Document training;  ///< the curves of a training
-  Document at;        ///< which step and rank each sample is of
+  Document training;               ///< the curves of a training
+  std::optional<SamplePlaces> at;  ///< of kQualityKind
   /// Members of the record that are written for other programs: `per_rank`, `servers`, `raw`,
-  /// `schedule`, `trunks`. Not read.
+  /// `schedule`, `trunks`, `order`. Not read.
   Document details;
 
   /// The metric's finite samples; none when the metric is absent.
@@ -138,7 +150,7 @@ struct Records {
   std::vector<Point> points;       ///< one an id: the later record counts
   std::vector<std::string> notes;  ///< what the reader left out, for a person to read
 
-  /// What was measured: the headers' one kind; kRunKind without any.
+  /// The headers' one kind; kRunKind without any.
   const std::string& kind() const;
   /// The ids that a resumed run skips: those whose status is `ok` or `invalid`.
   std::set<std::string> finished_ids() const;
@@ -172,11 +184,11 @@ struct CalibratedLinkRecord {
   const CalibratedWay* farthest() const;
 };
 
-/// The links of all launches, in file order. What is not as docs/records.md has it is left out:
-/// calibration is optional, and what it decided stands in the points.
+/// The links of all launches, in file order. Links not as docs/records.md has them are left out:
+/// calibration is optional, and the points hold its decision.
 std::vector<CalibratedLinkRecord> calibrated_links(const Records& records);
 
-/// What tells the machines of two fingerprints apart, each as "cpu: 'A' against 'B'": processor,
+/// Differences of two fingerprints' machines, each as "cpu: 'A' against 'B'": processor,
 /// cores, hyper-threading, turbo, governor, caches, memory, limits, kernel, its timer's rate and
 /// GPUs. Load and free memory change by the minute, and what was built is what is measured: these
 /// are not looked at. A field that only one of them has (an older record) is none. Empty: the same.

@@ -1,4 +1,4 @@
-// What counts of a point, and the columns of predictions, benches, gradients and qualities.
+// Values of a point that count, and the columns of predictions, benches, gradients and qualities.
 #include "reports/reproduction/columns.h"
 
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -28,7 +29,7 @@ std::string complaint_about(const Point& point) {
   return point.reasons.empty() ? text : text + ", " + joined(point.reasons, "; ");
 }
 
-// Of the one point asked for; 0 is no figure.
+// Predictions for the given point; 0 is no figure.
 MeasuredCell predicted(const ArmRecords& arm, const std::string& compressor, double rate, int ranks,
                        const std::function<double(const nlohmann::json&)>& value) {
   MeasuredCell cell;
@@ -52,13 +53,6 @@ MeasuredCell encode_samples(const std::vector<const Point*>& points) {
   return cell;
 }
 
-// "0.01" of "topk:memory=none,ratio=0.01"; the whole spec is in the record.
-std::string ratio_in(const std::string& compressor) {
-  const std::size_t start = compressor.find("ratio=");
-  if (start == std::string::npos) return "";
-  return compressor.substr(start, compressor.find(',', start) - start);
-}
-
 MeasuredCell of_whole_models(const ArmRecords& arm,
                              const std::function<double(const StatsGradient&)>& value) {
   MeasuredCell cell;
@@ -71,7 +65,7 @@ MeasuredCell of_whole_models(const ArmRecords& arm,
   return cell;
 }
 
-// Of all tensors taken together: those of single ones have their name after the bar.
+// Points of all tensors taken together: those of single ones have their name after the bar.
 std::vector<const Point*> whole_models(const ArmRecords& arm, const std::string& compressor) {
   std::vector<const Point*> points;
   for (const Point* point : points_of(arm, compressor))
@@ -79,16 +73,24 @@ std::vector<const Point*> whole_models(const ArmRecords& arm, const std::string&
   return points;
 }
 
-void add_means_of_workers(const Point& point, const MetricType& metric, double (*change)(double),
-                          MeasuredCell& cell) {
-  const auto found = point.metrics.find(metric);
-  if (found == point.metrics.end() || !point.at->contains("rank")) return;
-  const std::vector<double>& samples = found->second.samples;
-  const auto ranks = point.at->at("rank").get<std::vector<double>>();
-  std::map<std::uint64_t, std::vector<double>> by_worker;
-  for (std::size_t i = 0; i < std::min(samples.size(), ranks.size()); ++i)
-    by_worker[static_cast<std::uint64_t>(ranks[i])].push_back(change(samples[i]));
-  for (const auto& [worker, values] : by_worker) cell.repetitions.push_back({worker, mean(values)});
+constexpr double kMostRanks = 1 << 20;
+
+// Each worker's mean over steps of `change` applied to k-hat over k.
+MeasuredCell means_of_workers(const ArmRecords& arm, const std::string& compressor,
+                              double (*change)(double)) {
+  MeasuredCell cell;
+  for (const Point* point : whole_models(arm, compressor)) {
+    const auto found = point->metrics.find("quality"_metric);
+    if (found == point->metrics.end() || !point->at) continue;
+    const std::vector<double>&samples = found->second.samples, &ranks = point->at->rank;
+    std::map<std::uint64_t, std::vector<double>> by_worker;
+    for (std::size_t i = 0; i < std::min(samples.size(), ranks.size()); ++i)
+      if (ranks[i] >= 0 && ranks[i] < kMostRanks)
+        by_worker[static_cast<std::uint64_t>(ranks[i])].push_back(change(samples[i]));
+    for (const auto& [worker, values] : by_worker)
+      cell.repetitions.push_back({worker, mean(values)});
+  }
+  return cell;
 }
 
 // Nothing sent at all is as far off as this can tell.
@@ -163,16 +165,6 @@ MeasuredCell times_of(const std::vector<const Point*>& points, PointKey key,
   return cell;
 }
 
-ReproductionColumn of_arm(std::string arm, ReproductionColumn column) {
-  column.arm = std::move(arm);
-  return column;
-}
-
-ReproductionColumn named(std::string name, ReproductionColumn column) {
-  column.name = std::move(name);
-  return column;
-}
-
 ReproductionColumn predicted_scaling(double rate, int ranks) {
   return {fmt::format("{} at {}", ranks, format_rate(rate)), format_times,
           [=](const ArmRecords& arm, const std::string& compressor) {
@@ -191,22 +183,22 @@ ReproductionColumn encode_time() {
 }
 
 ReproductionColumn encode_speed_up(const std::string& over) {
-  return {
-      "encode, speed-up over " + over, format_times,
-      [over](const ArmRecords& arm, const std::string& compressor) {
-        MeasuredCell cell = encode_samples(points_of(arm, compressor));
-        std::vector<const Point*> others;
-        for (const Point& point : arm.records.points)
-          if (point.axes.method == over && ratio_in(point.axes.compressor) == ratio_in(compressor))
-            others.push_back(&point);
-        MeasuredCell ratio;
-        ratio.is_ratio = true;
-        ratio.complaints = cell.complaints;
-        // Repetitions are in random order: which is held against which does not matter.
-        for (const PairedValue& pair : paired(encode_samples(others), cell))
-          ratio.repetitions.push_back({ratio.repetitions.size(), pair.first / pair.second});
-        return ratio;
-      }};
+  return {"encode, speed-up over " + over, format_times,
+          [over](const ArmRecords& arm, const std::string& compressor) {
+            MeasuredCell cell = encode_samples(points_of(arm, compressor));
+            std::vector<const Point*> others;
+            for (const Point& point : arm.records.points)
+              if (point.axes.method == over &&
+                  split_amount(point.axes.compressor).amount == split_amount(compressor).amount)
+                others.push_back(&point);
+            MeasuredCell ratio;
+            ratio.is_ratio = true;
+            ratio.complaints = cell.complaints;
+            // Repetitions are in random order: which is held against which does not matter.
+            for (const PairedValue& pair : paired(encode_samples(others), cell))
+              ratio.repetitions.push_back({ratio.repetitions.size(), pair.first / pair.second});
+            return ratio;
+          }};
 }
 
 ReproductionColumn fit_distance(std::size_t fit) {
@@ -222,30 +214,27 @@ ReproductionColumn decay_exponent() {
           }};
 }
 
-ReproductionColumn best_k_error(std::size_t ratio, std::string name) {
-  return {std::move(name), format_plain, [ratio](const ArmRecords& arm, const std::string&) {
-            return of_whole_models(arm, [ratio](const StatsGradient& gradient) {
-              return gradient.best_k_errors.at(ratio);
+ReproductionColumn best_k_error(double ratio) {
+  return {"error of the best k", format_plain, [ratio](const ArmRecords& arm, const std::string&) {
+            return of_whole_models(arm, [&](const StatsGradient& gradient) {
+              const std::vector<double>& ratios = arm.stats->ratios;
+              const auto found = std::find(ratios.begin(), ratios.end(), ratio);
+              return found == ratios.end() ? std::numeric_limits<double>::quiet_NaN()
+                                           : gradient.best_k_errors.at(
+                                                 static_cast<std::size_t>(found - ratios.begin()));
             });
           }};
 }
 
-ReproductionColumn kept(const MetricType& metric) {
-  return {&metric == &"quality"_metric ? "k\xcc\x82/k" : metric.name, format_plain,
-          [metric](const ArmRecords& arm, const std::string& compressor) {
-            MeasuredCell cell;
-            for (const Point* point : whole_models(arm, compressor))
-              add_means_of_workers(
-                  *point, metric, [](double value) { return value; }, cell);
-            return cell;
+ReproductionColumn estimation_quality() {
+  return {"k\xcc\x82/k", format_plain, [](const ArmRecords& arm, const std::string& compressor) {
+            return means_of_workers(arm, compressor, [](double quality) { return quality; });
           }};
 }
 
-ReproductionColumn off_by() {
+ReproductionColumn estimation_error() {
   return {"off by", format_times, [](const ArmRecords& arm, const std::string& compressor) {
-            MeasuredCell cell;
-            for (const Point* point : whole_models(arm, compressor))
-              add_means_of_workers(*point, "quality"_metric, share_off_one, cell);
+            MeasuredCell cell = means_of_workers(arm, compressor, share_off_one);
             for (Repetition& one : cell.repetitions) one.value = std::exp(one.value);
             return cell;
           }};

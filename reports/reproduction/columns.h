@@ -1,4 +1,4 @@
-// What one command left behind, and which of its figures a table's column shows.
+// Output of one command, and which of its figures a table's column shows.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace thinpipe {
 
-/// What one command of a reproduction left behind.
+/// Output of one command of a reproduction.
 struct ArmRecords {
   std::string label;
   std::string command = {};  ///< to be run again, by a shell in the folder of all records
@@ -29,7 +29,7 @@ struct ArmRecords {
 struct ReproductionColumn {
   std::string name;                         ///< heading
   std::string (*format)(double) = nullptr;  ///< a figure as people read it
-  /// Of a compressor (as the records spell it; "" for all there are) in the records.
+  /// Measures a compressor (as the records spell it; "" for all there are) in the records.
   std::function<MeasuredCell(const ArmRecords&, const std::string& compressor)> measure;
   std::string arm = {};  ///< label of the command whose records are read, if not the row's
 };
@@ -40,13 +40,8 @@ std::string format_plain(double value);       ///< three significant digits
 
 namespace columns {
 
-/// `column` of that command's records, whatever the row's is.
-ReproductionColumn of_arm(std::string arm, ReproductionColumn column);
-/// `column` under another heading.
-ReproductionColumn named(std::string name, ReproductionColumn column);
-
-// Trainings, a value a seed. What was learned and sent counts of points whose times are in doubt:
-// it is checked step by step, and a point where it does not hold has failed.
+// Trainings, a value a seed. Points with doubtful times count for quality and bytes: these are
+// checked step by step, and a point where they do not hold has failed.
 ReproductionColumn accuracy();       ///< held-out, in percent, at the end
 ReproductionColumn perplexity();     ///< held-out, at the end
 ReproductionColumn bytes();          ///< of a worker and step, as encoded; pulled ones included
@@ -75,16 +70,15 @@ ReproductionColumn encode_speed_up(const std::string& over);
 // `trace stats`, of the whole model without error feedback, a value a step.
 ReproductionColumn fit_distance(std::size_t fit);  ///< Kolmogorov-Smirnov; index of kFitNames
 ReproductionColumn decay_exponent();               ///< SIDCo's definition 1: p
-ReproductionColumn best_k_error(std::size_t ratio, std::string name);  ///< of the ratios looked at
+ReproductionColumn best_k_error(double ratio);     ///< of the share `ratio` of the elements
 
-// `quality`, a value a worker: means over steps of a metric of records ("quality" is k-hat / k).
-ReproductionColumn kept(const MetricType& metric);
+// `quality`, a value a worker.
+ReproductionColumn estimation_quality();  ///< k-hat over k, mean over steps
+/// By what factor k-hat was off k, up or down: exp of the mean of |ln(k-hat / k)| over steps.
+ReproductionColumn estimation_error();
 ReproductionColumn kept_bits_per_element();
 /// Bytes without compression over payload bytes, steps that send nothing included.
 ReproductionColumn kept_times_smaller();
-
-/// By what factor k-hat was off k, up or down: exp of the mean of |ln(k-hat / k)| over steps.
-ReproductionColumn off_by();
 
 /// `predict --json`: how many times as much as one rank alone `ranks` of them do on links of
 /// `rate`.
@@ -98,7 +92,7 @@ std::vector<const Point*> points_of(const ArmRecords& arm, const std::string& co
 /// The only sample, or the mean of all; nothing without any.
 std::optional<double> mean_sample(const Point& point, const MetricType& metric);
 
-/// Of each step of a training with a server: bits an element that a worker pushed, or pulled. Empty
+/// Bits an element that a worker pushed, or pulled, in each step of a training with a server. Empty
 /// where the records do not say.
 std::vector<double> bits_by_step(const Point& point, bool pulled);
 

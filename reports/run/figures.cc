@@ -1,4 +1,4 @@
-// What a run's figures share, and those against the link's rate.
+// Code shared by a run's figures, and the figures against the link's rate.
 #include "reports/run/figures.h"
 
 #include <algorithm>
@@ -41,18 +41,13 @@ Repeats encode_times(const Series& series) {
   return all;
 }
 
-std::string ratio_of(const std::string& spec) {
-  for (const std::string& part : split(spec.substr(spec.find(':') + 1), ','))
-    if (part.starts_with("ratio=")) return part;
-  return "";
-}
-
 // Top-k with the same ratio, else any.
 const Series* top_k_for(const Group& group, const Series& series) {
   const Series* found = nullptr;
   for (const Series& candidate : group.series) {
     if (candidate.method != "topk" || encode_times(candidate).empty()) continue;
-    if (ratio_of(candidate.compressor) == ratio_of(series.compressor)) return &candidate;
+    if (split_amount(candidate.compressor).amount == split_amount(series.compressor).amount)
+      return &candidate;
     if (found == nullptr) found = &candidate;
   }
   return found;

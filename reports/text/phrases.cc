@@ -8,30 +8,24 @@
 #include <map>
 #include <set>
 
+#include "base/key_values.h"
 #include "base/text.h"
 
 namespace thinpipe {
 namespace {
 
-struct Spec {
-  std::string name;
-  std::vector<std::string> parameters;  // "key=value", in the spec's order
-};
+bool is_rules(const std::string& spec) { return spec.find(';') != std::string::npos; }
 
-Spec parse(const std::string& text) {
-  const bool is_rules = text.find(';') != std::string::npos;
-  const std::size_t colon = is_rules ? std::string::npos : text.find(':');
-  Spec spec{text.substr(0, colon), {}};
-  if (colon != std::string::npos) spec.parameters = split(text.substr(colon + 1), ',');
-  return spec;
+// The method's name; of rules the whole.
+std::string spec_name(const std::string& spec) {
+  return is_rules(spec) ? spec : spec.substr(0, spec.find(':'));
 }
 
 // A parameter is worth writing when not every spec of that name has it.
-std::string label_of(const Spec& spec, const std::map<std::string, int>& uses, int specs) {
-  std::string label = spec.name;
-  for (const std::string& parameter : spec.parameters) {
+std::string label_of(const std::string& spec, const std::map<std::string, int>& uses, int specs) {
+  std::string label = spec_name(spec);
+  for (const std::string& parameter : spec_parameters(spec))
     if (uses.at(parameter) < specs) label += " " + parameter;
-  }
   return label;
 }
 
@@ -89,20 +83,41 @@ std::string listed(std::vector<std::string> names) {
   return joined(names, ", ") + " and " + last;
 }
 
+std::vector<std::string> spec_parameters(const std::string& spec) {
+  const std::size_t colon = is_rules(spec) ? std::string::npos : spec.find(':');
+  if (colon == std::string::npos) return {};
+  const std::string_view pairs = std::string_view(spec).substr(colon + 1);
+  return split_outside(pairs, ',').value_or(split(pairs, ','));
+}
+
+SpecAmount split_amount(const std::string& spec) {
+  SpecAmount found{.family = spec_name(spec), .amount = ""};
+  char separator = ':';
+  for (const std::string& parameter : spec_parameters(spec)) {
+    if (parameter.starts_with("ratio=") ||
+        (spec.starts_with("sbc") && parameter.starts_with("p="))) {
+      found.amount = parameter;
+      continue;
+    }
+    found.family += separator + parameter;
+    separator = ',';
+  }
+  return found;
+}
+
 std::vector<std::string> short_labels(const std::vector<std::string>& specs) {
   std::map<std::string, int> count;
   std::map<std::string, std::map<std::string, int>> uses;
   for (const std::string& text : specs) {
-    const Spec spec = parse(text);
-    ++count[spec.name];
-    const std::set<std::string> distinct(spec.parameters.begin(), spec.parameters.end());
-    for (const std::string& parameter : distinct) ++uses[spec.name][parameter];
+    ++count[spec_name(text)];
+    const std::vector<std::string> parameters = spec_parameters(text);
+    for (const std::string& parameter : std::set(parameters.begin(), parameters.end()))
+      ++uses[spec_name(text)][parameter];
   }
   std::vector<std::string> labels;
   std::map<std::string, int> taken;
   for (const std::string& text : specs) {
-    const Spec spec = parse(text);
-    labels.push_back(label_of(spec, uses[spec.name], count[spec.name]));
+    labels.push_back(label_of(text, uses[spec_name(text)], count[spec_name(text)]));
     ++taken[labels.back()];
   }
   // Two spellings of one label (an odd spec may repeat a key) fall back on the whole specs.

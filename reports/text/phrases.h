@@ -24,6 +24,17 @@ std::string joined(const std::vector<std::string>& parts, const std::string& sep
 /// sentence's point and a table has them all.
 std::string listed(std::vector<std::string> names);
 
+/// "memory=none", "ratio=0.01" of "topk:memory=none,ratio=0.01", in the spec's order; none of
+/// rules.
+std::vector<std::string> spec_parameters(const std::string& spec);
+
+/// A spec, and how much of a gradient it says to send.
+struct SpecAmount {
+  std::string family;  ///< the spec without it: "topk:memory=none"
+  std::string amount;  ///< "ratio=0.01", SBC's "p=0.01", or ""
+};
+SpecAmount split_amount(const std::string& spec);
+
 /// Labels for distinct compressor specs (`name:key=value,…`), in the same order: the name alone
 /// where it is the only one of that name, else with those keys whose values differ between its
 /// likes ("topk ratio=0.01"). Two specs never get the same label.

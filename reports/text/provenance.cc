@@ -106,7 +106,7 @@ void add_feed(std::vector<std::string>& words, const std::string& feed) {
   }
 }
 
-// Of `run` and `train`.
+// Options of `run` and `train`.
 void add_sweep_axes(std::vector<std::string>& words, const std::string& verb, const Axes& axes) {
   words.insert(words.end(), {"-c", axes.compressor, "--no-baseline"});
   const std::string marker = ",schedule=";
@@ -225,7 +225,7 @@ std::vector<std::string> again_words(const Records& records, const Point& point)
   }
   rename_output(words);
   if (verb == "bench")
-    add_bench_axes(words, point.axes, point.bench);
+    add_bench_axes(words, point.axes, point.bench.value_or(BenchSubject()));
   else
     add_sweep_axes(words, verb, point.axes);
   return words;

@@ -126,7 +126,7 @@ TEST(LearnerOptions, WrongOnesAreNamed) {
   EXPECT_THAT(learner_error({{"workers", 0}}), HasSubstr("train: workers"));
   EXPECT_THAT(learner_error({{"steps", 0}}), HasSubstr("train: steps"));
   EXPECT_THAT(learner_error({{"optimizer", "sgd"}}), HasSubstr("did you mean 'optimiser'"));
-  EXPECT_THAT(learner_error({{"optimiser", "sgd"}}), HasSubstr("lr is missing"));
+  EXPECT_THAT(learner_error({{"optimiser", "sgd"}}), HasSubstr("lr= is missing"));
   EXPECT_THAT(learner_error({{"schedule", "cosines"}}), HasSubstr("did you mean 'cosine'"));
   EXPECT_THAT(learner_error({{"clip", -1}}), HasSubstr("clip"));
   EXPECT_THAT(learner_error({{"model", "gpt"}, {"augment", true}}), HasSubstr("gpt learns text"));
@@ -160,7 +160,7 @@ TEST(StepProgress, LineFitsTheTerminal) {
   }
 }
 
-// What a stream gets for updates that come at once.
+// Output on a stream for updates that come at once.
 std::string written(bool terminal) {
   char* text = nullptr;
   std::size_t size = 0;

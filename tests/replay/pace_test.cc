@@ -200,7 +200,7 @@ TEST(Stragglers, PartsAreOfTheHostsTheyName) {
       0.62);
 }
 
-// Of 20000 draws the mean is off by 0.3 / sqrt(20000) = 0.002, the deviation by a few times that
+// Over 20000 draws the mean is off by 0.3 / sqrt(20000) = 0.002, the deviation by a few times that
 // where the tail is long.
 TEST(Stragglers, JitterHasMeanOneAndTheDeviationAskedFor) {
   for (const char* dist : {"lognormal", "exponential", "uniform"}) {
@@ -275,11 +275,11 @@ TEST(Stragglers, WhatCannotBeIsRefusedByName) {
   refused("host:compute=2", "expected host3");
   refused("host4-2:compute=2", "expected host3");
   refused("host3:speed=2", "unknown key 'speed'");
-  refused("host3:compute=-1", "compute=-1; expected a number from 0 to 1000");
+  refused("host3:compute=-1", "compute=-1: expected a number from 0 to 1000");
   refused("host3:compute=fast", "compute=fast");
   refused("host3:stall=5", "5");  // no unit
-  refused("hosts:jitter=0.6,dist=uniform", "jitter=0.6; expected a number from 0 to 0.57735");
-  refused("hosts:jitter=0.1,dist=pareto", "dist=pareto; expected lognormal");
+  refused("hosts:jitter=0.6,dist=uniform", "jitter=0.6: expected a number from 0 to 0.57735");
+  refused("hosts:jitter=0.1,dist=pareto", "dist=pareto: expected one of lognormal");
   refused("hosts:chance=2", "chance=2");
   refused("host0:compute=2|3", "alternatives");
   refused("", "");

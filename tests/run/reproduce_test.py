@@ -9,7 +9,9 @@ import time
 
 from run_case import RunCase, main
 
-DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/reproduce.md")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+DOCS = os.path.join(ROOT, "docs/reproduce.md")
+RECIPES = os.path.join(ROOT, "recipes")
 
 
 class ReproduceTest(RunCase):
@@ -72,10 +74,25 @@ class ReproduceTest(RunCase):
         self.assertIn("not measured", page)
         self.assertTrue(os.path.exists(self.path("sbc-eq5", "16-fixed-bits", "finished")))
 
+    def test_a_recipe_of_ones_own_is_a_file(self):
+        own = os.path.join(self.folder, "my own.toml")
+        with open(os.path.join(RECIPES, "sbc-eq5.toml")) as original, open(own, "w") as file:
+            file.write(original.read().replace("bits that SBC's positions take", "a title"))
+        said = self.reproduce(own)
+        self.assertIn("yes: payloads take what the equation says, p=0.01", said)
+        self.assertIn("# my-own: a title", self.read("my-own.md"))
+        self.reproduce("sbc-table1")
+        self.assertRegex(self.read("README.md"), r"(?s)sbc-table1\.md.*my-own\.md")
+        with open(own, "a") as file:
+            file.write('[[rules]]\nsays = "more"\nrow = "p=0.2"\nleast = 1\n')
+        self.assertIn("my own.toml: rules[4].row: no row is called 'p=0.2'",
+                      self.reproduce(own, code=2))
+        self.assertIn("No such file", self.reproduce(own + ".toml", code=2))
+
     def test_the_documentation_has_every_recipe(self):
         listed = re.findall(r"^(\S+) +(\S.*)$", self.run_thinpipe("reproduce", "--list"), re.M)
         with open(DOCS) as file:
-            documented = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", file.read(), re.M)
+            documented = re.findall(r"^\| `([^`]+)` \| ([^|]+) \| [^|]+ \| \d+ \|", file.read(), re.M)
         self.assertEqual([(name, title.strip()) for name, title in documented], listed)
 
 

@@ -5,39 +5,20 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/key_values.h"
 
 namespace thinpipe {
-
-namespace {
-
-float number_of(const std::string& text, const std::string& item, const std::string& value,
-                float most) {
-  const auto number = parse_number<float>(value, 0, most);
-  if (!number)
-    throw InputError(fmt::format("outer optimiser {}: {}; expected a number from 0 to {}",
-                                 in_quotes(text), in_quotes(item), most));
-  return *number;
-}
-
-}  // namespace
 
 OuterOptions OuterOptions::parse(const std::string& text) {
   OuterOptions options;
   if (text == "diloco") return options;
-  for (const std::string& item : split(text, ',')) {
-    const std::size_t equals = std::min(item.find('='), item.size());
-    const std::string key = item.substr(0, equals);
-    const std::string value = item.substr(std::min(equals + 1, item.size()));
-    if (key == "momentum")
-      options.momentum = number_of(text, item, value, 1);
-    else if (key == "rate")
-      options.learning_rate = number_of(text, item, value, 1e6F);
-    else
-      throw InputError(
-          fmt::format("outer optimiser {}: {} is not known; expected diloco, or momentum=M,rate=R",
-                      in_quotes(text), in_quotes(item)));
-  }
+  if (text.find('=') == std::string::npos)
+    throw InputError(fmt::format("outer optimiser {}: expected diloco, or momentum=M,rate=R",
+                                 in_quotes(text)));
+  KeyValues items("outer optimiser", text, text);
+  options.momentum = items.number<float>("momentum", options.momentum, 0, 1);
+  options.learning_rate = items.number<float>("rate", options.learning_rate, 0, 1e6F);
+  items.finish("diloco alone");
   return options;
 }
 

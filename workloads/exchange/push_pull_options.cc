@@ -1,7 +1,5 @@
 #include "workloads/exchange/push_pull_options.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -15,16 +13,10 @@ namespace {
 
 constexpr double kMostServers = 64;
 
-bool has_parameter(const Spec& spec, const std::string& name) {
-  const std::vector<ParameterInfo>& infos = find_method(spec.name).parameters;
-  return std::any_of(infos.begin(), infos.end(),
-                     [&](const ParameterInfo& info) { return info.name == name; });
-}
-
 // The parameter of every method that can hold steps back; 1 where there is none.
 long long delay_of(const Spec& spec) {
-  if (!has_parameter(spec, "delay")) return 1;
-  return Parameters(find_method(spec.name).parameters, spec).integer("delay");
+  const Parameters parameters = parameters_of(spec);
+  return parameters.has("delay") ? parameters.integer("delay") : 1;
 }
 
 PushPullOptions of_servers(const Parameters& parameters, int /*workers*/) {
@@ -63,10 +55,9 @@ std::string why_not_pulled(const Spec& pattern, const Spec& push) {
                        answers);
   if (!options.colocated) return "";
   for (const Spec& spec : {push, pull}) {
-    const MethodInfo& method = find_method(spec.name);
-    if (method.needs_whole)
+    if (find_method(spec.name).needs_whole)
       return fmt::format("{} needs tensors as a whole, and ranks have slices", spec.to_string());
-    if (has_parameter(spec, "clip") && Parameters(method.parameters, spec).real("clip") > 0)
+    if (clips(spec))
       return fmt::format("{} clips by the norm of a whole tensor, and ranks have slices",
                          spec.to_string());
   }
@@ -114,10 +105,15 @@ const PatternRegistration kTwoShot{
 
 }  // namespace
 
+bool clips(const Spec& spec) {
+  const Parameters parameters = parameters_of(spec);
+  return parameters.has("clip") && parameters.real("clip") > 0;
+}
+
 Spec PushPullOptions::pull_of(const Spec& push) const {
   Spec answer = pull ? *pull : push;
   if (pull_memory.empty()) return answer;
-  if (!has_parameter(answer, "memory"))
+  if (!parameters_of(answer).has("memory"))
     throw InputError(fmt::format("{} has no memory; expected second-memory=same",
                                  in_quotes(answer.to_string())));
   answer.values["memory"] = pull_memory;

@@ -3,12 +3,14 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/key_values.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -32,12 +34,14 @@ Value one_of(const std::string& text, const std::string& what,
                                fmt::join(names, ", "), did_you_mean(text, names)));
 }
 
-std::size_t bucket_bytes(const std::string& key, const std::string& text) {
+// The bytes that a key has; `otherwise` where it is not given.
+std::size_t take_bytes(KeyValues& items, const std::string& key, std::size_t otherwise) {
   constexpr double kMost = 1e12;
-  const double bytes = parse_size(text);
+  const std::optional<std::string> text = items.find(key);
+  if (!text) return otherwise;
+  const double bytes = items.read(key, *text, parse_size);
   if (bytes < 1 || bytes > kMost)
-    throw InputError(
-        fmt::format("buckets: {}={}; expected at least 1 byte and at most 1e12", key, text));
+    items.fail_value(key, *text, "expected at least 1 byte and at most 1e12");
   return static_cast<std::size_t>(bytes);
 }
 
@@ -122,24 +126,14 @@ std::string CompressorRules::to_string() const {
 BucketLimits BucketLimits::parse(const std::string& text) {
   BucketLimits limits;
   if (text == "ddp") return limits;
-  for (const std::string& item : split(text, ',')) {
-    const std::size_t equals = item.find('=');
-    const std::string key = item.substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : item.substr(equals + 1);
-    if (key == "first") {
-      limits.first = bucket_bytes(key, value);
-    } else if (key == "rest") {
-      limits.rest = bucket_bytes(key, value);
-    } else if (key == "order") {
-      limits.order = one_of<Order>(value, "buckets: order",
-                                   {{"ready", Order::kReady}, {"reverse", Order::kReverse}});
-    } else {
-      throw InputError(
-          fmt::format("buckets {}: {} is not known; expected ddp, or "
-                      "first=SIZE,rest=SIZE,order=ready|reverse with any of them left out",
-                      in_quotes(text), in_quotes(item)));
-    }
-  }
+  if (text.find('=') == std::string::npos)
+    throw InputError(fmt::format("buckets {}: expected ddp, or first=SIZE,rest=SIZE,order=ORDER",
+                                 in_quotes(text)));
+  KeyValues items("buckets", text, text);
+  limits.first = take_bytes(items, "first", limits.first);
+  limits.rest = take_bytes(items, "rest", limits.rest);
+  limits.order = static_cast<Order>(items.choice("order", {"ready", "reverse"}));
+  items.finish("ddp alone");
   return limits;
 }
 

@@ -24,23 +24,10 @@ constexpr std::array kElementCodes = {
     ElementCode{"none", sizeof(float)}, ElementCode{"fedavg", sizeof(float)},
     ElementCode{"fp16", sizeof(std::uint16_t)}, ElementCode{"bf16", sizeof(std::uint16_t)}};
 
-// The norm that gradients are clipped by is the whole tensor's.
-bool clips(const Spec& spec) {
-  const std::vector<ParameterInfo>& infos = find_method(spec.name).parameters;
-  for (const ParameterInfo& info : infos)
-    if (info.name == "clip") return Parameters(infos, spec).real("clip") > 0;
-  return false;
-}
-
 TensorInfo piece_of(const TensorInfo& whole, std::size_t first, std::size_t elements) {
   return {.name = fmt::format("{}[{}..{}]", whole.name, first, first + elements - 1),
           .shape = {static_cast<std::int64_t>(elements)},
           .elements = elements};
-}
-
-double expected_bits(const Spec& spec) {
-  const MethodInfo& method = find_method(spec.name);
-  return method.expected_bits(Parameters(method.parameters, spec));
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/key_values.h"
 #include "base/splitmix64.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -23,20 +23,6 @@ constexpr double kMostFactor = 1000, kMostStall = 1000;
 // mean 1, that is j <= 1; of a uniform one of mean 1, half-width sqrt(3) j <= 1.
 constexpr double kMostLognormal = 10, kMostExponential = 1, kMostUniform = 0.57735;
 
-[[noreturn]] void fail(const Spec& spec, const std::string& key, const std::string& expected) {
-  throw InputError(fmt::format("straggler {}: {}={}; expected {}", in_quotes(spec.to_string()), key,
-                               excerpt(spec.values.at(key)), expected));
-}
-
-double number(const Spec& spec, const std::string& key, double fallback, double least,
-              double most) {
-  const auto found = spec.values.find(key);
-  if (found == spec.values.end()) return fallback;
-  const auto value = parse_number<double>(found->second, least, most);
-  if (!value) fail(spec, key, fmt::format("a number from {} to {}", least, most));
-  return *value;
-}
-
 int host_number(std::string_view digits) {
   return parse_number<int>(digits, 0, 999'999).value_or(-1);
 }
@@ -49,6 +35,7 @@ double uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 11) + 0
 Stragglers::Part Stragglers::part_of(const Spec& spec) {
   Part part;
   part.spec = spec;
+  KeyValues items = KeyValues::after_name("straggler", spec.to_string());
   const std::string_view name = spec.name;
   if (name != "hosts") {
     const std::size_t dash = name.find('-');
@@ -57,34 +44,23 @@ Stragglers::Part Stragglers::part_of(const Spec& spec) {
                      : -1;
     part.last = dash == std::string_view::npos ? part.first : host_number(name.substr(dash + 1));
     if (part.first < 0 || part.last < part.first)
-      throw InputError(fmt::format("straggler {}: found {}; expected host3, host4-7 or hosts",
-                                   in_quotes(spec.to_string()), in_quotes(name)));
+      items.fail(fmt::format("found {}; expected host3, host4-7 or hosts", in_quotes(name)));
   }
-  const std::vector<std::string> known = {"compute", "jitter", "dist", "stall", "chance", "seed"};
-  for (const auto& [key, value] : spec.values)
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      throw InputError(fmt::format("straggler {}: unknown key {} (known: {}){}",
-                                   in_quotes(spec.to_string()), in_quotes(key),
-                                   fmt::join(known, ", "), did_you_mean(key, known)));
-  part.factor = number(spec, "compute", 1, 0, kMostFactor);
-  if (const auto dist = spec.values.find("dist"); dist != spec.values.end()) {
-    if (dist->second == "exponential")
-      part.distribution = Distribution::kExponential;
-    else if (dist->second == "uniform")
-      part.distribution = Distribution::kUniform;
-    else if (dist->second != "lognormal")
-      fail(spec, "dist", "lognormal, exponential or uniform");
+  part.factor = items.number("compute", 1, 0, kMostFactor);
+  part.distribution =
+      static_cast<Distribution>(items.choice("dist", {"lognormal", "exponential", "uniform"}));
+  part.jitter = items.number("jitter", 0, 0,
+                             part.distribution == Distribution::kLognormal     ? kMostLognormal
+                             : part.distribution == Distribution::kExponential ? kMostExponential
+                                                                               : kMostUniform);
+  if (const auto stall = items.find("stall")) {
+    part.stall = items.read("stall", *stall, parse_time);
+    if (!(part.stall >= 0 && part.stall <= kMostStall))
+      items.fail_value("stall", *stall, "expected a time up to 1000s");
   }
-  part.jitter = number(spec, "jitter", 0, 0,
-                       part.distribution == Distribution::kLognormal     ? kMostLognormal
-                       : part.distribution == Distribution::kExponential ? kMostExponential
-                                                                         : kMostUniform);
-  if (const auto stall = spec.values.find("stall"); stall != spec.values.end()) {
-    part.stall = parse_time(stall->second);
-    if (!(part.stall >= 0 && part.stall <= kMostStall)) fail(spec, "stall", "a time up to 1000s");
-  }
-  part.chance = number(spec, "chance", 1, 0, 1);
-  part.seed = static_cast<std::uint64_t>(number(spec, "seed", 1, 0, 9e15));
+  part.chance = items.number("chance", 1, 0, 1);
+  part.seed = items.number<std::uint64_t>("seed", 1, 0, 9'000'000'000'000'000);
+  items.finish();
   return part;
 }
 

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
-#include <map>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "base/error.h"
+#include "base/key_values.h"
 #include "base/text.h"
 #include "workloads/models/catalogue.h"
 
@@ -19,122 +18,48 @@ namespace {
 constexpr std::string_view kPrefix = "synthetic:";
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 40;
 
-/// The items of a spec, taken one by one; what is left at the end was not known.
-class Items {
- public:
-  explicit Items(std::string_view text) : text_(text) {
-    text.remove_prefix(kPrefix.size());
-    for (const std::string& item : split(text, ',')) {
-      const std::size_t equals = item.find('=');
-      if (equals == std::string::npos || equals == 0 || equals + 1 == item.size()) {
-        fail(fmt::format("{} is not key=value", in_quotes(item)));
-      }
-      if (!values_.emplace(item.substr(0, equals), item.substr(equals + 1)).second) {
-        fail(in_quotes(item.substr(0, equals)) + " is given twice");
-      }
-    }
+// A whole number from `least` to `most`, which may end in k, m or g; `otherwise` where it is not
+// given.
+std::uint64_t take_elements(KeyValues& items, const std::string& key, std::uint64_t otherwise,
+                            std::uint64_t least, std::uint64_t most) {
+  const std::optional<std::string> given = items.find(key);
+  if (!given) return otherwise;
+  std::string digits = *given;
+  std::uint64_t factor = 1;
+  if (const std::size_t suffix = std::string_view("kmg").find(digits.back());
+      suffix != std::string_view::npos) {
+    for (std::size_t i = 0; i <= suffix; ++i) factor *= 1000;
+    digits.pop_back();
   }
-
-  [[noreturn]] void fail(const std::string& problem) const {
-    throw InputError(fmt::format("{}: {}", in_quotes(text_), problem));
-  }
-
-  std::string take(const std::string& key, const std::string& otherwise) {
-    known_.push_back(key);
-    const auto found = values_.find(key);
-    if (found == values_.end()) return otherwise;
-    const std::string value = found->second;
-    values_.erase(found);
-    return value;
-  }
-
-  double number(const std::string& key, double otherwise, const std::string& expected,
-                const std::function<bool(double)>& allowed) {
-    const std::string value = take(key, "");
-    if (value.empty()) return otherwise;
-    const auto number = parse_number<double>(value);
-    if (!number || !allowed(*number)) {
-      fail(fmt::format("{}={}: expected {}", key, excerpt(value), expected));
-    }
-    return *number;
-  }
-
-  /// A whole number, which may end in k, m or g.
-  std::uint64_t count(const std::string& key, std::uint64_t otherwise, std::uint64_t least,
-                      std::uint64_t most, bool suffix = false) {
-    std::string value = take(key, "");
-    if (value.empty()) return otherwise;
-    std::uint64_t factor = 1;
-    const std::string shown = value;
-    constexpr std::string_view kSuffixes = "kmg";
-    if (suffix && kSuffixes.find(value.back()) != std::string_view::npos) {
-      for (std::size_t i = 0; i <= kSuffixes.find(value.back()); ++i) factor *= 1000;
-      value.pop_back();
-    }
-    const auto number = parse_number<std::uint64_t>(value, 0, most / factor);
-    if (!number || *number * factor < least) {
-      fail(fmt::format("{}={}: expected a whole number from {} to {}", key, excerpt(shown), least,
-                       most));
-    }
-    return *number * factor;
-  }
-
-  void refuse_the_rest() const {
-    if (values_.empty()) return;
-    const std::string& key = values_.begin()->first;
-    fail(fmt::format("{} is no key of this distribution{}; it has {}", in_quotes(key),
-                     did_you_mean(key, known_), fmt::join(known_, ", ")));
-  }
-
- private:
-  std::string text_;
-  std::map<std::string, std::string> values_;
-  std::vector<std::string> known_;
-};
+  const auto number = parse_number<std::uint64_t>(digits, 0, most / factor);
+  if (!number || *number * factor < least)
+    items.fail_value(key, *given,
+                     fmt::format("expected a whole number from {} to {}", least, most));
+  return *number * factor;
+}
 
 bool takes_shape(const std::string& distribution) {
   return distribution == "gamma" || distribution == "gpareto";
 }
 
-std::string parse_distribution(Items& items) {
-  std::vector<std::string> names = family_names();
+std::string parse_distribution(KeyValues& items) {
+  std::vector<std::string> names = family_names();  // laplace first, which stands for none
   names.push_back("fit");
-  const std::string name = items.take("dist", "laplace");
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    items.fail(fmt::format("dist={}: expected one of {}{}", name, fmt::join(names, ", "),
-                           did_you_mean(name, names)));
-  }
-  return name;
+  return names[items.choice("dist", names)];
 }
 
-void parse_family(Items& items, SyntheticSpec& spec) {
+void parse_family(KeyValues& items, SyntheticSpec& spec) {
   const std::string& name = spec.distribution;
-  spec.scale = items.number("scale", spec.scale, "a number from 1e-10 to 1e10",
-                            // The heaviest tails reach 7e19 at 2^-33, and floats 3e38.
-                            [](double v) { return v >= 1e-10 && v <= 1e10; });
-  if (name == "gamma") {
-    spec.family.shape = items.number("shape", 0.5, "a number from 0.1 to 20",
-                                     [](double v) { return v >= 0.1 && v <= 20; });
-  }
-  if (name == "gpareto") {
-    spec.family.shape = items.number("shape", 0.2, "a number from 0 to 2",
-                                     [](double v) { return v >= 0 && v <= 2; });
-  }
-  if (name == "student") {
-    spec.family.dof = items.number("dof", 3, "a number from 0.5 to 1000",
-                                   [](double v) { return v >= 0.5 && v <= 1000; });
-  }
-  spec.family.zeros =
-      items.number("zeros", name == "bernoulli-gaussian" ? 0.9 : 0,
-                   "a share of at least 0 and below 1", [](double v) { return v >= 0 && v < 1; });
+  // The heaviest tails reach 7e19 at 2^-33, and floats 3e38.
+  spec.scale = items.number("scale", spec.scale, 1e-10, 1e10);
+  if (name == "gamma") spec.family.shape = items.number("shape", 0.5, 0.1, 20);
+  if (name == "gpareto") spec.family.shape = items.number("shape", 0.2, 0, 2);
+  if (name == "student") spec.family.dof = items.number("dof", 3, 0.5, 1000);
+  spec.family.zeros = items.number("zeros", name == "bernoulli-gaussian" ? 0.9 : 0, 0, 1);
+  if (spec.family.zeros == 1) items.fail("zeros=1: expected a share below 1");
 }
 
-double parse_correlation(Items& items, const std::string& key) {
-  return items.number(key, 0, "a correlation from 0 to 0.999",
-                      [](double v) { return v >= 0 && v <= 0.999; });
-}
-
-void check_together(const Items& items, const SyntheticSpec& spec) {
+void check_together(const KeyValues& items, const SyntheticSpec& spec) {
   if (!spec.model.empty() && spec.elements > 0) items.fail("model and elements exclude each other");
   if (spec.is_fit()) {
     if (spec.trace.empty())
@@ -181,23 +106,24 @@ std::string SyntheticSpec::text(const std::string& in_place_of_trace) const {
 }
 
 SyntheticSpec parse_synthetic_spec(std::string_view text) {
-  Items items(text);
+  constexpr double kMostCorrelation = 0.999;
+  KeyValues items = KeyValues::after_name("trace", text);
   SyntheticSpec spec;
-  spec.model = items.take("model", "");
-  spec.elements = items.count("elements", 0, 1, kMostElements, true);
+  spec.model = items.find("model").value_or("");
+  spec.elements = take_elements(items, "elements", 0, 1, kMostElements);
   spec.distribution = parse_distribution(items);
   if (spec.is_fit()) {
-    spec.trace = items.take("trace", "");
+    spec.trace = items.find("trace").value_or("");
     if (!spec.trace.empty()) spec.trace = std::filesystem::absolute(spec.trace).string();
   } else {
     parse_family(items, spec);
   }
-  spec.workers = items.count("workers", spec.workers, 1, 65'536);
-  spec.steps = items.count("steps", spec.steps, 1, 1'000'000);
-  spec.rho_step = parse_correlation(items, "rho_step");
-  spec.rho_worker = parse_correlation(items, "rho_worker");
-  spec.seed = items.count("seed", spec.seed, 0, UINT64_MAX);
-  items.refuse_the_rest();
+  spec.workers = items.number<std::uint64_t>("workers", spec.workers, 1, 65'536);
+  spec.steps = items.number<std::uint64_t>("steps", spec.steps, 1, 1'000'000);
+  spec.rho_step = items.number("rho_step", 0, 0, kMostCorrelation);
+  spec.rho_worker = items.number("rho_worker", 0, 0, kMostCorrelation);
+  spec.seed = items.number<std::uint64_t>("seed", spec.seed, 0, UINT64_MAX);
+  items.finish();
   check_together(items, spec);
   return spec;
 }

@@ -128,17 +128,16 @@ TEST(Bench, RatiosAreAnAxis) {
   for (const BenchRow& row : result.groups[0].rows) rows.insert(row.compressor);
   EXPECT_EQ(rows, (std::set<std::string>{"none", "sbc:p=0.02", "topk:memory=none,ratio=0.05",
                                          "topk:memory=none,ratio=0.1"}));
-  for (const nlohmann::json& point : bench_points(options, result)) {
-    const nlohmann::json& axes = point.at("axes");
-    const std::string method = axes.at("method");
-    if (method == "none") {
-      EXPECT_TRUE(axes.at("ratio").is_null());
-    } else if (method == "sbc") {
-      EXPECT_EQ(axes.at("ratio"), 0.02);
+  for (const Point& point : bench_points(options, result)) {
+    const std::optional<double> ratio = point.bench.value().ratio;
+    if (point.axes.method == "none") {
+      EXPECT_FALSE(ratio);
+    } else if (point.axes.method == "sbc") {
+      EXPECT_EQ(ratio, 0.02);
     } else {
-      EXPECT_TRUE(axes.at("ratio") == 0.1 || axes.at("ratio") == 0.05) << axes;
+      EXPECT_TRUE(ratio == 0.1 || ratio == 0.05) << ratio.value_or(0);
     }
-    EXPECT_EQ(point.at("order").at("encode").size(), 3u);
+    EXPECT_EQ(point.details->at("order").at("encode").size(), 3u);
   }
 }
 

@@ -269,7 +269,7 @@ TEST(DeviceTensorBench, RowsAreThereForEveryPoint) {
   EXPECT_FALSE(result.device->state.has_value()) << "there is no such card";
 }
 
-// What there is of one size and one compressor in one run, as the CPU's rows have it.
+// The rows of one size and one compressor in one run, as the CPU has them.
 TEST(DeviceTensorBench, JsonIsGoogleBenchmarks) {
   const BenchResult result = run_bench(on_device(), play_gpu());
   const auto json = nlohmann::json::parse(result.json);
@@ -343,15 +343,14 @@ TEST(DeviceTensorBench, QualityIsTheProcessors) {
 TEST(DeviceTensorBench, RecordsHaveWhatADeviceHas) {
   const BenchOptions options = on_device();
   const BenchResult result = run_bench(options, play_gpu());
-  for (const nlohmann::json& point : bench_points(options, result)) {
-    EXPECT_EQ(point.at("axes").at("device"), "cuda");
-    EXPECT_EQ(point.at("axes").at("simd"), "played");
-    EXPECT_EQ(point.at("axes").at("threads"), 1);
-    EXPECT_EQ(point.at("metrics").at("encode_wall_time").at("samples").size(), 3u);
-    EXPECT_TRUE(point.at("metrics").contains("copy_time"));
-    EXPECT_EQ(point.at("validation").at("checked_steps"), 5);
-    const std::string id = point.at("id");
-    EXPECT_TRUE(id.ends_with("/laplace:3000/memory/cuda")) << id;
+  for (const Point& point : bench_points(options, result)) {
+    EXPECT_EQ(point.bench.value().device, "cuda");
+    EXPECT_EQ(point.bench->simd, "played");
+    EXPECT_EQ(point.bench->threads, 1);
+    EXPECT_EQ(point.metrics.at("encode_wall_time").samples.size(), 3u);
+    EXPECT_TRUE(point.metrics.contains("copy_time"));
+    EXPECT_EQ(point.validation->at("checked_steps"), 5);
+    EXPECT_TRUE(point.id.ends_with("/laplace:3000/memory/cuda")) << point.id;
   }
   const nlohmann::json device = device_json(*result.device);
   EXPECT_EQ(device.at("l2_bytes"), 1 << 14);

@@ -93,12 +93,12 @@ TEST(Again, BenchesOneCompressorOnItsInput) {
       "all",      "--json", "g.json", "--repetitions", "5"};
   Point point;
   point.axes.compressor = "topk:ratio=0.1";
-  point.bench = {"laplace", "avx2", "memory", "cpu", 1e6, 2, 0.1};
+  point.bench = BenchSubject{"laplace", "avx2", "memory", "cpu", 1e6, 2, 0.1};
   EXPECT_EQ(again_command(records, point),
             "thinpipe bench --repetitions 5 -c topk:ratio=0.1 --threads 2 --simd avx2 --size "
             "1000000");
   header.command = {"thinpipe", "bench", "--trace=T", "--tensor", "a", "--tensor", "b"};
-  point.bench.tensor = "b";
+  point.bench->tensor = "b";
   EXPECT_EQ(again_command(records, point),
             "thinpipe bench --trace=T -c topk:ratio=0.1 --threads 2 --simd avx2 --tensor b");
 }
@@ -108,7 +108,7 @@ TEST(Again, BenchesOnTheGpuWhatWasMeasuredThere) {
   records.headers.emplace_back().command = {"thinpipe", "bench", "--device", "cpu|cuda"};
   Point point;
   point.axes.compressor = "int8";
-  point.bench = {"laplace", "sm_90", "memory", "cuda", 1e6, 1, std::nullopt};
+  point.bench = BenchSubject{"laplace", "sm_90", "memory", "cuda", 1e6, 1, std::nullopt};
   EXPECT_EQ(again_command(records, point), "thinpipe bench -c int8 --device cuda --size 1000000");
 }
 

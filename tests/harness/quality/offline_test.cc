@@ -165,19 +165,20 @@ TEST_F(OfflineTest, StepsAddUpToTheWhole) {
 }
 
 TEST_F(OfflineTest, RecordsSayWhichStepAndRankASampleIsOf) {
-  const std::vector<nlohmann::json> points = quality_points(replay("topk:ratio=0.1"));
+  const std::vector<Point> points = quality_points(replay("topk:ratio=0.1"));
   ASSERT_EQ(points.size(), 3U);
-  for (const nlohmann::json& point : points) {
-    EXPECT_EQ(point.at("at").at("step").size(), 8U);  // 4 steps, 2 ranks
+  for (const Point& point : points) {
+    EXPECT_EQ(point.at.value().step.size(), 8U);  // 4 steps, 2 ranks
     for (const char* name : {"encoded_bytes", "passes", "quality", "relative_error", "cosine",
                              "drift", "top_k_overlap", "encode_time"})
-      EXPECT_EQ(point.at("metrics").at(name).at("samples").size(), 8U) << name;
+      EXPECT_EQ(point.metrics.at(name).samples.size(), 8U) << name;
   }
-  EXPECT_EQ(points[0].at("metrics").at("tensor_quality").at("samples").size(), 16U);
-  EXPECT_FALSE(points[1].at("metrics").contains("tensor_quality"));
+  EXPECT_EQ(points[0].quality.value().tensor, "*");
+  EXPECT_EQ(points[0].metrics.at("tensor_quality").samples.size(), 16U);
+  EXPECT_FALSE(points[1].metrics.contains("tensor_quality"));
   // Ranks go one after the other.
-  EXPECT_EQ(points[0].at("at").at("rank"), (std::vector<double>{0, 0, 0, 0, 1, 1, 1, 1}));
-  EXPECT_FALSE(quality_points(replay("none"))[0].at("metrics").contains("quality"));
+  EXPECT_EQ(points[0].at->rank, (std::vector<double>{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_FALSE(quality_points(replay("none"))[0].metrics.contains("quality"));
 }
 
 TEST_F(OfflineTest, MoreStepsThanRecordedBeginAgain) {

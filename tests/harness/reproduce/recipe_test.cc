@@ -5,80 +5,50 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <set>
 
 #include "base/error.h"
+#include "base/input_file.h"
 #include "compressors/registry.h"
 #include "compressors/spec.h"
 #include "harness/machine/programs.h"
 #include "harness/paper/paper.h"
-#include "harness/reproduce/parts.h"
+#include "harness/reproduce/columns.h"
 #include "harness/reproduce/perform.h"
 #include "tests/base/support.h"
 
 namespace thinpipe {
 namespace {
 
-bool has_arm(const Recipe& recipe, const std::string& label) {
-  return std::any_of(recipe.arms.begin(), recipe.arms.end(),
-                     [&](const RecipeArm& arm) { return arm.label == label; });
-}
-
-const RecipeArm& arm_of(const Recipe& recipe, const std::string& label) {
-  return *std::find_if(recipe.arms.begin(), recipe.arms.end(),
-                       [&](const RecipeArm& arm) { return arm.label == label; });
+std::vector<Recipe> all_recipes() {
+  std::vector<Recipe> all;
+  for (const std::string& name : recipe_names()) all.push_back(find_recipe(name));
+  return all;
 }
 
 std::string full_command(const std::string& name, const std::string& label) {
-  const Recipe& recipe = find_recipe(name);
-  return command_of(arm_of(recipe, label).words(/*quick=*/false), arm_place(name, label));
+  const Recipe recipe = find_recipe(name);
+  for (const RecipeArm& arm : recipe.arms)
+    if (arm.label == label) return command_of(arm.full, arm_place(name, label));
+  return "";
 }
 
-TEST(Recipes, HaveNamesOfTheirOwnAndSayWhatTheyAre) {
-  std::set<std::string> names;
-  for (const Recipe& recipe : recipes()) {
-    EXPECT_TRUE(names.insert(recipe.name()).second) << recipe.name();
+TEST(Recipes, SayWhatTheyAre) {
+  for (const Recipe& recipe : all_recipes()) {
     EXPECT_FALSE(recipe.plan.source.empty() || recipe.plan.here.empty()) << recipe.name();
     EXPECT_FALSE(recipe.plan.differences.empty()) << recipe.name();
     EXPECT_LE(recipe.plan.title.size(), 60U) << recipe.name();
     EXPECT_GT(recipe.full_minutes, 0) << recipe.name();
     EXPECT_GT(recipe.quick_seconds, 0) << recipe.name();
     EXPECT_LE(recipe.quick_seconds, 120) << recipe.name();
-    EXPECT_EQ(recipe.needs.trusted_times, recipe.plan.rests_on_times) << recipe.name();
   }
 }
 
-TEST(Recipes, ExpectationsNameRowsAndColumnsThatAreThere) {
-  for (const Recipe& recipe : recipes()) {
-    EXPECT_FALSE(recipe.plan.expectations.empty()) << recipe.name();
-    EXPECT_NO_THROW(reproduced(recipe.plan, {}, false)) << recipe.name();
-    for (const Expectation& expected : recipe.plan.expectations)
-      EXPECT_LE(expected.least, expected.most) << recipe.name() << expected.says;
-  }
-}
-
-TEST(Recipes, RowsAndColumnsReadArmsThatAreThere) {
-  for (const Recipe& recipe : recipes()) {
-    for (const ReproductionColumn& column : recipe.plan.columns) {
-      EXPECT_TRUE(column.format != nullptr && column.measure) << recipe.name() << column.name;
-      EXPECT_TRUE(column.arm.empty() || has_arm(recipe, column.arm)) << recipe.name() << column.arm;
-    }
-    for (const ReproductionRow& row : recipe.plan.rows) {
-      EXPECT_TRUE(row.arm.empty() || has_arm(recipe, row.arm)) << recipe.name() << row.arm;
-      EXPECT_LE(row.paper.size(), recipe.plan.columns.size()) << recipe.name() << row.label;
-      if (row.compressor.empty()) continue;
-      EXPECT_NO_THROW(check_spec(parse_spec(row.compressor))) << row.compressor;
-    }
-  }
-}
-
-TEST(Recipes, CompressorsAreKnownAndFoldersApart) {
-  for (const Recipe& recipe : recipes()) {
-    std::set<std::string> folders;
+TEST(Recipes, CompressorsOfCommandsAreKnown) {
+  for (const Recipe& recipe : all_recipes()) {
     for (const RecipeArm& arm : recipe.arms) {
-      EXPECT_TRUE(folders.insert(arm_place(recipe.name(), arm.label)).second) << arm.label;
       for (const bool quick : {false, true}) {
         const std::vector<std::string>& words = arm.words(quick);
         EXPECT_EQ(std::count(words.begin(), words.end(), ""), 0) << recipe.name() << arm.label;
@@ -110,10 +80,126 @@ TEST(Recipes, AnUnknownOneIsNamed) {
     find_recipe("dgc-fig4");
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "no recipe 'dgc-fig4'; did you mean 'dgc-fig3'?; `thinpipe reproduce --list` shows all");
+    EXPECT_STREQ(error.what(),
+                 "no recipe 'dgc-fig4'; did you mean 'dgc-fig3'?; `thinpipe reproduce --list` "
+                 "shows all, and "
+                 "a file's name ends with .toml");
   }
+}
+
+// A recipe with one of everything.
+constexpr const char* kWhole = R"toml(
+title = "a title"
+source = "a paper"
+here = "{images}, a training"
+differences = ["all"]
+columns = ["accuracy", {show = "times_smaller", name = "smaller"}]
+full_minutes = 1
+quick_seconds = 2
+
+[values]
+steps = "300"
+
+[lists]
+ratio = ["0.1", "0.01"]
+method = [{method = "Top-k", spec = "topk"}, {method = "DGC", spec = "dgc", steps = "400"}]
+
+[[arms]]
+each = ["ratio", "method"]
+label = "{method} {ratio}"
+full = "train --steps {steps}  -c {spec}:ratio={ratio}"
+paper = ["", "{ratio}x"]
+
+[[rules]]
+says = "is smaller"
+row = "Top-k 0.1"
+than = "DGC 0.01"
+bounded = "ratio"
+column = "smaller"
+least = "0.5 * 3"
+most = "9 / 2"
+)toml";
+
+TEST(RecipeFiles, AreFilledInAndRepeated) {
+  const Recipe recipe = parse_recipe("mine", kWhole, "mine.toml");
+  EXPECT_TRUE(recipe.plan.here.starts_with("-w 4 --link rate=1gbit")) << "of shared.toml";
+  ASSERT_EQ(recipe.arms.size(), 4U);
+  EXPECT_EQ(recipe.arms[1].label, "DGC 0.1");
+  EXPECT_EQ(recipe.arms[1].full,
+            (std::vector<std::string>{"train", "--steps", "400", "-c", "dgc:ratio=0.1"}));
+  EXPECT_TRUE(recipe.arms[1].quick.empty());
+  EXPECT_TRUE(recipe.trains());
+  ASSERT_EQ(recipe.plan.rows.size(), 4U) << "an arm is a row where there are no others";
+  EXPECT_EQ(recipe.plan.rows[2].arm, "Top-k 0.01");
+  EXPECT_EQ(recipe.plan.rows[2].paper, (std::vector<std::string>{"", "0.01x"}));
+  const Expectation& rule = recipe.plan.expectations.at(0);
+  EXPECT_EQ(rule.bounded, Bounded::kRatio);
+  EXPECT_EQ(rule.least, 1.5);
+  EXPECT_EQ(rule.most, 4.5);
+}
+
+TEST(RecipeFiles, NameFileAndPlaceOfWhatIsWrong) {
+  struct Wrong {
+    const char *before, *after, *complaint;
+  };
+  for (const Wrong& wrong : {
+           Wrong{"title = \"a title\"", "title = ", "mine.toml:2: not TOML: "},
+           Wrong{"title = \"a title\"", "", "mine.toml: title: missing"},
+           Wrong{"quick_seconds", "quick_second", "unknown member"},
+           Wrong{"{images}", "{imags}",
+                 "mine.toml: here: {imags} stands for nothing; did you mean 'images'?"},
+           Wrong{"steps = \"300\"", "steps = \"{steps}\"", "stand for each other"},
+           Wrong{"[\"ratio\", \"method\"]", "\"rato\"", "mine.toml: lists.rato: missing"},
+           Wrong{"\"accuracy\"", "\"acuracy\"",
+                 "mine.toml: columns[0]: nothing is called \"acuracy\"; did you mean 'accuracy'?"},
+           Wrong{"name = \"smaller\"", "nam = \"smaller\"",
+                 "mine.toml: columns[1]: unknown member 'nam'; did you mean 'name'?"},
+           Wrong{"{method} {ratio}\"\nfull", "{method}\"\nfull", "two arms are called 'DGC'"},
+           Wrong{"train --steps", "rm -r", "mine.toml: arms[0].full: expected a command of train"},
+           Wrong{"\"Top-k 0.1\"", "\"Top-k 0.2\"",
+                 "mine.toml: rules[0].row: no row is called 'Top-k 0.2'; did you mean"},
+           Wrong{"column = \"smaller\"", "column = \"larger\"", "no column is called 'larger'"},
+           Wrong{"0.5 * 3", "0.5 * x", "mine.toml: rules[0].least: expected a number or a product"},
+           Wrong{"0.5 * 3", "5", "its least is more than its most"},
+           Wrong{"9 / 2", "9 / 0", "mine.toml: rules[0].most: expected a number or a product"},
+           Wrong{"bounded = \"ratio\"", "bounded = \"sum\"", "expected ratio or difference"},
+           Wrong{"\"{ratio}x\"]", "\"\", \"\"]", "more figures than there are columns"},
+       }) {
+    std::string text = kWhole;
+    const std::size_t at = text.find(wrong.before);
+    ASSERT_NE(at, std::string::npos) << wrong.before;
+    text.replace(at, std::string(wrong.before).size(), wrong.after);
+    try {
+      parse_recipe("mine", text, "mine.toml");
+      ADD_FAILURE() << wrong.after;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(wrong.complaint), std::string::npos) << error.what();
+    }
+  }
+}
+
+// Each of sixteen of the one before.
+TEST(RecipeFiles, CannotGrowWithoutBound) {
+  std::string values = "a = \"\"\n";
+  for (char name = 'b'; name <= 'f'; ++name) {
+    values += std::string(1, name) + " = \"";
+    for (int i = 0; i < 16; ++i) values += std::string("{") + static_cast<char>(name - 1) + "}";
+    values += "\"\n";
+  }
+  std::string text = kWhole;
+  const std::string before = "steps = \"300\"";
+  text.replace(text.find(before), before.size(), values + "steps = \"{f}\"");
+  EXPECT_THROW(parse_recipe("mine", text, "mine.toml"), InputError);
+}
+
+TEST(RecipeFiles, ColumnsAndPicturesAreDocumented) {
+  const std::filesystem::path root =
+      std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path();
+  const std::string documented =
+      read_input(root / "docs/reproduce.md", "the documentation", 1 << 20);
+  for (const auto& names : {column_names(), picture_names()})
+    for (const std::string& name : names)
+      EXPECT_NE(documented.find("`" + name + "`"), std::string::npos) << name;
 }
 
 TEST(SpeltOut, WritesEveryParameterAndLeavesWhatIsNoSpec) {

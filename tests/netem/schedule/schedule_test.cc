@@ -140,7 +140,7 @@ TEST(Schedule, ComplaintsNameThePartAndItsKey) {
   expect_complaint("steps:0s=200gbit", "100gbit");
   expect_complaint("steps:0s=1mbit,repaet=4s", "did you mean 'repeat'");
   expect_complaint("steps:0s=1mbit,5s=2mbit,repeat=4s", "repeat=4s");
-  expect_complaint("steps:of=rtae,0s=1mbit", "of=rtae: expected rate, delay or loss");
+  expect_complaint("steps:of=rtae,0s=1mbit", "of=rtae: expected one of rate, delay, loss");
   expect_complaint("steps:of=loss,0s=101%", "101%");
   expect_complaint("steps:repeat=1s", "no moments");
   expect_complaint("sine:low=1mbit,high=2mbit", "period= is missing");

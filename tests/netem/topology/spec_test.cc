@@ -62,7 +62,7 @@ TEST(TopologySpec, ErrorsSayWhatAndWhere) {
       {"racks:rcks=2", "unknown setting 'rcks'"},
       {"racks:racks=1", "racks=1: a whole number from 2 to 64"},
       {"racks:racks=2.5", "a whole number"},
-      {"racks:racks=", "expected setting=value"},
+      {"racks:racks=", "expected key=value"},
       {"racks:placement=left", "placement=left: block or spread"},
       {"racks:oversubscription=2,uplink=(rate=1gbit)", "give one"},
       {"wan:sites=3,sites=4", "sites is given twice"},

@@ -81,10 +81,10 @@ TEST(BenchReport, AGpuIsASettingOfItsOwn) {
   Records records = bench_records();
   records.points.pop_back();  // the one that failed
   const std::size_t before = summarize_bench(records).settings.size();
-  for (Point& point : records.points) point.bench.device = "cuda";
+  for (Point& point : records.points) point.bench->device = "cuda";
   const std::vector<std::string> alone = bench_findings(summarize_bench(records));
   EXPECT_NE(alone.back().find("the processor's compressor"), std::string::npos) << alone.back();
-  records.points.front().bench.device = "cpu";
+  records.points.front().bench->device = "cpu";
   const BenchSummary both = summarize_bench(records);
   EXPECT_EQ(both.settings.size(), before + 1);
   EXPECT_NE(both.settings.back().title.find("on a GPU"), std::string::npos);

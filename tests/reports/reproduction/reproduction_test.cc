@@ -165,13 +165,13 @@ TEST(KeptColumns, AreMeansOfWorkersOverAllTensors) {
   ArmRecords arm{.label = "a"};
   Point whole = replayed("topk", 0, 0, 1), one = whole;
   whole.id = "topk|*";
-  whole.at = document({{"rank", {0, 0, 1, 1}}});
+  whole.at = SamplePlaces{.step = {0, 1, 0, 1}, .rank = {0, 0, 1, 1}};
   add_samples(whole, "quality", {1, 3, 5, 7});
   one.id = "topk|conv1.weight";
   one.at = whole.at;
   add_samples(one, "quality", {9, 9, 9, 9});
   arm.records.points = {whole, one};
-  EXPECT_EQ(columns::kept("quality"_metric).measure(arm, "topk").values(),
+  EXPECT_EQ(columns::estimation_quality().measure(arm, "topk").values(),
             (std::vector<double>{2, 6}));
 }
 
@@ -179,10 +179,10 @@ TEST(KeptColumns, OffByIsAFactorUpOrDown) {
   ArmRecords arm{.label = "a"};
   Point point = replayed("redsync", 0, 0, 1);
   point.id = "redsync|*";
-  point.at = document({{"rank", {0, 0}}});
+  point.at = SamplePlaces{.step = {0, 1}, .rank = {0, 0}};
   add_samples(point, "quality", {2, 0.5});
   arm.records.points = {point};
-  EXPECT_NEAR(columns::off_by().measure(arm, "redsync").repetitions[0].value, 2, 1e-12);
+  EXPECT_NEAR(columns::estimation_error().measure(arm, "redsync").repetitions[0].value, 2, 1e-12);
 }
 
 TEST(StatsColumns, AreOfTheWholeModelWithoutFeedback) {

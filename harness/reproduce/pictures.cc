@@ -1,0 +1,241 @@
+// Pictures of recipes: what a paper drew, of records of its commands.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/statistics.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "harness/reproduce/columns.h"
+#include "reports/statistics/statistics.h"
+
+namespace thinpipe {
+namespace {
+
+// A picture as the file requests it.
+struct PictureRequest {
+  std::string alt, arm, ratio;
+  std::vector<std::string> compressors;
+  std::vector<double> rates, ranks;
+  std::vector<PictureLine> lines;
+};
+
+ReproductionPicture empty_picture(const std::string& id, const PictureRequest& request,
+                                  const std::string& x, const std::string& y) {
+  ReproductionPicture picture;
+  picture.chart.id = id;
+  picture.chart.alt = request.alt;
+  picture.chart.width = 640;
+  picture.chart.x = {x, false, format_plain, {}, {}};
+  picture.chart.y = {y, false, format_plain, {}, {}};
+  return picture;
+}
+
+// A line through these points; few of them have markers.
+void add_points(ReproductionPicture& picture, const std::string& name, const std::vector<double>& x,
+                const std::vector<double>& y) {
+  constexpr std::size_t kMostMarkers = 40;
+  Curve curve{.style = picture.chart.curves.size() + 1,
+              .has_markers = x.size() <= kMostMarkers,
+              .points = {},
+              .name = name};
+  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
+    curve.points.push_back({x[i], y[i], std::nullopt, true, name});
+  if (curve.points.empty()) return;
+  picture.chart.curves.push_back(std::move(curve));
+  picture.names.push_back(name);
+}
+
+// A line through (1, values[0]), (2, values[1]), ...; of many values some, at even distances.
+void add_line(ReproductionPicture& picture, const std::string& name,
+              const std::vector<double>& values) {
+  constexpr std::size_t kMostPoints = 200;
+  const std::size_t stride = std::max<std::size_t>(1, values.size() / kMostPoints);
+  std::vector<double> x, y;
+  for (std::size_t i = 0; i < values.size(); i += stride) {
+    x.push_back(static_cast<double>(i + 1));
+    y.push_back(values[i]);
+  }
+  add_points(picture, name, x, y);
+}
+
+// DGC, fig. 6.
+ReproductionPicture predicted_scaling(const PictureRequest& request,
+                                      const std::vector<ArmRecords>& arms) {
+  ReproductionPicture picture =
+      empty_picture("scaling", request, "nodes", "speed-up over one node");
+  picture.chart.x.is_log = picture.chart.y.is_log = true;
+  picture.chart.x.ticks = request.ranks;
+  for (const ArmRecords& arm : arms) {
+    if (arm.label != request.arm || arm.printed.empty()) continue;
+    for (const std::string& compressor : request.compressors)
+      for (const double rate : request.rates) {
+        std::vector<double> speedups;
+        for (const double ranks : request.ranks) {
+          const MeasuredCell cell = columns::predicted_scaling(rate, static_cast<int>(ranks))
+                                        .measure(arm, spelt_out(compressor));
+          speedups.push_back(cell.repetitions.empty() ? 0 : cell.repetitions[0].value);
+        }
+        add_points(picture, compressor + " at " + format_rate(rate), request.ranks, speedups);
+      }
+  }
+  return picture;
+}
+
+// 3LC, fig. 9: of each compressor's first seed.
+ReproductionPicture server_bits(const PictureRequest& request,
+                                const std::vector<ArmRecords>& arms) {
+  ReproductionPicture picture = empty_picture("sizes", request, "training step", "bits an element");
+  for (const ArmRecords& arm : arms)
+    for (const Point& point : arm.records.points)
+      for (const bool pulled : {false, true})
+        if (point.axes.seed <= 1)
+          add_line(
+              picture,
+              spec_value(point.axes.compressor, "s", "s=") + (pulled ? ", pulled" : ", pushed"),
+              running_mean(columns::bits_by_step(point, pulled), 5));
+  return picture;
+}
+
+// 3LC, fig. 4: a line a compressor, a point a command.
+ReproductionPicture accuracy_over_time(const PictureRequest& request,
+                                       const std::vector<ArmRecords>& arms) {
+  ReproductionPicture picture =
+      empty_picture("tradeoff", request, "training time, emulated seconds", "accuracy, %");
+  picture.chart.x.is_log = true;
+  const ReproductionColumn time = columns::training_seconds(), quality = columns::accuracy();
+  for (const PictureLine& line : request.lines) {
+    std::vector<double> x, y;
+    for (const ArmRecords& arm : arms) {
+      const MeasuredCell seconds = time.measure(arm, spelt_out(line.compressor)),
+                         accuracies = quality.measure(arm, spelt_out(line.compressor));
+      if (seconds.repetitions.empty() || accuracies.repetitions.empty()) continue;
+      x.push_back(mean(seconds.values()));
+      y.push_back(mean(accuracies.values()));
+    }
+    add_points(picture, line.name, x, y);
+  }
+  return picture;
+}
+
+// SIDCo, fig. 9: of the first worker.
+ReproductionPicture estimation_quality(const PictureRequest& request,
+                                       const std::vector<ArmRecords>& arms) {
+  constexpr std::size_t kWindow = 20;
+  ReproductionPicture picture =
+      empty_picture("kept", request, "step", "k-hat over k, running mean of 20 steps");
+  picture.chart.y.is_log = true;
+  picture.chart.reference_lines = {1};
+  for (const ArmRecords& arm : arms)
+    for (const Point& point : arm.records.points) {
+      if (!point.id.ends_with("|*") ||
+          spec_value(point.axes.compressor, "ratio", "") != request.ratio)
+        continue;
+      const auto found = point.metrics.find("quality"_metric);
+      if (found == point.metrics.end() || !point.at) continue;
+      const std::vector<double>&ranks = point.at->rank, &kept = found->second.samples;
+      std::vector<double> first;
+      for (std::size_t i = 0; i < std::min(kept.size(), ranks.size()); ++i)
+        if (ranks[i] == 0 && std::isfinite(kept[i])) first.push_back(std::max(kept[i], 1e-4));
+      add_line(picture, point.axes.method + spec_value(point.axes.compressor, "dist", " "),
+               running_mean(first, kWindow));
+    }
+  return picture;
+}
+
+// The whole model's gradient that `trace stats` gave points of, without error feedback.
+const StatsGradient* first_with_points(const ArmRecords& arm) {
+  if (!arm.stats) return nullptr;
+  for (const StatsGradient& gradient : arm.stats->gradients)
+    if (gradient.tensor == "*" && !gradient.feedback && gradient.points) return &gradient;
+  return nullptr;
+}
+
+// SIDCo, fig. 2(d): distribution functions of magnitudes.
+ReproductionPicture distribution(const PictureRequest& request,
+                                 const std::vector<ArmRecords>& arms) {
+  ReproductionPicture picture =
+      empty_picture("fits", request, "magnitude over the gradient's norm", "share that is smaller");
+  picture.chart.x.is_log = true;
+  for (const ArmRecords& arm : arms) {
+    const StatsGradient* gradient = arm.label == request.arm ? first_with_points(arm) : nullptr;
+    if (gradient == nullptr) continue;
+    add_points(picture, "measured", gradient->points->x, gradient->points->empirical);
+    for (std::size_t i = 0; i < kFitNames.size(); ++i)
+      add_points(picture, kFitNames[i], gradient->points->x, gradient->points->fitted[i]);
+  }
+  return picture;
+}
+
+// SIDCo, fig. 7(a).
+ReproductionPicture sorted_magnitudes(const PictureRequest& request,
+                                      const std::vector<ArmRecords>& arms) {
+  ReproductionPicture picture =
+      empty_picture("decay", request, "place", "magnitude over the gradient's norm");
+  picture.chart.x.is_log = picture.chart.y.is_log = true;
+  for (const ArmRecords& arm : arms)
+    if (const StatsGradient* gradient = first_with_points(arm))
+      add_points(picture, arm.label, gradient->points->places, gradient->points->magnitudes);
+  return picture;
+}
+
+struct PictureKind {
+  std::string_view name;
+  std::vector<std::string> parameters;
+  ReproductionPicture (*draw)(const PictureRequest& request, const std::vector<ArmRecords>& arms);
+};
+
+const PictureKind kPictureKinds[] = {
+    {"predicted_scaling", {"arm", "compressors", "rates", "ranks"}, predicted_scaling},
+    {"server_bits", {}, server_bits},
+    {"accuracy_over_time", {"lines"}, accuracy_over_time},
+    {"estimation_quality", {"ratio"}, estimation_quality},
+    {"distribution", {"arm"}, distribution},
+    {"sorted_magnitudes", {}, sorted_magnitudes},
+};
+
+}  // namespace
+
+std::function<ReproductionPicture(const std::vector<ArmRecords>&)> read_picture(
+    const JsonField& field, const std::vector<PictureLine>& lines) {
+  constexpr double kMostRanks = 1 << 20;
+  const PictureKind& kind = shown(kPictureKinds, field.at("show"));
+  std::vector<std::string> known{"show", "alt"};
+  known.insert(known.end(), kind.parameters.begin(), kind.parameters.end());
+  refuse_others(field, known);
+  for (const std::string& parameter : kind.parameters) field.at(parameter);
+  PictureRequest request{.alt = field.at("alt").string(),
+                         .arm = {},
+                         .ratio = {},
+                         .compressors = {},
+                         .rates = {},
+                         .ranks = {},
+                         .lines = lines};
+  const auto each_of = [&field](const char* key, auto read) {
+    for (std::size_t i = 0; field.has(key) && i < field.at(key).size(); ++i)
+      read(field.at(key).at(i));
+  };
+  if (field.has("arm")) request.arm = field.at("arm").string();
+  if (field.has("ratio")) request.ratio = field.at("ratio").string();
+  each_of("compressors",
+          [&](const JsonField& one) { request.compressors.push_back(one.string()); });
+  each_of("rates",
+          [&](const JsonField& one) { request.rates.push_back(parse_rate(one.string())); });
+  each_of("ranks",
+          [&](const JsonField& one) { request.ranks.push_back(one.number(1, kMostRanks)); });
+  return [&kind, request](const std::vector<ArmRecords>& arms) { return kind.draw(request, arms); };
+}
+
+std::vector<std::string> picture_names() {
+  std::vector<std::string> names;
+  for (const PictureKind& kind : kPictureKinds) names.emplace_back(kind.name);
+  return names;
+}
+
+}  // namespace thinpipe
