@@ -52,6 +52,11 @@ int tell_recipes() {
   return kExitGood;
 }
 
+int print_files(const std::vector<std::string>& names) {
+  for (const std::string& name : names) write_stdout(std::string(recipe_text(name)));
+  return kExitGood;
+}
+
 Action prepare_reproduce(const Arguments& arguments) {
   if (arguments.flag("list")) return tell_recipes;
   std::vector<std::string> names = arguments.positionals("NAME");
@@ -62,6 +67,7 @@ Action prepare_reproduce(const Arguments& arguments) {
   if (names.empty())
     throw InputError(
         "expected the name of a recipe, or --all; `thinpipe reproduce --list` shows them");
+  if (arguments.flag("print")) return [names] { return print_files(names); };
   for (const std::string& name : names) find_recipe(name);
   return [&arguments, names] {
     return run_outside_sandbox([&](const Sandbox&) {
@@ -91,6 +97,9 @@ Verb reproduce_verb() {
               "all, README.md. docs/reproduce.md has the recipes, and how to write one.",
           .options = {{.name = "list",
                        .help = "show the recipes, what they need and how long they take"},
+                      {.name = "print",
+                       .help = "print the files of recipes, to begin one of yours with; `shared` "
+                               "has what they share"},
                       {.name = "all",
                        .help = "carry out all of them, one after the other; one that fails does "
                                "not end the others"},

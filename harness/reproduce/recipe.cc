@@ -23,6 +23,13 @@ std::vector<std::string> recipe_names() {
   return names;
 }
 
+std::string_view recipe_text(const std::string& name) {
+  const auto file = recipe_files().find(name);
+  if (file != recipe_files().end()) return file->second;
+  throw InputError("no recipe " + in_quotes(name) + did_you_mean(name, recipe_names()) +
+                   "; `thinpipe reproduce --list` shows all, and a file's name ends with .toml");
+}
+
 Recipe find_recipe(const std::string& name) {
   if (name.ends_with(".toml")) {
     constexpr std::uint64_t kMaxBytes = 1 << 16;  // thinpipe's own have 6 kB at most
@@ -31,11 +38,7 @@ Recipe find_recipe(const std::string& name) {
       throw InputError(in_quotes(name) + ": a recipe's file needs a name");
     return parse_recipe(stem, read_input(name, "a recipe", kMaxBytes), name);
   }
-  const std::vector<std::string> names = recipe_names();
-  if (std::find(names.begin(), names.end(), name) == names.end())
-    throw InputError("no recipe " + in_quotes(name) + did_you_mean(name, names) +
-                     "; `thinpipe reproduce --list` shows all, and a file's name ends with .toml");
-  return parse_recipe(name, recipe_files().at(name), "recipes/" + name + ".toml");
+  return parse_recipe(name, recipe_text(name), "recipes/" + name + ".toml");
 }
 
 std::string arm_place(const std::string& recipe, const std::string& label) {

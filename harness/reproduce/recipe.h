@@ -38,6 +38,9 @@ struct Recipe {
 /// the others share. Made by CMake.
 const std::map<std::string, std::string_view>& recipe_files();
 
+/// Returns one of them. @throws InputError for an unknown name, with one that is like it
+std::string_view recipe_text(const std::string& name);
+
 /// The recipes that come with thinpipe, in the order in which `--all` carries them out.
 std::vector<std::string> recipe_names();
 

@@ -76,8 +76,10 @@ class ReproduceTest(RunCase):
 
     def test_a_recipe_of_ones_own_is_a_file(self):
         own = os.path.join(self.folder, "my own.toml")
+        text = self.run_thinpipe("reproduce", "--print", "sbc-eq5")
         with open(os.path.join(RECIPES, "sbc-eq5.toml")) as original, open(own, "w") as file:
-            file.write(original.read().replace("bits that SBC's positions take", "a title"))
+            self.assertEqual(text, original.read())
+            file.write(text.replace("bits that SBC's positions take", "a title"))
         said = self.reproduce(own)
         self.assertIn("yes: payloads take what the equation says, p=0.01", said)
         self.assertIn("# my-own: a title", self.read("my-own.md"))
