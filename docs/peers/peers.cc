@@ -1,4 +1,4 @@
-// What C++ libraries need for an exact top-k: find the k-th magnitude, then compact. One thread.
+// Cost of an exact top-k in C++ libraries: find the k-th magnitude, then compact. One thread.
 // Not part of the build:
 //   g++ -O3 -march=native -std=c++20 docs/peers/peers.cc -lhwy_contrib -lhwy -o peers && ./peers
 #include <hwy/contrib/sort/vqsort.h>

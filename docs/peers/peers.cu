@@ -1,4 +1,4 @@
-// What CUB needs for an exact top-k on a GPU, from the tensor to positions and values. Not part of
+// Cost of an exact top-k by CUB on a GPU, from the tensor to positions and values. Not part of
 // the build:
 //   nvcc -O3 -std=c++20 -arch=sm_90 docs/peers/peers.cu -o peers-gpu && ./peers-gpu
 // Prints one JSON object a line, with the fields of peers.py --json. Inputs rotate through twice the

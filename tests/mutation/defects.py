@@ -467,4 +467,12 @@ GATE = [
        "in_turns && old.size()", "false && old.size()", *GATE_TESTS),
 ]
 
-DEFECTS = COMPRESSORS + NETEM + WORKLOADS + HARNESS + REPORTS + GATE
+RECIPES = [
+    of("a recipe's bound is multiplied where it is to be divided", "harness/reproduce/recipe_file.cc",
+       "return *first / *second;", "return *first * *second;", r"^RecipeFiles\."),
+    of("an arm of a recipe without rows is no row", "harness/reproduce/recipe_file.cc",
+       'if (root.has("rows")) recipe_.plan.rows.clear();', "recipe_.plan.rows.clear();",
+       r"^RecipeFiles\."),
+]
+
+DEFECTS = COMPRESSORS + NETEM + WORKLOADS + HARNESS + REPORTS + GATE + RECIPES
