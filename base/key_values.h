@@ -138,7 +138,9 @@ class KeyValues {
     const std::string value = find(key).value_or(names.front());
     const auto found = std::find(names.begin(), names.end(), value);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-    fail_value(key, value, "expected one of " + listed(names) + (value.size() > 1 ? did_you_mean(value, names) : ""));
+    fail_value(
+        key, value,
+        "expected one of " + listed(names) + (value.size() > 1 ? did_you_mean(value, names) : ""));
   }
 
   /// Refuses what nobody took. @param also  what else may stand there, for the message

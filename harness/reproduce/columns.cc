@@ -47,7 +47,7 @@ ReproductionColumn computed(const char* name, double (*formula)(double)) {
 }
 
 std::string of(const JsonField& field) { return field.at("of").string(); }
-double rate(const JsonField& field) { return parse_rate(field.at("rate").string()); }
+double rate(const JsonField& field) { return read_rate(field.at("rate")); }
 
 ReproductionColumn bits_during(const JsonField& field, bool pulled) {
   const auto share = [&](const char* key, double otherwise) {
@@ -136,6 +136,14 @@ const ColumnKind kColumnKinds[] = {
 };
 
 }  // namespace
+
+double read_rate(const JsonField& field) {
+  try {
+    return parse_rate(field.string());
+  } catch (const InputError& error) {
+    field.fail(error.what());
+  }
+}
 
 void refuse_others(const JsonField& table, const std::vector<std::string>& known) {
   for (const auto& [key, value] : table.value().items())

@@ -36,6 +36,9 @@ std::string spelt_out(const std::string& compressor);
 /// A spec's value of a key, with words before it: "s=1.75"; "" where it has none.
 std::string spec_value(const std::string& spec, const std::string& key, const std::string& before);
 
+/// A rate as users write it ("1gbit"), in bit/s. @throws InputError
+double read_rate(const JsonField& field);
+
 /// Refuses members of a table that are none of these. @throws InputError
 void refuse_others(const JsonField& table, const std::vector<std::string>& known);
 

@@ -225,8 +225,7 @@ std::function<ReproductionPicture(const std::vector<ArmRecords>&)> read_picture(
   if (field.has("ratio")) request.ratio = field.at("ratio").string();
   each_of("compressors",
           [&](const JsonField& one) { request.compressors.push_back(one.string()); });
-  each_of("rates",
-          [&](const JsonField& one) { request.rates.push_back(parse_rate(one.string())); });
+  each_of("rates", [&](const JsonField& one) { request.rates.push_back(read_rate(one)); });
   each_of("ranks",
           [&](const JsonField& one) { request.ranks.push_back(one.number(1, kMostRanks)); });
   return [&kind, request](const std::vector<ArmRecords>& arms) { return kind.draw(request, arms); };

@@ -154,6 +154,8 @@ TEST(RecipeFiles, NameFileAndPlaceOfWhatIsWrong) {
                  "mine.toml: columns[0]: nothing is called \"acuracy\"; did you mean 'accuracy'?"},
            Wrong{"name = \"smaller\"", "nam = \"smaller\"",
                  "mine.toml: columns[1]: unknown member 'nam'; did you mean 'name'?"},
+           Wrong{"\"accuracy\"", "{show = \"speed_up\", rate = \"fast\"}",
+                 "mine.toml: columns[0].rate: 'fast' is not a rate"},
            Wrong{"{method} {ratio}\"\nfull", "{method}\"\nfull", "two arms are called 'DGC'"},
            Wrong{"train --steps", "rm -r", "mine.toml: arms[0].full: expected a command of train"},
            Wrong{"\"Top-k 0.1\"", "\"Top-k 0.2\"",
