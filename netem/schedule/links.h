@@ -13,7 +13,7 @@ struct ScheduledLink {
   int link = 0;       ///< as Topology numbers them
   LinkSpec own;       ///< what it is set to, see links_as_set()
   Schedule up, down;  ///< of its two directions
-  /// Its delay changes, or its loss. A host's link has them on the way down, a trunk both ways.
+  /// Its delay changes, or its loss. A host's link has them on the downlink, a trunk both ways.
   bool changes_way = false;
 };
 

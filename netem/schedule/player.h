@@ -82,7 +82,7 @@ class SchedulePlayer {
   /// Sets every link as `planned` has it (see Network::plan) and puts a throttle that can change in
   /// place of the shapers of those that the schedule changes, in both directions. Rates change in
   /// both; shares are of each direction's own. Delay and loss change where links have them: once,
-  /// on the way down, of a host's link; both ways of a trunk. Waiting frames are lost, and counters
+  /// on the downlink of a host's link; both ways of a trunk. Waiting frames are lost, and counters
   /// begin at 0.
   /// @param network  outlives this
   /// @throws InputError when the schedule does not fit the links; RunError of the kernel.
