@@ -1,15 +1,15 @@
-// Arithmetic that processors and GPUs share.
+// Macros for arithmetic that the host and GPUs share.
 #pragma once
 
-/// Before a function that CUDA code calls as well: the same source then makes the same bits on both
-/// sides. Where no CUDA compiler reads it, it says nothing.
+/// Marks a function that CUDA code calls as well. The same source then makes the same bits on the
+/// host and on the GPU. Expands to nothing where no CUDA compiler reads it.
 #ifdef __CUDACC__
 #define THINPIPE_BOTH __host__ __device__
 #else
 #define THINPIPE_BOTH
 #endif
 
-/// Before a kernel's body, which runs on a GPU, or on a processor that plays one
+/// Marks a kernel's body, which runs on a GPU, or on the host where it simulates a GPU
 /// (compressors/cuda/grid/serial_block.h).
 #ifdef __CUDACC__
 #define THINPIPE_KERNEL __device__

@@ -1,4 +1,4 @@
-// The monotonic clock, processor time, and waiting until a moment.
+// The monotonic clock, CPU time, and waiting until a moment.
 #pragma once
 
 #include <sched.h>
@@ -8,29 +8,32 @@
 
 namespace thinpipe {
 
-/// Seconds of the monotonic clock, the same for all processes of the machine.
+/// Returns the seconds of a clock, by default of the monotonic clock, which is the same for all
+/// processes of the machine.
 inline double now_seconds(clockid_t clock = CLOCK_MONOTONIC) {
   timespec time = {};
   clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-/// Seconds of the monotonic clock from `begin` to now.
+/// Returns the seconds of the monotonic clock from `begin` to now.
 inline double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// The clock of the processor time of work on so many threads: with helpers, theirs counts too.
+/// Returns the clock of the CPU time of work on `threads` threads. With helper threads it is the
+/// process's clock, so that their time counts too.
 inline clockid_t processor_clock(int threads) {
   return threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
 }
 
-/// Seconds that every clock here can hold, some of which count nanoseconds in 63 bits (9.2e9 s):
-/// 126 years. Stretched by a time scale and a straggler, a trace's times can be longer.
+/// Seconds that every clock of thinpipe can hold, some of which count nanoseconds in 63 bits
+/// (9.2e9 s): 126 years. A trace's times can exceed it after time dilation and a straggler's
+/// factor.
 inline constexpr double kLastMoment = 4e9;
 
-/// Waits until that moment, or kLastMoment: the captured compute time passes while other ranks have
-/// the cores.
+/// Waits until `seconds` of the monotonic clock, at most until kLastMoment. Captured compute time
+/// passes in this way while other ranks have the cores.
 inline void wait_until(double seconds) {
   if (!(seconds < kLastMoment)) seconds = kLastMoment;
   const auto whole = static_cast<time_t>(seconds);
@@ -39,14 +42,14 @@ inline void wait_until(double seconds) {
   }
 }
 
-/// As wait_until(), but awake for the last moment: no timer's lateness, and a core that has not
-/// gone to sleep. Other threads that want the core meanwhile get it. This thread then leaves for an
-/// idle core, if there is any: the kernel looks for one when a thread wakes up, and otherwise a few
-/// milliseconds later.
+/// Waits as wait_until() does, but stays awake for the last moment, so that neither a timer's
+/// lateness nor a sleeping core delays the return. Other threads that want the core meanwhile get
+/// it. This thread then moves to an idle core, if there is one: the kernel looks for one when a
+/// thread wakes up, and otherwise only a few milliseconds later.
 inline void wait_awake_until(double seconds) {
-  constexpr double kLate = 60e-6;  // what a virtual machine's timers are late at most
+  constexpr double kLate = 60e-6;  // greatest lateness of a virtual machine's timers
   constexpr double kAwake = 150e-6;
-  constexpr double kOther = 2e-6;  // what a yield takes that has let somebody else run
+  constexpr double kOther = 2e-6;  // least duration of a yield that let another thread run
   constexpr timespec kNap = {0, 1};
   if (now_seconds() < seconds - kAwake) wait_until(seconds - kAwake);
   for (double now = now_seconds(); now < seconds;) {

@@ -1,4 +1,4 @@
-// A short text that is the same for arrays of the same bits.
+// A short text that is equal for arrays of equal bits.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace thinpipe {
 
-/// FNV-1a over the bits of floats that are added piece by piece.
+/// Computes FNV-1a over the bits of floats that are added chunk by chunk.
 class Digest {
  public:
   void add(std::span<const float> values) {
@@ -22,7 +22,7 @@ class Digest {
       hash_ = (hash_ ^ bits) * 1099511628211ULL;
     }
   }
-  /// Bytes one by one: no same hash as of the floats that they may be.
+  /// Adds bytes one by one. The hash differs from that of the floats which the bytes may be.
   void add(std::span<const std::byte> bytes) {
     for (const std::byte byte : bytes) {
       hash_ = (hash_ ^ static_cast<std::uint64_t>(byte)) * 1099511628211ULL;

@@ -1,4 +1,4 @@
-// The errors a user or the world can cause; what only a bug can cause is an assert.
+// Errors that a user or the machine can cause. Errors that only a bug can cause are assertions.
 #pragma once
 
 #include <cerrno>
@@ -8,7 +8,7 @@
 
 namespace thinpipe {
 
-/// Exit codes of the command; docs/exit-codes in the README's table.
+/// Exit codes of the command, as in the README's table.
 enum ExitCode {
   kExitGood = 0,
   kExitRegression = 1,
@@ -18,20 +18,20 @@ enum ExitCode {
   kExitNotComparable = 5,
 };
 
-/// Input from outside is wrong: a flag, a spec, a trace, a payload, a record. The command exits 2.
-/// The message names the file and field, what was found and what was expected.
+/// Reports wrong input from outside: a flag, a spec, a trace, a payload, a record. The command
+/// exits 2. The message names the file and field, the value found and the values expected.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The machine refused or a measurement failed. The command exits 4.
+/// Reports that the machine refused or that a measurement failed. The command exits 4.
 class RunError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A system call failed: the attempt, then errno's text.
+/// Reports a failed system call: the attempt, then errno's text.
 class SystemError : public RunError {
  public:
   explicit SystemError(const std::string& attempt, int error = errno)

@@ -1,4 +1,4 @@
-// Inputs that users name, read from the beginning to the end.
+// Input files that users name, read from beginning to end.
 #pragma once
 
 #include <fcntl.h>
@@ -22,17 +22,17 @@
 
 namespace thinpipe {
 
-/// Whether an input may be a pipe, which can be read once.
+/// Whether an input may be a pipe, which can be read only once.
 enum class Pipes { kTaken, kRefused };
 
-/// The one reader of inputs: a regular file or a pipe. Devices are refused before they are opened:
-/// /dev/zero never ends, and opening some of them does something.
+/// Reads an input: a regular file or a pipe. Devices are refused before they are opened, because
+/// /dev/zero never ends and opening some devices has side effects.
 class InputFile {
  public:
-  /// Waits for a pipe's writer. A signal ends the wait: by its default action, or where the program
-  /// handles it (without SA_RESTART) with a RunError.
+  /// Opens the file and waits for a pipe's writer. A signal ends the wait: by its default action
+  /// or, where the program handles the signal (without SA_RESTART), with a RunError.
   /// @param expected  what is read, for messages: "records"
-  /// @throws InputError when it is missing, unreadable, a folder, a device or a socket
+  /// @throws InputError when the file is missing, unreadable, a folder, a device or a socket
   InputFile(std::filesystem::path path, std::string expected, Pipes pipes = Pipes::kTaken)
       : path_(std::move(path)), expected_(std::move(expected)), pipes_(pipes) {
     struct stat status = {};
@@ -41,7 +41,7 @@ class InputFile {
     fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd_ < 0 && errno == EINTR) throw RunError("read " + path_.string() + ": interrupted");
     if (fd_ < 0 || fstat(fd_, &status) != 0) refuse(cannot());
-    check(status);  // another may be there by now
+    check(status);  // the path may lead to another file by now
     size_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
   }
   ~InputFile() {
@@ -57,7 +57,8 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  /// Adds up to `most` bytes to `text`; false at the end. @throws SystemError; RunError at a signal
+  /// Appends up to `most` bytes to `text`. Returns false at the end. @throws SystemError; RunError
+  /// at a signal
   bool read_more(std::string& text, std::size_t most) {
     const std::size_t before = text.size();
     text.resize(before + most);
@@ -68,7 +69,7 @@ class InputFile {
     return count > 0;
   }
 
-  /// All of it. @throws InputError when that is more than `max_bytes`
+  /// Returns the whole content. @throws InputError when it is more than `max_bytes`
   std::string read_all(std::uint64_t max_bytes) {
     constexpr std::uint64_t kChunk = 1 << 16;
     std::string text;
@@ -78,7 +79,7 @@ class InputFile {
     refuse("is larger than " + std::to_string(max_bytes) + " bytes");
   }
 
-  /// "FILE: WHAT; expected RECORDS"
+  /// Throws an InputError: "FILE: WHAT; expected RECORDS".
   [[noreturn]] void refuse(const std::string& what) const {
     throw InputError(path_.string() + ": " + what + "; expected " + expected_);
   }
@@ -100,19 +101,20 @@ class InputFile {
   std::string expected_;
   Pipes pipes_;
   int fd_ = -1;
-  std::uint64_t size_ = 0;  ///< as the file system says; 0 for pipes and in /proc
+  std::uint64_t size_ = 0;  ///< from the file system; 0 for pipes and in /proc
 };
 
-/// All of a regular file or pipe of at most `max_bytes`. @throws as InputFile does
+/// Returns the content of a regular file or pipe of at most `max_bytes`. @throws as InputFile does
 inline std::string read_input(const std::filesystem::path& path, const std::string& expected,
                               std::uint64_t max_bytes, Pipes pipes = Pipes::kTaken) {
   return InputFile(path, expected, pipes).read_all(max_bytes);
 }
 
-/// The regular files below a folder, in no order; links to folders are not followed.
+/// Returns the regular files below a folder, in no particular order. Links to folders are not
+/// followed.
 /// @param expected  what the folder is, for messages: "a folder of records"
-/// @throws InputError when it cannot be read, or has more than `most` files and folders: the walk
-///   of "/" would not end
+/// @throws InputError when the folder cannot be read or has more than `most` files and folders: a
+///   walk of "/" would not end
 inline std::vector<std::filesystem::path> input_files_below(const std::filesystem::path& folder,
                                                             const std::string& expected,
                                                             std::size_t most) {
@@ -131,17 +133,17 @@ inline std::vector<std::filesystem::path> input_files_below(const std::filesyste
   return files;
 }
 
-/// Lines of a file, or of a text in memory, one after the other.
+/// Reads the lines of a file, or of a text in memory, one after the other.
 class InputLines {
  public:
   /// Reads a text, which must outlive this object.
   template <std::convertible_to<std::string_view> Text>
   InputLines(const Text& text) : memory_(text) {}  // NOLINT(google-explicit-constructor)
-  /// @param max_bytes  of one line: a longer one is refused before it takes more memory
+  /// @param max_bytes  of one line; a longer line is refused before it takes more memory
   InputLines(InputFile file, std::size_t max_bytes)
       : file_(std::move(file)), max_bytes_(max_bytes) {}
 
-  /// Goes to the next line; false behind the last one.
+  /// Advances to the next line. Returns false after the last one.
   /// @throws InputError for a line that is too long, and as InputFile does
   bool next() {
     begin_ += taken();
@@ -161,19 +163,19 @@ class InputLines {
     return taken() > 0;
   }
 
-  /// Without its '\n'; valid until another function of this object is called.
+  /// Returns the line without its '\n', valid until another function of this object is called.
   std::string_view line() const { return text().substr(begin_, length_); }
   bool finished() const { return finished_; }             ///< the line ends with '\n'
   std::size_t number() const { return number_; }          ///< of the line, from 1
   std::uint64_t end() const { return place_ + taken(); }  ///< bytes up to the next line
-  /// True when there is no byte behind the line. Reads on where that is not known yet.
+  /// Returns true when no byte follows the line. Reads on where that is not known yet.
   bool last() { return begin_ + taken() == text().size() && !refill(); }
 
  private:
   std::string_view text() const { return file_ ? std::string_view(buffer_) : memory_; }
   std::size_t taken() const { return length_ + (finished_ ? 1 : 0); }
 
-  // More of the file behind the buffer, which then begins with the line.
+  // Appends more of the file to the buffer, which then begins with the current line.
   bool refill() {
     constexpr std::size_t kChunk = 1 << 18;
     if (!file_) return false;
@@ -188,7 +190,7 @@ class InputLines {
   std::string buffer_;
   std::size_t begin_ = 0, length_ = 0;  ///< of the line, in text()
   bool finished_ = false;
-  std::uint64_t place_ = 0;  ///< of the line, in the file
+  std::uint64_t place_ = 0;  ///< offset of the line in the file
   std::size_t number_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Texts of `key=value,key=value`, as links, schedules, topologies, optimisers and drawn gradients
-// are described: taken apart in one way, with one kind of error.
+// Parses texts of `key=value,key=value`, which describe links, schedules, topologies, optimisers
+// and synthetic gradients, with one kind of error.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace thinpipe {
 
-/// Splits at every `separator` that stands outside of parentheses; nothing where parentheses do not
-/// match, or stand within others.
+/// Splits at every `separator` outside parentheses. Returns nothing where parentheses do not match
+/// or are nested.
 inline std::optional<std::vector<std::string>> split_outside(std::string_view text,
                                                              char separator) {
   std::vector<std::string> parts(1);
@@ -34,8 +34,8 @@ inline std::optional<std::vector<std::string>> split_outside(std::string_view te
   return depth == 0 ? std::optional(std::move(parts)) : std::nullopt;
 }
 
-/// Pairs of keys and values, taken by those who know the keys. Every error is an InputError that
-/// begins with what the text is and the text.
+/// Holds pairs of keys and values, which are taken by callers that know the keys. Every error is an
+/// InputError that begins with the kind of the text and the text itself.
 class KeyValues {
  public:
   struct Pair {
@@ -43,12 +43,13 @@ class KeyValues {
   };
 
   /// @param what   what the text is, for messages: "schedule"
-  /// @param text   the whole of it, for messages
-  /// @param pairs  the part of it that has the pairs; commas in parentheses do not separate them
-  /// @throws InputError for what is no pair, and for a key that is given twice
+  /// @param text   the whole text, for messages
+  /// @param pairs  the section of `text` with the pairs; commas in parentheses do not separate
+  ///   pairs
+  /// @throws InputError for an item that is not a pair and for a key that is given twice
   KeyValues(std::string what, std::string_view text, std::string_view pairs)
       : what_(std::move(what)), text_(text) {
-    // A file's name may have any parentheses.
+    // A file name may contain any parentheses.
     for (const std::string& part : split_outside(pairs, ',').value_or(split(pairs, ','))) {
       const std::size_t equals = part.find('=');
       if (equals == 0 || equals == std::string::npos || equals + 1 == part.size())
@@ -71,15 +72,15 @@ class KeyValues {
     return none;
   }
 
-  /// Whether the text has the key, taken or not.
+  /// Returns whether the text has the key, taken or not.
   bool given(const std::string& key) const {
     return std::find(all_.begin(), all_.end(), key) != all_.end();
   }
 
-  /// The pairs not taken yet, in the order of the text.
+  /// Returns the pairs not taken yet, in the order of the text.
   const std::vector<Pair>& left() const { return left_; }
 
-  /// Takes the value of a key; nothing where there is none.
+  /// Takes the value of a key. Returns nothing where the key is missing.
   std::optional<std::string> find(const std::string& key) {
     known_.push_back(key);
     const auto found =
@@ -90,14 +91,14 @@ class KeyValues {
     return value;
   }
 
-  /// The same of a key that must be there.
+  /// Takes the value of a required key. @throws InputError where the key is missing
   std::string take(const std::string& key) {
     std::optional<std::string> value = find(key);
     if (!value) fail(key + "= is missing");
     return *std::move(value);
   }
 
-  /// Takes all whose key satisfies `is_one`, in their order.
+  /// Takes all pairs whose key satisfies `is_one`, in their order.
   template <typename IsOne>
   std::vector<Pair> take_if(IsOne is_one) {
     std::vector<Pair> taken;
@@ -107,7 +108,8 @@ class KeyValues {
     return taken;
   }
 
-  /// Returns what `reader` makes of a value; key and value stand before its complaint.
+  /// Returns the result of `reader` for a value. An error of `reader` is prefixed with key and
+  /// value.
   template <typename Read>
   auto read(const std::string& key, const std::string& value, Read reader) const {
     try {
@@ -117,8 +119,8 @@ class KeyValues {
     }
   }
 
-  /// A number from `least` to `most`; `otherwise` where the key is not given, which must be where
-  /// there is no `otherwise`.
+  /// Takes a number from `least` to `most`. Returns `otherwise` where the key is not given; without
+  /// an `otherwise` the key is required. @throws InputError
   template <typename Number = double>
   Number number(const std::string& key, std::optional<std::type_identity_t<Number>> otherwise,
                 std::type_identity_t<Number> least, std::type_identity_t<Number> most) {
@@ -133,7 +135,8 @@ class KeyValues {
     return *found;
   }
 
-  /// Which of the names the value is, the first where the key is not given.
+  /// Takes a value that is one of `names`. Returns its index, 0 where the key is not given.
+  /// @throws InputError for any other value
   std::size_t choice(const std::string& key, const std::vector<std::string>& names) {
     const std::string value = find(key).value_or(names.front());
     const auto found = std::find(names.begin(), names.end(), value);
@@ -143,7 +146,8 @@ class KeyValues {
         "expected one of " + listed(names) + (value.size() > 1 ? did_you_mean(value, names) : ""));
   }
 
-  /// Refuses what nobody took. @param also  what else may stand there, for the message
+  /// Refuses pairs that no caller took. @param also  what else is allowed, for the message
+  /// @throws InputError
   void finish(const std::string& also = "") const {
     if (left_.empty()) return;
     fail("unknown key " + in_quotes(left_.front().key) + " (known: " + listed(known_) +

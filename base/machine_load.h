@@ -1,4 +1,4 @@
-// How busy this machine is, and from where on that decides what is measured on it.
+// How busy this machine is, and the load from which on its measurements are not trusted.
 // docs/fidelity.md, "When a point is not believed", has the reason of each limit.
 #pragma once
 
@@ -8,26 +8,27 @@
 
 namespace thinpipe {
 
-/// Share of the processors' time that must have been idle.
-inline constexpr double kLeastIdle = 0.02;
-/// s by which 5 % of timed waits may end late.
+/// Fraction of the CPUs' time that must have been idle.
+inline constexpr double kMinIdle = 0.02;
+/// Seconds by which 5 % of timed waits may overrun.
 inline constexpr double kLateSeconds = 2e-3;
 
-/// Time of all processors of the machine, in clock ticks.
+/// Time of all CPUs of the machine, in clock ticks.
 struct ProcessorTime {
   double idle = 0, all = 0;
 
   ProcessorTime operator-(const ProcessorTime& before) const {
     return {idle - before.idle, all - before.all};
   }
-  /// Nothing where the kernel's ticks are too coarse for so short a time.
+  /// Returns the idle fraction; nothing where the kernel's ticks are too coarse for so short a
+  /// time.
   std::optional<double> idle_share() const {
-    constexpr double kFewestTicks = 10;  // of 10 ms, all processors together
-    return all >= kFewestTicks ? std::optional(idle / all) : std::nullopt;
+    constexpr double kMinTicks = 10;  // of 10 ms, all CPUs together
+    return all >= kMinTicks ? std::optional(idle / all) : std::nullopt;
   }
 };
 
-/// Since it booted.
+/// Returns the CPU time since the machine booted.
 inline ProcessorTime processor_time() {
   std::ifstream file("/proc/stat");
   std::string word;

@@ -1,4 +1,5 @@
-// Outputs that users name: a file that is there whole or not at all, or a device or pipe.
+// Output files that users name. A regular file appears whole or not at all; devices and pipes are
+// written directly.
 #pragma once
 
 #include <fcntl.h>
@@ -24,7 +25,8 @@ namespace thinpipe {
 
 namespace output_detail {
 
-// The number N of /dev/fd/N, /proc/self/fd/N and what /dev/stdout links to.
+// Returns the number N of /dev/fd/N, of /proc/self/fd/N and of the path to which /dev/stdout links;
+// nothing for other paths.
 inline std::optional<int> descriptor_named(const std::filesystem::path& path) {
   std::error_code failure;
   const auto ours = std::filesystem::canonical("/proc/self/fd", failure);
@@ -38,14 +40,14 @@ inline std::optional<int> descriptor_named(const std::filesystem::path& path) {
   return number;
 }
 
-/// Where a name leads.
+/// The target of a name.
 struct Target {
-  std::filesystem::path path;     ///< behind all symbolic links
-  std::optional<int> descriptor;  ///< of this process, where the name means one
+  std::filesystem::path path;     ///< after all symbolic links
+  std::optional<int> descriptor;  ///< of this process, where the name stands for one
 };
 
 inline Target follow_links(std::filesystem::path path) {
-  constexpr int kMaxLinks = 40;  // as Linux has it (man 7 path_resolution)
+  constexpr int kMaxLinks = 40;  // Linux's limit (man 7 path_resolution)
   std::error_code none;
   for (int links = 0; links <= kMaxLinks; ++links) {
     if (const auto number = descriptor_named(path)) return {path, number};
@@ -57,20 +59,20 @@ inline Target follow_links(std::filesystem::path path) {
 
 }  // namespace output_detail
 
-/// The one writer of outputs.
+/// Writes an output.
 ///
-/// A regular file, or one that is not there yet, is written without a name in its folder (or, where
-/// the file system cannot do that, under a name of its own). It takes its name on commit() and
+/// A regular file, new or existing, is written without a name in its folder (or, where the file
+/// system cannot do that, under a temporary name). The file takes its name on commit() and
 /// otherwise disappears, also when the process is killed. Symbolic links stay and their target is
-/// replaced. A file that is replaced keeps its mode and, where this process may give files away,
-/// its owner. Nothing is flushed to the disk but by flush().
+/// replaced. A replaced file keeps its mode and, where this process may give files away, its owner.
+/// Only flush() forces anything to the disk.
 ///
-/// Devices, pipes and sockets are written to as they are. /dev/stdout and /dev/fd/N write to that
+/// Devices, pipes and sockets are written directly. /dev/stdout and /dev/fd/N write to that
 /// descriptor at its own offset.
 class OutputFile {
  public:
-  /// @throws InputError when the target is a folder or its folder is missing; SystemError when the
-  /// machine refuses.
+  /// Opens the output. @throws InputError when the target is a folder or its folder is missing;
+  /// SystemError when the machine refuses.
   explicit OutputFile(std::filesystem::path path) : name_(std::move(path)) {
     if (name_.empty()) throw InputError("an output's name is empty");
     output_detail::Target target = output_detail::follow_links(name_);
@@ -80,7 +82,7 @@ class OutputFile {
     if (exists && S_ISDIR(status.st_mode))
       throw InputError(name_.string() + ": is a folder, expected a file's name");
     if (target.descriptor) {
-      std::fflush(stdout);  // what was printed before comes first
+      std::fflush(stdout);  // earlier output comes first
       fd_ = fcntl(*target.descriptor, F_DUPFD_CLOEXEC, 0);
       if (fd_ < 0) fail("open");
     } else if (exists && !S_ISREG(status.st_mode)) {
@@ -105,8 +107,8 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// @throws SystemError when the disk is full or refuses, or when a signal ends the wait for a
-  /// pipe's reader.
+  /// Appends bytes. @throws SystemError when the disk is full or refuses, or when a signal ends the
+  /// wait for a pipe's reader.
   void write(std::span<const std::byte> bytes) {
     size_ += bytes.size();
     while (!bytes.empty()) {
@@ -118,13 +120,14 @@ class OutputFile {
   }
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
-  /// Puts what was written on the disk, for files that must survive a power cut.
+  /// Forces the written bytes to the disk, for files that must survive a power cut.
   /// @throws SystemError
   void flush() {
     if (fsync(fd_) != 0) fail("flush");
   }
 
-  /// Closes the file, and replaces what has the target's name. @throws SystemError
+  /// Closes the file and gives it the target's name, replacing any file of that name.
+  /// @throws SystemError
   void commit() {
     if (replaces_ && temporary_.empty()) name_temporary();
     // close() is where some file systems (NFS, quotas) first report a full disk.
@@ -151,7 +154,7 @@ class OutputFile {
     if (!std::filesystem::is_directory(folder(), ignored))
       throw InputError(name_.string() + ": cannot be created: there is no folder " +
                        folder().string());
-    // A rename asks for no right to the file itself.
+    // A rename needs no permission on the file itself.
     if (old != nullptr && access(target_.c_str(), W_OK) != 0) fail("write");
     fd_ = open(folder().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     if (fd_ < 0) {
@@ -161,8 +164,8 @@ class OutputFile {
       });
     }
     if (old == nullptr) return;
-    // An ordinary user may not give files away; the file is that user's then. Set-user-ID bits do
-    // not stay, as they do not with write().
+    // An ordinary user may not give files away; the file then belongs to that user. Set-user-ID
+    // bits are dropped, as by write().
     [[maybe_unused]] const bool given = fchown(fd_, old->st_uid, old->st_gid) == 0;
     if (fchmod(fd_, old->st_mode & 0777) != 0) fail("set the mode of");
   }
@@ -175,7 +178,7 @@ class OutputFile {
     });
   }
 
-  // Tries names in the target's folder until there is no such file yet.
+  // Tries names in the target's folder until one is free.
   template <class Attempt>
   void with_new_name(const Attempt& attempt) {
     static std::atomic<unsigned> number{0};
@@ -191,23 +194,23 @@ class OutputFile {
     fail("create");
   }
 
-  std::filesystem::path name_;    ///< as the user has it
-  std::filesystem::path target_;  ///< behind symbolic links
-  std::string temporary_;         ///< a file that is there until commit(); "" while it has no name
+  std::filesystem::path name_;    ///< as the user wrote it
+  std::filesystem::path target_;  ///< after symbolic links
+  std::string temporary_;         ///< exists until commit(); "" while the file has no name
   int fd_ = -1;
   bool replaces_ = false;  ///< false for devices, pipes and descriptors
   std::uint64_t size_ = 0;
 };
 
-/// Writes all of an output. @throws as OutputFile does
+/// Writes a whole output. @throws as OutputFile does
 inline void write_output(const std::filesystem::path& path, std::string_view text) {
   OutputFile file(path);
   file.write(text);
   file.commit();
 }
 
-/// Adds to the end of a file, which is made if need be. Where that fails, a regular file is cut to
-/// what it was. @throws SystemError
+/// Appends to a file, which is created if it is missing. If writing fails, a regular file is
+/// truncated to its former size. @throws SystemError
 inline void append_output(const std::filesystem::path& path, std::string_view text) {
   struct Descriptor {
     int fd;
@@ -220,7 +223,7 @@ inline void append_output(const std::filesystem::path& path, std::string_view te
   const auto undo = [&] {
     const int error = errno;
     if (S_ISREG(status.st_mode) && ftruncate(file.fd, status.st_size) != 0)
-      throw SystemError("cut " + path.string() + " to what it was");
+      throw SystemError("truncate " + path.string() + " to its former size");
     throw SystemError("write " + path.string(), error);
   };
   while (!text.empty()) {

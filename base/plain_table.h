@@ -1,4 +1,4 @@
-// A table for people, that fits a terminal.
+// A table that fits a terminal.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace thinpipe {
 
-/// Columns that UTF-8 text takes: its characters, but for those that combine (U+0300 to U+036F, as
-/// in k with a hat).
+/// Returns the terminal columns of UTF-8 text: one for each character, none for those that combine
+/// (U+0300 to U+036F, as in k with a hat).
 inline std::size_t text_columns(std::string_view text) {
   std::size_t columns = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -26,13 +26,13 @@ inline std::size_t text_columns(std::string_view text) {
   return columns;
 }
 
-/// Names on the left, figures on the right; each column as wide as what is in it. Where that is too
-/// wide, names that are longer than what is left have lines of their own, broken behind commas and
-/// the like: nothing is cut off.
+/// A table with names on the left and figures on the right, each column as wide as its widest cell.
+/// If the table is too wide, names longer than the remaining width get lines of their own,
+/// broken after commas and similar characters: nothing is cut off.
 class PlainTable {
  public:
-  /// @param heads  of the columns, lines separated by '\n'
-  /// @param words  so many columns from the left hold words, flush left; the rest figures
+  /// @param heads  headings of the columns; '\n' separates the lines of one
+  /// @param words  this many columns from the left hold words, flush left; the rest figures
   explicit PlainTable(const std::vector<std::string>& heads, std::size_t words = 1)
       : words_(words) {
     std::size_t lines = 0;
@@ -45,14 +45,16 @@ class PlainTable {
     }
   }
 
-  /// As many cells as columns; of what comes from outside they show what visible_line() does.
+  /// Adds a row, one cell for each column. Cells with text from outside are shown as by
+  /// visible_line().
   void add(std::vector<std::string> cells) {
     for (std::string& cell : cells) cell = visible_line(cell);
     rows_.push_back(std::move(cells));
   }
   bool empty() const { return rows_.empty(); }
 
-  /// Ends with a newline. Wider than `columns` only where figures alone are.
+  /// Returns the table, which ends with a newline. Only the figures can make it wider than
+  /// `columns`.
   std::string text(std::size_t columns = 80) const {
     std::vector<std::size_t> widths(heads_.front().size(), 0);
     for (const auto* rows : {&heads_, &rows_})
@@ -79,7 +81,7 @@ class PlainTable {
     return left ? cell + blanks : blanks + cell;
   }
 
-  // On lines of its own, the later ones indented.
+  // Returns a name on lines of its own, the later ones indented.
   static std::string folded(std::string_view name, std::size_t columns) {
     std::string text;
     std::size_t used = 0;

@@ -12,13 +12,13 @@
 
 namespace thinpipe {
 
-/// True for a file that may be executed.
+/// Returns true for a file that may be executed.
 inline bool is_executable(const std::filesystem::path& path) {
   std::error_code error;
   return std::filesystem::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
 }
 
-/// Where PATH has the program ("mpirun"); nothing when it has none.
+/// Returns the path of a program ("mpirun") in PATH; nothing where PATH does not have it.
 inline std::optional<std::filesystem::path> find_in_path(const std::string& name) {
   const char* path = std::getenv("PATH");
   for (const std::string& folder : split(path ? path : "/usr/local/bin:/usr/bin:/bin", ':')) {

@@ -7,18 +7,18 @@
 
 namespace thinpipe {
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): one addition and a mix of 64 bits a number.
+/// SplitMix64 (Steele, Lea and Flood, 2014): one addition and a mix of 64 bits per number.
 class SplitMix64 {
  public:
   THINPIPE_BOTH explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
 
   THINPIPE_BOTH std::uint64_t next() { return mix(state_ += kGamma); }
 
-  /// As if next() had been called so many times.
+  /// Advances as if next() had been called `numbers` times.
   THINPIPE_BOTH void skip(std::uint64_t numbers) { state_ += numbers * kGamma; }
 
-  /// Uniform in [0, n), n < 2^32: the high half of a product (Lemire, 2019, without rejection; the
-  /// bias is under n / 2^32 of a probability that nobody can see in a sample).
+  /// Returns a number uniform in [0, n), n < 2^32: the high half of a product (Lemire, 2019,
+  /// without rejection). The bias is under n / 2^32 of a probability, which no sample can show.
   THINPIPE_BOTH std::uint64_t below(std::uint64_t n) { return ((next() >> 32) * n) >> 32; }
 
   THINPIPE_BOTH static std::uint64_t mix(std::uint64_t z) {

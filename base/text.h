@@ -1,5 +1,5 @@
-// Text and numbers from outside, as the parsers of options, specs, links, schedules and files need
-// them.
+// Helpers for the parsers of options, specs, links, schedules and files: text and numbers from
+// outside.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ inline std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
-/// Optimal string alignment distance: insertions, deletions, substitutions and swaps of two
-/// neighbours each cost 1.
+/// Returns the optimal string alignment distance: insertions, deletions, substitutions and swaps of
+/// two neighbours each cost 1.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   const std::size_t width = b.size() + 1;
   std::vector<std::size_t> cost((a.size() + 1) * width);
@@ -48,8 +48,8 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return at(a.size(), b.size());
 }
 
-/// The candidate nearest to `word`, or "" when none is near enough to be what was meant
-/// (at most a third of the longer word's letters differ, and at least one may).
+/// Returns the candidate nearest to `word`, or "" where none is near enough to be meant: at most a
+/// third of the longer word's letters may differ, and one always may.
 inline std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
   std::size_t best_distance = std::string::npos;
@@ -82,11 +82,11 @@ inline std::string plain_file_name(std::string_view text) {
   return name;
 }
 
-/// True of the bytes of a UTF-8 character but its first.
+/// Returns true for every byte of a UTF-8 character except the first.
 inline bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-/// Text from outside as errors repeat it: whole where it is short, otherwise its beginning and how
-/// long it is, "aaaa... (100000 characters)".
+/// Returns text from outside as errors quote it: whole where it is short, otherwise its beginning
+/// and its length, "aaaa... (100000 characters)".
 inline std::string excerpt(std::string_view text) {
   constexpr std::size_t kLongest = 120;  // most specs and links; one and a half lines
   constexpr std::size_t kShown = 60;
@@ -96,10 +96,10 @@ inline std::string excerpt(std::string_view text) {
   return std::string(text.substr(0, end)) + "... (" + std::to_string(text.size()) + " characters)";
 }
 
-/// The same, in quotes.
+/// Returns excerpt() in quotes.
 inline std::string in_quotes(std::string_view text) { return "'" + excerpt(text) + "'"; }
 
-/// A command line that a POSIX shell reads back as these arguments.
+/// Returns a command line that a POSIX shell reads back as these arguments.
 inline std::string shell_quoted(const std::vector<std::string>& arguments) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%";
@@ -118,17 +118,17 @@ inline std::string shell_quoted(const std::vector<std::string>& arguments) {
   return line;
 }
 
-/// "; did you mean 'topk'?" or "" when nothing is near.
+/// Returns "; did you mean 'topk'?", or "" where nothing is near.
 inline std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string best = nearest(word, candidates);
   return best.empty() ? "" : "; did you mean '" + best + "'?";
 }
 
-/// The number that all of `text` is, in decimal, from `least` to `most`. Nothing where `text` is
-/// anything else: empty, with a plus or a blank, infinite or not a number, with a point or an
-/// exponent where `Number` is whole, or with a minus where `least` is not negative (so "-0" is no
-/// index).
-/// The bounds are of the type that is returned, so nothing is narrowed after the check.
+/// Returns the number that the whole of `text` is, in decimal, from `least` to `most`. Returns
+/// nothing where `text` is anything else: empty, with a plus or a blank, infinite or not a number,
+/// with a point or an exponent where `Number` is whole, or with a minus where `least` is not
+/// negative (so "-0" is not an index).
+/// The bounds have the returned type, so nothing is narrowed after the check.
 template <typename Number>
 std::optional<Number> parse_number(
     std::string_view text,
@@ -143,7 +143,8 @@ std::optional<Number> parse_number(
   return whole && value >= least && value <= most ? std::optional(value) : std::nullopt;
 }
 
-/// As parse_number(), of `text` without `suffix` at its end. Nothing where it is not there.
+/// Parses as parse_number() does, without `suffix` at the end of `text`. Returns nothing where the
+/// suffix is missing.
 template <typename Number>
 std::optional<Number> parse_number_with(
     std::string_view suffix, std::string_view text,
@@ -154,15 +155,15 @@ std::optional<Number> parse_number_with(
   return parse_number<Number>(text, least, most);
 }
 
-/// Alternatives that one text may stand for: enough for a week of points of two minutes each.
+/// Greatest number of alternatives of one text: enough for a week of points of two minutes each.
 inline constexpr std::size_t kMaxAlternatives = 5000;
 
-/// Alternatives in several places of one text multiply: twelve times `a|b|c` are half a million.
-/// Called before `found` of them are multiplied by `more`.
+/// Checks the number of alternatives before `found` of them are multiplied by `more`. Alternatives
+/// at several positions of one text multiply: twelve times `a|b|c` are half a million.
 /// @throws InputError when the product is above kMaxAlternatives.
 inline void check_alternatives(std::string_view text, std::size_t found, std::size_t more) {
   if (more == 0 || found <= kMaxAlternatives / more) return;
-  throw InputError(in_quotes(text) + ": its alternatives ('|') stand for more than " +
+  throw InputError(in_quotes(text) + ": its alternatives ('|') expand to more than " +
                    std::to_string(kMaxAlternatives) + "; give fewer at a time");
 }
 

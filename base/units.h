@@ -1,4 +1,4 @@
-// Rates, sizes and times as users write them (tc's notation) and as people read them.
+// Rates, sizes and times: parsed in tc's notation, formatted for people.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ inline double parse(std::string_view text, std::span<const Suffix> suffixes, con
   throw InputError(message + ")");
 }
 
-// In the largest of the units, which descend, in which it is at least 1 when rounded.
+// Formats a value in the largest unit in which it is at least 1 when rounded; `units` descend.
 inline std::string format(double value, std::span<const Suffix> units) {
   const Suffix* unit = &units.front();
   if (!std::isfinite(value))
@@ -52,14 +52,16 @@ inline std::string format(double value, std::span<const Suffix> units) {
 
 }  // namespace units_detail
 
-/// bit/s. Suffixes as tc reads them: bit, kbit, mbit, gbit (SI); a bare number is bit/s.
+/// Returns a rate in bit/s. Suffixes as in tc: bit, kbit, mbit, gbit (SI); a bare number is bit/s.
+/// @throws InputError
 inline double parse_rate(std::string_view text) {
   static constexpr units_detail::Suffix kSuffixes[] = {
       {"", 1}, {"bit", 1}, {"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}};
   return units_detail::parse(text, kSuffixes, "rate", "100mbit");
 }
 
-/// Bytes. Suffixes as tc reads them: b, kb and k (1024), mb and m (1024 squared).
+/// Returns a size in bytes. Suffixes as in tc: b, kb and k (1024), mb and m (1024 squared), gb and
+/// g. @throws InputError
 inline double parse_size(std::string_view text) {
   static constexpr units_detail::Suffix kSuffixes[] = {
       {"", 1},        {"b", 1},          {"k", 1024},         {"kb", 1024},
@@ -67,28 +69,29 @@ inline double parse_size(std::string_view text) {
   return units_detail::parse(text, kSuffixes, "size", "256kb");
 }
 
-/// Seconds. Suffixes: s, ms, us, ns.
+/// Returns a time in seconds. Suffixes: s, ms, us, ns. @throws InputError
 inline double parse_time(std::string_view text) {
   static constexpr units_detail::Suffix kSuffixes[] = {
       {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
   return units_detail::parse(text, kSuffixes, "time", "10ms");
 }
 
-/// "100 Mbit/s": three significant digits. A value that rounds up to the next unit is told in that.
+/// Formats a rate, "100 Mbit/s", with three significant digits. A value that rounds up to the next
+/// unit is given in that unit.
 inline std::string format_rate(double bits_per_second) {
   static constexpr units_detail::Suffix kUnits[] = {
       {"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}, {"bit/s", 1}};
   return units_detail::format(bits_per_second, kUnits);
 }
 
-/// "12.3 ms": likewise.
+/// Formats a time, "12.3 ms", likewise.
 inline std::string format_time(double seconds) {
   static constexpr units_detail::Suffix kUnits[] = {
       {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
   return seconds == 0 ? "0 s" : units_detail::format(seconds, kUnits);
 }
 
-/// "1.72 MB" (decimal): likewise.
+/// Formats a size, "1.72 MB" (decimal), likewise.
 inline std::string format_bytes(double bytes) {
   static constexpr units_detail::Suffix kUnits[] = {
       {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}};

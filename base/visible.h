@@ -14,11 +14,11 @@ namespace visible_detail {
 
 struct Character {
   std::uint32_t code;
-  std::size_t bytes;  ///< 0: no UTF-8
+  std::size_t bytes;  ///< 0: not UTF-8
 };
 
-// The characters of two and three bytes, among which those are that a terminal obeys. Longer ones
-// and stray bytes come back as no character, one byte at a time.
+// Decodes the character at `place`. Those that a terminal obeys have at most three bytes; one of
+// four bytes gives the code 0x10000. A stray byte is its own code and 0 bytes long.
 inline Character character_at(std::string_view text, std::size_t place) {
   const auto byte = [&](std::size_t i) -> std::uint32_t {
     return place + i < text.size() ? static_cast<unsigned char>(text[place + i]) : 0;
@@ -34,8 +34,9 @@ inline Character character_at(std::string_view text, std::size_t place) {
   return {byte(0), 0};
 }
 
-// Characters that move the cursor, command the terminal or change the reading order: C0, DEL and C1
-// (ECMA-48), line separators, and the marks of Unicode's bidirectional algorithm (UAX #9).
+// Returns true for characters that move the cursor, command the terminal or change the reading
+// order: C0, DEL and C1 (ECMA-48), line separators, and the marks of Unicode's bidirectional
+// algorithm (UAX #9).
 inline bool is_obeyed(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || code == 0x200e ||
          code == 0x200f || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
@@ -63,21 +64,21 @@ inline std::string escaped(std::string_view text, bool is_one_line) {
 
 }  // namespace visible_detail
 
-/// Text of one or more lines as people may see it: characters that a terminal obeys are written as
-/// "\x1b" or "\u202e". Newlines and tabs stay. Bytes that are no UTF-8 stay but for 0x80 to 0x9f.
-/// JSON says the same afterwards: it has no such characters but from U+007F on, within strings, and
-/// "\u202e" is how it writes them.
+/// Returns text of one or more lines in which characters that a terminal obeys are written as
+/// "\x1b" or "\u202e". Newlines and tabs stay. Bytes that are not UTF-8 stay, except 0x80 to 0x9f.
+/// JSON keeps its meaning: it has such characters only from U+007F on, within strings, where it may
+/// write them as "\u202e".
 inline std::string visible_text(std::string_view text) {
   return visible_detail::escaped(text, /*is_one_line=*/false);
 }
 
-/// The same for what must stay on one line, such as a name in a table: newlines and tabs are
-/// written as "\x0a" and "\x09".
+/// Returns the same for text that must stay on one line, such as a name in a table: newlines and
+/// tabs are written as "\x0a" and "\x09".
 inline std::string visible_line(std::string_view text) {
   return visible_detail::escaped(text, /*is_one_line=*/true);
 }
 
-/// Prints a message of one or more lines and a newline on standard error, as visible_text() has it.
+/// Prints a message of one or more lines and a newline on standard error, through visible_text().
 inline void print_message(std::string_view message) {
   const std::string shown = visible_text(message) + "\n";
   std::fwrite(shown.data(), 1, shown.size(), stderr);

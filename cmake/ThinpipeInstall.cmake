@@ -3,8 +3,8 @@
 include(CMakePackageConfigHelpers)
 
 # What others may build on. The harness is a library only so that its tests can link it.
-set(THINPIPE_PUBLIC_LIBRARIES base compressors cuda netem reports trace models synthetic capture exchange
-    exchange_mpi predict replay)
+set(THINPIPE_PUBLIC_LIBRARIES base compressors cuda netem reports trace models synthetic capture collectives
+    collectives_mpi predict replay)
 # The headers that an outside program needs; each begins with an example, which a test compiles.
 set(THINPIPE_FACES
     compressors/compressor.h compressors/registry.h compressors/spec.h
@@ -70,10 +70,13 @@ install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT pr
 set(generated ${PROJECT_BINARY_DIR}/generated)
 file(MAKE_DIRECTORY ${generated})
 add_custom_command(
-  OUTPUT ${generated}/thinpipe.1.gz ${generated}/thinpipe.bash
+  OUTPUT ${generated}/thinpipe.1.gz ${generated}/thinpipe.bash ${generated}/thinpipe.zsh
+         ${generated}/thinpipe.fish
   COMMAND thinpipe --man > ${generated}/thinpipe.1
   COMMAND gzip -9nf ${generated}/thinpipe.1
   COMMAND thinpipe --completion bash > ${generated}/thinpipe.bash
+  COMMAND thinpipe --completion zsh > ${generated}/thinpipe.zsh
+  COMMAND thinpipe --completion fish > ${generated}/thinpipe.fish
   DEPENDS thinpipe
   VERBATIM)
 add_custom_target(thinpipe_manual ALL DEPENDS ${generated}/thinpipe.1.gz ${generated}/thinpipe.bash)
@@ -81,6 +84,11 @@ install(FILES ${generated}/thinpipe.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man
 install(FILES ${generated}/thinpipe.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME thinpipe
         COMPONENT programs)
+install(FILES ${generated}/thinpipe.zsh
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions RENAME _thinpipe
+        COMPONENT programs)
+install(FILES ${generated}/thinpipe.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT programs)
 
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/cmake/thinpipeConfig.cmake.in ${generated}/thinpipeConfig.cmake

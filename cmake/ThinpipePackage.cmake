@@ -1,10 +1,10 @@
-# Debian packages: `cpack -G DEB` in a build folder, one package a component of ThinpipeInstall. What
-# libraries they need is read from the files by dpkg-shlibdeps; named here is what programs start or
-# headers include. The version stands in the project() call; what else says it is held against that.
+# Debian packages: `cpack -G DEB` in a build folder, one package a component of ThinpipeInstall.
+# dpkg-shlibdeps finds the libraries that the files need; packages that programs start or headers
+# include are named below. The version in the project() call is checked against all other copies.
 file(STRINGS ${PROJECT_SOURCE_DIR}/workloads/capture/python/thinpipe_capture.py python_version
      REGEX "^__version__ = " LIMIT_COUNT 1)
 if(NOT python_version STREQUAL "__version__ = \"${PROJECT_VERSION}\"")
-  message(FATAL_ERROR "thinpipe_capture.py says ${python_version}; the project is ${PROJECT_VERSION}")
+  message(FATAL_ERROR "thinpipe_capture.py has ${python_version}; the project is ${PROJECT_VERSION}")
 endif()
 string(REPLACE "." "\\." version_regex ${PROJECT_VERSION})
 file(STRINGS ${PROJECT_SOURCE_DIR}/CHANGELOG.md release
@@ -77,7 +77,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "${same_version}, nlohmann-json3-dev, libopenmpi-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "Headers, links and the CMake package of thinpipe's libraries: compressors,
-links, traces, exchange patterns, reports. A plug-in needs one C header of
+links, traces, collectives, reports. A plug-in needs one C header of
 them.")
 
 set(CPACK_DEBIAN_TRAINING_PACKAGE_NAME thinpipe-training)

@@ -19,12 +19,12 @@ float Compressor::prepare(const GradientInput& /*gradient*/) {
   throw std::logic_error("prepare() of a compressor that shares no scale");
 }
 
-// A driver only calls hold() between the exchanges of a period longer than 1.
+// A driver calls hold() only between the exchanges of a period longer than 1.
 void Compressor::hold(const GradientInput& /*gradient*/) {
   throw std::logic_error("hold() of a compressor that exchanges in every step");
 }
 
-// A driver only asks where has_pairs(), and gives back where takes_back().
+// A driver calls decode_pairs() only where has_pairs(), and give_back() only where takes_back().
 std::size_t Compressor::decode_pairs(std::span<const std::byte> /*payload*/,
                                      std::span<std::uint32_t> /*positions*/,
                                      std::span<float> /*values*/) const {
@@ -36,7 +36,7 @@ void Compressor::give_back(std::span<const std::uint32_t> /*positions*/,
   throw std::logic_error("give_back() to a compressor that takes nothing back");
 }
 
-// A driver only calls these where rounds() is more than 1.
+// A driver calls the following only where rounds() is more than 1.
 EncodeReport Compressor::first_round(const GradientInput& /*gradient*/,
                                      std::span<std::byte> /*payload*/) {
   throw std::logic_error("first_round() of a compressor that takes one round");

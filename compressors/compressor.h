@@ -1,4 +1,4 @@
-// The interface every gradient compressor has, whatever parts it is made of.
+// The interface of every gradient compressor, whatever its parts.
 //
 // Example:
 //
@@ -23,13 +23,13 @@
 
 namespace thinpipe {
 
-/// How far what receivers decode is from what was to be sent: sums of squares, so that the
-/// distortions of several tensors add up to that of all of them.
+/// Difference between what receivers decode and what was to be sent, as sums of squares, so that
+/// the distortions of several tensors add up to the distortion of all of them.
 struct Distortion {
   double error_squares = 0;  ///< |decoded - c|^2
-  double input_squares = 0;  ///< |c|^2, c being what was compressed: gradient plus memory
+  double input_squares = 0;  ///< |c|^2; c is the compressed array, gradient plus memory
 
-  /// |decoded - c| / |c| (L2); 0 when c is all zeros.
+  /// Returns |decoded - c| / |c| (L2 norms); 0 when c is all zeros.
   double relative() const {
     return input_squares == 0 ? 0 : std::sqrt(error_squares / input_squares);
   }
@@ -42,13 +42,14 @@ struct Distortion {
 
 /// How payloads of several workers become one aggregate.
 enum class Aggregation {
-  kAllReduce,  ///< the payload is a dense array (Summation) and sums element by element
+  kAllReduce,  ///< the payload is a dense array (Summation), summed element by element
   kAllGather,  ///< every worker receives every payload and decodes all of them
 };
 
+/// Returns "allreduce" or "allgather".
 const char* to_string(Aggregation aggregation);
 
-/// A payload that came from outside could not be decoded: truncated, too long, out of range.
+/// Reports a payload from outside that cannot be decoded: truncated, too long, out of range.
 class PayloadError : public InputError {
  public:
   using InputError::InputError;
@@ -64,132 +65,143 @@ struct TensorInfo {
 /// Settings shared by all tensors of one worker.
 struct CompressorSettings {
   std::uint64_t seed = 1;  ///< shared by all workers; drives sampling and stochastic rounding
-  int rank = 0;            ///< this worker; enters the seed where workers must differ
+  int rank = 0;            ///< of this worker; enters the seed where workers must differ
   int threads = 1;         ///< threads one encode may use
 };
 
 /// One tensor's gradient in one step.
 struct GradientInput {
   std::span<const float> values;   ///< d elements. Must be finite: see Compressor::encode.
-  std::span<const float> squares;  ///< d second moments q, or empty (Tsuzuku et al. need them)
+  std::span<const float> squares;  ///< d second moments q (Tsuzuku et al.), or empty
   std::uint64_t step = 0;          ///< counts from 0
   double epoch = 0;                ///< for warm-up schedules
-  /// Greatest prepare() over all workers, where a method shares its scale; 0: this worker's own.
+  /// The greatest prepare() over all workers, for a method that shares its scale; 0: this worker's
+  /// own scale.
   float shared_scale = 0;
 };
 
-/// Statistics of one encode. Times are the caller's business.
+/// Statistics of one encode. The caller measures the time.
 struct EncodeReport {
   std::size_t encoded_bytes = 0;      ///< exact size of the payload
-  std::size_t target_elements = 0;    ///< k = max(ceil(ratio d), 1); 0 where a method has no target
-  std::size_t selected_elements = 0;  ///< k-hat: elements the payload carries
+  std::size_t target_elements = 0;    ///< k = max(ceil(ratio d), 1); 0 without a target
+  std::size_t selected_elements = 0;  ///< k-hat: elements in the payload
   double threshold = 0;               ///< on |c|; NaN where the method used none
   int passes = 0;                     ///< passes over the d elements
 };
 
-/// One tensor's compressor with the state it carries between steps. Not thread-safe.
+/// One tensor's compressor with the state that it carries between steps. Not thread-safe.
 ///
-/// Non-finite input: `encode` never crashes and its payload always decodes, but what a NaN or an
-/// infinity turns into is the method's own; thinpipe's drivers look for them before encoding.
+/// Non-finite input: `encode` never crashes and its payload always decodes. Each method decides
+/// what a NaN or an infinity becomes; thinpipe's drivers look for non-finite values before
+/// encoding.
 class Compressor {
  public:
   virtual ~Compressor() = default;
 
-  /// d, the number of elements of the tensor.
+  /// Returns d, the number of elements of the tensor.
   virtual std::size_t elements() const = 0;
 
-  /// Upper bound of a payload in bytes, whatever the input; known before the first step.
+  /// Returns the upper bound of a payload in bytes for any input. It is known before the first
+  /// step.
   virtual std::size_t max_encoded_size() const = 0;
 
-  /// Adds the gradient to the memory, compresses, writes the payload to the front of `payload`
-  /// (at least max_encoded_size() bytes) and keeps what was not sent.
+  /// Adds the gradient to the memory, compresses the sum, writes the payload to the front of
+  /// `payload` (at least max_encoded_size() bytes) and keeps unsent values in the memory.
   /// @throws InputError when sizes do not fit or a required input (squares) is missing.
   virtual EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) = 0;
 
-  /// Where workers share a scale (TernGrad section 4.3): takes the gradient into the memory and
-  /// returns this worker's scale. The next encode(), with the same gradient and the workers'
-  /// greatest scale in it, does not add it again. Optional: encode() alone uses the own scale.
+  /// Takes the gradient into the memory and returns this worker's scale, for methods that share one
+  /// (TernGrad section 4.3). The next encode() gets the same gradient and the greatest scale of all
+  /// workers, and does not add the gradient again. Optional: encode() alone uses this worker's own
+  /// scale.
   virtual float prepare(const GradientInput& gradient);
+  /// Returns whether prepare() applies.
   virtual bool shares_scale() const { return false; }
 
-  /// True: encode() copies the gradient's floats as they lie, selects all of them and carries
-  /// nothing over. A caller that can send them from there need not call it.
+  /// Returns true where encode() copies the gradient's floats unchanged, selects all of them and
+  /// carries nothing over. A caller that can send the floats from their own address need not call
+  /// encode().
   virtual bool verbatim() const { return false; }
 
-  /// True: what is decoded is a change of what was decoded before, and the gradient estimate is
-  /// the sum over all steps (EF21).
+  /// Returns true where payloads decode to a change of the previous estimate, so that the gradient
+  /// estimate is the sum over all steps (EF21).
   virtual bool incremental() const { return false; }
 
-  /// out += factor * decoded. Needs only the payload and the shared configuration, so any
+  /// Computes out += factor * decoded. Needs only the payload and the shared configuration, so any
   /// worker's compressor of the same spec and tensor decodes any other worker's payload.
   /// @throws PayloadError when the payload is malformed; `out` is then unspecified.
   virtual void decode_add(std::span<const std::byte> payload, float factor,
                           std::span<float> out) const = 0;
 
-  /// True: a payload is a list of elements, position and value each, that can be asked for: what a
-  /// sparse all-reduce sums and selects from again (workloads/exchange/sparse_pairs.h). The values
-  /// are those that decode_add would add; the codecs of the payload are not used then.
+  /// Returns true where a payload is a list of elements, each a position and a value, that
+  /// decode_pairs() gives: a sparse all-reduce sums these and selects from them again
+  /// (workloads/collectives/sparse_pairs.h). The values equal those of decode_add(); such an
+  /// exchange does not use the codecs of the payload.
   virtual bool has_pairs() const { return false; }
-  /// The most pairs a payload carries. 0 without pairs.
+  /// Returns the greatest number of pairs of a payload; 0 without pairs.
   virtual std::size_t max_pairs() const { return 0; }
   /// Writes the pairs of a payload, positions ascending and distinct, to the front of two arrays of
-  /// room for max_pairs(). @returns how many.
-  /// @throws PayloadError when the payload is malformed; what was written is then unspecified.
+  /// max_pairs() elements. @returns the number of pairs.
+  /// @throws PayloadError when the payload is malformed; the arrays are then unspecified.
   virtual std::size_t decode_pairs(std::span<const std::byte> payload,
                                    std::span<std::uint32_t> positions,
                                    std::span<float> values) const;
 
-  /// Whether the memory takes back what was sent but is in no aggregate. False: that is lost.
+  /// Returns whether give_back() can restore values to the memory that were encoded but never
+  /// aggregated. If it cannot, such values are lost.
   virtual bool takes_back() const { return false; }
-  /// Puts values back that a selection after the exchange has dropped: the memory then holds them
-  /// as if they had not been sent (residual, accumulated velocity: added; EF21's estimate: taken
-  /// off), so that over all workers the sum of inputs = the sum of what the aggregates hold + the
-  /// sum of memories, element by element. They need not be this worker's own: any worker may take
-  /// what is dropped. Other changes by sending remain: a masked velocity, the variances of Tsuzuku
-  /// et al. Call it after distortion(), where that is asked for, and before the next encode() or
-  /// hold(). Positions ascend strictly and are less than elements().
+  /// Restores values to the memory that a selection after the exchange dropped, as if they had not
+  /// been sent (residual, accumulated velocity: added; EF21's estimate: subtracted). Over all
+  /// workers, element by element, the sum of inputs then equals the sum of the aggregates plus the
+  /// sum of memories. The values need not be this worker's own: any worker may restore dropped
+  /// values. Other effects of sending remain: a masked velocity, the variances of Tsuzuku et al.
+  /// Call it after distortion(), where that is wanted, and before the next encode() or hold().
+  /// Positions ascend strictly and are less than elements().
   /// @throws InputError for sizes or positions that do not fit.
   virtual void give_back(std::span<const std::uint32_t> positions, std::span<const float> values);
 
-  /// Where the method is exchanged by all-reduces: how many of them a step takes one after the
-  /// other (PowerSGD, alg. 1: of P, then of Q). 1: encode()'s payload is summed, and that is all.
-  /// Else encode() is the step of a job of this worker alone, and a job of several calls
-  /// first_round() instead and then next_round() rounds() times. Between a step's rounds there is
-  /// no state to be saved, and the gradient must stay where it is.
+  /// Returns the number of all-reduces that one step takes one after the other (PowerSGD, alg. 1:
+  /// of P, then of Q). 1: the step sums encode()'s payload once. More than 1: encode() is the step
+  /// of a job with one worker. A job with several workers calls first_round() instead and then
+  /// next_round() rounds() times. Between the rounds of a step the state cannot be saved, and the
+  /// gradient must stay at its address.
   virtual int rounds() const { return 1; }
 
-  /// As encode(), but what is written are the floats that the first all-reduce takes.
+  /// Encodes as encode() does, but writes the floats of the first all-reduce.
   virtual EncodeReport first_round(const GradientInput& gradient, std::span<std::byte> payload);
 
-  /// Takes the mean over workers of the floats written last, the same bits on every worker, and
-  /// writes those of the next round; in the last call the payload of the aggregate, for decode_add.
+  /// Takes the mean over workers of the last floats written, the same bits on every worker, and
+  /// writes the floats of the next round. The last call writes the payload of the aggregate, for
+  /// decode_add.
   /// @returns bytes written, at most max_encoded_size(). @throws InputError when sizes do not fit.
   virtual std::size_t next_round(std::span<const float> mean, std::span<std::byte> payload);
 
-  /// After the last round: the payload of this worker's part. The mean over workers of these,
-  /// decoded, is the aggregate; what stays in this worker's memory is c less its own part.
+  /// Writes the payload of this worker's own contribution, after the last round. The mean over
+  /// workers of these payloads, decoded, is the aggregate. This worker's memory keeps c less its
+  /// own contribution.
   /// @returns bytes written
   virtual std::size_t own_payload(std::span<std::byte> payload) const;
 
-  /// Returns the distortion of the last encode; c is the gradient plus the memory. Call right after
-  /// encode with the same gradient and the payload it wrote, or after the last round with
-  /// own_payload(). Not part of a step's time.
+  /// Returns the distortion of the last encode; c is the gradient plus the memory. Call it right
+  /// after encode() with the same gradient and the payload written, or after the last round with
+  /// own_payload(). It is not part of a step's time.
   virtual Distortion distortion(const GradientInput& gradient,
                                 std::span<const std::byte> payload) const = 0;
 
-  /// Unsent residual carried over to the next step: d elements, or empty without such a memory.
-  /// Valid after encode() or hold(), until the next call that changes the compressor.
+  /// Returns the unsent residual carried over to the next step: d elements, or empty without such a
+  /// memory. Valid after encode() or hold(), until the next call that changes the compressor.
   virtual std::span<const float> residual() const { return {}; }
 
-  /// Exchange every `period()`-th step (SBC fig. 2a "delay"); 1 for all but delayed methods.
+  /// Returns the number of steps per exchange (SBC fig. 2a "delay"); 1 for all but delayed methods.
   /// In the steps between, the driver calls hold() instead of encode().
   virtual std::uint64_t period() const { return 1; }
+  /// Accumulates the gradient of a step without an exchange.
   virtual void hold(const GradientInput& gradient);
 
-  /// Forgets everything carried between steps.
+  /// Discards everything carried between steps.
   virtual void reset() = 0;
 
-  /// Checkpoint of what is carried between steps.
+  /// Saves and restores everything carried between steps.
   /// load_state @throws InputError when the bytes are not of this spec and tensor.
   virtual void save_state(std::vector<std::byte>& state) const = 0;
   virtual void load_state(std::span<const std::byte> state) = 0;

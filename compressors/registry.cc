@@ -1,5 +1,5 @@
-// The methods that registered themselves, compressors by name, and the check of a spec's values
-// against what a method declares.
+// The list of registered methods, compressors by name, and the check of a spec against the
+// declaration of its method.
 #include "compressors/registry.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,8 @@
 namespace thinpipe {
 namespace {
 
-/// A function's static: methods register before main, in any order of files.
+/// Holds the list in a static variable of a function: methods register before main, in any order of
+/// files.
 std::vector<MethodInfo>& registered() {
   static std::vector<MethodInfo> list;
   return list;
@@ -26,13 +27,13 @@ std::vector<MethodInfo>& registered() {
 
 Registration::Registration(MethodInfo info) {
   std::vector<MethodInfo>& list = registered();
-  const auto place = std::lower_bound(
+  const auto position = std::lower_bound(
       list.begin(), list.end(), info.name,
       [](const MethodInfo& method, const std::string& name) { return method.name < name; });
-  if (place != list.end() && place->name == info.name) {
+  if (position != list.end() && position->name == info.name) {
     throw std::logic_error("two methods are called '" + info.name + "'");
   }
-  list.insert(place, std::move(info));
+  list.insert(position, std::move(info));
 }
 
 const std::vector<MethodInfo>& methods() { return registered(); }
@@ -85,7 +86,7 @@ namespace {
 using Type = ParameterInfo::Type;
 
 std::string allowed(const ParameterInfo& info) {
-  // 1000000 rather than 1e+06, which is no integer here.
+  // Integers are written as 1000000: 1e+06 would not parse as an integer.
   const auto number = [&](double value) {
     return info.type == Type::kInteger ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
   };
@@ -115,7 +116,7 @@ bool in_range(const ParameterInfo& info, double number) {
          !(info.exclusive_maximum && number == info.maximum);
 }
 
-/// Brings one value into its normal form; false when it is not allowed.
+/// Brings one value into its normal form. Returns false when the value is not allowed.
 bool normalize(const ParameterInfo& info, std::string& text) {
   switch (info.type) {
     case Type::kReal: {

@@ -1,4 +1,4 @@
-// The named methods: each registers itself from its own file, with its parameters and its source.
+// The named methods. Each registers itself from its own file, with its parameters and its source.
 //
 // Example:
 //
@@ -22,7 +22,7 @@
 
 namespace thinpipe {
 
-/// A parameter of a method. Flags, help, listings and checks are made from this alone.
+/// A parameter of a method. Flags, help, listings and checks derive from this alone.
 struct ParameterInfo {
   enum class Type {
     kReal,
@@ -30,7 +30,7 @@ struct ParameterInfo {
     kChoice,
     kFlag,      ///< true or false
     kRealList,  ///< numbers joined by '/', each in the range; or `none`
-    kSpec,      ///< a compressor's spec, in parentheses where it is more than a name; or `same`
+    kSpec,      ///< a compressor's spec, in parentheses unless it is a name only; or `same`
   };
   std::string name;
   Type type = Type::kReal;
@@ -43,14 +43,15 @@ struct ParameterInfo {
   std::vector<std::string> choices;  ///< for kChoice
 };
 
-/// A spec whose every value is present (defaults filled in) and checked against its ParameterInfo.
+/// A complete spec: defaults are filled in, and every value is checked against its ParameterInfo.
 class Parameters {
  public:
-  /// @throws InputError naming spec, key, what was found and what is allowed.
+  /// Completes and checks a spec. @throws InputError naming the spec, the key, the value found and
+  /// the values allowed.
   Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec);
 
-  bool has(const std::string& name) const { return values_.contains(name); }  ///< is declared
-  // Asking for a name or a type that the method did not declare is a bug (std::logic_error).
+  bool has(const std::string& name) const { return values_.contains(name); }  ///< declared
+  // Each getter throws std::logic_error for a name or a type that the method did not declare.
   double real(const std::string& name) const;
   long long integer(const std::string& name) const;
   const std::string& choice(const std::string& name) const;
@@ -58,7 +59,7 @@ class Parameters {
   std::vector<double> reals(const std::string& name) const;  ///< empty for `none`
   std::optional<Spec> spec(const std::string& name) const;   ///< nothing for `same`
 
-  /// The spec with every parameter written out in one normal form; equal for equal meaning.
+  /// Returns the spec with every parameter written out in one normal form; equal for equal meaning.
   const std::string& text() const { return text_; }
 
  private:
@@ -74,9 +75,9 @@ class Parameters {
 
 /// How an all-reduce sums a method's payloads (Aggregation::kAllReduce).
 struct Summation {
-  ElementType element = ElementType::kFloat32;  ///< what payloads are arrays of
+  ElementType element = ElementType::kFloat32;  ///< of the payload arrays
   /// Every worker divides its array by the number of workers before the sum, as the hooks of
-  /// PyTorch's DDP do; else the sum is divided. Only for 16-bit elements.
+  /// PyTorch's DDP do; otherwise the sum is divided. Only for 16-bit elements.
   bool predivides = false;
   bool operator==(const Summation&) const = default;
 };
@@ -88,13 +89,13 @@ struct MethodInfo {
   std::string summary;                                ///< one line
   std::string source;                                 ///< paper, section or equation
   Aggregation aggregation = Aggregation::kAllGather;  ///< see aggregation_of()
-  /// Where parameters decide on the aggregation; else empty.
+  /// For a method whose parameters decide on the aggregation; otherwise empty.
   std::function<Aggregation(const Parameters&)> aggregation_with = {};
   std::function<Summation(const Parameters&)> summation = {};  ///< empty: of 32-bit floats
-  bool needs_squares = false;  ///< GradientInput::squares must be there
-  bool needs_whole = false;    ///< a tensor's shape, or a transform of it: a slice is no tensor
+  bool needs_squares = false;  ///< GradientInput::squares is required
+  bool needs_whole = false;    ///< uses the tensor's shape or transforms it: slices do not work
   bool has_pairs = false;      ///< Compressor::has_pairs()
-  bool has_target = false;     ///< of these, a number that all workers know beforehand
+  bool has_target = false;     ///< all workers know the number of pairs beforehand
   std::vector<ParameterInfo> parameters;
   /// Expected payload bits per element of a large tensor, for listings; not a measurement.
   std::function<double(const Parameters&)> expected_bits;
@@ -107,30 +108,30 @@ class Registration {
   explicit Registration(MethodInfo info);
 };
 
-/// All methods, ordered by name.
+/// Returns all methods, ordered by name.
 const std::vector<MethodInfo>& methods();
 
-/// @throws InputError for an unknown name, with the nearest one.
+/// Returns a method by name. @throws InputError for an unknown name, with the nearest one.
 const MethodInfo& find_method(const std::string& name);
 
 /// Checks name, keys and values. @throws InputError naming the spec, the key and what is allowed.
 void check_spec(const Spec& spec);
 
-/// The values of a spec, with its method's defaults for those that it does not say.
+/// Returns the values of a spec, with its method's defaults for missing ones.
 /// @throws InputError as check_spec.
 Parameters parameters_of(const Spec& spec);
 
-/// Payload bits an element that MethodInfo::expected_bits says; nothing for methods that cannot say
-/// it. @throws InputError as check_spec.
+/// Returns the payload bits per element of MethodInfo::expected_bits; nothing for methods that do
+/// not declare it. @throws InputError as check_spec.
 std::optional<double> expected_bits(const Spec& spec);
 
-/// How payloads of the spec become one aggregate. @throws InputError as check_spec.
+/// Returns how payloads of the spec become one aggregate. @throws InputError as check_spec.
 Aggregation aggregation_of(const Spec& spec);
 
-/// How they are summed, where they are. @throws InputError as check_spec.
+/// Returns how payloads of the spec are summed, for all-reduces. @throws InputError as check_spec.
 Summation summation_of(const Spec& spec);
 
-/// A compressor for one tensor. @throws InputError as check_spec.
+/// Makes a compressor for one tensor. @throws InputError as check_spec.
 std::unique_ptr<Compressor> make_compressor(const Spec& spec, const TensorInfo& tensor,
                                             const CompressorSettings& settings);
 

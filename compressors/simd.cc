@@ -1,4 +1,4 @@
-// Highway's bit masks as names.
+// Translates Highway's bit masks to names.
 #include "compressors/simd.h"
 
 #include <cctype>
@@ -19,7 +19,7 @@ std::string name_of(std::int64_t target) {
   return name;
 }
 
-// Targets that the CPU has, whatever was chosen before. Lower bits are better targets.
+// Returns the targets that the CPU has, whatever was chosen before. Lower bits are better targets.
 const std::vector<std::int64_t>& supported() {
   static const std::vector<std::int64_t> kSupported = [] {
     hwy::SetSupportedTargetsForTest(0);
@@ -37,7 +37,7 @@ std::vector<std::string> simd_targets() {
 }
 
 std::string simd_target() {
-  supported();  // before the mask is looked at: it resets the mask the first time
+  supported();  // first, because its first call resets the mask
   return name_of(hwy::SupportedAndGeneratedTargets().front());
 }
 

@@ -1,4 +1,4 @@
-// Which instruction set the kernels use: chosen at run time, the CPU's best unless told otherwise.
+// The instruction set of the kernels, chosen at run time: the CPU's best unless set otherwise.
 #pragma once
 
 #include <string>
@@ -6,15 +6,15 @@
 
 namespace thinpipe {
 
-/// The instruction sets that were compiled in and that this CPU has, by Highway's names in lower
-/// case ("avx3", "avx2", "sse4", "ssse3", "neon", "emu128"), best first. Never empty.
+/// Returns the instruction sets that were compiled in and that this CPU has, by Highway's names in
+/// lower case ("avx3", "avx2", "sse4", "ssse3", "neon", "emu128"), best first. Never empty.
 std::vector<std::string> simd_targets();
 
-/// The one the kernels use now; one of simd_targets().
+/// Returns the instruction set that the kernels use now; one of simd_targets().
 std::string simd_target();
 
-/// From now on the kernels of the whole process use this instruction set; "best" undoes it. Not
-/// while another thread runs a kernel.
+/// Sets the instruction set of all kernels of the process; "best" undoes it. Do not call it while
+/// another thread runs a kernel.
 /// @throws InputError for a name that is not among simd_targets().
 void set_simd_target(const std::string& name);
 

@@ -15,7 +15,7 @@ constexpr std::string_view kWordLetters = "abcdefghijklmnopqrstuvwxyz0123456789_
 constexpr std::string_view kValueLetters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
 
-/// A spec whose name and values may still hold alternatives, in writing order.
+/// A spec whose name and values may still hold alternatives, in the order of the text.
 struct Alternatives {
   std::vector<std::string> names;
   std::vector<std::pair<std::string, std::vector<std::string>>> values;
@@ -35,17 +35,18 @@ void check_letters(std::string_view text, const std::string& what, std::string_v
   const bool printable = byte >= 0x20 && byte < 0x7f;
   fail(text, printable ? "'" + std::string(1, word[bad]) + "' is not allowed in the " + what + " " +
                              in_quotes(word)
-                       : "unprintable letter in the " + what);
+                       : "unprintable character in the " + what);
 }
 
-// Parts of a spec: what stands in parentheses stays whole.
+// Splits a section of a spec. Parentheses stay whole.
 std::vector<std::string> parts_of(std::string_view text, std::string_view part, char separator) {
   auto parts = split_outside(part, separator);
-  if (!parts) fail(text, "its parentheses do not match, or stand within others");
+  if (!parts) fail(text, "its parentheses do not match or are nested");
   return *std::move(parts);
 }
 
-// A value in parentheses is a spec itself, and stands for as many as that does.
+// Returns the alternatives of a value. A value in parentheses is itself a spec and has as many
+// alternatives as that spec.
 std::vector<std::string> values_of(std::string_view text, const std::string& key,
                                    std::string_view written) {
   std::vector<std::string> values;
@@ -55,7 +56,7 @@ std::vector<std::string> values_of(std::string_view text, const std::string& key
       values.push_back(value);
       continue;
     }
-    if (!value.ends_with(')')) fail(text, in_quotes(value) + " goes on after its parenthesis");
+    if (!value.ends_with(')')) fail(text, in_quotes(value) + " continues after its parenthesis");
     for (const Spec& spec : expand_specs(std::string_view(value).substr(1, value.size() - 2)))
       values.push_back("(" + spec.to_string() + ")");
   }
@@ -100,7 +101,7 @@ std::string Spec::to_string() const {
 
 Spec parse_spec(std::string_view text) {
   if (text.find('|') != std::string_view::npos) {
-    fail(text, "alternatives ('|') are not allowed here; one spec is wanted");
+    fail(text, "alternatives ('|') are not allowed; give one spec");
   }
   const Alternatives parsed = parse(text);
   Spec spec{.name = parsed.names.front(), .values = {}};
@@ -118,7 +119,7 @@ std::vector<Spec> expand_specs(std::string_view text) {
   std::vector<Spec> specs;
   check_alternatives(text, 1, parsed.names.size());
   for (const std::string& name : parsed.names) specs.push_back({.name = name, .values = {}});
-  // The last key written varies fastest.
+  // The last key of the text varies fastest.
   for (const auto& [key, values] : parsed.values) {
     check_alternatives(text, specs.size(), values.size());
     std::vector<Spec> expanded;

@@ -1,11 +1,11 @@
-// The grammar in which compressors are named: `name:key=value,key=value`, alternatives by `|`.
+// The grammar of compressor specs: `name:key=value,key=value`, alternatives by `|`.
 //
 // Example:
 //
 //   std::string canonical(const std::string& specs) {  // "topk:ratio=0.1|0.01"
 //     std::string text;
-//     for (const thinpipe::Spec& spec : thinpipe::expand_specs(specs)) text += spec.to_string() + "\n";
-//     return text;  // "topk:ratio=0.1\ntopk:ratio=0.01\n"
+//     for (const thinpipe::Spec& spec : thinpipe::expand_specs(specs)) text += spec.to_string() +
+//     "\n"; return text;  // "topk:ratio=0.1\ntopk:ratio=0.01\n"
 //   }
 #pragma once
 
@@ -16,28 +16,30 @@
 
 namespace thinpipe {
 
-/// A parsed `sidco:dist=exp,ratio=0.001`. Keys are unique and ordered, so that printing a Spec
-/// gives one canonical text for one meaning.
+/// A parsed `sidco:dist=exp,ratio=0.001`. Keys are unique and ordered, so that equal meanings print
+/// as one canonical text.
 struct Spec {
   std::string name;
   std::map<std::string, std::string> values;
 
-  /// `name` or `name:key=value,...` with keys in alphabetical order.
+  /// Returns `name` or `name:key=value,...` with keys in alphabetical order.
   std::string to_string() const;
   bool operator==(const Spec&) const = default;
 };
 
-/// Parses one spec without alternatives. A value may be a spec itself, in parentheses:
-/// `ps:pull=(topk:ratio=0.1)`; one inside of that may not. Only the grammar is checked here; names
-/// and keys are checked by the registry (make_compressor, check_spec).
-/// @throws InputError naming what was expected at which place.
+/// Parses one spec without alternatives. A value may be a spec in parentheses:
+/// `ps:pull=(topk:ratio=0.1)`; parentheses do not nest. Only the grammar is checked; the registry
+/// checks names and keys (make_compressor, check_spec).
+/// @throws InputError naming the problem and the expected form.
 Spec parse_spec(std::string_view text);
 
-/// The spec that a value is: `(topk:ratio=0.1)`, or a name alone.
+/// Parses the spec that a value is: `(topk:ratio=0.1)`, or a name alone.
 /// @throws InputError as parse_spec.
 Spec spec_of_value(std::string_view value);
 
-/// Expands `topk:ratio=0.1|0.01` into the cross product of all alternatives, in writing order.
+/// Expands `topk:ratio=0.1|0.01` into the cross product of all alternatives, in the order of the
+/// text.
+/// @throws InputError as parse_spec, and for more than kMaxAlternatives specs.
 std::vector<Spec> expand_specs(std::string_view text);
 
 }  // namespace thinpipe

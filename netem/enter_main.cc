@@ -1,6 +1,6 @@
-// thinpipe-enter HOST COMMAND...: runs a command on an emulated host. Open MPI calls it where it
-// would call ssh (plm_rsh_agent). THINPIPE_HOSTS says where each host's namespaces are:
-// `198.19.0.2=/proc/1/fd/7:/proc/1/fd/8;...` (network and UTS).
+// thinpipe-enter HOST COMMAND...: runs a command on an emulated host. Open MPI calls it in place of
+// ssh (plm_rsh_agent). THINPIPE_HOSTS has the paths of each host's network and UTS namespaces:
+// `198.19.0.2=/proc/1/fd/7:/proc/1/fd/8;...`.
 #include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ void enter(const std::string& path, int kind) {
 void enter_host(const std::string& host) {
   const char* hosts = std::getenv("THINPIPE_HOSTS");
   if (hosts == nullptr)
-    throw thinpipe::InputError("THINPIPE_HOSTS is not set: only thinpipe starts this program");
+    throw thinpipe::InputError("THINPIPE_HOSTS is not set; thinpipe starts this program itself");
   for (const std::string& entry : thinpipe::split(hosts, ';')) {
     const std::size_t equals = entry.find('='), colon = entry.find(':');
     if (entry.substr(0, equals) != host || equals == std::string::npos ||
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   try {
     if (argc < 3) throw thinpipe::InputError("usage: thinpipe-enter HOST COMMAND...");
     enter_host(argv[1]);
-    std::string command;  // like ssh: the words are joined and a shell reads them
+    std::string command;  // like ssh: joins the words for a shell
     for (int i = 2; i < argc; ++i) command += (i > 2 ? " " : "") + std::string(argv[i]);
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     throw thinpipe::SystemError("run /bin/sh");

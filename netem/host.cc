@@ -33,7 +33,7 @@ std::string descriptor_path(const FileDescriptor& descriptor) {
   return fmt::format("/proc/{}/fd/{}", getpid(), descriptor.get());
 }
 
-// The file of a sysctl.
+// Returns the file of a sysctl.
 std::string path_of(std::string name) {
   std::replace(name.begin(), name.end(), '.', '/');
   return "/proc/sys/" + name;
@@ -53,7 +53,7 @@ Host::Host(std::string name) : name_(std::move(name)) {
   const FileDescriptor network_before = open_namespace("net"), uts_before = open_namespace("uts");
   if (unshare(CLONE_NEWNET | CLONE_NEWUTS) != 0) {
     const int error = errno;
-    throw SystemError(fmt::format("make the namespaces of host {}{}", name_,
+    throw SystemError(fmt::format("create the namespaces of host {}{}", name_,
                                   error == ENOSPC ? " (see sysctl user.max_net_namespaces)" : ""),
                       error);
   }
@@ -62,7 +62,7 @@ Host::Host(std::string name) : name_(std::move(name)) {
     network_ = open_namespace("net");
     uts_ = open_namespace("uts");
     if (sethostname(name_.c_str(), name_.size()) != 0)
-      throw SystemError(fmt::format("name host {}", name_));
+      throw SystemError(fmt::format("set the hostname {}", name_));
   } catch (...) {
     error = std::current_exception();
   }
@@ -92,7 +92,7 @@ void Host::inside(const std::function<void()>& action) const {
 std::map<std::string, std::int64_t> Host::protocol_counters(const std::string& protocol) const {
   std::map<std::string, std::int64_t> counters;
   inside([&] {
-    // Two lines a protocol: names, then values.
+    // Two lines per protocol: names, then values.
     std::ifstream file("/proc/thread-self/net/snmp");
     std::string names, values;
     while (std::getline(file, names) && std::getline(file, values)) {
@@ -108,11 +108,11 @@ std::map<std::string, std::int64_t> Host::protocol_counters(const std::string& p
 
 std::map<std::string, std::string> tune_tcp() {
   static constexpr std::pair<const char*, const char*> kWanted[] = {
-      // Else every compute phase closes the congestion window again.
+      // Otherwise every compute phase resets the congestion window.
       {"net.ipv4.tcp_slow_start_after_idle", "0"},
-      // Else what one point learnt of the path would shape the next.
+      // Otherwise cached path metrics of one point influence the next.
       {"net.ipv4.tcp_no_metrics_save", "1"},
-      // Most training clusters run CUBIC. Kernels refuse most choices outside the first namespace.
+      // Most training clusters run CUBIC. Outside the initial namespace kernels refuse most others.
       {"net.ipv4.tcp_congestion_control", "cubic"},
       // Neighbour discovery would cross the measured links.
       {"net.ipv6.conf.all.disable_ipv6", "1"},
@@ -129,9 +129,9 @@ std::map<std::string, std::string> tune_tcp() {
 }
 
 void widen_tcp_buffers(double window, std::map<std::string, std::string>& in_force) {
-  // Half of a buffer is for the bookkeeping around what is in it (tcp_adv_win_scale).
-  constexpr double kBookkeeping = 2, kMost = 1e9;
-  const auto wanted = static_cast<long long>(std::min(kBookkeeping * window, kMost));
+  // Half of a buffer is for the kernel's per-packet overhead (tcp_adv_win_scale).
+  constexpr double kBookkeeping = 2, kMax = 1e9;
+  const auto wanted = static_cast<long long>(std::min(kBookkeeping * window, kMax));
   for (const char* name : {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}) {
     long long least = 0, initial = 0, most = 0;
     if (!(std::ifstream(path_of(name)) >> least >> initial >> most) || most >= wanted) continue;
@@ -149,7 +149,7 @@ void forward_packets() {
   };
   for (const auto& [name, value] : kWanted) std::ofstream(path_of(name)) << value << std::flush;
   if (read_value("net.ipv4.ip_forward") != "1")
-    throw RunError("set net.ipv4.ip_forward to 1 in a switch: it is " +
+    throw RunError("set net.ipv4.ip_forward to 1 in a switch: the value is " +
                    read_value("net.ipv4.ip_forward"));
 }
 

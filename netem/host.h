@@ -1,5 +1,5 @@
-// An emulated host: a network and a UTS namespace held by descriptors, with no name outside; and
-// the settings of TCP that an emulation depends on.
+// An emulated host: a network namespace and a UTS namespace, both kept by descriptors and without a
+// name in the file system. Also the TCP settings that an emulation depends on.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@ namespace thinpipe {
 
 class Host {
  public:
-  /// Makes both namespaces; its hostname is `name`. Must run in a sandbox.
+  /// Creates both namespaces and sets the hostname to `name`. Must run in a sandbox.
   explicit Host(std::string name);
 
   const std::string& name() const { return name_; }
   int network_namespace() const { return network_.get(); }
-  /// Where another process of the sandbox finds the namespaces, as in /proc/1/fd/7.
+  /// Returns the path of a namespace for other processes of the sandbox, such as /proc/1/fd/7.
   std::string network_path() const;
   std::string uts_path() const;
 
-  /// Runs `action` with the calling thread in the host's namespaces, then returns to those it was
-  /// in, also when `action` throws.
+  /// Runs `action` with the calling thread in the host's namespaces. Afterwards the thread returns
+  /// to its own namespaces, also when `action` throws.
   void inside(const std::function<void()>& action) const;
 
-  /// Counters that the host's kernel keeps of a protocol since the host was made, by the names of
-  /// /proc/net/snmp: "Tcp" has OutSegs and RetransSegs, "Udp" has RcvbufErrors.
+  /// Returns a protocol's counters since the host's creation, by the names of /proc/net/snmp: "Tcp"
+  /// has OutSegs and RetransSegs, "Udp" has RcvbufErrors.
   std::map<std::string, std::int64_t> protocol_counters(const std::string& protocol) const;
 
  private:
@@ -35,17 +35,17 @@ class Host {
   FileDescriptor network_, uts_;
 };
 
-/// Sets what a host needs in the network namespace of the calling thread and returns every setting
-/// with the value that is in force afterwards. A value the kernel refuses is left as it is: the
-/// record tells.
+/// Sets a host's TCP sysctls in the network namespace of the calling thread. Returns every setting
+/// with its value afterwards, for the record. The kernel may refuse a value, which then stays as
+/// before.
 std::map<std::string, std::string> tune_tcp();
 
-/// Lets TCP's buffers grow to windows of so many bytes, in the network namespace of the calling
-/// thread, and notes in `in_force` what they may grow to now. They are never made smaller.
-/// Connections made before have a window scale of their own and may stay below.
+/// Raises TCP's buffer limits for windows of `window` bytes, in the network namespace of the
+/// calling thread, and writes the new limits to `in_force`. Never lowers a limit. Existing
+/// connections keep their window scale and may stay below the new limit.
 void widen_tcp_buffers(double window, std::map<std::string, std::string>& in_force);
 
-/// Makes the network namespace of the calling thread a router, silent but for the errors of IP.
+/// Makes the network namespace of the calling thread an IPv4 router.
 /// @throws RunError when the kernel refuses.
 void forward_packets();
 

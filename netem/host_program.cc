@@ -22,12 +22,12 @@ namespace thinpipe {
 
 namespace {
 
-constexpr int kShellOffset = 128;  // of exit codes that tell of a signal
+constexpr int kShellOffset = 128;  // added to a signal's number in exit codes
 constexpr int kPollMilliseconds = 10;
 
 using Clock = std::chrono::steady_clock;
 
-// Ignored signals stay so in a new program, and a blocked one blocked.
+// A new program inherits ignored and blocked signals, so both are reset.
 void set_signals(posix_spawnattr_t& attributes) {
   sigset_t usual, none;
   sigemptyset(&none);
@@ -61,7 +61,7 @@ HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words
     posix_spawn_file_actions_adddup2(&actions, writing.get(), STDERR_FILENO);
   }
   int failed = 0;
-  // It starts in the namespaces of the thread that makes it.
+  // A process starts in the namespaces of the thread that creates it.
   host.inside([&] {
     failed =
         posix_spawnp(&process_, arguments[0], &actions, &attributes, arguments.data(), environ);
@@ -111,7 +111,7 @@ int HostProgram::wait(double seconds) {
 }
 
 int HostProgram::wait_and_pass_on_stops() {
-  // Looked for now and again: a stop may be asked for at any moment, also before this.
+  // Polls the flag: a stop may be requested at any moment, also before this call.
   for (bool passed_on = false; !has_ended(); poll(nullptr, 0, kPollMilliseconds))
     if (stop_requested() && !passed_on) passed_on = kill(process_, stop_signal()) == 0;
   return WIFSIGNALED(status_) ? kShellOffset + WTERMSIG(status_) : WEXITSTATUS(status_);
@@ -131,12 +131,12 @@ std::size_t listening_sockets(const Host& host) {
   host.inside([&] {
     for (const char* kind : {"tcp", "tcp6", "udp", "udp6"}) {
       std::ifstream table(std::string("/proc/thread-self/net/") + kind);
-      std::string line, number, here, there, state;
-      std::getline(table, line);  // what the columns are
+      std::string line, number, local, remote, state;
+      std::getline(table, line);  // the header
       while (std::getline(table, line)) {
         std::istringstream columns(line);
-        columns >> number >> here >> there >> state;
-        count += state == "0A" || state == "07";  // TCP_LISTEN; UDP that is not connected
+        columns >> number >> local >> remote >> state;
+        count += state == "0A" || state == "07";  // TCP_LISTEN; unconnected UDP
       }
     }
   });

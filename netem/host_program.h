@@ -1,4 +1,4 @@
-// A program of the machine, run inside an emulated host.
+// Runs a program of this machine inside an emulated host.
 //
 // Example:
 //
@@ -20,17 +20,17 @@
 
 namespace thinpipe {
 
-/// Ends with its owner, killed if need be. Its network and hostname are the host's, its environment
-/// is ours, and stop signals do to it what they do to any program, whatever they do to us.
+/// A running program. The destructor kills it if it still runs. The program has the host's network
+/// and hostname, this process's environment, and the default disposition of stop signals.
 class HostProgram {
  public:
   enum class Streams {
-    kKept,  ///< output and errors go into output(), the input is empty
-    kOurs,  ///< this process's
+    kKept,  ///< stdout and stderr go to output(); stdin is empty
+    kOurs,  ///< inherited from this process
   };
 
-  /// @param words  the program, searched in PATH, and its arguments; at least one
-  /// @throws SystemError when it cannot be started: ENOENT or EACCES where there is no such
+  /// @param words  the program, searched in PATH, and its arguments; at least one word
+  /// @throws SystemError when the program cannot be started; ENOENT or EACCES if there is no such
   /// program.
   HostProgram(const Host& host, const std::vector<std::string>& words,
               Streams streams = Streams::kKept);
@@ -38,32 +38,32 @@ class HostProgram {
   HostProgram(const HostProgram&) = delete;
   HostProgram& operator=(const HostProgram&) = delete;
 
-  /// Waits for the end of its output and its own, for so many seconds at most or until a stop is
-  /// asked for; then it is killed.
-  /// @returns its exit code; -1 when it was killed.
+  /// Waits until the program has closed its output and exited. Kills the program after `seconds` s
+  /// or when a stop is requested.
+  /// @returns the exit code; -1 if the program was killed.
   int wait(double seconds);
-  /// Waits for its end; a stop that is asked for is passed on to it.
-  /// @returns its exit code, or 128 and the number of the signal that ended it, as a shell does.
+  /// Waits until the program exits. Forwards a requested stop to the program.
+  /// @returns the exit code, or 128 plus the number of the terminating signal, as a shell does.
   int wait_and_pass_on_stops();
-  /// Waits until more than `before` sockets of the host await others (see listening_sockets), for
-  /// so many seconds at most, or until the program ends or a stop is asked for.
-  /// @returns true when they do.
+  /// Waits until the host has more than `before` listening sockets (see listening_sockets), but at
+  /// most `seconds` s, and no longer than the program runs or until a stop is requested.
+  /// @returns true if the host then has so many.
   bool wait_until_listening(std::size_t before, double seconds);
-  const std::string& output() const { return output_; }  ///< of both, once it has ended
+  const std::string& output() const { return output_; }  ///< stdout and stderr, after the exit
 
  private:
-  bool read_some(double seconds);  ///< false at the end
+  bool read_some(double seconds);  ///< false at the end of the output
   bool has_ended();
   void end();
 
   const Host& host_;
-  pid_t process_ = -1;  ///< -1 once it has ended
-  int status_ = 0;      ///< then
+  pid_t process_ = -1;  ///< -1 after the exit
+  int status_ = 0;      ///< as waitpid() returns it
   FileDescriptor reading_;
   std::string output_;
 };
 
-/// TCP sockets that listen and UDP sockets that are bound, of the host's network.
+/// Returns the number of listening TCP sockets and bound UDP sockets in the host's network.
 std::size_t listening_sockets(const Host& host);
 
 }  // namespace thinpipe

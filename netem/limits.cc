@@ -16,12 +16,12 @@
 namespace thinpipe {
 namespace {
 
-// Standard streams, records, trace, plug-ins, pipes, sockets of its own: some 20 as measured.
+// Standard streams, records, trace, plug-ins, pipes, own sockets: some 20 as measured.
 constexpr rlim_t kSpareFiles = 64;
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-// The limit of this process's control group, as the process sees it (cgroup v2).
+// Returns the process limit of this process's control group (cgroup v2).
 std::uint64_t control_group_limit() {
   std::ifstream self("/proc/self/cgroup");
   std::uint64_t least = kNoLimit;
@@ -29,7 +29,7 @@ std::uint64_t control_group_limit() {
     if (line.rfind("0::", 0) != 0) continue;
     std::uint64_t limit = 0;
     if (std::ifstream("/sys/fs/cgroup" + line.substr(3) + "/pids.max") >> limit)
-      least = std::min(least, limit);  // "max" is no number
+      least = std::min(least, limit);  // "max" does not parse
   }
   return least;
 }
@@ -39,7 +39,7 @@ std::uint64_t control_group_limit() {
 std::vector<std::string> missing_rights() {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
-  // Where the kernel does not tell, what needs a right will say so itself.
+  // If the kernel does not report capabilities, the call that needs one reports its own error.
   if (syscall(SYS_capget, &header, data) != 0) return {};
   std::vector<std::string> missing;
   const auto look = [&](unsigned number, const char* name) {
@@ -47,7 +47,7 @@ std::vector<std::string> missing_rights() {
       missing.emplace_back(name);
   };
   look(CAP_NET_ADMIN, "CAP_NET_ADMIN");  // interfaces, addresses, qdiscs
-  look(CAP_SYS_ADMIN, "CAP_SYS_ADMIN");  // namespaces: to make and to enter them
+  look(CAP_SYS_ADMIN, "CAP_SYS_ADMIN");  // create and enter namespaces
   return missing;
 }
 
@@ -55,11 +55,10 @@ std::string rights_advice() {
   const std::vector<std::string> missing = missing_rights();
   if (missing.empty()) return "";
   return fmt::format(
-      "; this process lacks {}, without which there are no emulated {}: start thinpipe with {}, as "
-      "root or in a container that is given {} (docker run --privileged), or as an ordinary user "
-      "who may make user namespaces",
+      "; this process lacks {}, which emulated {} need. Start thinpipe as root, in a container "
+      "with {} (docker run --privileged), or as an ordinary user who may create user namespaces",
       fmt::join(missing, " and "), missing[0] == "CAP_NET_ADMIN" ? "links" : "hosts",
-      missing.size() > 1 ? "them" : "it", missing.size() > 1 ? "them" : "it");
+      missing.size() > 1 ? "these capabilities" : "this capability");
 }
 
 void allow_open_files(std::uint64_t files, const std::string& what) {
@@ -69,7 +68,8 @@ void allow_open_files(std::uint64_t files, const std::string& what) {
   if (limit.rlim_cur >= needed) return;
   if (limit.rlim_max < needed)
     throw RunError(fmt::format(
-        "{} need {} open files, but the limit is {} (ulimit -Hn): raise it, or take fewer hosts",
+        "{} need {} open files, but the limit is {} (ulimit -Hn). Raise the limit or use fewer "
+        "hosts",
         what, needed, limit.rlim_max));
   limit.rlim_cur = needed;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -80,7 +80,7 @@ void allow_processes() {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
   limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NPROC, &limit);  // refused, the limit stays, and who meets it says so
+  setrlimit(RLIMIT_NPROC, &limit);  // a refusal shows when the limit is reached
 }
 
 std::string process_limit_below(std::uint64_t tasks) {

@@ -20,26 +20,27 @@ namespace {
 
 constexpr const char* kData = "thin0";
 constexpr const char* kControl = "ctl0";
-// Files a host or switch: two namespaces, a netlink socket, two more for a schedule, a rank's
-// connection. mpirun, with the same limit, needs a connection, three pipes and a channel a host.
+// Open files per host or switch: two namespaces, a netlink socket, two more for a schedule, a
+// rank's connection. mpirun, with the same limit, needs a connection, three pipes and a channel per
+// host.
 constexpr std::uint64_t kFilesOfOne = 8;
 
 std::string data_port(int host) { return fmt::format("data{}", host); }
 std::string trunk_port(int trunk) { return fmt::format("trunk{}", trunk); }
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-// Host numbers from 1 within a /16; their third byte stays below 5.
+// Host numbers from 1 within a /16. The third byte stays below 5.
 std::string address(int network, int number) {
   return fmt::format("198.{}.{}.{}", network, number / 250, 1 + number % 250);
 }
 
 std::string switch_address(int index) { return fmt::format("198.18.255.{}", index + 1); }
 
-// Bytes in flight when TCP fills the path: a round trip of its rate, and the queues.
-double window_of(const PathFigures& there, const PathFigures& back) {
-  const double round_trip = there.delay + back.delay;
+// Returns the bytes in flight when TCP fills a path: its bandwidth-delay product plus the queues.
+double window_of(const PathFigures& forward, const PathFigures& reverse) {
+  const double round_trip = forward.delay + reverse.delay;
   if (round_trip == 0) return 0;
-  return std::max(there.rate, back.rate) / 8 * round_trip + there.queue + back.queue;
+  return std::max(forward.rate, reverse.rate) / 8 * round_trip + forward.queue + reverse.queue;
 }
 
 int next_generation() {
@@ -48,9 +49,9 @@ int next_generation() {
 }
 
 Topology first_plan(const TopologySpec& spec, int hosts) {
-  if (hosts < 1 || hosts > kMostHosts)
-    throw InputError(fmt::format("{} hosts: 1 to {} are possible", hosts, kMostHosts));
-  // Only its shape matters yet; multiples of a link need one with a rate.
+  if (hosts < 1 || hosts > kMaxHosts)
+    throw InputError(fmt::format("{} hosts (allowed: 1 to {})", hosts, kMaxHosts));
+  // Only the shape matters yet. Links that are multiples of another need a rate.
   Topology plan = spec.plan(hosts, parse_link_spec("rate=1mbit"));
   for (TopologyHost& host : plan.hosts) host.link = {};
   for (Trunk& trunk : plan.trunks) trunk.link = {};
@@ -85,13 +86,14 @@ std::string Network::control_port(int host) const {
   return fmt::format("ctl{}.{}", generation_, host);
 }
 
-// The kernel takes the hosts' ends of the control ports with their namespaces, and thereby ours,
-// all at once and in its own time. To delete them, or the bridge, takes some 20 ms for each host.
+// The kernel deletes the hosts' ends of the control veth pairs with their namespaces, and thereby
+// the ends on the bridge, in the background. Deleting them or the bridge here would take some 20 ms
+// per host.
 Network::~Network() {
   try {
     control_.set_down(control_bridge_);
   } catch (const RunError&) {
-    // The sandbox takes it with it.
+    // The bridge ends with the sandbox.
   }
 }
 
@@ -161,8 +163,8 @@ void Network::add_routes() {
 void Network::set_topology(Topology planned) {
   topology_ = std::move(planned);
   const std::vector<LinkSpec> links = links_as_set(topology_);
-  // A large packet of one host reaches other links' qdiscs uncut: one link that needs single frames
-  // needs them of all.
+  // A GSO packet of one host reaches other links' qdiscs unsegmented. If one link needs single
+  // frames, all hosts must send single frames.
   const bool single = std::any_of(links.begin(), links.end(),
                                   [](const LinkSpec& one) { return one.needs_single_frames(); });
   set_tcp_buffers();
@@ -170,8 +172,8 @@ void Network::set_topology(Topology planned) {
     links_[i].set(links[i], single ? kSingleFrames : kManySegments);
 }
 
-// TCP fills a long path only with a window of a round trip and the queues on it. Buffers are never
-// made smaller: what a connection has been given it keeps.
+// TCP fills a long path only with a window of one bandwidth-delay product plus the queues. Buffers
+// never shrink, because existing connections keep theirs.
 void Network::set_tcp_buffers() {
   double window = 0;
   for (int from = 0; from < size(); ++from)
@@ -202,10 +204,10 @@ std::vector<std::string> Network::interruptions() const {
   return found;
 }
 
-std::vector<std::string> Network::alterations() const {
+std::vector<std::string> Network::drift() const {
   std::vector<std::string> found;
   for (int i = 0; i < topology_.links(); ++i)
-    for (const std::string& one : links_[at(i)].alterations())
+    for (const std::string& one : links_[at(i)].drift())
       found.push_back(fmt::format("link {}: {}", topology_.link_name(i), one));
   return found;
 }

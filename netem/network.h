@@ -1,4 +1,4 @@
-// An emulated network: hosts, switches and the links of a topology, as network namespaces.
+// An emulated network: the hosts, switches and links of a topology, built from network namespaces.
 //
 // Example:
 //
@@ -33,19 +33,19 @@ namespace thinpipe {
 ///   control: host i, interface ctl0,  198.19.0.(i+2)/16, not throttled, on a bridge in the
 ///            sandbox's first namespace, which is 198.19.0.1
 ///
-/// Every switch is a namespace that forwards between the veth pairs of its links (198.18.255.(j+1),
-/// by which it answers traceroute); Routes says which way. Forwarding rather than bridging, because
-/// sites that are all joined to each other make loops, and because then a host's only neighbour is
-/// its switch: hardware addresses are set once and no ARP crosses a measured link. A host's shaper
-/// sits at the sender, where a full bucket pushes back on TCP instead of dropping, and at the
-/// switch port, where several senders meet (tail drop); docs/links.md says where the rest of a link
-/// is placed.
+/// Every switch is a namespace that routes between the veth pairs of its links, by Routes. Its
+/// address 198.18.255.(j+1) answers traceroute. Switches route rather than bridge for two reasons:
+/// fully meshed sites would form bridging loops; and a host's only neighbour is its switch, so that
+/// neighbour entries are set once and no ARP crosses a measured link. A host's uplink is shaped at
+/// the sender, where a full queue pushes back on TCP instead of dropping. Its downlink is shaped at
+/// the switch's port, where several senders compete (tail drop). docs/links.md describes the
+/// placement of all qdiscs.
 class Network {
  public:
-  /// A star by default.
-  /// @throws InputError when the topology cannot be made of so many hosts.
+  /// Builds a star by default.
+  /// @throws InputError when the topology does not fit the number of hosts.
   explicit Network(int hosts, TopologySpec spec = {});
-  ~Network();  ///< another can be made at once: what lingers is in nobody's way
+  ~Network();  ///< a new Network may be built at once, although the kernel cleans up later
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
@@ -57,40 +57,41 @@ class Network {
   static constexpr const char* kDataNetwork = "198.18.0.0/16";
   static constexpr const char* kControlNetwork = "198.19.0.0/16";
 
-  /// Sets every link of the topology anew, with `link` as TopologySpec::plan() has it: what waits
-  /// in a queue is dropped, so call it between transfers. Buckets are full and counters 0
-  /// afterwards.
-  /// @throws InputError as plan() does; RunError when the kernel cannot do it (see
-  /// require_kernel_features) or did not take it.
-  /// @param time_scale  all links in slow motion, by this factor (netem/topology/time_scale.h)
+  /// Sets every link of the topology anew, with `link` as in TopologySpec::plan(). Queued frames
+  /// are dropped, so call it between transfers. Afterwards buckets are full and counters are 0.
+  /// @param time_scale  factor of time dilation of all links (netem/topology/time_scale.h)
+  /// @throws InputError as plan() does; RunError when the kernel lacks a feature (see
+  /// require_kernel_features) or changes a setting.
   void set_links(const LinkSpec& link, double time_scale = 1) {
     set_topology(plan(link, time_scale));
   }
-  /// The topology that set_links() would set.
+  /// Returns the topology that set_links() would set.
   Topology plan(const LinkSpec& link, double time_scale = 1) const {
     return slowed(spec_.plan(size(), link), time_scale);
   }
-  /// The same with a plan() in which links may have been changed.
+  /// Sets a topology from plan(), in which links may have been changed.
   void set_topology(Topology planned);
-  /// The topology as planned by the last set_links(). Before that no link is throttled.
+  /// Returns the topology of the last set_links(). Before that no link is throttled.
   const Topology& topology() const { return topology_; }
   const Routes& routes() const { return routes_; }
 
-  /// Counters of a link as Topology numbers them: 0 to size()-1 are the hosts', then the trunks.
+  /// Returns the counters of a link. Links are numbered as in Topology: the access links of hosts 0
+  /// to size()-1 first, then the trunks.
   LinkCounters counters(int link) const;
-  /// Qdiscs that no longer match set_links(), each with the link's name, in words; empty when
-  /// nobody changed anything.
-  std::vector<std::string> alterations() const;
-  /// The two ends of a link (see ShapedLink): its interfaces, and the hosts or switches they are
-  /// in.
+  /// Returns the drift of qdiscs since set_links(), each with the link's name, in words; empty
+  /// without drift.
+  std::vector<std::string> drift() const;
+  /// Returns a link's two interfaces (see ShapedLink). lower() and upper() return the hosts or
+  /// switches of the two ends.
   const ShapedLink& shaped(int link) const { return links_[static_cast<std::size_t>(link)]; }
   const Host& lower(int link) const;
   const Host& upper(int link) const;
 
-  /// Changes by others to the interfaces of links, in words: "link host0: thin0 is down".
+  /// Returns which links have interfaces that are down or gone, in words: "link host0: thin0 is
+  /// down".
   std::vector<std::string> interruptions() const;
 
-  /// The value of THINPIPE_HOSTS that thinpipe-enter needs.
+  /// Returns the value of THINPIPE_HOSTS for thinpipe-enter.
   std::string enter_table() const;
   const std::map<std::string, std::string>& sysctls() const { return sysctls_; }
 
@@ -106,21 +107,21 @@ class Network {
   Topology topology_;
   Routes routes_;
   Netlink control_;
-  int generation_;  // tells the names in the sandbox's own namespace from those before
+  int generation_;  // makes interface names in the sandbox's first namespace unique
   std::string control_bridge_;
   std::vector<Host> switches_, hosts_;
   std::vector<std::unique_ptr<Netlink>> switch_netlinks_, host_netlinks_;
   std::vector<ShapedLink> links_;
-  double tcp_window_ = 0;  // bytes that TCP's buffers were last widened to
+  double tcp_window_ = 0;  // bytes; the largest window that TCP's buffers were widened for
   std::map<std::string, std::string> sysctls_;
 };
 
-/// Makes the hosts' names (host0, ...) known to every program of this sandbox that looks names up
-/// in /etc/hosts. Must run in a sandbox, whose folder is `scratch`.
-/// @returns false where /etc/hosts cannot be covered; names are then unknown, addresses work.
+/// Mounts a file with the hosts' names (host0, ...) over /etc/hosts of this sandbox.
+/// @param scratch  the sandbox's folder
+/// @returns false if /etc/hosts cannot be mounted over. Then only addresses work.
 bool name_hosts(const Network& network, const std::string& scratch);
 
-/// "host0=198.18.0.1 host1=198.18.0.2 ...".
+/// Returns "host0=198.18.0.1 host1=198.18.0.2 ...".
 std::string host_addresses(const Network& network);
 
 }  // namespace thinpipe

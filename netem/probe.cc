@@ -19,7 +19,7 @@ namespace thinpipe {
 
 namespace {
 
-// The sandboxed child's message to its parent, through shared memory.
+// A result of the sandboxed child, in memory shared with its parent.
 struct Verdict {
   bool available;
   char detail[160];
@@ -36,30 +36,31 @@ void try_feature(Verdict& verdict, const char* success, const char* module, Atte
     attempt();
     verdict.available = true;
   } catch (const std::exception& error) {
-    detail = fmt::format("not in this kernel, nor as a module {} ({})", module, error.what());
+    detail = fmt::format("neither in this kernel nor as module {} ({})", module, error.what());
   }
   detail.resize(std::min(detail.size(), sizeof(verdict.detail) - 1));
   std::memcpy(verdict.detail, detail.c_str(), detail.size() + 1);
 }
 
-// As a star sets its ports.
+// Returns the qdiscs of a star's switch port.
 Shaping port_shaping(const char* link) { return shaping_of(parse_link_spec(link)).port; }
 
 void probe_inside(Verdicts& found) {
   Netlink netlink;
-  const int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-  try_feature(found.veth, "a pair was made", "veth", [&] { netlink.add_veth("a0", "a1", here); });
-  try_feature(found.bridge, "one was made", "bridge", [&] { netlink.add_bridge("b0"); });
+  const int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+  try_feature(found.veth, "a veth pair was created", "veth",
+              [&] { netlink.add_veth("a0", "a1", own); });
+  try_feature(found.bridge, "a bridge was created", "bridge", [&] { netlink.add_bridge("b0"); });
   const std::string device = found.veth.available ? "a0" : "lo";
-  try_feature(found.ifb, "frames were redirected to one", "ifb, cls_u32 or act_mirred", [&] {
+  try_feature(found.ifb, "frames were redirected to an IFB", "ifb, cls_u32 or act_mirred", [&] {
     netlink.add_link("i0", "ifb");
     netlink.redirect_arrivals(device, "i0");
   });
-  try_feature(found.tbf, "one was set and read back", "sch_tbf",
+  try_feature(found.tbf, "a qdisc was set and read back", "sch_tbf",
               [&] { install(netlink, device, port_shaping("rate=100mbit")); });
-  try_feature(found.htb, "one was set and read back", "sch_htb",
+  try_feature(found.htb, "a qdisc was set and read back", "sch_htb",
               [&] { install(netlink, device, port_shaping("rate=100mbit,shaper=htb")); });
-  try_feature(found.netem, "one was set and read back", "sch_netem",
+  try_feature(found.netem, "a qdisc was set and read back", "sch_netem",
               [&] { install(netlink, device, port_shaping("delay=1ms")); });
 }
 
@@ -80,8 +81,8 @@ KernelFeatures probe_kernel() {
     });
     features.namespaces.available = result == 0;
     features.namespaces.detail = result == 0
-                                     ? "user, network, UTS, PID and mount namespaces were made"
-                                     : "namespaces were made but could not be set up";
+                                     ? "user, network, UTS, PID and mount namespaces were created"
+                                     : "namespaces were created but could not be set up";
   } catch (const RunError& error) {
     features.namespaces.detail = error.what();
   }
@@ -95,7 +96,7 @@ KernelFeatures probe_kernel() {
   } else {
     for (KernelFeature* feature : {&features.veth, &features.bridge, &features.ifb, &features.tbf,
                                    &features.htb, &features.netem})
-      feature->detail = "could not be tried without namespaces";
+      feature->detail = "not tried, since namespaces could not be created";
   }
   munmap(memory, sizeof(Verdicts));
   return features;
@@ -105,20 +106,20 @@ std::string missing_for(const LinkSpec& link, const KernelFeatures& features) {
   const auto text = [&](const char* feature, const char* keys, const KernelFeature& found,
                         const char* module, const char* without) {
     return fmt::format(
-        "link '{}' needs {} ({}), which this kernel does not offer: {}. `modprobe {}` as root "
-        "loads it where it was built as a module; without it, {}",
+        "link '{}' needs {} (because of {}), which this kernel lacks: {}. If the kernel has it as "
+        "a module, `modprobe {}` as root loads the module. Without it, {}",
         link.to_string(), feature, keys, found.detail, module, without);
   };
   if (link.needs_netem() && !features.netem.available)
-    return text("netem", "delay, jitter, loss, reorder, duplicate, corrupt and shaper=netem do",
+    return text("netem", "delay, jitter, loss, reorder, duplicate, corrupt or shaper=netem",
                 features.netem, "sch_netem",
                 "links with rate, burst, queue, overhead, mtu, place and shaper=tbf or htb work");
   if (link.needs_ifb() && !features.ifb.available)
-    return text("IFB", "place=switch and up.delay and its like do", features.ifb, "ifb",
-                "links shaped at the sender (place=sender) and impaired on the way down work");
+    return text("IFB", "place=switch or an impairment of the uplink", features.ifb, "ifb",
+                "links shaped at the sender (place=sender) and impaired on the downlink work");
   if (link.needs_htb() && !features.htb.available)
-    return text("HTB", "shaper=htb does", features.htb, "sch_htb",
-                "links with shaper=tbf work, which holds the same rates");
+    return text("HTB", "shaper=htb", features.htb, "sch_htb",
+                "links with shaper=tbf work and reach the same rates");
   return "";
 }
 

@@ -1,4 +1,4 @@
-// Emulation features of this kernel, found by trying them in a throwaway sandbox.
+// Finds this kernel's emulation features by trying them in a throwaway sandbox.
 #pragma once
 
 #include <string>
@@ -8,28 +8,28 @@
 
 namespace thinpipe {
 
-/// One thing the kernel may or may not offer.
+/// A feature that the kernel may or may not offer.
 struct KernelFeature {
   bool available = false;
-  std::string detail;  ///< how it was found, or why it is absent and what to enable
+  std::string detail;  ///< how it was tested, or why it is absent and what to enable
 };
 
-/// Tried for real: each interface and qdisc was made in namespaces that are gone again.
+/// Results of probe_kernel(), which creates each interface and qdisc in temporary namespaces.
 struct KernelFeatures {
   KernelFeature namespaces;  ///< user (as an ordinary user), network, UTS, PID and mount namespaces
   KernelFeature veth, bridge, ifb;
   KernelFeature tbf, htb, netem;  ///< queueing disciplines
 };
 
-/// Never throws for an absent feature. Leaves nothing behind.
+/// Tries every feature. Never throws for an absent feature. Leaves nothing behind.
 KernelFeatures probe_kernel();
 
-/// Why a kernel with these features cannot make this link: what is missing, how to get it and which
-/// links work without. "" when it can.
+/// Returns why a kernel with these features cannot set this link: the missing feature, how to get
+/// it, and which links work without it. "" if the link can be set.
 std::string missing_for(const LinkSpec& link, const KernelFeatures& features);
 
-/// Says so before anything is built on it. Probes only when a link needs more than TBF.
-/// @throws RunError with missing_for() of the first link that cannot be made.
+/// Checks that this kernel can set the links. Probes only if a link needs more than TBF.
+/// @throws RunError with missing_for() of the first link that cannot be set.
 void require_kernel_features(const std::vector<LinkSpec>& links);
 
 }  // namespace thinpipe

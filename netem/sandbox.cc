@@ -37,13 +37,13 @@ constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 void note_stop(int signal_number) { g_stop_signal = signal_number; }
 
-// Outside a sandbox there is nobody who would end us at the second signal.
+// Outside a sandbox no parent kills this process at the second signal.
 void note_stop_once(int signal_number) {
   if (g_stop_signal != 0) _exit(128 + signal_number);
   g_stop_signal = signal_number;
 }
 
-// In the caller: the first signal asks, the second does not ask any more.
+// In the caller: forwards the first signal, and kills the sandbox at the second.
 void forward_stop(int signal_number) {
   const pid_t child = g_child;
   if (child > 0) kill(child, g_forwarded++ == 0 ? signal_number : SIGKILL);
@@ -53,7 +53,7 @@ class SignalHandlers {
  public:
   explicit SignalHandlers(void (*handler)(int)) {
     struct sigaction action = {};
-    action.sa_handler = handler;  // no SA_RESTART: waits return and look at the flag
+    action.sa_handler = handler;  // no SA_RESTART: waits return and check the flag
     for (std::size_t i = 0; i < std::size(kStopSignals); ++i)
       sigaction(kStopSignals[i], &action, &before_[i]);
   }
@@ -75,23 +75,23 @@ void write_file(const char* path, const std::string& text) {
     throw SystemError(fmt::format("write {}", path));
 }
 
-// Inside, the ordinary user is root of the sandbox; files made there belong to the user outside.
+// Makes the ordinary user root of the sandbox. Files created inside belong to the user outside.
 void map_user(uid_t uid, gid_t gid) {
   write_file("/proc/self/setgroups", "deny");
   write_file("/proc/self/uid_map", fmt::format("0 {} 1", uid));
   write_file("/proc/self/gid_map", fmt::format("0 {} 1", gid));
 }
 
-// A tmpfs in a mount namespace of our own needs a mount point that always exists and that nobody
-// inside misses. /proc/fs holds statistics of file systems only, and this /proc is ours alone.
+// Mounts the scratch tmpfs. Its mount point must exist everywhere and be unused inside. /proc/fs
+// has only file-system statistics, and the sandbox has its own /proc.
 std::string mount_scratch() {
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
-    throw SystemError("make mounts private");
+    throw SystemError("make mounts private (MS_PRIVATE)");
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0 &&
       mount("thinpipe", "/proc/fs", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") == 0)
     return "/proc/fs";
-  // Containers that mask parts of /proc refuse a new one. /dev/shm is in memory as well; ranks on
-  // emulated hosts share no memory, so nobody inside misses it either.
+  // Containers that mask parts of /proc refuse a new /proc. /dev/shm is in memory as well, and
+  // ranks on emulated hosts share no memory.
   if (mount("thinpipe", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") == 0)
     return "/dev/shm";
   throw SystemError("mount a private tmpfs on /proc/fs or /dev/shm");
@@ -116,13 +116,13 @@ int body_result(const std::function<int(const Sandbox&)>& body, bool map, uid_t 
 }
 
 std::string namespace_advice(int error) {
-  std::string advice = fmt::format("namespaces are not to be had: {}.", std::strerror(error));
+  std::string advice = fmt::format("cannot create namespaces: {}.", std::strerror(error));
   if (error == EPERM)
     advice +=
-        " As an ordinary user they need unprivileged user namespaces: sysctl "
-        "kernel.unprivileged_userns_clone=1 (Debian), "
-        "kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), or run as root; in a container, "
-        "run it with CAP_SYS_ADMIN (docker run --privileged)";
+        " An ordinary user needs unprivileged user namespaces: set sysctl "
+        "kernel.unprivileged_userns_clone=1 (Debian) or "
+        "kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), or run thinpipe as root. A "
+        "container needs CAP_SYS_ADMIN (docker run --privileged)";
   else if (error == ENOSPC || error == EUSERS)
     advice +=
         " A limit is 0 or reached: see sysctl user.max_user_namespaces and user.max_net_namespaces";
@@ -138,7 +138,7 @@ int wait_for(pid_t child) {
     if (errno != EINTR) throw SystemError("wait for the sandbox");
   if (WIFSIGNALED(status)) {
     if (g_forwarded > 0) return 128 + SIGINT;
-    throw RunError(fmt::format("the emulation was ended by signal {} ({})", WTERMSIG(status),
+    throw RunError(fmt::format("signal {} ({}) ended the emulation", WTERMSIG(status),
                                strsignal(WTERMSIG(status))));
   }
   return WEXITSTATUS(status);
@@ -153,10 +153,10 @@ int run_outside_sandbox(const std::function<int(const Sandbox&)>& body) {
   std::error_code none;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(none);
   if (none)
-    throw InputError(fmt::format("TMPDIR={}: there is no such folder for temporary files",
+    throw InputError(fmt::format("TMPDIR={}: no such folder for temporary files",
                                  in_quotes(std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "")));
   std::string folder = (parent / "thinpipe-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) throw SystemError("make the folder " + folder);
+  if (mkdtemp(folder.data()) == nullptr) throw SystemError("create the folder " + folder);
   struct Removed {
     std::string path;
     ~Removed() {
@@ -171,15 +171,15 @@ int run_outside_sandbox(const std::function<int(const Sandbox&)>& body) {
 }
 
 int run_in_sandbox(const std::function<int(const Sandbox&)>& body, bool keyboard_to_commands) {
-  int hello[2], go[2];  // child -> caller: "I will die with you"; caller -> child: "then begin"
+  int hello[2], go[2];  // child -> caller: PDEATHSIG is set; caller -> child: begin
   if (pipe2(hello, O_CLOEXEC) != 0 || pipe2(go, O_CLOEXEC) != 0) throw SystemError("pipe");
   FileDescriptor hello_read(hello[0]), hello_write(hello[1]), go_read(go[0]), go_write(go[1]);
 
   const uid_t uid = geteuid();
   const gid_t gid = getegid();
-  // Root that was not given the rights has them in a user namespace, like anybody else.
+  // Root without the capabilities gets them in a user namespace, like any other user.
   const bool map = uid != 0 || !missing_rights().empty();
-  std::fflush(nullptr);  // else buffered output would be printed by both
+  std::fflush(nullptr);  // otherwise both processes would print buffered output
   g_forwarded = 0;
   const unsigned long flags = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS |
                               (map ? CLONE_NEWUSER : 0UL) | SIGCHLD;
@@ -190,7 +190,7 @@ int run_in_sandbox(const std::function<int(const Sandbox&)>& body, bool keyboard
     hello_read.reset();
     go_write.reset();
     char byte = 'h';
-    // If the caller died before prctl took hold, one of these fails.
+    // If the caller died before prctl took effect, the write or the read fails.
     if (write(hello_write.get(), &byte, 1) != 1 || read(go_read.get(), &byte, 1) != 1) _exit(1);
     hello_write.reset();
     const int result = body_result(body, map, uid, gid, keyboard_to_commands);

@@ -1,12 +1,11 @@
-// A process that holds everything an emulation makes, so that all of it ends when that process
-// does.
+// A process that owns everything an emulation creates, so that all of it ends with that process.
 //
 // Example:
 //
 //   int echo_in_a_sandbox() {
 //     return thinpipe::run_in_sandbox([](const thinpipe::Sandbox& sandbox) {
 //       std::printf("%s is gone afterwards\n", sandbox.scratch.c_str());
-//       return 0;  // what run_in_sandbox() returns
+//       return 0;  // the result of run_in_sandbox()
 //     });
 //   }
 #pragma once
@@ -18,32 +17,31 @@ namespace thinpipe {
 
 /// The environment of a sandbox's body.
 struct Sandbox {
-  std::string scratch;  ///< folder in memory, private to the sandbox, gone with it
+  std::string scratch;  ///< in-memory folder, private to the sandbox and removed with it
 };
 
 /// Runs `body` as the first process of new PID, network, UTS, mount (and, for an ordinary user,
-/// user) namespaces and returns its result; an exception's text goes to stderr and becomes the
-/// exit code of base/error.h.
+/// user) namespaces and returns the body's result. An exception's text goes to stderr; the result
+/// is then the exception's exit code (base/error.h).
 ///
-/// Everything started inside dies with that process, and that process dies with the caller,
-/// however either ends: the kernel does it, so there is nothing to clean up after SIGKILL.
-/// SIGINT, SIGTERM and SIGHUP are passed on to the body once (see stop_requested); a second one
-/// kills the sandbox.
-/// With `keyboard_to_commands`, SIGINT is left to the programs that the body starts, which a
-/// terminal sends it to as well: for shells and the like.
-/// @throws RunError when namespaces are not to be had, with what to enable.
+/// The kernel kills every process started inside when the body's process ends, and kills the body
+/// when the caller ends. Nothing needs cleaning up, even after SIGKILL. The first SIGINT, SIGTERM
+/// or SIGHUP is forwarded to the body (see stop_requested). The second one kills the sandbox.
+/// @param keyboard_to_commands  leaves SIGINT to the programs that the body starts, such as shells,
+/// since a terminal sends it to them too
+/// @throws RunError with advice when namespaces cannot be created.
 int run_in_sandbox(const std::function<int(const Sandbox&)>& body,
                    bool keyboard_to_commands = false);
 
-/// The same without namespaces, in this process: a folder of our own that is removed afterwards,
-/// and stop signals that stop_requested() tells of. A second one ends the process.
-/// @returns what `body` does; its exceptions pass.
+/// Runs `body` in this process without namespaces, with a temporary folder that is removed
+/// afterwards. stop_requested() reports the first stop signal. A second one ends the process.
+/// @returns the body's result; the body's exceptions propagate.
 int run_outside_sandbox(const std::function<int(const Sandbox&)>& body);
 
-/// True after the first SIGINT, SIGTERM or SIGHUP inside a sandbox. The body ends soon after.
+/// Returns true after the first SIGINT, SIGTERM or SIGHUP. The body should then return soon.
 bool stop_requested();
 
-/// The signal that asked to stop, or 0.
+/// Returns the signal that requested the stop, or 0.
 int stop_signal();
 
 }  // namespace thinpipe

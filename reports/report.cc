@@ -1,4 +1,4 @@
-// The report of a run.
+// Renders reports by format.
 #include "reports/report.h"
 
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 #include "reports/bench/bench.h"
 #include "reports/gradients/page.h"
 #include "reports/history/page.h"
-#include "reports/kept/kept.h"
+#include "reports/quality/quality.h"
 #include "reports/record/reader.h"
 #include "reports/run/page.h"
 #include "reports/summary/time_scale.h"
@@ -25,7 +25,7 @@ ReportFormat parse_report_format(const std::string& name) {
 std::string render_report(const Records& records, ReportFormat format, const Records* trained) {
   if (records.points.empty()) {
     throw InputError(records.file.string() +
-                     ": no finished point in it yet; there is nothing to report");
+                     ": no finished point yet, so there is nothing to report");
   }
   return format == ReportFormat::kHtml ? render_html(records, trained)
                                        : render_markdown(records, trained);
@@ -64,8 +64,9 @@ std::optional<Records> find_records(const std::filesystem::path& folder_or_file,
   return read_records(folder_or_file);
 }
 
-std::string render_kept(const Records& records, ReportFormat format) {
-  return format == ReportFormat::kHtml ? render_kept_html(records) : render_kept_markdown(records);
+std::string render_quality(const Records& records, ReportFormat format) {
+  return format == ReportFormat::kHtml ? render_quality_html(records)
+                                       : render_quality_markdown(records);
 }
 
 std::string render_bench(const Records& records, ReportFormat format) {

@@ -1,4 +1,4 @@
-// Arithmetic on a device by kernels of our own.
+// DeviceArithmetic by thinpipe's own kernels.
 #pragma once
 
 #include <memory>

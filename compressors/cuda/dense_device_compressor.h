@@ -1,4 +1,4 @@
-// A dense method on a device: memory and quantiser.
+// A dense method on the GPU: memory and quantiser.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     if (rounds() == 1) return DeviceBase<Device>::first_round(device_gradients, step);  // refuses
     ready(device_gradients, step);
     round_ = 1;
-    ask_for_round();
+    launch_round();
   }
   void next_round(std::span<const float* const> device_means) override {
     if (rounds() == 1) return DeviceBase<Device>::next_round(device_means);  // refuses
@@ -77,7 +77,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].mean = device_means[i];
     this->set_summed(true);
     ++round_;
-    ask_for_round();
+    launch_round();
     if (round_ > rounds()) round_ = 0;
   }
   void own_payload(std::size_t tensor, std::span<std::byte> payload) override {
@@ -88,7 +88,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
 
   std::span<const EncodeReport> finish() override {
     device_->wait();
-    this->set_summed(false);  // of the next step; the device has read the jobs
+    this->set_summed(false);  // for the next step; the device has read the jobs
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       const Findings& findings = findings_[i];
       this->reports_[i] = {.encoded_bytes = findings.encoded,
@@ -151,7 +151,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     }
     this->ready_sums(false);
   }
-  void ask_for_round() {
+  void launch_round() {
     this->repeat(
         [this] {
           this->send_jobs();
@@ -162,8 +162,8 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   }
 
   std::unique_ptr<DeviceQuantizer<Device>> quantizer_;
-  std::vector<float> scales_;  ///< that prepare() has returned
-  int round_ = 0;              ///< launched last; 0: none is under way
+  std::vector<float> scales_;  ///< returned by prepare()
+  int round_ = 0;              ///< launched last; 0: none is pending
 };
 
 }  // namespace thinpipe::cuda

@@ -9,9 +9,9 @@
 
 namespace thinpipe {
 
-/// In order with all else that the DeviceMemory is asked for; returns at once. All are addresses in
-/// the device's memory, arrays apart from each other. Bits are those of a processor's loop over the
-/// same floats, without fused multiply-add.
+/// Asynchronous, in the order of the DeviceMemory's stream. All arguments are device pointers to
+/// arrays that do not overlap. Results are bit for bit those of a CPU loop over the same floats,
+/// without fused multiply-add.
 class DeviceArithmetic {
  public:
   virtual ~DeviceArithmetic() = default;
@@ -21,8 +21,8 @@ class DeviceArithmetic {
   /// Nesterov's momentum: v <- momentum v + x, out = rate (x + momentum v).
   virtual void nesterov(const float* device_x, float* device_v, float* device_out,
                         std::size_t elements, float momentum, float rate) = 0;
-  /// Copies from one place on the device to another, all at once; waits for those that it was asked
-  /// for before.
+  /// Copies between device pointers, all by one kernel. Waits first for the copies of the previous
+  /// call.
   virtual void copy(std::span<const DeviceCopy> copies) = 0;
   /// to[p] = value, for `count` distinct positions.
   virtual void put(float* device_to, const std::uint32_t* device_positions,

@@ -1,4 +1,4 @@
-// Common base of sparse and dense methods on a device: tensors, memories, checkpoints.
+// Common base of sparse and dense methods on the GPU: tensors, memories, checkpoints.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace thinpipe::cuda {
 
-/// compressors/memory/memory.h has the rules.
+/// Options of an error-feedback memory; compressors/memory/memory.h has the rules.
 struct DeviceMemoryOptions {
   enum class Kind { kNone, kResidual, kMomentum, kEf21 } kind = Kind::kResidual;
   float decay = 1;
@@ -32,12 +32,12 @@ struct DeviceMemoryOptions {
   bool nesterov = false;
   bool masking = true;
   double limit = 0;          ///< of the gradient's L2 norm; 0: none
-  std::uint64_t period = 1;  ///< steps whose sum is exchanged at once
+  std::uint64_t period = 1;  ///< steps that are accumulated for one exchange
 
   bool is_buffered() const { return kind != Kind::kNone || limit > 0 || period > 1; }
 };
 
-/// Everything is allocated at the beginning.
+/// Allocates all device memory in its constructor.
 template <class Device>
 class DeviceBase : public DeviceCompressor {
  public:
@@ -125,7 +125,7 @@ class DeviceBase : public DeviceCompressor {
 
   void reset() override {
     for (const Job& job : jobs_) {
-      // A sum that is nothing but that is left where it is, as memory/none.cc does.
+      // An array that only holds this step's sum is not cleared, as in memory/none.cc.
       const bool is_memory = job.keeps || job.h != nullptr;
       if (is_memory) device_->zero(job.r, job.n * sizeof(float));
       for (float* other : {job.u, job.h})
@@ -146,8 +146,8 @@ class DeviceBase : public DeviceCompressor {
       save_floats(out, floats);
     };
     if (has_flag()) out.put<std::uint8_t>(held_[tensor] ? 1 : 0);
-    for (const float* floats_there : {job.u, job.h, job.r})
-      if (floats_there != nullptr) put(floats_there);
+    for (const float* device_floats : {job.u, job.h, job.r})
+      if (device_floats != nullptr) put(device_floats);
     save_learned(tensor, out);
   }
   void load_state(std::size_t tensor, std::span<const std::byte> state) override {
@@ -166,7 +166,7 @@ class DeviceBase : public DeviceCompressor {
     if (job.r != nullptr) {
       get(job.r, job.u != nullptr ? "accumulated velocity"
                  : job.keeps      ? "residual"
-                                  : "held gradient");
+                                  : "accumulated gradient");
     }
     load_learned(tensor, in);
   }
@@ -191,8 +191,9 @@ class DeviceBase : public DeviceCompressor {
   virtual void save_learned(std::size_t /*tensor*/, ByteWriter& /*out*/) const {}
   virtual void load_learned(std::size_t /*tensor*/, ByteReader& /*in*/) {}
 
-  /// Room for all tensors. @param add  what a method needs besides, of one of them
-  /// @param tile  elements of a tile, where it is not of kTile
+  /// Allocates device memory for all tensors.
+  /// @param add   add(tensor, job) allocates a tensor's further workspace
+  /// @param tile  elements of a tile
   template <class Add>
   void allocate(Add add, std::uint32_t tile = kTile) {
     device_jobs_ = array<Job>(tensors());
@@ -215,7 +216,7 @@ class DeviceBase : public DeviceCompressor {
   T* array(std::size_t count) {
     return static_cast<T*>(device_->allocate(count * sizeof(T)));
   }
-  /// In the host's memory, where it stays: what a step moves up and down.
+  /// Allocates pinned host memory, for what every step uploads and downloads.
   template <class T>
   std::span<T> host_array(std::size_t count) {
     T* const values = static_cast<T*>(device_->allocate_host(count * sizeof(T)));
@@ -224,10 +225,10 @@ class DeviceBase : public DeviceCompressor {
   }
   template <class T>
   T* uploaded(const std::vector<T>& values) {
-    T* const there = array<T>(values.size());
-    device_->upload(there, values.data(), values.size() * sizeof(T));
+    T* const device_values = array<T>(values.size());
+    device_->upload(device_values, values.data(), values.size() * sizeof(T));
     device_->wait();
-    return there;
+    return device_values;
   }
   void add_tiles(std::size_t tensor, std::uint32_t size, std::vector<Tile>& tiles) const {
     for (std::uint32_t i = 0; i < tiles_of(jobs_[tensor].n, size); ++i)
@@ -239,39 +240,40 @@ class DeviceBase : public DeviceCompressor {
     throw InputError("gradients of " + std::to_string(found) + " tensors; expected " +
                      std::to_string(tensors()));
   }
-  /// Runs a step's work on the device. The work that `ask` requests must depend on the batch's
-  /// `fits` and `choices` alone, and on whether sums have been done: it is recorded, and repeated
-  /// with the same arguments. Host values that change from step to step must not enter it.
-  /// @param round  of all-reduces; 0: what encode() asks for
-  template <class Ask>
-  void repeat(const Ask& ask, int round = 0) {
+  /// Runs a step's work on the device, from its second repetition on as a captured graph. The work
+  /// that `enqueue` enqueues must depend only on the batch's `fits` and `choices` and on
+  /// is_summed(), because the graph repeats it with the same arguments. It must not contain host
+  /// values that change from step to step.
+  /// @param round  of all-reduces; 0: encode()
+  template <class Enqueue>
+  void repeat(const Enqueue& enqueue, int round = 0) {
     const std::uint64_t counts = std::uint64_t{batch_.fits} << 32 | batch_.choices;
     const auto kind = static_cast<std::uint64_t>(2 * round + (is_summed() ? 1 : 0));
-    repeated_.run(*device_, counts << 3 | kind, ask);
+    repeated_.run(*device_, counts << 3 | kind, enqueue);
   }
-  /// Jobs of a step with an exchange: the memories' sums are ready to be done.
+  /// Uploads the jobs of a step with an exchange, whose kernels then update the memories.
   void upload_jobs() {
     ready_sums(false);
     send_jobs();
   }
-  /// The sums of the next upload_jobs() have been done. Not while jobs are on their way to the
-  /// device, which reads them where they lie.
+  /// Records whether the memories already contain the gradients of the next upload_jobs(). Must not
+  /// be called while an upload is pending: the device reads the jobs from pinned memory.
   void set_summed(bool summed) {
     for (Job& job : jobs_) job.summed = summed;
   }
   bool is_summed() const { return !jobs_.empty() && jobs_.front().summed; }
-  /// Sets the job fields that the sums read.
+  /// Sets the job fields that the memories' updates read.
   void ready_sums(bool holds) {
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       Job& job = jobs_[i];
       job.holds = holds;
       job.anew = !job.keeps && !held_[i];
-      // Over a period the decay applies once.
+      // The decay applies once per period.
       job.decay = held_[i] ? 1 : memory_.decay;
       held_[i] = holds && has_flag();
     }
   }
-  /// Uploads jobs whose gradients are set, and clips these.
+  /// Uploads jobs whose gradients are set, and clips the gradients.
   void send_jobs() {
     device_->upload(device_jobs_, jobs_.data(), tensors() * sizeof(Job));
     if (memory_.limit == 0 || is_summed()) return;
@@ -288,19 +290,19 @@ class DeviceBase : public DeviceCompressor {
     device_->download(findings_.data(), device_findings_, tensors() * sizeof(Findings));
   }
 
-  /// Why no payload of the tensor is that long; empty where some are.
+  /// Returns why no payload of the tensor has this length; empty if some do.
   virtual std::string unfit(std::size_t tensor, std::size_t bytes) const = 0;
   /// Sets the job fields, blocks and workspace of the kernels for a payload of the tensor.
   virtual void plan_decode(DecodeJob& job, DecodePlan& plan) = 0;
   virtual void launch_decodes(const DecodeBatch& batch) = 0;
-  /// In words. `number` is not 0.
+  /// Returns the message for a problem found by kernels. `number` is not 0.
   virtual std::string problem_of(std::uint32_t number, std::size_t tensor,
                                  std::size_t bytes) const = 0;
 
   std::shared_ptr<Device> device_;
   std::vector<StateIdentity> identities_;
   DeviceMemoryOptions memory_;
-  std::vector<bool> held_;  ///< of each tensor: within a period, its sum has gradients already
+  std::vector<bool> held_;  ///< by tensor: its memory has accumulated gradients of this period
   std::span<Job> jobs_;
   std::span<Findings> findings_;
   std::vector<EncodeReport> reports_;
@@ -337,7 +339,7 @@ class DeviceBase : public DeviceCompressor {
   std::size_t state_size(std::size_t tensor) const {
     const Job& job = jobs_[tensor];
     std::size_t floats = 0;
-    for (const float* there : {job.u, job.h, job.r}) floats += there == nullptr ? 0 : 1;
+    for (const float* one : {job.u, job.h, job.r}) floats += one == nullptr ? 0 : 1;
     return (has_flag() ? 1 : 0) + floats * job.n * sizeof(float) + learned_size(tensor);
   }
 };

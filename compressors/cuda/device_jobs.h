@@ -1,4 +1,4 @@
-// Jobs of one kernel that are asked for together.
+// Jobs that one kernel launch works on together.
 #pragma once
 
 #include <cstddef>
@@ -10,28 +10,29 @@
 
 namespace thinpipe::cuda {
 
-/// In pinned memory, where the device reads them: clear(), add() of each, launch().
+/// A table in host-pinned memory, which the device reads. Use: clear(), add() for each job,
+/// launch().
 template <class Device, class Job>
 class DeviceJobs {
  public:
   explicit DeviceJobs(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
-  /// Empty, with room for so many. Earlier launches must have ended.
-  void clear(std::size_t room) {
-    if (room > room_) {
-      room_ = room;
-      jobs_ = static_cast<Job*>(device_->allocate_host(room * sizeof(Job)));
-      device_jobs_ = static_cast<Job*>(device_->allocate(room * sizeof(Job)));
+  /// Empties the table and reserves `capacity` jobs. Earlier launches must have finished.
+  void clear(std::size_t capacity) {
+    if (capacity > capacity_) {
+      capacity_ = capacity;
+      jobs_ = static_cast<Job*>(device_->allocate_host(capacity * sizeof(Job)));
+      device_jobs_ = static_cast<Job*>(device_->allocate(capacity * sizeof(Job)));
     }
     count_ = blocks_ = 0;
   }
-  /// @param blocks  that the kernel takes for it
+  /// @param blocks  thread blocks of the job
   void add(Job job, std::size_t blocks) {
     job.first_block[0] = static_cast<std::uint32_t>(blocks_);
     jobs_[count_++] = job;
     blocks_ += blocks;
   }
-  /// A kernel on all of them.
+  /// Launches one kernel on all jobs.
   template <class Kernel>
   void launch(const Kernel& kernel) {
     if (count_ == 0) return;
@@ -42,7 +43,7 @@ class DeviceJobs {
 
  private:
   std::shared_ptr<Device> device_;
-  std::size_t room_ = 0;
+  std::size_t capacity_ = 0;
   std::size_t count_ = 0;
   std::size_t blocks_ = 0;
   Job* jobs_ = nullptr;

@@ -1,4 +1,4 @@
-// With CUDA.
+// The functions of gpu.h with CUDA.
 #include "compressors/cuda/gpu.h"
 
 #include "compressors/cuda/arithmetic.h"
@@ -10,7 +10,7 @@
 namespace thinpipe {
 namespace {
 
-/// 13020 is CUDA 13.2.
+/// Returns CUDA's version number as text: "13.2" for 13020.
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -20,11 +20,11 @@ DeviceDescription describe_gpu() {
   int device = 0, driver = 0, runtime = 0;
   cudaDeviceProp gpu;
   char bus[32] = "";
-  check(cudaGetDevice(&device), "ask for the device");
-  check(cudaGetDeviceProperties(&gpu, device), "ask what the device is");
-  check(cudaDeviceGetPCIBusId(bus, sizeof bus, device), "ask where the device is");
-  check(cudaDriverGetVersion(&driver), "ask for the driver's version");
-  check(cudaRuntimeGetVersion(&runtime), "ask for the runtime's version");
+  check(cudaGetDevice(&device), "get the device");
+  check(cudaGetDeviceProperties(&gpu, device), "get the device's properties");
+  check(cudaDeviceGetPCIBusId(bus, sizeof bus, device), "get the device's PCI bus id");
+  check(cudaDriverGetVersion(&driver), "get the driver's version");
+  check(cudaRuntimeGetVersion(&runtime), "get the runtime's version");
   return {.name = gpu.name,
           .architecture = "sm_" + std::to_string(gpu.major) + std::to_string(gpu.minor),
           .bus = bus,
@@ -39,9 +39,9 @@ DeviceDescription describe_gpu() {
 
 GpuStatus probe_gpu() {
   int count = 0, driver = 0;
-  // Without any driver the runtime says that it is too old.
+  // Without a driver the runtime reports a driver that is too old.
   if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
-    return {.available = false, .detail = "no driver of NVIDIA's"};
+    return {.available = false, .detail = "no NVIDIA driver"};
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess)
     return {.available = false, .detail = cudaGetErrorString(error)};
   if (count == 0) return {.available = false, .detail = "no GPU"};
@@ -62,7 +62,7 @@ std::unique_ptr<DeviceCompressor> make_gpu_compressor(const std::shared_ptr<Devi
                                                       std::span<const TensorInfo> tensors,
                                                       const CompressorSettings& settings) {
   auto device = std::dynamic_pointer_cast<cuda::CudaDevice>(gpu);
-  if (!device) throw RunError("the device is no GPU");
+  if (!device) throw RunError("the device is not a GPU");
   return cuda::make_device_compressor(std::move(device), spec, tensors, settings);
 }
 
@@ -80,7 +80,7 @@ TimedDevice open_timed_gpu() {
 
 namespace {
 
-/// On the calling thread's device.
+/// Opens streams on the calling thread's current device.
 RankDevice open_streams(const DeviceDescription& description) {
   const auto device = std::make_shared<cuda::CudaDevice>();
   return {.description = description,
@@ -94,7 +94,7 @@ RankDevice open_streams(const DeviceDescription& description) {
               },
           .beside =
               [description, number = device->number()] {
-                cuda::check(cudaSetDevice(number), "use the device");
+                cuda::check(cudaSetDevice(number), "set the device");
                 return open_streams(description);
               }};
 }
@@ -106,7 +106,7 @@ RankDevice open_rank_gpu(int local_rank) {
   int count = 0;
   check(cudaGetDeviceCount(&count), "count the GPUs");
   if (count == 0) throw RunError("CUDA: no GPU");
-  check(cudaSetDevice(local_rank % count), "use the device");
+  check(cudaSetDevice(local_rank % count), "set the device");
   return open_streams(describe_gpu());
 }
 

@@ -1,4 +1,4 @@
-// The GPUs of this machine, for code that knows nothing of CUDA.
+// The GPUs of this machine, behind an interface without CUDA.
 #pragma once
 
 #include <cstddef>
@@ -17,31 +17,32 @@ namespace thinpipe {
 
 struct GpuStatus {
   bool available = false;
-  std::string detail;  ///< name and memory of the GPU, or why there is none
+  std::string detail;  ///< name and memory of the GPU, or why none is available
 };
 
-/// Whether compressors can run on a GPU here. Never throws.
+/// Returns whether compressors can run on a GPU of this machine. Never throws.
 GpuStatus probe_gpu();
 
-/// A stream of work on the first GPU. @throws RunError where there is none.
+/// Opens a stream on the first GPU. @throws RunError without a GPU
 std::shared_ptr<DeviceMemory> open_gpu();
 
-/// The compressors of some tensors on a GPU that open_gpu() has opened.
-/// @throws InputError for an unknown spec or one that has no twin on GPUs yet; RunError when the
-/// GPU's memory does not suffice.
+/// Makes the compressors of some tensors on a GPU opened by open_gpu().
+/// @throws InputError for an unknown spec or one without a GPU implementation; RunError if the
+/// GPU's memory does not suffice
 std::unique_ptr<DeviceCompressor> make_gpu_compressor(const std::shared_ptr<DeviceMemory>& gpu,
                                                       const Spec& spec,
                                                       std::span<const TensorInfo> tensors,
                                                       const CompressorSettings& settings);
 
-/// The same with all that timing takes. @throws RunError where there is no GPU.
+/// Opens the first GPU for timing. @throws RunError without a GPU
 TimedDevice open_timed_gpu();
 
-/// The same with copies that go on beside, for a rank that exchanges: the local_rank-th GPU of this
-/// machine, counted round. From then on it is this thread's. @throws RunError where there is none
+/// Opens a rank's GPU, with streams for asynchronous copies: GPU `local_rank` modulo the number of
+/// GPUs of this machine. Makes it the calling thread's current device.
+/// @throws RunError without a GPU
 RankDevice open_rank_gpu(int local_rank);
 
-/// Whether the spec has a twin on GPUs, be there one here or not, built with CUDA or without.
+/// Checks that the spec has a GPU implementation. Needs neither a GPU nor a build with CUDA.
 /// @throws InputError as make_gpu_compressor()
 void check_on_gpus(const Spec& spec);
 

@@ -1,4 +1,4 @@
-// From a spec to the compressor on a device.
+// Makes a device compressor from a spec.
 #pragma once
 
 #include <memory>
@@ -18,31 +18,33 @@
 
 namespace thinpipe::cuda {
 
-/// Counts of kernels have 31 bits (kernels/prefix.h).
-constexpr std::size_t kMostElements = 0x7fffffff;
-constexpr const char* kThere =
+/// Kernels count elements in 31 bits (kernels/prefix.h).
+constexpr std::size_t kMaxElements = 0x7fffffff;
+/// Methods with a GPU implementation.
+constexpr const char* kOnGpu =
     "3lc, bf16, blockint4, blockint8, demo, dgc, ef21, efsignsgd, fedavg, fp16, fp8, gaussiank, "
     "gradientdropping, hybrid, int8, mqe1bit, mstopk, mxfp4, natural, none, onebit, powersgd, qgz, "
     "qsgd, "
     "randomk, "
     "redsync, sbc, sdp4bit, sidco, signsgd, sparseloco, stoch3, strom, terngrad, thc, threshold, "
-    "topk and "
+    "topk or "
     "variance";
 
-/// @throws InputError as make_compressor, and for what is not there yet.
+/// @throws InputError as make_compressor(), and for methods and parameters without a GPU
+/// implementation
 template <class Device>
 std::unique_ptr<DeviceCompressor> make_device_compressor(std::shared_ptr<Device> device,
                                                          const Spec& spec,
                                                          std::span<const TensorInfo> tensors,
                                                          const CompressorSettings& settings) {
   const Parameters parameters(find_method(spec.name).parameters, spec);
-  // Parameters that do not go together are refused as the processor's compressor refuses them.
+  // The CPU implementation refuses parameters that contradict each other.
   find_method(spec.name).make(parameters, {.name = "", .shape = {0}, .elements = 0}, settings);
   std::vector<StateIdentity> identities;
   for (const TensorInfo& tensor : tensors) {
-    if (tensor.elements > kMostElements) {
+    if (tensor.elements > kMaxElements) {
       refuse(parameters, "tensor '" + tensor.name + "' has " + std::to_string(tensor.elements) +
-                             " elements; at most " + std::to_string(kMostElements) + " fit");
+                             " elements; at most " + std::to_string(kMaxElements) + " fit");
     }
     identities.push_back(identity_of(parameters, tensor));
   }
@@ -56,7 +58,7 @@ std::unique_ptr<DeviceCompressor> make_device_compressor(std::shared_ptr<Device>
         std::move(device), std::move(identities), memory_of(spec.name, parameters),
         std::move(selector), make_encoding<Device>(parameters, tensors));
   }
-  refuse(parameters, std::string("the method is not there yet; ") + kThere + " are");
+  refuse(parameters, std::string("the method has no GPU implementation; expected ") + kOnGpu);
 }
 
 }  // namespace thinpipe::cuda

@@ -1,4 +1,4 @@
-// From a spec's parameters to the memory on a device.
+// Makes the options of a device memory from a spec's parameters.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace thinpipe::cuda {
 
 inline DeviceMemoryOptions memory_of(const std::string& name, const Parameters& parameters) {
   using Kind = DeviceMemoryOptions::Kind;
-  if (name == "none") return {.kind = Kind::kNone};  // has no parameters
+  if (name == "none") return {.kind = Kind::kNone};  // the method has no parameters
   const std::string& memory = parameters.choice("memory");
   const Kind kind = memory == "none"       ? Kind::kNone
                     : memory == "momentum" ? Kind::kMomentum

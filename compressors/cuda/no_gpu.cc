@@ -1,4 +1,4 @@
-// Without CUDA.
+// The functions of gpu.h in builds without CUDA.
 #include "base/error.h"
 #include "compressors/cuda/gpu.h"
 

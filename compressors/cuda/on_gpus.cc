@@ -1,4 +1,4 @@
-// Which compressors have twins on GPUs, for who has none.
+// Checks whether specs have a GPU implementation, also in builds without CUDA.
 #include "compressors/cuda/gpu.h"
 #include "compressors/cuda/grid/no_device.h"
 #include "compressors/cuda/make.h"

@@ -1,4 +1,4 @@
-// A device on which a rank's gradients lie.
+// A device that holds a rank's gradients.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,7 @@
 
 namespace thinpipe {
 
-/// Memory that compressors and others have taken is given back when all of these and the
-/// compressors are gone.
+/// Device memory is freed when all of these members and the compressors have been destroyed.
 struct RankDevice {
   DeviceDescription description;
   std::shared_ptr<DeviceMemory> memory;
@@ -26,9 +25,9 @@ struct RankDevice {
   std::function<std::unique_ptr<DeviceCompressor>(
       const Spec& spec, std::span<const TensorInfo> tensors, const CompressorSettings& settings)>
       make;
-  /// The same device with work and copies on streams of their own: for another thread, at the same
-  /// time. The caller must wait for work of one that the other needs.
-  /// @throws RunError
+  /// Opens the same device with further streams for kernels and copies, so that another thread can
+  /// use it at the same time. Streams are not ordered with each other: the caller must wait for
+  /// work on which another stream depends. @throws RunError
   std::function<RankDevice()> beside;
 };
 

@@ -1,4 +1,4 @@
-// A device's roofline by kernels of our own.
+// DeviceRoofline by thinpipe's own kernels.
 #pragma once
 
 #include <memory>

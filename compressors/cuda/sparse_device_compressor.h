@@ -1,4 +1,4 @@
-// A sparse method on a device: memory, selector, payload.
+// A sparse method on the GPU: memory, selector, payload.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +24,10 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
         selector_(std::move(selector)),
         encoding_(std::move(encoding)) {
     for (std::size_t i = 0; i < this->tensors(); ++i) {
-      if (max_encoded_size(i) <= kMostBytes) continue;
+      if (max_encoded_size(i) <= kMaxBytes) continue;
       throw InputError("tensor '" + identities_[i].tensor + "': payloads of up to " +
                        std::to_string(max_encoded_size(i)) + " bytes with device=cuda; at most " +
-                       std::to_string(kMostBytes) + " fit");
+                       std::to_string(kMaxBytes) + " fit");
     }
     this->allocate([this](std::size_t i, Job& job) {
       for (Chosen& chosen : job.chosen)
@@ -36,7 +36,7 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
         job.sample = this->template array<std::uint32_t>(most);
       job.histogram = this->template array<std::uint32_t>(kBins);
       job.payload = this->template array<std::uint32_t>(max_encoded_size(i) / 4 + 2);
-      job.room = static_cast<std::uint32_t>(max_encoded_size(i));
+      job.capacity = static_cast<std::uint32_t>(max_encoded_size(i));
       job.values = encoding_.values->size();
       encoding_.values->prepare(*device_, selector_->max_selected(job.n), job);
       encoding_.positions->prepare(*device_, job);
@@ -95,14 +95,14 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
 
  protected:
   std::string unfit(std::size_t tensor, std::size_t bytes) const override {
-    const std::size_t most = std::min(max_payload(identities_[tensor].elements), kMostBytes);
+    const std::size_t most = std::min(max_payload(identities_[tensor].elements), kMaxBytes);
     if (bytes <= most) return "";
     return "payload is " + std::to_string(bytes) + " bytes long; expected at most " +
            std::to_string(most);
   }
   void plan_decode(DecodeJob& job, DecodePlan& plan) override {
     const Job& own = jobs_[job.tensor];
-    job.positions = own.chosen[0].positions;  // between two steps nothing is chosen
+    job.positions = own.chosen[0].positions;  // unused between two steps
     encoding_.plan_read(own, job, plan);
   }
   void launch_decodes(const DecodeBatch& batch) override { encoding_.read(*device_, batch); }
@@ -141,12 +141,13 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   using DeviceBase<Device>::jobs_;
 
   /// Kernels count bytes in 32 bits.
-  static constexpr std::size_t kMostBytes = 0xffffff00;
+  static constexpr std::size_t kMaxBytes = 0xffffff00;
 
-  /// Whatever the encoding: count, a word an element and heads for values, likewise for positions.
+  /// Returns an upper bound for any encoding: count, headers, and a word per element for each of
+  /// values and positions.
   static std::size_t max_payload(std::size_t elements) { return 64 + 8 * elements; }
 
-  /// One tensor by itself, over the sum that has been done.
+  /// Selects again from one tensor, whose memory has already been updated.
   void choose_again(std::size_t tensor) {
     Job job = jobs_[tensor];
     selector_->retry(tensor, job);

@@ -1,4 +1,4 @@
-// A device on which compressors can be timed.
+// A device on which compressors are timed.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@
 
 namespace thinpipe {
 
-/// Device properties that times depend on.
+/// Device properties on which times depend.
 struct DeviceDescription {
   std::string name = {};          ///< "NVIDIA H100 80GB HBM3"
   std::string architecture = {};  ///< "sm_90"
   std::string bus = {};           ///< address on the PCI bus
-  std::string driver = {};        ///< the version of CUDA that the driver speaks, "13.0"
-  std::string runtime = {};       ///< the version of CUDA's runtime
+  std::string driver = {};        ///< CUDA version that the driver supports, "13.0"
+  std::string runtime = {};       ///< version of the CUDA runtime
   std::size_t l2_bytes = 0;
   std::size_t memory_bytes = 0;
   int multiprocessors = 0;
 };
 
-/// Everything of one stream. Memory that compressors and others have taken is given back when all
-/// of these and the compressors are gone.
+/// All members work on one stream. Device memory is freed when all of them and the compressors have
+/// been destroyed.
 struct TimedDevice {
   DeviceDescription description;
   std::shared_ptr<DeviceMemory> memory;

@@ -15,7 +15,7 @@
 namespace thinpipe {
 namespace {
 
-// Two bits a value: its sign and whether its magnitude is above the mean of its group.
+// Two bits per value: its sign and whether its magnitude reaches the mean of its group.
 
 constexpr std::size_t kGroup = kInt2Group;
 constexpr std::size_t kLevelBytes = 2 * sizeof(float);
@@ -103,7 +103,7 @@ class Int2Codec : public ValueCodec {
 
 int greatest_exponent_of(std::span<const float> values) {
   float most = 0;
-  for (float value : values) most = std::max(most, std::fabs(value));  // a NaN never wins
+  for (float value : values) most = std::max(most, std::fabs(value));  // never takes a NaN
   return greatest_exponent(std::bit_cast<std::uint32_t>(most));
 }
 
@@ -115,7 +115,7 @@ class Exp4Codec : public ValueCodec {
     for (std::size_t i = 0; i < values.size(); ++i) {
       positions[kept] = positions[i];
       values[kept] = values[i];
-      kept += exponent_below(values[i], greatest) <= kMostBelow ? 1 : 0;
+      kept += exponent_below(values[i], greatest) <= kMaxBelow ? 1 : 0;
     }
     return kept;
   }
@@ -156,7 +156,7 @@ class Exp4Codec : public ValueCodec {
   double expected_bits() const override { return 4; }
 };
 
-/// One bit a value and the mean magnitude of all.
+/// Writes one bit per value and the mean magnitude of all.
 class SignCodec : public ValueCodec {
  public:
   std::size_t size(std::size_t count) const override {
@@ -193,7 +193,7 @@ class SignCodec : public ValueCodec {
   double expected_bits() const override { return 1; }
 };
 
-/// One value for all (SBC alg. 2).
+/// Writes one value for all (SBC alg. 2).
 class MeanCodec : public ValueCodec {
  public:
   std::size_t size(std::size_t count) const override { return count == 0 ? 0 : sizeof(float); }
@@ -215,7 +215,7 @@ class MeanCodec : public ValueCodec {
   double expected_bits() const override { return 0; }
 };
 
-/// Signs, eight to a byte.
+/// Writes signs, eight to a byte.
 class TauCodec : public ValueCodec {
  public:
   explicit TauCodec(float tau) : tau_(tau) {}

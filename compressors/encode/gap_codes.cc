@@ -17,19 +17,19 @@ namespace {
 
 // Golomb-Rice: the quotient of gap - 1 by 2^b in unary, then b bits of the remainder.
 
-/// Positions read between two looks at their range.
+/// Positions read between two checks of their range.
 constexpr std::size_t kBatch = 4096;
 
-/// The density from which golomb_bits() gives less than `bits`.
+/// Returns the density from which on golomb_bits() gives less than `bits`.
 double density_limit(int bits) {
   return -std::expm1(std::log(std::numbers::phi - 1) / std::ldexp(1.0, bits - 1));
 }
 
-/// One code, however long. @throws PayloadError
+/// Reads one code of any length. @throws PayloadError
 std::uint32_t take_code(PositionCursor& cursor) {
   const std::uint64_t quotient = cursor.bits.get_unary();
   const std::uint64_t remainder = cursor.bits.get(cursor.parameter);
-  // No multiple of a quotient above d can be in range; below it nothing overflows.
+  // A multiple of a quotient above d cannot be in range; below it nothing overflows.
   const std::uint64_t multiple = std::min(quotient, cursor.elements) << cursor.parameter;
   return cursor.take(cursor.next + multiple + remainder);
 }
@@ -39,8 +39,8 @@ class GolombCodec : public PositionCodec {
   std::size_t max_size(std::size_t max_count, std::size_t elements) const override {
     if (elements == 0) return 0;
     // `count` positions cost count * (b + 1) bits and one more for every 2^b elements passed over.
-    // For one b the largest count costs most. All max_count of them lead to the smallest b; a
-    // larger b comes of fewer, which their density bounds.
+    // For one b the largest count costs most. All max_count positions give the smallest b; a larger
+    // b occurs only with fewer positions, whose number the density of that b bounds.
     const int smallest =
         golomb_bits(static_cast<double>(max_count) / static_cast<double>(elements));
     std::size_t worst = 0;
@@ -82,7 +82,7 @@ class GolombCodec : public PositionCodec {
           rice_decode(cursor.bits.bytes(), cursor.parameter, mean_bits, rice, block);
       cursor.bits.skip(rice.bit - cursor.bits.at());
       cursor.accept_up_to(rice.next);
-      // The kernel stops at a code that is long or near the end, of which it read none.
+      // The kernel stops before a code that is long or near the end.
       const std::size_t careful = std::min(block.size(), read + kCareful);
       for (std::size_t i = read; i < careful; ++i) block[i] = take_code(cursor);
       positions = positions.subspan(careful);
@@ -98,7 +98,7 @@ class GolombCodec : public PositionCodec {
   }
 
  private:
-  /// Codes read one by one where the kernel stopped: the four that it looked at.
+  /// Codes read one by one where the kernel stopped: the group of up to four that it did not take.
   static constexpr std::size_t kCareful = 4;
 };
 
@@ -106,17 +106,19 @@ class GolombCodec : public PositionCodec {
 // of binary digits after n's leading one in unary, then those digits. Delta: N + 1 in gamma, then
 // the digits. (Elias, "Universal codeword sets and representations of the integers", 1975.)
 
-/// A gap has at most 32 digits, so that N and the digits of N + 1 after its leading one are:
-constexpr std::uint64_t kMostDigits = 31;
-constexpr std::uint64_t kMostDeltaDigits = 5;
+/// A gap has at most 32 digits, which limits N and the number of digits of N + 1 after its leading
+/// one:
+constexpr std::uint64_t kMaxDigits = 31;
+constexpr std::uint64_t kMaxDeltaDigits = 5;
 
-/// Requires n >= 1; the lowest bit stands in for a leading one that static analysis cannot see.
+/// Returns N. Requires n >= 1; the lowest bit stands in for a leading one that static analysis
+/// cannot see.
 int digits_of(std::uint64_t n) { return 63 - std::countl_zero(n | 1); }
 
 void put_gamma(BitWriter& out, std::uint64_t n) {
   const int digits = digits_of(n);
   const std::uint64_t low = n - (std::uint64_t{1} << digits);
-  if (2 * digits < BitWriter::kMostBits) {
+  if (2 * digits < BitWriter::kMaxBits) {
     out.put((std::uint64_t{1} | low << 1) << digits, 2 * digits + 1);
   } else {
     out.put_unary(static_cast<std::uint64_t>(digits));
@@ -133,7 +135,7 @@ std::uint64_t get_gamma(BitReader& in, std::uint64_t most_digits) {
   return std::uint64_t{1} << digits | in.get(static_cast<int>(digits));
 }
 
-/// Common codec of the two codes. `Code` gives put, get and the two figures of its lengths.
+/// Codec of both codes. `Code` provides put, get and the two figures of its lengths.
 template <class Code>
 class EliasCodec : public PositionCodec {
  public:
@@ -167,33 +169,34 @@ class EliasCodec : public PositionCodec {
   double expected_bits(double density) const override { return Code::mean_bits(density); }
 };
 
-/// P(n >= 2^j) of the gap n at density p: (1 - p)^(2^j - 1).
+/// Returns P(n >= 2^j) of the gap n at density p: (1 - p)^(2^j - 1); `power` is 2^j.
 double reaches(double density, double power) {
   if (density >= 1) return power <= 1 ? 1 : 0;
   return std::exp((power - 1) * std::log1p(-density));
 }
 
-/// Mean of N, the sum of P(N >= j) over j >= 1.
+/// Returns the mean of N, the sum of P(N >= j) over j >= 1.
 double mean_digits(double density) {
   double mean = 0;
-  for (int j = 1; j <= static_cast<int>(kMostDigits); ++j) {
+  for (int j = 1; j <= static_cast<int>(kMaxDigits); ++j) {
     mean += reaches(density, std::ldexp(1.0, j));
   }
   return mean;
 }
 
-/// The most that N sums to over `count` gaps that sum to `elements` at most, given j: floor(log2 n)
-/// <= j - 1 + n / 2^j for every j >= 0 and n >= 1. (The right side is the line through (2^j, j) and
-/// (2^(j+1), j + 1); these lines are the sides of log2's concave polygon, which lies above the
-/// floor.) For j >= 1 it grows with the count, so it holds for fewer gaps too.
+/// Returns a bound of the sum of N over `count` gaps that sum to at most `elements`, for a given j.
+/// For every j >= 0 and n >= 1, floor(log2 n) <= j - 1 + n / 2^j. (The right side is the line
+/// through (2^j, j) and (2^(j+1), j + 1); these lines are the sides of the concave polygon of log2,
+/// which lies above the floor.) For j >= 1 the bound grows with the count, so it holds for fewer
+/// gaps too.
 std::uint64_t most_digits_in_all(std::uint64_t count, std::uint64_t elements, int j) {
   return count * static_cast<std::uint64_t>(j - 1) + (elements >> j);
 }
 
 struct Gamma {
   static void put(BitWriter& out, std::uint64_t n) { put_gamma(out, n); }
-  static std::uint64_t get(BitReader& in) { return get_gamma(in, kMostDigits); }
-  /// 2N + 1 bits each.
+  static std::uint64_t get(BitReader& in) { return get_gamma(in, kMaxDigits); }
+  /// Returns a bound of the bits: 2N + 1 bits each.
   static std::uint64_t most_bits(std::uint64_t count, std::uint64_t elements) {
     std::uint64_t least = UINT64_MAX;  // every j gives a bound
     for (int j = 1; j <= 32; ++j) {
@@ -211,15 +214,16 @@ struct Delta {
     out.put(n - (std::uint64_t{1} << digits), digits);
   }
   static std::uint64_t get(BitReader& in) {
-    const std::uint64_t digits = get_gamma(in, kMostDeltaDigits) - 1;
-    if (digits > kMostDigits) {
+    const std::uint64_t digits = get_gamma(in, kMaxDeltaDigits) - 1;
+    if (digits > kMaxDigits) {
       throw PayloadError("an Elias code of " + std::to_string(digits) +
-                         " digits in the payload; expected at most " + std::to_string(kMostDigits));
+                         " digits in the payload; expected at most " + std::to_string(kMaxDigits));
     }
     return std::uint64_t{1} << digits | in.get(static_cast<int>(digits));
   }
-  /// N + 2 floor(log2(N + 1)) + 1 bits each. By the line of most_digits_in_all for i >= 0, applied
-  /// to N + 1: at most (1 + 2 / 2^i) N + 2 (i - 1) + 2 / 2^i + 1, here times 2^i to stay exact.
+  /// Returns a bound of the bits: N + 2 floor(log2(N + 1)) + 1 bits each. By the line of
+  /// most_digits_in_all for i >= 0, applied to N + 1, that is at most (1 + 2 / 2^i) N + 2 (i - 1) +
+  /// 2 / 2^i + 1; the code multiplies by 2^i to stay exact.
   static std::uint64_t most_bits(std::uint64_t count, std::uint64_t elements) {
     std::uint64_t least = UINT64_MAX;
     for (int j = 1; j <= 32; ++j) {
@@ -236,7 +240,7 @@ struct Delta {
   static double mean_bits(double density) {
     // floor(log2(N + 1)) >= i where N >= 2^i - 1, that is n >= 2^(2^i - 1).
     double mean = mean_digits(density) + 1;
-    for (int i = 1; i <= static_cast<int>(kMostDeltaDigits); ++i) {
+    for (int i = 1; i <= static_cast<int>(kMaxDeltaDigits); ++i) {
       mean += 2 * reaches(density, std::ldexp(1.0, (1 << i) - 1));
     }
     return mean;

@@ -18,10 +18,10 @@ namespace {
 // stands for that many zeros without a position after them, so that longer runs are split.
 
 constexpr std::uint64_t kSplit = 65535;
-/// Words that are made at a time: they stay in the first-level cache.
+/// Words made at a time: they stay in the first-level cache.
 constexpr std::size_t kRunBlock = 1024;
 
-/// Writes a word for each of positions [begin, end). @returns whether no run had to be split.
+/// Writes a word for each of positions [begin, end). @returns true where no run had to be split.
 bool write_runs(std::span<const std::uint32_t> positions, std::size_t begin, std::size_t end,
                 std::byte* out) {
   std::array<std::uint16_t, kRunBlock> words;
@@ -49,7 +49,7 @@ class Run16Codec : public PositionCodec {
   }
   void encode(std::span<const std::uint32_t> positions, std::size_t /*elements*/,
               ByteWriter& out) const override {
-    // Where no run is split, which is nearly always, a word's place is known.
+    // A word's offset is known if no run is split, which is nearly always the case.
     std::atomic<bool> whole = true;
     parallel_stretches(positions.size(), kRunBlock, [&](std::size_t begin, std::size_t end) {
       if (!write_runs(positions, begin, end, out.free().data())) whole = false;
@@ -70,13 +70,14 @@ class Run16Codec : public PositionCodec {
   void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
     std::uint64_t next = cursor.next;
     for (std::size_t i = 0; i < positions.size();) {
-      // As many words as positions are wanted at least; each gives one, or none when it is kSplit.
+      // At least as many words as positions are needed; each gives one position, or none when it is
+      // kSplit.
       const auto words =
           cursor.bytes.get_bytes((positions.size() - i) * sizeof(std::uint16_t), "run lengths");
       for (std::size_t at = 0; at < words.size(); at += sizeof(std::uint16_t)) {
         std::uint16_t word;
         std::memcpy(&word, words.data() + at, sizeof word);
-        next += word;  // no payload is long enough for 2^64 zeros
+        next += word;  // no payload has 2^64 zeros
         positions[i] = static_cast<std::uint32_t>(next);
         const bool selected = word != kSplit;
         next += selected ? 1 : 0;
@@ -93,23 +94,23 @@ class Run16Codec : public PositionCodec {
   }
 };
 
-// Blocks of kPackedBlock gaps (zeros before each position); every block has one byte that says how
-// many bits its largest gap needs, then all of them in so many bits, filled up to a whole byte.
+// Blocks of kPackedBlock gaps (zeros before each position). Every block begins with one byte, the
+// bits of its largest gap; then follow all gaps in as many bits each, filled up to a whole byte.
 // Search engines call this frame-of-reference or bit-packed delta coding; see Lemire and Boytsov,
 // "Decoding billions of integers per second through vectorization", 2015.
 
 constexpr std::size_t kPackedBlock = 128;
-constexpr int kMostWidth = 32;
+constexpr int kMaxWidth = 32;
 
-/// Bytes of a block of `gaps`.
+/// Returns the bytes of a block of `gaps`.
 std::size_t block_bytes(std::size_t gaps, int width) {
   return (gaps * static_cast<std::size_t>(width) + 7) / 8;
 }
 
-/// Widths of 0 to 28 bits: two gaps at once into the writer.
+/// Writes gaps. For widths of 0 to 28 bits, two gaps go into the writer at once.
 void put_gaps(BitWriter& out, std::span<const std::uint32_t> gaps, int width) {
   std::size_t i = 0;
-  if (2 * width <= BitWriter::kMostBits) {
+  if (2 * width <= BitWriter::kMaxBits) {
     for (; i + 2 <= gaps.size(); i += 2) {
       out.put(gaps[i] | std::uint64_t{gaps[i + 1]} << width, 2 * width);
     }
@@ -128,7 +129,7 @@ class PackedCodec : public PositionCodec {
                         block_bytes(max_count % kPackedBlock, widest);
     // The largest gaps of all blocks sum to d at most, and a gap z needs no more than j + z / 2^j
     // bits, for any j (see most_digits_in_all in gap_codes.cc; a gap of 0 needs none).
-    for (std::size_t j = 0; j <= kMostWidth; ++j) {
+    for (std::size_t j = 0; j <= kMaxWidth; ++j) {
       least = std::min(least, kPackedBlock / 8 * (blocks * j + (elements >> j)));
     }
     return blocks + least;
@@ -136,7 +137,7 @@ class PackedCodec : public PositionCodec {
   void encode(std::span<const std::uint32_t> positions, std::size_t /*elements*/,
               ByteWriter& out) const override {
     std::array<std::uint32_t, kPackedBlock> gaps;
-    std::uint32_t next = 0;  // d < 2^32, so that one more than a position fits
+    std::uint32_t next = 0;  // d < 2^32, so that a position plus 1 fits
     for (std::size_t i = 0; i < positions.size(); i += kPackedBlock) {
       const auto block = positions.subspan(i, std::min(kPackedBlock, positions.size() - i));
       gaps[0] = block[0] - next;
@@ -181,7 +182,7 @@ class PackedCodec : public PositionCodec {
     // The mean width is the sum over j of P(the largest of kPackedBlock gaps needs more than j
     // bits), and a gap is below 2^j with probability 1 - (1 - p)^(2^j).
     double width = 0;
-    for (int j = 0; j < kMostWidth && density < 1; ++j) {
+    for (int j = 0; j < kMaxWidth && density < 1; ++j) {
       const double below = -std::expm1(std::ldexp(std::log1p(-density), j));
       width += 1 - std::pow(below, static_cast<double>(kPackedBlock));
     }
@@ -191,10 +192,10 @@ class PackedCodec : public PositionCodec {
  private:
   static void open_block(PositionCursor& cursor) {
     cursor.parameter = cursor.bytes.get<std::uint8_t>("the width of a block");
-    if (cursor.parameter > kMostWidth) {
+    if (cursor.parameter > kMaxWidth) {
       throw PayloadError("width " + std::to_string(cursor.parameter) +
                          " of a block in the payload; expected at most " +
-                         std::to_string(kMostWidth));
+                         std::to_string(kMaxWidth));
     }
     cursor.left = std::min<std::uint64_t>(kPackedBlock, cursor.count);
     cursor.bits = BitReader(

@@ -1,4 +1,4 @@
-// Positions as they are, in 28 bits, and as a bitmap; and all position codecs by name.
+// Uncompressed positions, positions in 28 bits, and a bitmap; and all position codecs by name.
 #include "compressors/encode/position_codec.h"
 
 #include <bit>
@@ -12,7 +12,7 @@
 namespace thinpipe {
 namespace {
 
-/// Positions as they are: the baseline that published sparsifiers send.
+/// Writes uncompressed positions: the baseline of published sparsifiers.
 class Raw32Codec : public PositionCodec {
  public:
   std::size_t max_size(std::size_t max_count, std::size_t /*elements*/) const override {
@@ -37,11 +37,11 @@ class Raw32Codec : public PositionCodec {
   double expected_bits(double /*density*/) const override { return 32; }
 };
 
-// Positions in 28 bits each, packed: what is left of a 32-bit word beside a 4-bit value (Tsuzuku et
-// al., section 4.2). It cannot address tensors of more than 2^28 elements and refuses them.
+// Positions in 28 bits each, packed: the rest of a 32-bit word beside a 4-bit value (Tsuzuku et
+// al., section 4.2). The codec cannot address tensors of more than 2^28 elements and refuses them.
 
 constexpr int kIndexBits = 28;
-constexpr std::size_t kMostIndexed = std::size_t{1} << kIndexBits;
+constexpr std::size_t kMaxIndexed = std::size_t{1} << kIndexBits;
 
 class Index28Codec : public PositionCodec {
  public:
@@ -74,7 +74,7 @@ class Index28Codec : public PositionCodec {
     for (std::size_t i = 0; i < positions.size(); ++i) {
       const std::uint64_t bit = first + kIndexBits * i;
       positions[i] =
-          static_cast<std::uint32_t>(load_word(bytes, bit / 8) >> (bit % 8)) & (kMostIndexed - 1);
+          static_cast<std::uint32_t>(load_word(bytes, bit / 8) >> (bit % 8)) & (kMaxIndexed - 1);
     }
     cursor.take_all(positions);
   }
@@ -83,15 +83,15 @@ class Index28Codec : public PositionCodec {
 
  private:
   static void check(std::size_t elements) {
-    if (elements > kMostIndexed) {
+    if (elements > kMaxIndexed) {
       throw InputError("a tensor of " + std::to_string(elements) +
                        " elements with positions=index28; expected at most 2^28 = " +
-                       std::to_string(kMostIndexed));
+                       std::to_string(kMaxIndexed));
     }
   }
 };
 
-/// One bit for every element of the tensor, set where it was selected.
+/// Writes one bit for every element of the tensor, set where the element was selected.
 class BitmapCodec : public PositionCodec {
  public:
   std::size_t max_size(std::size_t /*max_count*/, std::size_t elements) const override {
@@ -101,7 +101,7 @@ class BitmapCodec : public PositionCodec {
               ByteWriter& out) const override {
     const std::size_t size = (elements + 7) / 8;
     const auto bytes = out.free().first(size);
-    // Words are filled in a register and written once, empty ones between them included.
+    // Words are filled in a register and written once, including empty ones in between.
     std::size_t at = 0;
     std::uint64_t word = 0;
     const auto write = [&bytes, &at, &word] {
@@ -129,7 +129,7 @@ class BitmapCodec : public PositionCodec {
   }
   void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
     if (positions.empty()) return;
-    // `left` holds the ones not given out of the word at bit bits.at().
+    // `left` holds the ones not yet returned of the word at bit bits.at().
     const auto bytes = cursor.bits.bytes();
     std::uint64_t word = cursor.left;
     std::uint64_t base = cursor.bits.at();
@@ -146,7 +146,7 @@ class BitmapCodec : public PositionCodec {
     }
     cursor.bits.skip(base - cursor.bits.at());
     cursor.left = word;
-    cursor.accept_up_to(position + 1);  // a one after the last element is none
+    cursor.accept_up_to(position + 1);  // refuses a one after the last element
   }
   void finish(const PositionCursor& cursor) const override {
     cursor.bytes.expect_end();

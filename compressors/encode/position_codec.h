@@ -1,4 +1,4 @@
-// How the positions of selected elements are written.
+// Codecs of the positions of selected elements.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace thinpipe {
 
-/// Where decoding stands. Made by PositionCodec::start, moved on by PositionCodec::decode.
+/// State of decoding. Made by PositionCodec::start, advanced by PositionCodec::decode.
 struct PositionCursor {
   ByteReader bytes;
   BitReader bits = {};
-  int parameter = 0;           ///< what the codec read at its start, or for its present block
-  std::uint64_t left = 0;      ///< what the codec has still to give out of its present block
-  std::uint64_t count = 0;     ///< positions not read yet, where the codec needs to know
+  int parameter = 0;           ///< read by the codec at its start, or for its current block
+  std::uint64_t left = 0;      ///< rest of the codec's current block
+  std::uint64_t count = 0;     ///< positions not read yet, for codecs that need the number
   std::uint64_t next = 0;      ///< the lowest position that may follow
   std::uint64_t elements = 0;  ///< d
 
@@ -29,22 +29,22 @@ struct PositionCursor {
     next = position + 1;
     return static_cast<std::uint32_t>(position);
   }
-  /// Takes positions that ascend from `next` on by the way they were made; `end` is one more than
-  /// the last. @throws PayloadError unless that is in range, and with it all.
+  /// Takes positions that ascend from `next` on by construction; `end` is the last position plus 1.
+  /// @throws PayloadError unless `end` is in range, and with it all positions.
   void accept_up_to(std::uint64_t end) {
     if (end > elements) throw_position(end - 1);
     next = end;
   }
-  /// Takes positions of which nothing is known. @throws PayloadError
+  /// Takes arbitrary positions. @throws PayloadError
   void take_all(std::span<const std::uint32_t> positions) {
     if (positions.empty()) return;
-    // Without a branch for each: compilers make vectors of it.
+    // The loop has no branch, so compilers vectorise it.
     bool ascending = positions[0] >= next;
     for (std::size_t i = 1; i < positions.size(); ++i) {
       ascending &= positions[i] > positions[i - 1];
     }
     if (ascending) return accept_up_to(std::uint64_t{positions.back()} + 1);
-    for (std::uint32_t position : positions) take(position);  // finds the one to name
+    for (std::uint32_t position : positions) take(position);  // finds the one for the message
   }
 
  private:
@@ -54,50 +54,54 @@ struct PositionCursor {
   }
 };
 
-/// Positions are ascending and distinct; their number and d are known to both ends. Codecs have no
-/// state, so one object serves any number of cursors.
+/// Codec of ascending, distinct positions; both ends know their number and d. Codecs have no state,
+/// so one object serves any number of cursors.
 class PositionCodec {
  public:
   virtual ~PositionCodec() = default;
 
-  /// Bound of the bytes for any `count` <= max_count <= elements positions out of `elements`.
+  /// Returns an upper bound of the bytes for any `count` <= max_count <= elements positions out of
+  /// `elements`.
   /// @throws InputError when the codec cannot address so many elements.
   virtual std::size_t max_size(std::size_t max_count, std::size_t elements) const = 0;
 
+  /// Writes the positions.
   virtual void encode(std::span<const std::uint32_t> positions, std::size_t elements,
                       ByteWriter& out) const = 0;
 
   /// Starts to decode `count` positions from the rest of a payload.
   virtual PositionCursor start(ByteReader bytes, std::size_t count, std::size_t elements) const = 0;
-  /// The next positions.size() positions. @throws PayloadError
+  /// Reads the next positions.size() positions. @throws PayloadError
   virtual void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const = 0;
-  /// After the last one. @throws PayloadError when anything is left.
+  /// Checks that nothing is left after the last position. @throws PayloadError
   virtual void finish(const PositionCursor& cursor) const = 0;
 
-  /// True: positions are written as they lie in memory.
+  /// Returns true where positions are written as in memory.
   virtual bool verbatim() const { return false; }
 
-  /// Mean bits a position at density p = count / d, when the elements lie at random; not measured.
+  /// Returns the mean bits per position at density p = count / d, when the elements lie at random;
+  /// not measured.
   virtual double expected_bits(double density) const = 0;
 };
 
-/// 32 bits each.
+/// Makes a codec of 32 bits per position.
 std::unique_ptr<PositionCodec> make_raw32_codec();
-/// 28 bits each, for tensors of at most 2^28 elements (Tsuzuku et al., section 4.2).
+/// Makes a codec of 28 bits per position, for tensors of at most 2^28 elements (Tsuzuku et al.,
+/// section 4.2).
 std::unique_ptr<PositionCodec> make_index28_codec();
-/// One bit for every element of the tensor.
+/// Makes a codec of one bit per element of the tensor.
 std::unique_ptr<PositionCodec> make_bitmap_codec();
-/// Golomb-Rice coded gaps (SBC eq. 5).
+/// Makes a codec of Golomb-Rice coded gaps (SBC eq. 5).
 std::unique_ptr<PositionCodec> make_golomb_codec();
-/// Gaps in Elias's gamma and delta codes (Elias, "Universal codeword sets", 1975).
+/// Make codecs of gaps in Elias's gamma and delta codes (Elias, "Universal codeword sets", 1975).
 std::unique_ptr<PositionCodec> make_elias_gamma_codec();
 std::unique_ptr<PositionCodec> make_elias_delta_codec();
-/// Blocks of gaps, each with as many bits a gap as its largest one needs.
+/// Makes a codec of blocks of gaps, each with as many bits per gap as its largest gap needs.
 std::unique_ptr<PositionCodec> make_packed_codec();
-/// 16-bit lengths of the runs of zeros in between (DGC alg. 1).
+/// Makes a codec of the 16-bit lengths of the runs of zeros between positions (DGC alg. 1).
 std::unique_ptr<PositionCodec> make_run16_codec();
 
-/// The codecs by name, and one of them. @throws InputError for an unknown name.
+/// Return the names of the codecs, and a codec by name. @throws InputError for an unknown name.
 const std::vector<std::string>& position_codec_names();
 std::unique_ptr<PositionCodec> make_position_codec(const std::string& name);
 

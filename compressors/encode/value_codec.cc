@@ -16,7 +16,7 @@
 namespace thinpipe {
 namespace {
 
-/// Values as they are.
+/// Writes uncompressed values.
 class Fp32Codec : public ValueCodec {
  public:
   std::size_t size(std::size_t count) const override { return count * sizeof(float); }
@@ -33,7 +33,7 @@ class Fp32Codec : public ValueCodec {
   double expected_bits() const override { return 32; }
 };
 
-/// Values as 16-bit floats.
+/// Writes values as 16-bit floats.
 class HalfCodec : public ValueCodec {
  public:
   explicit HalfCodec(HalfFormat format) : format_(format) {}

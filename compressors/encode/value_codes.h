@@ -1,4 +1,4 @@
-// Arithmetic of value codecs that GPUs share: exp4 and int2.
+// Arithmetic of the value codecs exp4 and int2, shared with GPUs.
 #pragma once
 
 #include <bit>
@@ -13,11 +13,12 @@ namespace thinpipe {
 
 // exp4: a sign and an exponent of three bits below the greatest (Tsuzuku et al., section 4.2).
 
-constexpr int kMostBelow = 7;       ///< three bits
+constexpr int kMaxBelow = 7;        ///< three bits
 constexpr int kMinExponent = -149;  ///< of the least denormal
 constexpr int kMaxExponent = 127;
 
-/// Exponent of a magnitude's bits after `rounding` was added; denormals are made normal first.
+/// Returns the exponent of a magnitude's bits after `rounding` was added; denormals are made normal
+/// first.
 THINPIPE_BOTH inline int exponent_of(std::uint32_t magnitude, std::uint32_t rounding) {
   int lifted = 0;
   if (magnitude < 0x00800000) {
@@ -27,31 +28,31 @@ THINPIPE_BOTH inline int exponent_of(std::uint32_t magnitude, std::uint32_t roun
   return static_cast<int>((magnitude + rounding) >> 23) - 127 - lifted;
 }
 
-/// E = floor(log2 of the greatest |x| that is not NaN); kMinExponent when there is nothing but 0.
+/// Returns E = floor(log2 of the greatest |x| that is not NaN); kMinExponent when all are 0.
 THINPIPE_BOTH inline int greatest_exponent(std::uint32_t magnitude) {
   if (magnitude == 0) return kMinExponent;
   return magnitude == 0x7f800000 ? kMaxExponent : exponent_of(magnitude, 0);
 }
 
-/// e = E - log2 |x| rounded to the nearer power of two, halves up; negative ones cut off, more than
-/// kMostBelow where the value is not sent.
+/// Returns e = E - log2 |x|, with |x| rounded to the nearer power of two, halves up. Negative
+/// results become 0; a value that is not sent gives more than kMaxBelow.
 THINPIPE_BOTH inline int exponent_below(float x, int greatest) {
   const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x) & 0x7fffffff;
-  if (magnitude == 0 || magnitude > 0x7f800000) return kMostBelow + 1;
+  if (magnitude == 0 || magnitude > 0x7f800000) return kMaxBelow + 1;
   if (magnitude == 0x7f800000) return 0;
-  // A one added to the mantissa's highest bit carries into the exponent from 1.5 on.
+  // Adding a one to the mantissa's highest bit carries into the exponent from 1.5 on.
   const int below = greatest - exponent_of(magnitude, 0x00400000);
   return below < 0 ? 0 : below;
 }
 
-/// The sign is the code's highest bit.
+/// Returns a value's code, whose highest bit is the sign.
 THINPIPE_BOTH inline unsigned exp4_code(float x, int greatest) {
   const int below = exponent_below(x, greatest);
-  const auto code = static_cast<unsigned>(below < kMostBelow ? below : kMostBelow);
+  const auto code = static_cast<unsigned>(below < kMaxBelow ? below : kMaxBelow);
   return code | (std::bit_cast<std::uint32_t>(x) >> 31) << 3;
 }
 
-/// +-2^(E - e); 0 below the least denormal.
+/// Returns +-2^(E - e); 0 below the least denormal.
 THINPIPE_BOTH inline float exp4_decoded(unsigned code, int greatest) {
   const int exponent = greatest - static_cast<int>(code & 7);
   std::uint32_t magnitude = 0;
@@ -63,26 +64,26 @@ THINPIPE_BOTH inline float exp4_decoded(unsigned code, int greatest) {
   return std::bit_cast<float>(magnitude | static_cast<std::uint32_t>(code & 8) << 28);
 }
 
-// int2: the two levels of a group of values, by sums in an order that a GPU's threads keep as
-// well.
+// int2: the two levels of a group of values, from sums in an order that a GPU's threads can keep
+// too.
 
-/// Values of a group.
+/// Values per group.
 constexpr std::size_t kInt2Group = 512;
-/// Sums that a group's values are dealt out to, one after the other; these are added up in order.
+/// Partial sums to which a group's values are dealt in turn; these are then added in order.
 constexpr std::size_t kInt2Lanes = 64;
 
-/// |x|; a NaN counts as 0 and an infinity as the greatest float, so that sums stay numbers.
+/// Returns |x|; a NaN counts as 0 and an infinity as the greatest float, so that sums stay finite.
 THINPIPE_BOTH inline double int2_magnitude(float x) {
   return std::fabs(static_cast<double>(finite(static_cast<double>(x))));
 }
 
-/// Levels by which a group's values are coded. All magnitudes are finite.
+/// Levels of a group's values. All magnitudes are finite.
 struct Int2Levels {
   double mean = 0;  ///< of all magnitudes
-  float low = 0;    ///< of those below it
-  float high = 0;   ///< of the others
+  float low = 0;    ///< mean of the magnitudes below `mean`
+  float high = 0;   ///< mean of the others
 
-  /// Bit 0: the higher level; bit 1: negative.
+  /// Returns a code. Bit 0: the higher level; bit 1: negative.
   THINPIPE_BOTH std::uint32_t code(float x) const {
     return (int2_magnitude(x) < mean ? 0U : 1U) | (x < 0 ? 2U : 0U);
   }
@@ -92,7 +93,7 @@ struct Int2Levels {
   }
 };
 
-/// Sum of a level's values.
+/// Sum and number of a level's magnitudes.
 struct Int2Sum {
   double sum = 0;
   std::uint32_t count = 0;

@@ -1,4 +1,4 @@
-// The memories' passes: element by element, any vector width gives the same bits.
+// The memories' passes. They work element by element, so any vector width gives the same bits.
 #include "compressors/kernels/sums.h"
 
 #include <cassert>
@@ -21,7 +21,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Asks for the lines a page ahead of element i of every array.
+/// Prefetches the lines of element i of every array one page ahead.
 template <class... Array>
 HWY_INLINE void Ask(std::size_t i, Array... arrays) {
   (hwy::Prefetch(arrays + i + kAhead), ...);
@@ -87,7 +87,7 @@ HWY_EXPORT(AccumulateMomentum);
 HWY_EXPORT(AccumulateNesterov);
 HWY_EXPORT(AddScaled);
 
-/// Elements of a cache line: no two threads write to one.
+/// Elements of a cache line, so that only one thread writes each line.
 constexpr std::size_t kGrain = 16;
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Reads r, q and v, writes v back, and compacts what is chosen.
+// Reads r, q and v, writes v back, and compacts the chosen elements.
 #include "compressors/kernels/select.h"
 
 #include <array>
@@ -47,7 +47,7 @@ std::size_t Choose(const float* HWY_RESTRICT r, const float* HWY_RESTRICT q, std
     const auto reaches = hn::RebindMask(d, hn::Gt(hn::BitCast(di, hn::Abs(value)), below));
     const auto mask = hn::And(hn::Not(ambiguous), reaches);
     if (HWY_LIKELY(hn::AllFalse(d, mask))) continue;
-    // Stores reach no further than i + lanes.
+    // Stores end at i + lanes at the latest.
     const auto index = hn::Add(lane, hn::Set(du, static_cast<std::uint32_t>(i)));
     hn::StoreU(CompressLanes(index, hn::RebindMask(du, mask)), du, positions + count);
     hn::StoreU(CompressLanes(value, mask), d, values + count);
@@ -85,7 +85,7 @@ std::size_t choose_unambiguous(std::span<const float> r, std::span<const float> 
   assert(r.size() == q.size() && r.size() == v.size());
   std::array<std::size_t, kMaxSumParts> counts{};
   std::array<std::size_t, kMaxSumParts> begins{};
-  // Every part puts out where its elements begin and never reaches past its own end.
+  // Every part writes where its elements begin and never past its own end.
   parallel_sum_parts(r.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
     begins[part] = begin;
     counts[part] = HWY_DYNAMIC_DISPATCH(Choose)(r.data() + begin, q.data() + begin, end - begin,

@@ -1,4 +1,4 @@
-// Vectors of words: portable code for one word takes a dozen instructions.
+// Counts bits in vectors of words; portable code for one word takes a dozen instructions.
 #include "compressors/kernels/select.h"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Blocks turned back into floats, in first-level cache. Once per instruction set.
+// Decodes blocks to floats, in first-level cache. Compiled once per instruction set.
 #include <cstring>
 
 #include "compressors/kernels/block_lanes-inl.h"
@@ -18,7 +18,7 @@ namespace thinpipe {
 namespace HWY_NAMESPACE {
 namespace block {
 
-/// Room for one block.
+/// Workspace for one block.
 struct DecodeRoom {
   alignas(64) float values[kMaxBlock];
   alignas(64) float source[kMaxBlock];  ///< the output where a block is not full

@@ -1,5 +1,5 @@
-// Coding of blocks: a few of them at a time are looked at for their scales, then coded, and their
-// codes packed, all in first-level cache. Once per instruction set.
+// Encodes blocks: for a few blocks at a time, finds their scales, then codes their elements and
+// packs the codes, all in first-level cache. Compiled once per instruction set.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -26,23 +26,24 @@ namespace thinpipe {
 namespace HWY_NAMESPACE {
 namespace block {
 
-/// So large that no gradient reaches it, so small that no transform of it overflows.
+/// Limit of inputs: no gradient reaches it, and no transform of it overflows.
 constexpr float kLargest = 0x1p100F;
 
-/// Elements that are coded together.
+/// Elements coded together.
 constexpr std::size_t kGroup = kMaxBlock;
 
-/// Room for a group in first-level cache.
+/// Workspace for a group, in first-level cache.
 struct EncodeRoom {
-  alignas(64) float values[kGroup];  ///< elements where they are not coded as they are
-  alignas(64) float source[kGroup];  ///< a block that is not full, filled up with zeros
+  alignas(64) float values[kGroup];  ///< elements after limiting or rotation
+  alignas(64) float source[kGroup];  ///< a block that is not full, padded with zeros
   alignas(64) std::uint8_t codes[kGroup];
   alignas(64) std::uint8_t packed[kGroup];
-  const float* from[kGroup / kMinBlock];  ///< of each block of the group: what is coded
+  const float* from[kGroup / kMinBlock];  ///< coded elements of each block of the group
   WrittenScale scales[kGroup / kMinBlock];
 };
 
-/// x without what is not finite or over kLargest. @returns the greatest magnitude's bits.
+/// Writes x with NaN as 0 and magnitudes limited to kLargest. @returns the greatest magnitude's
+/// bits.
 HWY_NOINLINE inline std::int32_t Tame(const float* x, std::size_t n, float* HWY_RESTRICT values) {
   const DI di;
   const auto largest = hn::Set(di, std::bit_cast<std::int32_t>(kLargest));
@@ -59,8 +60,8 @@ HWY_NOINLINE inline std::int32_t Tame(const float* x, std::size_t n, float* HWY_
   return hn::GetLane(hn::MaxOfLanes(di, most));
 }
 
-/// The greatest magnitude's bits; n is a multiple of kMinBlock. `ahead`: asks for what comes
-/// later.
+/// Returns the greatest magnitude's bits; n is a multiple of kMinBlock. `ahead`: prefetches later
+/// elements.
 template <bool ahead>
 HWY_INLINE std::int32_t MostOf(const float* x, std::size_t n) {
   const DI di;
@@ -78,7 +79,7 @@ HWY_INLINE std::int32_t MostOf(const float* x, std::size_t n) {
   return hn::GetLane(hn::MaxOfLanes(di, hn::Max(m0, m1)));
 }
 
-/// values = the rotation of x, which may be values.
+/// Computes values = the rotation of x, which may be values.
 HWY_INLINE void Rotate(const float* x, std::size_t n, const BlockRotation& rotation,
                        float* values) {
   const D d;
@@ -89,8 +90,8 @@ HWY_INLINE void Rotate(const float* x, std::size_t n, const BlockRotation& rotat
   HadamardInPlace(values, n);
 }
 
-/// Codes of `n` elements; leaves c - decoded where `left` is not null, for which `values` then has
-/// room (it may be where the elements are).
+/// Writes the codes of `n` elements. Writes c - decoded to `left` where it is not null; `values` is
+/// then workspace (it may be where the elements are).
 template <class Codec, bool stochastic, bool rotated>
 HWY_INLINE void CodeBlock(const float* x, const float* c, std::size_t n, WrittenScale scale,
                           RandomKey key, std::size_t first, const BlockRotation& rotation,
@@ -101,7 +102,7 @@ HWY_INLINE void CodeBlock(const float* x, const float* c, std::size_t n, Written
   const auto inverse = hn::Set(d, scale.inverse);
   const auto step = hn::Set(d, scale.value);
   for (std::size_t i = 0; i < n; i += hn::Lanes(d)) {
-    // Never more than about twice the greatest element, unless the scale was given.
+    // At most about twice the greatest element, unless the scale was given.
     const auto y = hn::Mul(hn::LoadU(d, x + i), inverse);
     auto random = hn::Zero(du);
     if constexpr (stochastic) {
@@ -126,7 +127,7 @@ HWY_INLINE void CodeBlock(const float* x, const float* c, std::size_t n, Written
   }
 }
 
-/// How many of n codes, a multiple of kMinBlock, do not stand for 0.
+/// Returns how many of n codes, a multiple of kMinBlock, do not decode to 0.
 template <class Codec>
 HWY_INLINE std::size_t CountNonzero(const std::uint8_t* codes, std::size_t n) {
   if (!Codec::kHasZero) return n;
@@ -140,18 +141,18 @@ HWY_INLINE std::size_t CountNonzero(const std::uint8_t* codes, std::size_t n) {
   return n - zeros;
 }
 
-/// Codes `count` blocks of n elements, n a multiple of kMinBlock, into room.codes. @returns how
-/// many of the elements may decode to something other than 0.
+/// Codes `count` blocks of n elements, n a multiple of kMinBlock, into room.codes. @returns an
+/// upper bound of the elements that decode to something other than 0.
 template <class Codec, bool stochastic, bool rotated>
 HWY_INLINE std::size_t EncodeGroup(const BlockEncoding& job, const float* c, std::size_t count,
                                    std::size_t n, std::size_t first, float* left, std::byte* scales,
                                    EncodeRoom& room) {
-  constexpr std::int32_t kMost = std::bit_cast<std::int32_t>(kLargest);
+  constexpr std::int32_t kMax = std::bit_cast<std::int32_t>(kLargest);
   for (std::size_t b = 0; b < count; ++b) {
     const float* x = c + b * n;
     float* const values = room.values + b * n;
     std::int32_t most = MostOf<true>(x, n);
-    if (HWY_UNLIKELY(most > kMost)) {
+    if (HWY_UNLIKELY(most > kMax)) {
       most = Tame(x, n, values);
       x = values;
     }
@@ -170,7 +171,7 @@ HWY_INLINE std::size_t EncodeGroup(const BlockEncoding& job, const float* c, std
     CodeBlock<Codec, stochastic, rotated>(
         room.from[b], c + at, n, room.scales[b], job.key, first + at, job.rotation,
         left == nullptr ? nullptr : left + at, room.values + at, room.codes + at);
-    // A code that is not 0 reaches all elements of a rotated block.
+    // One code other than 0 changes all elements of a rotated block.
     if (rotated && CountNonzero<Codec>(room.codes + at, n) != 0) nonzero += n;
   }
   return rotated ? nonzero : CountNonzero<Codec>(room.codes, count * n);
@@ -200,7 +201,7 @@ std::size_t EncodeAll(const BlockEncoding& job) {
       from = room.source;
       if (left != nullptr) to = room.source;
     }
-    // One call for both cases: it is inlined.
+    // Both cases share one call, which is inlined.
     const std::size_t count = std::max<std::size_t>(1, whole);
     const std::size_t some = EncodeGroup<Codec, stochastic, rotated>(
         job, from, count, block, job.first + at, to, scales, room);

@@ -1,4 +1,4 @@
-// Elements of a block as floats of 8 and 4 bits; once per instruction set.
+// Elements of a block as floats of 8 and 4 bits. Compiled once per instruction set.
 #include <cstdint>
 
 #include "compressors/kernels/block_lanes-inl.h"
@@ -16,7 +16,7 @@ namespace HWY_NAMESPACE {
 
 namespace block {
 
-/// Floats of 1 + kExponent + kMantissa bits with denormals.
+/// Codes floats of 1 + kExponent + kMantissa bits with denormals.
 template <int kExponent, int kMantissa, int kBias, int kMaxMagnitudeCode>
 struct FloatCodec {
   static constexpr int kMask = (1 << (1 + kExponent + kMantissa)) - 1;
@@ -36,7 +36,8 @@ struct FloatCodec {
     const auto bits = hn::BitCast(di, y);
     const auto magnitude = hn::And(bits, hn::Set(di, 0x7fffffff));
     const auto steps = hn::Mul(hn::BitCast(d, magnitude), hn::BitCast(d, hn::Set(di, kDenormal)));
-    // Normal: add what rounds up to the mantissa's last bit; the carry goes into the exponent.
+    // For normal numbers, an addition rounds up to the mantissa's last bit; the carry goes into the
+    // exponent.
     auto up = hn::Zero(di);
     auto few = hn::Zero(di);
     if constexpr (stochastic) {
@@ -70,7 +71,8 @@ struct FloatCodec {
   }
 
  private:
-  /// Denormals are at most 2^kMantissa steps; what is more is not used, but must convert.
+  /// Limits steps: denormals are at most 2^kMantissa steps. Greater values are not used, but must
+  /// convert.
   static HWY_INLINE V Limited(V steps) {
     return hn::Min(steps, hn::Set(D(), static_cast<float>(2 << kMantissa)));
   }

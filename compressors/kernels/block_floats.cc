@@ -1,5 +1,5 @@
-// Floats of 8 and 4 bits in blocks: compiled by themselves, as every format and rounding is a loop
-// of its own.
+// Floats of 8 and 4 bits in blocks. They are a file of their own because every format and rounding
+// is a loop of its own.
 #include "compressors/kernels/blocks.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,4 +1,4 @@
-// Elements of a block as whole numbers, and as levels around 0; once per instruction set.
+// Elements of a block as integers, and as levels around 0. Compiled once per instruction set.
 #include "compressors/kernels/block_lanes-inl.h"
 
 #if defined(THINPIPE_COMPRESSORS_KERNELS_BLOCK_INTEGERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -14,10 +14,10 @@ namespace HWY_NAMESPACE {
 
 namespace block {
 
-/// Whole numbers of kBits in two's complement.
+/// Codes integers of kBits in two's complement.
 template <int kBits>
 struct IntegerCodec {
-  static constexpr int kMost = (1 << (kBits - 1)) - 1;
+  static constexpr int kMax = (1 << (kBits - 1)) - 1;
   static constexpr int kMask = (1 << kBits) - 1;
   static constexpr int kMagnitude = kMask;
   static constexpr bool kHasZero = true;
@@ -31,8 +31,8 @@ struct IntegerCodec {
     } else {
       q = hn::NearestInt(y);  // to even
     }
-    // The product by the reciprocal may end an ulp past the greatest element.
-    q = hn::Min(hn::Max(q, hn::Set(di, -kMost)), hn::Set(di, kMost));
+    // The product with the reciprocal may end an ulp past the greatest element.
+    q = hn::Min(hn::Max(q, hn::Set(di, -kMax)), hn::Set(di, kMax));
     return hn::And(q, hn::Set(di, kMask));
   }
   static HWY_INLINE V Decode(VI code) {
@@ -41,7 +41,7 @@ struct IntegerCodec {
   static constexpr int kMaxCode = kMask;
 };
 
-/// 2^kBits levels around 0.
+/// Codes 2^kBits levels around 0.
 template <int kBits>
 struct LevelCodec {
   static constexpr int kMask = (1 << kBits) - 1;
@@ -54,7 +54,7 @@ struct LevelCodec {
   static HWY_INLINE VI Encode(V y, VU random) {
     const D d;
     const DI di;
-    // Values outside the range are clamped; first here, so that they convert.
+    // Values outside the range are clamped before the conversion, so that they convert.
     const auto limit = hn::Set(d, 2 * kMiddle);
     const auto x = hn::Add(hn::Min(hn::Max(y, hn::Neg(limit)), limit), hn::Set(d, kMiddle));
     auto q = hn::Zero(di);

@@ -1,4 +1,4 @@
-// Whole numbers, and levels around 0, in blocks: compiled by themselves, as every format and
+// Integers, and levels around 0, in blocks. They are a file of their own because every format and
 // rounding is a loop of its own.
 #include "compressors/kernels/blocks.h"
 

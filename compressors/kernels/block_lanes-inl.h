@@ -1,4 +1,4 @@
-// The vectors that blocks are coded in: at most 16 lanes, once per instruction set.
+// The vectors of the block kernels: at most 16 lanes. Compiled once per instruction set.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// Types and functions of blocks, apart from the kernels that include others.
+/// Types and functions of blocks, separate from the kernels that include other headers.
 namespace block {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -30,7 +30,7 @@ using V = hn::Vec<D>;
 using VI = hn::Vec<DI>;
 using VU = hn::Vec<DU>;
 
-/// Words as numbers in [0, 1) of 24 bits.
+/// Returns words as numbers in [0, 1) of 24 bits.
 HWY_INLINE V RandomUnit(VU words) {
   const D d;
   const DI di;
@@ -41,7 +41,7 @@ HWY_INLINE V WithSigns(V x, const BlockRotation& rotation, std::size_t i) {
   return hn::Xor(x, hn::BitCast(D(), hn::LoadU(DU(), rotation.sign_bits.data() + i)));
 }
 
-/// 1 / sqrt(n), which makes the transform orthonormal; both operations are exactly rounded.
+/// Returns 1 / sqrt(n), which makes the transform orthonormal; both operations are exactly rounded.
 HWY_INLINE V Norm(std::size_t n) { return hn::Set(D(), 1.0F / std::sqrt(static_cast<float>(n))); }
 
 }  // namespace block

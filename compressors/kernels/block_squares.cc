@@ -14,7 +14,7 @@
 #define THINPIPE_COMPRESSORS_KERNELS_BLOCK_SQUARES_ONCE
 namespace thinpipe {
 namespace {
-/// Blocks side by side: as many additions as are under way at a time, and 4 KiB of partial sums.
+/// Blocks summed side by side: as many as additions overlap, and 4 KiB of partial sums.
 constexpr std::size_t kBlocksBeside = 8;
 }  // namespace
 }  // namespace thinpipe
@@ -27,14 +27,15 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The partial sums of four streams of `rows` rows each, as AddSquareBlocks() has them.
+/// Computes the partial sums of four streams of `rows` rows each, in the order of
+/// AddSquareBlocks().
 HWY_INLINE void PartialSquares(const float* HWY_RESTRICT x, std::size_t rows,
                                double* HWY_RESTRICT partial) {
   const hn::CappedTag<double, kRowLanes / 2> d;
   const hn::Rebind<float, decltype(d)> df;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t stride = rows * kRowLanes;
-  // Eight sums side by side hide an addition's latency.
+  // Eight sums side by side hide the latency of an addition.
   for (std::size_t lane = 0; lane < kRowLanes; lane += 2 * lanes) {
     const float* p = x + lane;
     auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
@@ -68,7 +69,7 @@ HWY_INLINE void PartialSquares(const float* HWY_RESTRICT x, std::size_t rows,
   }
 }
 
-/// The sums of kBlocksBeside blocks of `rows` rows a stream each.
+/// Computes the sums of kBlocksBeside blocks of `rows` rows per stream.
 void SquaresSideBySide(const float* x, std::size_t rows, double* sums) {
   alignas(64) double partial[kBlocksBeside][kPartials];
   for (std::size_t b = 0; b < kBlocksBeside; ++b)
@@ -101,7 +102,7 @@ HWY_EXPORT(SquaresSideBySide);
 
 void sums_of_squares(std::span<const float> x, std::size_t block, std::span<double> sums) {
   std::size_t done = 0;
-  // Whole rows, and no more than are added up without a flush.
+  // Whole rows only, and no more than are summed without a flush.
   if (block % kPartials == 0 && block / kPartials <= kMomentRows) {
     for (; (done + kBlocksBeside) * block <= x.size(); done += kBlocksBeside)
       HWY_DYNAMIC_DISPATCH(SquaresSideBySide)

@@ -1,4 +1,4 @@
-// Stretches of blocks for several threads, each coded by the kernel of its elements.
+// Ranges of blocks for several threads, each coded by the kernel of its elements.
 #include "compressors/kernels/blocks.h"
 
 #include <atomic>
@@ -38,7 +38,7 @@ BlockProblem decode_some(const BlockDecoding& job) {
   return BlockProblem::kNone;
 }
 
-/// Bytes of the scales before element `at`, which begins a block.
+/// Returns the bytes of the scales before element `at`, which begins a block.
 std::size_t scales_before(const BlockFormat& format, std::size_t at) {
   return at / format.block * scale_bytes(format.scale);
 }

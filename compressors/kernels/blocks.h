@@ -1,4 +1,4 @@
-// Quantisation in blocks with a scale each (ZeRO++ section 3.2; SDP4Bit section 3; OCP MX v1.0):
+// Quantisation in blocks with one scale each (ZeRO++ section 3.2; SDP4Bit section 3; OCP MX v1.0):
 // one pass over memory, everything else in first-level cache.
 #pragma once
 
@@ -18,8 +18,9 @@ namespace thinpipe {
 
 // Format of a block of small numbers with one scale.
 
-/// One element's bits. Floats of 8 and 4 bits as in the OCP specifications OFP8 (2023) and MX v1.0
-/// (2023): sign, exponent, mantissa from the highest bit down, denormals, no infinities sent.
+/// Bits of one element. Floats of 8 and 4 bits as in the OCP specifications OFP8 (2023) and MX v1.0
+/// (2023): sign, exponent, mantissa from the highest bit down, with denormals; infinities are never
+/// sent.
 enum class BlockElement {
   kInt8,  ///< two's complement, -127 to 127
   kInt4,  ///< two's complement, -7 to 7
@@ -33,24 +34,25 @@ enum class BlockElement {
 
 enum class BlockScale {
   kF32,    ///< greatest magnitude / greatest element
-  kF16,    ///< the same, rounded up to a half
+  kF16,    ///< likewise, rounded up to a half
   kE8M0,   ///< a power of two, 8 bits: see exponent_for()
-  kGiven,  ///< BlockFormat::given, written by whoever gives it
+  kGiven,  ///< BlockFormat::given, written by the caller
 };
 
 struct BlockFormat {
   BlockElement element = BlockElement::kInt8;
   BlockScale scale = BlockScale::kF32;
   std::size_t block = 256;  ///< elements with one scale: a power of two, 32 to kMaxBlock
-  bool hadamard = false;    ///< rotate every block before it is quantised
+  bool hadamard = false;    ///< rotate every block before quantisation
   float given = 0;          ///< the scale of all blocks (BlockScale::kGiven): 0 or normal
-  bool stochastic = false;  ///< round up with the probability of the fraction: unbiased, which
-                            ///< kE8M0 pays for with a greater scale (exponent_for())
+  bool stochastic = false;  ///< round up with the probability of the fraction: unbiased, for
+                            ///< which kE8M0 needs a greater scale (exponent_for())
 };
 
 constexpr std::size_t kMinBlock = 32;
 constexpr std::size_t kMaxBlock = 2048;
 
+/// Returns the bits of one element.
 THINPIPE_BOTH constexpr int element_bits(BlockElement element) {
   return element == BlockElement::kInt4 || element == BlockElement::kE2M1 ||
                  element == BlockElement::kLevels16
@@ -58,7 +60,7 @@ THINPIPE_BOTH constexpr int element_bits(BlockElement element) {
              : 8;
 }
 
-/// The greatest magnitude of an element.
+/// Returns the greatest magnitude of an element.
 THINPIPE_BOTH constexpr float element_max(BlockElement element) {
   switch (element) {
     case BlockElement::kInt8:
@@ -79,6 +81,7 @@ THINPIPE_BOTH constexpr float element_max(BlockElement element) {
   return 0;
 }
 
+/// Returns the bytes of one scale.
 THINPIPE_BOTH constexpr std::size_t scale_bytes(BlockScale scale) {
   switch (scale) {
     case BlockScale::kF32:
@@ -93,8 +96,8 @@ THINPIPE_BOTH constexpr std::size_t scale_bytes(BlockScale scale) {
   return 0;
 }
 
-/// Elements that are sent for `elements` of a tensor: a rotated block at the end is filled up with
-/// zeros to a power of two, at least kMinBlock.
+/// Returns the number of coded elements for `elements` of a tensor: a rotated block at the end is
+/// padded with zeros to a power of two, at least kMinBlock.
 THINPIPE_BOTH constexpr std::size_t coded_elements(const BlockFormat& format,
                                                    std::size_t elements) {
   const std::size_t tail = elements % format.block;
@@ -103,16 +106,18 @@ THINPIPE_BOTH constexpr std::size_t coded_elements(const BlockFormat& format,
   return elements - tail + (full < kMinBlock ? kMinBlock : full);
 }
 
+/// Returns the number of blocks of `elements` of a tensor.
 THINPIPE_BOTH constexpr std::size_t block_count(const BlockFormat& format, std::size_t elements) {
   return (elements + format.block - 1) / format.block;
 }
 
+/// Returns the bytes of all codes of `elements` of a tensor.
 THINPIPE_BOTH constexpr std::size_t code_bytes(const BlockFormat& format, std::size_t elements) {
   const auto bits = static_cast<std::size_t>(element_bits(format.element));
   return (coded_elements(format, elements) * bits + 7) / 8;
 }
 
-/// The smallest half >= x, x finite and not negative; 65504 for whatever exceeds it.
+/// Returns the smallest half >= x, x finite and not negative; 65504 for every x above it.
 THINPIPE_BOTH inline std::uint16_t half_at_least(float x) {
   if (x >= 65504.0F) return 0x7bff;
   if (x < 0x1p-14F) return static_cast<std::uint16_t>(std::ceil(x * 0x1p24F));  // denormal
@@ -120,22 +125,22 @@ THINPIPE_BOTH inline std::uint16_t half_at_least(float x) {
                                     ((127U - 15U) << 10));
 }
 
-/// The value of a half that is finite and not negative.
+/// Returns the value of a half that is finite and not negative.
 THINPIPE_BOTH inline float value_of_half(std::uint16_t half) {
   if (half < 0x400) return static_cast<float>(half) * 0x1p-24F;
   return std::bit_cast<float>((static_cast<std::uint32_t>(half) << 13) + ((127U - 15U) << 23));
 }
 
-/// 2^(code - 127), code < 255.
+/// Returns 2^(code - 127), code < 255.
 THINPIPE_BOTH inline float value_of_exponent(std::uint8_t code) {
   return std::bit_cast<float>(code == 0 ? 0x00400000U : static_cast<std::uint32_t>(code) << 23);
 }
 
-/// The exponent code for a block whose greatest magnitude is finite, within [0, 254]:
+/// Returns the exponent code for a block whose greatest magnitude is finite, within [0, 254]:
 /// floor(log2 max) - floor(log2 element_max) (MX v1.0 section 6.3). Values that then exceed the
-/// greatest element, for E2M1 from 6 to 8, are clamped to it: a bias that `stochastic` rounding
-/// must not have. It takes the least exponent with which nothing exceeds, one more where max's
-/// mantissa is above the greatest element's.
+/// greatest element, for E2M1 from 6 to 8, are clamped to it, a bias that `stochastic` rounding
+/// must not have. With `stochastic` it therefore returns the least exponent with which nothing
+/// exceeds: one more where max's mantissa is above the greatest element's.
 THINPIPE_BOTH inline std::uint8_t exponent_for(float max_magnitude, BlockElement element,
                                                bool stochastic) {
   constexpr int kBias = 127;
@@ -146,21 +151,22 @@ THINPIPE_BOTH inline std::uint8_t exponent_for(float max_magnitude, BlockElement
   return static_cast<std::uint8_t>(std::max(0, exponent + kBias + (stochastic && exceeds ? 1 : 0)));
 }
 
-/// max / element_max, at least 2^-126 so that its reciprocal is finite; 0 for a block of zeros.
+/// Returns max / element_max, at least 2^-126 so that its reciprocal is finite; 0 for a block of
+/// zeros.
 THINPIPE_BOTH inline float exact_scale_for(float max_magnitude, BlockElement element) {
   if (max_magnitude == 0) return 0;
   return std::max(max_magnitude / element_max(element), std::numeric_limits<float>::min());
 }
 
-// How the scale of a block is written and read.
+// Writing and reading of scales.
 
-/// A scale as it was written, with its reciprocal; both 0 for a block of zeros.
+/// A written scale, with its reciprocal; both 0 for a block of zeros.
 struct WrittenScale {
   float value = 0;
   float inverse = 0;
 };
 
-/// Writes scale_bytes() bytes.
+/// Writes a scale of scale_bytes() bytes. Returns it.
 THINPIPE_BOTH inline WrittenScale write_scale(const BlockFormat& format, float max_magnitude,
                                               std::byte* at) {
   if (format.scale == BlockScale::kE8M0) {
@@ -182,7 +188,7 @@ THINPIPE_BOTH inline WrittenScale write_scale(const BlockFormat& format, float m
   return {value, value == 0 ? 0 : 1 / value};
 }
 
-/// Negative where the scale is not one.
+/// Reads a scale. Returns a negative number where the bytes are not a valid scale.
 THINPIPE_BOTH inline float read_scale(const BlockFormat& format, const std::byte* at) {
   if (format.scale == BlockScale::kGiven) return format.given;
   if (format.scale == BlockScale::kE8M0) {
@@ -199,7 +205,7 @@ THINPIPE_BOTH inline float read_scale(const BlockFormat& format, const std::byte
   return std::isfinite(value) && !std::signbit(value) ? value : -1;
 }
 
-/// A rotation that both ends know: what is transformed is signs * x.
+/// A rotation that both ends know: the transform is applied to signs * x.
 struct BlockRotation {
   std::span<const std::uint32_t> sign_bits = {};  ///< kMaxBlock words of 0 or 2^31; the same for
                                                   ///< every block
@@ -208,28 +214,28 @@ struct BlockRotation {
 /// Writes block_count() scales and code_bytes() codes. NaN counts as 0, magnitudes over 2^100 as
 /// 2^100. `remainder`, where not empty, becomes c - decoded (0 where that is not finite); it may be
 /// the same array as c. `key` seeds stochastic rounding.
-/// @returns the elements that may decode to something other than 0.
+/// @returns an upper bound of the elements that decode to something other than 0.
 std::size_t encode_blocks(const BlockFormat& format, const BlockRotation& rotation, RandomKey key,
                           std::span<const float> c, std::span<float> remainder, std::byte* scales,
                           std::uint8_t* codes);
 
-/// Problem found by decode_blocks.
+/// Problems found by decode_blocks.
 enum class BlockProblem { kNone, kScale, kCode, kPadding };
 
-/// out += factor * decoded, for scales and codes of the right lengths. Stops at a problem it finds:
-/// a scale that is negative or not finite, a code that is no number, padding that is not zero.
+/// Computes out += factor * decoded, for scales and codes of the right lengths. Stops at a problem:
+/// a scale that is negative or not finite, a code that is not a number, padding that is not zero.
 BlockProblem decode_blocks(const BlockFormat& format, const BlockRotation& rotation,
                            const std::byte* scales, const std::uint8_t* codes, float factor,
                            std::span<float> out);
 
 // Arguments of the block kernels, and the elements that each kernel codes.
 
-/// Blocks of a tensor to be coded, from the beginning of one on.
+/// Blocks of a tensor to encode, from the beginning of a block on.
 struct BlockEncoding {
   BlockFormat format;
   BlockRotation rotation;
   RandomKey key;
-  std::size_t first = 0;  ///< the tensor's element that c begins with: numbers are drawn by it
+  std::size_t first = 0;  ///< index in the tensor of c's first element: random numbers depend on it
   const float* c = nullptr;
   std::size_t n = 0;
   float* remainder = nullptr;  ///< may be null, or c
@@ -237,7 +243,7 @@ struct BlockEncoding {
   std::uint8_t* codes = nullptr;
 };
 
-/// The reverse, with the problem as decode_blocks() has it.
+/// Blocks to decode; problems as for decode_blocks().
 struct BlockDecoding {
   BlockFormat format;
   BlockRotation rotation;
@@ -248,10 +254,12 @@ struct BlockDecoding {
   std::size_t n = 0;
 };
 
-/// @returns the elements that may decode to something other than 0.
+/// Encode blocks on the calling thread. @returns an upper bound of the elements that decode to
+/// something other than 0.
 std::size_t encode_integer_blocks(const BlockEncoding& job);  ///< whole numbers, and levels
 std::size_t encode_float_blocks(const BlockEncoding& job);    ///< kE4M3, kE5M2, kE2M1
 
+/// Decode blocks on the calling thread. Return the first problem found.
 BlockProblem decode_integer_blocks(const BlockDecoding& job);
 BlockProblem decode_float_blocks(const BlockDecoding& job);
 

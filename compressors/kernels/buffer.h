@@ -1,4 +1,4 @@
-// Workspace whose memory is reserved up front and touched only where it is used.
+// Workspace that is reserved up front and touched only where it is used.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,8 +12,9 @@
 
 namespace thinpipe {
 
-/// Memory that begins with a cache line; where there is much of it, with a huge page, and the
-/// system is asked for such: what is scattered over many pages of 4 KiB waits for their addresses.
+/// Allocates memory that is aligned to a cache line or, for large sizes, to a huge page, and asks
+/// the system for huge pages: accesses scattered over many pages of 4 KiB wait for address
+/// translation.
 class BufferMemory {
  public:
   static constexpr std::size_t kLine = 64;
@@ -22,7 +23,7 @@ class BufferMemory {
   static void* allocate(std::size_t bytes) {
     const std::size_t alignment = alignment_of(bytes);
     void* const memory = ::operator new(bytes, std::align_val_t(alignment));
-    // A request: where there are no huge pages, small ones do.
+    // This is a request: without huge pages, small ones do.
     if (alignment == kHugePage) ::madvise(memory, bytes, MADV_HUGEPAGE);
     return memory;
   }
@@ -36,7 +37,7 @@ class BufferMemory {
   }
 };
 
-/// For vectors of which there may be many elements.
+/// Allocator of vectors with many elements.
 template <class T>
 struct LargeAllocator {
   using value_type = T;
@@ -54,8 +55,8 @@ struct LargeAllocator {
 template <class T>
 using LargeVector = std::vector<T, LargeAllocator<T>>;
 
-/// An uninitialised array. Pages that nobody writes cost address space only, so a compressor can
-/// hold room for its worst case.
+/// An uninitialised array. Unwritten pages cost address space only, so a compressor can reserve its
+/// worst case.
 template <class T>
 class Buffer {
   static_assert(std::is_trivial_v<T>);

@@ -1,4 +1,4 @@
-// One row at a time: what belongs to the columns stays in the cache.
+// Processes one row at a time, so that the statistics of the columns stay in the cache.
 #include "compressors/kernels/quantize.h"
 
 #undef HWY_TARGET_INCLUDE

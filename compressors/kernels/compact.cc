@@ -1,7 +1,7 @@
-// Compaction. One stream is read; a page ahead of it is asked for, which uses as much of the
-// memory's bandwidth as several streams do, and everything is put out where it stays. Where few
-// elements are kept, the set bits of the masks are walked through; where many are, vectors are
-// compressed without a branch, which a predictor could not follow.
+// Compaction. One stream is read and prefetched one page ahead, which uses as much of the memory
+// bandwidth as several streams do, and every element is written at its final position. If few
+// elements are kept, the kernel walks through the set bits of the masks. If many are kept, it
+// compresses vectors without a branch, because a predictor could not follow one.
 #include "compressors/kernels/select.h"
 
 #include <algorithm>
@@ -25,14 +25,15 @@
 #define THINPIPE_COMPRESSORS_KERNELS_COMPACT_ONCE
 namespace thinpipe {
 namespace {
-/// Elements looked at before it is asked whether any of them is kept.
+/// Elements compared before one branch tests whether any of them is kept.
 constexpr std::size_t kGroup = 256;
-/// Elements between two choices of the way in which what is kept is put out.
+/// Elements between two choices of the way to write kept elements.
 constexpr std::size_t kChoice = 32 * kGroup;
-/// One in so many elements kept: compressing costs the same whatever is kept, walking through bits
-/// a good deal per element, and there they meet.
+/// Compressing is chosen where at least one in kDense elements is kept. Its cost does not depend on
+/// the number kept, whereas walking through bits costs much per kept element; at this density both
+/// cost the same.
 constexpr std::size_t kDense = 12;
-/// Past its own elements a thread writes at most one of the widest vectors.
+/// A thread writes at most one of the widest vectors past its own elements.
 constexpr std::size_t kPartSlack = 64;
 static_assert(kMaxCompactThreads * kPartSlack <= kCompactSlack);
 
@@ -55,7 +56,7 @@ using DI = hn::CappedTag<std::int32_t, 16>;
 using DF = hn::RebindToFloat<DI>;
 using DU = hn::RebindToUnsigned<DI>;
 
-/// The masks of 64 elements that reach the limit, as bits.
+/// Returns the mask of the 64 elements that reach the limit, as bits.
 template <KeyOrder order, class Source>
 HWY_INLINE std::uint64_t Bits64(const Source& source, std::size_t at, hn::Vec<DI> below) {
   const DI d;
@@ -71,7 +72,7 @@ HWY_INLINE std::uint64_t Bits64(const Source& source, std::size_t at, hn::Vec<DI
   return word;
 }
 
-/// Appends the elements at `at` whose bits are set. @returns the new count.
+/// Appends the elements from `at` on whose bits are set. @returns the new count.
 template <class Source>
 HWY_INLINE std::size_t AppendBits(const Source& source, std::size_t at, std::uint64_t word,
                                   CompactOutput out, std::size_t count) {
@@ -84,7 +85,7 @@ HWY_INLINE std::size_t AppendBits(const Source& source, std::size_t at, std::uin
   return count;
 }
 
-/// Appends what 64 elements keep, without a branch.
+/// Appends the kept ones of 64 elements, without a branch. @returns the new count.
 template <KeyOrder order, class Source>
 HWY_INLINE std::size_t Append64(const Source& source, std::size_t at, hn::Vec<DI> below,
                                 CompactOutput out, std::size_t count) {
@@ -105,7 +106,7 @@ HWY_INLINE std::size_t Append64(const Source& source, std::size_t at, hn::Vec<DI
   return count;
 }
 
-/// Appends what kGroup elements keep.
+/// Appends the kept ones of kGroup elements. @returns the new count.
 template <KeyOrder order, class Source>
 HWY_INLINE std::size_t AppendGroup(const Source& source, std::size_t at, hn::Vec<DI> below,
                                    bool compress, CompactOutput out, std::size_t count) {
@@ -115,7 +116,7 @@ HWY_INLINE std::size_t AppendGroup(const Source& source, std::size_t at, hn::Vec
     for (std::size_t i = 0; i < kGroup; i += 64) {
       count = Append64<order>(source, at + i, below, out, count);
     }
-    // Stores wait for their lines as well.
+    // Stores wait for their cache lines too.
     for (std::size_t i = line * kLineFloats; i + kLineFloats <= count; i += kLineFloats) {
       hwy::Prefetch(out.positions + i + kAhead);
       hwy::Prefetch(out.values + i + kAhead);
@@ -135,7 +136,7 @@ HWY_INLINE std::size_t AppendGroup(const Source& source, std::size_t at, hn::Vec
   return count;
 }
 
-/// Compacts [begin, end) into `out`, which has room for end - begin and kPartSlack.
+/// Compacts [begin, end) into `out`, which has space for end - begin and kPartSlack elements.
 template <KeyOrder order, class Source>
 HWY_INLINE std::size_t CompactRange(const Source& source, std::size_t begin, std::size_t end,
                                     std::int32_t limit, CompactOutput out) {
@@ -189,8 +190,8 @@ namespace {
 HWY_EXPORT(Compact);
 HWY_EXPORT(CompactSum);
 
-/// Compacts [0, n) by range(begin, end, output), on the current threads: each puts out where its
-/// elements begin, then all is moved together.
+/// Compacts [0, n) by range(begin, end, output), on the current threads: each writes where its
+/// elements begin, then all are moved together.
 template <class Range>
 std::size_t compact_parts(std::size_t n, CompactOutput out, Range range) {
   const int threads = std::min(threads_for(n), kMaxCompactThreads);

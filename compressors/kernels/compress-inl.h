@@ -1,6 +1,6 @@
-// Moves the lanes that a mask picks together. Highway's Compress, but where there is no instruction
-// for it: Highway 1.0.3 keeps its tables on the stack and copies them there at every call, 100
-// times the time of the lookup.
+// Moves the lanes that a mask selects together. Uses Highway's Compress where there is an
+// instruction for it. Without one, Highway 1.0.3 keeps its tables on the stack and copies them
+// there at every call, which takes 100 times the time of the lookup.
 #if defined(THINPIPE_COMPRESSORS_KERNELS_COMPRESS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef THINPIPE_COMPRESSORS_KERNELS_COMPRESS_INL_H_
 #undef THINPIPE_COMPRESSORS_KERNELS_COMPRESS_INL_H_

@@ -1,4 +1,4 @@
-// For every mask of N lanes, which lane goes where when those picked are moved together.
+// For every mask of N lanes, the lanes that it selects, in order.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace thinpipe {
 template <std::size_t N>
 using CompressTable = std::array<std::array<std::int32_t, N>, std::size_t{1} << N>;
 
-/// Row `bits`: the indices of the set bits in order, then zeros.
+/// Returns the table. Row `bits` has the indices of the set bits in order, then zeros.
 template <std::size_t N>
 constexpr CompressTable<N> make_compress_table() {
   CompressTable<N> table{};

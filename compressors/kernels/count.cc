@@ -20,7 +20,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Adds to counts[j] how many of n magnitudes have a key above below[j]; n < 2^31.
+/// Adds to counts[j] the number of n magnitudes with a key above below[j]; n < 2^31.
 void CountAbove(const float* HWY_RESTRICT x, std::size_t n, const std::int32_t* HWY_RESTRICT below,
                 std::size_t* HWY_RESTRICT counts) {
   const hn::ScalableTag<std::int32_t> d;

@@ -1,4 +1,4 @@
-// random.h in vectors, for inclusion by kernels: compiled once for every instruction set.
+// random.h in vectors, for inclusion by kernels: compiled once per instruction set.
 #include "compressors/kernels/random.h"
 
 #if defined(THINPIPE_COUNTER_RANDOM_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -14,11 +14,11 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// counter_random() of the elements index, index + 1, ...; DU holds unsigned 32-bit lanes.
+/// Returns counter_random() of the elements index, index + 1, ...; DU holds unsigned 32-bit lanes.
 template <class DU>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<DU> CounterRandom(DU du, RandomKey key, std::size_t index) {
   namespace hn = hwy::HWY_NAMESPACE;
-  // Iota of a constant is one; that of a variable would be written to memory lane by lane.
+  // Iota of a constant is a constant; Iota of a variable would be written to memory lane by lane.
   const auto indices = hn::Add(hn::Set(du, static_cast<std::uint32_t>(index)), hn::Iota(du, 0));
   auto x = hn::Xor(indices, hn::Set(du, key.first));
   x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), hn::Set(du, kHashFirst));
@@ -27,7 +27,7 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<DU> CounterRandom(DU du, RandomKey key, std::
   return hn::Xor(x, hn::ShiftRight<16>(x));
 }
 
-/// counter_uniform() of the same elements.
+/// Returns counter_uniform() of the same elements.
 template <class D>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> CounterUniform(D d, RandomKey key, std::size_t index) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -37,24 +37,25 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> CounterUniform(D d, RandomKey key, std::si
   return hn::Mul(hn::ConvertTo(d, bits), hn::Set(d, 0x1p-24F));
 }
 
-/// CounterRandom() of 16 elements that begin at a multiple of 16, again and again: the first half
-/// of the hash is then a number for all 16, added to one of 16 vectors that seldom changes.
+/// Computes CounterRandom() of 16 elements that begin at a multiple of 16, again and again. The
+/// first half of the hash is then one number for all 16, added to one of 16 vectors that seldom
+/// change.
 class RowRandom {
  public:
   static constexpr std::size_t kRow = 16;
 
   explicit HWY_INLINE RowRandom(RandomKey key) : key_(key) { set_low(0); }
 
-  /// For the 16 elements from `index` on, a multiple of 16; before vector().
+  /// Prepares the 16 elements from `index` on, a multiple of 16; call it before vector().
   HWY_INLINE void start(std::size_t index) {
-    // Only the lowest four bits of x ^ (x >> 16) differ between lanes, and a product is the sum of
-    // those of the upper and the lower bits.
+    // Only the lowest four bits of x ^ (x >> 16) differ between lanes, and the product is the sum
+    // of the products of the upper and of the lower bits.
     const std::uint32_t x = static_cast<std::uint32_t>(index) ^ key_.first;
     const std::uint32_t folded = x ^ (x >> 16);
     if (HWY_UNLIKELY(folded % kRow != low_)) set_low(folded % kRow);
     high_ = (folded - folded % kRow) * kHashFirst;
   }
-  /// Elements lane, lane + 1, ... of the row.
+  /// Returns the numbers of elements lane, lane + 1, ... of the row.
   template <class DU>
   HWY_INLINE hwy::HWY_NAMESPACE::Vec<DU> vector(DU du, std::size_t lane) const {
     namespace hn = hwy::HWY_NAMESPACE;
@@ -76,8 +77,8 @@ class RowRandom {
   std::uint32_t high_ = 0;
 };
 
-/// Calls body(d, i, random) for vectors of floats that begin at element i < n, `random` holding
-/// paired_random() of `first` + i and so on; with one-lane vectors at either end.
+/// Calls body(d, i, random) for vectors of floats that begin at element i < n; `random` holds
+/// paired_random() of `first` + i and so on. Both ends use one-lane vectors.
 template <class Body>
 HWY_INLINE void ForEachRandom(std::size_t n, RandomKey key, std::size_t first, Body body) {
   namespace hn = hwy::HWY_NAMESPACE;

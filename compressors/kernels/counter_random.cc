@@ -1,4 +1,4 @@
-// The generator by itself, so that tests see what the quantisers' vectors hold.
+// The generator alone, so that tests see the vectors of the quantisers.
 #include "compressors/kernels/random.h"
 
 #undef HWY_TARGET_INCLUDE

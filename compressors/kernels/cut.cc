@@ -1,5 +1,5 @@
-// In place, a vector's results are stored no further than where it was read; elsewhere, no vector
-// is stored past the room that there is.
+// In place, the results of a vector are stored no further than its own position; elsewhere, no
+// vector is stored past the end of the output.
 #include "compressors/kernels/select.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 #define THINPIPE_COMPRESSORS_KERNELS_CUT_ONCE
 namespace thinpipe {
 namespace {
-/// Where a call of the kernel writes at most `room` pairs.
+/// Output of one kernel call: at most `room` pairs.
 struct FilterOutput {
   std::byte* positions;
   std::byte* values;
@@ -60,7 +60,7 @@ HWY_INLINE std::size_t FilterOrder(std::int32_t below, const std::uint32_t* posi
   std::size_t kept = 0;
   std::size_t i = 0;
   for (; i + lanes <= n && kept + lanes <= out.room; i += lanes) {
-    // Stores wait for their lines longer than loads do.
+    // Stores wait for their cache lines longer than loads do.
     hwy::Prefetch(to_values + kept + kAhead);
     hwy::Prefetch(to_positions + kept + kAhead);
     const auto value = hn::LoadU(df, values + i);
@@ -117,7 +117,7 @@ namespace {
 HWY_EXPORT(Filter);
 HWY_EXPORT(Count);
 
-/// Calls body(begin, end, below) for the stretches of [begin, end) in which a cut has one limit.
+/// Calls body(begin, end, below) for the ranges of [begin, end) in which a cut has one limit.
 template <class Body>
 void for_each_limit(const Cut& cut, std::size_t begin, std::size_t end, Body body) {
   const std::size_t first = std::clamp(cut.begin, begin, end);
@@ -145,7 +145,7 @@ std::size_t filter_part(const Cut& cut, const std::uint32_t* positions, const fl
   return kept;
 }
 
-/// The place of the nth value whose key lies in [low, most].
+/// Returns the index of the nth value whose key lies in [low, most].
 std::size_t place_between(KeyOrder order, std::int32_t low, std::int32_t most, std::size_t nth,
                           std::span<const float> values) {
   constexpr std::size_t kBlock = 4096;
@@ -222,7 +222,7 @@ void filter_into(const Cut& cut, std::span<const std::uint32_t> positions,
     filter_part(cut, positions.data(), values.data(), 0, n, out);
     return;
   }
-  // Each part writes as many as it keeps, where those before it end.
+  // Each part writes its kept pairs where those of the parts before it end.
   std::array<std::size_t, kMaxSumParts + 1> ends{};
   parallel_sum_parts(n, [&](std::size_t part, std::size_t begin, std::size_t end) {
     ends[part + 1] = count_part(cut, values.data(), begin, end);

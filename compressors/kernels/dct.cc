@@ -1,5 +1,7 @@
-// Sums and differences of mirrored elements halve the transform: the sums' is one of half the
-// length, the differences' a matrix of half the length, and so on. Sixteen lines lie side by side.
+// The fast cosine transform. Sums and differences of mirrored elements halve it: the even
+// coefficients are a transform of the sums, of half the length, and the odd ones the product of the
+// differences with a cosine matrix of half the length. The sums are split again in the same way.
+// Sixteen lines lie side by side in vectors.
 #include "compressors/kernels/transforms.h"
 
 #include <algorithm>
@@ -48,13 +50,13 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Which columns of a matrix are multiplied, and by what: those left out are zeros for all lines.
+/// Columns of a matrix that are multiplied; the columns left out are zeros for all lines.
 struct Columns {
   std::array<std::uint32_t, kMaxDct / 2> index;
   std::size_t count = 0;
 };
 
-/// One row of Multiply().
+/// Computes one row of Multiply().
 HWY_INLINE void MultiplyRow(const float* HWY_RESTRICT row, const Columns& columns,
                             const float* HWY_RESTRICT in, float* HWY_RESTRICT out) {
   const D d;
@@ -68,8 +70,9 @@ HWY_INLINE void MultiplyRow(const float* HWY_RESTRICT row, const Columns& column
   }
 }
 
-#if !HWY_HAVE_SCALABLE  // vectors of no fixed size make no arrays
-/// Rows r to r + rows - 1 of Multiply(). As many sums side by side hide an addition's latency.
+#if !HWY_HAVE_SCALABLE  // sizeless vectors form no arrays
+/// Computes rows r to r + rows - 1 of Multiply(). As many sums side by side hide the latency of an
+/// addition.
 template <std::size_t rows>
 HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT matrix, std::size_t n, std::size_t r,
                              const Columns& columns, const float* HWY_RESTRICT in,
@@ -91,9 +94,10 @@ HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT matrix, std::size_t n, st
 }
 #endif
 
-/// out[r] = sum over the columns c of in[c] * m(r, c), r < n, for all lines; m(r, c) = matrix[r * n
-/// + c], or of its transpose. The cosine matrix is symmetric, so one function serves both
-/// directions. Leaving out zeros changes no bit: a sum from +0 on is never -0.
+/// Computes out[r] = sum over the columns c of in[c] * m(r, c), r < n, for all lines;
+/// m(r, c) = matrix[r * n + c], or of its transpose. The cosine matrix is symmetric, so one
+/// function serves both directions. Leaving out zeros changes no bit: a sum that starts from +0 is
+/// never -0.
 void Multiply(const float* HWY_RESTRICT matrix, std::size_t n, const Columns& columns,
               const float* HWY_RESTRICT in, float* HWY_RESTRICT out) {
   std::size_t r = 0;
@@ -112,7 +116,7 @@ Columns AllColumns(std::size_t n) {
   return columns;
 }
 
-/// Those of n columns in which any line has something other than 0.
+/// Returns those of n columns in which any line has something other than 0.
 Columns NonzeroColumns(const float* HWY_RESTRICT in, std::size_t n) {
   const D d;
   Columns columns;
@@ -134,7 +138,7 @@ struct Workspace {
   alignas(64) float odd[kMaxDct / 2 * kSide];
 };
 
-/// plus[i] = a[i] + b[i], minus[i] = a[i] - b[i] for one element of all lines.
+/// Computes plus[i] = a[i] + b[i], minus[i] = a[i] - b[i] for one element of all lines.
 HWY_INLINE void Butterfly(const float* a, const float* b, float* plus, float* minus) {
   const D d;
   for (std::size_t lane = 0; lane < kSide; lane += hn::Lanes(d)) {
@@ -157,8 +161,8 @@ void ScaleAll(float* x, std::size_t n, float first, float others) {
   for (std::size_t k = 1; k < n; ++k) Scale(x + k * kSide, others);
 }
 
-/// Each level leaves its odd coefficients at their places: of length m = n / 2^level, coefficient
-/// 2k + 1 goes to (2k + 1) 2^level.
+/// Writes the odd coefficients of each level to their positions: at length m = n / 2^level,
+/// coefficient 2k + 1 goes to (2k + 1) 2^level.
 void Forward(const float* cosines, std::size_t n, Workspace& work) {
   std::memcpy(work.sums, work.x, n * kSide * sizeof(float));
   std::size_t stride = 1;

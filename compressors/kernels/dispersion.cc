@@ -1,4 +1,4 @@
-// Sums and sums of squares in doubles, over four interleaved streams.
+// Sums and sums of squares in double, over four interleaved streams.
 #include "compressors/kernels/sums.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 #define THINPIPE_COMPRESSORS_KERNELS_DISPERSION_ONCE
 namespace thinpipe {
 namespace {
-/// Rows at a time: 64 of four streams are 16 KiB, which stay in the first-level cache while the
-/// lanes are worked through one vector of doubles after the other.
+/// Rows at a time: 64 of four streams are 16 KiB, which stay in the first-level cache while one
+/// vector of doubles after the other processes the lanes.
 constexpr std::size_t kRows = 64;
 }  // namespace
 }  // namespace thinpipe
@@ -90,7 +90,7 @@ void AddRows(bool magnitudes, const float* x, std::size_t stride, std::size_t ro
   }
 }
 
-/// The greatest key of the same rows, which the sums have left in the first-level cache.
+/// Returns the greatest key of the same rows, which are still in the first-level cache.
 std::int32_t MaxKeyOfRows(const float* x, std::size_t stride, std::size_t rows) {
   std::int32_t most = 0;
   for (std::size_t stream = 0; stream < kStreams; ++stream) {
@@ -125,8 +125,8 @@ struct Part {
   }
 };
 
-/// One block of four streams of `rows` rows each: sums of kMomentRows rows, which a GPU's threads
-/// add up side by side, then the sum of these.
+/// Adds one block of four streams of `rows` rows each: sums of kMomentRows rows, which a GPU's
+/// threads compute side by side, then the sum of these.
 void add_block(const float* x, std::size_t rows, Look look, Part& part) {
   std::array<double, kPartials> all_sums{};
   std::array<double, kPartials> all_squares{};

@@ -1,6 +1,6 @@
-// Logarithms, exponentials and quantiles that are the same bits on every machine, GPUs included:
-// additions, multiplications and divisions only, each rounded as IEEE 754 says. The former are
-// within a few units in the last place of a double.
+// Logarithms, exponentials and quantiles with the same bits on every machine, GPUs included:
+// additions, multiplications and divisions only, each rounded as IEEE 754 defines. Logarithms and
+// exponentials are within a few units in the last place of a double.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ namespace thinpipe {
 constexpr double kLn2High = 6.93147180369123816490e-01;
 constexpr double kLn2Low = 1.90821492927058770002e-10;
 
-/// ln x.
+/// Returns ln x.
 THINPIPE_BOTH inline double exact_log(double x) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kSqrt2 = 1.4142135623730951;
@@ -43,7 +43,7 @@ THINPIPE_BOTH inline double exact_log(double x) {
   return exponent * kLn2High + (2 * s + (2 * s * series + exponent * kLn2Low));
 }
 
-/// e^x - 1.
+/// Returns e^x - 1.
 THINPIPE_BOTH inline double exact_expm1(double x) {
   if (x != x) return x;
   if (x > 709) return std::numeric_limits<double>::infinity();
@@ -59,7 +59,7 @@ THINPIPE_BOTH inline double exact_expm1(double x) {
   return scale * less_one + (scale - 1);
 }
 
-/// e^x; 0 below -708.
+/// Returns e^x; 0 below -708.
 THINPIPE_BOTH inline double exact_exp(double x) {
   if (x != x) return x;
   if (x > 709) return std::numeric_limits<double>::infinity();
@@ -73,7 +73,7 @@ THINPIPE_BOTH inline double exact_exp(double x) {
   return scale * (1 + rest * (1 + series));
 }
 
-/// ln of the gamma function of x > 0, by Stirling's series from 10 on.
+/// Returns ln of the gamma function of x > 0, by Stirling's series from 10 on.
 THINPIPE_BOTH inline double exact_log_gamma(double x) {
   constexpr double kHalfLog2Pi = 0.91893853320467274178;
   if (!(x < std::numeric_limits<double>::infinity())) return x;
@@ -90,12 +90,13 @@ THINPIPE_BOTH inline double exact_log_gamma(double x) {
   return ((x - 0.5) * exact_log(x) - x) + kHalfLog2Pi + series * inverse - exact_log(product);
 }
 
-// A sum of magnitudes and of their logarithms, as a product: on processors and on GPUs.
+// A sum of magnitudes and of their logarithms, as a product: on CPUs and on GPUs.
 
-/// Rows whose mantissas, each under 2, are multiplied in float before they go into a double.
+/// Rows whose mantissas, each under 2, are multiplied in float before they are multiplied into a
+/// double.
 constexpr std::size_t kProductRows = 64;
 
-/// A magnitude other than 0 is 2^exponent times a mantissa in [1, 2); 0 counts as a mantissa of 1.
+/// A magnitude split into 2^exponent times a mantissa in [1, 2); 0 counts as a mantissa of 1.
 struct SplitMagnitude {
   float mantissa = 1;
   std::int32_t exponent = 0;
@@ -121,7 +122,7 @@ struct LogSum {
   std::int64_t exponent = 0;
   std::uint64_t nonzero = 0;
 
-  /// @param factor  normal and positive
+  /// Multiplies the product. @param factor  normal and positive
   THINPIPE_BOTH void multiply(double factor) {
     const auto bits = std::bit_cast<std::uint64_t>(factor);
     exponent += static_cast<std::int64_t>(bits >> 52) - 1023;
@@ -145,25 +146,25 @@ struct LogSum {
 
 // Quantiles of the gamma distribution. They agree with Boost.Math's to 1e-10.
 
-/// Shares of a gamma distribution of scale 1 below and above x, each to its own precision.
+/// Fractions of a gamma distribution of scale 1 below and above x, each to its own precision.
 struct GammaShares {
   double below = 0;
   double above = 1;
-  double density = 0;  ///< x times that of x: the share's derivative by ln x
+  double density = 0;  ///< x times the density at x: the fraction's derivative by ln x
 };
 
-/// Shares for x = e^log_x, by a power series up to the mean and a continued fraction behind it
-/// (Abramowitz and Stegun 6.5.29 and 6.5.31; the latter as Lentz evaluates it).
+/// Returns the fractions for x = e^log_x, by a power series up to the mean and a continued fraction
+/// above it (Abramowitz and Stegun 6.5.29 and 6.5.31; the latter as Lentz evaluates it).
 THINPIPE_BOTH inline GammaShares gamma_shares(double shape, double log_x) {
   constexpr double kEnough = 0x1p-54;
-  constexpr int kMostTerms = 100'000;
+  constexpr int kMaxTerms = 100'000;
   const double x = exact_exp(log_x);
   GammaShares shares;
   shares.density = exact_exp(shape * log_x - x - exact_log_gamma(shape));
   if (x < shape + 1) {
     double term = 1 / shape;
     double sum = term;
-    for (int n = 1; n < kMostTerms && term > sum * kEnough; ++n) {
+    for (int n = 1; n < kMaxTerms && term > sum * kEnough; ++n) {
       term = term * x / (shape + n);
       sum += term;
     }
@@ -176,7 +177,7 @@ THINPIPE_BOTH inline GammaShares gamma_shares(double shape, double log_x) {
   double c = 1 / kTiny;
   double d = 1 / b;
   double fraction = d;
-  for (int n = 1; n < kMostTerms; ++n) {
+  for (int n = 1; n < kMaxTerms; ++n) {
     const double a = -n * (n - shape);
     b += 2;
     d = a * d + b;
@@ -193,8 +194,8 @@ THINPIPE_BOTH inline GammaShares gamma_shares(double shape, double log_x) {
   return shares;
 }
 
-/// The x that a share p of a normal distribution exceeds, by the ratio of polynomials of Wichura's
-/// algorithm AS 241 ("The percentage points of the normal distribution", 1988), to 1e-16.
+/// Returns the x that a fraction p of a normal distribution exceeds, by the ratio of polynomials of
+/// Wichura's algorithm AS 241 ("The percentage points of the normal distribution", 1988), to 1e-16.
 THINPIPE_BOTH inline double exact_normal_exceeded(double p) {
   const auto ratio = [](const double(&above)[8], const double(&below)[8], double r) {
     double a = above[7];
@@ -256,10 +257,10 @@ THINPIPE_BOTH inline double exact_normal_exceeded(double p) {
   return q < 0 ? -x : x;
 }
 
-/// The x that a share p in (0, 1] of a gamma distribution of scale 1 exceeds; 0 where it is less
-/// than e^-700.
+/// Returns the x that a fraction p in (0, 1] of a gamma distribution of scale 1 exceeds; 0 where it
+/// is less than e^-700.
 THINPIPE_BOTH inline double exact_gamma_exceeded(double shape, double p) {
-  /// From here on the expansion of Cornish and Fisher is that exact, and the series are long.
+  /// From this shape on the expansion of Cornish and Fisher is as exact, and the series are long.
   constexpr double kNearlyNormal = 20'000;
   constexpr double kSqrt2 = 1.4142135623730951;
   if (!(p < 1)) return 0;
@@ -275,9 +276,9 @@ THINPIPE_BOTH inline double exact_gamma_exceeded(double shape, double p) {
     x += z * (9 * z2 * z2 + 256 * z2 - 433) / (4860 * kSqrt2 * n * root);
     return x / 2;
   }
-  // Newton's steps in ln x, on the logarithm of the lesser share: a function that is nearly
-  // straight. Where they leave the bracket, it is halved.
-  constexpr int kMostSteps = 200;
+  // Newton's steps in ln x, on the logarithm of the lesser fraction: this function is nearly
+  // straight. If a step leaves the bracket, the bracket is halved.
+  constexpr int kMaxSteps = 200;
   constexpr double kStep = 0x1p-50;
   double low = -700;
   double high = exact_log(shape + 40 * std::sqrt(shape) + 800);
@@ -285,7 +286,7 @@ THINPIPE_BOTH inline double exact_gamma_exceeded(double shape, double p) {
   const bool upper = p < 0.5;
   const double target = exact_log(upper ? p : 1 - p);
   double at = exact_log(shape);
-  for (int step = 0; step < kMostSteps; ++step) {
+  for (int step = 0; step < kMaxSteps; ++step) {
     const GammaShares shares = gamma_shares(shape, at);
     (shares.above > p ? low : high) = at;
     const double share = upper ? shares.above : shares.below;

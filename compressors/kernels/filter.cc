@@ -1,4 +1,4 @@
-// In place: a vector's results are stored no further than where it was read.
+// In place: the results of a vector are stored no further than its own position.
 #include "compressors/kernels/select.h"
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// The fast Walsh-Hadamard transform in registers and first-level cache, once per instruction set.
+// The fast Walsh-Hadamard transform in registers and first-level cache. Compiled once per
+// instruction set.
 #include <cstddef>
 #include <cstdint>
 
@@ -16,8 +17,8 @@ namespace thinpipe {
 namespace HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
-/// One stage whose partners lie in the same vector: lane i becomes v[i] + v[i ^ stride], or
-/// v[i ^ stride] - v[i] where i has the stride's bit.
+/// Computes one stage whose partners are in the same vector: lane i becomes v[i] + v[i ^ stride],
+/// or v[i ^ stride] - v[i] where i has the stride's bit.
 template <int kStride, class D, class V>
 HWY_INLINE V HadamardLanes(D d, V v) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -34,9 +35,9 @@ HWY_INLINE V HadamardLanes(D d, V v) {
 }
 #endif
 
-/// x[0 ... n) becomes its transform without the factor 1 / sqrt(n); n >= 16 is a power of two, x is
-/// aligned to a vector. Stages go from stride 1 up whatever the width, so all widths give the same
-/// bits. Not inlined: there would be a copy for every element format and rounding.
+/// Replaces x[0 ... n) by its transform without the factor 1 / sqrt(n); n >= 16 is a power of two,
+/// x is aligned to a vector. Stages go from stride 1 up for any width, so all widths give the same
+/// bits. Not inlined: otherwise there would be a copy for every element format and rounding.
 HWY_NOINLINE inline void HadamardInPlace(float* HWY_RESTRICT x, std::size_t n) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::CappedTag<float, 16> d;

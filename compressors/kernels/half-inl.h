@@ -1,5 +1,5 @@
-// element_type.h in vectors of integers, not by the processors' own conversions, which flush
-// denormals on some and saturate on none.
+// element_type.h in vectors of integers. The conversions of CPUs are not used, because some flush
+// denormals and none saturates.
 #include "compressors/element_type.h"
 
 #if defined(THINPIPE_HALF_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// to_half() of the bits of floats.
+/// Returns to_half() of the bits of floats.
 template <HalfFormat kFormat, class DI, class V = hwy::HWY_NAMESPACE::Vec<DI>>
 HWY_INLINE V ToHalf(DI di, V bits) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -42,7 +42,7 @@ HWY_INLINE V ToHalf(DI di, V bits) {
   return hn::IfThenZeroElse(is_nan, hn::Or(half, sign));
 }
 
-/// to_half_or_infinity().
+/// Returns to_half_or_infinity().
 template <HalfFormat kFormat, class DI, class V = hwy::HWY_NAMESPACE::Vec<DI>>
 HWY_INLINE V ToHalfOrInfinity(DI di, V bits) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -58,7 +58,7 @@ HWY_INLINE V ToHalfOrInfinity(DI di, V bits) {
   return hn::IfThenElse(is_nan, set(kFp16 ? 0x7e00 : 0x7fc0), half);
 }
 
-/// The bits of from_half().
+/// Returns the bits of from_half().
 template <HalfFormat kFormat, class DI, class V = hwy::HWY_NAMESPACE::Vec<DI>>
 HWY_INLINE V HalfToBits(DI di, V half) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -82,7 +82,8 @@ HWY_INLINE auto FromHalf(DI di, V half) {
   return hn::BitCast(hn::RebindToFloat<DI>(), HalfToBits<kFormat>(di, half));
 }
 
-/// from_any_half(). An exponent of ones becomes one of binary32: the bits above fp16's are added.
+/// Returns from_any_half(). An exponent of ones becomes one of binary32, by adding the bits above
+/// those of fp16.
 template <HalfFormat kFormat, class DI, class V = hwy::HWY_NAMESPACE::Vec<DI>>
 HWY_INLINE auto FromAnyHalf(DI di, V half) {
   namespace hn = hwy::HWY_NAMESPACE;

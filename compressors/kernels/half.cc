@@ -34,7 +34,7 @@ void Pack(const float* c, std::size_t n, float* left, std::uint8_t* HWY_RESTRICT
   });
 }
 
-/// Adds to `out`, or with kSets replaces what is there.
+/// Adds to `out`, or with kSets replaces its elements. Returns true where all are finite.
 template <HalfFormat kFormat, bool kSets>
 bool Unpack(const std::uint8_t* HWY_RESTRICT halves, float factor, float* HWY_RESTRICT out,
             std::size_t n) {
@@ -93,7 +93,7 @@ HWY_EXPORT(SetBf16);
 /// Elements whose halves fill a cache line.
 constexpr std::size_t kGrain = 32;
 
-/// @param kernel  (halves, out, n): whether all are finite
+/// Runs a kernel on the current threads. @param kernel  (halves, out, n): true where all are finite
 template <class Kernel>
 bool unpack(const std::uint8_t* halves, std::span<float> out, Kernel kernel) {
   std::atomic<bool> sound = true;

@@ -1,4 +1,4 @@
-// One pass each, a vector of floats at a time.
+// Each function is one pass, a vector of floats at a time.
 #include "compressors/kernels/quantize.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -16,7 +16,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// 16-bit elements i, i + 1, ... as integers of 32 bits.
+/// Returns 16-bit elements i, i + 1, ... as integers of 32 bits.
 template <class D>
 HWY_INLINE auto LoadHalves(D /*d*/, const std::uint16_t* halves, std::size_t i) {
   const hn::RebindToSigned<D> di;
@@ -43,7 +43,7 @@ void Add(const std::uint16_t* a, const std::uint16_t* b, float scale, std::uint1
   });
 }
 
-/// @param out  null: only looks
+/// Scales, and returns true where all elements of `a` fit. @param out  null: only tests
 template <HalfFormat kFormat>
 bool Scale(const std::uint16_t* a, float scale, std::uint16_t* out, std::size_t n) {
   constexpr std::int32_t kMax = kFormat == HalfFormat::kFp16 ? 0x7bff : 0x7f7f;

@@ -1,4 +1,4 @@
-// One vector of floats makes a quarter of a vector of bytes.
+// One vector of floats becomes a quarter of a vector of bytes.
 #include "compressors/kernels/quantize.h"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 std::int32_t MaxKey(const float* x, std::size_t n) { return MaxKeyOf(x, n); }
 
-/// The code of x in the lowest byte; leaves the rest.
-/// `sound`: no element is more than 127 steps, but for the rounding of 1 / step.
+/// Returns the code of x in the lowest byte and writes the remainder. `sound`: no element is more
+/// than 127 steps, except for the rounding of 1 / step.
 template <bool sound, class D>
 HWY_INLINE auto Round(D d, const float* c, std::size_t i, float step, float inverse, float* left) {
   const hn::RebindToUnsigned<D> du;
@@ -42,14 +42,16 @@ HWY_INLINE auto Round(D d, const float* c, std::size_t i, float step, float inve
   }
   y = hn::Mul(y, hn::Set(d, inverse));
   if (!sound) y = hn::Max(hn::Min(y, hn::Set(d, 127.0F)), hn::Set(d, -127.0F));
-  // 1.5 * 2^23 added, the sum's unit in the last place is 1: the nearest integer, ties to even.
+  // After adding 1.5 * 2^23 the unit in the last place is 1, so the sum is rounded to the nearest
+  // integer, ties to even.
   const auto shift = hn::Set(d, 12582912.0F);
   const auto shifted = hn::Add(y, shift);
   StoreLeft(d, x, hn::Mul(hn::Sub(shifted, shift), hn::Set(d, step)), left, i);
   return hn::BitCast(du, shifted);
 }
 
-/// @returns how many codes are not 0. `ahead`: ask for what comes later.
+/// Rounds all elements. @returns the number of codes that are not 0. `ahead`: prefetches later
+/// elements.
 template <bool sound, bool ahead>
 HWY_INLINE std::size_t RoundAll(const float* c, std::size_t n, float step, float* left,
                                 std::int8_t* HWY_RESTRICT codes) {
@@ -107,8 +109,8 @@ std::size_t Buckets(const float* c, std::size_t n, std::size_t bucket, float* le
   for (std::size_t at = 0; at < n; at += bucket) {
     const std::size_t some = std::min(bucket, n - at);
     const float step = next;
-    // The next bucket's step while this one is coded: its elements arrive meanwhile, and it is
-    // there that what comes later is asked for.
+    // The next bucket's step is computed while this bucket is coded: its elements arrive meanwhile,
+    // and this computation prefetches later elements.
     if (at + some < n) next = step_of(at + some);
     std::memcpy(out, &step, sizeof step);
     out += sizeof step;

@@ -1,5 +1,5 @@
-// Bits of one vector among those of another; four vectors of small numbers made one of bytes. Once
-// per instruction set.
+// Merges bits of two vectors, and joins four vectors of small numbers into one of bytes. Compiled
+// once per instruction set.
 #include <cstddef>
 #include <cstdint>
 
@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// Every bit of `yes` where that of `mask` is set, else of `no`.
+/// Returns every bit of `yes` where the bit of `mask` is set, else of `no`.
 template <class V>
 HWY_INLINE V SelectBits(V mask, V yes, V no) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -28,7 +28,8 @@ HWY_INLINE V SelectBits(V mask, V yes, V no) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Where words go of which each of `blocks` blocks has four, so that the first ones come first.
+/// Order of words in which the first of the four words of each of `blocks` blocks come first, then
+/// the second ones, and so on.
 template <std::size_t blocks>
 struct RowOrder {
   alignas(64) std::int32_t lanes[4 * blocks];
@@ -40,9 +41,9 @@ struct RowOrder {
   }
 };
 
-/// The lowest bytes of a's lanes, then of b's, c's and d's. Whoever wants bytes of what was just
-/// computed should take them from here: a wide load of what narrow stores have written waits until
-/// these are in the cache.
+/// Returns the lowest bytes of a's lanes, then of b's, c's and d's. Callers that need bytes of
+/// vectors just computed should use this: a wide load of data from narrow stores waits until these
+/// reach the cache.
 template <class DU, class V = hwy::HWY_NAMESPACE::Vec<DU>>
 HWY_INLINE auto JoinBytes(DU du, V a, V b, V c, V d) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -50,7 +51,8 @@ HWY_INLINE auto JoinBytes(DU du, V a, V b, V c, V d) {
   const auto ab = SelectBits(hn::Set(du, 0xffU), a, hn::ShiftLeft<8>(b));
   const auto cd = SelectBits(hn::Set(du, 0xffU), c, hn::ShiftLeft<8>(d));
   const auto columns = SelectBits(hn::Set(du, 0xffffU), ab, hn::ShiftLeft<16>(cd));
-  // Within a block of four lanes, four bytes of each vector come together; then the blocks' do.
+  // Within each block of four lanes, the four bytes of each vector come together; then the blocks
+  // are ordered.
   alignas(16) static constexpr std::uint8_t kRows[16] = {0, 4, 8,  12, 1, 5, 9,  13,
                                                          2, 6, 10, 14, 3, 7, 11, 15};
   const auto rows =

@@ -1,4 +1,4 @@
-// key_of for vectors. Compiled once for every instruction set, as the kernels that include it.
+// key_of for vectors, for inclusion by kernels: compiled once per instruction set.
 #if defined(THINPIPE_COMPRESSORS_KERNELS_KEYS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef THINPIPE_COMPRESSORS_KERNELS_KEYS_INL_H_
 #undef THINPIPE_COMPRESSORS_KERNELS_KEYS_INL_H_
@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// Keys of floats; D is a tag of 32-bit signed integers.
+/// Returns the keys of floats; D is a tag of 32-bit signed integers.
 template <KeyOrder order, class D, class V>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> Keys(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -21,7 +21,7 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> Keys(D d, V x) {
     return hn::And(hn::BitCast(d, x), hn::Set(d, 0x7fffffff));
   } else {
     const hn::RebindToFloat<D> df;
-    // x + 0 turns -0 into +0 and leaves everything else as it is.
+    // x + 0 turns -0 into +0 and changes no other value.
     const auto canonical = hn::BitCast(d, hn::Add(x, hn::Zero(df)));
     const auto negative = hn::BroadcastSignBit(canonical);
     const auto ascending = hn::Xor(canonical, hn::And(negative, hn::Set(d, 0x7fffffff)));

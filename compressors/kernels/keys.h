@@ -1,4 +1,4 @@
-// Integer keys that put floats in the order in which a selection ranks them.
+// Integer keys that order floats as a selection ranks them.
 #pragma once
 
 #include <algorithm>
@@ -31,13 +31,13 @@ THINPIPE_BOTH inline std::int32_t key_of(float x, KeyOrder order) {
   return std::max(order == KeyOrder::kLargest ? ascending : ~ascending, kMinKey + 1);
 }
 
-/// The number that exactly the keys >= limit are greater than.
+/// Returns the number that exactly the keys >= limit exceed.
 THINPIPE_BOTH constexpr std::int32_t just_below(std::int32_t limit) {
   return limit == kMinKey ? kMinKey : limit - 1;  // no key is kMinKey
 }
 
-/// The smallest magnitude key that exceeds `threshold` >= 0: key >= limit if and only if
-/// |x| > threshold, compared exactly. A NaN threshold is exceeded by nothing but a NaN.
+/// Returns the smallest magnitude key that exceeds `threshold` >= 0: key >= limit if and only if
+/// |x| > threshold, compared exactly. Only a NaN exceeds a NaN threshold.
 THINPIPE_BOTH inline std::int32_t key_above(double threshold) {
   if (std::isnan(threshold)) return 0x7f800001;
   if (threshold < 0) return 0;
@@ -46,14 +46,14 @@ THINPIPE_BOTH inline std::int32_t key_above(double threshold) {
   return std::bit_cast<std::int32_t>(nearest) + 1;
 }
 
-/// The smallest magnitude key that reaches `threshold`: key >= limit if and only if |x| >=
+/// Returns the smallest magnitude key that reaches `threshold`: key >= limit if and only if |x| >=
 /// threshold.
 THINPIPE_BOTH inline std::int32_t key_reaching(double threshold) {
-  // Floats are doubles: what exceeds the double before `threshold` reaches it.
+  // Every float is a double, so a float above the double before `threshold` reaches it.
   return key_above(std::nextafter(threshold, -std::numeric_limits<double>::infinity()));
 }
 
-/// |x| of a magnitude key.
+/// Returns |x| of a magnitude key.
 THINPIPE_BOTH inline float magnitude_of(std::int32_t key) { return std::bit_cast<float>(key); }
 
 }  // namespace thinpipe

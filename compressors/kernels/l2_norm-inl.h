@@ -1,5 +1,5 @@
-// The L2 norm by fixed partial sums, for inclusion by kernels: compiled once for every instruction
-// set, the same bits by each.
+// The L2 norm by fixed partial sums, for inclusion by kernels: compiled once per instruction set,
+// with the same bits in each.
 #include <cmath>
 #include <cstddef>
 
@@ -10,14 +10,14 @@
 #define THINPIPE_COMPRESSORS_KERNELS_L2_NORM_ONCE
 namespace thinpipe {
 namespace {
-/// Where the sum of squares lies between these no square that matters has been lost to underflow,
-/// and no partial sum overflowed.
+/// Range of the sum of squares in which no square that matters was lost to underflow, and no
+/// partial sum overflowed.
 constexpr float kLeastSquares = 0x1p-80F;
-constexpr float kMostSquares = 0x1p120F;
+constexpr float kMaxSquares = 0x1p120F;
 constexpr std::size_t kNormLanes = 16;  // of a row: one vector of AVX-512, two of AVX2
 constexpr std::size_t kNormRow = 4 * kNormLanes;
-/// Elements whose squares are added in float: 64 additions a partial sum, an error under 2^-18
-/// in the worst case and some 2^-23 in practice.
+/// Elements whose squares are added in float: 64 additions per partial sum, an error under 2^-18 in
+/// the worst case and some 2^-23 in practice.
 constexpr std::size_t kFewElements = 64 * kNormRow;
 }  // namespace
 }  // namespace thinpipe
@@ -36,8 +36,8 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// The sum of squares of a few elements; not a number in the range of kLeastSquares where it has
-/// to be summed in double.
+/// Returns the sum of squares of a few elements; a number below kLeastSquares or above kMaxSquares,
+/// or NaN, where it has to be summed in double.
 HWY_INLINE float FewSquares(const float* HWY_RESTRICT x, std::size_t n) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::CappedTag<float, kNormLanes> d;
@@ -69,7 +69,7 @@ HWY_INLINE float FewSquares(const float* HWY_RESTRICT x, std::size_t n) {
 HWY_INLINE float Norm(const float* c, std::size_t n) {
   if (n <= kFewElements) {
     const float sum = FewSquares(c, n);
-    if (sum >= kLeastSquares && sum <= kMostSquares) return std::sqrt(sum);
+    if (sum >= kLeastSquares && sum <= kMaxSquares) return std::sqrt(sum);
   }
   return finite(std::sqrt(sum_of_squares({c, n})));
 }

@@ -1,5 +1,5 @@
-// One random number an element decides between the level below and the one above. Codes of 2, 4 and
-// 8 bits are packed in registers; others are bytes in first-level cache before.
+// One random number per element decides between the level below and the one above. Codes of 2, 4
+// and 8 bits are packed in registers; other codes are first bytes in first-level cache.
 #include "compressors/kernels/quantize.h"
 
 #include <algorithm>
@@ -42,8 +42,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Code of x in the lowest bits of a lane, in which a level of 0 may have its sign still; above it
-/// lies anything. `sound`: all elements are finite.
+/// Returns the code of x in the lowest bits of a lane; the bits above are arbitrary, and a level of
+/// 0 may still have its sign. `sound`: all elements are finite.
 template <int kBits, bool sound, class D, class VU>
 HWY_INLINE VU Round(D d, const float* c, std::size_t i, float step, float inverse, VU random,
                     float* left) {
@@ -58,7 +58,8 @@ HWY_INLINE VU Round(D d, const float* c, std::size_t i, float step, float invers
   }
   const auto scaled = hn::Mul(magnitude, hn::Set(d, inverse));
   const auto limited = hn::Min(scaled, hn::Set(d, static_cast<float>(levels_of(kBits))));
-  // The mantissa of 2^(kBits-1) + y is y, with kFraction bits under the unit.
+  // The mantissa of 2^(kBits-1) + y is y, with kFraction bits under the unit. Adding as many random
+  // bits carries into the unit with the probability of the fraction.
   const auto placed =
       hn::BitCast(du, hn::Add(limited, hn::Set(d, static_cast<float>(1 << (kBits - 1)))));
   const auto level =
@@ -72,15 +73,16 @@ HWY_INLINE VU Round(D d, const float* c, std::size_t i, float step, float invers
   return SelectBits(hn::Set(du, 1U << (kBits - 1)), sign, level);
 }
 
-/// Takes signs from levels of 0, and what is above a code. @returns how many levels are not 0.
+/// Removes signs of levels of 0, and the bits above a code. @returns the number of levels that are
+/// not 0.
 template <int kBits>
 HWY_INLINE std::size_t DropNegativeZeros(std::uint8_t* codes, std::size_t n) {
-  constexpr auto kMost = static_cast<std::uint8_t>(levels_of(kBits));
+  constexpr auto kMax = static_cast<std::uint8_t>(levels_of(kBits));
   constexpr auto kMask = static_cast<std::uint8_t>((1 << kBits) - 1);
   std::size_t zeros = 0;
   const auto drop = [&](auto d, std::size_t i) HWY_ATTR {
     const auto code = hn::And(hn::LoadU(d, codes + i), hn::Set(d, kMask));
-    const auto is_zero = hn::Eq(hn::And(code, hn::Set(d, kMost)), hn::Zero(d));
+    const auto is_zero = hn::Eq(hn::And(code, hn::Set(d, kMax)), hn::Zero(d));
     zeros += hn::CountTrue(d, is_zero);
     hn::StoreU(hn::IfThenZeroElse(is_zero, code), d, codes + i);
   };
@@ -105,7 +107,7 @@ std::size_t Levels(const float* c, std::size_t n, float step, RandomKey key, std
   return DropNegativeZeros<kBits>(codes, n);
 }
 
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE  // vectors of no fixed size make no arrays
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE  // sizeless vectors form no arrays
 /// Codes and packs whole rows from the front, which begin at a multiple of 32 of the tensor's
 /// elements, for codes of a power of two bits. @returns the elements done; adds to `nonzero`.
 template <int kBits, bool sound>
@@ -152,7 +154,8 @@ HWY_INLINE std::size_t PackRows(const float* c, std::size_t n, float step, Rando
 }
 #endif
 
-/// `sound`: all elements are finite.
+/// Codes and packs elements. @returns the number of levels that are not 0. `sound`: all elements
+/// are finite.
 template <int kBits, bool sound>
 HWY_INLINE std::size_t PackBlocks(const float* c, std::size_t n, float step, RandomKey key,
                                   std::size_t first, float* left, Codes& codes,
@@ -193,12 +196,12 @@ std::size_t PackBuckets(const float* c, std::size_t n, std::size_t bucket, Level
   for (std::size_t at = 0; at < n; at += bucket) {
     const std::size_t some = std::min(bucket, n - at);
     const float step = next;
-    // The next bucket's step while this one is coded: its elements arrive meanwhile.
+    // The next bucket's step is computed while this bucket is coded: its elements arrive meanwhile.
     if (at + some < n) next = step_of(at + some);
     std::memcpy(out, &step, sizeof step);
     out += sizeof step;
     float* const to = left == nullptr ? nullptr : left + at;
-    // A bucket with a NaN or an infinity has a step of 0 or the greatest.
+    // A bucket with a NaN or an infinity has a step of 0 or the greatest step.
     nonzero += step > 0 && step < greatest
                    ? PackBlocks<kBits, true>(c + at, some, step, key, first + at, to, codes, out)
                    : PackBlocks<kBits, false>(c + at, some, step, key, first + at, to, codes, out);

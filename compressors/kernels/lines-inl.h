@@ -1,5 +1,5 @@
-// Sixteen lines of an array (kernels/dct.h) side by side and back, for inclusion by kernels:
-// compiled once for every instruction set.
+// Copies sixteen lines of an array (kernels/transforms.h) side by side and back, for inclusion by
+// kernels: compiled once per instruction set.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -37,7 +37,7 @@ using D = hn::CappedTag<float, kSide>;
 using D4 = hn::CappedTag<float, 4>;
 using V4 = hn::Vec<D4>;
 
-/// columns[i] is column i of four rows.
+/// Sets columns[i] to column i of four rows.
 HWY_INLINE void Transpose(const float* from, std::size_t step, V4* columns) {
   const D4 d;
   const hn::Repartition<std::uint64_t, D4> pairs;
@@ -55,9 +55,9 @@ HWY_INLINE void Transpose(const float* from, std::size_t step, V4* columns) {
   columns[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ef_high));
 }
 
-/// x[i * kSide + l] = from[l * step + i], i under 4. In vectors as wide as those by which it is
-/// read: a load of what narrower stores have just written would wait for them.
-template <class Vector = V4>  // a template, so that widths which others have are not compiled
+/// Sets x[i * kSide + l] = from[l * step + i], i under 4. Stores are as wide as the later loads: a
+/// load of data from narrower stores would wait for these.
+template <class Vector = V4>  // a template, so that other widths are not compiled
 HWY_INLINE void TakeFour(const float* from, std::size_t step, float* HWY_RESTRICT x) {
   constexpr std::size_t kWidth = hn::MaxLanes(D());
   [[maybe_unused]] const hn::CappedTag<float, 8> d8;
@@ -81,7 +81,7 @@ HWY_INLINE void TakeFour(const float* from, std::size_t step, float* HWY_RESTRIC
   }
 }
 
-/// to[l * step + i] = x[i * kSide + l], i under 4: the reverse.
+/// Sets to[l * step + i] = x[i * kSide + l], i under 4: the reverse.
 HWY_INLINE void PutFour(const float* HWY_RESTRICT x, float* to, std::size_t step) {
   for (std::size_t l = 0; l < kSide; l += 4) {
     V4 columns[4];
@@ -102,7 +102,7 @@ HWY_INLINE void CopyRow(const float* from, float* to) {
   }
 }
 
-/// x = `count` lines from `base` on.
+/// Copies `count` lines from `base` on to x.
 void TakeLines(const Lines& lines, const float* base, std::size_t count, float* HWY_RESTRICT x) {
   if (count == kSide && lines.line_step == 1) {
     for (std::size_t i = 0; i < lines.length; ++i) CopyRow(base + i * lines.step, x + i * kSide);
@@ -123,7 +123,7 @@ void TakeLines(const Lines& lines, const float* base, std::size_t count, float* 
   }
 }
 
-/// The reverse.
+/// Copies `count` lines of x back to `base`.
 void PutLines(const Lines& lines, const float* HWY_RESTRICT x, std::size_t count, float* base) {
   if (count == kSide && lines.line_step == 1) {
     for (std::size_t i = 0; i < lines.length; ++i) CopyRow(x + i * kSide, base + i * lines.step);

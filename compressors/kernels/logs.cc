@@ -1,4 +1,5 @@
-// Exponents add up, mantissas multiply; denormals, which have none, are made normal first.
+// Exponents are added, mantissas multiplied; denormals, whose mantissas have no leading one, are
+// made normal first.
 #include "compressors/kernels/sums.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ constexpr std::int32_t kMantissaBits = 0x007fffff;
 constexpr std::int32_t kOne = 0x3f800000;     // 1.0f
 constexpr std::int32_t kNormal = 0x00800000;  // the least normal number
 constexpr std::int64_t kBias = 127;
-constexpr std::int64_t kLift = 24;  // exponents that denormals are lifted by
+constexpr std::int64_t kLift = 24;  // added to the exponents of denormals
 
 /// Partial results of some rows of the four streams.
 struct Rows {
@@ -44,7 +45,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Adds up at most kProductRows rows to what sums and counts are there, and multiplies them.
+/// Adds at most kProductRows rows to the sums and counts of `block`, and computes their products.
 void ReadRows(const float* HWY_RESTRICT x, std::size_t stride, std::size_t rows, Rows* block) {
   const hn::CappedTag<float, kRowLanes> d;
   const hn::RebindToSigned<decltype(d)> di;
@@ -111,7 +112,7 @@ namespace thinpipe {
 namespace {
 HWY_EXPORT(ReadRows);
 
-/// One block of four streams of `rows` rows each, in the order of streams.h.
+/// Adds one block of four streams of `rows` rows each, in the order of streams.h.
 void add_block(const float* x, std::size_t rows, LogSum& part) {
   std::array<LogSum, kPartials> partials;
   LogSum all;

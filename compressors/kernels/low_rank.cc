@@ -1,4 +1,5 @@
-// A row of the matrix stays in registers while it meets up to four columns.
+// Products with thin factors: a row of the matrix stays in registers while it meets up to four
+// columns.
 #include "compressors/kernels/transforms.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::CappedTag<float, kPartials>;
 
-/// `body(d, j)` for whole vectors, then for single elements.
+/// Calls body(d, j) for whole vectors, then for single elements.
 template <class Body>
 HWY_INLINE void for_each_column(std::size_t n, Body body) {
   const D d;
@@ -40,7 +41,7 @@ HWY_INLINE void for_each_column(std::size_t n, Body body) {
   for (; j < n; ++j) body(one, j);
 }
 
-/// p[0 ... kCount) of one row.
+/// Computes p[0 ... kCount) of one row.
 template <std::size_t kCount>
 HWY_INLINE void RowTimes(const float* HWY_RESTRICT row, std::size_t columns,
                          const float* HWY_RESTRICT q, float* HWY_RESTRICT dots) {
@@ -93,7 +94,7 @@ void Left(std::size_t rows, std::size_t columns, std::size_t rank, const float* 
   }
 }
 
-/// q = m^T p of rows [first, end).
+/// Computes q = m^T p of rows [first, end).
 void RightOfStretch(std::size_t first, std::size_t end, std::size_t rows, std::size_t columns,
                     std::size_t rank, const float* m, const float* p, float* q) {
   for (std::size_t i = first; i < end; i += kRows) {
@@ -116,17 +117,18 @@ void RightOfStretch(std::size_t first, std::size_t end, std::size_t rows, std::s
 }
 
 void Right(std::size_t rows, std::size_t columns, std::size_t rank, const float* m, const float* p,
-           float* HWY_RESTRICT room, float* HWY_RESTRICT q) {
+           float* HWY_RESTRICT workspace, float* HWY_RESTRICT q) {
   RightOfStretch(0, std::min(kLowRankStretch, rows), rows, columns, rank, m, p, q);
   for (std::size_t first = kLowRankStretch; first < rows; first += kLowRankStretch) {
-    RightOfStretch(first, std::min(first + kLowRankStretch, rows), rows, columns, rank, m, p, room);
+    RightOfStretch(first, std::min(first + kLowRankStretch, rows), rows, columns, rank, m, p,
+                   workspace);
     for_each_column(rank * columns, [&](auto d, std::size_t j) {
-      hn::StoreU(hn::Add(hn::LoadU(d, q + j), hn::LoadU(d, room + j)), d, q + j);
+      hn::StoreU(hn::Add(hn::LoadU(d, q + j), hn::LoadU(d, workspace + j)), d, q + j);
     });
   }
 }
 
-/// The sum over the rank for one vector of a row, in order.
+/// Returns the sum over the rank for one vector of a row, in order.
 template <class DX>
 HWY_INLINE hn::Vec<DX> Product(DX d, const float* p, std::size_t rows, const float* q,
                                std::size_t columns, std::size_t rank, std::size_t j) {
@@ -181,11 +183,11 @@ void low_rank_left(const LowRankShape& shape, const float* m, const float* q, fl
 }
 
 void low_rank_right(const LowRankShape& shape, const float* m, const float* p,
-                    std::span<float> room, float* q) {
-  HWY_DYNAMIC_DISPATCH(Right)(shape.rows, shape.columns, shape.rank, m, p, room.data(), q);
+                    std::span<float> workspace, float* q) {
+  HWY_DYNAMIC_DISPATCH(Right)(shape.rows, shape.columns, shape.rank, m, p, workspace.data(), q);
 }
 
-std::size_t low_rank_room(const LowRankShape& shape) {
+std::size_t low_rank_workspace(const LowRankShape& shape) {
   return shape.rows > kLowRankStretch ? shape.columns * shape.rank : 0;
 }
 

@@ -1,5 +1,4 @@
-// The greatest magnitude of an array, for inclusion by kernels: compiled once for every
-// instruction set.
+// The greatest magnitude of an array, for inclusion by kernels: compiled once per instruction set.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// The greatest key of the four quarters of x, read as four streams, and of what is left over.
+/// Returns the greatest key of the four quarters of x, read as four streams, and of the rest.
 HWY_INLINE std::int32_t MaxKeyOf(const float* HWY_RESTRICT x, std::size_t n) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<std::int32_t> d;
@@ -43,7 +42,7 @@ HWY_INLINE std::int32_t MaxKeyOf(const float* HWY_RESTRICT x, std::size_t n) {
   return most;
 }
 
-/// The same of a few elements in the order in which they lie, asking for what comes far ahead.
+/// Returns the greatest key of a few elements in memory order, prefetching elements far ahead.
 HWY_INLINE std::int32_t MaxKeyAhead(const float* HWY_RESTRICT x, std::size_t n) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<std::int32_t> d;

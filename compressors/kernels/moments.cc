@@ -1,4 +1,4 @@
-// Reads blocks of the tensor as four interleaved streams, which uses more of the memory's bandwidth
+// Reads blocks of the tensor as four interleaved streams, which use more of the memory bandwidth
 // than one.
 #include "compressors/kernels/sums.h"
 
@@ -38,7 +38,7 @@ struct PartMoments {
   }
 };
 
-/// Sum of a block, by itself: a GPU adds up blocks side by side.
+/// Returns the sum of a block alone: a GPU sums blocks side by side.
 inline double sum_of(const double (&sums)[kPartials]) {
   double total = 0;
   for (double sum : sums) total += sum;
@@ -55,7 +55,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// One block of four streams of `rows` rows each, from `begin` on.
+/// Adds one block of four streams of `rows` rows each, from `begin` on.
 template <class Source>
 HWY_INLINE void AddBlock(const Source& source, std::size_t begin, std::size_t rows,
                          PartMoments& moments) {
@@ -84,7 +84,7 @@ HWY_INLINE void AddBlock(const Source& source, std::size_t begin, std::size_t ro
         s1 = hn::Add(s1, a1);
         s2 = hn::Add(s2, a2);
         s3 = hn::Add(s3, a3);
-        // As integers, so that a NaN is not lost as it is in floating-point maxima.
+        // Maxima are of integers, because floating-point maxima lose a NaN.
         m0 = hn::Max(m0, hn::Max(hn::BitCast(di, a0), hn::BitCast(di, a1)));
         m1 = hn::Max(m1, hn::Max(hn::BitCast(di, a2), hn::BitCast(di, a3)));
       }
@@ -113,7 +113,7 @@ void AddSumBlocks(const PendingSum& sum, std::size_t begin, std::size_t blocks, 
   });
 }
 
-/// The tail of one block of four streams of `rows` rows each.
+/// Adds the tail of one block of four streams of `rows` rows each.
 HWY_INLINE void AddTailBlock(const float* HWY_RESTRICT x, std::size_t rows, std::int32_t limit,
                              PartMoments& moments) {
   const hn::CappedTag<float, kRowLanes> d;
@@ -158,7 +158,7 @@ void AddTailBlocks(const float* x, std::size_t begin, std::size_t blocks, std::s
   for (; blocks > 0; --blocks, begin += kBlock) AddTailBlock(x + begin, rows, limit, moments);
 }
 
-/// Squares of blocks of four streams of `rows` rows each, in double.
+/// Adds the squares of blocks of four streams of `rows` rows each, in double.
 void AddSquareBlocks(const float* HWY_RESTRICT x, std::size_t begin, std::size_t blocks,
                      std::size_t rows, PartMoments& moments) {
   const hn::CappedTag<double, kRowLanes / 2> d;

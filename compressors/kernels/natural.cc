@@ -1,4 +1,6 @@
-// Adding random bits below a float's exponent carries into it as often as the mantissa says.
+// Stochastic rounding by addition: random bits added below a float's exponent carry into it with
+// the probability that the mantissa gives, because a mantissa m / 2^23 carries for m of the 2^23
+// random numbers.
 #include "compressors/kernels/quantize.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Codes of 4 bits, two to a byte; once per instruction set.
+// Codes of 4 bits, two to a byte. Compiled once per instruction set.
 #include <cstddef>
 #include <cstdint>
 
@@ -29,7 +29,7 @@ HWY_INLINE void UnpackNibbles(const std::uint8_t* packed, std::size_t count, std
   }
 }
 #else
-/// Bytes to half as many: two codes each, the earlier one low. `count` is a multiple of 32.
+/// Packs bytes to half as many: two codes each, the earlier one low. `count` is a multiple of 32.
 HWY_INLINE void PackNibbles(const std::uint8_t* HWY_RESTRICT codes, std::size_t count,
                             std::uint8_t* HWY_RESTRICT packed) {
   const hwy::HWY_NAMESPACE::CappedTag<std::uint16_t, 16> d16;

@@ -16,7 +16,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// First group of vectors with a non-finite element, or where whole groups end.
+/// Returns the index of the first group of vectors with a non-finite element, or the end of the
+/// whole groups.
 std::size_t FirstSuspect(const float* HWY_RESTRICT x, std::size_t n) {
   const hn::ScalableTag<std::int32_t> d;
   const std::size_t lanes = hn::Lanes(d);

@@ -1,5 +1,5 @@
-// Bytes that hold codes of a few bits, packed and unpacked; for inclusion by kernels: compiled once
-// for every instruction set.
+// Packs and unpacks bytes that hold codes of a few bits, for inclusion by kernels: compiled once
+// per instruction set.
 #include <cstddef>
 #include <cstdint>
 
@@ -19,7 +19,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
-// No vectors of bytes here: the callers' loops do everything.
+// This target has no vectors of bytes: the callers' loops do everything.
 HWY_INLINE std::size_t PackVectors(const std::uint8_t*, std::size_t, int, std::uint8_t*) {
   return 0;
 }
@@ -67,7 +67,7 @@ HWY_INLINE std::size_t PackVectors(const std::uint8_t* HWY_RESTRICT codes, std::
   return i;
 }
 
-/// The reverse. @returns the codes done.
+/// Unpacks whole vectors of codes of 2 or 4 bits. @returns the codes done.
 HWY_INLINE std::size_t UnpackVectors(const std::uint8_t* HWY_RESTRICT packed, std::size_t n,
                                      int bits, std::uint8_t* HWY_RESTRICT codes) {
   std::size_t i = 0;
@@ -99,7 +99,7 @@ HWY_INLINE std::size_t UnpackVectors(const std::uint8_t* HWY_RESTRICT packed, st
 }
 #endif
 
-/// n codes of `bits` bits, lowest bit first; the last byte is filled with zeros.
+/// Packs n codes of `bits` bits, lowest bit first; the last byte is filled with zeros.
 HWY_INLINE void PackCodes(const std::uint8_t* HWY_RESTRICT codes, std::size_t n, int bits,
                           std::uint8_t* HWY_RESTRICT packed) {
   std::size_t i = PackVectors(codes, n, bits, packed);
@@ -115,7 +115,7 @@ HWY_INLINE void PackCodes(const std::uint8_t* HWY_RESTRICT codes, std::size_t n,
   if (filled > 0) *packed = static_cast<std::uint8_t>(pending);
 }
 
-/// @returns false where the last byte is not filled with zeros.
+/// Unpacks n codes. @returns false where the last byte is not filled with zeros.
 HWY_INLINE bool UnpackCodes(const std::uint8_t* HWY_RESTRICT packed, std::size_t n, int bits,
                             std::uint8_t* HWY_RESTRICT codes) {
   std::size_t i = UnpackVectors(packed, n, bits, codes);

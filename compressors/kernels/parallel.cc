@@ -13,7 +13,7 @@ namespace {
 
 thread_local int threads_of_this_thread = 1;
 
-/// One pass: parts [0, parts), cut into one stretch for each of `threads`.
+/// One pass: parts [0, parts), cut into one range for each of `threads`.
 struct Job {
   std::size_t parts = 0;
   int threads = 1;
@@ -47,7 +47,7 @@ class Pool {
       return alone.run(0);
     }
     while (threads_.size() + 1 < static_cast<std::size_t>(job.threads)) {
-      // A new thread must not take the job before this one for a new one.
+      // A new thread must not mistake the previous job for a new one.
       const int index = static_cast<int>(threads_.size()) + 1;
       threads_.emplace_back([this, index, seen = generation_] { serve(index, seen); });
     }
@@ -83,7 +83,7 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   Job job_;
-  int left_ = 0;                ///< threads of the pool that have not ended the job
+  int left_ = 0;                ///< threads of the pool that still run the job
   std::size_t generation_ = 0;  ///< counts jobs
   bool ending_ = false;
   std::vector<std::thread> threads_;

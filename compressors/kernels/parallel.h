@@ -1,4 +1,4 @@
-// Runs parts of a pass on several threads. Results never depend on their number: what is summed is
+// Runs parts of a pass on several threads. Results never depend on the number of threads: sums are
 // cut into parts by the tensor's size alone.
 #pragma once
 
@@ -6,11 +6,11 @@
 
 namespace thinpipe {
 
-/// Fewer elements than this are not worth waking a thread for: that takes some 50 microseconds, in
-/// which one core reads a quarter of them.
+/// Least number of elements for which waking a thread is worth its cost: waking takes some 50
+/// microseconds, in which one core reads a quarter of these elements.
 constexpr std::size_t kMinParallel = std::size_t{1} << 20;
 
-/// The number of threads that passes started by this thread use, while the object lives.
+/// Sets the number of threads of passes started by this thread, while the object lives.
 class UseThreads {
  public:
   explicit UseThreads(int threads);  ///< at least 1
@@ -22,15 +22,15 @@ class UseThreads {
   int before_;
 };
 
-/// Threads of the innermost UseThreads; 1 without one.
+/// Returns the threads of the innermost UseThreads; 1 without one.
 int current_threads();
 
-/// Threads for a pass over `elements`: current_threads(), or 1 where that is faster.
+/// Returns the threads for a pass over `elements`: current_threads(), or 1 where that is faster.
 int threads_for(std::size_t elements);
 
 /// Calls body(part) once for every part in [0, parts), on up to `threads` threads; each takes
-/// neighbouring parts. Returns when all are done. `body` must not throw. Where another thread's
-/// pass runs on the pool already, this one runs on the calling thread alone.
+/// neighbouring parts. Returns when all are done. `body` must not throw. While another thread's
+/// pass uses the pool, this pass runs on the calling thread alone.
 void run_parts(std::size_t parts, int threads, void (*body)(void* context, std::size_t part),
                void* context);
 
@@ -41,8 +41,9 @@ void parallel_parts(std::size_t parts, int threads, Body body) {
       &body);
 }
 
-/// Parts of a sum over `elements` values that are added up by themselves, then in order. By the
-/// size alone, so that the sum does not depend on the threads.
+/// Returns the number of parts of a sum over `elements` values, which are summed independently,
+/// then added in order. It depends on the size alone, so that the sum does not depend on the
+/// threads.
 constexpr std::size_t sum_parts(std::size_t elements) { return elements < kMinParallel ? 1 : 16; }
 constexpr std::size_t kMaxSumParts = 16;
 
@@ -54,7 +55,7 @@ void parallel_sum_parts(std::size_t n, Body body) {
                  [&](std::size_t part) { body(part, n * part / parts, n * (part + 1) / parts); });
 }
 
-/// Calls body(begin, end) for stretches of [0, n) that begin at multiples of `grain`, one a thread.
+/// Calls body(begin, end) for ranges of [0, n) that begin at multiples of `grain`, one per thread.
 template <class Body>
 void parallel_stretches(std::size_t n, std::size_t grain, Body body) {
   const int threads = threads_for(n);
@@ -66,7 +67,8 @@ void parallel_stretches(std::size_t n, std::size_t grain, Body body) {
   parallel_parts(parts, threads, [&](std::size_t part) { body(cut(part), cut(part + 1)); });
 }
 
-/// memcpy, or memmove where the two overlap, on the current threads where there is much to copy.
+/// Copies bytes as memcpy does, or as memmove where both overlap; large copies run on the current
+/// threads.
 void copy_bytes(void* to, const void* from, std::size_t bytes);
 
 }  // namespace thinpipe

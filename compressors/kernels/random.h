@@ -1,4 +1,4 @@
-// Random numbers that every worker and every machine draws alike.
+// Random numbers that are the same on every worker and every machine.
 #pragma once
 
 #include <bit>
@@ -11,24 +11,25 @@
 
 namespace thinpipe {
 
-/// FNV-1a: a number for a tensor's name that does not depend on the library.
+/// Returns FNV-1a of a tensor's name, which does not depend on the standard library.
 inline std::uint64_t hash_name(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (unsigned char letter : name) hash = (hash ^ letter) * 0x100000001b3;
   return hash;
 }
 
-// Numbers for stochastic rounding: a hash of a key and an element's index, so that any of them can
-// be drawn by itself, in any order and in vectors of any width.
+// Numbers for stochastic rounding: a hash of a key and an element's index, so that each number can
+// be drawn independently, in any order and in vectors of any width.
 
-/// One tensor in one step of one worker.
+/// Key of one tensor in one step of one worker.
 struct RandomKey {
   std::uint32_t first = 0;
   std::uint32_t second = 0;
 };
 
-/// Common seed of the keys of one worker's tensor. Workers' roundings must be independent, or their
-/// errors would add up instead of averaging out: the rank enters.
+/// Returns the common seed of the keys of one worker's tensor. The rank enters, because the
+/// workers' roundings must be independent: otherwise their errors would add up instead of averaging
+/// out.
 inline std::uint64_t random_stream(std::uint64_t seed, int rank, std::string_view tensor) {
   const std::uint64_t worker =
       SplitMix64::mix(seed + 0x9e3779b97f4a7c15 * (static_cast<std::uint64_t>(rank) + 1));
@@ -43,11 +44,11 @@ inline RandomKey random_key(std::uint64_t stream, std::uint64_t step) {
 
 // The multipliers and shifts of lowbias32 (Wellons, 2018, "Prospecting for hash functions"), whose
 // avalanche bias is the least known for two multiplications. The second word of the key enters
-// between these, or two keys would give the same numbers in another order.
+// between the two multiplications; otherwise two keys would give the same numbers in another order.
 constexpr std::uint32_t kHashFirst = 0x7feb352d;
 constexpr std::uint32_t kHashSecond = 0x846ca68b;
 
-/// 32 random bits for an element.
+/// Returns 32 random bits for an element.
 THINPIPE_BOTH inline std::uint32_t counter_random(RandomKey key, std::uint32_t index) {
   std::uint32_t x = index ^ key.first;
   x = (x ^ (x >> 16)) * kHashFirst;
@@ -55,23 +56,24 @@ THINPIPE_BOTH inline std::uint32_t counter_random(RandomKey key, std::uint32_t i
   return x ^ (x >> 16);
 }
 
-/// Uniform in [0, 1): the upper 24 bits, all that a float holds.
+/// Returns a number uniform in [0, 1): the upper 24 bits, all that a float holds.
 THINPIPE_BOTH inline float counter_uniform(RandomKey key, std::uint32_t index) {
   return static_cast<float>(counter_random(key, index) >> 8) * 0x1p-24F;
 }
 
-/// In each 32 consecutive elements the latter 16 have the numbers of the former with their halves
-/// exchanged, which costs half as much. Every number by itself is uniform in all its bits; the
-/// upper halves of the two, all that can correlate, are independent.
+/// Returns 32 random bits for an element at half the cost: in each 32 consecutive elements, the
+/// last 16 have the numbers of the first 16 with their halves exchanged. Each number alone is
+/// uniform in all its bits. The upper halves of the two numbers, all that can correlate, are
+/// different halves of one hash and so independent.
 THINPIPE_BOTH inline std::uint32_t paired_random(RandomKey key, std::uint64_t index) {
   const std::uint32_t number =
       counter_random(key, static_cast<std::uint32_t>(index / 32 * 16 + index % 16));
   return index % 32 < 16 ? number : std::rotr(number, 16);
 }
 
-/// out[i] = counter_random(key, first + i), by vectors as the quantisers draw them; for tests.
+/// Sets out[i] = counter_random(key, first + i), by vectors as the quantisers draw them; for tests.
 void fill_random(RandomKey key, std::uint32_t first, std::size_t n, std::uint32_t* out);
-/// out[i] = paired_random(key, first + i), in the same way.
+/// Sets out[i] = paired_random(key, first + i), likewise.
 void fill_paired_random(RandomKey key, std::size_t first, std::size_t n, std::uint32_t* out);
 
 }  // namespace thinpipe

@@ -1,8 +1,8 @@
-// Codes are made a vector at a time and joined four at a time before they are written: what one
-// code depends on of the one before is then a quarter of the work. Reading cannot know where a code
-// begins before the one before it was read; it keeps that chain to a count of zeros and a shift,
-// and runs two chains side by side, the second from a guess (see ReadTwo), or sixteen in the lanes
-// of vectors (rice_lanes-inl.h).
+// Golomb-Rice codes. The writer computes codes a vector at a time and joins four before it writes
+// them, so that the dependence of each code on the one before is a quarter of the work. The reader
+// cannot know where a code begins before it has read the one before. It reduces that chain to a
+// count of zeros and a shift, and runs two chains side by side, the second from a guess (see
+// ReadTwo), or sixteen in the lanes of vectors (rice_lanes-inl.h).
 #include "compressors/kernels/rice.h"
 
 #include <algorithm>
@@ -22,14 +22,15 @@
 #define THINPIPE_COMPRESSORS_KERNELS_RICE_ONCE
 namespace thinpipe {
 namespace {
-/// Positions whose codes are made before any is written; they stay in the first-level cache.
+/// Positions whose codes are computed before any is written; they stay in the first-level cache.
 constexpr std::size_t kBlock = 256;
-/// Codes joined into one word of at most BitWriter::kMostBits.
+/// Codes joined into one word of at most BitWriter::kMaxBits.
 constexpr std::size_t kGroup = 4;
-/// Stands for the length of a code of more than 31 bits; no group with it fits a word.
-constexpr std::uint32_t kLong = BitWriter::kMostBits + 1;
+/// Length of every code of more than 31 bits; no group with such a code fits a word.
+constexpr std::uint32_t kLong = BitWriter::kMaxBits + 1;
 
-/// From so many positions on, two chains pay; room for the codes by which the first falls short.
+/// Least number of positions for which two chains are faster, and space for the codes by which the
+/// first falls short.
 constexpr std::size_t kTwoLeast = 256;
 constexpr std::size_t kSpare = 32;
 
@@ -48,7 +49,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Codes and their lengths of positions[1 .. kBlock], the one before each being in front of it.
+/// Computes codes and their lengths of positions[1 .. kBlock]; each depends on the position before
+/// it.
 HWY_INLINE void MakeCodes(const std::uint32_t* HWY_RESTRICT positions, int bits,
                           std::uint32_t* HWY_RESTRICT codes, std::uint32_t* HWY_RESTRICT lengths) {
   const hn::CappedTag<std::uint32_t, kBlock> d;
@@ -60,7 +62,7 @@ HWY_INLINE void MakeCodes(const std::uint32_t* HWY_RESTRICT positions, int bits,
         hn::Sub(hn::Sub(hn::LoadU(d, positions + i + 1), hn::LoadU(d, positions + i)), one);
     const auto quotient = hn::ShiftRightSame(zeros, shift);
     const auto length = hn::Add(quotient, hn::Set(d, static_cast<std::uint32_t>(bits) + 1));
-    // Shifts must be below 32; where the limit bites, the code has more than 31 bits: kLong.
+    // Shifts must be below 32; where this limit applies, the code has more than 31 bits: kLong.
     const auto unary = hn::Min(quotient, hn::Set(d, 30U));
     const auto code =
         hn::Or(hn::Shl(one, unary), hn::Shl(hn::And(zeros, mask), hn::Add(unary, one)));
@@ -85,7 +87,7 @@ std::size_t RiceEncode(const std::uint32_t* positions, std::size_t n, int bits, 
       const std::uint64_t middle = low + lengths[j + 1];
       const std::uint64_t high = lengths[j + 2];
       const std::uint64_t all = middle + high + lengths[j + 3];
-      if (HWY_LIKELY(all <= BitWriter::kMostBits)) {
+      if (HWY_LIKELY(all <= BitWriter::kMaxBits)) {
         const std::uint64_t first = codes[j] | std::uint64_t{codes[j + 1]} << low;
         const std::uint64_t last = codes[j + 2] | std::uint64_t{codes[j + 3]} << high;
         writer.put(first | last << middle, static_cast<int>(all));
@@ -100,11 +102,11 @@ std::size_t RiceEncode(const std::uint32_t* positions, std::size_t n, int bits, 
   return writer.finish();
 }
 
-/// A run of codes read from one place on.
+/// A run of codes read from one bit on.
 struct Chain {
-  std::size_t at;            ///< byte that the first bit not held is in
-  std::uint64_t window = 0;  ///< the next bits; above those held are the bits that follow, or zeros
-  std::uint64_t held = 0;    ///< at most 63
+  std::size_t at;            ///< byte of the first bit that is not in the window
+  std::uint64_t window = 0;  ///< the next bits; above `held` bits: later bits, or zeros
+  std::uint64_t held = 0;    ///< bits of the window, at most 63
   std::uint64_t next;        ///< the lowest position that may follow
 
   std::uint64_t bit() const { return std::uint64_t{8} * at - held; }
@@ -116,7 +118,7 @@ HWY_INLINE std::uint64_t LoadWord(const std::byte* in) {
   return word;
 }
 
-/// There must be eight bytes from there on.
+/// Starts a chain. Eight bytes must follow that bit.
 HWY_INLINE Chain StartChain(const std::byte* in, std::uint64_t bit, std::uint64_t next) {
   return {.at = bit / 8 + 7,
           .window = LoadWord(in + bit / 8) >> (bit % 8),
@@ -124,13 +126,13 @@ HWY_INLINE Chain StartChain(const std::byte* in, std::uint64_t bit, std::uint64_
           .next = next};
 }
 
-/// Reads `group` codes, for which eight bytes must be there from `at` on. @returns false, with the
-/// chain where it was, when they have more bits than are held.
+/// Reads `group` codes; eight bytes must exist from `at` on. @returns false, with the chain
+/// unchanged, when the codes have more bits than are held.
 template <int group>
 HWY_INLINE bool TakeCodes(const std::byte* in, int bits, std::uint64_t mask, Chain& chain,
                           std::uint32_t* HWY_RESTRICT positions) {
-  // Fill up to 56 bits or more without waiting for the bits before: after Giesen, "Reading bits in
-  // far too many ways", part 2, variant 4.
+  // Fills up to 56 bits or more without waiting for the previous bits: after Giesen, "Reading bits
+  // in far too many ways", part 2, variant 4.
   chain.window |= LoadWord(in + chain.at) << chain.held;
   chain.at += (63 - chain.held) >> 3;
   chain.held |= 56;
@@ -139,7 +141,7 @@ HWY_INLINE bool TakeCodes(const std::byte* in, int bits, std::uint64_t mask, Cha
   std::uint64_t length = static_cast<std::uint64_t>(group) * static_cast<std::uint64_t>(bits + 1);
   for (int i = 0; i < group; ++i) {
     const auto zeros = static_cast<std::uint64_t>(std::countr_zero(window));
-    const std::uint64_t shift = zeros & 63;  // a window that is used up gives 64: too long anyway
+    const std::uint64_t shift = zeros & 63;  // an empty window gives 64: too long anyway
     const std::uint64_t rest = window >> 1;
     next += (zeros << bits) + ((rest >> shift) & mask);
     positions[i] = static_cast<std::uint32_t>(next++);
@@ -154,10 +156,11 @@ HWY_INLINE bool TakeCodes(const std::byte* in, int bits, std::uint64_t mask, Cha
 }
 
 /// Reads about n codes as two chains, which share nothing, so that one works while the other waits.
-/// The second starts where the middle should be, as a rule within a code. Codes of this kind fall
-/// into step after a few: at the first bit where both chains see a code begin, the second has been
-/// right from there on, and its positions lack only what was before. Where they do not meet, what
-/// the first chain read stands and the rest is forgotten.
+/// The second starts where the middle should be, usually within a code. A chain from a wrong bit
+/// synchronises after a few codes. At the first bit where both chains see a code begin, all later
+/// codes of the second chain are right, because a code depends only on the bits from its beginning
+/// on; its positions lack only the sum before that bit. If the chains do not meet, the codes of
+/// the first chain are used and the others discarded.
 template <int group>
 std::size_t ReadTwo(std::span<const std::byte> in, int bits, double mean_bits, RiceCursor& cursor,
                     std::uint32_t* HWY_RESTRICT positions, std::size_t n) {
@@ -171,7 +174,7 @@ std::size_t ReadTwo(std::span<const std::byte> in, int bits, double mean_bits, R
   Chain first = StartChain(in.data(), cursor.bit, cursor.next);
   Chain second = StartChain(in.data(), guess, 0);
   std::size_t read = 0;
-  // The second is ahead at first; where it is not any more, its end may be the nearer one.
+  // The second chain is ahead at first; later its end may be the nearer one.
   while (read < half && std::max(first.at, second.at) + 8 <= in.size()) {
     const Chain before = first;
     if (!TakeCodes<group>(in.data(), bits, mask, first, positions + read)) break;
@@ -186,7 +189,7 @@ std::size_t ReadTwo(std::span<const std::byte> in, int bits, double mean_bits, R
   std::uint64_t bit_ahead = guess;
   std::uint64_t next_ahead = 0;
   std::size_t count = read;
-  std::size_t skip = 0;  // codes of the second chain that are none
+  std::size_t skip = 0;  // wrong codes of the second chain
   bool meet = bit + rice::kFar > bit_ahead;
   while (meet && bit != bit_ahead) {
     if (bit < bit_ahead) {
@@ -205,7 +208,7 @@ std::size_t ReadTwo(std::span<const std::byte> in, int bits, double mean_bits, R
   const std::uint64_t before = next - next_ahead;
   const auto offset = hn::Set(d, static_cast<std::uint32_t>(before));
   std::size_t i = skip;
-  // Downwards in memory, so that nothing is overwritten before it is read.
+  // Positions move downwards in memory, so that nothing is overwritten before it is read.
   for (; i + hn::Lanes(d) <= read; i += hn::Lanes(d), count += hn::Lanes(d)) {
     hn::StoreU(hn::Add(hn::LoadU(d, ahead + i), offset), d, positions + count);
   }
@@ -233,8 +236,8 @@ std::size_t ReadAll(std::span<const std::byte> in, int bits, double mean_bits, R
   return i;
 }
 
-/// As many codes at a time as nearly always have 56 bits at most: of b bits and the unary part,
-/// whose mean is 1.6 to 2.6 bits where the writer chose b.
+/// Reads as many codes at a time as nearly always have at most 56 bits: b bits each and the unary
+/// part, whose mean is 1.6 to 2.6 bits where the writer chose b.
 std::size_t ReadScalar(std::span<const std::byte> in, int bits, double mean_bits,
                        RiceCursor& cursor, std::uint32_t* positions, std::size_t n) {
   if (bits <= 7) return ReadAll<4>(in, bits, mean_bits, cursor, positions, n);
@@ -247,11 +250,11 @@ std::size_t RiceDecode(std::span<const std::byte> in, int bits, double mean_bits
                        RiceCursor& cursor, std::uint32_t* positions, std::size_t n) {
   std::size_t i = 0;
 #if HWY_TARGET <= HWY_AVX3
-  while (n - i >= rice::kLeastCodes) {
-    const std::size_t some = std::min(n - i, rice::kMostCodes);
+  while (n - i >= rice::kMinCodes) {
+    const std::size_t some = std::min(n - i, rice::kMaxCodes);
     const std::size_t read = rice::ReadLanes(in, bits, mean_bits, cursor, {positions + i, some});
     i += read;
-    if (read < some / 2) break;  // not such codes as it is good for
+    if (read < some / 2) break;  // lanes are not faster for such codes
   }
 #endif
   return i + ReadScalar(in, bits, mean_bits, cursor, positions + i, n - i);

@@ -1,4 +1,4 @@
-// Golomb-Rice codes read at many places at once, one in each lane; once per instruction set.
+// Golomb-Rice codes read at many bits at once, one in each lane. Compiled once per instruction set.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,16 +23,16 @@ namespace rice {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Bits between two places over which it is worth reading single codes to make them meet.
+/// Greatest distance in bits over which two chains are made to meet by reading single codes.
 constexpr std::uint64_t kFar = 1024;
 
-/// Reads one code at `bit`. @returns false when it has more bits than one look shows.
+/// Reads one code at `bit`. @returns false when it has more bits than one load provides.
 HWY_INLINE bool TakeCode(std::span<const std::byte> in, int bits, std::uint64_t& bit,
                          std::uint64_t& next) {
   const std::uint64_t window = load_word(in, bit / 8) >> (bit % 8);
   const auto zeros = static_cast<std::uint64_t>(std::countr_zero(window));
   const std::uint64_t length = zeros + 1 + static_cast<std::uint64_t>(bits);
-  if (length > BitReader::kMostBits || bit + length > 8 * in.size()) return false;
+  if (length > BitReader::kMaxBits || bit + length > 8 * in.size()) return false;
   const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
   next += (zeros << bits) + ((window >> zeros >> 1) & mask) + 1;
   bit += length;
@@ -40,29 +40,29 @@ HWY_INLINE bool TakeCode(std::span<const std::byte> in, int bits, std::uint64_t&
 }
 
 #if HWY_TARGET <= HWY_AVX3
-/// Vectors of chains, so that one's work fills another's waiting.
+/// Vectors of chains: one vector works while the other waits.
 constexpr std::size_t kVectors = 2;
 constexpr std::size_t kLanes = 8;
 constexpr std::size_t kChains = kVectors * kLanes;
-/// Codes that one call reads at most; from so many on it pays.
-constexpr std::size_t kMostCodes = 4096;
-constexpr std::size_t kLeastCodes = 1024;
-/// Room for the codes by which a chain falls short of where the next began, on the average.
+/// Greatest number of codes of one call, and the least for which it is faster.
+constexpr std::size_t kMaxCodes = 4096;
+constexpr std::size_t kMinCodes = 1024;
+/// Space for the codes by which a chain falls short, on average, of the beginning of the next one.
 constexpr std::size_t kSpare = 8;
-/// Bits that an unaligned word of 64 shows at least.
+/// Least number of bits that an unaligned word of 64 provides.
 constexpr std::uint64_t kShown = 57;
 
 using D = hn::CappedTag<std::uint64_t, kLanes>;
 
-/// Chains, one in each lane: where the next code begins, and the lowest position it may stand for.
+/// Chains, one in each lane: the bit of the next code, and the lowest position it may encode.
 struct Chains {
   hn::Vec<D> bit;
   hn::Vec<D> next;
 };
 
-/// Reads `group` codes of every chain. `ends` gets one more than the position, of all chains and
-/// kChains further on those of the next code. There must be eight bytes from each place on.
-/// @returns false, with the chains where they were, where any has more bits than a word shows.
+/// Reads `group` codes of every chain. `ends` gets one more than the position, of all chains, and
+/// kChains further on those of the next code. Eight bytes must exist from each bit on.
+/// @returns false, with the chains unchanged, where any has more bits than a word provides.
 template <int group>
 HWY_INLINE bool TakeCodes(const std::byte* in, int bits, Chains& chains,
                           std::uint32_t* HWY_RESTRICT ends) {
@@ -75,15 +75,16 @@ HWY_INLINE bool TakeCodes(const std::byte* in, int bits, Chains& chains,
   auto window = hn::Shr(hn::BitCast(d, words), hn::And(chains.bit, hn::Set(d, 7U)));
   window = hn::Or(window, hn::Set(d, std::uint64_t{1} << 62));  // ends every unary part
   const auto mask = hn::Set(d, (std::uint64_t{1} << bits) - 1);
-  // A shift by a vector is one instruction where one by a number is two.
+  // A shift by a vector is one instruction; a shift by a number is two.
   const auto by = hn::Set(d, static_cast<std::uint64_t>(bits));
   auto next = chains.next;
   auto length = hn::Set(d, static_cast<std::uint64_t>(group * bits));
-  // The code below yields q + 1 for a quotient q; the 1 too many is taken back here.
+  // The loop computes q + 1 for a quotient q; the 1 too many is subtracted here.
   const auto again = hn::Set(d, 1 - (std::uint64_t{1} << bits));
   for (int i = 0; i < group; ++i) {
     const auto lowest = hn::And(window, hn::Sub(hn::Zero(d), window));
-    // The exponent of a power of two. A window that is used up gives a length below 0: very long.
+    // Computes the exponent of a power of two. An empty window gives a length below 0: as an
+    // unsigned number, very long.
     const auto number = hn::ConvertTo(df, hn::BitCast(di, lowest));
     const auto unary = hn::Sub(hn::ShiftRight<52>(hn::BitCast(d, number)), hn::Set(d, 1022U));
     const auto rest = hn::Shr(window, unary);
@@ -98,7 +99,7 @@ HWY_INLINE bool TakeCodes(const std::byte* in, int bits, Chains& chains,
   return true;
 }
 
-/// to[i] = from[i * kChains] + offset, i < n
+/// Sets to[i] = from[i * kChains] + offset, i < n.
 HWY_INLINE void TakeColumn(const std::uint32_t* HWY_RESTRICT from, std::size_t n,
                            std::uint32_t offset, std::uint32_t* HWY_RESTRICT to) {
   const hn::CappedTag<std::uint32_t, 16> d;
@@ -112,8 +113,8 @@ HWY_INLINE void TakeColumn(const std::uint32_t* HWY_RESTRICT from, std::size_t n
   for (; i < n; ++i) to[i] = from[i * kChains] + offset;
 }
 
-/// Goes on from `from` by single codes until one begins where one of the chain `to` does.
-/// @returns how many of the chain's codes are none; more than `codes` where they do not meet.
+/// Reads single codes from `from` on until one begins where a code of the chain `to` begins.
+/// @returns the number of wrong codes of the chain; more than `codes` where they do not meet.
 inline std::size_t Meet(std::span<const std::byte> in, int bits, RiceCursor& from, RiceCursor& to,
                         std::size_t codes, std::span<std::uint32_t> positions, std::size_t& count) {
   std::size_t skip = 0;
@@ -130,12 +131,12 @@ inline std::size_t Meet(std::span<const std::byte> in, int bits, RiceCursor& fro
   return skip;
 }
 
-/// Reads about as many codes as there is room for, at most kMostCodes, as chains which share
-/// nothing. All but the first start where a part of the codes should end, as a rule within a code.
-/// Codes of this kind fall into step after a few: at the first bit where a chain and what was read
-/// before it both see a code begin, the chain has been right from there on, and its positions lack
-/// only what was before. Where they do not meet, what was read up to there stands and the rest is
-/// forgotten.
+/// Reads about as many codes as `positions` has space for, at most kMaxCodes, as chains which share
+/// nothing. All but the first start where a part of the codes should end, usually within a code. A
+/// chain from a wrong bit synchronises after a few codes. At the first bit where a chain and the
+/// codes before it both see a code begin, all later codes of the chain are right, because a code
+/// depends only on the bits from its beginning on; its positions lack only the sum before that bit.
+/// If they do not meet, the codes up to that chain are used and the rest discarded.
 template <int group>
 std::size_t ReadLanes(std::span<const std::byte> in, int bits, double mean_bits, RiceCursor& cursor,
                       std::span<std::uint32_t> positions) {
@@ -145,7 +146,7 @@ std::size_t ReadLanes(std::span<const std::byte> in, int bits, double mean_bits,
       std::min(mean_bits * static_cast<double>(part), 8 * static_cast<double>(in.size())));
   if (in.size() < 8) return 0;
   const auto last = hn::Set(d, std::uint64_t{8} * (in.size() - 8));
-  HWY_ALIGN std::uint32_t ends[kMostCodes];
+  HWY_ALIGN std::uint32_t ends[kMaxCodes];
   HWY_ALIGN std::uint64_t bit[kChains];
   HWY_ALIGN std::uint64_t next[kChains];
   for (std::size_t chain = 0; chain < kChains; ++chain) {
@@ -184,8 +185,8 @@ std::size_t ReadLanes(std::span<const std::byte> in, int bits, double mean_bits,
   return count;
 }
 
-/// As many codes at a time as nearly always have kShown bits at most: of b bits and the unary part,
-/// whose mean is 1.6 to 2.6 bits where the writer chose b.
+/// Reads as many codes at a time as nearly always have at most kShown bits: b bits each and the
+/// unary part, whose mean is 1.6 to 2.6 bits where the writer chose b.
 inline std::size_t ReadLanes(std::span<const std::byte> in, int bits, double mean_bits,
                              RiceCursor& cursor, std::span<std::uint32_t> positions) {
   if (bits <= 5) return ReadLanes<4>(in, bits, mean_bits, cursor, positions);

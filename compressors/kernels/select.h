@@ -1,4 +1,4 @@
-// Passes of selections: what reaches a limit is compacted, counted, and cut down further.
+// Passes of selections: elements that reach a limit are compacted, counted and filtered further.
 #pragma once
 
 #include <algorithm>
@@ -14,32 +14,32 @@
 namespace thinpipe {
 
 constexpr int kMaxCompactThreads = 4;
-/// Elements past the end of a tensor that compact() may scribble on, in both of its outputs: the
+/// Elements past the end of a tensor that compact() may overwrite in both of its outputs: the
 /// widest vectors, for each of its threads.
 constexpr std::size_t kCompactSlack = 256;
 
 /// Compacts in one pass: writes position and value of every x with key_of(x, order) >= limit, in
-/// order of position. Both outputs need room for x.size() + kCompactSlack. Runs on up to
+/// order of position. Both outputs need space for x.size() + kCompactSlack elements. Runs on up to
 /// kMaxCompactThreads threads (kernels/parallel.h). @returns the count.
 std::size_t compact(std::span<const float> x, KeyOrder order, std::int32_t limit,
                     std::uint32_t* positions, float* values);
 
-/// The same by magnitude of the sum, which is computed and stored in the same pass.
+/// Compacts the sum by magnitude; the sum is computed and stored in the same pass.
 std::size_t compact_sum(const PendingSum& sum, std::int32_t limit, std::uint32_t* positions,
                         float* values);
 
-/// The most limits of one pass: as many counters as fit into registers beside the data.
+/// Greatest number of limits of one pass: as many counters as fit into registers beside the data.
 constexpr std::size_t kMaxLimits = 8;
 
-/// counts[j] = how many x have key_of(x, KeyOrder::kMagnitude) >= limits[j]. At most kMaxLimits
-/// limits, none of them negative; counts has as many.
+/// Sets counts[j] to the number of x with key_of(x, KeyOrder::kMagnitude) >= limits[j]. At most
+/// kMaxLimits limits, none of them negative; counts has as many.
 void count_magnitudes(std::span<const float> x, std::span<const std::int32_t> limits,
                       std::span<std::size_t> counts);
 
-// Cuts keep some of what has been compacted already: fewer elements, in the caches.
+// Cuts filter compacted elements: fewer elements, in the caches.
 
-/// Which pairs of position and value stay: those whose value's key is greater than `below`; from
-/// the begin-th to before the end-th those whose key is greater than `below_within`.
+/// Selects pairs of position and value: those whose value's key is greater than `below`; from the
+/// begin-th to before the end-th those whose key is greater than `below_within`.
 struct Cut {
   KeyOrder order = KeyOrder::kMagnitude;
   std::int32_t below = 0;
@@ -48,85 +48,86 @@ struct Cut {
   std::size_t end = 0;
 };
 
-/// Keys of at least `limit`, wherever they are.
+/// Returns the cut of keys of at least `limit`, at any position.
 constexpr Cut cut_at(KeyOrder order, std::int32_t limit) {
   return {.order = order, .below = just_below(limit), .below_within = just_below(limit)};
 }
 
-/// All keys greater than `most`, and `take` of those in [low, most], neighbours among these from
-/// the start-th (the first is the 0-th) on. There are as many.
+/// Returns the cut of all keys greater than `most`, and of `take` of those in [low, most]:
+/// neighbours among these from the start-th (the first is the 0-th) on. There must be as many.
 Cut cut_between(KeyOrder order, std::int32_t low, std::int32_t most, std::size_t start,
                 std::size_t take, std::span<const float> values);
 
-/// How many stay.
+/// Returns the number of pairs that a cut selects.
 std::size_t count_kept(const Cut& cut, std::span<const float> values);
 
-/// Keeps these, in their order, in place. @returns how many.
+/// Keeps the pairs of a cut, in their order, in place. @returns their number.
 std::size_t filter(const Cut& cut, std::size_t count, std::uint32_t* positions, float* values);
 
-/// Writes these, `kept` of them, elsewhere: a payload has no alignment.
+/// Writes the pairs of a cut, `kept` of them, to another location: a payload has no alignment.
 void filter_into(const Cut& cut, std::span<const std::uint32_t> positions,
                  std::span<const float> values, std::size_t kept, std::byte* out_positions,
                  std::byte* out_values);
 
-/// How many x have key_of(x, order) >= limit.
+/// Returns the number of x with key_of(x, order) >= limit.
 std::size_t count_at_least(std::span<const float> x, KeyOrder order, std::int32_t limit);
 
-// Passes over the keys of what has been compacted already.
+// Passes over the keys of compacted elements.
 
-/// keys[i] = key_of(values[i], order).
+/// Sets keys[i] = key_of(values[i], order).
 void keys_of(std::span<const float> values, KeyOrder order, std::int32_t* keys);
 
-/// Which keys of `values` lie in [low, high], and how many above.
+/// Number of keys of `values` in [low, high], and above.
 struct KeysBetween {
   std::size_t kept = 0;
   std::size_t above = 0;
 };
-/// Writes the keys in [low, high] to `keys`, which has room for all. low <= high.
+/// Writes the keys in [low, high] to `keys`, which has space for all. low <= high.
 KeysBetween keys_between(std::span<const float> values, KeyOrder order, std::int32_t low,
                          std::int32_t high, std::int32_t* keys);
 
-/// How many keys are >= limit.
+/// Returns the number of keys >= limit.
 std::size_t count_keys(std::span<const std::int32_t> keys, std::int32_t limit);
 
-/// Keeps the keys in [low, high], in place. @returns how many.
+/// Keeps the keys in [low, high], in place. @returns their number.
 std::size_t keep_keys(std::span<std::int32_t> keys, std::int32_t low, std::int32_t high);
 
 // The criterion of variance-based compression, with the update of the variances.
 
 struct AmbiguityOptions {
-  float alpha = 1;         ///< how unambiguous an element must be
+  float alpha = 1;         ///< variances that r^2 must exceed
   float zeta = 0.999F;     ///< decay of the variances
-  std::int32_t limit = 0;  ///< magnitude key that r must reach as well
+  std::int32_t limit = 0;  ///< magnitude key that r must reach too
 };
 
 /// For every element: v = v + q; it is chosen when r^2 > alpha v and its magnitude reaches the
-/// limit; then v = zeta v (Tsuzuku et al., fig. 1). Writes position, r and v as it was before the
-/// decay of the chosen ones, in order of position, to outputs with room for r.size(). All products
-/// and sums in float, each rounded once. An element whose r or v is not finite is never too
-/// ambiguous: the limit alone decides, so that it can be forgotten. @returns how many were chosen.
+/// limit; then v = zeta v (Tsuzuku et al., fig. 1). Writes position, r and v before the decay of
+/// the chosen elements, in order of position, to outputs with space for r.size(). All products and
+/// sums are in float, each rounded once. An element whose r or v is not finite is never too
+/// ambiguous: the limit alone decides, so that it can be sent and forgotten. @returns the number
+/// chosen.
 std::size_t choose_unambiguous(std::span<const float> r, std::span<const float> q,
                                const AmbiguityOptions& options, std::span<float> v,
                                std::uint32_t* positions, float* values, float* variances);
 
-/// How many bits are set.
+/// Returns the number of set bits.
 std::size_t count_bits(std::span<const std::uint64_t> words);
 
-/// The stretches of a pass that each leave fewer elements at their beginning than they had: one a
-/// thread. No kernel may store a vector past the end of what it read.
+/// Ranges of a pass, one per thread. Each keeps at most as many elements as it had, at its
+/// beginning. No kernel may store a vector past the end of the elements it read.
 class Stretches {
  public:
   explicit Stretches(std::size_t n)
       : n_(n), parts_(static_cast<std::size_t>(std::min(threads_for(n), kMaxCompactThreads))) {}
 
-  /// kept = body(begin, size) for each.
+  /// Sets the kept number of each range to body(begin, size).
   template <class Body>
   void run(Body body) {
     parallel_parts(parts_, static_cast<int>(parts_), [&](std::size_t part) {
       kept_[part] = body(begin(part), begin(part + 1) - begin(part));
     });
   }
-  /// Moves what they left together. @returns how many.
+  /// Moves the kept elements of all ranges together. @returns their number.
   template <class T>
   std::size_t join(T* data) const {
     std::size_t count = kept_[0];

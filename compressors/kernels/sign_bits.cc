@@ -1,4 +1,4 @@
-// Comparisons make masks, and masks are bits.
+// Packs signs: the masks of comparisons are the bits.
 #include "compressors/kernels/quantize.h"
 
 #include <algorithm>
@@ -27,10 +27,10 @@ constexpr std::size_t kLanes = 16;          // one vector of AVX-512, two of AVX
 constexpr std::size_t kRow = 2 * kLanes;    // two vectors, so that additions do not wait
 constexpr std::size_t kBlock = kSignBlock;  // elements between two flushes into doubles
 static_assert(kBlock == 64 * kRow && kRow == kSignLanes);
-/// Any number of threads shares them.
+/// Any number of threads shares these parts.
 constexpr std::size_t kParts = kSignParts;
 
-/// Copies bytes. @returns how many of their bits are set.
+/// Copies bytes. @returns the number of their set bits.
 std::size_t put_bits(const std::uint8_t* bits, std::size_t bytes, std::uint8_t* out) {
   std::size_t count = 0;
   std::size_t i = 0;
@@ -47,7 +47,8 @@ std::size_t put_bits(const std::uint8_t* bits, std::size_t bytes, std::uint8_t* 
   return count;
 }
 
-/// Partial sums of huge values overflow, or something is not finite.
+/// Replaces sums that are not finite, because partial sums of huge values overflowed or elements
+/// are not finite.
 void repair(std::span<const float> x, SignScale scale, SignedSums& sums) {
   if (scale == SignScale::kMagnitude || std::isfinite(sums.positive - sums.negative)) return;
   sums.positive = sums.negative = 0;
@@ -75,7 +76,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// A tree of additions in double, always the same.
+/// Returns the sum of lanes by a fixed tree of additions in double.
 HWY_INLINE double SumLanes(const float* lanes) {
   const hn::CappedTag<double, kLanes / 2> d;
   const hn::Rebind<float, decltype(d)> half;
@@ -88,14 +89,16 @@ HWY_INLINE double SumLanes(const float* lanes) {
   return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
-/// Bits and sums of n <= kBlock elements from `begin` on; `bits` is where the first one's goes.
+/// Computes bits and sums of n <= kBlock elements from `begin` on; `bits` is the first element's
+/// byte.
 template <SignScale kScale, class Source>
 HWY_INLINE void SignBlock(const Source& source, std::size_t begin, std::size_t n,
                           std::uint8_t* HWY_RESTRICT bits, SignedSums& sums) {
   const hn::CappedTag<float, kLanes> d;
   const std::size_t lanes = hn::Lanes(d);
   constexpr bool kMeans = kScale == SignScale::kMeans;
-  // Counted here and not where they go: a load from there would wait until its line has come.
+  // Bits are counted in this buffer, not in the output: a load from the output would wait for its
+  // cache line.
   alignas(64) std::array<std::uint8_t, kBlock / 8> block;
   HWY_ALIGN float above[kLanes];
   HWY_ALIGN float below[kLanes];
@@ -228,7 +231,7 @@ HWY_EXPORT(UnpackAdd);
 /// Elements whose bits fill a cache line.
 constexpr std::size_t kGrain = 512;
 
-/// Adds up what blocks(begin, end, sums) finds in each part.
+/// Returns the sum of the results of blocks(begin, end, sums) over all parts.
 template <class Blocks>
 SignedSums add_parts(std::size_t n, Blocks blocks) {
   std::array<SignedSums, kParts> parts;

@@ -1,4 +1,4 @@
-// Input of a selector: the gradient plus the memory, computed at the first pass over it.
+// Input of a selector: the gradient plus the memory, computed in the first pass over it.
 #pragma once
 
 #include <cstddef>
@@ -10,28 +10,28 @@
 
 namespace thinpipe {
 
-/// c, d elements. Where it is a sum still to be done, the first pass does it on the way: one pass
-/// over the data saved (12 bytes an element moved in place of 16).
+/// c, d elements. If c is a sum still to be computed, the first pass computes it as well: this
+/// saves one pass over the data (12 bytes per element moved instead of 16).
 class Signal {
  public:
-  /// c lies there.
+  /// Wraps c, which is in memory.
   Signal(std::span<const float> c) : c_(c) {}  // NOLINT(google-explicit-constructor)
-  /// c = decay * r + scale * g, to be left in r.
+  /// Wraps a sum still to be computed: c = decay * r + scale * g, to be stored in r.
   explicit Signal(const PendingSum& sum) : c_(sum.r, sum.n), sum_(sum), pending_(true) {}
 
   std::size_t size() const { return c_.size(); }
-  /// One element, before or after the first pass.
+  /// Returns one element, before or after the first pass.
   float at(std::size_t i) const { return pending_ ? sum_.at(i) : c_[i]; }
 
-  /// Asks for the element's cache lines, for at(): into the second-level cache, which has more
-  /// buffers for what is under way than the first.
+  /// Prefetches the element's cache lines, for at(): into the second-level cache, which has more
+  /// buffers for outstanding misses than the first.
   void prefetch(std::size_t i) const {
     constexpr int kSecondLevel = 2;
     __builtin_prefetch(c_.data() + i, 0, kSecondLevel);
     if (pending_) __builtin_prefetch(sum_.g + i, 0, kSecondLevel);
   }
 
-  /// All elements, in memory.
+  /// Returns all elements, in memory.
   std::span<const float> values() {
     if (pending_) {
       accumulate({sum_.g, sum_.n}, sum_.decay, sum_.scale, {sum_.r, sum_.n});
@@ -39,30 +39,30 @@ class Signal {
     }
     return c_;
   }
-  /// magnitude_moments()
+  /// Returns magnitude_moments().
   Moments moments() {
     if (!pending_) return magnitude_moments(c_);
     pending_ = false;
     fused_ = true;
     return moments_of_sum(sum_);
   }
-  /// The greatest magnitude, as in Moments.
+  /// Returns the greatest magnitude, as in Moments.
   float max_magnitude() { return pending_ ? moments().max_magnitude : thinpipe::max_magnitude(c_); }
-  /// The sum, which the caller does now; null where it is done.
+  /// Returns the sum, which the caller then computes; null where it is computed already.
   const PendingSum* take_sum() {
     if (!pending_) return nullptr;
     pending_ = false;
     fused_ = true;
     return &sum_;
   }
-  /// compact() by magnitude
+  /// Calls compact() by magnitude.
   std::size_t compact(std::int32_t limit, std::uint32_t* positions, float* values) {
     if (!pending_) return thinpipe::compact(c_, KeyOrder::kMagnitude, limit, positions, values);
     pending_ = false;
     fused_ = true;
     return compact_sum(sum_, limit, positions, values);
   }
-  /// True when the sum was done within another pass.
+  /// Returns true when the sum was computed within another pass.
   bool fused() const { return fused_; }
 
  private:

@@ -1,5 +1,5 @@
-// Where a pass reads its vectors from: an array, or a sum that it computes and stores on the way.
-// Compiled once for every instruction set, as the kernels that include it.
+// Sources of the vectors of a pass: an array, or a sum that the pass computes and stores on the
+// way. For inclusion by kernels: compiled once per instruction set.
 #if defined(THINPIPE_COMPRESSORS_KERNELS_SOURCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef THINPIPE_COMPRESSORS_KERNELS_SOURCE_INL_H_
 #undef THINPIPE_COMPRESSORS_KERNELS_SOURCE_INL_H_
@@ -18,10 +18,10 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// Floats of a cache line, what one prefetch() asks for.
+/// Floats of a cache line, the unit of one prefetch().
 constexpr std::size_t kLineFloats = 16;
 
-/// Floats that lie in memory.
+/// Reads floats in memory.
 struct ArraySource {
   const float* x;
 
@@ -29,12 +29,12 @@ struct ArraySource {
   HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load(D d, std::size_t i) const {
     return hwy::HWY_NAMESPACE::LoadU(d, x + i);
   }
-  HWY_INLINE float again(std::size_t i) const { return x[i]; }  ///< once loaded
+  HWY_INLINE float again(std::size_t i) const { return x[i]; }  ///< a loaded element
   HWY_INLINE void prefetch(std::size_t i) const { hwy::Prefetch(x + i); }
   HWY_INLINE void far_ahead(std::size_t i) const { ask_far_ahead(x + i); }
 };
 
-/// r + g, left in r.
+/// Computes r + g and stores it in r.
 struct SumSource {
   const float* HWY_RESTRICT g;
   float* HWY_RESTRICT r;
@@ -57,7 +57,7 @@ struct SumSource {
   }
 };
 
-/// decay * r + scale * g, left in r.
+/// Computes decay * r + scale * g and stores it in r.
 struct ScaledSumSource {
   const float* HWY_RESTRICT g;
   float* HWY_RESTRICT r;
@@ -83,7 +83,7 @@ struct ScaledSumSource {
   }
 };
 
-/// Calls body with the source that a PendingSum stands for.
+/// Calls body with the source for a PendingSum.
 template <class Body>
 HWY_INLINE auto with_source(const PendingSum& sum, Body body) {
   if (sum.decay == 1.0F && sum.scale == 1.0F) return body(SumSource{sum.g, sum.r});

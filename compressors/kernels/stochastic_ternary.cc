@@ -25,7 +25,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Packs `bytes` bytes from `begin` on, whose five elements all exist. c and left may be the same
-/// array.
+/// array. @returns the number of elements that are not 0.
 std::size_t Pack(const float* c, std::size_t partition, std::size_t begin, std::size_t bytes,
                  float scale, RandomKey key, float* left, std::uint8_t* HWY_RESTRICT packed) {
   std::size_t zeros = 0;

@@ -1,5 +1,5 @@
-// Sums and statistics of a tensor, each in one pass: the same bits on every machine and any number
-// of threads.
+// Sums and statistics of a tensor, each in one pass, with the same bits on every machine and any
+// number of threads.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace thinpipe {
 
-/// r[i] = decay * r[i] + scale * g[i] for i < n, still to be done, rounded as accumulate() does: a
-/// memory's sum that the pass that first reads it can write.
+/// A sum still to be computed: r[i] = decay * r[i] + scale * g[i] for i < n, rounded as
+/// accumulate() rounds. The pass that first reads a memory's sum can write it.
 struct PendingSum {
   const float* g = nullptr;
   float* r = nullptr;
@@ -30,23 +30,24 @@ struct PendingSum {
 // Memory updates. All spans have the same length and do not overlap. Products are rounded before
 // they are added (no fused multiply-add), so that every machine computes the same bits.
 
-/// r = decay * r + scale * g
+/// Computes r = decay * r + scale * g.
 void accumulate(std::span<const float> g, float decay, float scale, std::span<float> r);
 
-/// u = momentum * u + scale * g;  v = v + u  (Deep Gradient Compression, eq. 7)
+/// Computes u = momentum * u + scale * g;  v = v + u  (Deep Gradient Compression, eq. 7).
 void accumulate_momentum(std::span<const float> g, float momentum, float scale, std::span<float> u,
                          std::span<float> v);
 
-/// u = momentum * (u + scale * g);  v = v + u + scale * g  (Deep Gradient Compression, eq. 10)
+/// Computes u = momentum * (u + scale * g);  v = v + u + scale * g  (Deep Gradient Compression,
+/// eq. 10).
 void accumulate_nesterov(std::span<const float> g, float momentum, float scale, std::span<float> u,
                          std::span<float> v);
 
-/// out += factor * x
+/// Computes out += factor * x.
 void add_scaled(std::span<const float> x, float factor, std::span<float> out);
 
 // Statistics.
 
-/// The greatest |x| by bits (NaN > infinity > finite); 0 when empty.
+/// Returns the greatest |x| by bits (NaN > infinity > finite); 0 when empty.
 float max_magnitude(std::span<const float> x);
 
 struct Moments {
@@ -55,29 +56,31 @@ struct Moments {
   std::size_t count = 0;
 };
 
-/// Sums go through 64 fixed partial sums in float, emptied into doubles every few thousand
-/// elements, and these into one sum for every 1/64 of the tensor, however wide the vectors are and
-/// however many threads add: results do not depend on the machine.
+/// Returns the moments of x. Sums use 64 fixed partial sums in float, added to doubles every few
+/// thousand elements, and these to one sum for every 1/64 of the tensor. Their order does not
+/// depend on the width of the vectors or the number of threads, so results do not depend on the
+/// machine.
 Moments magnitude_moments(std::span<const float> x);
 
-/// The same of the sum, which is computed and stored in the same pass.
+/// Returns the moments of the sum, which is computed and stored in the same pass.
 Moments moments_of_sum(const PendingSum& sum);
 
-/// Moments of the elements from a limit on.
+/// Moments of the elements that reach a limit.
 struct TailMoments {
   double sum_magnitude = 0;  ///< sum of |x| over magnitude keys >= the limit
   std::size_t count = 0;
 };
 
-/// Sums over elements with key_of(x, KeyOrder::kMagnitude) >= limit, as in magnitude_moments().
+/// Returns sums over elements with key_of(x, KeyOrder::kMagnitude) >= limit, as in
+/// magnitude_moments().
 TailMoments tail_moments(std::span<const float> x, std::int32_t limit);
 
-/// Sum of x^2, in the same order, all of it in double.
+/// Returns the sum of x^2, in the same order, all in double.
 double sum_of_squares(std::span<const float> x);
 
-/// sums[b] = sum_of_squares() of x's elements from b * block on, `block` of
-/// them or as many as are left, to the bit. Several blocks are added up side by side, since the
-/// last additions of one wait for each other.
+/// Sets sums[b] = sum_of_squares() of x's elements from b * block on, `block` of them or as many as
+/// are left, to the bit. Several blocks are summed side by side, because the last additions of one
+/// wait for each other.
 /// @param sums  one for each block
 void sums_of_squares(std::span<const float> x, std::size_t block, std::span<double> sums);
 
@@ -88,23 +91,23 @@ struct Dispersion {
   std::size_t count = 0;
 
   THINPIPE_BOTH double mean() const { return sum / static_cast<double>(count); }
-  /// Population variance (divided by the count); never negative.
+  /// Returns the population variance (divided by the count); never negative.
   THINPIPE_BOTH double variance() const {
     const double difference = squares / static_cast<double>(count) - mean() * mean();
     return difference < 0 ? 0 : difference;
   }
 };
 
-/// Dispersion of the values as they are and of their magnitudes. Sums go through partial sums in
-/// double, in the order of streams.h, so that neither huge nor denormal values overflow or vanish
-/// when squared.
+/// Returns the dispersion of the values, or of their magnitudes. Sums use partial sums in double,
+/// in the order of streams.h, so that neither huge nor denormal values overflow or vanish when
+/// squared.
 Dispersion signed_dispersion(std::span<const float> x);
 Dispersion magnitude_dispersion(std::span<const float> x);
 
 struct Spread : Dispersion {
   float max_magnitude = 0;  ///< by bits: NaN > infinity > finite; 0 when empty
 };
-/// Dispersion of the values as they are, in the same pass as the greatest magnitude.
+/// Returns the dispersion of the values, with the greatest magnitude in the same pass.
 Spread signed_spread(std::span<const float> x);
 
 /// Sums of the magnitudes and of their logarithms.
@@ -115,23 +118,25 @@ struct LogMoments {
   std::size_t count = 0;
 };
 
-/// A logarithm of a product replaces those of its factors: exponents are summed as integers and
-/// mantissas, each in [1, 2), multiplied, 64 of them in float before they go into a double.
-/// No element's logarithm is computed, and all machines get the same bits. Every product is rounded
-/// once, by at most 2^-24 of it, so that the mean of the logarithms is within 2^-24 = 6e-8 of the
-/// exact one. NaN and infinity give a meaningless result.
+/// Returns sums of magnitudes and logarithms. The logarithm of a product replaces the sum of
+/// logarithms: exponents are summed as integers and mantissas, each in [1, 2), multiplied, 64 of
+/// them in float before they are multiplied into a double. No element's logarithm is computed, and
+/// all machines get the same bits. Every product is rounded once, by at most 2^-24 of it, so that
+/// the mean of the logarithms is within 2^-24 = 6e-8 of the exact one. NaN and infinity give a
+/// meaningless result.
 LogMoments log_moments(std::span<const float> x);
 
 constexpr std::size_t kAllFinite = static_cast<std::size_t>(-1);
 
-/// Index of the first NaN or infinity of x, or kAllFinite.
+/// Returns the index of the first NaN or infinity of x, or kAllFinite.
 std::size_t first_non_finite(std::span<const float> x);
 
-// The sum of a selection's values, in an order that a GPU's threads can keep as well.
+// The sum of a selection's values, in an order that a GPU's threads can keep too.
 
-/// Values of a block.
+/// Values per block.
 constexpr std::size_t kValueBlock = 32768;
-/// Sums that a block's values are dealt out to, one after the other; these to kValueParts in turn.
+/// Partial sums to which a block's values are dealt in turn; these are dealt to kValueParts in
+/// turn.
 constexpr std::size_t kValueLanes = 512;
 /// Parts of all blocks with a sum of their own.
 constexpr std::size_t kValueParts = 64;
@@ -155,7 +160,7 @@ double of_block(std::size_t begin, std::size_t end, Value value) {
 
 }  // namespace value_sum
 
-/// The sum of value(i) over [0, n), in double.
+/// Returns the sum of value(i) over [0, n), in double.
 template <class Value>
 double sum_of_values(std::size_t n, Value value) {
   const std::size_t blocks = (n + kValueBlock - 1) / kValueBlock;

@@ -1,4 +1,4 @@
-// The five partitions are five streams: a vector of each makes a vector of bytes.
+// The five partitions are five streams: a vector of each gives a vector of bytes.
 #include "compressors/kernels/quantize.h"
 
 #include <algorithm>
@@ -27,7 +27,8 @@ namespace {
 
 constexpr std::array<int, 5> kPowers = {81, 27, 9, 3, 1};
 
-/// 2 |c| of what is sent at least. Nothing, not even an infinity, reaches a NaN.
+/// Returns the least 2 |c| of a sent element. For scale 0 it is a NaN, which nothing reaches, not
+/// even an infinity.
 float least_sent(float scale) {
   return scale == 0 ? std::numeric_limits<float>::quiet_NaN() : scale;
 }
@@ -37,12 +38,12 @@ struct Packing {
   const float* c;
   std::size_t partition;  ///< bytes
   float scale;
-  float limit;  ///< 2 |c| that is sent at least
+  float limit;  ///< least 2 |c| of a sent element
   float* remainder;
   std::uint8_t* packed;
 };
 
-/// One byte, the slow way; adds to `nonzero`.
+/// Packs one byte without vectors; adds to `nonzero`.
 std::uint8_t pack_byte(std::span<const float> c, std::size_t bytes, std::size_t i, float scale,
                        float limit, float* left, std::size_t& nonzero) {
   int code = 0;
@@ -75,7 +76,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Weights = std::array<float, 5>;
 
-/// Packs whole vectors of bytes from `begin` on, for each of which all five elements exist.
+/// Packs whole vectors of bytes from `begin` on, whose five elements all exist.
 /// @returns the end of the bytes done; adds to `nonzero`.
 template <bool ahead, class D>
 HWY_INLINE std::size_t PackVectors(D d, const Packing& to, std::size_t begin, std::size_t end,
@@ -86,7 +87,7 @@ HWY_INLINE std::size_t PackVectors(D d, const Packing& to, std::size_t begin, st
   constexpr Weights kWeights = {81, 27, 9, 3, 1};
   const auto at_least = hn::Set(d, to.limit);
   const auto step = hn::Set(d, to.scale);
-  // 2^23 added, the last byte of a float's bits is the number.
+  // After adding 2^23, the last byte of a float's bits is the number.
   constexpr float kShift = 8388608;
   std::size_t sent_in_all = 0;
   std::size_t i = begin;
@@ -111,12 +112,12 @@ HWY_INLINE std::size_t PackVectors(D d, const Packing& to, std::size_t begin, st
   return i;
 }
 
-/// The whole vectors of all bytes from `begin` to `end`.
+/// Packs the whole vectors of all bytes from `begin` to `end`.
 std::size_t Pack(const Packing& to, std::size_t begin, std::size_t end, std::size_t* nonzero) {
   return PackVectors<true>(hn::ScalableTag<float>(), to, begin, end, nonzero);
 }
 
-/// Buckets whose scales are put at `scales`, their bytes one after the other.
+/// Packs buckets: scales at `scales`, their bytes one after the other.
 std::size_t PackBuckets(const float* c, std::size_t n, std::size_t bucket, float sparsity,
                         float* remainder, std::uint8_t* HWY_RESTRICT scales,
                         std::uint8_t* HWY_RESTRICT packed) {
@@ -128,7 +129,8 @@ std::size_t PackBuckets(const float* c, std::size_t n, std::size_t bucket, float
   for (std::size_t at = 0; at < n; at += bucket) {
     const std::size_t some = std::min(bucket, n - at);
     const float scale = next;
-    // The next bucket's while this one is coded: its elements arrive meanwhile.
+    // The next bucket's scale is computed while this bucket is coded: its elements arrive
+    // meanwhile.
     if (at + some < n) next = scale_of(at + some);
     std::memcpy(scales, &scale, sizeof scale);
     scales += sizeof scale;
@@ -167,8 +169,8 @@ std::size_t Unpack(const std::uint8_t* HWY_RESTRICT packed, std::size_t count,
       const auto term = hn::Mul(hn::ConvertTo(d, hn::Sub(digit, one)), step);
       hn::StoreU(hn::Add(hn::LoadU(d, to), term), d, to);
     };
-    // Divisions by 81, 27, 9 and 3 as products and shifts, exact for the dividends that occur
-    // (up to 242, 80, 26 and 8; a test tries all).
+    // Divisions by 81, 27, 9 and 3 as products and shifts, exact for the dividends that occur (up
+    // to 242, 80, 26 and 8; a test tries all).
     const auto d0 = hn::ShiftRight<14>(hn::Mul(rest, hn::Set(di, 203)));
     rest = hn::Sub(rest, hn::Mul(d0, hn::Set(di, 81)));
     const auto d1 = hn::ShiftRight<9>(hn::Mul(rest, hn::Set(di, 19)));

@@ -1,4 +1,4 @@
-// Linear maps, the same bits on every machine: the Walsh-Hadamard and the cosine transform, and
+// Linear maps with the same bits on every machine: the Walsh-Hadamard and the cosine transform, and
 // products with the thin factors of PowerSGD.
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace thinpipe {
 
-/// x becomes H x / sqrt(n), H the n x n Walsh-Hadamard matrix in natural order: its own inverse.
-/// n = x.size() is a power of two, at least 16; x is aligned to 64 bytes. The same bits on every
-/// machine.
+/// Replaces x by H x / sqrt(n), H the n x n Walsh-Hadamard matrix in natural order: its own
+/// inverse. n = x.size() is a power of two, at least 16; x is aligned to 64 bytes. The same bits on
+/// every machine.
 void hadamard(std::span<float> x);
 
-/// Fills `bits` with 0 or 2^31: signs that all who know the seed flip alike.
+/// Fills `bits` with 0 or 2^31: sign flips that depend on the seed alone.
 inline void random_signs(std::uint64_t seed, std::span<std::uint32_t> bits) {
   SplitMix64 random(seed);
   std::uint64_t word = 0;
@@ -32,19 +32,19 @@ inline void random_signs(std::uint64_t seed, std::span<std::uint32_t> bits) {
 /// The longest line.
 constexpr std::size_t kMaxDct = 64;
 
-/// Where the cosines of lines of n = 2, 4 ... kMaxDct elements begin: cos(pi (2i + 1)(2k + 1) /
-/// (2n)), k and i under n/2, n/2 to a row.
+/// Returns the index of the first cosine of lines of n = 2, 4 ... kMaxDct elements:
+/// cos(pi (2i + 1)(2k + 1) / (2n)), k and i under n/2, n/2 to a row.
 THINPIPE_BOTH constexpr std::size_t first_cosine(std::size_t n) { return (n / 2) * (n / 2) / 3; }
-/// All of them.
+/// Returns the cosines of all lengths.
 std::span<const float> dct_cosines();
 
-/// No gradient reaches it and no transform of it overflows.
-constexpr float kMostDctInput = 0x1p100F;
+/// Limit of inputs: no gradient reaches it, and no transform of it overflows.
+constexpr float kMaxDctInput = 0x1p100F;
 THINPIPE_BOTH inline float dct_input(float x) {
-  return std::isnan(x)        ? 0.0F
-         : x < -kMostDctInput ? -kMostDctInput
-         : x > kMostDctInput  ? kMostDctInput
-                              : x;
+  return std::isnan(x)       ? 0.0F
+         : x < -kMaxDctInput ? -kMaxDctInput
+         : x > kMaxDctInput  ? kMaxDctInput
+                             : x;
 }
 
 /// Lines in an array: line l has its elements at base[l * line_step + i * step].
@@ -56,30 +56,31 @@ struct Lines {
   std::size_t step = 1;
 };
 
-/// Every line x becomes its orthonormal DCT-II: X[k] = w_k sum_i x[i] cos(pi (2i + 1) k / (2n)),
-/// w_0 = sqrt(1/n), w_k = sqrt(2/n). Cosines are the C library's, rounded from double to float.
+/// Replaces every line x by its orthonormal DCT-II: X[k] = w_k sum_i x[i]
+/// cos(pi (2i + 1) k / (2n)), w_0 = sqrt(1/n), w_k = sqrt(2/n). Cosines are the C library's,
+/// rounded from double to float.
 void dct(const Lines& lines);
 
-/// The inverse (DCT-III), which is the transpose.
+/// Replaces every line by its inverse transform (DCT-III), which is the transpose.
 void inverse_dct(const Lines& lines);
 
-// In which order PowerSGD's factors are computed, on processors and on GPUs: sums are cut into
-// stretches that can be added up beside each other.
+// Order of the computation of PowerSGD's factors, on CPUs and on GPUs: sums are cut into ranges
+// that can be summed side by side.
 
 /// Partial sums of a row's product with a column of q: one vector of AVX-512, two of AVX2.
 constexpr std::size_t kLowRankPartials = 16;
-/// Rows of the matrix whose products with p are added up one after the other to a column of q; then
-/// these sums, in order. 256: an element of a GPU's partial sums for 256 of the matrix, so little
-/// to write, and of 26 million elements 100 000 threads have work.
+/// Rows of the matrix whose products with p are added one after the other to a column of q; then
+/// these sums are added in order. 256: a GPU writes one element of partial sums per 256 of the
+/// matrix, which is little, and 26 million elements give work to 100 000 threads.
 constexpr std::size_t kLowRankStretch = 256;
-/// Partial sums of a product of two columns of p, to which the elements of a stretch are dealt out
-/// one after the other; then the upper half of the sums is added to the lower, and so on; then the
-/// stretches' sums, in order.
+/// Partial sums of a product of two columns of p, to which the elements of a range are dealt in
+/// turn. Then the upper half of the sums is added to the lower, and so on; then the sums of the
+/// ranges are added in order.
 constexpr std::size_t kDotLanes = 256;
 constexpr std::size_t kDotStretch = 4096;
 
-/// A number that an empty column begins anew with: the sum of four uniform ones (the paper draws
-/// from a normal distribution).
+/// Returns a random number for an empty column: the sum of four uniform ones (the paper draws from
+/// a normal distribution).
 THINPIPE_BOTH inline float low_rank_random(std::uint64_t word) {
   std::int64_t sum = -2L * 65535;
   for (int part = 0; part < 4; ++part)
@@ -87,19 +88,19 @@ THINPIPE_BOTH inline float low_rank_random(std::uint64_t word) {
   return static_cast<float>(sum) * 0x1p-16F;
 }
 
-/// x less the share that a column before it has, of a product or of an element.
+/// Returns x minus its projection on an earlier column, for a product or an element.
 THINPIPE_BOTH inline double less_share(double x, double share, double other) {
   const double product = share * other;
   return x - product;
 }
-/// So often are columns made orthonormal: the first time leaves errors where some are nearly
-/// dependent.
+/// Returns how often columns are orthonormalised: the first time leaves errors where some are
+/// nearly dependent.
 THINPIPE_BOTH constexpr std::size_t orthogonalize_passes(std::size_t columns) {
   return columns > 1 ? 2 : 1;
 }
 
-/// Factor that makes a column's length 1. 0 where its squared length `left`, after removing the
-/// other columns' shares from `before`, is rounding noise.
+/// Returns the factor that scales a column to length 1; 0 where its squared length `left`, after
+/// its projections were subtracted from `before`, is rounding noise.
 THINPIPE_BOTH inline double unit_scale(double before, double left) {
   constexpr double kDependent = 1e-12;
   return left > kDependent * before ? 1 / std::sqrt(left) : 0;
@@ -113,20 +114,21 @@ struct LowRankShape {
   std::size_t rank = 0;
 };
 
-/// p = m q. Every dot product goes through 16 partial sums in float, then their sum in order.
+/// Computes p = m q. Every dot product uses 16 partial sums in float, then their sum in order.
 void low_rank_left(const LowRankShape& shape, const float* m, const float* q, float* p);
 
-/// q = m^T p: row after row of a stretch, then stretch after stretch (kLowRankStretch).
-/// @param room  low_rank_room() floats, which are overwritten
+/// Computes q = m^T p: row after row of a range, then range after range (kLowRankStretch).
+/// @param workspace  low_rank_workspace() floats, which are overwritten
 void low_rank_right(const LowRankShape& shape, const float* m, const float* p,
-                    std::span<float> room, float* q);
-std::size_t low_rank_room(const LowRankShape& shape);
+                    std::span<float> workspace, float* q);
+/// Returns the floats of workspace.
+std::size_t low_rank_workspace(const LowRankShape& shape);
 
-/// out += factor * (p q^T), the sum over the rank in order.
+/// Computes out += factor * (p q^T), the sum over the rank in order.
 void low_rank_add(const LowRankShape& shape, const float* p, const float* q, float factor,
                   float* out);
 
-/// left = m - p q^T, 0 where that is not finite; `left` may be m.
+/// Computes left = m - p q^T, 0 where that is not finite; `left` may be m.
 void low_rank_subtract(const LowRankShape& shape, const float* p, const float* q, const float* m,
                        float* left);
 

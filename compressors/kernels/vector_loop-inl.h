@@ -17,11 +17,11 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// How many elements before their turn a pass asks for a cache line: a page of them. Passes that
-/// compute much an element do not keep enough reads under way by themselves.
+/// Distance of a prefetch in elements: one page. Passes with much arithmetic per element do not
+/// keep enough reads outstanding on their own.
 constexpr std::size_t kAhead = 1024;
 
-/// Applies `body(d, i)` to whole vectors of floats, then with one-lane vectors to the rest.
+/// Calls body(d, i) for whole vectors of floats, then with one-lane vectors for the rest.
 template <class Body>
 HWY_INLINE void ForEachVector(std::size_t n, Body body) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -33,7 +33,8 @@ HWY_INLINE void ForEachVector(std::size_t n, Body body) {
   for (; i < n; ++i) body(one, i);
 }
 
-/// Bits i, i + 1, ... of an array that is filled from its front, lowest bit of each byte first.
+/// Stores bits i, i + 1, ... of an array that is filled from its front, lowest bit of each byte
+/// first.
 template <class D>
 HWY_INLINE void StoreBits(D d, hwy::HWY_NAMESPACE::Mask<D> mask, std::uint8_t* bits,
                           std::size_t i) {
@@ -61,8 +62,8 @@ HWY_INLINE hwy::HWY_NAMESPACE::Mask<D> LoadBits(D d, const std::uint8_t* bits, s
   return hn::LoadMaskBits(d, some);
 }
 
-/// left[i ...] = x - decoded, 0 where that is not finite; nothing where left is null. It may be
-/// where x was loaded from.
+/// Sets left[i ...] = x - decoded, 0 where that is not finite; does nothing where left is null.
+/// `left` may be where x was loaded from.
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE void StoreLeft(D d, V x, V decoded, float* left, std::size_t i) {
   namespace hn = hwy::HWY_NAMESPACE;

@@ -1,4 +1,5 @@
-// Local gradient clipping: one more pass for the norm, then the inner memory scales as it adds.
+// Local gradient clipping: one additional pass computes the norm, then the inner memory scales the
+// gradient as it adds.
 #include <cmath>
 #include <utility>
 

@@ -18,14 +18,14 @@ class Ef21Memory : public Memory {
   std::span<const float> add(std::span<const float> gradient, float scale) override {
     hold(gradient, scale);
     held_ = false;
-    // A value that is not finite was decoded by all receivers as well: there is no way back to a
-    // common estimate but from 0.
+    // All receivers decoded a non-finite value too, so only a restart from 0 makes the estimates
+    // common again.
     float* const estimates = estimate_.data();
     float* const changes = change_.data();
     for (std::size_t i = 0; i < change_.size(); ++i) {
       const float estimate = estimates[i];
       const float finite = std::isfinite(estimate) ? estimate : 0.0F;
-      estimates[i] = finite;  // always written: the loop becomes vectors
+      estimates[i] = finite;  // always written, so that the loop vectorises
       changes[i] -= finite;
     }
     return change_;
@@ -38,7 +38,8 @@ class Ef21Memory : public Memory {
   void sent(std::span<const std::uint32_t> /*positions*/,
             std::span<const float> /*decoded*/) override {}
   bool minds_sent() const override { return false; }
-  /// The estimates of all workers add up to what the aggregates brought, whoever gives it up.
+  /// The estimates of all workers sum to the sum of the aggregates, whichever worker's estimate is
+  /// lowered.
   void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override {
     subtract_sent(estimate_, positions, values);
   }
@@ -64,13 +65,13 @@ class Ef21Memory : public Memory {
   void load(ByteReader& in) override {
     held_ = load_flag(in, "held");
     load_floats(in, estimate_, "estimate");
-    load_floats(in, change_, "held gradient");
+    load_floats(in, change_, "accumulated gradient");
   }
 
  private:
   LargeVector<float> estimate_;  ///< h
-  LargeVector<float> change_;    ///< the gradients of a period, then c
-  bool held_ = false;            ///< change_ holds gradients that no exchange has seen yet
+  LargeVector<float> change_;    ///< the sum of gradients of a period, then c
+  bool held_ = false;            ///< change_ has gradients that were not exchanged yet
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A worker's state between steps, and the input of compression that follows from it.
+// A worker's state between steps, and the input of compression derived from it.
 #pragma once
 
 #include <cmath>
@@ -14,50 +14,51 @@
 
 namespace thinpipe {
 
-/// One tensor's memory. A step is: c = add(gradient); the compressor sends C(c); then either sent()
-/// (sparse: some positions, each with the value that receivers decode) or the dense compressor has
-/// written c - decoded into remainder() itself.
+/// One tensor's memory. In a step the compressor calls c = add(gradient) and sends C(c). Then a
+/// sparse compressor calls sent() with positions and the values that receivers decode there; a
+/// dense compressor writes c - decoded into remainder() itself.
 class Memory {
  public:
   virtual ~Memory() = default;
 
-  /// c, what is to be compressed now; valid until the next call. `scale` multiplies the gradient
-  /// (local clipping).
+  /// Adds the gradient and returns c, the array to be compressed now, valid until the next call.
+  /// `scale` multiplies the gradient (local clipping).
   virtual std::span<const float> add(std::span<const float> gradient, float scale) = 0;
-  /// The same, but a memory may leave the sum to the first pass over it.
+  /// Adds as add() does, but a memory may leave the sum to the first pass over it.
   virtual Signal add_later(std::span<const float> gradient, float scale) {
     return Signal(add(gradient, scale));
   }
 
-  /// Takes in the gradient of a step without exchange (SBC fig. 2a "delay").
+  /// Accumulates the gradient of a step without an exchange (SBC fig. 2a "delay").
   virtual void hold(std::span<const float> gradient, float scale) = 0;
 
-  /// Subtracts what was sent. Non-finite results are forgotten, so that one infinity does not stay
-  /// for ever.
+  /// Subtracts the sent values. Non-finite results become 0, so that an infinity does not stay for
+  /// ever.
   virtual void sent(std::span<const std::uint32_t> positions, std::span<const float> decoded) = 0;
 
-  /// False: sent() does nothing and need not be called.
+  /// Returns false where sent() does nothing and need not be called.
   virtual bool minds_sent() const { return true; }
 
-  /// True: give_back() keeps what it is given.
+  /// Returns true where give_back() restores values.
   virtual bool takes_back() const { return true; }
-  /// The reverse of what sent(), or the pipeline in mirror(), did to these positions' values, for
-  /// some of them that were dropped after all. Positions are distinct and in range.
+  /// Reverses what sent(), or the pipeline in mirror(), did to the values at these positions, for
+  /// values that were dropped after all. Positions are distinct and in range.
   virtual void give_back(std::span<const std::uint32_t> positions,
                          std::span<const float> values) = 0;
 
-  /// Where a dense compressor leaves c - decoded; it is c itself before. Empty when nothing is
-  /// kept.
+  /// Returns the array in which a dense compressor leaves c - decoded; it is c itself before. Empty
+  /// without a residual.
   virtual std::span<float> remainder() = 0;
 
-  /// Where the pipeline adds what receivers decode from its payload; empty for all but EF21.
+  /// Returns the array to which the pipeline adds what receivers decode from its payload; empty for
+  /// all but EF21.
   virtual std::span<float> mirror() { return {}; }
 
-  /// Distortion of the last exchange; `gradient` as it was given to add().
+  /// Returns the distortion of the last exchange; `gradient` is the one given to add().
   virtual Distortion distortion(std::span<const float> gradient,
                                 std::span<const float> decoded) const = 0;
 
-  /// Passes over the d elements that one add() makes.
+  /// Returns the passes over the d elements that one add() makes.
   virtual int passes() const = 0;
 
   virtual void reset() = 0;
@@ -66,19 +67,20 @@ class Memory {
   virtual void load(ByteReader& in) = 0;
 };
 
-/// c = gradient. With `buffered` it can also scale and hold, which needs room for d elements.
+/// Makes a memory without residual: c = gradient. With `buffered` it can also scale and accumulate,
+/// for which it has a buffer of d elements.
 std::unique_ptr<Memory> make_no_memory(std::size_t elements, bool buffered);
 
-/// Error feedback: c = decay * r + gradient; r = c - decoded (SBC eq. 2, 3LC fig. 3). Over a delay
-/// the decay applies once.
+/// Makes error feedback: c = decay * r + gradient; r = c - decoded (SBC eq. 2, 3LC fig. 3). Over a
+/// delay the decay applies once.
 std::unique_ptr<Memory> make_residual_memory(std::size_t elements, float decay);
 
-/// The same, but an element that was sent is 0 afterwards even where its decoded value is rounded
-/// (Tsuzuku et al., alg. 1).
+/// Makes error feedback in which a sent element is 0 afterwards, even where its decoded value is
+/// rounded (Tsuzuku et al., alg. 1).
 std::unique_ptr<Memory> make_clear_memory(std::size_t elements, float decay);
 
-/// EF21 (Richtarik et al., 2021, alg. 2): c = gradient - h, h += decoded; receivers keep the same h
-/// by summing what they decode.
+/// Makes EF21's memory (Richtarik et al., 2021, alg. 2): c = gradient - h, h += decoded; receivers
+/// have the same h by summing what they decode.
 std::unique_ptr<Memory> make_ef21_memory(std::size_t elements);
 
 struct MomentumOptions {
@@ -87,22 +89,23 @@ struct MomentumOptions {
   bool masking = true;  ///< momentum factor masking: u = 0 where something was sent (DGC 3.3)
 };
 
-/// Momentum correction (Deep Gradient Compression eqs. 7 and 10): u = m u + g, v = v + u, c = v.
+/// Makes momentum correction (Deep Gradient Compression eqs. 7 and 10): u = m u + g, v = v + u,
+/// c = v.
 std::unique_ptr<Memory> make_momentum_memory(std::size_t elements, const MomentumOptions& options);
 
-/// Local gradient clipping before another memory (Deep Gradient Compression appendix C): scales
-/// the gradient to at most |g|_2 = threshold / sqrt(workers).
+/// Makes local gradient clipping before another memory (Deep Gradient Compression appendix C):
+/// scales the gradient to at most |g|_2 = threshold / sqrt(workers).
 std::unique_ptr<Memory> make_clipped_memory(std::unique_ptr<Memory> inner, double threshold,
                                             int workers);
 
-// Shared by the kinds.
+// Helpers of all kinds of memory.
 
-/// Fewer scattered elements than this are not worth a second thread.
+/// Least number of scattered elements for which a second thread is faster.
 constexpr std::size_t kMinParallelScatter = 50000;
-/// Scattered elements whose lines are asked for ahead of their turn.
+/// Scattered elements whose cache lines are prefetched.
 constexpr std::size_t kScatterAhead = 128;
 
-/// For memories that keep left = c - decoded.
+/// Returns the distortion for memories that keep left = c - decoded.
 inline Distortion distortion_of_remainder(std::span<const float> left,
                                           std::span<const float> decoded) {
   double error = 0;
@@ -116,6 +119,7 @@ inline Distortion distortion_of_remainder(std::span<const float> left,
   return {error, norm};
 }
 
+/// Returns the distortion for memories that keep c.
 inline Distortion distortion_against(std::span<const float> c, std::span<const float> decoded) {
   double error = 0;
   double norm = 0;
@@ -128,8 +132,9 @@ inline Distortion distortion_against(std::span<const float> c, std::span<const f
   return {error, norm};
 }
 
-/// c[p] = left(c[p], values[p]) at distinct positions; what is not finite is forgotten. On the
-/// current threads: most of these elements have left the caches, a line each.
+/// Sets c[p] = left(c[p], values[p]) at distinct positions; a non-finite result becomes 0. Runs on
+/// the current threads, because most of these elements have left the caches and each takes a cache
+/// line.
 template <class Left>
 void scatter(std::span<float> c, std::span<const std::uint32_t> positions,
              std::span<const float> values, Left left) {
@@ -146,13 +151,13 @@ void scatter(std::span<float> c, std::span<const std::uint32_t> positions,
   });
 }
 
-/// c - decoded at the positions sent.
+/// Subtracts decoded values at the sent positions.
 inline void subtract_sent(std::span<float> c, std::span<const std::uint32_t> positions,
                           std::span<const float> decoded) {
   scatter(c, positions, decoded, [](float kept, float sent) { return kept - sent; });
 }
 
-/// c + returned at the positions given back.
+/// Adds values at the restored positions.
 inline void add_returned(std::span<float> c, std::span<const std::uint32_t> positions,
                          std::span<const float> returned) {
   scatter(c, positions, returned, [](float kept, float back) { return kept + back; });

@@ -1,5 +1,5 @@
-// Momentum correction: the momentum of a single worker runs before the accumulation of what was
-// not sent, so that sparse updates keep the dense update's momentum.
+// Momentum correction: a worker's momentum is applied before unsent values are accumulated, so that
+// sparse updates keep the dense update's momentum.
 #include <algorithm>
 #include <vector>
 
@@ -25,8 +25,8 @@ class MomentumMemory : public Memory {
     step(gradient, options_.momentum, scale, velocity_, sum_);
   }
   void sent(std::span<const std::uint32_t> positions, std::span<const float> decoded) override {
-    // Where the decoded value is exact this is v = 0, the mask of the paper; where it is not, what
-    // is left over stays.
+    // If the decoded value is exact this sets v = 0, the paper's mask. If it is rounded, the
+    // rounding error stays in v.
     subtract_sent(sum_, positions, decoded);
     if (!options_.masking) return;
     for (std::uint32_t position : positions) velocity_[position] = 0.0F;
@@ -34,7 +34,7 @@ class MomentumMemory : public Memory {
   void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override {
     add_returned(sum_, positions, values);  // a masked velocity stays 0
   }
-  /// Dense compressors send something everywhere: no mask is meant for them.
+  /// Dense compressors send every element, so the mask does not apply to them.
   std::span<float> remainder() override { return sum_; }
   Distortion distortion(std::span<const float> /*gradient*/,
                         std::span<const float> decoded) const override {

@@ -1,4 +1,4 @@
-// No memory: what is not sent is lost.
+// No memory: unsent values are lost.
 #include <algorithm>
 #include <cassert>
 #include <vector>
@@ -47,12 +47,12 @@ class NoMemory : public Memory {
   }
   void load(ByteReader& in) override {
     held_ = load_flag(in, "held");
-    load_floats(in, sum_, "held gradient");
+    load_floats(in, sum_, "accumulated gradient");
   }
 
  private:
   LargeVector<float> sum_;  ///< of the gradients of one period
-  bool held_ = false;       ///< sum_ has gradients that no exchange has seen yet
+  bool held_ = false;       ///< sum_ has gradients that were not exchanged yet
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Error feedback. c and the residual share one array: c is the residual plus the gradient, and
-// subtracting what was sent turns it into the next residual.
+// subtracting the sent values makes it the next residual.
 #include <algorithm>
 #include <vector>
 

@@ -1,5 +1,5 @@
-// Blocks of elements with a scale each: integers of 8 and 4 bits, floats of 8 and 4 bits, rotated
-// or not. Scales and codes are laid out in a payload here; the kernel does the rest.
+// Blocks of elements with one scale each: integers of 8 and 4 bits, floats of 8 and 4 bits, rotated
+// or not. This file lays out scales and codes in a payload; the kernels do the arithmetic.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -51,7 +51,7 @@ class BlockQuantizer : public Quantizer {
       case BlockProblem::kScale:
         throw PayloadError("scale of a block in the payload is not a finite number of at least 0");
       case BlockProblem::kCode:
-        throw PayloadError("code in the payload stands for no finite number");
+        throw PayloadError("code in the payload is not a finite number");
       case BlockProblem::kPadding:
         throw PayloadError("padding after the last code in the payload is not zero");
     }
@@ -67,13 +67,13 @@ class BlockQuantizer : public Quantizer {
   std::vector<std::uint32_t> signs_;
 };
 
-/// Common part of block-quantising methods: the parameters block, scale, hadamard, rounding, those
-/// of the memory, and `format` where there is a choice.
+/// The declaration of a block-quantising method. All share the parameters block, scale, hadamard,
+/// rounding and those of the memory.
 struct BlockMethod {
   std::string name;
   std::string summary;
   std::string source;
-  /// For `format=`, which the method has where there is more than one.
+  /// Choices of `format=`. A method with one element format does not have that parameter.
   std::vector<std::pair<std::string, BlockElement>> elements;
   // Defaults of the shared parameters.
   std::string block = "256";
@@ -88,17 +88,17 @@ std::vector<ParameterInfo> block_parameters(const BlockMethod& method) {
     std::vector<std::string> names;
     for (const auto& [name, element] : method.elements) names.push_back(name);
     parameters.push_back(
-        choice_parameter("format", names.front(), "what an element is written as", names));
+        choice_parameter("format", names.front(), "number format of an element", names));
   }
-  parameters.push_back(choice_parameter("block", method.block, "elements with one scale",
+  parameters.push_back(choice_parameter("block", method.block, "elements per scale",
                                         {"32", "64", "128", "256", "512", "1024", "2048"}));
   parameters.push_back(choice_parameter("scale", method.scale,
-                                        "how a block's scale is written; e8m0 is a power of two",
+                                        "format of a block's scale; e8m0 is a power of two",
                                         {"f32", "f16", "e8m0"}));
   parameters.push_back(flag_parameter("hadamard", method.hadamard,
-                                      "rotate every block: random signs, Walsh-Hadamard"));
+                                      "rotate every block: random signs, then Walsh-Hadamard"));
   parameters.push_back(choice_parameter("rounding", method.rounding,
-                                        "to the nearest code, or up or down at random, unbiased",
+                                        "to the nearest code, or up or down at random (unbiased)",
                                         {"nearest", "stochastic"}));
   return parameters;
 }
@@ -157,7 +157,7 @@ BlockFormat block_format_of(const Parameters& parameters, BlockElement element) 
 
 namespace {
 
-// Four-bit integers in blocks: qgz is hadamard=false, sdp4bit hadamard=true.
+// Four-bit integers in blocks: qgz has hadamard=false, sdp4bit hadamard=true.
 const Registration kBlockInt4{block_method({
     .name = "blockint4",
     .summary = "4-bit integers with a scale per block",
@@ -192,7 +192,7 @@ const Registration kMxFp4{block_method({
     .scale = "e8m0",
 })};
 
-// ZeRO++ qgZ, as far as the payload goes: its two-hop all-to-all is an exchange of its own.
+// ZeRO++ qgZ: the payload only. Its two-hop all-to-all is a collective of its own.
 const Registration kQgz{block_method({
     .name = "qgz",
     .summary = "4-bit integers with a scale per block (blockint4)",

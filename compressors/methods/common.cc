@@ -1,4 +1,4 @@
-// The shared parameters and what is made from them.
+// The shared parameters, and the memory, ratio and codecs made from them.
 #include "compressors/methods/common.h"
 
 #include <algorithm>
@@ -71,9 +71,9 @@ std::vector<ParameterInfo> join(std::vector<std::vector<ParameterInfo>> lists) {
 std::vector<ParameterInfo> ratio_parameters(const std::string& default_value,
                                             const std::string& name) {
   ParameterInfo warmup = share_parameter(
-      "warmup", "none", "shares of the first epochs; 0.25/0.0625/0.015625/0.004 is DGC's");
+      "warmup", "none", "ratios of the first epochs; 0.25/0.0625/0.015625/0.004 is DGC's");
   warmup.type = Type::kRealList;
-  return {share_parameter(name, default_value, "share of the elements to send, k / d"), warmup};
+  return {share_parameter(name, default_value, "fraction of the elements to send, k / d"), warmup};
 }
 
 RatioSchedule ratio_of(const Parameters& parameters, const std::string& name) {
@@ -86,17 +86,17 @@ std::vector<ParameterInfo> memory_parameters(const std::string& default_memory,
   ParameterInfo momentum =
       real_parameter("momentum", "0.9", "factor on the velocity (memory=momentum)", 0, 1);
   return {
-      choice_parameter("memory", default_memory, "what is kept of what was not sent",
+      choice_parameter("memory", default_memory, "how unsent values are carried over",
                        {"none", "residual", "clear", "momentum", "ef21"}),
       real_parameter("decay", default_decay,
                      "factor on the residual in every step (memory=residual|clear)", 0, 1),
       momentum,
-      flag_parameter("nesterov", "false", "Nesterov's velocity (memory=momentum)"),
-      flag_parameter("masking", "true", "stop the velocity where sent (memory=momentum)"),
+      flag_parameter("nesterov", "false", "use Nesterov momentum (memory=momentum)"),
+      flag_parameter("masking", "true", "zero the velocity of sent elements (memory=momentum)"),
       real_parameter("clip", "0", "limit of the gradient's L2 norm over all workers; 0: none", 0,
                      1e30),
-      integer_parameter("workers", "1", "workers that share the limit of clip", 1, 1e6),
-      integer_parameter("delay", default_delay, "steps whose sum is exchanged at once", 1, 1e6)};
+      integer_parameter("workers", "1", "number of workers that share the limit of clip", 1, 1e6),
+      integer_parameter("delay", default_delay, "steps accumulated for one exchange", 1, 1e6)};
 }
 
 std::unique_ptr<Memory> make_memory(const Parameters& parameters, std::size_t elements) {
@@ -132,9 +132,9 @@ std::vector<ParameterInfo> encoding_parameters(const std::string& default_values
     if (std::find(names.begin(), names.end(), own) == names.end()) names.push_back(own);
     return names;
   };
-  return {choice_parameter("values", default_values, "how values are written",
+  return {choice_parameter("values", default_values, "encoding of the values",
                            choices(default_values, value_codec_names())),
-          choice_parameter("positions", default_positions, "how positions are written",
+          choice_parameter("positions", default_positions, "encoding of the positions",
                            choices(default_positions, position_codec_names()))};
 }
 
@@ -150,7 +150,7 @@ void check_size(const StateIdentity& identity, const char* what, std::size_t fou
 
 void check_room(const StateIdentity& identity, std::size_t found, std::size_t needed) {
   if (found >= needed) return;
-  throw InputError("tensor '" + identity.tensor + "': room for a payload of " +
+  throw InputError("tensor '" + identity.tensor + "': the payload buffer has " +
                    std::to_string(found) + " bytes; expected at least " + std::to_string(needed));
 }
 

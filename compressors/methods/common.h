@@ -1,4 +1,5 @@
-// Parameters that many methods share, so that a key means the same everywhere, and checks.
+// Parameters that many methods share, so that a key means the same everywhere, and checks of
+// arrays.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +17,10 @@
 
 namespace thinpipe {
 
-// One parameter of each type.
+// Makers of one parameter of each type.
 ParameterInfo real_parameter(const std::string& name, const std::string& default_value,
                              const std::string& help, double minimum, double maximum);
-/// The same without its minimum, or its maximum: values above it, or below it.
+/// Excludes the minimum, or the maximum, from the range.
 ParameterInfo above_minimum(ParameterInfo info);
 ParameterInfo below_maximum(ParameterInfo info);
 ParameterInfo integer_parameter(const std::string& name, const std::string& default_value,
@@ -28,19 +29,19 @@ ParameterInfo choice_parameter(const std::string& name, const std::string& defau
                                const std::string& help, std::vector<std::string> choices);
 ParameterInfo flag_parameter(const std::string& name, const std::string& default_value,
                              const std::string& help);
-/// A share of the elements, in (0, 1].
+/// Makes a parameter that is a fraction in (0, 1].
 ParameterInfo share_parameter(const std::string& name, const std::string& default_value,
                               const std::string& help);
 
-/// Joins lists of parameters.
+/// Returns the lists of parameters as one list.
 std::vector<ParameterInfo> join(std::vector<std::vector<ParameterInfo>> lists);
 
-/// `ratio` (or another name for it) and `warmup`, read by ratio_of().
+/// Returns `ratio` (or a parameter of another name) and `warmup`; read by ratio_of().
 std::vector<ParameterInfo> ratio_parameters(const std::string& default_value,
                                             const std::string& name = "ratio");
 RatioSchedule ratio_of(const Parameters& parameters, const std::string& name = "ratio");
 
-/// `memory` and what belongs to each kind of it, and `delay`; read by make_memory() and
+/// Returns `memory`, the parameters of each kind of memory, and `delay`; read by make_memory() and
 /// period_of().
 std::vector<ParameterInfo> memory_parameters(const std::string& default_memory,
                                              const std::string& default_delay = "1",
@@ -48,13 +49,14 @@ std::vector<ParameterInfo> memory_parameters(const std::string& default_memory,
 std::unique_ptr<Memory> make_memory(const Parameters& parameters, std::size_t elements);
 std::uint64_t period_of(const Parameters& parameters);
 
-/// `values` and `positions`, read by make_value_codec() and make_position_codec().
+/// Returns `values` and `positions`; read by make_value_codec() and make_position_codec().
 std::vector<ParameterInfo> encoding_parameters(const std::string& default_values,
                                                const std::string& default_positions);
 
 StateIdentity identity_of(const Parameters& parameters, const TensorInfo& tensor);
 
-// Checks that every compressor makes of its arrays. @throws InputError naming the tensor.
+// Checks that every compressor makes of its arrays: elements, and bytes of the payload buffer.
+// @throws InputError naming the tensor.
 void check_size(const StateIdentity& identity, const char* what, std::size_t found);
 void check_room(const StateIdentity& identity, std::size_t found, std::size_t needed);
 

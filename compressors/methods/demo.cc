@@ -1,6 +1,7 @@
-// DeMo: what is left of a decaying momentum after its greatest cosine coefficients were sent.
-// Chunks are copied next to each other, filled up with zeros where the tensor ends, transformed in
-// first-level cache, and their greatest coefficients selected and written as a sparse method does.
+// DeMo: a decaying momentum whose greatest cosine coefficients are sent and subtracted. Chunks are
+// copied next to each other, padded with zeros where the tensor ends, and transformed in
+// first-level cache. Their greatest coefficients are selected and written as a sparse method writes
+// elements.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -62,7 +63,7 @@ class DemoQuantizer : public Quantizer {
         }
       });
     }
-    // A coefficient reaches all elements of its chunk.
+    // One coefficient changes all elements of its chunk.
     return {.nonzero = selection_.count == 0 ? 0 : c.size(), .passes = remainder.empty() ? 2 : 3};
   }
 
@@ -87,11 +88,12 @@ class DemoQuantizer : public Quantizer {
 
  private:
   static constexpr std::size_t kBlock = 1024;
-  /// Lines that are transformed together.
+  /// Lines transformed together.
   static constexpr std::size_t kLines = 16;
 
   std::size_t coefficients() const { return grid_.coefficients(); }
-  /// Chunks at a time: enough to fill the transform where they are flat.
+  /// Returns the number of chunks transformed together: enough lines to fill the transform where
+  /// chunks are flat.
   std::size_t batch() const { return std::max<std::size_t>(1, kLines / grid_.height); }
   std::size_t end_of(std::size_t first) const { return std::min(grid_.chunks(), first + batch()); }
 
@@ -101,8 +103,8 @@ class DemoQuantizer : public Quantizer {
     }
   }
 
-  /// body(index of the first element in the tensor, its place in coefficients_, how many) for each
-  /// row of a chunk that lies within the matrix.
+  /// Calls body(index of the first element in the tensor, its index in coefficients_, number of
+  /// elements) for each row of a chunk that lies within the matrix.
   template <class Body>
   void for_each_row(std::size_t chunk, Body body) const {
     const std::size_t top = chunk / grid_.across() * grid_.height;
@@ -124,7 +126,7 @@ class DemoQuantizer : public Quantizer {
     }
   }
 
-  /// Both ways of a batch of chunks.
+  /// Transforms a batch of chunks, forward or inverse.
   void transform(std::size_t first, bool inverse) const {
     const auto run = inverse ? inverse_dct : dct;
     float* const begin = coefficients_.data() + first * grid_.size();
@@ -143,7 +145,8 @@ class DemoQuantizer : public Quantizer {
     }
   }
 
-  /// Turns coefficients_ back; body(index in the tensor, decoded elements, how many).
+  /// Transforms coefficients_ back and calls body(index in the tensor, decoded elements, number of
+  /// elements).
   template <class Body>
   void for_each_decoded(Body body) const {
     for (std::size_t first = 0; first < grid_.chunks(); first += batch()) {
@@ -162,7 +165,7 @@ class DemoQuantizer : public Quantizer {
   std::unique_ptr<ValueCodec> values_;
   std::unique_ptr<PositionCodec> positions_;
   Selection selection_;
-  mutable Buffer<float> coefficients_;  ///< chunk after chunk; decode_add works in it, too
+  mutable Buffer<float> coefficients_;  ///< chunk after chunk; also workspace of decode_add
 };
 
 }  // namespace
@@ -181,10 +184,10 @@ const Registration kDemo{dense_method({
     .needs_whole = true,
     .memory = "residual",
     .decay = "0.999",
-    .parameters = {choice_parameter("chunk", "64", "side of a chunk of a matrix, or its length",
+    .parameters = {choice_parameter("chunk", "64", "side of a matrix chunk; length of a vector's",
                                     {"16", "32", "64"}),
-                   integer_parameter("topk", "32", "coefficients sent of each chunk", 1, 4096),
-                   choice_parameter("values", "fp32", "how coefficients are written",
+                   integer_parameter("topk", "32", "coefficients sent per chunk", 1, 4096),
+                   choice_parameter("values", "fp32", "encoding of the coefficients",
                                     value_codec_names())},
     .quantizer =
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
@@ -194,7 +197,8 @@ const Registration kDemo{dense_method({
                                       .k = static_cast<std::size_t>(parameters.integer("topk")),
                                       .values = parameters.choice("values")});
         },
-    // For a matrix; a vector sends more, as its chunks are only as long as a matrix's are wide.
+    // For a matrix. A vector sends more, because its chunks are only as long as a matrix's are
+    // wide.
     .expected_bits =
         [](const Parameters& parameters) {
           const double side = std::stod(parameters.choice("chunk"));

@@ -1,4 +1,4 @@
-// Runs the parts of a dense method one after the other, and puts them together from parameters.
+// Runs the parts of a dense method one after the other, and makes a method from its declaration.
 #include "compressors/methods/dense.h"
 
 #include <cstring>
@@ -65,14 +65,14 @@ EncodeReport DensePipeline::first_round(const GradientInput& gradient,
           .target_elements = 0,
           .selected_elements = report.nonzero,
           .threshold = std::numeric_limits<double>::quiet_NaN(),
-          .passes = parts_.memory->passes() + report.passes};  // of all rounds
+          .passes = parts_.memory->passes() + report.passes};  // in all rounds
 }
 
 std::size_t DensePipeline::next_round(std::span<const float> mean, std::span<std::byte> payload) {
   if (round_ == 0) throw std::logic_error("next_round() without a round before it");
   if (mean.size() != floats_) {
     throw InputError("tensor '" + identity_.tensor + "': a mean of " + std::to_string(mean.size()) +
-                     " floats; expected those of round " + std::to_string(round_) + ", " +
+                     " floats; round " + std::to_string(round_) + " expects " +
                      std::to_string(floats_));
   }
   check_room(identity_, payload.size(), max_encoded_size_);
@@ -144,7 +144,7 @@ void DensePipeline::load_state(std::span<const std::byte> state) {
 
 ParameterInfo bucket_parameter(const std::string& default_value) {
   return integer_parameter("bucket", default_value,
-                           "elements that share a scale; 0: the whole tensor", 0, 1 << 24);
+                           "elements that share one scale; 0: the whole tensor", 0, 1 << 24);
 }
 
 BucketOptions whole_tensor(const TensorInfo& tensor, const CompressorSettings& settings) {

@@ -1,4 +1,4 @@
-// Dense methods: a quantiser with the shared memories around it.
+// Dense methods: a quantiser combined with the shared memories.
 #pragma once
 
 #include <functional>
@@ -15,18 +15,18 @@
 
 namespace thinpipe {
 
-/// The parts of a dense method; both are required.
+/// The parts of a dense method; memory and quantiser are required.
 struct DenseParts {
   std::unique_ptr<Memory> memory;
   std::unique_ptr<Quantizer> quantizer;
-  std::uint64_t period = 1;  ///< exchange every n-th step
+  std::uint64_t period = 1;  ///< exchange in every n-th step
   int threads = 1;           ///< of one encode or decode
   bool incremental = false;  ///< the memory is EF21's
   bool verbatim = false;     ///< no memory, and the quantiser copies: see Compressor
 };
 
-/// A compressor made of a memory and a quantiser: c = memory + gradient; quantise, which leaves c -
-/// decoded in the memory.
+/// A compressor made of a memory and a quantiser: c = memory + gradient; the quantiser encodes c
+/// and leaves c - decoded in the memory.
 class DensePipeline : public Compressor {
  public:
   DensePipeline(StateIdentity identity, DenseParts parts);
@@ -60,8 +60,8 @@ class DensePipeline : public Compressor {
   std::span<const float> prepared_;  ///< c, between prepare() and encode()
   bool is_prepared_ = false;
   std::span<const float> in_rounds_;  ///< c, from first_round() to the last
-  int round_ = 0;                     ///< whose floats are under way; 0: none are
-  std::size_t floats_ = 0;            ///< of them
+  int round_ = 0;                     ///< of the floats being exchanged; 0: none
+  std::size_t floats_ = 0;            ///< number of these floats
   std::vector<std::byte> own_;        ///< own payload, for a memory that mirrors it
 };
 
@@ -85,20 +85,23 @@ struct DenseMethod {
   std::function<double(const Parameters&)> expected_bits;
 };
 
-/// `bucket`, for quantisers that may have a scale for every so many elements; 0: one for all.
+/// Returns `bucket`, for quantisers that may have one scale for every so many elements; 0: one for
+/// all.
 ParameterInfo bucket_parameter(const std::string& default_value);
-/// BucketOptions of the parameter `bucket`, and the tensor's random stream.
+/// Returns the BucketOptions of the parameter `bucket` and of the tensor's random stream.
 BucketOptions bucket_of(const Parameters& parameters, const TensorInfo& tensor,
                         const CompressorSettings& settings);
+/// Returns the BucketOptions of a single bucket.
 BucketOptions whole_tensor(const TensorInfo& tensor, const CompressorSettings& settings);
-/// Bits an element that `bits` for every bucket make.
+/// Returns the bits per element that `bits` for every bucket add; 0 for a single bucket.
 double bits_per_bucket(const Parameters& parameters, double bits);
 
-/// `exchange`, for methods whose payloads are summed or gathered; read by exchanged_as().
+/// Returns `exchange`, for methods whose payloads are all-reduced or all-gathered; read by
+/// exchanged_as().
 ParameterInfo exchange_parameter(const std::string& help);
 Aggregation exchanged_as(const Parameters& parameters);
 
-/// The method that puts the quantiser into a DensePipeline.
+/// Returns the method whose compressors are DensePipelines with this quantiser.
 MethodInfo dense_method(const DenseMethod& method);
 
 }  // namespace thinpipe

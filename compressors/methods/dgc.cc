@@ -16,7 +16,7 @@ namespace {
 constexpr int kMaxLowered = 10;
 constexpr double kLower = 0.8;
 
-// In tenths, so that the comparison with k is exact.
+// These two count in tenths, so that the comparison with k is exact.
 bool too_many(std::size_t count, std::size_t k) { return 10 * count > 13 * k; }
 bool too_few(std::size_t count, std::size_t k) { return 10 * count < 8 * k; }
 
@@ -84,7 +84,7 @@ const Registration kDgc{sparse_method({
     .ratio = "0.001",
     .memory = "momentum",
     .positions = "run16",
-    .parameters = {share_parameter("sample", "0.01", "share of the elements sampled"),
+    .parameters = {share_parameter("sample", "0.01", "fraction of the elements sampled"),
                    choice_parameter("sampling", "uniform", "how elements are sampled",
                                     {"uniform", "strided", "lines"})},
     .selector =

@@ -1,6 +1,6 @@
-// GaussianK: the threshold of a normal distribution. Elements above the first threshold are
+// GaussianK: the threshold of a fitted normal distribution. Elements above the first threshold are
 // compacted, and higher thresholds are counted among these. A lower threshold takes another pass;
-// the small steps of the variant need none.
+// the small steps of variant=oktopk need none.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -42,7 +42,7 @@ class GaussianKSelector : public Selector {
                                 selection.values.data());
       ++selection.passes;
     };
-    // A negative threshold, of a tensor with a negative mean, is exceeded by everything.
+    // A tensor with a negative mean can give a negative threshold, which every element exceeds.
     std::int32_t least = key_above(first * steps.reach);
     keep(least);
     double threshold = first;

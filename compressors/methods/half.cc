@@ -1,4 +1,4 @@
-// 16-bit floats, summed as the field sums them.
+// 16-bit floats, summed as NCCL and PyTorch sum them.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,7 +12,7 @@
 namespace thinpipe {
 namespace {
 
-/// The array in 16-bit floats.
+/// Encodes the array as 16-bit floats.
 class HalfBucket : public BucketCodec {
  public:
   explicit HalfBucket(HalfFormat format) : format_(format) {}
@@ -49,12 +49,12 @@ MethodInfo half_method(const std::string& name, const std::string& summary, Elem
             return Summation{.element = type, .predivides = parameters.flag("predivide")};
           },
       .parameters = {exchange_parameter(
-                         "allreduce: added in 32 bits and rounded to 16 at every hop; "
+                         "allreduce: summed in 32 bits and rounded to 16 at every hop; "
                          "allgather: every worker's own array"),
                      flag_parameter(
                          "predivide", "true",
                          "divide by the number of workers before the sum, as DDP's hooks do; "
-                         "false: after it")},
+                         "false: after the sum")},
       .quantizer =
           [type](const Parameters&, const TensorInfo& tensor, const CompressorSettings& settings) {
             return make_bucket_quantizer(make_half_bucket(half_format(type)),

@@ -1,5 +1,5 @@
 // 8-bit integers scaled by the greatest magnitude: one pass for the step, one that rounds and
-// leaves the error.
+// stores the error.
 #include <cstdint>
 #include <memory>
 

@@ -1,7 +1,7 @@
-// MSTopK: approximate top-k by bisecting the threshold, made for machines that count fast. Three
-// rounds are counted in one pass over their seven possible thresholds; as soon as that is worth it,
-// what can still be sent is compacted, and later rounds look only at the keys that lie between the
-// two thresholds.
+// MSTopK: approximate top-k by bisecting the threshold, designed for machines that count fast. One
+// pass over seven candidate thresholds answers three rounds of bisection. As soon as that is
+// cheaper, elements that can still be sent are compacted, and later rounds count only keys between
+// the two thresholds.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,22 +17,22 @@
 namespace thinpipe {
 namespace {
 
-constexpr int kTriedLevels = 3;         // rounds of one count
+constexpr int kTriedLevels = 3;         // rounds per counting pass
 constexpr std::size_t kCandidates = 7;  // 2^kTriedLevels - 1 thresholds
 static_assert(kCandidates <= kMaxLimits);
 
 constexpr int kMaxCounts = 3;  // passes that count
-/// Elements in one of so many are compacted rather than counted once more where they lie: that
-/// costs as much as a pass.
+/// If at most one element in kCompacted can still be sent, these are compacted instead of
+/// counted once more: the compaction costs as much as a pass.
 constexpr std::size_t kCompacted = 16;
 
-/// The bracket [low, high] of q, and what was counted at its ends.
+/// The bracket [low, high] of q, and the counts at its ends.
 class Bisection {
  public:
   Bisection(std::size_t k, double mean, double greatest)
       : k_(k), mean_(mean), range_(std::max(0.0, greatest - mean)) {}
 
-  /// Up to kTriedLevels rounds, all counted in one pass over `x`.
+  /// Runs up to kTriedLevels rounds, all counted in one pass over `x`.
   void refine(std::span<const float> x, int rounds) {
     std::array<std::int32_t, kCandidates> limits;
     std::array<std::size_t, kCandidates> counts;
@@ -49,7 +49,8 @@ class Bisection {
     }
   }
 
-  /// One round, counted in the keys of at least floor() and at most most(), which it narrows.
+  /// Runs one round, counted in the keys of at least floor() and at most most(), and narrows `keys`
+  /// to the new bracket.
   void refine(std::span<std::int32_t>& keys) {
     advance(upper_count_ + count_keys(keys, key_reaching(threshold(next()))));
     keys = keys.first(keep_keys(keys, floor(), most()));
@@ -57,18 +58,18 @@ class Bisection {
 
   bool has_lower() const { return lower_count_ > 0; }
   double lower_threshold() const { return lower_threshold_; }
-  std::size_t lower_count() const { return lower_count_; }  ///< how many reach it
+  std::size_t lower_count() const { return lower_count_; }  ///< elements that reach it
   std::size_t upper_count() const { return upper_count_; }
-  /// The lower threshold's limit, or the mean's while none was found.
+  /// Returns the lower threshold's limit, or the mean's while no lower threshold was found.
   std::int32_t floor() const { return has_lower() ? lower_ : key_reaching(mean_); }
-  /// Keys above it reach the upper threshold.
+  /// Returns the greatest key that does not reach the upper threshold.
   std::int32_t most() const { return has_upper_ ? upper_ - 1 : kMaxKey; }
 
  private:
   double threshold(double q) const { return mean_ + q * range_; }
   double next() const { return (low_ + high_) / 2; }
 
-  /// The end of a round: so many reach the threshold at next().
+  /// Ends a round: `count` elements reach the threshold at next().
   void advance(std::size_t count) {
     const double q = next();
     const std::int32_t limit = key_reaching(threshold(q));
@@ -121,7 +122,7 @@ class MsTopKSelector : public Selector {
     Bisection bisection(k, mean, static_cast<double>(moments.max_magnitude));
     selection.passes = 1;
     int left = options_.rounds;
-    // While no lower threshold was found, nobody knows how many are left.
+    // The number of remaining elements is unknown until a lower threshold was found.
     const std::size_t worth_it = std::max(2 * k, c.size() / kCompacted);
     for (int pass = 0; left > 0 && pass < kMaxCounts; ++pass) {
       if (bisection.has_lower() && bisection.lower_count() <= worth_it) break;
@@ -130,7 +131,7 @@ class MsTopKSelector : public Selector {
       left -= rounds;
       ++selection.passes;
     }
-    // Every threshold to come is at least the floor.
+    // Every later threshold is at least the floor.
     keep(bisection.floor());
     const auto values = selection.values.first(selection.count);
     auto keys = keys_.first(keys_between(values, KeyOrder::kMagnitude, bisection.floor(),
@@ -143,7 +144,7 @@ class MsTopKSelector : public Selector {
   }
 
  private:
-  /// All that reach the upper threshold, and neighbours of those between the two.
+  /// Takes all elements that reach the upper threshold, and neighbours of those between the two.
   void take(const Bisection& bisection, std::size_t k, std::uint64_t step,
             Selection& selection) const {
     const std::size_t reach = bisection.has_lower() ? bisection.lower_count() : selection.count;
@@ -158,7 +159,7 @@ class MsTopKSelector : public Selector {
 
   MsTopKOptions options_;
   std::size_t elements_;
-  Buffer<std::int32_t> keys_;  ///< between the two thresholds, of what was compacted
+  Buffer<std::int32_t> keys_;  ///< of compacted elements between the two thresholds
 };
 
 }  // namespace
@@ -171,7 +172,7 @@ namespace {
 
 const Registration kMsTopK{sparse_method({
     .name = "mstopk",
-    .summary = "k large magnitudes by a threshold that many rounds bisect",
+    .summary = "k large magnitudes above a threshold found by bisection",
     .source = "Shi et al., Towards scalable distributed training of deep learning on public cloud "
               "clusters, MLSys 2021, alg. 1",
     .parameters = {integer_parameter("rounds", "25", "rounds of bisection", 1, 50)},

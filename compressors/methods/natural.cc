@@ -1,4 +1,4 @@
-// Natural compression: stochastic rounding to powers of two, nine bits an element in two arrays.
+// Natural compression: stochastic rounding to powers of two, nine bits per element in two arrays.
 #include <cstdint>
 #include <memory>
 

@@ -1,5 +1,5 @@
-// No compression: the array itself, the dense baseline, which sums element by element; and its sum
-// over several local steps.
+// No compression: the array itself, the dense fp32 baseline, which sums element by element; and the
+// same with gradients accumulated over several steps.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -29,7 +29,7 @@ class Fp32Quantizer : public Quantizer {
   void decode_add(ByteReader in, float factor, std::span<float> out) const override {
     const std::byte* values = in.get_bytes(out.size_bytes(), "values").data();
     in.expect_end();
-    // A payload may lie at any address.
+    // A payload has no alignment.
     for (std::size_t i = 0; i < out.size(); ++i) {
       float value = 0;
       std::memcpy(&value, values + i * sizeof value, sizeof value);
@@ -60,10 +60,10 @@ const Registration kNone{{
         },
 }};
 
-// Local steps: the sum of several gradients as it is, exchanged at once.
+// Local steps: the sum of several gradients, uncompressed, in one exchange.
 const Registration kFedAvg{dense_method({
     .name = "fedavg",
-    .summary = "every element as a 32-bit float, the sum of several steps at once",
+    .summary = "every element as a 32-bit float, accumulated over several steps",
     .source =
         "McMahan et al., 2017, as in SBC section III (delay n); delay=2 is 3LC's `2 local steps`",
     .aggregation = Aggregation::kAllReduce,

@@ -1,5 +1,6 @@
-// PowerSGD: factors that all workers share, by all-reduces; or every worker's own, gathered. One
-// step of subspace iteration a time: p = orthogonalised c q, q = c^T p (alg. 1 of the paper).
+// PowerSGD: factors that all workers share, by all-reduces; or every worker's own factors,
+// all-gathered. Each step runs one step of subspace iteration: p = orthogonalised c q, q = c^T p
+// (alg. 1 of the paper).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -18,16 +19,17 @@
 namespace thinpipe {
 namespace {
 
-// Sums are added up in the order of kernels/transforms.h.
+// Sums follow the order of kernels/transforms.h.
 
-double dot_of_stretch(const float* a, const float* b, std::size_t n) {
+/// Returns the dot product of at most kDotStretch elements.
+double dot_of_range(const float* a, const float* b, std::size_t n) {
   std::array<double, kDotLanes> lanes{};
   for (std::size_t begin = 0; begin < n; begin += kDotLanes) {
     const std::size_t some = std::min(kDotLanes, n - begin);
     for (std::size_t i = 0; i < some; ++i)
       lanes[i] += static_cast<double>(a[begin + i]) * static_cast<double>(b[begin + i]);
   }
-  // Lanes that nothing was dealt to are 0 and change nothing.
+  // Lanes without a product are 0 and change nothing.
   for (std::size_t half = std::bit_ceil(std::min(n, kDotLanes)) / 2; half > 0; half /= 2)
     for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
   return lanes[0];
@@ -43,29 +45,32 @@ void multiply_columns(std::span<const float> columns, std::size_t rows,
     for (std::size_t k = 0; k < count; ++k)
       for (std::size_t i = k; i < count; ++i)
         products[k * count + i] +=
-            dot_of_stretch(columns.data() + k * rows + first, columns.data() + i * rows + first, n);
+            dot_of_range(columns.data() + k * rows + first, columns.data() + i * rows + first, n);
   }
 }
 
-/// The products become the Cholesky factor below its diagonal, which `scales` has the inverse of.
+/// Replaces the products by the Cholesky factor below its diagonal; `scales` gets the inverse of
+/// the diagonal.
 void factor(std::span<double> products, std::span<double> scales) {
   const std::size_t count = scales.size();
   for (std::size_t k = 0; k < count; ++k) scales[k] = products[k * count + k];  // before
   for (std::size_t k = 0; k < count; ++k) {
-    double* const shares = products.data() + k * count;
-    scales[k] = unit_scale(scales[k], shares[k]);
-    for (std::size_t i = k + 1; i < count; ++i) shares[i] *= scales[k];
+    double* const row = products.data() + k * count;
+    scales[k] = unit_scale(scales[k], row[k]);
+    for (std::size_t i = k + 1; i < count; ++i) row[i] *= scales[k];
     for (std::size_t m = k + 1; m < count; ++m)
       for (std::size_t i = m; i < count; ++i)
-        products[m * count + i] = less_share(products[m * count + i], shares[m], shares[i]);
+        products[m * count + i] = less_share(products[m * count + i], row[m], row[i]);
   }
 }
 
-/// Rows that stay in the first cache while shares are taken out of a column of them.
+/// Rows processed together: they stay in the first-level cache while projections are subtracted
+/// from a column.
 constexpr std::size_t kRowsAtOnce = 256;
 
-void take_out_shares(std::span<float> columns, std::size_t rows, std::span<const double> shares,
-                     std::span<const double> scales) {
+/// Subtracts from each column its projections on the columns before it, then scales it to length 1.
+void subtract_projections(std::span<float> columns, std::size_t rows,
+                          std::span<const double> projections, std::span<const double> scales) {
   const std::size_t count = scales.size();
   std::array<double, kRowsAtOnce> left;
   for (std::size_t first = 0; first < rows; first += kRowsAtOnce) {
@@ -75,9 +80,9 @@ void take_out_shares(std::span<float> columns, std::size_t rows, std::span<const
       for (std::size_t i = 0; i < n; ++i) left[i] = static_cast<double>(column[i]);
       for (std::size_t j = 0; j < k; ++j) {
         const float* const other = columns.data() + j * rows + first;
-        const double share = shares[j * count + k];
+        const double projection = projections[j * count + k];
         for (std::size_t i = 0; i < n; ++i)
-          left[i] = less_share(left[i], share, static_cast<double>(other[i]));
+          left[i] = less_share(left[i], projection, static_cast<double>(other[i]));
       }
       for (std::size_t i = 0; i < n; ++i) column[i] = static_cast<float>(left[i] * scales[k]);
     }
@@ -97,8 +102,8 @@ class PowerSgdQuantizer : public Quantizer {
         decoded_p_(p_.size()),
         decoded_q_(q_.size()),
         own_q_(options.in_rounds ? q_.size() : 0),
-        room_(low_rank_room(shape)),
-        products_(orthogonalize_room(shape.rank)) {
+        workspace_(low_rank_workspace(shape)),
+        products_(orthogonalize_workspace(shape.rank)) {
     PowerSgdQuantizer::reset();
   }
 
@@ -112,9 +117,9 @@ class PowerSgdQuantizer : public Quantizer {
     renew_empty_columns();
     low_rank_left(shape_, c.data(), q_.data(), p_.data());
     if (all_finite(p_)) orthogonalize(p_, shape_.rows, products_);
-    low_rank_right(shape_, c.data(), p_.data(), room_, q_.data());
+    low_rank_right(shape_, c.data(), p_.data(), workspace_, q_.data());
     if (!all_finite(p_) || !all_finite(q_)) {
-      // A NaN or an overflow anywhere would reach every element: nothing is sent.
+      // A NaN or an overflow anywhere would spread to every element, so nothing is sent.
       std::fill(p_.begin(), p_.end(), 0.0F);
       std::fill(q_.begin(), q_.end(), 0.0F);
     }
@@ -133,7 +138,7 @@ class PowerSgdQuantizer : public Quantizer {
     if (!warm_start_) reset();
     renew_empty_columns();
     low_rank_left(shape_, c.data(), q_.data(), p_.data());
-    // A NaN or an overflow would reach every worker: nothing is sent.
+    // A NaN or an overflow would spread to every worker, so nothing is sent.
     if (!all_finite(p_)) std::fill(p_.begin(), p_.end(), 0.0F);
     out.put_bytes(std::as_bytes(std::span<const float>(p_)));
     return {.nonzero = c.size(), .passes = remainder.empty() ? 2 : 3};
@@ -145,7 +150,7 @@ class PowerSgdQuantizer : public Quantizer {
       std::copy(mean.begin(), mean.end(), p_.begin());
       if (!all_finite(p_)) std::fill(p_.begin(), p_.end(), 0.0F);  // the sum overflowed
       orthogonalize(p_, shape_.rows, products_);
-      low_rank_right(shape_, c.data(), p_.data(), room_, own_q_.data());
+      low_rank_right(shape_, c.data(), p_.data(), workspace_, own_q_.data());
       if (!all_finite(own_q_)) std::fill(own_q_.begin(), own_q_.end(), 0.0F);
       out.put_bytes(std::as_bytes(std::span<const float>(own_q_)));
       return;
@@ -157,8 +162,9 @@ class PowerSgdQuantizer : public Quantizer {
     }
     out.put_bytes(std::as_bytes(std::span<const float>(p_)));
     out.put_bytes(std::as_bytes(std::span<const float>(q_)));
-    // c less the own part and not less the mean: the bounded one of the two. It makes no difference
-    // to what is decoded, now or later, because the mean over workers of what is left is the same.
+    // The memory keeps c less this worker's own contribution, not c less the mean: the former is
+    // bounded. Decoded values are the same now and later, because the mean over workers of what the
+    // memories keep is the same in both cases.
     if (!remainder.empty()) {
       low_rank_subtract(shape_, p_.data(), own_q_.data(), c.data(), remainder.data());
     }
@@ -187,7 +193,7 @@ class PowerSgdQuantizer : public Quantizer {
   void load(ByteReader& in) override { get_floats(in, q_, "q"); }
 
  private:
-  /// @throws PayloadError unless all are finite.
+  /// Reads floats. @throws PayloadError unless all are finite.
   static void get_floats(ByteReader& in, std::vector<float>& values, const char* what) {
     const auto bytes = in.get_bytes(values.size() * sizeof(float), what);
     if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
@@ -195,7 +201,7 @@ class PowerSgdQuantizer : public Quantizer {
     throw PayloadError(std::string("a number of ") + what + " in the payload is not finite");
   }
 
-  /// A column of zeros would stay one for ever; it begins anew with random numbers.
+  /// Fills columns of zeros with random numbers: such a column would stay zero for ever.
   void renew_empty_columns() {
     for (std::size_t k = 0; k < shape_.rank; ++k) {
       const auto column = std::span(q_).subspan(k * shape_.columns, shape_.columns);
@@ -212,24 +218,24 @@ class PowerSgdQuantizer : public Quantizer {
   std::vector<float> q_;
   mutable std::vector<float> decoded_p_;  ///< workspace of decode_add
   mutable std::vector<float> decoded_q_;
-  std::vector<float> own_q_;      ///< in rounds: this worker's c^T p, while q_ is the mean of all
-  std::vector<float> room_;       ///< of low_rank_right()
+  std::vector<float> own_q_;      ///< in rounds: this worker's c^T p; q_ then is the mean of all
+  std::vector<float> workspace_;  ///< of low_rank_right()
   std::vector<double> products_;  ///< of orthogonalize()
 };
 
 }  // namespace
 
-std::size_t orthogonalize_room(std::size_t columns) { return columns * (columns + 1); }
+std::size_t orthogonalize_workspace(std::size_t columns) { return columns * (columns + 1); }
 
-void orthogonalize(std::span<float> columns, std::size_t rows, std::span<double> room) {
+void orthogonalize(std::span<float> columns, std::size_t rows, std::span<double> workspace) {
   if (rows == 0) return;
   const std::size_t count = columns.size() / rows;
-  const std::span<double> products = room.first(count * count);
-  const std::span<double> scales = room.subspan(count * count, count);
+  const std::span<double> products = workspace.first(count * count);
+  const std::span<double> scales = workspace.subspan(count * count, count);
   for (std::size_t pass = 0; pass < orthogonalize_passes(count); ++pass) {
     multiply_columns(columns, rows, products);
     factor(products, scales);
-    take_out_shares(columns, rows, products, scales);
+    subtract_projections(columns, rows, products, scales);
   }
 }
 
@@ -253,14 +259,14 @@ namespace {
 
 const Registration kPowerSgd{dense_method({
     .name = "powersgd",
-    .summary = "matrices as products of two thin ones, warm-started; the rest as it is",
+    .summary = "matrices as products of two thin factors, warm-started; other tensors as they are",
     .source = "Vogels, Karimireddy and Jaggi, PowerSGD, alg. 1 and 2, arXiv 1905.13727",
     .aggregation_with = exchanged_as,
     .needs_whole = true,
     .memory = "residual",
     .parameters =
-        {integer_parameter("rank", "4", "columns of the factors; the paper's 1 to 4", 1, 256),
-         flag_parameter("warm", "true", "begin with the last step's factor"),
+        {integer_parameter("rank", "4", "columns of the factors; 1 to 4 in the paper", 1, 256),
+         flag_parameter("warm", "true", "start from the last step's factor"),
          exchange_parameter("allreduce: the means of P, then of Q (alg. 1); allgather: every "
                             "worker's own P and Q")},
     .quantizer =
@@ -274,7 +280,7 @@ const Registration kPowerSgd{dense_method({
                .seed = settings.seed ^ hash_name(tensor.name),
                .in_rounds = exchanged_as(parameters) == Aggregation::kAllReduce});
         },
-    // For a square matrix of 16 million elements; others depend on their shape.
+    // For a square matrix of 16 million elements. Other tensors depend on their shape.
     .expected_bits =
         [](const Parameters& parameters) {
           return 32 * 2 * static_cast<double>(parameters.integer("rank")) / 4096;

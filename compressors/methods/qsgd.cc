@@ -1,4 +1,4 @@
-// QSGD: stochastic levels of the L2 norm of a bucket, as codes of equal length or as Elias codes.
+// QSGD: stochastic levels of a bucket's L2 norm, as codes of equal length or as Elias codes.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@
 namespace thinpipe {
 namespace {
 
-/// The L2 norm in what level_step() makes of it; in the payload it stands as step * levels.
+/// Returns the L2 norm as a step of level_step(); the payload holds step * levels.
 float step_of(std::span<const float> c, int bits) {
   return level_step(l2_norm(c), static_cast<float>(levels_of(bits)));
 }
@@ -89,7 +89,7 @@ class QsgdEliasBucket : public BucketCodec {
     BitReader bits(in.get_bytes(bytes, "Elias codes"));
     const auto levels = static_cast<std::uint64_t>(levels_of(bits_));
     const std::uint64_t count = get_omega(bits, out.size() + 1) - 1;
-    std::size_t next = 0;  // the first element that may still come
+    std::size_t next = 0;  // the first element that may follow
     for (std::uint64_t i = 0; i < count; ++i) {
       if (next == out.size()) throw PayloadError("more levels than the bucket has elements");
       next += get_omega(bits, out.size() - next);
@@ -129,8 +129,8 @@ class QsgdEliasBucket : public BucketCodec {
       put_omega(level, out);
     });
   }
-  /// The longest stream has a code for every element: a distance of g takes fewer bits than g codes
-  /// of distance 1, and no level takes more than the greatest.
+  /// Returns the bytes of the longest stream, which has a code for every element: a distance of g
+  /// takes fewer bits than g codes of distance 1, and no level takes more bits than the greatest.
   std::size_t stream_bytes(std::size_t n) const {
     const int longest = omega_size(static_cast<std::uint64_t>(levels_of(bits_)));
     const auto bits = static_cast<std::size_t>(omega_size(n + 1)) +
@@ -157,7 +157,7 @@ const Registration kQsgd{dense_method({
     .name = "qsgd",
     .summary = "levels of a bucket's L2 norm, rounded stochastically: unbiased",
     .source = "Alistarh et al., QSGD, 2017, section 3.1 and appendix A.2",
-    .parameters = {integer_parameter("bits", "4", "of a code: a sign and a level", 2, 8),
+    .parameters = {integer_parameter("bits", "4", "bits per code: a sign and a level", 2, 8),
                    bucket_parameter("512"),
                    choice_parameter("coding", "fixed", "codes of equal length, or Elias codes",
                                     {"fixed", "elias"})},

@@ -1,4 +1,4 @@
-// The quantisers that methods are made of, with their options. Each is defined with its method.
+// The quantisers of the methods, with their options. Each is defined with its method.
 #pragma once
 
 #include <algorithm>
@@ -19,85 +19,87 @@
 
 namespace thinpipe {
 
-/// No quantisation: the payload is the array itself, 32-bit floats.
+/// Makes a quantiser that only copies: the payload is the array itself, 32-bit floats.
 std::unique_ptr<Quantizer> make_fp32_quantizer();
 
 // By bucket.
 
-/// Each element to the nearest 16-bit float, two bytes each.
+/// Makes a codec that rounds each element to the nearest 16-bit float, two bytes each.
 std::unique_ptr<BucketCodec> make_half_bucket(HalfFormat format);
 
-/// The "8-bit int" of 3LC section 5.1: the greatest magnitude is 127 steps. A bucket: the step as
-/// a 32-bit float, then one signed byte an element.
+/// Makes the "8-bit int" of 3LC section 5.1: the greatest magnitude is 127 steps. A bucket: the
+/// step as a 32-bit float, then one signed byte per element.
 std::unique_ptr<BucketCodec> make_int8_bucket();
 
-/// Natural compression (Horvath et al., 2019, definition 1): stochastic rounding to a neighbouring
-/// power of two. A bucket: an 8-bit exponent an element, then the sign bits.
+/// Makes the codec of natural compression (Horvath et al., 2019, definition 1): stochastic rounding
+/// to a neighbouring power of two. A bucket: an 8-bit exponent per element, then the sign bits.
 std::unique_ptr<BucketCodec> make_natural_bucket();
 
-/// QSGD (Alistarh et al., 2017, section 3.1): |c| = norm * l / s + ... is rounded to one of the
-/// levels around it, s = 2^(bits - 1) - 1. A bucket: the norm as a 32-bit float, then codes of
-/// `bits`.
+/// Makes the codec of QSGD (Alistarh et al., 2017, section 3.1), which rounds |c| stochastically to
+/// one of the two levels norm * l / s around it, s = 2^(bits - 1) - 1. A bucket: the norm as a
+/// 32-bit float, then codes of `bits` bits.
 std::unique_ptr<BucketCodec> make_qsgd_bucket(int bits);
 
-/// The same levels, those that are not 0 as Elias codes of their distance, sign and level (QSGD
-/// appendix A.2). `largest` is the greatest bucket, whose codes are held.
+/// Makes a codec of the same levels that writes Elias codes of distance, sign and level for levels
+/// other than 0 (QSGD appendix A.2). `largest` is the size of the greatest bucket, for whose codes
+/// the codec has a buffer.
 std::unique_ptr<BucketCodec> make_qsgd_elias_bucket(int bits, std::size_t largest);
 
 struct TernGradOptions {
-  double sigmas = 2.5;       ///< magnitudes are clipped at so many standard deviations; 0: not
+  double sigmas = 2.5;       ///< limit of magnitudes in standard deviations; 0: no clipping
   bool shares_scale = true;  ///< all workers use the greatest of their scales
 };
 
-/// TernGrad (Wen et al., 2017), eqs. 1 to 3 and 6 (clipping), section 4.3 (shared scaler): +-s with
-/// probability |c| / s, s being the greatest magnitude after clipping. A bucket: s as a 32-bit
-/// float, then codes of 2 bits.
+/// Makes the codec of TernGrad (Wen et al., 2017), eqs. 1 to 3 and 6 (clipping), section 4.3
+/// (shared scaler): +-s with probability |c| / s, s being the greatest magnitude after clipping. A
+/// bucket: s as a 32-bit float, then codes of 2 bits.
 std::unique_ptr<BucketCodec> make_terngrad_bucket(const TernGradOptions& options);
 
-/// 1-bit SGD (Seide et al., 2014): decoded to the mean of the bucket's x >= 0 or of its x < 0. A
-/// bucket: both means as 32-bit floats, then the bits. It has the least squared error of all
-/// two-valued quantisers that split at 0 (MQE in 3LC section 5.1).
+/// Makes the codec of 1-bit SGD (Seide et al., 2014): elements decode to the mean of the bucket's x
+/// >= 0 or of its x < 0. A bucket: both means as 32-bit floats, then the bits. It has the least
+/// squared error of all two-valued quantisers that split at 0 (MQE in 3LC section 5.1).
 std::unique_ptr<BucketCodec> make_two_means_bucket();
 
-/// mean |x| times the sign (EF-signSGD, Karimireddy et al., 2019). A bucket: the mean magnitude as
-/// a 32-bit float, then the bits.
+/// Makes a codec of mean |x| times the sign (EF-signSGD, Karimireddy et al., 2019). A bucket: the
+/// mean magnitude as a 32-bit float, then the bits.
 std::unique_ptr<BucketCodec> make_mean_magnitude_bucket();
 
-/// `scale` times the sign (signSGD, Bernstein et al., 2018). A bucket: the bits.
+/// Makes a codec of `scale` times the sign (signSGD, Bernstein et al., 2018). A bucket: the bits.
 std::unique_ptr<BucketCodec> make_sign_bucket(float scale);
 
 // By columns.
 
-/// Columns of the 2-D view with shape[0] rows; a tensor of fewer than two dimensions is one column.
+/// Returns the number of columns of the 2-D view with shape[0] rows; a tensor of fewer than two
+/// dimensions is one column.
 std::size_t columns_of(const std::vector<std::int64_t>& shape, std::size_t elements);
 
-/// 1-bit SGD by column (Seide et al., 2014, section 3.3): of the 2-D view with shape[0] rows, each
-/// column has a mean of its x >= 0 and one of its x < 0. Payload: the former and the latter as
-/// 32-bit floats, then one bit an element in row-major order. A tensor of fewer than two dimensions
-/// is one column.
+/// Makes the quantiser of 1-bit SGD by column (Seide et al., 2014, section 3.3): of the 2-D view
+/// with shape[0] rows, each column has one mean of its x >= 0 and one of its x < 0. Payload: all
+/// means of x >= 0, then those of x < 0, as 32-bit floats, then one bit per element in row-major
+/// order. A tensor of fewer than two dimensions is one column.
 std::unique_ptr<Quantizer> make_column_means_quantizer(const std::vector<std::int64_t>& shape,
                                                        std::size_t elements);
 
-// Three values, scaled by the greatest magnitude: 3LC's and a stochastic one.
+// Three values, scaled by the greatest magnitude: 3LC's and a stochastic variant.
 
 struct TernaryOptions {
   float sparsity = 1;    ///< s in [1, 2): the scale is s * max |c|
-  bool zero_run = true;  ///< zero-run encoding after the quartic one
-  /// +-1 with probability |c| / scale, instead of by rounding (3LC section 5.1, "Stoch 3-value").
+  bool zero_run = true;  ///< zero-run encoding after quartic encoding
+  /// +-1 with probability |c| / scale, instead of rounding (3LC section 5.1, "Stoch 3-value").
   bool stochastic = false;
   std::uint64_t stream = 0;  ///< random_stream() of the tensor, for stochastic
-  /// Elements with a scale of their own, the last may have fewer; 0: the whole tensor. Not where
-  /// stochastic.
+  /// Elements per scale, the last bucket may have fewer; 0: the whole tensor. Not with
+  /// `stochastic`.
   std::size_t bucket = 0;
 };
 
-/// Payload: the buckets' scales as 32-bit floats, then the quartic bytes of one after the other,
-/// zero-run encoded together if asked for.
+/// Makes a ternary quantiser. Payload: the scales of the buckets as 32-bit floats, then the quartic
+/// bytes of one bucket after the other, zero-run encoded across buckets where that is set.
 std::unique_ptr<Quantizer> make_ternary_quantizer(std::size_t elements,
                                                   const TernaryOptions& options);
 
-/// Zero-run encoding of quartic bytes (kFirstRunByte): greedy from the left, longest runs first.
-/// `out` needs room for `count` bytes. @returns bytes written.
+/// Encodes runs of zeros in quartic bytes (kFirstRunByte): greedy from the left, longest runs
+/// first. `out` has at least `count` bytes. @returns bytes written.
 std::size_t zero_run_encode(const std::uint8_t* packed, std::size_t count, std::uint8_t* out);
 
 // Blocks of elements with one scale each.
@@ -108,71 +110,77 @@ struct BlockOptions {
   std::uint64_t stream = 1;     ///< of stochastic rounding: random_stream()
 };
 
-/// Payload: the blocks' scales, then the elements' codes (docs/wire-format.md).
+/// Makes a block quantiser. Payload: the blocks' scales, then the elements' codes
+/// (docs/wire-format.md).
 std::unique_ptr<Quantizer> make_block_quantizer(const BlockOptions& options);
 
-/// The format that the shared parameters of such methods give, with such elements.
+/// Returns the format that the shared parameters of block methods give for elements of this type.
 BlockFormat block_format_of(const Parameters& parameters, BlockElement element);
 
-// Uniform tensor homomorphic compression: rotated, clamped to a range that all workers share,
-// stochastically rounded to levels, whose codes could be summed without decoding them.
+// Uniform tensor homomorphic compression: elements are rotated, clamped to a range that all workers
+// share, and rounded stochastically to levels. The codes could be summed without decoding.
 
 struct ThcOptions {
   int bits = 4;                 ///< 4 or 8
   std::size_t block = 2048;     ///< elements rotated together: a power of two, 32 to kMaxBlock
-  float range = 2.154F;         ///< the range is +- so many root mean squares of the greatest block
+  float range = 2.154F;         ///< range in root mean squares of the greatest block
   std::uint64_t sign_seed = 1;  ///< of the rotation's signs: the same for all workers
   std::uint64_t stream = 1;     ///< of stochastic rounding: random_stream()
 };
 
-/// Format of blocks whose scale is given.
+/// Returns the format of blocks whose scale is given.
 BlockFormat thc_format(int bits, std::size_t block);
 
-/// Payload: the distance of two levels as a 32-bit float, then the codes. scale_of() is the
-/// greatest root mean square of a block's rotated elements.
+/// Makes THC's quantiser. Payload: the distance of two levels as a 32-bit float, then the codes.
+/// scale_of() is the greatest root mean square of a block's rotated elements.
 std::unique_ptr<Quantizer> make_thc_quantizer(const ThcOptions& options);
 
-// PowerSGD: a matrix as the product of two thin ones.
+// PowerSGD: a matrix as the product of two thin factors.
 
 struct PowerSgdOptions {
-  std::vector<std::int64_t> shape;  ///< rows = shape[0], columns = all the others together
+  std::vector<std::int64_t> shape;  ///< rows = shape[0], columns = product of the others
   std::size_t elements = 0;
   std::size_t rank = 4;
-  bool warm_start = true;  ///< begin with the last step's q (Vogels et al., section 3)
+  bool warm_start = true;  ///< start from the last step's q (Vogels et al., section 3)
   std::uint64_t seed = 1;  ///< of the first q: the same for all workers
   bool in_rounds = true;   ///< workers share p: one all-reduce of p, one of q (alg. 1)
 };
 
-/// Payload: p, orthonormal columns, then q = c^T p. In rounds: the floats of the first are c q, and
-/// p is their mean orthonormalised; those of the second are c^T p, and q is their mean. The part of
-/// this worker, which leaves its memory, is p with its own c^T p (alg. 2, line 7). A tensor with
-/// fewer than two dimensions, or one that its factors would not make smaller, is sent as it is
-/// (Vogels et al., section 3 and appendix E: biases are aggregated uncompressed).
+/// Makes PowerSGD's quantiser. Payload: p, orthonormal columns, then q = c^T p. In rounds: the
+/// floats of the first are c q, and p is their mean orthonormalised; the floats of the second are
+/// c^T p, and q is their mean. This worker's own contribution, which is subtracted from its memory,
+/// is p with its own c^T p (alg. 2, line 7). A tensor with fewer than two dimensions, or one that
+/// its factors would not make smaller, is sent uncompressed (Vogels et al., section 3 and appendix
+/// E: biases are aggregated uncompressed).
 std::unique_ptr<Quantizer> make_powersgd_quantizer(const PowerSgdOptions& options);
 
-/// A tensor's matrix and the rank of its factors; of rank 0 where it is sent as it is.
+/// Returns a tensor's matrix and the rank of its factors; rank 0 where the tensor is sent
+/// uncompressed.
 LowRankShape low_rank_shape(std::span<const std::int64_t> sides, std::size_t elements,
                             std::size_t rank);
 
-/// Orthonormalises the columns (arrays of `rows` finite floats), each against those before it, as
-/// Gram and Schmidt do. One that depends on those before it, to a float's precision, becomes 0.
+/// Orthonormalises the columns (arrays of `rows` finite floats), each against the columns before
+/// it, as Gram and Schmidt do. A column that depends on those before it, to a float's precision,
+/// becomes 0.
 ///
-/// Products of all pairs of columns are known before the first is changed, so that a GPU has work
-/// for all of it at once: their Cholesky factor L has the shares (P = Q L^T), and Q comes by
-/// substitution, row by row. Several columns take all of it twice, since the first time leaves
-/// errors where columns are nearly dependent: CholeskyQR2 (Fukaya et al., ScalA 2014), products in
-/// double and dependent columns left out.
-/// @param room  orthogonalize_room() doubles of so many columns, which are overwritten
-void orthogonalize(std::span<float> columns, std::size_t rows, std::span<double> room);
-std::size_t orthogonalize_room(std::size_t columns);
+/// The products of all pairs of columns are computed before the first column changes, so that a GPU
+/// has work for all columns at once. They form P^T P = L L^T, whose Cholesky factor L holds the
+/// projections: P = Q L^T. Q follows by substitution, row by row. With several columns the whole is
+/// done twice, because the first time leaves errors where columns are nearly dependent. The second
+/// time finds nearly orthonormal columns, so that its own errors are of the size of rounding:
+/// CholeskyQR2 (Fukaya et al., ScalA 2014), with products in double and dependent columns left out.
+/// @param workspace  orthogonalize_workspace() doubles, which are overwritten
+void orthogonalize(std::span<float> columns, std::size_t rows, std::span<double> workspace);
+/// Returns the doubles of workspace for so many columns.
+std::size_t orthogonalize_workspace(std::size_t columns);
 
 // DeMo: the greatest cosine coefficients of every chunk.
 
-/// A matrix cut into chunks of height x width; those at its edges reach beyond it.
+/// A matrix cut into chunks of height x width; chunks at the edges reach beyond the matrix.
 struct DemoGrid {
   std::size_t rows = 0;
   std::size_t columns = 0;
-  std::size_t height = 1;  ///< a power of two, as the width
+  std::size_t height = 1;  ///< a power of two, as is the width
   std::size_t width = 1;
 
   std::size_t across() const { return (columns + width - 1) / width; }
@@ -181,6 +189,7 @@ struct DemoGrid {
   std::size_t coefficients() const { return chunks() * size(); }
 };
 
+/// Returns a tensor's grid.
 /// @param chunk  side of a chunk: a power of two
 inline DemoGrid demo_grid(std::span<const std::int64_t> shape, std::size_t elements,
                           std::size_t chunk) {
@@ -195,14 +204,15 @@ inline DemoGrid demo_grid(std::span<const std::int64_t> shape, std::size_t eleme
 }
 
 struct DemoOptions {
-  std::vector<std::int64_t> shape;  ///< rows = shape[0], columns = all the others together
+  std::vector<std::int64_t> shape;  ///< rows = shape[0], columns = product of the others
   std::size_t elements = 0;
   std::size_t chunk = 64;       ///< side of a chunk: a power of two, at most kMaxDct
-  std::size_t k = 32;           ///< coefficients sent of each chunk
-  std::string values = "fp32";  ///< a value codec by its name
+  std::size_t k = 32;           ///< coefficients sent per chunk
+  std::string values = "fp32";  ///< name of a value codec
 };
 
-/// Payload: that of a sparse method over the coefficients, with `chunked` positions.
+/// Makes DeMo's quantiser. Payload: that of a sparse method over the coefficients, with `chunked`
+/// positions.
 std::unique_ptr<Quantizer> make_demo_quantizer(const DemoOptions& options);
 
 }  // namespace thinpipe

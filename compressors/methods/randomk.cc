@@ -1,5 +1,5 @@
 // Random-k: sender and receivers draw the same positions, which therefore cost no bytes. The set is
-// a bitmap that selector and codec share; the selector gathers what lies at its positions.
+// a bitmap that selector and codec share; the selector reads the elements at its positions.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -20,11 +20,11 @@ namespace thinpipe {
 namespace {
 
 constexpr std::size_t kWord = 64;
-/// Numbers whose words are asked for before they are set: 16 KiB of lines, in the first-level
-/// cache.
+/// Numbers whose words are prefetched before their bits are set: 16 KiB of cache lines, in the
+/// first-level cache.
 constexpr std::size_t kSeededBlock = 256;
-constexpr std::size_t kLineWords = 8;  ///< of a cache line: no two threads write to one
-/// Fewer numbers than these are not worth a second thread.
+constexpr std::size_t kLineWords = 8;  ///< of a cache line, which only one thread writes
+/// Least number of draws for which a second thread is faster.
 constexpr std::size_t kMinParallelDraws = 10000;
 
 class SeededCodec : public PositionCodec {
@@ -39,8 +39,8 @@ class SeededCodec : public PositionCodec {
               ByteWriter& out) const override {
     if (positions.size() != positions_->count()) {
       throw InputError("positions=seeded must send all " + std::to_string(positions_->count()) +
-                       " elements drawn, but the value codec sends " +
-                       std::to_string(positions.size()) + "; expected one that drops none");
+                       " drawn elements, but the value codec sends " +
+                       std::to_string(positions.size()) + "; expected a codec that drops none");
     }
     out.put(positions_->tag());
   }
@@ -61,7 +61,7 @@ class SeededCodec : public PositionCodec {
   std::shared_ptr<SeededPositions> positions_;
 };
 
-/// Positions read at a time; the elements of the next few of them are asked for.
+/// Positions read at a time; the elements of the next kAhead of them are prefetched.
 constexpr std::size_t kDrawnBlock = 1024;
 constexpr std::size_t kAhead = 64;
 
@@ -81,7 +81,7 @@ class RandomKSelector : public Selector {
     const std::size_t k = target_count(ratio_.at(context.epoch), c.size());
     selection.target = selection.count = k;
     selection.threshold = std::numeric_limits<double>::quiet_NaN();
-    selection.passes = 0;  // only what is sent is looked at
+    selection.passes = 0;  // only sent elements are read
     positions_->draw(static_cast<std::uint32_t>(context.step), k);
     const float factor =
         unbiased_ && k > 0
@@ -99,8 +99,9 @@ class RandomKSelector : public Selector {
   }
 
  private:
-  /// Fills the selection from `at` on with n elements, those from position `first` on.
-  /// @returns the last one's position
+  /// Fills n entries of the selection from entry `at` on, with the elements from position `first`
+  /// on.
+  /// @returns the position of the last one
   std::uint32_t gather(std::span<const float> c, std::uint64_t first, float factor, std::size_t at,
                        std::size_t n, Selection& selection) const {
     const std::span positions(selection.positions.data() + at, n);
@@ -124,12 +125,12 @@ OwnParts make_parts(const Parameters& parameters, const TensorInfo& tensor,
   if (unbiased && parameters.choice("memory") != "none") {
     throw InputError("compressor randomk: scale=true needs memory=none, found memory=" +
                      parameters.choice("memory") +
-                     "; what a memory adds again must not be multiplied as well");
+                     "; a memory sends dropped values later, so scaling would count them twice");
   }
   if (parameters.choice("values") == "exp4" && parameters.choice("positions") == "seeded") {
     throw InputError(
-        "compressor randomk: values=exp4 leaves out small values, so that receivers cannot know "
-        "what was sent from positions=seeded; expected other values or positions");
+        "compressor randomk: values=exp4 drops small values, so receivers cannot derive the sent "
+        "positions from positions=seeded; expected other values or positions");
   }
   auto drawn =
       std::make_shared<SeededPositions>(tensor.elements, settings.seed ^ hash_name(tensor.name));
@@ -151,8 +152,9 @@ void SeededPositions::draw(std::uint32_t tag, std::size_t count) {
   const std::size_t draws = others ? elements_ - count : count;
   const auto words = bitmap_.first(bitmap_.size());
   const SplitMix64 random(SplitMix64::mix(seed_ ^ SplitMix64::mix(tag)));
-  // As many numbers as positions are missing never draw too many of them: they can be drawn in any
-  // order, on every thread those that fall into its part of the bitmap.
+  // Drawing exactly as many numbers as positions are missing never yields too many positions. The
+  // numbers can therefore be drawn in any order: every thread draws all of them and sets the bits
+  // in its range of the bitmap.
   std::size_t drawn = 0;
   std::size_t numbers = 0;
   do {

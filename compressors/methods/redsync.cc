@@ -1,6 +1,6 @@
 // RedSync: a threshold between the mean and the greatest magnitude. Bisection makes at most three
-// probes, none below t(1/8): what exceeds that is compacted first, and the probes count in what is
-// left.
+// probes, none below t(1/8): elements above t(1/8) are compacted first, and the probes count among
+// these.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -45,7 +45,7 @@ class RedSyncSelector : public Selector {
   double threshold(double q) const { return mean_ + q * range_; }
 
   void bisect(std::span<const float> c, std::size_t k, Selection& selection) const {
-    // The mean of equal magnitudes may be rounded above them; thresholds then fall with q.
+    // The mean of equal magnitudes may be rounded above them; thresholds then fall as q grows.
     const std::int32_t least =
         std::min(key_above(threshold(kLowest)), key_above(threshold(kHighest)));
     selection.count = compact(c, KeyOrder::kMagnitude, least, selection.positions.data(),

@@ -1,5 +1,5 @@
-// Sparse Binary Compression: positions of one side of the distribution and one value. One of two
-// selections, exact or by sampled thresholds, is kept.
+// Sparse Binary Compression: positions of one side of the distribution and one value. Both sides
+// are selected, exactly or by sampled thresholds, and one selection is kept.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -44,7 +44,7 @@ class SbcSelector : public Selector {
     const double ratio = options_.ratio.at(context.epoch);
     const std::size_t k = target_count(ratio, c.size());
     selection.target = k;
-    selection.may_leave_cut = false;  // the values are looked at below
+    selection.may_leave_cut = false;  // the values are read below
     if (sample_.size() == 0) {
       top_k_.select(c, KeyOrder::kLargest, k, selection);
       top_k_.select(c, KeyOrder::kSmallest, k, smallest_);
@@ -101,7 +101,7 @@ const Registration kSbc{sparse_method({
     .values = "mean",
     .positions = "golomb",
     .parameters = {real_parameter(
-        "sample", "0", "share of the elements sampled for the selection; 0: exact", 0, 1)},
+        "sample", "0", "fraction of the elements sampled for the selection; 0: exact", 0, 1)},
     .selector =
         [](const Parameters& parameters, const TensorInfo& tensor,
            const CompressorSettings& settings) {

@@ -1,7 +1,7 @@
-// SIDCo: the threshold follows from a distribution fitted to the gradient. One pass for the
-// moments, one that compacts the elements above the threshold. With several stages the second,
-// which a quarter of the elements reach, adds up the elements above the first threshold without
-// writing them down (exponential distribution); later ones read compacted elements only.
+// SIDCo: the threshold follows from a distribution fitted to the gradient. One pass computes the
+// moments, one compacts the elements above the threshold. With several stages, the second, which a
+// quarter of the elements reach, sums the elements above the first threshold without storing them
+// (exponential distribution); later stages read compacted elements only.
 #include "compressors/methods/sidco.h"
 
 #include <algorithm>
@@ -16,7 +16,8 @@
 namespace thinpipe {
 namespace {
 
-// So that a count at the edge of the band, sometimes outside it, does not try other stages often.
+// Keeps a count at the edge of the band, which is sometimes outside it, from trying other stages
+// often.
 constexpr std::int32_t kHeldBeforeReversal = 4;
 
 class SidcoSelector : public Selector {
@@ -48,14 +49,14 @@ class SidcoSelector : public Selector {
   void fit(Signal& c, double ratio, int stages, Selection& selection) const {
     double threshold = first_threshold(c, stages == 1 ? ratio : options_.first_ratio);
     selection.passes = 2;
-    // Every later stage keeps the same share of the one before.
+    // Every later stage keeps the same fraction of the one before.
     const double share = std::pow(ratio / options_.first_ratio, 1.0 / (stages - 1));
     int stage = 2;
     if (stages > 1 && options_.distribution == SidcoDistribution::kExponential &&
         !options_.location_min) {
       const TailMoments tail = tail_moments(c.values(), key_above(threshold));
       ++selection.passes;
-      // Nothing exceeds the first threshold: all stages end there.
+      // Without elements above the first threshold, all stages end with it.
       if (tail.count > 0) {
         const double mean = tail.sum_magnitude / static_cast<double>(tail.count);
         threshold += exponential_excess(mean - threshold, share);
@@ -155,11 +156,11 @@ void SidcoStages::note(std::size_t count, std::size_t k, int most) {
   last_ = mean;
 }
 
-/// Looks at what the last move brought.
+/// Judges the result of the last move.
 void SidcoStages::climb(double mean) {
   if (moved_ == 0) return;
   const double margin = options_.tolerance / 2;
-  const double gain = moved_ * (mean - last_);  // towards k, or past it
+  const double gain = moved_ * (mean - last_);  // towards k, or past k
   if (gain < (direction_ < 0 ? margin : -margin)) direction_ = -direction_;
 }
 
@@ -226,10 +227,10 @@ const Registration kSidco{sparse_method({
                                     "the gamma distribution's quantile (dist=gamma)",
                                     {"approx", "exact"}),
                    choice_parameter("location", "threshold",
-                                    "where a later stage's tail begins; min, of the published "
-                                    "code: at the least magnitude in it",
+                                    "where a later stage's tail begins; min, as in the published "
+                                    "code: at its least magnitude",
                                     {"threshold", "min"}),
-                   share_parameter("first", "0.25", "share that the first stage keeps"),
+                   share_parameter("first", "0.25", "fraction that the first stage keeps"),
                    integer_parameter("stages", "0", "fixed number of stages; 0: adapted", 0, 32),
                    choice_parameter("adapt", "paper", "direction of the adaptation of stages",
                                     {"paper", "climb"}),

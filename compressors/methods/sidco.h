@@ -18,39 +18,39 @@ class Parameters;
 
 // The fits: thresholds from moments, in double.
 
-/// A distribution of magnitudes with a shape and a scale. NaN both where there is no fit.
+/// A fitted distribution of magnitudes: shape and scale. Both are NaN where there is no fit.
 struct FittedShape {
   double shape = 0;
   double scale = 0;
 };
 
-/// Generalised Pareto by moments (SIDCo eqs. 28 and 29); the shape is below 1/2. No fit without
-/// variance.
+/// Fits a generalised Pareto distribution by moments (SIDCo eqs. 28 and 29); the shape is below
+/// 1/2. No fit without variance.
 FittedShape fit_pareto(double mean, double variance);
 
-/// Gamma by the mean and the mean of the logarithms, in closed form (eq. 16). No fit where the
-/// logarithm of the mean is not above the mean of the logarithms.
+/// Fits a gamma distribution by the mean and the mean of the logarithms, in closed form (eq. 16).
+/// No fit where the logarithm of the mean is not above the mean of the logarithms.
 FittedShape fit_gamma(double mean, double mean_log);
 
-// Each returns how far above the location a share `delta` in (0, 1] of the fitted distribution
-// lies; moments are those of the excess over the location.
+// Each returns the distance above the location that a fraction `delta` in (0, 1] of the fitted
+// distribution exceeds. Moments are those of the excess over the location.
 
-/// Exponential: mean * ln(1 / delta) (SIDCo eqs. 6, 10 and 11).
+/// Exponential: returns mean * ln(1 / delta) (SIDCo eqs. 6, 10 and 11).
 double exponential_excess(double mean, double delta);
 
 /// Generalised Pareto by moments (eqs. 7 to 9, 28 and 29): with a = (1 - mean^2 / variance) / 2 and
-/// b = mean (mean^2 / variance + 1) / 2: b / a (e^(-a ln delta) - 1); its limit b ln(1 / delta)
-/// for |a| < 1e-6, and its limit for no variance, the mean.
+/// b = mean (mean^2 / variance + 1) / 2, returns b / a (e^(-a ln delta) - 1). Returns its limit
+/// b ln(1 / delta) for |a| < 1e-6, and its limit without variance, the mean.
 double pareto_excess(double mean, double variance, double delta);
 
-/// Gamma (eqs. 15 and 16), from the mean of the logarithms too: with s = ln mean - mean_log,
-/// shape = (3 - s + sqrt((s - 3)^2 + 24 s)) / (12 s) and scale = mean / shape:
-/// -scale (ln delta + ln Gamma(shape)), which may be negative; `exact`: the scale times the
-/// quantile itself. Where s is not positive, because zeros have no logarithm but count in the mean,
-/// or because all magnitudes are equal, there is no fit: exponential.
+/// Gamma (eqs. 15 and 16), by the mean of the logarithms too: with s = ln mean - mean_log,
+/// shape = (3 - s + sqrt((s - 3)^2 + 24 s)) / (12 s) and scale = mean / shape, returns
+/// -scale (ln delta + ln Gamma(shape)), which may be negative. `exact`: returns the scale times the
+/// quantile itself. If s is not positive, because zeros have no logarithm but count in the mean, or
+/// because all magnitudes are equal, there is no fit, and the exponential is used.
 double gamma_excess(double mean, double mean_log, double delta, bool exact);
 
-// Formulas of these fits, for processors and GPUs.
+// Formulas of these fits, for the host and GPUs.
 
 namespace sidco {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -69,7 +69,7 @@ THINPIPE_BOTH inline FittedShape gamma_shape(double mean, double mean_log) {
   return {shape, mean / shape};
 }
 
-// `rarity` is ln(1 / delta), which is the host's.
+// `rarity` is ln(1 / delta), which the host computes.
 
 THINPIPE_BOTH inline double pareto_excess_of(double mean, double variance, double rarity) {
   constexpr double kExponential = 1e-6;  // |a| below which the limit is more accurate
@@ -85,7 +85,7 @@ THINPIPE_BOTH inline double gamma_excess_of(double mean, double mean_log, double
   return fit.scale * (rarity - exact_log_gamma(fit.shape));
 }
 
-/// By the quantile itself, of a share delta.
+/// Uses the quantile itself, which a fraction delta exceeds.
 THINPIPE_BOTH inline double gamma_exact_excess_of(double mean, double mean_log, double delta,
                                                   double rarity) {
   const FittedShape fit = gamma_shape(mean, mean_log);
@@ -93,19 +93,20 @@ THINPIPE_BOTH inline double gamma_exact_excess_of(double mean, double mean_log, 
   return fit.scale * exact_gamma_exceeded(fit.shape, delta);
 }
 
-/// How many stages are used, learned from how far the last selections were off (SIDCo algorithm 1,
-/// function "adapt"): after every Q compressions, with m the mean number
-/// selected, one stage fewer when m > k (1 + eps), one more when m < k (1 - eps).
+/// Adapts the number of stages to the counts of the last selections (SIDCo algorithm 1, function
+/// "adapt"). After every Q compressions, with m the mean number selected, it takes one stage fewer
+/// when m > k (1 + eps) and one more when m < k (1 - eps).
 ///
-/// `climb`: where tails are heavier than exponential the rule goes the wrong way (more stages
-/// select fewer, not more). Then its direction is reversed when a move made |m - k| larger, and
-/// when it wants to move past a bound, where it would stay for ever. With a residual, whose large
+/// `climb`: with tails heavier than exponential the paper's rule goes the wrong way (more stages
+/// select fewer, not more). Its direction is then reversed when a move made |m - k| larger, and
+/// when the rule wants to pass a bound, where it would stay for ever. With a residual, whose large
 /// values are sent soon and so are missing, the rule goes the right way, but m takes many
-/// compressions to follow a move: what was held back comes all at once, far past k. So
+/// compressions to follow a move, because accumulated values are sent all at once, far past k.
+/// Therefore
 ///  - a move that takes m past k was in the right direction, however far m then is;
-///  - m must be eps k / 2 farther for a move to have made it worse, and nearer by as much for one
-///    in the reversed direction to have made it better: else the rule's own direction holds again;
-///  - at a bound the direction is reversed the fourth time only.
+///  - a move made it worse only if m is eps k / 2 farther, and a reversed move made it better only
+///    if m is nearer by as much: otherwise the rule's own direction holds again;
+///  - at a bound the direction is reversed only the fourth time.
 class SidcoStages {
  public:
   struct Options {
@@ -115,9 +116,9 @@ class SidcoStages {
   };
   explicit SidcoStages(const Options& options) : options_(options) {}
 
-  /// Stages for the next compression, 1 ... most.
+  /// Returns the stages for the next compression, 1 ... most.
   int stages(int most) const;
-  /// Notes a compression that selected `count` of a target of k, with at most `most` stages.
+  /// Records a compression that selected `count` of a target of k, with at most `most` stages.
   void note(std::size_t count, std::size_t k, int most);
 
   void reset();
@@ -133,36 +134,36 @@ class SidcoStages {
   std::int32_t stages_ = 1;
   std::int32_t direction_ = 1;  ///< -1: the rule is reversed
   std::int32_t seen_ = 0;       ///< compressions since the last adaptation
-  std::int32_t moved_ = 0;  ///< the last adaptation's move was for more (1) or fewer (-1) or none
-  std::int32_t held_ = 0;   ///< adaptations in a row that a bound held back
+  std::int32_t moved_ = 0;  ///< the last adaptation's move: more stages (1), fewer (-1), none (0)
+  std::int32_t held_ = 0;   ///< adaptations in a row that a bound prevented
   double sum_ = 0;          ///< of (count - k) / k since the last adaptation
-  double last_ = 0;         ///< mean of these at the last adaptation
+  double last_ = 0;         ///< mean of these terms at the last adaptation
 };
 
-/// Distribution assumed of the magnitudes; called E, GP and P in the paper.
+/// Assumed distribution of the magnitudes: E, GP and P in the paper.
 enum class SidcoDistribution { kExponential, kGamma, kPareto };
 
 struct SidcoOptions {
   RatioSchedule ratio = {};
   SidcoDistribution distribution = SidcoDistribution::kExponential;
   bool exact_gamma = false;   ///< the gamma distribution's quantile instead of its approximation
-  bool location_min = false;  ///< a later stage begins at the least that exceeded the one before
-  double first_ratio = 0.25;  ///< delta_1, what the first of several stages keeps
+  bool location_min = false;  ///< a later stage begins at the least element of its tail
+  double first_ratio = 0.25;  ///< delta_1, the fraction that the first of several stages keeps
   int fixed_stages = 0;       ///< M; 0: adapted by the rule
-  bool climb = false;         ///< reverse the rule's direction where it makes things worse
+  bool climb = false;         ///< reverse the rule's direction where it increases the deviation
   double tolerance = 0.2;     ///< epsilon_H = epsilon_L
   int every = 5;              ///< Q, compressions between adaptations
 };
 
-/// Options from the method's parameters.
+/// Reads options from the method's parameters.
 SidcoOptions sidco_options(const Parameters& parameters);
 
-/// Stage 1 fits all magnitudes and takes the threshold that a share delta_1 should exceed (the
-/// ratio itself where there is one stage, or where it is at least delta_1). Stage m fits the excess
-/// of what exceeded the stage before over that threshold, for a share
-/// delta_m = (ratio / delta_1)^(1 / (M - 1)); a gamma distribution's tail is fitted as a
-/// generalised Pareto distribution's (SIDCo alg. 1). The number of stages is adapted as SidcoStages
-/// says. State is per tensor.
+/// Makes SIDCo's selector (SIDCo alg. 1). Stage 1 fits all magnitudes and takes the threshold that
+/// a fraction delta_1 should exceed (the ratio itself with one stage, or where the ratio is at
+/// least delta_1). Stage m fits the excess over the previous threshold of the elements above it,
+/// for a fraction delta_m = (ratio / delta_1)^(1 / (M - 1)); a gamma distribution's tail is fitted
+/// as a generalised Pareto distribution. SidcoStages adapts the number of stages. State is per
+/// tensor.
 std::unique_ptr<Selector> make_sidco_selector(std::size_t elements, const SidcoOptions& options);
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// One bit an element: signSGD, EF-signSGD, 1-bit SGD, and 3LC's one bit. All of them are one or two
+// One bit per element: signSGD, EF-signSGD, 1-bit SGD, and one bit of 3LC. All send one or two
 // values and a bit for each element; they differ in the values.
 #include <algorithm>
 #include <array>
@@ -27,7 +27,7 @@ void add_bits(ByteReader& in, SignValues values, std::span<float> out) {
   sign_unpack_add(reinterpret_cast<const std::uint8_t*>(bits.data()), values, out);
 }
 
-/// Values found in the pass that packs the bits; what is left takes another one.
+/// Computes the values in the pass that packs the bits; the remainder takes another pass.
 class ScaledSignBucket : public BucketCodec {
  public:
   explicit ScaledSignBucket(SignScale scale)
@@ -36,13 +36,13 @@ class ScaledSignBucket : public BucketCodec {
   std::size_t max_size(std::size_t n) const override { return header_ + bytes_of(n); }
   std::size_t encode(Signal& c, const BucketContext& /*context*/, std::span<float> remainder,
                      ByteWriter& out) override {
-    const auto room = out.free();
-    auto* const bits = reinterpret_cast<std::uint8_t*>(room.data()) + header_;
+    const auto space = out.free();
+    auto* const bits = reinterpret_cast<std::uint8_t*>(space.data()) + header_;
     const PendingSum* const sum = c.take_sum();
     const SignedSums sums = sum != nullptr ? pack_signs_of_sum(*sum, scale_, bits)
                                            : pack_signs(c.values(), scale_, bits);
     const SignValues values = sign_values(scale_, sums, c.size());
-    std::memcpy(room.data(), &values, header_);
+    std::memcpy(space.data(), &values, header_);
     if (!remainder.empty()) leave_signs(c.values(), values, remainder);
     out.advance(max_size(c.size()));
     return (values.positive == 0 ? 0 : c.size() - sums.negatives) +
@@ -51,8 +51,8 @@ class ScaledSignBucket : public BucketCodec {
   std::size_t encode_buckets(std::span<const float> c, std::size_t bucket,
                              const BucketContext& context, std::span<float> remainder,
                              std::span<std::byte> out) override {
-    // Greater ones are added up as whole tensors are, on GPUs as well.
-    if (bucket > kMostFused) return BucketCodec::encode_buckets(c, bucket, context, remainder, out);
+    // Greater buckets are summed as whole tensors are, on GPUs as well.
+    if (bucket > kMaxFused) return BucketCodec::encode_buckets(c, bucket, context, remainder, out);
     return sign_buckets(c, bucket, scale_, remainder, reinterpret_cast<std::uint8_t*>(out.data()));
   }
   void decode_add(ByteReader& in, float factor, std::span<float> out) const override {
@@ -72,7 +72,7 @@ class ScaledSignBucket : public BucketCodec {
   int passes(bool keeps) const override { return keeps ? 2 : 1; }
 
  private:
-  static constexpr std::size_t kMostFused = 2 * kSignBlock;
+  static constexpr std::size_t kMaxFused = 2 * kSignBlock;
 
   SignScale scale_;
   std::size_t header_;  ///< bytes of the values
@@ -139,7 +139,8 @@ class ColumnMeansQuantizer : public Quantizer {
       throw PayloadError("bits after the last element's are not zero");
     }
     const auto* bits = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    // Columns in blocks: a block's means are copied once, out of a payload at any address.
+    // Columns are decoded in blocks: a block's means are copied once out of the payload, which has
+    // no alignment.
     std::array<float, kMeansBlock> positive;
     std::array<float, kMeansBlock> negative;
     std::array<std::uint8_t, kMeansBlock / 8> aligned;
@@ -187,7 +188,7 @@ class ColumnMeansQuantizer : public Quantizer {
     return count == 0 ? 0.0F : finite(sum / static_cast<double>(count));
   }
 
-  /// Bits at ... at + n - 1 from the first bit of `aligned` on.
+  /// Copies the bits at ... at + n - 1 to `aligned`, from its first bit on.
   static void align(const std::uint8_t* bits, std::size_t size, std::size_t at, std::size_t n,
                     std::uint8_t* aligned) {
     const std::size_t shift = at % 8;
@@ -200,39 +201,39 @@ class ColumnMeansQuantizer : public Quantizer {
 
   std::size_t rows_;
   std::size_t columns_;
-  std::vector<float> floats_;        ///< sums of few rows: positive, negative, counts of the former
+  std::vector<float> floats_;        ///< of few rows: sums of either sign, counts of the positive
   std::vector<double> sums_;         ///< positive, negative
   std::vector<std::size_t> counts_;  ///< of the non-negative
-  std::vector<float> means_;         ///< positive, negative; as they stand in the payload
+  std::vector<float> means_;         ///< positive, negative; as in the payload
 };
 
 struct TwoMeansMethod {
   std::string name;
   std::string source;
-  std::string columns;  ///< default of the parameter: means of every column, not of the tensor
+  std::string columns;  ///< default of the parameter: means per column, not per tensor
 };
 
-/// One bit an element and two means, of a bucket or of every column.
+/// Makes the quantiser of one bit per element and two means, per bucket or per column.
 std::unique_ptr<Quantizer> two_means(const Parameters& parameters, const TensorInfo& tensor,
                                      const CompressorSettings& settings) {
   const BucketOptions options = bucket_of(parameters, tensor, settings);
   if (!parameters.flag("columns")) return make_bucket_quantizer(make_two_means_bucket(), options);
   if (options.bucket == 0) return make_column_means_quantizer(tensor.shape, tensor.elements);
   throw InputError("spec '" + parameters.text() +
-                   "': columns=true has means by column; expected bucket=0");
+                   "': columns=true has means per column; expected bucket=0");
 }
 
 MethodInfo two_means_method(const TwoMeansMethod& method) {
   return dense_method(
       {.name = method.name,
-       .summary = "one bit an element, decoded to the mean of the non-negative or the negative",
+       .summary = "one bit per element, decoded to the mean of the non-negative or the negative",
        .source = method.source,
        .memory = "residual",
        .parameters = {flag_parameter("columns", method.columns,
-                                     "means for every column of the matrix with shape[0] rows"),
+                                     "two means per column of the matrix with shape[0] rows"),
                       bucket_parameter("0")},
        .quantizer = two_means,
-       // The means of columns depend on the shape.
+       // The means of columns are left out: their number depends on the shape.
        .expected_bits = [](const Parameters& parameters) {
          return 1 + bits_per_bucket(parameters, 64);
        }});
@@ -258,7 +259,7 @@ std::size_t columns_of(const std::vector<std::int64_t>& shape, std::size_t eleme
 std::unique_ptr<Quantizer> make_column_means_quantizer(const std::vector<std::int64_t>& shape,
                                                        std::size_t elements) {
   const std::size_t columns = columns_of(shape, elements);
-  // The payload of one column is that of the whole tensor.
+  // A payload of one column equals that of the whole tensor.
   if (columns < 2) return make_bucket_quantizer(make_two_means_bucket(), {});
   return std::make_unique<ColumnMeansQuantizer>(elements / columns, columns);
 }
@@ -268,7 +269,7 @@ namespace {
 // The sign alone. The sum of all workers' signs has the sign of the majority.
 const Registration kSignSgd{dense_method({
     .name = "signsgd",
-    .summary = "one bit an element; the sign of the aggregate is the majority vote",
+    .summary = "one bit per element; the sign of the aggregate is the majority vote",
     .source = "Bernstein et al., signSGD, 2018, alg. 2; the trainer takes the aggregate's sign",
     .parameters = {real_parameter("scale", "1", "magnitude that every element decodes to", 1e-30,
                                   1e30)},
@@ -285,7 +286,7 @@ const Registration kSignSgd{dense_method({
 // The sign times the mean magnitude, with error feedback.
 const Registration kEfSignSgd{dense_method({
     .name = "efsignsgd",
-    .summary = "one bit an element, the sign times the mean magnitude",
+    .summary = "one bit per element, the sign times the mean magnitude",
     .source = "Karimireddy et al., Error Feedback Fixes SignSGD, 2019, alg. 1",
     .memory = "residual",
     .parameters = {bucket_parameter("0")},
@@ -299,14 +300,14 @@ const Registration kEfSignSgd{dense_method({
         [](const Parameters& parameters) { return 1 + bits_per_bucket(parameters, 32); },
 })};
 
-// 1-bit SGD: one bit an element and two means of every column.
+// 1-bit SGD: one bit per element and two means of every column.
 const Registration kOneBit{two_means_method({
     .name = "onebit",
     .source = "Seide et al., 1-bit SGD, 2014, section 3.3; means of every column",
     .columns = "true",
 })};
 
-// 3LC's MQE 1-bit int: one bit an element and the tensor's two means.
+// 3LC's MQE 1-bit int: one bit per element and two means of the tensor.
 const Registration kMqe{two_means_method({
     .name = "mqe1bit",
     .source = "Lim et al., 3LC, section 5.1: MQE 1-bit int; means of the whole tensor",

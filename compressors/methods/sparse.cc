@@ -1,5 +1,5 @@
 // A compressor made of a memory, a selector, a value codec and a position codec, which run one
-// after the other; put together from parameters.
+// after the other; and the maker of such a method from its declaration.
 #include "compressors/methods/sparse.h"
 
 #include <algorithm>
@@ -38,7 +38,8 @@ struct SparseParts {
   bool incremental = false;  ///< the memory is EF21's
 };
 
-/// c = memory + gradient; select; write count, values, positions; the memory keeps the rest.
+/// Computes c = memory + gradient, selects, writes count, values and positions, and leaves the rest
+/// in the memory.
 class SparsePipeline : public Compressor {
  public:
   SparsePipeline(StateIdentity identity, SparseParts parts);
@@ -66,7 +67,7 @@ class SparsePipeline : public Compressor {
 
  private:
   void write(ByteWriter& out);
-  /// The same of a selection whose cut was left to the writer.
+  /// Writes a selection whose cut was left to the writer.
   void write_cut(ByteWriter& out) const;
 
   StateIdentity identity_;
@@ -81,7 +82,7 @@ SparsePipeline::SparsePipeline(StateIdentity identity, SparseParts parts)
   selection_.positions = Buffer<std::uint32_t>(d + kCompactSlack);
   selection_.values = Buffer<float>(d + kCompactSlack);
   const std::size_t most = parts_.selector->max_selected();
-  // Elements written verbatim are filtered on their way.
+  // Elements written verbatim are filtered while they are copied.
   selection_.may_leave_cut = parts_.values->verbatim() && parts_.positions->verbatim() &&
                              !parts_.memory->minds_sent() && !parts_.selector->minds_sent();
   max_encoded_size_ =
@@ -96,7 +97,7 @@ EncodeReport SparsePipeline::encode(const GradientInput& gradient, std::span<std
   selection_.cut.reset();
   parts_.selector->select(
       c, {.step = gradient.step, .epoch = gradient.epoch, .squares = gradient.squares}, selection_);
-  c.values();  // done now, should no pass have been made
+  c.values();  // computes the sum now if no pass has
   ByteWriter out(payload);
   if (selection_.cut) {
     write_cut(out);
@@ -157,9 +158,9 @@ std::size_t SparsePipeline::decode_pairs(std::span<const std::byte> payload,
                                          std::span<std::uint32_t> positions,
                                          std::span<float> values) const {
   ByteReader in(payload);
-  // Shorter arrays than max_pairs() are as good as long as the payload fits.
-  const std::size_t room = std::min({positions.size(), values.size(), elements()});
-  const std::size_t count = in.get_varint(room, "the count of elements");
+  // Arrays shorter than max_pairs() are allowed as long as the payload fits.
+  const std::size_t capacity = std::min({positions.size(), values.size(), elements()});
+  const std::size_t count = in.get_varint(capacity, "the count of elements");
   const auto encoded_values = in.get_bytes(parts_.values->size(count), "values");
   PositionCursor cursor = parts_.positions->start(in, count, elements());
   parts_.positions->decode(cursor, positions.first(count));
@@ -171,11 +172,11 @@ std::size_t SparsePipeline::decode_pairs(std::span<const std::byte> payload,
 void SparsePipeline::give_back(std::span<const std::uint32_t> positions,
                                std::span<const float> values) {
   if (positions.size() != values.size() || (!positions.empty() && positions.back() >= elements())) {
-    throw InputError("tensor '" + identity_.tensor + "': given back are " +
-                     std::to_string(values.size()) + " values of " +
-                     std::to_string(positions.size()) + " positions, the last " +
-                     (positions.empty() ? "none" : std::to_string(positions.back())) +
-                     "; expected as many of both, less than " + std::to_string(elements()));
+    throw InputError(
+        "tensor '" + identity_.tensor + "': " + std::to_string(values.size()) +
+        " values to restore at " + std::to_string(positions.size()) + " positions, the last " +
+        (positions.empty() ? "none" : std::to_string(positions.back())) +
+        "; expected equal counts and positions less than " + std::to_string(elements()));
   }
   const UseThreads threads(parts_.threads);
   parts_.memory->give_back(positions, values);
@@ -218,7 +219,7 @@ bool listed(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Selector and codecs as the parameters say.
+/// Makes selector and codecs from the parameters.
 OwnParts make_parts(const SparseMethod& method, const Parameters& parameters,
                     const TensorInfo& tensor, const CompressorSettings& settings) {
   OwnParts parts;
@@ -253,7 +254,7 @@ MethodInfo sparse_method(const SparseMethod& method) {
   info.expected_bits = [method, has_ratio](const Parameters& parameters) {
     const double density =
         has_ratio ? parameters.real(method.ratio_name) : method.density(parameters);
-    // The codecs of a large tensor; nothing is allocated for its elements here.
+    // Makes codecs of a large tensor without allocating anything for its elements.
     const OwnParts parts = make_parts(method, parameters, {}, {});
     return density * (parts.positions->expected_bits(density) + parts.values->expected_bits()) /
            static_cast<double>(period_of(parameters));

@@ -1,4 +1,4 @@
-// Declares a sparse method: a selector with the shared memories and encodings around it.
+// Declares a sparse method: a selector combined with the shared memories and encodings.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@
 
 namespace thinpipe {
 
-/// Parts of one compressor of a method that brings its own selector or codecs.
+/// Parts of one compressor, for a method with a selector or codecs of its own.
 struct OwnParts {
   std::unique_ptr<Selector> selector;
-  std::unique_ptr<ValueCodec> values = nullptr;        ///< for the default of `values`, if own
-  std::unique_ptr<PositionCodec> positions = nullptr;  ///< for the default of `positions`, if own
+  std::unique_ptr<ValueCodec> values = nullptr;        ///< for a default of `values` of its own
+  std::unique_ptr<PositionCodec> positions = nullptr;  ///< for a default of `positions` of its own
 };
 
 /// The declaration of a sparse method.
@@ -26,7 +26,7 @@ struct SparseMethod {
   std::string name;
   std::string summary;
   std::string source;
-  // Defaults of the shared parameters. An empty ratio_name: the method aims at no ratio.
+  // Defaults of the shared parameters. An empty ratio_name: the method has no target ratio.
   std::string ratio_name = "ratio";
   std::string ratio = "0.001";
   std::string memory = "residual";
@@ -35,19 +35,19 @@ struct SparseMethod {
   std::string values = "fp32";
   std::string positions = "raw32";
   std::vector<ParameterInfo> parameters = {};  ///< its own
-  bool counted = false;                        ///< aims at a number though at no ratio
-  bool needs_squares = false;                  ///< GradientInput::squares must be there
+  bool counted = false;                        ///< has a target number without a ratio
+  bool needs_squares = false;                  ///< GradientInput::squares is required
   std::function<std::unique_ptr<Selector>(const Parameters&, const TensorInfo&,
                                           const CompressorSettings&)>
       selector = {};
-  /// Instead of `selector`, where the default values or positions are in no list: codecs of its own
-  /// that know its parameters or share something with its selector.
+  /// Instead of `selector`, where the defaults of values or positions are not in the lists of
+  /// codecs: codecs that know the parameters of the method or share something with its selector.
   std::function<OwnParts(const Parameters&, const TensorInfo&, const CompressorSettings&)> own = {};
-  /// Share of the elements it is expected to send, for listings; needed without a ratio only.
+  /// Expected fraction of the elements sent, for listings; needed only without a ratio.
   std::function<double(const Parameters&)> density = {};
 };
 
-/// The method that puts the selector into a SparsePipeline.
+/// Returns the method whose compressors are SparsePipelines with this selector.
 MethodInfo sparse_method(const SparseMethod& method);
 
 }  // namespace thinpipe

@@ -1,6 +1,6 @@
-// SparseLoCo: the largest of every chunk of a decayed error feedback, two bits each. Chunk by chunk
-// in first-level cache, a limit that k to 2 k elements reach is searched from the last chunk's,
-// those are compacted and the k largest of them kept.
+// SparseLoCo: the largest elements of every chunk of a decayed error feedback, two bits each. Each
+// chunk is processed in first-level cache: starting from the last chunk's limit, a limit that k to
+// 2 k elements reach is searched, these are compacted, and the k largest of them kept.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -57,10 +57,11 @@ class ChunkedTopK : public Selector {
   }
 
  private:
-  /// A key that at least k < chunk.size() elements reach, at most 2 k unless there are ties.
+  /// Returns a key that at least k < chunk.size() elements reach, at most 2 k unless there are
+  /// ties.
   static std::int32_t limit_for(std::span<const float> chunk, std::size_t k, std::int32_t guess) {
-    std::int64_t low = 0;           // all reach it
-    std::int64_t high = kPastKeys;  // none does
+    std::int64_t low = 0;           // all elements reach it
+    std::int64_t high = kPastKeys;  // no element reaches it
     std::int64_t step = kFirstStep;
     std::int64_t limit = guess;
     while (high - low > 1) {
@@ -122,8 +123,8 @@ class ChunkedCodec : public PositionCodec {
   }
 
   void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
-    // The positions of a block may begin and end within a chunk. Their chunk is that of the lowest
-    // position that may follow; `parameter` counts those left in it.
+    // The positions of a block may begin and end within a chunk. Their chunk contains the lowest
+    // position that may follow; `parameter` counts the positions left in it.
     for (std::uint32_t& position : positions) {
       while (left(cursor) == 0) open_chunk(cursor);
       --cursor.parameter;
@@ -132,7 +133,7 @@ class ChunkedCodec : public PositionCodec {
       if (left(cursor) == 0) {
         close_chunk(cursor, position);
       } else if (cursor.next % chunks_.size == 0) {
-        throw PayloadError("positions after the last of a chunk in the payload");
+        throw PayloadError("a chunk in the payload has positions after its last element");
       }
     }
   }
@@ -140,10 +141,10 @@ class ChunkedCodec : public PositionCodec {
   void finish(const PositionCursor& cursor) const override {
     PositionCursor rest = cursor;
     if (left(rest) != 0) throw PayloadError("payload ends within a chunk's positions");
-    // Chunks without positions may follow, each with its number 0.
+    // Chunks without positions may follow, each with a count of 0.
     while (rest.parameter < kComplete && rest.next < rest.elements) {
       open_chunk(rest);
-      if (left(rest) != 0) throw PayloadError("more positions in the payload than it says");
+      if (left(rest) != 0) throw PayloadError("more positions in the payload than its count");
     }
     rest.bytes.expect_end();
     rest.bits.expect_end();
@@ -152,17 +153,17 @@ class ChunkedCodec : public PositionCodec {
   double expected_bits(double /*density*/) const override { return bits_; }
 
  private:
-  /// Added to a cursor's parameter where every chunk is complete and no numbers are written.
+  /// Added to a cursor's parameter where every chunk is complete and the payload has no counts.
   static constexpr int kComplete = 1 << 24;
 
   static int left(const PositionCursor& cursor) { return cursor.parameter & (kComplete - 1); }
 
-  /// Where `next` lies on the border of two chunks, it is the upper one's.
+  /// Returns the chunk of `next`. At the border of two chunks it is the upper one.
   std::uint64_t chunk_of(const PositionCursor& cursor) const { return cursor.next / chunks_.size; }
 
   void open_chunk(PositionCursor& cursor) const {
     if (cursor.next >= cursor.elements) {
-      throw PayloadError("the chunks in the payload have fewer positions than it says");
+      throw PayloadError("fewer positions in the chunks of the payload than its count");
     }
     const std::uint64_t first = chunk_of(cursor) * chunks_.size;
     const std::uint64_t size = std::min<std::uint64_t>(chunks_.size, cursor.elements - first);
@@ -177,7 +178,7 @@ class ChunkedCodec : public PositionCodec {
     if (count == 0) cursor.next = first + size;
   }
 
-  /// The next chunk begins after this one's last position, wherever that was.
+  /// Moves to the next chunk, which begins after this one's last position.
   void close_chunk(PositionCursor& cursor, std::uint64_t position) const {
     cursor.next = std::min(cursor.elements, (position / chunks_.size + 1) * chunks_.size);
   }
@@ -206,15 +207,15 @@ namespace {
 // The paper's 30 local steps are delay=30; a trace of plain gradients then sums 30 of them.
 const Registration kSparseLoCo{sparse_method({
     .name = "sparseloco",
-    .summary = "the k largest of every chunk, two bits each, decaying error feedback",
+    .summary = "the k largest of every chunk, two bits each, with decaying error feedback",
     .source = "Sarfi et al., SparseLoCo, section 3, alg. 1, arXiv 2508.15706",
     .ratio_name = "",
     .decay = "0.95",
     .values = "int2",
     .positions = "chunked",
-    .parameters = {choice_parameter("chunk", "4096", "elements of a chunk",
+    .parameters = {choice_parameter("chunk", "4096", "elements per chunk",
                                     {"64", "256", "1024", "4096", "16384", "65536"}),
-                   integer_parameter("k", "64", "elements sent of each chunk", 1, 65536)},
+                   integer_parameter("k", "64", "elements sent per chunk", 1, 65536)},
     .counted = true,
     .own =
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {

@@ -1,6 +1,7 @@
-// Three values scaled by the greatest magnitude, five to a byte: 3LC, which folds runs of zeros,
-// and its stochastic relative. One pass for the scale, one that quantises, packs and leaves the
-// error, one over the bytes. In buckets the first two are one pass over memory.
+// Quantises to three values, scaled by the greatest magnitude, and packs five values into a byte.
+// The methods are 3LC, which also encodes runs of zeros, and 3LC's stochastic variant. One pass
+// computes the scale. One pass quantises, packs and stores the error. One pass reads the bytes.
+// With buckets, the first two passes are one pass over memory.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -24,14 +25,14 @@ namespace {
 constexpr std::uint64_t kOnes = 0x0101010101010101;
 constexpr std::uint64_t kHighs = 0x80 * kOnes;
 
-/// Eight bytes, each 0 where it is kQuarticZero.
+/// Returns a word of eight bytes. A byte is 0 if and only if the input's byte is kQuarticZero.
 std::uint64_t differences(const std::uint8_t* bytes) {
   std::uint64_t word = 0;
   std::memcpy(&word, bytes, sizeof word);
   return word ^ (kQuarticZero * kOnes);
 }
 
-/// The first byte from i on that is not kQuarticZero; `count` where there is none.
+/// Returns the index of the first byte from i on that is not kQuarticZero; `count` if none is.
 std::size_t end_of_zeros(const std::uint8_t* packed, std::size_t i, std::size_t count) {
   for (; i + 8 <= count; i += 8) {
     const std::uint64_t word = differences(packed + i);
@@ -41,11 +42,13 @@ std::size_t end_of_zeros(const std::uint8_t* packed, std::size_t i, std::size_t 
   return i;
 }
 
-/// The first byte from i on that is kQuarticZero; `count` where there is none.
+/// Returns the index of the first byte from i on that is kQuarticZero; `count` if none is.
 std::size_t end_of_literals(const std::uint8_t* packed, std::size_t i, std::size_t count) {
   for (; i + 8 <= count; i += 8) {
     const std::uint64_t word = differences(packed + i);
-    // Subtracting 1 borrows from the high bit of a byte that is 0; the lowest such bit is right.
+    // Subtracting 1 from every byte sets the high bit of each byte that is 0. `~word` leaves out
+    // bytes whose high bit was set before. A borrow can mark other bytes by mistake, but only bytes
+    // after the first zero byte. So the lowest set bit marks the first zero byte.
     const std::uint64_t zeros = (word - kOnes) & ~word & kHighs;
     if (zeros != 0) return i + static_cast<std::size_t>(std::countr_zero(zeros)) / 8;
   }
@@ -53,12 +56,12 @@ std::size_t end_of_literals(const std::uint8_t* packed, std::size_t i, std::size
   return i;
 }
 
-/// Elements whose sum is done and then coded while it is in the first-level cache.
+/// Number of elements whose sum is computed and then coded while it is in the first-level cache.
 constexpr std::size_t kFusedTernary = 4096;
 
-// Returns whether no byte is one of zero-run encoding.
+// Returns whether no byte stands for a run of zeros.
 bool are_literals(std::span<const std::uint8_t> bytes) {
-  constexpr std::size_t kBlock = 64;  // its maximum is a few vector instructions
+  constexpr std::size_t kBlock = 64;  // a block's maximum takes a few vector instructions
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(kBlock, bytes.size()))) {
     std::uint8_t largest = 0;
     for (const std::uint8_t byte : bytes.first(std::min(kBlock, bytes.size())))
@@ -87,8 +90,8 @@ class TernaryQuantizer : public Quantizer {
                                std::span<float> remainder, ByteWriter& out) override {
     const std::size_t elements = signal.size();
     if (count_of(elements) == 0) return {.nonzero = 0, .passes = 1};
-    const auto room = out.free();
-    auto* const scales = reinterpret_cast<std::uint8_t*>(room.data());
+    const auto space = out.free();
+    auto* const scales = reinterpret_cast<std::uint8_t*>(space.data());
     auto* const bytes = scales + scale_bytes(elements);
     std::uint8_t* const packed = options_.zero_run ? packed_.data() : bytes;
     const bool whole = bucket_of(elements) >= elements;
@@ -104,33 +107,34 @@ class TernaryQuantizer : public Quantizer {
     const auto scales = in.get_bytes(scale_bytes(out.size()), "scales");
     const auto rest = in.rest();
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(rest.data());
-    Place place(out, bucket_of(out.size()), scales, factor);
+    Cursor cursor(out, bucket_of(out.size()), scales, factor);
     if (options_.zero_run)
-      add_runs({bytes, rest.size()}, place);
+      add_runs({bytes, rest.size()}, cursor);
     else if (are_literals({bytes, rest.size()}))
-      place.add(bytes, rest.size());
+      cursor.add(bytes, rest.size());
     else
       fail("byte over 242 without zero-run encoding");
-    if (!place.at_end()) fail("fewer bytes than the tensor needs");
+    if (!cursor.at_end()) fail("fewer bytes than the tensor needs");
   }
 
  private:
-  /// Where decoding stands: at a quartic byte of a bucket.
-  class Place {
+  /// Position up to which a payload is decoded: a quartic byte of a bucket.
+  class Cursor {
    public:
-    Place(std::span<float> out, std::size_t bucket, std::span<const std::byte> scales, float factor)
+    Cursor(std::span<float> out, std::size_t bucket, std::span<const std::byte> scales,
+           float factor)
         : rest_(out), bucket_(bucket), scales_(scales), factor_(factor) {
       open();
     }
 
     bool at_end() const { return rest_.empty(); }
 
-    /// Passes `count` bytes of zeros.
+    /// Skips `count` bytes of zeros.
     void skip(std::size_t count) {
       while (count > 0) {
         if (at_end()) fail("run past the end");
         const std::size_t some = std::min(count, length_ - at_);
-        // A digit that stands for no element is 0 and not the 1 of a zero.
+        // A digit without an element is 0, whereas a zero element has the digit 1.
         if (at_ + some > full_quartic_bytes(here_.size())) fail("run past the end of a bucket");
         advance(some);
         count -= some;
@@ -166,26 +170,26 @@ class TernaryQuantizer : public Quantizer {
       open();
     }
 
-    std::span<float> rest_;  ///< from the bucket on
-    std::span<float> here_;  ///< the bucket
+    std::span<float> rest_;  ///< the output from the current bucket on
+    std::span<float> here_;  ///< the output of the current bucket
     std::size_t bucket_;
-    ByteReader scales_;  ///< of the buckets that follow
+    ByteReader scales_;  ///< scales of the following buckets
     float factor_;
     float value_ = 0;
-    std::size_t length_ = 0;  ///< of the bucket, in bytes
-    std::size_t at_ = 0;      ///< within it
+    std::size_t length_ = 0;  ///< quartic bytes of the current bucket
+    std::size_t at_ = 0;      ///< index of the next byte in the current bucket
   };
 
-  static void add_runs(std::span<const std::uint8_t> bytes, Place& place) {
+  static void add_runs(std::span<const std::uint8_t> bytes, Cursor& cursor) {
     std::size_t i = 0;
     while (i < bytes.size()) {
       if (bytes[i] > kQuarticMax) {
-        place.skip(run_length(bytes[i++]));
+        cursor.skip(run_length(bytes[i++]));
         continue;
       }
       std::size_t literals = 1;
       while (i + literals < bytes.size() && bytes[i + literals] <= kQuarticMax) ++literals;
-      place.add(bytes.data() + i, literals);
+      cursor.add(bytes.data() + i, literals);
       i += literals;
     }
   }
@@ -193,7 +197,8 @@ class TernaryQuantizer : public Quantizer {
   std::size_t bucket_of(std::size_t elements) const {
     return options_.bucket == 0 ? elements : options_.bucket;
   }
-  /// Scales; a tensor without elements has one where there are no buckets.
+  /// Returns the number of scales. Without buckets, a tensor has one scale even if it has no
+  /// elements.
   std::size_t count_of(std::size_t elements) const {
     const std::size_t bucket = bucket_of(elements);
     return bucket == 0 ? 1 : (elements + bucket - 1) / bucket;
@@ -221,7 +226,8 @@ class TernaryQuantizer : public Quantizer {
     const std::size_t bucket = options_.bucket;
     const PendingSum* const sum = signal.take_sum();
     const auto c = signal.values();
-    // With a sum to be done, few buckets at a time: they are coded in the first-level cache.
+    // If a sum is still to be computed, few buckets are processed at a time, so that they are
+    // coded in the first-level cache.
     const std::size_t some =
         sum == nullptr ? c.size() : std::max(bucket, kFusedTernary / bucket * bucket);
     std::atomic<std::size_t> nonzero = 0;
@@ -274,7 +280,7 @@ std::unique_ptr<Quantizer> make_ternary_quantizer(std::size_t elements,
 
 namespace {
 
-// 3LC: three values, five to a byte, runs of zeros folded.
+// 3LC: three values, five to a byte, runs of zeros encoded.
 const Registration kThreeLc{dense_method({
     .name = "3lc",
     .summary = "three-valued quantisation, quartic and zero-run encoding",
@@ -292,7 +298,7 @@ const Registration kThreeLc{dense_method({
                                          .zero_run = parameters.flag("zre"),
                                          .bucket = bucket_of(parameters, tensor, settings).bucket});
         },
-    // Without zero runs; these depend on the data.
+    // Zero-run encoding is not taken into account, since its gain depends on the data.
     .expected_bits =
         [](const Parameters& parameters) { return 1.6 + bits_per_bucket(parameters, 32); },
 })};

@@ -1,5 +1,5 @@
-// TernGrad: ternary values of two bits, unbiased but for its clipping. A pass for the scale and one
-// that rounds.
+// TernGrad: ternary values of two bits, unbiased except for its clipping. One pass computes the
+// scale, one rounds.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace thinpipe {
 namespace {
 
 constexpr int kTernaryBits = 2;
-/// A variance under this share of the mean square is the rounding of equal values.
+/// A variance under this fraction of the mean square is rounding error of equal values.
 constexpr double kNoSpread = 1e-12;
 
 class TernGradBucket : public BucketCodec {
@@ -62,7 +62,7 @@ class TernGradBucket : public BucketCodec {
     const double variance = spread.variance();
     if (!(variance > kNoSpread * square)) return level_step(most, 1);
     const double limit = options_.sigmas * std::sqrt(variance);
-    // The limit of a tensor with a NaN is none.
+    // A tensor with a NaN has no limit.
     return level_step(static_cast<double>(most) > limit ? finite(limit) : most, 1);
   }
 
@@ -84,11 +84,11 @@ namespace {
 
 const Registration kTernGrad{dense_method({
     .name = "terngrad",
-    .summary = "three values chosen stochastically, two bits each, scaled alike on all workers",
+    .summary = "three values chosen stochastically, two bits each, one scale for all workers",
     .source = "Wen et al., TernGrad, 2017, sections 3.1 and 4",
     .parameters = {real_parameter("sigma", "2.5",
-                                  "clip magnitudes at so many standard deviations; 0: not", 0, 1e6),
-                   flag_parameter("shared", "true", "all workers use the greatest scale of any"),
+                                  "clip at this many standard deviations; 0: no clipping", 0, 1e6),
+                   flag_parameter("shared", "true", "all workers use the greatest of their scales"),
                    bucket_parameter("0")},
     .quantizer =
         [](const Parameters& parameters, const TensorInfo& tensor,
@@ -98,7 +98,7 @@ const Registration kTernGrad{dense_method({
           const BucketOptions bucket = bucket_of(parameters, tensor, settings);
           if (bucket.bucket != 0 && options.shares_scale) {
             throw InputError("spec '" + parameters.text() +
-                             "': scales of buckets are not shared; expected shared=false");
+                             "': scales of buckets cannot be shared; expected shared=false");
           }
           return make_bucket_quantizer(make_terngrad_bucket(options), bucket);
         },

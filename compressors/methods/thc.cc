@@ -1,4 +1,4 @@
-// THC with evenly spread levels; its payloads are gathered here, not summed by a switch.
+// THC with evenly spread levels. Its payloads are all-gathered, not summed by a switch.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,10 +18,10 @@
 namespace thinpipe {
 namespace {
 
-/// Blocks whose squares are added up in one call.
+/// Blocks whose squares are summed in one call.
 constexpr std::size_t kManyBlocks = 64;
 
-/// A sum of squares as the kernel sees the elements: NaN as 0, at most 2^100.
+/// Returns a sum of squares with elements as the kernel sees them: NaN as 0, at most 2^100.
 double tamed_squares(std::span<const float> x, double sum) {
   if (std::isfinite(sum) && sum < 0x1p200) return sum;
   double tame = 0;
@@ -71,7 +71,7 @@ class ThcQuantizer : public Quantizer {
     const bool shared = std::isfinite(context.shared_scale) && context.shared_scale > 0;
     const float scale = shared ? context.shared_scale : scale_of(c);
     BlockFormat format = format_;
-    // The greatest level lies at the end of the range.
+    // The greatest level is at the end of the range.
     format.given = std::min(range_ * scale, 0x1p120F) / element_max(format.element);
     if (scale != 0) format.given = std::max(format.given, std::numeric_limits<float>::min());
     out.put(format.given);
@@ -121,14 +121,14 @@ namespace {
 
 const Registration kThc{dense_method({
     .name = "thc",
-    .summary = "rotated, clamped to a shared range, stochastic levels",
+    .summary = "rotated, clamped to a shared range, rounded stochastically to levels",
     .source = "Li et al., THC, NSDI 2024, sections 4 and 5 (Uniform THC), arXiv 2302.08545",
     .memory = "residual",
-    .parameters = {choice_parameter("bits", "4", "bits an element", {"4", "8"}),
+    .parameters = {choice_parameter("bits", "4", "bits per element", {"4", "8"}),
                    choice_parameter("block", "2048", "elements rotated together",
                                     {"32", "64", "128", "256", "512", "1024", "2048"}),
                    // A normal distribution has 1 in 32 outside 2.154 standard deviations: the
-                   // paper's share p.
+                   // paper's fraction p.
                    above_minimum(real_parameter(
                        "range", "2.154", "root mean squares at which rotated elements are clamped",
                        0, 1000))},

@@ -80,11 +80,11 @@ const Registration kThreshold{sparse_method({
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
           return make_threshold_selector(tensor.elements, parameters.real("tau"));
         },
-    // Density assumed in listings: the real one depends on the gradient alone.
+    // Density assumed in listings. The real density depends on the gradient alone.
     .density = [](const Parameters&) { return 0.01; },
 })};
 
-// Gradient dropping: one threshold on the magnitudes, what is dropped is added to the next
+// Gradient dropping: one threshold on the magnitudes; dropped elements are added to the next
 // gradient.
 const Registration kGradientDropping{sparse_method({
     .name = "gradientdropping",
@@ -92,7 +92,7 @@ const Registration kGradientDropping{sparse_method({
     .source = "Aji and Heafield, EMNLP 2017, alg. 1; section 3 samples 0.1 % (sample=0.001)",
     .ratio = "0.01",
     .parameters = {real_parameter(
-        "sample", "0", "share of the elements sampled for the threshold; 0: exact", 0, 1)},
+        "sample", "0", "fraction of the elements sampled for the threshold; 0: exact", 0, 1)},
     .selector = [](const Parameters& parameters, const TensorInfo& tensor,
                    const CompressorSettings& settings) -> std::unique_ptr<Selector> {
       const double sample = parameters.real("sample");

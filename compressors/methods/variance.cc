@@ -1,6 +1,6 @@
-// Variance-based compression, in which an element waits until its sum stands out from its variance;
-// Strom's steps of a fixed size; and the hybrid of both. Variances are updated in the pass that
-// selects; what was really sent corrects them afterwards.
+// Variance-based compression, in which an element waits until its accumulated value stands out from
+// its variance; Strom's steps of a fixed size; and the hybrid of both. The selecting pass updates
+// the variances; afterwards they are corrected for the elements sent.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,7 +18,7 @@
 namespace thinpipe {
 namespace {
 
-/// tau == 0: the value itself is sent. Otherwise tau with its sign.
+/// Selector of both methods. tau == 0: the value itself is sent; otherwise tau with its sign.
 class VarianceSelector : public Selector {
  public:
   VarianceSelector(std::size_t elements, float tau, VarianceOptions options)
@@ -36,8 +36,8 @@ class VarianceSelector : public Selector {
       throw InputError("tensor '" + options_.tensor +
                        "': " + std::to_string(context.squares.size()) + " second moments for " +
                        std::to_string(c.size()) +
-                       " elements; this method needs one for each, and the trace carries none "
-                       "unless it was captured with them");
+                       " elements; this method needs one for each. Traces have second moments "
+                       "where they were captured with --squares");
     }
     const AmbiguityOptions options{.alpha = options_.alpha,
                                    .zeta = options_.zeta,
@@ -58,7 +58,7 @@ class VarianceSelector : public Selector {
       for (std::uint32_t position : positions) variances_[position] = 0.0F;
       return;
     }
-    std::size_t i = 0;  // both are ascending, and all that was sent was chosen
+    std::size_t i = 0;  // both are ascending, and every sent element was chosen
     for (std::uint32_t position : positions) {
       while (chosen_[i] != position) ++i;
       variances_[position] = corrected_[i];
@@ -71,13 +71,13 @@ class VarianceSelector : public Selector {
   void load(ByteReader& in) override { load_floats(in, variances_, "variances"); }
 
  private:
-  /// Replaces r by S and v by what it becomes where S is sent.
+  /// Replaces r by S, and v by its value after S is sent.
   void send_steps(Selection& selection) {
     for (std::size_t i = 0; i < selection.count; ++i) {
       const float r = selection.values[i];
       const float step = std::copysign(tau_, r);
       const float variance = corrected_[i] - 2 * step * r + step * step;
-      // Neither a NaN nor an infinity stays.
+      // A NaN or an infinity becomes 0.
       corrected_[i] = variance > 0 && std::isfinite(variance) ? variance : 0.0F;
       chosen_[i] = selection.positions[i];
       selection.values[i] = step;
@@ -88,7 +88,7 @@ class VarianceSelector : public Selector {
   float tau_;
   std::vector<float> variances_;  ///< v
   Buffer<std::uint32_t> chosen_;  ///< positions of the last selection; hybrid only
-  Buffer<float> corrected_;       ///< v of these where they are sent
+  Buffer<float> corrected_;       ///< v of these elements after sending
 };
 
 class StromSelector : public Selector {
@@ -113,20 +113,22 @@ class StromSelector : public Selector {
   float tau_;
 };
 
-/// Parameters that the methods of Tsuzuku et al. share.
+/// Returns the parameters that the methods of Tsuzuku et al. share.
 std::vector<ParameterInfo> variance_parameters() {
-  return {real_parameter("alpha", "1", "how unambiguous an element must be; 1 to 2 in the paper", 0,
-                         1e6),
+  return {real_parameter("alpha", "1",
+                         "variances that an element's squared sum must exceed; the paper: 1 to 2",
+                         0, 1e6),
           real_parameter("zeta", "0.999", "decay of the variances in every step", 0, 1)};
 }
 
-/// A step that Strom's method can send.
+/// Returns the parameter of Strom's step.
 ParameterInfo tau_parameter() {
   return real_parameter("tau", "0.01", "threshold and decoded magnitude", 1e-30,
                         std::numeric_limits<float>::max());
 }
 
-/// Tsuzuku et al., table 2, momentum SGD: parameters over parameters sent at alpha 1, 1.5 and 2.
+/// Returns the density of Tsuzuku et al., table 2, momentum SGD: parameters over parameters sent at
+/// alpha 1, 1.5 and 2.
 double density_of(const Parameters& parameters) {
   const double alpha = parameters.real("alpha");
   return 1 / (alpha < 1.25 ? 103.8 : alpha < 1.75 ? 400.7 : 990.7);
@@ -151,7 +153,7 @@ std::unique_ptr<Selector> make_strom_selector(std::size_t elements, float tau) {
 VarianceOptions variance_options(const Parameters& parameters, const TensorInfo& tensor) {
   if (period_of(parameters) != 1 || parameters.real("clip") != 0) {
     throw InputError("spec '" + parameters.text() +
-                     "': the second moments of held or clipped gradients are not known; expected "
+                     "': second moments of accumulated or clipped gradients are unknown; expected "
                      "delay=1 and clip=0");
   }
   return {.alpha = static_cast<float>(parameters.real("alpha")),
@@ -163,7 +165,7 @@ namespace {
 
 const Registration kVariance{sparse_method({
     .name = "variance",
-    .summary = "elements whose sum is unambiguous, by the variance over the batch",
+    .summary = "elements whose accumulated value is unambiguous, by the variance over the batch",
     .source = "Tsuzuku et al., Variance-based Gradient Compression, fig. 1, eq. 3",
     .ratio_name = "",
     .memory = "clear",
@@ -181,7 +183,7 @@ const Registration kVariance{sparse_method({
 // Variance-based compression with Strom's steps as values.
 const Registration kHybrid{sparse_method({
     .name = "hybrid",
-    .summary = "steps of a fixed size where the sum is large and unambiguous",
+    .summary = "steps of a fixed size where the accumulated value is large and unambiguous",
     .source = "Tsuzuku et al., Variance-based Gradient Compression, section 4.5, fig. 2",
     .ratio_name = "",
     .values = "tau",
@@ -201,7 +203,7 @@ const Registration kHybrid{sparse_method({
 // Strom's method: steps of a fixed size where the residual exceeds it.
 const Registration kStrom{sparse_method({
     .name = "strom",
-    .summary = "steps of a fixed size where the sum is larger, one bit each",
+    .summary = "steps of a fixed size where the accumulated value is larger, one bit each",
     .source = "Strom, Scalable distributed DNN training using commodity GPU cloud computing, "
               "Interspeech 2015",
     .ratio_name = "",

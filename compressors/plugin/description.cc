@@ -1,4 +1,4 @@
-// Copies a plug-in's description, checking every member, into MethodInfos.
+// Copies a plug-in's description into MethodInfos, checking every member.
 #include "compressors/plugin/description.h"
 
 #include <fmt/format.h>
@@ -18,19 +18,20 @@
 namespace thinpipe {
 namespace {
 
-// Up to the last members that version 1 had from its beginning. A plug-in compiled with a smaller
-// struct misses something; a larger one has at its end what this host does not know.
+// Sizes of the structs of version 1's first header, up to their last members. A plug-in compiled
+// with a smaller struct lacks members; a larger struct ends with members that this host does not
+// know.
 constexpr std::size_t kPluginSize = offsetof(thinpipe_plugin, methods) + sizeof(void*);
 constexpr std::size_t kMethodSize = offsetof(thinpipe_plugin_method, load) + sizeof(void (*)());
 constexpr std::size_t kParameterSize = offsetof(thinpipe_plugin_parameter, choices) + sizeof(void*);
 
-// Far more than anyone writes; less than what a pointer or rubbish in their place would be.
-constexpr std::uint32_t kMostMethods = 1000;
-constexpr std::uint32_t kMostParameters = 100;
+// Far above real plug-ins; below the values that a pointer or garbage in these members would have.
+constexpr std::uint32_t kMaxMethods = 1000;
+constexpr std::uint32_t kMaxParameters = 100;
 constexpr std::uint32_t kLargestStruct = 4096;
 constexpr std::size_t kLongestName = 40;
 
-/// Throws in the name of a file, or of a method or parameter in it.
+/// Throws errors that name a file, or a method or parameter in it.
 class Complaint {
  public:
   explicit Complaint(std::string who) : who_(std::move(who)) {}
@@ -120,7 +121,8 @@ ParameterInfo parameter_of(const thinpipe_plugin_parameter& given, const Complai
   return info;
 }
 
-/// Element i of an array of structs as large as the plug-in says; members it has not are 0.
+/// Returns element i of an array of structs of the size that the plug-in reports; members that it
+/// lacks are 0.
 template <class Struct>
 Struct element(const Struct* array, std::size_t i, std::size_t size) {
   Struct copy{};
@@ -131,9 +133,9 @@ Struct element(const Struct* array, std::size_t i, std::size_t size) {
 
 std::vector<ParameterInfo> parameters_of(const thinpipe_plugin_method& method,
                                          std::size_t parameter_size, const Complaint& complaint) {
-  complaint.require(method.parameter_count <= kMostParameters,
+  complaint.require(method.parameter_count <= kMaxParameters,
                     fmt::format("it has {} parameters; expected at most {}", method.parameter_count,
-                                kMostParameters));
+                                kMaxParameters));
   complaint.require(method.parameter_count == 0 || method.parameters != nullptr,
                     "its parameters are NULL");
   complaint.require(method.parameter_count == 0 || method.create != nullptr,
@@ -160,7 +162,7 @@ void check_functions(const thinpipe_plugin_method& method, const Complaint& comp
                     "it has some of the functions reset, state_size, save and load, but not all");
 }
 
-/// Makes the registry's own checks of a spec: known keys, defaults within their ranges.
+/// Makes the registry's checks of a spec: known keys, defaults within their ranges.
 void check_parameters(const MethodInfo& info, const Complaint& complaint) {
   for (std::size_t i = 0; i < info.parameters.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
@@ -226,8 +228,8 @@ std::vector<MethodInfo> describe_plugin(const thinpipe_plugin* plugin, const std
   check_size("method_size", plugin->method_size, kMethodSize, complaint);
   check_size("parameter_size", plugin->parameter_size, kParameterSize, complaint);
   complaint.require(
-      plugin->method_count >= 1 && plugin->method_count <= kMostMethods,
-      fmt::format("it has {} methods; expected 1 to {}", plugin->method_count, kMostMethods));
+      plugin->method_count >= 1 && plugin->method_count <= kMaxMethods,
+      fmt::format("it has {} methods; expected 1 to {}", plugin->method_count, kMaxMethods));
   complaint.require(plugin->methods != nullptr, "its methods are NULL");
   std::vector<MethodInfo> infos;
   for (std::size_t i = 0; i < plugin->method_count; ++i) {
@@ -236,7 +238,7 @@ std::vector<MethodInfo> describe_plugin(const thinpipe_plugin* plugin, const std
     const auto same = [&](const MethodInfo& other) { return other.name == infos.back().name; };
     const bool taken = std::any_of(methods().begin(), methods().end(), same) ||
                        std::any_of(infos.begin(), infos.end() - 1, same);
-    complaint.require(!taken, fmt::format("there is another method '{}'", infos.back().name));
+    complaint.require(!taken, fmt::format("a method '{}' already exists", infos.back().name));
   }
   return infos;
 }

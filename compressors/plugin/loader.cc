@@ -1,5 +1,5 @@
-// Loads a plug-in: a look at its file (ELF as `man 5 elf` has it, of this machine's word size),
-// dlopen, the entry, the checks, the registration.
+// Loads a plug-in: a check of its file (ELF as in `man 5 elf`, of this machine's word size),
+// dlopen, the entry function, the checks, the registration.
 #include "compressors/plugin/loader.h"
 
 #include <dlfcn.h>
@@ -33,7 +33,7 @@ constexpr unsigned char kOwnClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32
 constexpr unsigned char kOwnOrder =
     std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 
-// [begin, begin + size) within [0, whole), without overflow.
+// Returns true where [begin, begin + size) lies within [0, whole), without overflow.
 bool fits(std::uint64_t begin, std::uint64_t size, std::uint64_t whole) {
   return begin <= whole && size <= whole - begin;
 }
@@ -44,12 +44,12 @@ class LibraryFile {
       : stream_(file, std::ios::binary), bytes_(std::filesystem::file_size(file)) {}
 
   std::string damage() {
-    if (bytes_ < sizeof(Header)) return "it is no shared library";
+    if (bytes_ < sizeof(Header)) return "it is not a shared library";
     read(0, &header_, 1);
-    if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) return "it is no shared library";
+    if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) return "it is not a shared library";
     if (header_.e_ident[EI_CLASS] != kOwnClass || header_.e_ident[EI_DATA] != kOwnOrder ||
         header_.e_type != ET_DYN || header_.e_phentsize != sizeof(Segment))
-      return "it is no shared library of this kind of machine";
+      return "it is not a shared library for this kind of machine";
     const std::uint64_t segments = std::uint64_t{header_.e_phnum} * sizeof(Segment);
     const std::uint64_t sections = std::uint64_t{header_.e_shnum} * header_.e_shentsize;
     if (!fits(header_.e_phoff, segments, bytes_) || !fits(header_.e_shoff, sections, bytes_))
@@ -70,10 +70,10 @@ class LibraryFile {
   }
 
   std::string cut_short() const {
-    return fmt::format("it is damaged: its headers promise more than the file's {} bytes", bytes_);
+    return fmt::format("it is damaged: its headers describe more than the file's {} bytes", bytes_);
   }
 
-  // The segments are loaded where they say; a table must lie in one of them.
+  // Returns true where a table lies in a loaded segment.
   bool is_loaded(std::uint64_t address, std::uint64_t size) const {
     return std::any_of(segments_.begin(), segments_.end(), [&](const Segment& segment) {
       return segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
@@ -85,7 +85,7 @@ class LibraryFile {
     const auto found = std::find_if(segments_.begin(), segments_.end(), [](const Segment& segment) {
       return segment.p_type == PT_DYNAMIC;
     });
-    if (found == segments_.end()) return "it is no shared library: it has no dynamic section";
+    if (found == segments_.end()) return "it is not a shared library: it has no dynamic section";
     std::vector<DynamicEntry> entries(found->p_filesz / sizeof(DynamicEntry));
     read(found->p_offset, entries.data(), entries.size());
     const auto value = [&](std::int64_t tag) -> std::uint64_t {
@@ -94,7 +94,7 @@ class LibraryFile {
       return 0;
     };
     constexpr std::pair<std::int64_t, std::int64_t> kTables[] = {
-        // where, and how many bytes (DT_NULL: the table itself says)
+        // address and bytes (DT_NULL: the size is in the table)
         {DT_STRTAB, DT_STRSZ},
         {DT_RELA, DT_RELASZ},
         {DT_REL, DT_RELSZ},
@@ -111,7 +111,7 @@ class LibraryFile {
     for (const auto& [where, bytes] : kTables)
       if (const std::uint64_t address = value(where);
           address != 0 && !is_loaded(address, bytes == DT_NULL ? 1 : value(bytes)))
-        return "it is damaged: a table of its dynamic section lies outside of it";
+        return "it is damaged: a table of its dynamic section lies outside its segments";
     return "";
   }
 
@@ -121,15 +121,15 @@ class LibraryFile {
   std::vector<Segment> segments_;
 };
 
-/// Returns what is wrong with a file that dlopen would die of: the dynamic loader maps what the
-/// headers promise and believes it, so that a library cut short by a full disk or a broken download
-/// ends the program with SIGBUS. Empty for a file whose headers, segments, sections and dynamic
-/// tables lie within it, and for one that cannot be opened: dlopen says that better.
+/// Returns the damage of a file that would crash dlopen. The dynamic loader maps the ranges in the
+/// headers without checking them, so a library truncated by a full disk or a broken download ends
+/// the program with SIGBUS. Empty for a file whose headers, segments, sections and dynamic tables
+/// lie within it, and for one that cannot be opened: dlopen has the better message.
 std::string damage_of_library(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(file, error);
   if (!std::filesystem::exists(status)) return "";
-  if (!std::filesystem::is_regular_file(status)) return "it is no regular file";
+  if (!std::filesystem::is_regular_file(status)) return "it is not a regular file";
   return LibraryFile(file).damage();
 }
 
@@ -141,7 +141,7 @@ constexpr const char* kEntry = "thinpipe_plugin_get";
   throw InputError(fmt::format("plug-in {}: {}", in_quotes(file), problem));
 }
 
-/// Unloads again what turns out not to be wanted.
+/// Unloads a library that is refused.
 struct Unload {
   void operator()(void* library) const { dlclose(library); }
 };
@@ -150,8 +150,8 @@ using Library = std::unique_ptr<void, Unload>;
 Library open_library(const std::filesystem::path& file) {
   if (const std::string damage = damage_of_library(file); !damage.empty())
     fail(file, "it cannot be loaded: " + damage);
-  // An absolute path: dlopen looks for a bare name in the system's folders. Local: two plug-ins
-  // may have functions of one name.
+  // The path is absolute because dlopen searches the system's folders for a bare name. RTLD_LOCAL
+  // allows two plug-ins to have functions of one name.
   Library library(dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!library) fail(file, fmt::format("it cannot be loaded: {}", excerpt(dlerror())));
   return library;
@@ -165,7 +165,7 @@ const thinpipe_plugin* ask(void* library, const std::string& file) {
   } catch (const std::exception& error) {
     fail(file, fmt::format("{} threw an exception: {}", kEntry, error.what()));
   } catch (...) {
-    fail(file, fmt::format("{} threw an exception that is no std::exception", kEntry));
+    fail(file, fmt::format("{} threw an exception that is not a std::exception", kEntry));
   }
 }
 

@@ -1,4 +1,4 @@
-// Memory, plug-in, and what is left over: as DensePipeline, but for a codec that is not trusted.
+// Memory, plug-in and remainder: as DensePipeline, but for a codec that is not trusted.
 #include "compressors/plugin/plugin_compressor.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 // Passes that leave c - decoded in a memory: clear, decode, subtract, find non-finite values.
 constexpr int kKeepPasses = 4;
 
-/// c becomes c - decoded. Non-finite results become 0, so that one infinity does not stay.
+/// Sets c to c - decoded. Non-finite results become 0, so that an infinity does not stay.
 void subtract(std::span<const float> decoded, std::span<float> c) {
   add_scaled(decoded, -1.0F, c);
   for (std::size_t at = first_non_finite(c); at != kAllFinite; at = first_non_finite(c)) {
@@ -27,7 +27,7 @@ void subtract(std::span<const float> decoded, std::span<float> c) {
 struct PluginParts {
   std::unique_ptr<Memory> memory;
   std::unique_ptr<PluginInstance> instance;
-  std::uint64_t period = 1;  ///< exchange every n-th step
+  std::uint64_t period = 1;  ///< exchange in every n-th step
   bool incremental = false;  ///< the memory is EF21's
 };
 
@@ -56,7 +56,7 @@ class PluginCompressor : public Compressor {
     parts_.instance->decode_add(payload, factor, out);
   }
 
-  // A plug-in that keeps its own memory does not tell its c: the gradient stands for it.
+  // A plug-in with its own memory does not report its c, so the gradient takes its place.
   Distortion distortion(const GradientInput& gradient,
                         std::span<const std::byte> payload) const override {
     check_gradient(gradient);
@@ -87,13 +87,13 @@ class PluginCompressor : public Compressor {
   }
 
  private:
-  /// Gives the memory what receivers decode; returns the passes that took.
+  /// Updates the memory with the values that receivers decode. Returns the number of passes.
   int keep(std::span<const std::byte> payload) {
     const auto remainder = parts_.memory->remainder();
     const auto mirror = parts_.memory->mirror();
     const bool kept = !remainder.empty() || !mirror.empty();
-    // Without a memory nothing needs it, but a decoder that writes where it must not is found
-    // before it is given someone else's array.
+    // Without a memory the decoded values are not needed, but decoding once finds a decoder that
+    // writes out of bounds before it gets the caller's array.
     if (!kept && tried_) return 0;
     tried_ = true;
     const auto decoded = parts_.instance->decode_own(payload);
@@ -113,7 +113,7 @@ class PluginCompressor : public Compressor {
 
   StateIdentity identity_;
   PluginParts parts_;
-  bool tried_ = false;  ///< a payload of its own was decoded in guarded room
+  bool tried_ = false;  ///< one of its payloads was decoded into a guarded buffer
 };
 
 }  // namespace

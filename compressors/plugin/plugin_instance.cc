@@ -1,4 +1,4 @@
-// Calls into a plug-in, and the checks of what comes back.
+// Calls into a plug-in, and the checks of their results.
 #include "compressors/plugin/plugin_instance.h"
 
 #include <fmt/format.h>
@@ -15,9 +15,9 @@
 namespace thinpipe {
 namespace {
 
-// Calls: nothing that a plug-in's functions do wrong passes unnamed.
+// Calls: every error of a plug-in's functions is reported with the function's name.
 
-/// Runs `work`, which calls `function` of the plug-in. @throws PluginError for what it throws.
+/// Runs `work`, which calls `function` of the plug-in. @throws PluginError for its exceptions.
 template <class Work>
 auto call_plugin(const PluginMethod& method, const char* function, Work&& work) {
   try {
@@ -25,11 +25,11 @@ auto call_plugin(const PluginMethod& method, const char* function, Work&& work) 
   } catch (const std::exception& error) {
     throw PluginError(method, function, std::string("threw an exception: ") + error.what());
   } catch (...) {
-    throw PluginError(method, function, "threw an exception that is no std::exception");
+    throw PluginError(method, function, "threw an exception that is not a std::exception");
   }
 }
 
-/// The same for functions that return a status and leave a message: `work(error)`.
+/// Runs `work(error)` for functions that return a status and leave a message.
 /// @throws Refusal for THINPIPE_PLUGIN_BAD_INPUT, PluginError for any other failure.
 template <class Refusal, class Work>
 void call_plugin_status(const PluginMethod& method, const char* function, Work&& work) {
@@ -50,8 +50,8 @@ void call_plugin_status(const PluginMethod& method, const char* function, Work&&
                     "returned " + std::to_string(status) + "; expected 0, 1 or 2");
 }
 
-/// Source of the parameters that `create` reads. A C function cannot be thrown through: what was
-/// asked wrongly is kept until it returns.
+/// Source of the parameters that `create` reads. Exceptions cannot pass through a C function, so a
+/// wrong request is stored until `create` returns.
 struct Setup : thinpipe_plugin_setup {
   const Parameters* parameters = nullptr;
   mutable std::string misuse;
@@ -114,7 +114,7 @@ void* create(const PluginMethod& method, const Parameters& parameters, const Ten
   throw PluginError(method, "create", "read a parameter wrongly: " + setup.misuse);
 }
 
-// A size beyond these is a mistake, and would be refused by the machine in a less helpful way.
+// A size beyond these limits is a mistake, for which the machine would give a less helpful error.
 constexpr std::size_t kPayloadBytesAnElement = 64;
 constexpr std::size_t kPayloadBytes = std::size_t{1} << 16;
 constexpr std::size_t kStateBytesAnElement = 256;
@@ -153,7 +153,7 @@ void PluginInstance::Destroy::operator()(void* instance) const {
   try {
     method->functions.destroy(instance);
   } catch (...) {
-    // Called from destructors: nobody could take it.
+    // Called from destructors, which must not throw.
   }
 }
 

@@ -1,5 +1,5 @@
-// One method of a loaded plug-in and one instance of it: every call is guarded, whatever is done
-// with the result.
+// One method of a loaded plug-in and one instance of it. Every call is guarded, whatever its result
+// is used for.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,22 @@
 
 namespace thinpipe {
 
-/// A method as its plug-in described it, checked.
+/// A method as described by its plug-in, checked.
 struct PluginMethod {
-  thinpipe_plugin_method functions;  ///< members that the plug-in's header did not have are 0
+  thinpipe_plugin_method functions;  ///< members that the plug-in's header lacks are 0
   std::string label;                 ///< "plug-in 'sign.so', method 'example-sign'"
 };
 
-/// A plug-in broke its contract: it threw, wrote where it must not, or returned what cannot be.
+/// Reports that a plug-in broke its contract: it threw, wrote out of bounds, or returned an
+/// impossible value.
 class PluginError : public RunError {
  public:
   PluginError(const PluginMethod& method, const char* function, const std::string& problem)
       : RunError(method.label + ": " + function + " " + problem) {}
 };
 
-/// Room that a plug-in writes into, with bytes before and after it that must stay as they are.
-/// Memory is taken once; pages that nobody writes cost address space only.
+/// Buffer into which a plug-in writes, with bytes before and after it that must not change. It is
+/// allocated once; unwritten pages cost address space only.
 class GuardedRoom {
  public:
   explicit GuardedRoom(std::size_t bytes) : bytes_(bytes), all_(bytes + 2 * kGuard) {
@@ -40,7 +41,7 @@ class GuardedRoom {
   std::size_t size() const { return bytes_; }
   std::byte* data() { return all_.data() + kGuard; }
 
-  /// False when something was written outside of the room.
+  /// Returns false when something was written outside the buffer.
   bool intact() const {
     const auto marked = [](const std::byte* from) {
       return std::all_of(from, from + kGuard, [](std::byte found) { return found == kMark; });
@@ -49,7 +50,7 @@ class GuardedRoom {
   }
 
  private:
-  // A page: a loop that runs over by a few elements, or by one row too many, stays within.
+  // The guard is a page: a loop that overruns by a few elements, or by one row, stays within it.
   static constexpr std::size_t kGuard = 4096;
   static constexpr std::byte kMark{0xa5};
 
@@ -57,10 +58,10 @@ class GuardedRoom {
   Buffer<std::byte> all_;
 };
 
-/// Calls of one tensor's instance. @throws PluginError for what the plug-in does wrong.
+/// Calls the functions of one tensor's instance. @throws PluginError for errors of the plug-in.
 class PluginInstance {
  public:
-  /// @throws InputError when `create` refuses parameters or tensor.
+  /// Creates the instance. @throws InputError when `create` refuses parameters or tensor.
   PluginInstance(std::shared_ptr<const PluginMethod> method, const Parameters& parameters,
                  const TensorInfo& tensor, const CompressorSettings& settings);
   PluginInstance(const PluginInstance&) = delete;
@@ -68,21 +69,21 @@ class PluginInstance {
 
   std::size_t max_encoded_size() const { return room_.size(); }
 
-  /// Compresses `c`; the payload is valid until the next call.
+  /// Compresses `c`. Returns the payload, valid until the next call.
   /// @throws InputError when the plug-in refuses the input.
   std::span<const std::byte> encode(std::span<const float> c, const GradientInput& gradient,
                                     EncodeReport& report);
 
-  /// Adds into `out` itself. @throws PayloadError when the plug-in refuses the payload.
+  /// Adds the decoded payload to `out`. @throws PayloadError when the plug-in refuses the payload.
   void decode_add(std::span<const std::byte> payload, float factor, std::span<float> out) const;
 
-  /// Decodes a payload of encode() into guarded room; valid until the next call.
+  /// Decodes a payload of encode() into a guarded buffer. Returns it, valid until the next call.
   std::span<const float> decode_own(std::span<const std::byte> payload) const;
 
   void reset();
   std::size_t state_size() const { return state_size_; }
   void save(std::span<std::byte> state) const;  ///< state_size() bytes
-  /// @throws InputError when the plug-in refuses the bytes.
+  /// Restores a state. @throws InputError when the plug-in refuses the bytes.
   void load(std::span<const std::byte> state);
 
  private:
@@ -96,7 +97,7 @@ class PluginInstance {
   std::shared_ptr<const PluginMethod> method_;
   std::size_t elements_;
   std::unique_ptr<void, Destroy> instance_;
-  GuardedRoom room_;             ///< payload
+  GuardedRoom room_;             ///< of the payload
   mutable GuardedRoom decoded_;  ///< d floats
   std::size_t state_size_;
 };

@@ -1,4 +1,4 @@
-// Cuts a tensor into buckets, and these into stretches for several threads.
+// Cuts a tensor into buckets, and these into ranges for several threads.
 #include "compressors/quantize/bucketed.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::size_t BucketCodec::encode_buckets(std::span<const float> c, std::size_t bu
 
 namespace {
 
-/// Elements whose sum is done and then coded while it is in the first-level cache.
+/// Elements whose sum is computed and then coded while it is in the first-level cache.
 constexpr std::size_t kFused = 4096;
 
 /// Keeps the first error of several threads.
@@ -81,8 +81,8 @@ class BucketQuantizer : public Quantizer {
     if (c.size() == 0) return report;
     if (size >= c.size()) {
       report.nonzero = codec_->encode(c, here, remainder, out);
-    } else if (in_stretches(size)) {
-      report.nonzero = encode_stretches(c, here, remainder, out);
+    } else if (in_ranges(size)) {
+      report.nonzero = encode_ranges(c, here, remainder, out);
     } else {
       const auto values = c.values();
       for (; here.first < values.size(); here.first += size) {
@@ -102,7 +102,7 @@ class BucketQuantizer : public Quantizer {
         codec_->decode_add(from, factor, out.subspan(begin, std::min(size, end - begin)));
       }
     };
-    if (size == 0 || !in_stretches(size) || in.remaining() != max_encoded_size(out.size())) {
+    if (size == 0 || !in_ranges(size) || in.remaining() != max_encoded_size(out.size())) {
       decode(in, 0, out.size());
       in.expect_end();
       return;
@@ -125,18 +125,17 @@ class BucketQuantizer : public Quantizer {
   std::size_t bucket_of(std::size_t elements) const {
     return options_.bucket == 0 ? elements : options_.bucket;
   }
-  /// Threads take stretches of buckets. Where a bucket is that large they share it instead.
-  bool in_stretches(std::size_t bucket) const {
-    return codec_->fixed_size() && bucket < kMinParallel;
-  }
+  /// Returns true where each thread takes a range of buckets. Threads share each larger bucket
+  /// instead.
+  bool in_ranges(std::size_t bucket) const { return codec_->fixed_size() && bucket < kMinParallel; }
 
-  std::size_t encode_stretches(Signal& c, const BucketContext& context, std::span<float> remainder,
-                               ByteWriter& out) {
+  std::size_t encode_ranges(Signal& c, const BucketContext& context, std::span<float> remainder,
+                            ByteWriter& out) {
     const std::size_t size = options_.bucket;
     const PendingSum* const sum = c.take_sum();
     const auto values = c.values();
     const auto bytes = out.free().first(max_encoded_size(values.size()));
-    // With a sum to be done, few buckets at a time.
+    // If a sum is still to be computed, few buckets are processed at a time.
     const std::size_t some = sum == nullptr ? values.size() : std::max(size, kFused / size * size);
     std::atomic<std::size_t> nonzero = 0;
     parallel_stretches(values.size(), size, [&](std::size_t begin, std::size_t end) {

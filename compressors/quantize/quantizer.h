@@ -1,4 +1,4 @@
-// Codecs that send something for every element.
+// Codecs that send every element.
 #pragma once
 
 #include <cstddef>
@@ -19,44 +19,46 @@ struct QuantizeReport {
 
 struct QuantizeContext {
   std::uint64_t step = 0;
-  float shared_scale = 0;  ///< greatest scale_of() over all workers; 0: use the own
+  float shared_scale = 0;  ///< greatest scale_of() over all workers; 0: this worker's own
 };
 
-/// One tensor's quantiser with what it carries between steps, if anything (PowerSGD's Q).
+/// One tensor's quantiser with its state between steps, if any (PowerSGD's Q).
 class Quantizer {
  public:
   virtual ~Quantizer() = default;
 
+  /// Returns the upper bound of a payload in bytes.
   virtual std::size_t max_encoded_size(std::size_t elements) const = 0;
 
-  /// Writes the payload; where `remainder` is not empty, leaves c - decoded in it. It may be the
+  /// Writes the payload. If `remainder` is not empty, leaves c - decoded in it; it may be the
   /// same array as c.
   virtual QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
                                 std::span<float> remainder, ByteWriter& out) = 0;
 
-  /// The same of a memory's sum that need not be done yet: a quantiser that begins with
+  /// Encodes a memory's sum that need not be computed yet: a quantiser that begins with
   /// Signal::moments() saves a pass.
   virtual QuantizeReport encode_signal(Signal& c, const QuantizeContext& context,
                                        std::span<float> remainder, ByteWriter& out) {
     return encode(c.values(), context, remainder, out);
   }
 
-  /// out += factor * decoded. @throws PayloadError
+  /// Computes out += factor * decoded. @throws PayloadError
   virtual void decode_add(ByteReader in, float factor, std::span<float> out) const = 0;
 
-  /// Quantisers whose scale all workers may share (TernGrad): this worker's scale for c, > 0 unless
-  /// c is all zeros.
+  /// Returns true where all workers may share a scale (TernGrad). scale_of() is this worker's scale
+  /// for c, > 0 unless c is all zeros.
   virtual bool shares_scale() const { return false; }
   virtual float scale_of(std::span<const float> /*c*/) const { return 0; }
 
-  /// Quantisers that are exchanged in rounds of all-reduces (Compressor::rounds()). The memory's c
-  /// is the same array in all rounds of a step; the last one leaves c - own part in `remainder`.
+  /// Returns the rounds of all-reduces of a step (Compressor::rounds()). The memory's c is the same
+  /// array in all rounds of a step; the last round leaves c - own contribution in `remainder`.
   virtual int rounds() const { return 1; }
   virtual QuantizeReport first_round(std::span<const float> /*c*/,
                                      std::span<const float> /*remainder*/, ByteWriter& /*out*/) {
     throw std::logic_error("first_round() of a quantiser that takes one round");
   }
-  /// `round`: 1 with the mean of the first round's floats; at rounds() it writes the payload.
+  /// Takes the mean of the floats of round `round`, from 1 on, and writes the floats of the next
+  /// round; after round rounds() it writes the payload.
   virtual void next_round(int /*round*/, std::span<const float> /*mean*/,
                           std::span<const float> /*c*/, std::span<float> /*remainder*/,
                           ByteWriter& /*out*/) {

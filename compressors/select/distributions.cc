@@ -1,4 +1,4 @@
-// By Boost.Math, which computes them to a few units in the last place of a double.
+// Distribution functions by Boost.Math, to a few units in the last place of a double.
 #include "compressors/select/distributions.h"
 
 #include <boost/math/special_functions/erf.hpp>
@@ -9,8 +9,8 @@
 namespace thinpipe {
 namespace {
 
-/// Out of range gives NaN or infinity, as in the C library: what follows is then decided by the
-/// selection and not by an exception in the middle of a step.
+/// Arguments out of range give NaN or infinity, as in the C library: the selection then decides,
+/// and no exception interrupts a step.
 using Quiet = boost::math::policies::policy<
     boost::math::policies::domain_error<boost::math::policies::ignore_error>,
     boost::math::policies::pole_error<boost::math::policies::ignore_error>,

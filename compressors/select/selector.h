@@ -1,4 +1,4 @@
-// Which elements of a tensor are sent: how many, what a selection is, and the interface of
+// Selection of the elements to send: their number, the selection itself, and the interface of
 // selectors.
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace thinpipe {
 
-/// k = max(ceil(ratio * d), 1), at most d. `ratio` is meant as the decimal number that was
-/// written: 0.07 of 100 is 7, although 0.07 * 100 exceeds 7 in doubles.
+/// Returns k = max(ceil(ratio * d), 1), at most d. `ratio` is meant as the decimal number in the
+/// spec: 0.07 of 100 is 7, although 0.07 * 100 exceeds 7 in doubles.
 inline std::size_t target_count(double ratio, std::size_t elements) {
   if (elements == 0) return 0;
   const double exact = ratio * static_cast<double>(elements);
@@ -27,7 +27,7 @@ inline std::size_t target_count(double ratio, std::size_t elements) {
   return std::clamp<std::size_t>(k, 1, elements);
 }
 
-/// The share of elements to send: one ratio per epoch of the warm-up, then the final one (DGC
+/// The fraction of elements to send: one ratio per epoch of the warm-up, then the final one (DGC
 /// section 4.1).
 struct RatioSchedule {
   double ratio = 0.001;
@@ -48,25 +48,26 @@ struct RatioSchedule {
 struct SelectContext {
   std::uint64_t step = 0;
   double epoch = 0;
-  std::span<const float> squares = {};  ///< GradientInput::squares; checked by who needs them
+  std::span<const float> squares = {};  ///< GradientInput::squares; checked where needed
 };
 
-/// The elements chosen, by ascending position. Owned by the pipeline, reused in every step.
+/// The chosen elements, by ascending position. The pipeline owns it and reuses it in every step.
 struct Selection {
   Buffer<std::uint32_t> positions;
   Buffer<float> values;
   std::size_t count = 0;
-  std::size_t target = 0;                                       ///< k; 0 where there is no target
+  std::size_t target = 0;                                       ///< k; 0 without a target
   double threshold = std::numeric_limits<double>::quiet_NaN();  ///< on |c|; NaN: none was used
   int passes = 0;                                               ///< over all d elements
 
-  /// True: choose() may leave it to the reader of the buffers to leave out what was not chosen.
+  /// Permits choose() to leave unchosen elements in the buffers, for the reader of the buffers to
+  /// filter.
   bool may_leave_cut = false;
-  /// Which of the first `held` elements of the buffers are the `count` chosen.
+  /// Selects the `count` chosen elements among the first `held` of the buffers.
   std::optional<Cut> cut = std::nullopt;
   std::size_t held = 0;
 
-  /// Begins to choose k elements by a threshold. @returns whether there are any to choose
+  /// Begins to choose k elements by a threshold. @returns whether k > 0
   bool begin(std::size_t k) {
     target = k;
     count = 0;
@@ -75,7 +76,7 @@ struct Selection {
     return k > 0;
   }
 
-  /// Chooses some of the `count` elements in the buffers; `kept` of them where that is known.
+  /// Chooses some of the `count` elements in the buffers; `kept` is their number where it is known.
   void choose(const Cut& which, std::optional<std::size_t> kept = std::nullopt) {
     if (!may_leave_cut) {
       count = filter(which, count, positions.data(), values.data());
@@ -87,25 +88,25 @@ struct Selection {
   }
 };
 
-/// One tensor's selector with what it learned from earlier steps.
+/// One tensor's selector with its state from earlier steps.
 class Selector {
  public:
   virtual ~Selector() = default;
 
-  /// The most elements select() ever chooses.
+  /// Returns the greatest number of elements that select() ever chooses.
   virtual std::size_t max_selected() const = 0;
 
-  /// Fills `selection`, whose buffers have room for all elements and kCompactSlack more.
-  /// A selector that reads c only through Signal's passes saves one.
+  /// Fills `selection`, whose buffers have space for all elements and kCompactSlack more. A
+  /// selector that reads c only through the passes of Signal saves one pass.
   virtual void select(Signal& c, const SelectContext& context, Selection& selection) = 0;
   void select(std::span<const float> c, const SelectContext& context, Selection& selection) {
     Signal signal(c);
     select(signal, context, selection);
   }
 
-  /// Takes the positions really sent: a value codec may have dropped some (exp4).
+  /// Receives the positions actually sent: a value codec may have dropped some (exp4).
   virtual void sent(std::span<const std::uint32_t> /*positions*/) {}
-  /// False: sent() does nothing and need not be called.
+  /// Returns false where sent() does nothing and need not be called.
   virtual bool minds_sent() const { return false; }
 
   // State carried between steps; most selectors have none.

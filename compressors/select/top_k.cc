@@ -1,4 +1,4 @@
-// Exact top-k: sample, compact once, refine. The k-th key is found by sampled brackets around it.
+// Exact top-k: sample, compact once, refine. Sampled brackets around the k-th key find it.
 #include "compressors/select/top_k.h"
 
 #include <algorithm>
@@ -14,38 +14,40 @@
 namespace thinpipe {
 namespace {
 
-/// Up to here the library's selection takes less than another round.
+/// Greatest number of keys for which the library's selection is faster than another round.
 constexpr std::size_t kFew = 4096;
 constexpr std::size_t kSample = 1024;
-/// One sample in 16 000 leaves the k-th outside, which costs a round and nothing else.
+/// One sample in 16 000 leaves the k-th outside the bracket, which costs one more round and nothing
+/// else.
 constexpr double kDeviations = 4;
 
-// Draws samples. Random elements are misses of all caches: the places of the next few are asked for
-// while the last ones arrive. A line costs one miss for 16 elements.
+// Sampling. Random elements miss all caches, so the next few are prefetched while the last ones
+// arrive. A sampled line costs one miss for 16 elements.
 
 constexpr std::size_t kLine = 16;
-/// Misses under way at once; memory systems serve some ten to twenty for a core.
+/// Concurrent misses; memory systems serve some ten to twenty for a core.
 constexpr std::size_t kDrawnAhead = 64;
 
-/// Keys of runs of `length` neighbours, the i-th run from place(i) on, on the current threads. The
-/// last run is as long as there is room.
-template <std::size_t length, class Place>
-void gather(const Signal& x, KeyOrder order, Place place, std::span<std::int32_t> keys) {
-  // A miss takes as long as reading hundreds of elements in line: worth threads for fewer keys.
+/// Reads the keys of runs of `length` neighbours on the current threads; the i-th run begins at
+/// position(i). The last run is cut at the end of `keys`.
+template <std::size_t length, class Position>
+void gather(const Signal& x, KeyOrder order, Position position, std::span<std::int32_t> keys) {
+  // A miss takes as long as reading hundreds of elements in sequence, so threads help with fewer
+  // keys.
   const int threads = threads_for(x.size());
   const auto parts = static_cast<std::size_t>(threads);
   const std::size_t runs = (keys.size() + length - 1) / length;
   parallel_parts(parts, threads, [&](std::size_t part) {
     const std::size_t begin = runs * part / parts;
     const std::size_t end = runs * (part + 1) / parts;
-    std::array<std::size_t, kDrawnAhead> places;
+    std::array<std::size_t, kDrawnAhead> positions;
     const auto ask = [&](std::size_t i) {
-      places[i % kDrawnAhead] = place(i);
-      x.prefetch(places[i % kDrawnAhead]);
+      positions[i % kDrawnAhead] = position(i);
+      x.prefetch(positions[i % kDrawnAhead]);
     };
     for (std::size_t i = begin; i < std::min(end, begin + kDrawnAhead); ++i) ask(i);
     for (std::size_t i = begin; i < end; ++i) {
-      const std::size_t at = places[i % kDrawnAhead];
+      const std::size_t at = positions[i % kDrawnAhead];
       const std::size_t some = std::min(length, keys.size() - i * length);
       for (std::size_t j = 0; j < some; ++j) keys[i * length + j] = key_of(x.at(at + j), order);
       if (i + kDrawnAhead < end) ask(i + kDrawnAhead);
@@ -58,7 +60,7 @@ void sample_keys(const Signal& x, KeyOrder order, Sampling sampling, std::uint64
                  std::uint64_t step, std::span<std::int32_t> keys) {
   const std::size_t n = keys.size();
   const SplitMix64 first(SplitMix64::mix(seed ^ SplitMix64::mix(step)));
-  // The i-th of the random numbers below `limit`.
+  // Returns the i-th of the random numbers below `limit`.
   const auto drawn = [&](std::size_t i, std::size_t limit) {
     SplitMix64 random = first;
     random.skip(i);
@@ -76,13 +78,14 @@ void sample_keys(const Signal& x, KeyOrder order, Sampling sampling, std::uint64
       x, order, [&](std::size_t i) { return drawn(i, x.size()); }, keys);
 }
 
-/// Below this a sample is not worth its cost: all keys are looked at.
+/// Below this size a sample costs more than it saves, and all keys are read.
 constexpr std::size_t kMinSampled = 8192;
-/// One in 64 elements, at most 16384: at 26 million elements and a ratio of 0.001, 16 sampled
-/// elements are expected above the k-th, and 4 standard deviations let 2 k of all elements through.
+/// One in 64 elements is sampled, at most 16384. At 26 million elements and a ratio of 0.001, 16
+/// sampled elements are expected above the k-th, and with 4 standard deviations 2 k of all elements
+/// pass.
 constexpr std::size_t kSampleShare = 64;
 constexpr std::size_t kMaxSample = 16384;
-/// Sample size among the compacted elements, which lie in the caches.
+/// Sample size among the compacted elements, which are in the caches.
 constexpr std::size_t kRefineSample = 2048;
 
 }  // namespace
@@ -120,14 +123,14 @@ std::int32_t kth_greatest(std::span<std::int32_t> keys, std::size_t k) {
     if (bracket.certain != kMaxKey) {
       most = bracket.certain - 1;
       above = count_keys(keys, bracket.certain);
-      // Many ties: the k-th may be the bracket's end itself.
+      // With many ties the k-th may be the bracket's end itself.
       if (above >= k && count_keys(keys, bracket.certain + 1) < k) return bracket.certain;
     }
-    if (above >= k || count_keys(keys, bracket.low) < k) break;  // it lies outside
+    if (above >= k || count_keys(keys, bracket.low) < k) break;  // the k-th is outside
     const std::size_t before = keys.size();
     keys = keys.first(keep_keys(keys, bracket.low, most));
     k -= above;
-    if (keys.size() > before / 2) break;  // no sample tells these apart
+    if (keys.size() > before / 2) break;  // no sample separates these
   }
   std::nth_element(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(k - 1), keys.end(),
                    std::greater<>());
@@ -205,7 +208,7 @@ std::int32_t TopK::select(Signal& signal, std::size_t k, Selection& selection) {
 
 TopK::Rank TopK::rank_of(std::span<const float> values, KeyOrder order, std::size_t k) {
   if (values.size() > kMinSampled) {
-    // A sample tells most of the values from the k-th; their keys are not even written.
+    // A sample separates most values from the k-th; their keys are not even written.
     std::array<std::int32_t, kRefineSample> sample;
     SplitMix64 random(values.size());
     for (std::int32_t& key : sample) key = key_of(values[random.below(values.size())], order);
@@ -215,7 +218,7 @@ TopK::Rank TopK::rank_of(std::span<const float> values, KeyOrder order, std::siz
       const KeysBetween found = keys_between(values, order, bracket.low, most, keys_.data());
       const bool inside = found.above < k && k <= found.above + found.kept;
       if (inside && 2 * found.kept <= keys_.size()) {
-        // The search reorders and overwrites what it is given.
+        // The search reorders and overwrites its input.
         const auto keys = keys_.first(found.kept);
         const std::span copy(keys_.data() + found.kept, found.kept);
         std::copy(keys.begin(), keys.end(), copy.begin());
@@ -237,7 +240,7 @@ std::int32_t TopK::refine(KeyOrder order, std::size_t k, Selection& selection) {
     selection.choose(cut_at(order, rank.kth), k);
     return rank.kth;
   }
-  // The last of those that tie with the k-th are too many: all others, and the first ties, stay.
+  // Too many tie with the k-th. All greater elements and the first ties stay.
   const std::size_t above =
       count_kept({.order = order, .below = rank.kth, .below_within = rank.kth}, values);
   selection.choose(cut_between(order, rank.kth, rank.kth, 0, k - above, values), k);

@@ -13,7 +13,7 @@
 
 namespace thinpipe {
 
-/// The eight bytes from byte `at` on as one number, zeros where `bytes` has ended.
+/// Returns the eight bytes from byte `at` on as one number, with zeros after the end of `bytes`.
 inline std::uint64_t load_word(std::span<const std::byte> bytes, std::size_t at) {
   if (at + sizeof(std::uint64_t) <= bytes.size()) [[likely]] {
     std::uint64_t word;
@@ -27,23 +27,23 @@ inline std::uint64_t load_word(std::span<const std::byte> bytes, std::size_t at)
   return word;
 }
 
-/// Writes to the front of a span that is known to suffice. Bytes of the span after the last bit
-/// may be set to zero; nothing outside the span is touched.
+/// Writes to the front of a span that is known to suffice. Bytes of the span after the last bit may
+/// be set to zero; nothing outside the span is written.
 class BitWriter {
  public:
-  /// The most bits that put() takes at once: seven may be pending, and 64 fit a word.
-  static constexpr int kMostBits = 56;
+  /// Greatest number of bits of one put(): seven may be pending, and a word has 64.
+  static constexpr int kMaxBits = 56;
 
   explicit BitWriter(std::span<std::byte> out) : out_(out) {}
 
-  /// The low `bits` <= kMostBits bits of `value`; its higher bits must be zero.
+  /// Writes the low `bits` <= kMaxBits bits of `value`, whose higher bits must be zero.
   void put(std::uint64_t value, int bits) {
-    assert(bits <= kMostBits && (value >> bits) == 0);
+    assert(bits <= kMaxBits && (value >> bits) == 0);
     pending_ |= value << filled_;
     filled_ += bits;
     const auto whole = static_cast<std::size_t>(filled_) / 8;
     if (size_ + sizeof pending_ <= out_.size()) [[likely]] {
-      // A whole word every time: the bytes that are not full yet are written again by the next.
+      // A whole word is stored every time; the next store rewrites the bytes that are not full yet.
       std::memcpy(out_.data() + size_, &pending_, sizeof pending_);
     } else {
       assert(size_ + whole <= out_.size());
@@ -55,12 +55,12 @@ class BitWriter {
     pending_ >>= 8 * whole;
     filled_ %= 8;
   }
-  /// `zeros` zero bits, then a one.
+  /// Writes `zeros` zero bits, then a one.
   void put_unary(std::uint64_t zeros) {
-    for (; zeros >= kMostBits; zeros -= kMostBits) put(0, kMostBits);
+    for (; zeros >= kMaxBits; zeros -= kMaxBits) put(0, kMaxBits);
     put(std::uint64_t{1} << zeros, static_cast<int>(zeros) + 1);
   }
-  /// Fills the last byte with zero bits. @returns bytes written in all.
+  /// Fills the last byte with zero bits. @returns all bytes written.
   std::size_t finish() {
     if (filled_ > 0) {
       assert(size_ < out_.size());
@@ -74,26 +74,26 @@ class BitWriter {
  private:
   std::span<std::byte> out_;
   std::size_t size_ = 0;       ///< full bytes written
-  std::uint64_t pending_ = 0;  ///< the bits after them, the rest zero
-  int filled_ = 0;             ///< their number, fewer than 8
+  std::uint64_t pending_ = 0;  ///< the bits after these bytes, the rest zero
+  int filled_ = 0;             ///< number of pending bits, fewer than 8
 };
 
-/// Reads what BitWriter wrote. @throws PayloadError when the bits end before what is asked for.
+/// Reads the bits of a BitWriter. @throws PayloadError when the bits end before a requested one.
 class BitReader {
  public:
-  /// The most bits that get() gives at once: a word less the bits before the first one wanted.
-  static constexpr int kMostBits = 57;
+  /// Greatest number of bits of one get(): a word less the bits before the first one read.
+  static constexpr int kMaxBits = 57;
 
   BitReader() = default;
   explicit BitReader(std::span<const std::byte> in) : in_(in) {}
 
-  /// The next `bits` <= kMostBits bits.
+  /// Returns the next `bits` <= kMaxBits bits.
   std::uint64_t get(int bits) {
     const std::uint64_t value = window() & ((std::uint64_t{1} << bits) - 1);
     skip(static_cast<std::uint64_t>(bits));
     return value;
   }
-  /// Counts zeros up to the next one and takes both.
+  /// Returns the number of zero bits before the next one bit, and consumes all of them.
   std::uint64_t get_unary() {
     std::uint64_t zeros = 0;
     for (;;) {
@@ -103,19 +103,19 @@ class BitReader {
         skip(run + 1);
         return zeros + run;
       }
-      // The bits that are certainly in the window, or the end.
-      const std::uint64_t seen = std::min<std::uint64_t>(kMostBits, remaining());
+      // The bits that are certainly in the window, or up to the end.
+      const std::uint64_t seen = std::min<std::uint64_t>(kMaxBits, remaining());
       if (seen == 0) throw_end();
       zeros += seen;
       at_ += seen;
     }
   }
-  /// Leaves out `bits` bits.
+  /// Skips `bits` bits.
   void skip(std::uint64_t bits) {
     if (bits > remaining()) throw_end();
     at_ += bits;
   }
-  /// Nothing but the zero bits that fill the last byte may be left.
+  /// Checks that only the zero bits that fill the last byte are left. @throws PayloadError
   void expect_end() const {
     if (remaining() >= 8 || window() != 0) {
       throw PayloadError("payload has bits after the last position");
@@ -127,7 +127,7 @@ class BitReader {
   std::uint64_t remaining() const { return std::uint64_t{8} * in_.size() - at_; }
 
  private:
-  /// The next kMostBits bits or more, zeros where the stream has ended.
+  /// Returns the next kMaxBits bits or more, with zeros after the end of the stream.
   std::uint64_t window() const { return load_word(in_, at_ / 8) >> (at_ % 8); }
   [[noreturn]] static void throw_end() { throw PayloadError("payload ends within its positions"); }
 
@@ -137,7 +137,7 @@ class BitReader {
 
 // Elias omega codes: short for small numbers, without a limit.
 
-/// Bits of the code of n >= 1 (Elias, 1975, the recursive code of QSGD's appendix A.2).
+/// Returns the bits of the code of n >= 1 (Elias, 1975, the recursive code of QSGD's appendix A.2).
 constexpr int omega_size(std::uint64_t n) {
   int bits = 1;
   while (n > 1) {
@@ -148,7 +148,8 @@ constexpr int omega_size(std::uint64_t n) {
   return bits;
 }
 
-/// Groups of bits, each the length of the next less one, highest bit first; then a zero.
+/// Writes the code of n: groups of bits, each the length of the next less one, highest bit first;
+/// then a zero.
 inline void put_omega(std::uint64_t n, BitWriter& out) {
   std::uint64_t groups[8];  // more than the seven of the longest 64-bit number
   int count = 0;
@@ -162,7 +163,7 @@ inline void put_omega(std::uint64_t n, BitWriter& out) {
   out.put(0, 1);
 }
 
-/// @throws PayloadError when it is over `maximum` or the bits end.
+/// Reads one code. @throws PayloadError when the number is over `maximum` or the bits end.
 inline std::uint64_t get_omega(BitReader& in, std::uint64_t maximum) {
   std::uint64_t n = 1;
   while (in.get(1) != 0) {

@@ -1,5 +1,5 @@
-// Little-endian bytes of payloads and states: a writer into space that is known to suffice, and a
-// reader that trusts nothing.
+// Little-endian bytes of payloads and states: a writer into a span that is known to suffice, and a
+// reader that checks every length.
 #pragma once
 
 #include <bit>
@@ -14,11 +14,11 @@
 
 namespace thinpipe {
 
-// Payloads are copied to and from memory as they lie there.
+// Payloads are copied to and from memory without conversion.
 static_assert(std::endian::native == std::endian::little,
               "thinpipe runs on little-endian machines");
 
-/// Writes to the front of a span. Running over its end is a bug: callers size it beforehand.
+/// Writes to the front of a span. Writing past its end is a bug: callers size it beforehand.
 class ByteWriter {
  public:
   explicit ByteWriter(std::span<std::byte> out) : out_(out) {}
@@ -32,7 +32,8 @@ class ByteWriter {
     if (!bytes.empty()) std::memcpy(out_.data() + size_, bytes.data(), bytes.size());
     size_ += bytes.size();
   }
-  /// LEB128: seven bits a byte, lowest first, the high bit set on all but the last.
+  /// Writes a LEB128 number: seven bits per byte, lowest first, the high bit set on all but the
+  /// last.
   void put_varint(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) put(static_cast<std::uint8_t>(value | 0x80));
     put(static_cast<std::uint8_t>(value));
@@ -47,7 +48,7 @@ class ByteWriter {
   std::size_t size_ = 0;
 };
 
-/// Bytes that put_varint needs.
+/// Returns the bytes that put_varint writes.
 constexpr std::size_t varint_size(std::uint64_t value) {
   std::size_t size = 1;
   for (; value >= 0x80; value >>= 7) ++size;
@@ -74,7 +75,7 @@ class ByteReader {
     at_ += bytes;
     return in_.subspan(at_ - bytes, bytes);
   }
-  /// Only the shortest form of a number up to `maximum` is accepted.
+  /// Reads a LEB128 number up to `maximum`. Only its shortest form is accepted.
   std::uint64_t get_varint(std::uint64_t maximum, const char* what) {
     std::uint64_t value = 0;
     for (int shift = 0;; shift += 7) {
@@ -118,7 +119,7 @@ inline void load_floats(ByteReader& in, std::span<float> values, const char* wha
   if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
 }
 
-/// @throws PayloadError for a byte that is neither 0 nor 1.
+/// Reads a flag. @throws PayloadError for a byte that is neither 0 nor 1.
 inline bool load_flag(ByteReader& in, const char* what) {
   const auto found = in.get<std::uint8_t>(what);
   if (found > 1) {

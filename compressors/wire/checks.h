@@ -1,4 +1,4 @@
-// Checks of what comes from outside: CRC-32C over bytes, UTF-8 in texts.
+// Checks of input from outside: CRC-32C over bytes, UTF-8 in texts.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,19 @@
 
 namespace thinpipe {
 
-/// CRC-32C (Castagnoli's polynomial 0x1edc6f41, reflected; start and end inverted; RFC 3720
-/// appendix B.4). Finds every error of up to 5 bits in 655 bytes, of up to 3 bits in any file of
-/// less than 256 MiB, and every burst of up to 32 bits (Koopman, 2002).
-/// Own code because nothing that thinpipe links has it: libcrypto has no CRC, and zlib, whose
-/// CRC-32 finds fewer errors at these lengths, would be one more dependency for 30 lines.
-/// @param before  the checksum of the bytes that came before these, to go on from; 0 at the start
+/// Returns CRC-32C (Castagnoli's polynomial 0x1edc6f41, reflected; start and end inverted; RFC 3720
+/// appendix B.4). It detects every error of up to 5 bits in 655 bytes, of up to 3 bits in any file
+/// of less than 256 MiB, and every burst of up to 32 bits (Koopman, 2002).
+/// The code is thinpipe's own because no library that thinpipe links has it: libcrypto has no CRC,
+/// and zlib, whose CRC-32 detects fewer errors at these lengths, would be one more dependency for
+/// 30 lines.
+/// @param before  the checksum of the preceding bytes; 0 at the start
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
-/// True for well-formed UTF-8 (RFC 3629): no overlong form, no surrogate, nothing above U+10FFFF.
+/// Returns true for well-formed UTF-8 (RFC 3629): no overlong form, no surrogate, nothing above
+/// U+10FFFF.
 inline bool is_utf8(std::string_view text) {
-  constexpr std::uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};  // by bytes that follow
+  constexpr std::uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};  // by following bytes
   for (std::size_t i = 0; i < text.size();) {
     const auto first = static_cast<unsigned char>(text[i++]);
     if (first < 0x80) continue;

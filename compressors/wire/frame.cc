@@ -1,4 +1,4 @@
-// Frames byte by byte: a writer, and a reader that trusts nothing.
+// Frames byte by byte: a writer, and a reader that checks every field.
 #include "compressors/wire/frame.h"
 
 #include <fmt/format.h>
@@ -18,15 +18,15 @@ constexpr std::uint16_t kFrameVersion = 1;
 constexpr std::uint16_t kChecksumFlag = 1;
 constexpr std::uint16_t kHeldFlag = 2;
 constexpr std::uint16_t kKnownFlags = kChecksumFlag | kHeldFlag;
-/// Magic to the number of dimensions: what every frame has before its texts.
+/// Magic to the number of dimensions: the fields of every frame before its texts.
 constexpr std::size_t kFixedBytes = 4 + 2 + 2 + 4 + 4 + 8 + 8 + 8 + 8 + 2 + 2 + 2;
 constexpr std::uint64_t kMaxElements = std::numeric_limits<std::uint32_t>::max();
 
 std::uint64_t to_u64(std::size_t number) { return number; }
 
-/// Product of a shape, or kMaxElements + 1 where it is greater than a tensor may be.
+/// Returns the product of a shape, or kMaxElements + 1 where it exceeds the greatest tensor.
 std::uint64_t product(std::span<const std::int64_t> shape) {
-  // A zero makes it 0 whatever the other dimensions are.
+  // One zero makes the product 0 whatever the other dimensions are.
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   std::uint64_t elements = 1;
   for (const std::int64_t dimension : shape) {
@@ -53,11 +53,11 @@ void check_writable(const Frame& frame) {
     if (dimension < 0) refuse("a dimension is negative");
   }
   if (product(frame.tensor.shape) != frame.tensor.elements) {
-    refuse(fmt::format("{} elements are not what its shape says", frame.tensor.elements));
+    refuse(fmt::format("{} elements do not match its shape", frame.tensor.elements));
   }
 }
 
-/// Reads fields off a file; messages say which frame, which field and at which byte of the file.
+/// Reads the fields of a file. Messages name the frame, the field and its byte in the file.
 class Fields {
  public:
   Fields(std::span<const std::byte> file, std::size_t at, std::uint32_t index)
@@ -84,7 +84,7 @@ class Fields {
     if (!is_utf8(text)) fail("found bytes that are not UTF-8");
     return text;
   }
-  /// Checks the field that was read last.
+  /// Checks the field read last.
   void expect(bool holds, const std::string& found, const std::string& expected) const {
     if (!holds) fail("found " + found + ", expected " + expected);
   }
@@ -99,7 +99,7 @@ class Fields {
   std::size_t at_;
   std::uint32_t index_;
   const char* field_ = "";
-  std::size_t begin_ = 0;  ///< of the field
+  std::size_t begin_ = 0;  ///< byte of the field
 };
 
 void check_crc(Fields& fields, std::span<const std::byte> bytes, const char* field) {
@@ -163,7 +163,7 @@ Frame FrameReader::next() {
   const auto flags = limited<std::uint16_t>(in, "flags", 0, kKnownFlags);
   frame.checksum = (flags & kChecksumFlag) != 0;
   frame.held = (flags & kHeldFlag) != 0;
-  in.expect(!(frame.checksum && frame.held), "both flags", "no checksum where nothing is sent");
+  in.expect(!(frame.checksum && frame.held), "both flags", "no checksum without a payload");
   frame.index = limited<std::uint32_t>(in, "frame number", next_, next_);
   frame.count = limited<std::uint32_t>(in, "number of frames", count_ == 0 ? next_ + 1 : count_,
                                        count_ == 0 ? UINT32_MAX : count_);
@@ -184,7 +184,7 @@ Frame FrameReader::next() {
   }
   const std::uint64_t elements = product(frame.tensor.shape);
   in.expect(elements == frame.tensor.elements, fmt::format("{} elements", elements),
-            fmt::format("{} as the element count says", frame.tensor.elements));
+            fmt::format("{}, the element count", frame.tensor.elements));
   check_crc(in, file_.subspan(begin, in.at() - begin), "header checksum");
   frame.payload = in.bytes(payload_size, "payload");
   if (frame.checksum) check_crc(in, frame.payload, "payload checksum");

@@ -1,5 +1,5 @@
-// Writes and reads states: of one compressor magic, version, spec, tensor, elements, then its body;
-// of all tensors a header, each state with its length, a checksum.
+// Writes and reads states. The state of one compressor is magic, version, spec, tensor, elements,
+// then its body. The file of all tensors is a header, each state with its length, a checksum.
 #include "compressors/wire/states.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ std::string get_text(ByteReader& in, const char* what) {
 void expect(const char* what, const std::string& found, const std::string& expected) {
   if (found == expected) return;
   throw InputError(
-      fmt::format("compressor state is of {} '{}'; expected '{}'", what, found, expected));
+      fmt::format("compressor state has {} '{}'; expected '{}'", what, found, expected));
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ std::vector<std::byte> write_states(const StateBundle& bundle) {
 }
 
 StateBundle read_states(std::span<const std::byte> file) {
-  // The checksum first: whatever else is wrong then was written that way.
+  // The checksum comes first: any other error was then written that way.
   if (file.size() < sizeof kStatesMagic ||
       std::memcmp(file.data(), kStatesMagic, sizeof kStatesMagic) != 0) {
     throw InputError("magic at byte 0: not a file of compressor states, which begins with TPSF");
@@ -106,9 +106,9 @@ StateBundle read_states(std::span<const std::byte> file) {
   std::memcpy(&found, file.data() + body, sizeof found);
   const std::uint32_t expected = crc32c(file.first(body));
   if (found != expected) {
-    throw InputError(fmt::format(
-        "checksum at byte {}: found {:08x}, expected {:08x}: the file is cut off or damaged", body,
-        found, expected));
+    throw InputError(
+        fmt::format("checksum at byte {}: found {:08x}, expected {:08x}: file truncated or damaged",
+                    body, found, expected));
   }
   StateBundle bundle;
   const auto count = in.get<std::uint32_t>("number of states");

@@ -1,4 +1,4 @@
-// States of compressors: the envelope of one, and a file of those of all tensors.
+// States of compressors: the envelope of one state, and a file with the states of all tensors.
 // docs/wire-format.md section 5 is normative.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace thinpipe {
 
-/// Owner of a state.
+/// The compressor that owns a state.
 struct StateIdentity {
   std::string spec;  ///< Parameters::text()
   std::string tensor;
@@ -24,8 +24,8 @@ struct StateIdentity {
 ByteWriter begin_state(const StateIdentity& identity, std::size_t body_size,
                        std::vector<std::byte>& state);
 
-/// A reader of the body. @throws InputError when the bytes are of another version, spec or tensor
-/// or when the body has not exactly body_size bytes.
+/// Returns a reader of the body. @throws InputError when the bytes are of another version, spec or
+/// tensor, or when the body does not have exactly body_size bytes.
 ByteReader open_state(const StateIdentity& identity, std::size_t body_size,
                       std::span<const std::byte> state);
 
@@ -36,9 +36,11 @@ struct StateBundle {
   std::vector<std::span<const std::byte>> states;  ///< as Compressor::save_state wrote them
 };
 
+/// Returns the file of a bundle.
 std::vector<std::byte> write_states(const StateBundle& bundle);
 
-/// The spans point into `file`. Compressor::load_state checks the contents of the states.
+/// Reads a file of states. The spans point into `file`. Compressor::load_state checks the contents
+/// of the states.
 /// @throws InputError naming field and byte.
 StateBundle read_states(std::span<const std::byte> file);
 

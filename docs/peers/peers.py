@@ -19,7 +19,7 @@ import sys
 import time
 
 RATIOS = (0.1, 0.01, 0.001)
-# No block is mapped on its own, and the heap is never given back: pages stay.
+# No block is mapped separately, and the heap is never returned to the system, so pages stay mapped.
 TUNED = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=68719476736"
 
 

@@ -55,10 +55,10 @@ def main():
     rates = sorted({one["axes"]["rate"] for one in good})
     for one in good:
         axes = one["axes"]
-        one["names"] = (axes["pattern"].split("-", 1)[1], axes["ranks"],
+        one["names"] = (axes["collective"].split("-", 1)[1], axes["ranks"],
                         axes["compressor"].split(":")[0])
         rows[one["names"]][axes["rate"]] = one
-    print("| pattern | ranks | compressor |" +
+    print("| collective | ranks | compressor |" +
           "".join(f" {rate / 1e6:g} Mbit/s |" for rate in rates))
     print("|---|---|---|" + "---|" * len(rates))
     for names, by_rate in sorted(rows.items()):
@@ -69,7 +69,7 @@ def main():
     print(f"\n{close(good)} of {len(good)} points within 10 %, median ratio {middle:.3f};"
           f" {close(calm)} of the {len(calm)} of which no queue should overflow;"
           f" {len(everything) - len(good)} not ok or without a prediction, of {len(everything)}.")
-    for name, index in (("pattern", 0), ("ranks", 1), ("compressor", 2)):
+    for name, index in (("collective", 0), ("ranks", 1), ("compressor", 2)):
         groups = collections.defaultdict(list)
         for one in good:
             groups[one["names"][index]].append(one)

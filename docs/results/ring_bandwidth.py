@@ -24,11 +24,11 @@ for mebibytes, (rates, steps) in SIZES.items():
     if not os.path.exists(trace):
         subprocess.run([os.path.join(bin_folder, "make_trace"), trace, "2", "2",
                         str(mebibytes * 262144), "0"], check=True)
-    for pattern in ("ring", "openmpi"):
-        out = os.path.join(work, f"{pattern}-{mebibytes}")
+    for collective in ("ring", "openmpi"):
+        out = os.path.join(work, f"{collective}-{mebibytes}")
         subprocess.run([os.path.join(bin_folder, "thinpipe"), "run", "--trace", trace, "--out", out,
                         "--ranks", "2|4|8", "--link", "rate=" + "|".join(rates), "-c", "none",
-                        "--compute-scale", "0", "--pattern", pattern, "--steps", str(steps), "--resume"])
+                        "--compute-scale", "0", "--collective", collective, "--steps", str(steps), "--resume"])
         for line in open(os.path.join(out, "records.jsonl")):
             point = json.loads(line)
             if point["record"] != "point" or point["status"] == "failed":
@@ -40,10 +40,10 @@ for mebibytes, (rates, steps) in SIZES.items():
             shares = sorted(sent / seconds / ceiling for seconds in times)
             # Order statistics 4 and 12 of 15 bound the median with 96.5 % confidence.
             text = f"{statistics.median(shares):.3f} ({shares[3]:.3f}–{shares[11]:.3f})"
-            cells[mebibytes, axes["rate"], axes["ranks"], pattern] = (
+            cells[mebibytes, axes["rate"], axes["ranks"], collective] = (
                 text if point["status"] == "ok" else text + " *")
 
 print("| MiB | link | ranks | ring | Open MPI |\n|---|---|---|---|---|")
 for size, rate, ranks in sorted({key[:3] for key in cells}):
-    row = [cells.get((size, rate, ranks, pattern), "failed") for pattern in ("ring", "openmpi")]
+    row = [cells.get((size, rate, ranks, collective), "failed") for collective in ("ring", "openmpi")]
     print(f"| {size} | {rate / 1e6:g} Mbit/s | {ranks} | {row[0]} | {row[1]} |")

@@ -1,9 +1,9 @@
-"""A small data-parallel training that records its own gradients: docs/capture.md walks through it.
+"""A small data-parallel training that records its gradients; docs/capture.md explains it.
 
     torchrun --nproc_per_node=2 train.py
 
 It learns to name the majority symbol of a sequence, with an embedding, a transformer block, an LSTM
-and a linear layer. The lines marked with an arrow are all that the capture needs.
+and a linear layer. The capture needs only the lines marked with an arrow.
 """
 import torch
 import torch.distributed
@@ -45,7 +45,7 @@ def main():
     for step in range(120):
         sequence, majority = next(data)
         loss = nn.functional.cross_entropy(model(sequence), majority)
-        capture.loss(loss)  # <-- optional: the trace then holds the loss
+        capture.loss(loss)  # <-- optional: adds the loss to the trace
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -1,4 +1,4 @@
-/* One bit an element, its sign, and the mean magnitude; thinpipe keeps what was not sent.
+/* Sends the sign of each element and the mean magnitude; thinpipe's residual memory has the rest.
    Payload: f32 scale, then ceil(d / 8) bytes, element i in bit i % 8 of byte i / 8, 1 for c < 0. */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static int encode(void* instance, const thinpipe_plugin_input* input, void* payl
     if (input->values[i] < 0) bits[i / 8] |= (unsigned char)(1u << i % 8);
   }
   float scale = input->elements > 0 ? (float)(sum / (double)input->elements) : 0;
-  if (!isfinite(scale)) scale = 0; /* a NaN would reach every element */
+  if (!isfinite(scale)) scale = 0; /* a NaN would spread to every element */
   memcpy(payload, &scale, sizeof scale);
   report->encoded_bytes = size;
   return THINPIPE_PLUGIN_OK;

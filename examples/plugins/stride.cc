@@ -1,5 +1,6 @@
-// Every n-th element, another n-th in every step: positions cost nothing, and with what thinpipe
-// keeps, each element is sent in full every n steps. Payload: u32 first, then an f32 for each.
+// Sends every n-th element, starting at another element in each step. Positions cost nothing, and
+// with thinpipe's residual memory each element is sent in full every n steps.
+// Payload: u32 first element, then an f32 for each element sent.
 #include <cstring>
 
 #include "thinpipe_plugin.h"
@@ -35,7 +36,7 @@ static int decode_add(const void* p, const void* payload, size_t size, float fac
   const bool good = first < self(p).n && size == 4 + 4 * self(p).count(first, d);
   if (!good) return THINPIPE_PLUGIN_BAD_INPUT;
   for (size_t i = first, at = 4; i < d; i += self(p).n, at += 4) {
-    float value;  // at any address
+    float value;  // the payload is not aligned
     std::memcpy(&value, static_cast<const char*>(payload) + at, 4);
     out[i] += factor * value;
   }
@@ -43,7 +44,7 @@ static int decode_add(const void* p, const void* payload, size_t size, float fac
 }
 
 static const thinpipe_plugin_parameter kParameters[] = {
-    {"n", THINPIPE_PLUGIN_INTEGER, 0, "100", "elements of which one is sent", 1, 1e6, nullptr}};
+    {"n", THINPIPE_PLUGIN_INTEGER, 0, "100", "distance between sent elements", 1, 1e6, nullptr}};
 
 const thinpipe_plugin* thinpipe_plugin_get(uint32_t) {
   // clang-format off

@@ -1,5 +1,5 @@
-// Linked into the program `thinpipe` alone: counts its calls of operator new, the libraries'
-// included. Not under sanitizers, which bring their own.
+// Counts calls of operator new in the program `thinpipe`, with those of its libraries. Linked into
+// that program alone, and not under sanitizers, which have their own operator new.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ void* operator new(std::size_t size) {
 void* operator new(std::size_t size, std::align_val_t alignment) {
   count.fetch_add(1, std::memory_order_relaxed);
   const auto boundary = static_cast<std::size_t>(alignment);
-  // aligned_alloc() takes whole multiples of the alignment.
+  // aligned_alloc() needs a size that is a multiple of the alignment.
   const std::size_t rounded = (size + boundary - 1) / boundary * boundary;
   if (rounded >= size)
     if (void* memory = std::aligned_alloc(boundary, rounded == 0 ? boundary : rounded))

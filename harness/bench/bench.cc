@@ -46,14 +46,14 @@ namespace {
 
 using Run = benchmark::BenchmarkReporter::Run;
 
-// Compressors that are timed in one run are all in memory; this share of what is free is theirs.
+// Fraction of the free memory for the compressors that are timed in one run, all of them in memory.
 constexpr double kMemoryShare = 0.4;
 
-// Calls of a body by Google Benchmark: one a repetition and about so many to find the number of
-// iterations. Only the progress bar depends on it.
+// Approximate number of calls by which Google Benchmark finds the number of iterations, before one
+// call for each repetition. Only the progress bar depends on it.
 constexpr int kTrialRuns = 4;
 
-/// One row to be.
+/// One row to be measured.
 struct BenchPoint {
   Spec spec;
   int threads = 1;
@@ -63,10 +63,10 @@ struct BenchPoint {
   Quality quality = {};
 };
 
-/// All compressors on one tensor: warmed up, timed in runs that fit the memory, validated.
+/// Warms up, times and validates all compressors on one tensor, in runs that fit the memory.
 class TensorBench {
  public:
-  /// Adds a group for each number of threads to `result`, and to `rows` what goes into the JSON.
+  /// Adds a group for each number of threads to `result`, and the rows of the JSON to `rows`.
   TensorBench(const BenchOptions& options, const Inputs& inputs, Progress& progress,
               BenchResult& result, std::vector<Run>& rows);
 
@@ -91,7 +91,7 @@ class TensorBench {
   std::vector<Run>& rows_;
   std::size_t first_group_;
   TimedRoofline roofline_;
-  bool roofline_told_ = false;
+  bool roofline_done_ = false;
 };
 
 double resident_bytes() {
@@ -101,7 +101,8 @@ double resident_bytes() {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
-// Methods that send coefficients of a transform, each of which touches many decoded elements.
+// Returns true for methods that send coefficients of a transform, each of which affects many
+// decoded elements.
 bool spreads(const std::string& method) {
   static const std::set<std::string> kSpread{"demo", "powersgd", "thc"};
   return kSpread.count(method) > 0;
@@ -131,10 +132,10 @@ void TensorBench::run(std::vector<BenchPoint> points) {
     if (prepare(point)) batch.push_back(std::move(point));
     if (resident_bytes() - before > budget) time_batch(batch);
   }
-  if (!batch.empty() || !roofline_told_) time_batch(batch);
+  if (!batch.empty() || !roofline_done_) time_batch(batch);
 }
 
-// Warms up and validates; false when that failed.
+// Warms up and validates; returns false if that fails.
 bool TensorBench::prepare(BenchPoint& point) {
   point.name = fmt::format("{}/{}/simd:{}", short_spec(point.spec),
                            place_name(inputs_, point.threads), point.simd);
@@ -156,7 +157,7 @@ bool TensorBench::prepare(BenchPoint& point) {
   });
 }
 
-// A compressor's error fails its point alone.
+// Runs `work`; a compressor's error fails only its own point.
 template <class Work>
 bool TensorBench::guarded(const BenchPoint& point, Work work) {
   try {
@@ -210,7 +211,7 @@ void TensorBench::time_batch(std::vector<BenchPoint>& batch) {
     measured = measure(what, options_, progress);
   }
   if (interrupted()) throw RunError("interrupted");
-  std::map<std::string, double> t_r;  // by name, for the rows that hold
+  std::map<std::string, double> t_r;  // by name, for valid rows
   for (std::size_t i = 0; i < options_.threads.size(); ++i) {
     BenchGroup& group = result_.groups[first_group_ + i];
     const RooflineFigures figures = roofline_.figures(measured, group.threads);
@@ -255,20 +256,20 @@ void TensorBench::add_row(const BenchPoint& point, double t_r, const Measurement
   accepted["encode/" + point.name] = accepted["decode/" + point.name] = t_r;
 }
 
-// Rows of points that hold, and of the roofline of the first run.
+// Adds the rows of valid points, and of the roofline of the first run.
 void TensorBench::add_json(const Measurement& measured, const std::map<std::string, double>& t_r) {
   for (Run row : measured.rows) {
     const std::string& name = row.run_name.function_name;
     const bool is_point = name.starts_with("encode/") || name.starts_with("decode/");
     const auto found = t_r.find(name);
-    if (is_point ? found == t_r.end() : roofline_told_) continue;
+    if (is_point ? found == t_r.end() : roofline_done_) continue;
     const auto time = row.counters.find("ns_per_element");
     if (is_point && time != row.counters.end()) {
       row.counters["times_t_r"] = time->second.value / found->second;
     }
     rows_.push_back(std::move(row));
   }
-  roofline_told_ = true;
+  roofline_done_ = true;
 }
 
 std::vector<Spec> specs_of(const BenchOptions& options) {
@@ -326,24 +327,24 @@ bool runs_on(const BenchOptions& options, const std::string& device) {
   return std::find(options.devices.begin(), options.devices.end(), device) != options.devices.end();
 }
 
-// Those that there are on the device. Which are not is told where all methods were asked for, and
-// an error where they were named.
+// Returns the specs that have a GPU implementation. Others are an error if they were named; if all
+// methods were requested, they are only reported.
 std::vector<Spec> specs_on_device(const BenchOptions& options, const std::vector<Spec>& specs,
                                   const TimedDevice& device) {
   const TensorInfo tensor{.name = "any", .shape = {1}, .elements = 1};
-  std::vector<Spec> there;
+  std::vector<Spec> on_device;
   std::string others;
   for (const Spec& spec : specs) {
     try {
       device.make(spec, {&tensor, 1}, {});
-      there.push_back(spec);
+      on_device.push_back(spec);
     } catch (const InputError&) {
       if (!options.compressors.empty()) throw;
       others += (others.empty() ? "" : ", ") + spec.to_string();
     }
   }
-  if (!others.empty()) print_message("not on GPUs yet, as they are by default: " + others);
-  return there;
+  if (!others.empty()) print_message("no GPU implementation with default parameters: " + others);
+  return on_device;
 }
 
 }  // namespace
@@ -431,7 +432,7 @@ std::string bench_heading(const BenchOptions& options, const BenchDevice* device
               : fmt::format("trace {}, seed {}; ", options.trace.string(), options.seed);
   const bool on_cpu = runs_on(options, kDeviceCpu);
   if (options.residency == Residency::kCache) {
-    text += "one input and output, again and again\n";
+    text += "one input and one output, reused in every step\n";
   } else {
     text += "inputs and outputs rotate through ";
     if (on_cpu) text += format_bytes(2 * cache) + " each";
@@ -442,7 +443,7 @@ std::string bench_heading(const BenchOptions& options, const BenchDevice* device
     text += "\n";
   }
   text += fmt::format(
-      "medians of {} repetitions in random order, {:g} s each at least{}; {} steps before\n",
+      "medians of {} repetitions in random order, at least {:g} s each{}; {} warm-up steps\n",
       options.repetitions, options.min_time, on_cpu ? " (a quarter for reads, copy and triad)" : "",
       options.warmup);
   if (device != nullptr) text += device_heading(*device);

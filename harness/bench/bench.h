@@ -11,17 +11,17 @@
 
 namespace thinpipe {
 
-/// The GPU, anew; tests have another. @throws RunError where there is none
+/// Opens the GPU anew; tests open a simulated one. @throws RunError without a GPU
 using OpenDevice = std::function<TimedDevice()>;
 TimedDevice open_benched_gpu();
 
 /// Measures every compressor on every tensor with every number of threads and instruction set, and
-/// on the GPU where that is asked for. Tells on stderr how far it is.
+/// on the GPU if requested. Shows its progress on stderr.
 /// @throws InputError for bad specs, names and traces; RunError when interrupted, or without a GPU.
 BenchResult run_bench(const BenchOptions& options, const OpenDevice& open = open_benched_gpu);
 
-/// Heading above the tables: machine, inputs, how times were taken.
-/// @param device  null: none
+/// Returns the heading of the tables: machine, inputs, and settings of the timing.
+/// @param device  null without one
 std::string bench_heading(const BenchOptions& options, const BenchDevice* device = nullptr);
 
 }  // namespace thinpipe

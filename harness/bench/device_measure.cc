@@ -24,19 +24,19 @@ using Run = benchmark::BenchmarkReporter::Run;
 using Samples = std::vector<double>;
 
 constexpr int kAttempts = 3;
-constexpr double kShare = 0.02;           // of the time, by which two clocks may differ
-constexpr double kAllowedSeconds = 1e-4;  // and beside it: to start, to wait, resolution of marks
-// Each has one mark or two in memory, and on a GPU is some microseconds at least.
-constexpr int kMostCalls = 20000;
+constexpr double kTolerance = 0.02;       // fraction of the time by which two clocks may differ
+constexpr double kAllowedSeconds = 1e-4;  // in addition: to start, to wait, resolution of marks
+// Each call has one mark or two in memory, and takes several microseconds on a GPU.
+constexpr int kMaxCalls = 20000;
 
-// Times of several calls, by both clocks; in s.
+// Times of several calls by both clocks, in s.
 struct Span {
-  double sum = 0;    // of all calls' own times
+  double sum = 0;    // of the device's times of single calls
   double whole = 0;  // from the first call's begin to the last one's end, by the device
   double wall = 0;   // by the host
-  double cpu = 0;    // of the calling thread
+  double cpu = 0;    // CPU time of the calling thread
 
-  double allowed() const { return kShare * wall + kAllowedSeconds; }
+  double allowed() const { return kTolerance * wall + kAllowedSeconds; }
   bool agrees() const {
     return std::fabs(wall - whole) <= allowed() && sum <= whole + allowed() && sum >= 0;
   }
@@ -48,8 +48,8 @@ double thread_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Calls that wait for the device have two marks each; what is queued has two in all, since marks
-// between kernels would be timed with them.
+// Calls that wait for the device have two marks each. Queued calls have two marks in all, because
+// marks between kernels would be timed with the kernels.
 Span time_calls(DeviceClock& clock, const DeviceTimed& timed, int calls) {
   clock.wait_for_all();
   const double cpu = thread_seconds();
@@ -75,19 +75,19 @@ Span time_calls(DeviceClock& clock, const DeviceTimed& timed, int calls) {
   return span;
 }
 
-// How many calls fill the time: more and more of them are tried.
+// Returns the number of calls that fill the time, by trying more and more of them.
 int calls_needed(DeviceClock& clock, const DeviceTimed& timed, double min_time) {
   for (int calls = 1;;) {
     const double seconds = take_slice(clock, timed, calls).wall * calls;
-    if (seconds >= min_time || calls >= kMostCalls) return calls;
-    // A tenth more than it seems to take, and not from a few calls, of which the first are slower.
+    if (seconds >= min_time || calls >= kMaxCalls) return calls;
+    // A tenth more than estimated, and at most ten times more, because the first calls are slower.
     const double wanted = 1.1 * calls * min_time / std::max(seconds, 1e-9);
     calls = static_cast<int>(
-        std::clamp(std::ceil(wanted), calls + 1.0, std::min(10.0 * calls, double{kMostCalls})));
+        std::clamp(std::ceil(wanted), calls + 1.0, std::min(10.0 * calls, double{kMaxCalls})));
   }
 }
 
-// Indices of `count` things, each `repetitions` times.
+// Returns the indices up to `count`, each `repetitions` times, in random order.
 std::vector<std::size_t> shuffled(std::size_t count, int repetitions, std::uint64_t seed) {
   std::vector<std::size_t> turns;
   for (int repetition = 0; repetition < repetitions; ++repetition)
@@ -97,7 +97,7 @@ std::vector<std::size_t> shuffled(std::size_t count, int repetitions, std::uint6
   return turns;
 }
 
-// Standard deviation of the sample, as Google Benchmark's.
+// Returns the standard deviation of the sample, as Google Benchmark does.
 double deviation_of(std::span<const double> samples) {
   const double middle = mean(samples);
   double squares = 0;
@@ -113,15 +113,16 @@ double variation_of(std::span<const double> samples) {
 struct Aggregate {
   const char* name;
   double (*of)(std::span<const double>);
-  bool times;   // its values are seconds, not a share
-  bool levels;  // a deviation is no time that bytes over it would make a rate of
+  bool times;   // its values are seconds, not a fraction
+  bool levels;  // its values are times of a call, from which a rate in bytes/s follows
 };
 constexpr Aggregate kAggregates[] = {{"mean", mean, true, true},
                                      {"median", median, true, true},
                                      {"stddev", deviation_of, true, false},
                                      {"cv", variation_of, false, false}};
 
-// Sets the fields that all rows of one thing share. The constructor leaves some unset.
+// Returns a row with the fields that all rows of one subject share. The constructor leaves some
+// unset.
 Run blank_row(const DeviceRowInfo& info, std::size_t repetitions) {
   Run run;
   run.run_name.function_name = info.name;
@@ -135,7 +136,8 @@ Run blank_row(const DeviceRowInfo& info, std::size_t repetitions) {
   return run;
 }
 
-// A call's seconds, and what comes of them. The reporter divides by the number of iterations.
+// Sets a call's times and the counters that follow from them. The reporter divides by the number of
+// iterations.
 void set_times(Run& run, const DeviceRowInfo& info, double device, double wall, double cpu,
                bool levels) {
   const auto calls = static_cast<double>(run.iterations);
@@ -160,8 +162,9 @@ DeviceSlice take_slice(DeviceClock& clock, const DeviceTimed& timed, int calls) 
       return {.device = span.sum / calls, .wall = span.wall / calls, .cpu = span.cpu / calls};
   }
   throw ValidationError(fmt::format(
-      "{} calls took {:.4g} ms by the host's clock, {:.4g} ms by the device's ({:.4g} ms added "
-      "up): the device's marks do not enclose the work, or something else uses the machine",
+      "{} calls took {:.4g} ms by the host's clock, but {:.4g} ms by the device's ({:.4g} ms as a "
+      "sum of calls): the device's marks do not enclose the work, or another program uses the "
+      "machine",
       calls, 1e3 * span.wall, 1e3 * span.whole, 1e3 * span.sum));
 }
 
@@ -217,7 +220,7 @@ std::vector<Run> device_rows(const DeviceRowInfo& info, const DeviceTiming& timi
     const double device = aggregate.of(timing.device), cpu = aggregate.of(timing.cpu);
     if (aggregate.times) {
       set_times(run, info, device, aggregate.of(timing.wall), cpu, aggregate.levels);
-    } else {  // of a share the reporter takes the sum itself
+    } else {  // the reporter takes a fraction as it is
       run.real_accumulated_time = device;
       run.cpu_accumulated_time = cpu;
     }

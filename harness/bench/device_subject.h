@@ -1,5 +1,5 @@
-// Subject of a bench on a device: gradients in its memory, and a compressor of its own beside the
-// processor's of the same spec.
+// Subject of a bench on a device: gradients in its memory, a GPU compressor, and the CPU compressor
+// of the same spec.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@
 
 namespace thinpipe {
 
-/// One tensor's values in several places of the device's memory. Indices wrap around.
+/// Several copies of one tensor's values in the device's memory. Indices wrap around.
 class DeviceInputs {
  public:
-  /// @param values  of every input, each beginning with another of them; must outlive this
+  /// @param values  of every input, each rotated by a different number; must outlive this
   /// @throws RunError when the device's memory does not suffice
   DeviceInputs(const TimedDevice& device, TensorInfo tensor, std::span<const float> values,
                Residency residency);
@@ -26,12 +26,12 @@ class DeviceInputs {
   const TensorInfo& tensor() const { return tensor_; }
   std::size_t elements() const { return tensor_.elements; }
   Residency residency() const { return residency_; }
-  /// How many inputs there are before the first one comes again: together twice the L2 cache.
+  /// Returns the number of inputs until the first one is used again: together twice the L2 cache.
   std::size_t rotation() const { return gradients_.size(); }
 
   const float* gradient(std::size_t step) const { return gradients_[step % rotation()]; }
   float* output(std::size_t step) const { return outputs_[step % rotation()]; }
-  /// Copies gradient(step) to the host. @param out  as many elements
+  /// Copies gradient(step) to the host. @param out  elements() values
   void values(std::size_t step, std::span<float> out) const;
 
  private:
@@ -41,34 +41,34 @@ class DeviceInputs {
   std::vector<float*> gradients_, outputs_;
 };
 
-/// One compressor of a device on one tensor. encode() and decode() are what is timed; the rest
-/// happens before and after.
+/// One GPU compressor on one tensor. encode() and decode() are timed; all else happens before and
+/// after.
 class DeviceSubject {
  public:
   /// The inputs must outlive it. @throws InputError, RunError as TimedDevice::make
   DeviceSubject(const TimedDevice& device, const Spec& spec, const CompressorSettings& settings,
                 const DeviceInputs& inputs);
 
-  /// Encodes `steps` steps here and on the processor: same payloads, byte for byte, and same
-  /// counts. The quality is that of the second half, from the processor's. From then on decode()
-  /// decodes the payload of the last, which both decode to the same bits.
+  /// Encodes `steps` steps on the device and on the CPU, and checks that payloads are equal byte
+  /// for byte, and counts too. Returns the CPU compressor's quality in the second half. decode()
+  /// then decodes the last payload, which both decode to the same bits.
   /// @throws ValidationError
   Quality warm_up(int steps);
 
-  /// The next step, with the next input; waits for the device.
+  /// Encodes the next step, with the next input; waits for the device.
   void encode();
-  /// Adds the payload that warm_up() left to the next output; waits for the device.
+  /// Adds the last payload of warm_up() to the next output; waits for the device.
   void decode();
 
-  /// Checks the compressor's state: the processor's goes on from it, and both encode a step to the
-  /// same bytes. @throws ValidationError
+  /// Checks the compressor's state: the CPU compressor resumes from it, and both encode a step to
+  /// the same bytes. @throws ValidationError
   void validate_last();
 
  private:
-  void open_here();
-  void close_here();
-  EncodeReport encode_there();
-  std::vector<std::byte> payload_there(std::size_t bytes) const;
+  void make_cpu_compressor();
+  void free_cpu_compressor();
+  EncodeReport encode_on_device();
+  std::vector<std::byte> download_payload(std::size_t bytes) const;
   void encode_on_both();
   void compare_decoded();
 
@@ -76,14 +76,14 @@ class DeviceSubject {
   Spec spec_;
   CompressorSettings settings_;
   const DeviceInputs* inputs_;
-  std::unique_ptr<DeviceCompressor> there_;
-  std::unique_ptr<Compressor> here_;  ///< only while it is needed: it may take gigabytes
-  std::byte* kept_there_ = nullptr;   ///< on the device: what decode() decodes
+  std::unique_ptr<DeviceCompressor> on_device_;
+  std::unique_ptr<Compressor> on_cpu_;   ///< null while not in use: it may take gigabytes
+  std::byte* kept_on_device_ = nullptr;  ///< device pointer to the payload that decode() decodes
   std::size_t kept_bytes_ = 0;
   std::size_t step_ = 0, decoded_ = 0;
-  std::vector<float> gradient_;     ///< of the step that both have done last
-  std::vector<std::byte> payload_;  ///< the processor's room, and how much of it
-  EncodeReport report_;             ///< the processor's
+  std::vector<float> gradient_;     ///< of the last step that both encoded
+  std::vector<std::byte> payload_;  ///< buffer of the CPU compressor
+  EncodeReport report_;             ///< of the CPU compressor
 };
 
 }  // namespace thinpipe

@@ -20,13 +20,13 @@
 namespace thinpipe {
 namespace {
 
-// Free memory required before another compressor is made, over what the last one took.
+// Free memory required before another compressor is made, as a multiple of the last one's memory.
 constexpr double kMemoryMargin = 1.25;
 
 std::string device_read_name(int streams) { return fmt::format("read/streams:{}", streams); }
 constexpr const char* kDeviceCopy = "copy";
 
-// The sum of the values' bits, as DeviceRoofline adds them up.
+// Returns the sum of the values' bits, as DeviceRoofline adds them.
 std::uint32_t word_sum(std::span<const float> values) {
   std::uint32_t sum = 0;
   for (const float value : values) sum += std::bit_cast<std::uint32_t>(value);
@@ -58,7 +58,7 @@ void DeviceTensorBench::open() {
   group().device_name = device_->description.name;
 }
 
-// Gives back all memory.
+// Frees all memory.
 void DeviceTensorBench::close() {
   batch_.clear();
   inputs_.reset();
@@ -71,7 +71,7 @@ std::string DeviceTensorBench::place() const {
 }
 
 void DeviceTensorBench::run(const std::vector<Spec>& specs) {
-  set_simd_target("best");  // of the processor's compressors
+  set_simd_target("best");  // of the CPU compressors
   for (const Spec& spec : specs) {
     if (interrupted()) throw RunError("interrupted");
     add(spec);
@@ -96,7 +96,7 @@ void DeviceTensorBench::add(const Spec& spec) {
   };
   const std::size_t free = device_->memory->free_bytes();
   Point point = fresh();
-  if (!prepare(point)) {  // what others hold was in its way, perhaps
+  if (!prepare(point)) {  // the memory of others may be the cause
     time_batch();
     close();
     open();
@@ -113,8 +113,8 @@ void DeviceTensorBench::add(const Spec& spec) {
   }
 }
 
-// Makes it, warms it up and validates it; no subject where that failed. False: it may do with more
-// memory than the batch leaves.
+// Makes, warms up and validates the subject, which stays null if that fails. Returns false if it
+// may succeed with more memory than the batch leaves.
 bool DeviceTensorBench::prepare(Point& point) {
   progress_.describe("warming up " + point.name);
   try {
@@ -137,7 +137,7 @@ bool DeviceTensorBench::prepare(Point& point) {
   return true;
 }
 
-// A read goes through one input after the other, as the compressors do.
+// Reads use one input after the other, as the compressors do.
 std::vector<DeviceTimed> DeviceTensorBench::timed_roofline() {
   std::vector<DeviceTimed> what;
   DeviceRoofline& roofline = *device_->roofline;
@@ -170,26 +170,26 @@ RooflineFigures DeviceTensorBench::figures(const DeviceTimings& timings) const {
   return figures;
 }
 
-// Every read that was timed has read every element: the words of all inputs are the same.
+// Checks that every timed read has read every element: all inputs have the same sum of words.
 void DeviceTensorBench::check_reads() {
   const std::uint32_t expected = static_cast<std::uint32_t>(read_) * word_sum(values_);
   const std::uint32_t found = device_->roofline->take_sum();
   if (found != expected) {
     throw ValidationError(
-        fmt::format("reading {} elements on the device {} times gives a sum of words of {}, not {}",
+        fmt::format("reading {} elements on the GPU {} times gives a sum of words of {}, not {}",
                     tensor_.elements, read_, found, expected));
   }
 }
 
-// The clocks are asked for while the device is at work: idle ones are lower.
+// Queries the clocks while the device works, because they are lower when it is idle.
 void DeviceTensorBench::note_device(double t_r) {
-  constexpr double kWorkFor = 0.05;  // s, more than asking takes
-  constexpr int kMostReads = 5000;
+  constexpr double kWorkFor = 0.05;  // s, more than the query takes
+  constexpr int kMaxReads = 5000;
   if (result_.device) return;
-  ask_nvml(device_->description.bus);  // loads it, which takes longer
+  ask_nvml(device_->description.bus);  // loads NVML, which takes longer
   const double reads =
       kWorkFor / std::max(t_r * 1e-9 * static_cast<double>(tensor_.elements), 1e-9);
-  for (int i = 0; i < std::min(reads, double{kMostReads}); ++i)
+  for (int i = 0; i < std::min(reads, double{kMaxReads}); ++i)
     device_->roofline->read(inputs_->gradient(read_++), inputs_->elements(), 8);
   result_.device = {.description = device_->description,
                     .state = ask_nvml(device_->description.bus)};

@@ -1,4 +1,5 @@
-// All compressors on one tensor in a device's memory: warmed up, validated, timed in runs that fit.
+// Warms up, validates and times all compressors on one tensor in a device's memory, in runs that
+// fit.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -21,16 +22,16 @@ namespace thinpipe {
 
 class DeviceTensorBench {
  public:
-  /// Adds a group to `result`, and what the device is; to `rows` what goes into the JSON.
-  /// @param open  a device of which nothing is taken yet: what compressors have taken is given back
-  /// by opening another
+  /// Adds a group and the device to `result`, and the rows of the JSON to `rows`.
+  /// @param open  opens a device with all memory free: memory of compressors is freed by opening
+  /// the device anew
   /// @param values  of the tensor; must outlive this
   DeviceTensorBench(const BenchOptions& options, OpenDevice open, TensorInfo tensor,
                     std::span<const float> values, Progress& progress, BenchResult& result,
                     std::vector<benchmark::BenchmarkReporter::Run>& rows);
 
-  /// Compressor errors go to the result's failures.
-  /// @throws RunError if interrupted, or when the device itself does not hold
+  /// Adds compressor errors to the result's failures.
+  /// @throws RunError if interrupted, or if the device itself fails its checks
   void run(const std::vector<Spec>& specs);
 
  private:
@@ -67,8 +68,8 @@ class DeviceTensorBench {
   std::optional<TimedDevice> device_;
   std::unique_ptr<DeviceInputs> inputs_;
   std::vector<Point> batch_;
-  std::size_t read_ = 0, copied_ = 0;  ///< calls, of which each takes the next input
-  std::size_t families_ = 0;           ///< things that have rows in the JSON
+  std::size_t read_ = 0, copied_ = 0;  ///< calls, each of which uses the next input
+  std::size_t families_ = 0;           ///< subjects with rows in the JSON
 };
 
 }  // namespace thinpipe

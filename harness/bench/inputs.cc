@@ -21,11 +21,11 @@ namespace {
 
 constexpr std::size_t kLine = 64 / sizeof(float);  // elements of a cache line
 
-// P(|x| > t) = (1 + 0.4 t)^(-1 / 0.4): the shape at which PERFORMANCE's exponential fit of one
-// stage selects 13 times too many at a ratio of 0.001, as captured gradients make it do.
+// P(|x| > t) = (1 + 0.4 t)^(-1 / 0.4): the shape at which a one-stage exponential fit selects 13
+// times too many elements at a ratio of 0.001, as with captured gradients.
 constexpr double kParetoShape = 0.4;
 
-/// out = values, begun `shift` elements later.
+/// out = values, rotated left by `shift` elements.
 void rotate_into(std::span<const float> values, std::size_t shift, std::span<float> out) {
   shift %= values.size();
   std::copy(values.begin() + static_cast<std::ptrdiff_t>(shift), values.end(), out.begin());
@@ -48,7 +48,7 @@ void copy_finite(std::span<const float> values, const std::string& what, std::sp
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) {
       throw InputError(
-          fmt::format("{}: element {} is {}; a bench takes finite values", what, i, values[i]));
+          fmt::format("{}: element {} is {}; bench needs finite values", what, i, values[i]));
     }
     out[i] = values[i];
   }
@@ -91,13 +91,13 @@ Arrays::Arrays(std::size_t count, std::size_t elements)
   memory_ = Buffer<float>(count * stride_ + kLine);
   const auto address = reinterpret_cast<std::uintptr_t>(memory_.data()) / sizeof(float);
   first_ = memory_.data() + (kLine - address % kLine) % kLine;
-  std::fill_n(first_, count * stride_, 0.0F);  // pages are there before anything is timed
+  std::fill_n(first_, count * stride_, 0.0F);  // maps all pages before anything is timed
 }
 
 void Inputs::allocate(bool squares) {
   const std::size_t bytes = elements() * sizeof(float);
-  // Twice the cache: what comes again is then gone, whatever the replacement does. Two at least,
-  // for the triad.
+  // Twice the cache evicts every input before it is read again, whatever the replacement policy. At
+  // least two arrays, for the triad.
   std::size_t count = 2;
   if (residency_ == Residency::kMemory) {
     count = std::max(count, (2 * last_level_cache() + bytes - 1) / bytes);
@@ -113,7 +113,7 @@ Inputs::Inputs(const BenchOptions& options, std::size_t elements, bool squares)
   allocate(squares);
   draw(options.distribution, options.seed, gradients_[0]);
   if (squares) draw_squares(gradients_[0], squares_[0]);
-  // Steps of the golden section spread the starts evenly, whatever their number.
+  // Steps of the golden section spread the starts evenly for any number of inputs.
   const auto step = static_cast<std::size_t>(0.6180339887 * static_cast<double>(elements));
   for (std::size_t i = 1; i < gradients_.count(); ++i) {
     rotate_into(gradients_[0], i * step, gradients_[i]);

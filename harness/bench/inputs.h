@@ -1,4 +1,4 @@
-// The gradients that a bench compresses, and the arrays that it decodes into.
+// The gradients that bench compresses, and the arrays for decoded values.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,15 @@
 
 namespace thinpipe {
 
-/// "laplace", "normal", "normal_product" (product of two normals), "gpareto" (generalised Pareto of
-/// shape 0.4, either sign): what gradients are likened to, from light tails to heavy ones. Scale 1.
+/// Returns "laplace", "normal", "normal_product" (product of two normals) and "gpareto"
+/// (generalised Pareto of shape 0.4, either sign): models of gradients with scale 1, from light
+/// tails to heavy ones.
 const std::vector<std::string>& distribution_names();
 
-/// @throws InputError for an unknown name.
+/// Draws values. @throws InputError for an unknown name.
 void draw(const std::string& distribution, std::uint64_t seed, std::span<float> out);
 
-/// Bytes of the largest cache of this CPU; 32 MiB where the system does not say.
+/// Returns the bytes of the largest cache of this CPU; 32 MiB where the system does not report it.
 std::size_t last_level_cache();
 
 /// Same-sized arrays, aligned to cache lines, one after the other.
@@ -42,32 +43,32 @@ class Arrays {
 /// Inputs of one tensor. Indices wrap around.
 class Inputs {
  public:
-  /// Synthetic gradients: the same values in every input, each time elsewhere, so that every step
-  /// of a method without memory gives the same figures.
-  /// @param squares  also second moments, as of a batch of 32 whose samples scatter so much that
+  /// Makes synthetic gradients: the same values in every input, rotated, so that every step of a
+  /// method without memory gives the same figures.
+  /// @param squares  also makes second moments, of a batch of 32 whose samples scatter so much that
   ///                 the mean variance of the batch's mean is the mean square of the gradient
   Inputs(const BenchOptions& options, std::size_t elements, bool squares);
 
-  /// One tensor of a trace, its steps and ranks in turn.
-  /// @throws InputError when the trace lacks it, or squares, or holds a value that is not finite.
+  /// Copies one tensor of a trace, its steps and ranks in turn.
+  /// @throws InputError when the trace lacks it, or squares, or has a value that is not finite.
   Inputs(const BenchOptions& options, const class Trace& trace, std::size_t tensor, bool squares);
 
-  /// Rate of the fastest drawing in bytes a second, where a trace's gradients are drawn; else 0.
+  /// Returns the highest rate of drawing, in B/s, where a trace's gradients are drawn; else 0.
   double drawn_rate() const { return drawn_rate_; }
 
   const TensorInfo& tensor() const { return tensor_; }
   std::size_t elements() const { return tensor_.elements; }
   Residency residency() const { return residency_; }
-  /// How many inputs a bench goes through before the first one comes again.
+  /// Returns the number of inputs until the first one is used again.
   std::size_t rotation() const { return residency_ == Residency::kCache ? 1 : gradients_.count(); }
 
-  /// `step` counts calls; which array that is, is the residency's business.
+  /// Returns the input of a call; `step` counts calls.
   std::span<const float> gradient(std::size_t step) const { return gradients_[at(step)]; }
   std::span<const float> squares(std::size_t step) const;
   std::span<float> output(std::size_t step) const { return outputs_[at(step)]; }
-  /// One of the arrays of output(), of which there are two at least: for what is not timed.
+  /// Returns one of the arrays of output(), at least two, for untimed work.
   std::span<float> spare_output(std::size_t i) const { return outputs_[i]; }
-  /// A second array beside gradient(step), for the roofline's triad.
+  /// Returns a second array next to gradient(step), for the roofline's triad.
   std::span<const float> neighbour(std::size_t step) const { return gradients_[at(step) + 1]; }
 
  private:

@@ -51,8 +51,8 @@ void set_flags(const BenchOptions& options) {
 // For every benchmark, the positions of its body's calls among all calls.
 using Calls = std::map<std::string, std::vector<std::size_t>>;
 
-// The last calls of each body are its repetitions; those before them found the number of
-// iterations. Where each stands among all repetitions:
+// Sets the position of each repetition among all repetitions. The last calls of each body are its
+// repetitions; the calls before them found the number of iterations.
 void set_order(const Calls& calls, std::map<std::string, Timing>& timings) {
   std::vector<std::size_t> all;
   const auto repetitions = [&](const std::string& name) {
@@ -71,13 +71,13 @@ void set_order(const Calls& calls, std::map<std::string, Timing>& timings) {
   }
 }
 
-// The body that Google Benchmark calls for every repetition, and a few times before to find out
-// how many iterations fill the time.
+// The body that Google Benchmark calls for every repetition, and a few times before to find the
+// number of iterations that fill the time.
 void time_one(const Timed& timed, const BenchOptions& options, benchmark::State& state,
               Timing& timing) {
   try {
     timed.prepare();
-    // Earlier benchmarks have evicted this one's arrays, which are said to be in the cache; and by
+    // Brings the arrays back into the cache, from which earlier benchmarks have evicted them. After
     // a cold first call Google Benchmark would choose too few iterations.
     if (options.residency == Residency::kCache) timed.call();
     const std::optional<std::uint64_t> before = allocations();
@@ -100,12 +100,12 @@ void time_one(const Timed& timed, const BenchOptions& options, benchmark::State&
 bool is_time(const Run& run) { return run.aggregate_unit != benchmark::kPercentage; }
 
 void finish_row(Run& run, const Timed& timed, Timing& timing) {
-  run.run_name.min_time.clear();  // would tell builds apart that are to be compared
+  run.run_name.min_time.clear();  // names must be the same in builds that are compared
   if (run.error_occurred) {
     if (timing.error.empty()) timing.error = run.error_message;
     return;
   }
-  // The variation of a counter that is always 0 is 0 / 0, which JSON cannot say.
+  // The variation of a counter that is always 0 is 0 / 0, for which JSON has no value.
   std::erase_if(run.counters, [](const auto& c) { return !std::isfinite(c.second.value); });
   if (!is_time(run)) return;
   // Google Benchmark reports in the unit of the row.
@@ -134,7 +134,7 @@ Measurement measure(const std::vector<Timed>& what, const BenchOptions& options,
       calls[timed.name].push_back(called++);
       time_one(timed, options, state, timing);
     };
-#ifndef __clang_analyzer__  // which takes what Google Benchmark's list keeps for a leak
+#ifndef __clang_analyzer__  // takes the entries of Google Benchmark's list for leaks
     benchmark::RegisterBenchmark(timed.name.c_str(), body)
         ->UseRealTime()
         ->MinTime(timed.min_time > 0 ? timed.min_time : options.min_time);
@@ -147,7 +147,7 @@ Measurement measure(const std::vector<Timed>& what, const BenchOptions& options,
   for (Run& run : result.rows) {
     const std::string& name = run.run_name.function_name;
     finish_row(run, *by_name.at(name), result.timings.at(name));
-    run.statistics = nullptr;  // belonged to the benchmark, which is no more
+    run.statistics = nullptr;  // belonged to the benchmark, which no longer exists
   }
   set_order(calls, result.timings);
   for (Run& run : result.rows) {
@@ -179,7 +179,7 @@ std::string google_benchmark_json(const std::vector<benchmark::BenchmarkReporter
   context["input"] = options.trace.empty() ? options.distribution : options.trace.string();
   context["seed"] = options.seed;
   context["warmup_steps"] = options.warmup;
-  context["random_interleaving"] = true;  // each row's `order` says where it stood
+  context["random_interleaving"] = true;  // each row's `order` has its position
   context["repetitions"] = options.repetitions;
   context["min_time_seconds"] = options.min_time;
   if (device != nullptr) context["device"] = device_json(*device);

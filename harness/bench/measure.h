@@ -1,4 +1,4 @@
-// Timing by Google Benchmark, and rows as it writes them.
+// Timing by Google Benchmark, and rows in its format.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -13,20 +13,21 @@
 
 namespace thinpipe {
 
-/// Times all of them in one run, repetitions in random order, so that the machine's drift spreads
-/// over all. The rows are Google Benchmark's, aggregates included, with ns_per_element, GB_per_s,
-/// allocations and (of repetitions) their place in the order added to the counters.
+/// Timings, and Google Benchmark's rows with aggregates. The rows have ns_per_element, GB_per_s,
+/// allocations and (of repetitions) their position in the order as additional counters.
 struct Measurement {
   Timings timings;
   std::vector<benchmark::BenchmarkReporter::Run> rows;
 };
+/// Times all subjects in one run, repetitions in random order, so that the machine's drift spreads
+/// over all.
 Measurement measure(const std::vector<Timed>& what, const BenchOptions& options,
                     const std::function<void(const std::string&)>& progress);
 
-/// A bench's rows in Google Benchmark's own JSON, so that its compare.py reads them: written by
-/// Google Benchmark's JSONReporter; then the machine's name is taken out of the context and the
-/// options of the bench are put in, and which GPU there was.
-/// @param device  null: none
+/// Returns the rows in Google Benchmark's own JSON, so that its compare.py reads them. They are
+/// written by Google Benchmark's JSONReporter; the context then lacks the machine's name, and has
+/// the options of the bench and the GPU.
+/// @param device  null without one
 std::string google_benchmark_json(const std::vector<benchmark::BenchmarkReporter::Run>& rows,
                                   const BenchOptions& options, const BenchDevice* device = nullptr);
 

@@ -11,7 +11,7 @@
 namespace thinpipe {
 namespace {
 
-// "" where the method has no such parameter.
+// Returns the name of the method's ratio parameter; "" if it has none.
 std::string ratio_key(const std::string& method) {
   const std::string key = method == "sbc" ? "p" : "ratio";
   const std::vector<ParameterInfo>& infos = find_method(method).parameters;
@@ -68,7 +68,7 @@ std::vector<Spec> with_ratios(const std::vector<Spec>& specs,
       add(with);
     }
   }
-  if (!used) throw InputError("--ratio: none of the compressors takes a ratio that it lacks");
+  if (!used) throw InputError("--ratio: every compressor has a ratio already or takes none");
   return all;
 }
 

@@ -25,7 +25,7 @@ using Json = nlohmann::json;
 
 constexpr double kSeconds = 1e-9;  // a nanosecond
 
-// Three significant digits without an exponent; "-" for what there is not.
+// Returns three significant digits without an exponent; "-" for a value that is not finite.
 std::string three_digits(double value) {
   if (!std::isfinite(value)) return "-";
   const double magnitude = std::fabs(value);
@@ -54,7 +54,7 @@ std::string roofline_lines(const RooflineFigures& roofline) {
                      three_digits(roofline.triad));
 }
 
-// Microseconds of a call of so many elements.
+// Returns the microseconds of a call of `elements` elements.
 std::string microseconds(double nanoseconds_per_element, std::size_t elements) {
   return three_digits(1e-3 * nanoseconds_per_element * static_cast<double>(elements));
 }
@@ -126,7 +126,7 @@ Json validation_of(const BenchOptions& options, const BenchGroup& group) {
   if (group.device == kDeviceCpu)
     return {{"reference", "the plainest instruction set on one thread"},
             {"checked_steps", kPlainSteps}};
-  return {{"reference", "the processor's compressor, byte for byte"},
+  return {{"reference", "the CPU implementation, byte for byte"},
           {"checked_steps", options.warmup + 1}};
 }
 
@@ -209,7 +209,7 @@ std::string device_table(BenchGroup group) {
   std::stable_sort(group.rows.begin(), group.rows.end(),
                    [](const BenchRow& a, const BenchRow& b) { return a.encode < b.encode; });
   const auto winner = std::find_if(group.rows.begin(), group.rows.end(), compresses);
-  PlainTable table({"  compressor", "encode\nus", "encode\n/ t_R", "and\nback us", "decode\nus",
+  PlainTable table({"  compressor", "encode\nus", "encode\n/ t_R", "encode\nwall us", "decode\nus",
                     "k^/k", "bits\n/ elem", "error,\nrelative", "passes"});
   for (auto row = group.rows.begin(); row != group.rows.end(); ++row) {
     const Quality& quality = row->quality;

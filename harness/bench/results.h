@@ -1,4 +1,4 @@
-// Results of a bench: rows by group, as tables for people and as records.
+// Results of bench: rows by group, as tables for people and as records.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@
 
 namespace thinpipe {
 
-/// The width that the table keeps to.
+/// Greatest width of the table.
 inline constexpr std::size_t kBenchColumns = 80;
 
-/// Memory and arithmetic of this machine in the same run; ns/element, medians.
+/// Memory and arithmetic of this machine in the same run: medians in ns/element.
 struct RooflineFigures {
   std::map<int, double> read = {};  ///< by number of streams
   double copy = 0, triad = 0;
@@ -28,14 +28,14 @@ struct RooflineFigures {
 };
 
 struct BenchRow {
-  std::string name = {};   ///< of its point, unique in a bench: "topk/laplace:26m/.../simd:avx2"
-  Spec spec = {};          ///< as asked for
+  std::string name = {};   ///< unique name of its point: "topk/laplace:26m/.../simd:avx2"
+  Spec spec = {};          ///< as requested
   std::string compressor;  ///< short_spec()
   std::string simd;
   double encode = 0;       ///< ns/element
   double decode = 0;       ///< ns/element
-  double encode_wall = 0;  ///< of a device, until the host knows; ns/element
-  std::vector<double> encode_samples = {}, decode_samples = {};  ///< ns/element, one a repetition
+  double encode_wall = 0;  ///< of a device, by the host's clock; ns/element
+  std::vector<double> encode_samples = {}, decode_samples = {};  ///< ns/element, by repetition
   std::vector<double> encode_wall_samples = {}, decode_wall_samples = {};  ///< of a device
   std::vector<std::size_t> encode_order = {}, decode_order = {};  ///< of samples; see Timing::order
   double t_r = 0;                                                 ///< of the same run, ns/element
@@ -43,7 +43,7 @@ struct BenchRow {
   Quality quality;
 };
 
-/// The rows that can be compared: one tensor, one number of threads, one run.
+/// Rows that can be compared with each other: one tensor, one number of threads, one run.
 struct BenchGroup {
   std::string tensor;  ///< name, or the distribution
   std::size_t elements = 0;
@@ -56,7 +56,7 @@ struct BenchGroup {
 
 /// A point that was not measured, or did not validate.
 struct BenchFailure {
-  std::string name;  ///< as BenchRow's
+  std::string name;  ///< as BenchRow::name
   Spec spec;
   std::string simd;
   std::size_t group = 0;  ///< of BenchResult::groups
@@ -66,35 +66,34 @@ struct BenchFailure {
 struct BenchResult {
   std::vector<BenchGroup> groups;
   std::vector<BenchFailure> failures;
-  std::string json;  ///< Google Benchmark's format, what failed left out; empty with turns
-  std::optional<BenchDevice> device;  ///< where there was one
+  std::string json;  ///< Google Benchmark's format, without failures; empty with turns
+  std::optional<BenchDevice> device;  ///< the GPU, if any
 };
 
-/// The lines of `text`, those over kBenchColumns broken at blanks and, if need be, within words.
+/// Breaks the lines of `text` longer than kBenchColumns at blanks and, if necessary, within words.
 std::string fitted_lines(const std::string& text);
 
-/// The spec without what is default anyway.
+/// Returns the spec without parameters that have their default.
 std::string short_spec(const Spec& spec);
 
-/// Bits an element, as tables have them: small shares of a bit are the point of some methods.
+/// Returns bits for each element as in tables: some methods send small fractions of a bit.
 std::string bits_text(double value);
-/// Fewer bits than a float has: what does not go below them compresses nothing.
+/// Returns true if the row sends fewer bits than a float has.
 bool compresses(const BenchRow& row);
 
-/// One group: heading, roofline, rows by encode time, the fastest that compresses marked. No line
-/// is over kBenchColumns wide.
+/// Returns the table of one group: heading, roofline, rows by encode time, with a mark at the
+/// fastest that compresses. No line is over kBenchColumns wide.
 std::string bench_table(BenchGroup group);
 
-/// A line: what the GPU is, and what it ran at.
+/// Returns a line with the GPU and its clock rates.
 std::string device_heading(const BenchDevice& device);
 
-/// One group on a device, likewise. Times of
-/// a call, not of an element: small tensors take as long as their launches.
+/// Returns the table of one group on a device. Times are of a call, not of an element, because
+/// small tensors take as long as their launches.
 std::string device_table(BenchGroup group);
 
-/// A bench's points as docs/records.md lays them down: a record for each row, with every
-/// repetition's time, and one of status `failed` for each point that was not measured or did not
-/// validate.
+/// Returns the points of docs/records.md: a record for each row, with every repetition's time, and
+/// a record of status `failed` for each point that was not measured or did not validate.
 std::vector<Point> bench_points(const BenchOptions& options, const BenchResult& result);
 
 }  // namespace thinpipe

@@ -19,9 +19,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t kVectors = 8;  // loads and independent sums a turn, however many streams
+constexpr std::size_t kVectors = 8;  // loads and independent sums in a turn, for any kStreams
 
-/// Reads `n` elements from each of the kStreams places, `stride` apart.
+/// Reads `n` elements from each of kStreams positions, `stride` apart.
 template <std::size_t kStreams>
 double SumStreams(const float* HWY_RESTRICT x, std::size_t stride, std::size_t n) {
   const hn::ScalableTag<float> d;
@@ -104,12 +104,12 @@ HWY_EXPORT(Read);
 HWY_EXPORT(Copy);
 HWY_EXPORT(Triad);
 
-/// The part of an array of n elements that thread `index` has: begin and length, whole cache lines.
-std::pair<std::size_t, std::size_t> share(std::size_t n, int index, const Team& team) {
-  const auto parts = static_cast<std::size_t>(team.size());
-  const auto part = static_cast<std::size_t>(index);
-  const auto edge = [&](std::size_t i) { return i == parts ? n : n / parts * i / 16 * 16; };
-  return {edge(part), edge(part + 1) - edge(part)};
+/// Returns thread `index`'s range of an array of n elements: begin and length, whole cache lines.
+std::pair<std::size_t, std::size_t> range_of(std::size_t n, int index, const Team& team) {
+  const auto ranges = static_cast<std::size_t>(team.size());
+  const auto own = static_cast<std::size_t>(index);
+  const auto edge = [&](std::size_t i) { return i == ranges ? n : n / ranges * i / 16 * 16; };
+  return {edge(own), edge(own + 1) - edge(own)};
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ double read_streams(std::span<const float> x, int streams, Team& team) {
   }
   std::atomic<double> total = 0;
   team.run([&](int index) {
-    const auto [begin, length] = share(x.size(), index, team);
+    const auto [begin, length] = range_of(x.size(), index, team);
     total += HWY_DYNAMIC_DISPATCH(Read)(x.data() + begin, length, streams);
   });
   return total;
@@ -129,7 +129,7 @@ double read_streams(std::span<const float> x, int streams, Team& team) {
 
 void copy_array(std::span<const float> from, std::span<float> to, Team& team) {
   team.run([&](int index) {
-    const auto [begin, length] = share(from.size(), index, team);
+    const auto [begin, length] = range_of(from.size(), index, team);
     HWY_DYNAMIC_DISPATCH(Copy)(from.data() + begin, length, to.data() + begin);
   });
 }
@@ -137,7 +137,7 @@ void copy_array(std::span<const float> from, std::span<float> to, Team& team) {
 void triad(std::span<const float> a, std::span<const float> b, float factor, std::span<float> to,
            Team& team) {
   team.run([&](int index) {
-    const auto [begin, length] = share(a.size(), index, team);
+    const auto [begin, length] = range_of(a.size(), index, team);
     HWY_DYNAMIC_DISPATCH(Triad)
     (a.data() + begin, b.data() + begin, factor, length, to.data() + begin);
   });

@@ -1,4 +1,4 @@
-// Memory roofline of the machine: reading, copying and STREAM's triad, as fast as they go.
+// Memory roofline of the machine: read, copy and STREAM's triad at full speed.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,13 @@ namespace thinpipe {
 
 class Team;  // timed_roofline.h
 
-/// Streams in which one thread reads at a time. One linear stream does not use all of the memory's
-/// bandwidth; t_R is the best of these.
+/// Numbers of streams that one thread reads at the same time. One linear stream does not use all of
+/// the memory bandwidth; t_R is the best of these.
 inline constexpr int kStreamCounts[] = {1, 2, 4, 8};
 
-/// The sum of all elements, each read once: `streams` (of kStreamCounts) equal stretches of the
-/// array in turn, a few cache lines ahead each. Every thread of the team has its own share.
+/// Returns the sum of all elements, each read once: `streams` (of kStreamCounts) equal ranges of
+/// the array in turn, a few cache lines of each at a time. Every thread of the team has its own
+/// range.
 double read_streams(std::span<const float> x, int streams, Team& team);
 
 /// to = from. STREAM's copy: reads 4 and writes 4 bytes an element.

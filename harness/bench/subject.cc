@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::size_t kGuard = 64;  // bytes
 constexpr std::byte kGuardByte{0xa5};
-// The plainest kernels are slow: their comparison uses so many elements of a large tensor at most.
+// Greatest number of elements for the comparison with the plainest kernels, which are slow.
 constexpr std::size_t kPlainElements = 1 << 20;
 
 std::string plain_target() { return simd_targets().back(); }
 
-// Chooses a SIMD target for as long as it lives.
+// Sets a SIMD target, and restores the previous one in the destructor.
 class WithTarget {
  public:
   explicit WithTarget(const std::string& name) : before_(simd_target()) { set_simd_target(name); }
@@ -46,19 +46,20 @@ void check_error(const Distortion& reported, std::span<const float> decoded,
     error += off * off;
   }
   const double input = reported.input_squares;
-  // A memory that scales or clips compresses something else than the gradient; then it alone
-  // knows. Sums may be of floats: 1e-5 is far above their rounding and far below any mistake.
+  // A memory that scales or clips compresses values other than the gradient, which only the memory
+  // has, so the error is not checked. Sums may be of floats: 1e-5 is far above their rounding and
+  // far below any mistake.
   constexpr double kRounding = 1e-5;
   if (norm == 0 || std::fabs(input - norm) > kRounding * norm) return;
   const double found = reported.error_squares;
   if (std::fabs(found - error) > kRounding * std::max(norm, error)) {
     throw ValidationError(fmt::format(
-        "reports an error of {:.6g} of the input's norm; what is decoded is off by {:.6g}",
+        "reports an error of {:.6g} of the input's norm, but the decoded values are off by {:.6g}",
         std::sqrt(found / input), std::sqrt(error / norm)));
   }
 }
 
-// A compressor with room for its payload.
+// A compressor with a buffer for its payload.
 struct Encoder {
   explicit Encoder(std::unique_ptr<Compressor> made)
       : compressor(std::move(made)), room(compressor->max_encoded_size()) {}
@@ -74,7 +75,7 @@ struct Encoder {
   GuardedPayload room;
 };
 
-// The first element of other bits; the size where there is none.
+// Returns the first element whose bits differ; the size if there is none.
 std::size_t first_difference(std::span<const float> a, std::span<const float> b) {
   const auto same = [](float x, float y) {
     return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
@@ -83,13 +84,13 @@ std::size_t first_difference(std::span<const float> a, std::span<const float> b)
       std::mismatch(a.begin(), a.end(), b.begin(), b.end(), same).first - a.begin());
 }
 
-// The report of one encode against what its payload decodes to.
+// Checks the report of one encode against its decoded payload.
 // @param decoded   by the compressor that encoded
 // @param elsewhere by decode_plainly()
-// @param spreads   the method sends coefficients of a transform: an element that was sent may
-//                  touch many of the decoded ones
-// @throws ValidationError unless at most k-hat <= d elements are not zero, both decode to the same
-// bits, and all of them are finite.
+// @param spreads   the method sends coefficients of a transform: one sent element may affect many
+//                  decoded ones
+// @throws ValidationError unless at most k-hat <= d elements are not zero, both decoded arrays have
+// the same bits, and all values are finite.
 void validate_result(const Compressor& compressor, const EncodeReport& report,
                      std::span<const float> decoded, std::span<const float> elsewhere,
                      bool spreads) {
@@ -100,8 +101,8 @@ void validate_result(const Compressor& compressor, const EncodeReport& report,
   const std::size_t other = first_difference(decoded, elsewhere);
   if (other < decoded.size()) {
     throw ValidationError(
-        fmt::format("element {} is decoded to {} here and to {} by another compressor of the same "
-                    "spec, by {} on one thread",
+        fmt::format("element {} is decoded to {}, but to {} by another compressor of the same spec "
+                    "({}, one thread)",
                     other, decoded[other], elsewhere[other], plain_target()));
   }
   std::size_t sent = 0;
@@ -113,12 +114,13 @@ void validate_result(const Compressor& compressor, const EncodeReport& report,
   }
   if (!spreads && sent > report.selected_elements) {
     throw ValidationError(
-        fmt::format("reports {} selected elements; {} are decoded to other than 0",
+        fmt::format("reports {} selected elements, but {} are decoded to values other than 0",
                     report.selected_elements, sent));
   }
 }
 
-// out = what a fresh compressor decodes by the plainest instruction set on one thread.
+// Decodes the payload to `out` with a fresh compressor, by the plainest instruction set on one
+// thread.
 void decode_plainly(const CompressorFactory& make, const TensorInfo& tensor,
                     CompressorSettings settings, std::span<const std::byte> payload,
                     std::span<float> out) {
@@ -128,12 +130,12 @@ void decode_plainly(const CompressorFactory& make, const TensorInfo& tensor,
   make(tensor, settings)->decode_add(payload, 1.0F, out);
 }
 
-// First steps of a small tensor: the instruction set and the threads in use now give the payload
-// that the plainest instruction set gives on one thread, byte for byte, and decode it to the same
-// bits; and the error that the compressor reports is the distance of what is decoded from what was
-// given, where its memory left that as it was.
+// Checks the first steps of a small tensor. The present instruction set and threads must give the
+// same payload, byte for byte, as the plainest instruction set on one thread, and decode it to the
+// same bits. The error that the compressor reports must be the distance of the decoded values from
+// the gradient, if its memory did not change the gradient.
 // @param gradient  of tensor.elements elements; `squares` as many or none
-// @throws ValidationError when either does not hold.
+// @throws ValidationError if a check fails.
 void validate_against_plain(const CompressorFactory& make, const TensorInfo& tensor,
                             const CompressorSettings& settings, std::span<const float> gradient,
                             std::span<const float> squares) {
@@ -163,7 +165,7 @@ void validate_against_plain(const CompressorFactory& make, const TensorInfo& ten
       const std::size_t other = first_difference(decoded, plainly);
       if (other < decoded.size()) {
         throw ValidationError(fmt::format(
-            "element {} of step {} is decoded to {} ({} threads, {}) and to {} by {} on one thread",
+            "element {} of step {} is decoded to {} ({} threads, {}), but to {} on one thread ({})",
             other, step, decoded[other], settings.threads, with.before(), plainly[other],
             plain_target()));
       }
@@ -180,8 +182,8 @@ GuardedPayload::GuardedPayload(std::size_t size) : bytes_(size + kGuard), size_(
 
 std::span<const std::byte> GuardedPayload::payload(std::size_t encoded_bytes) const {
   if (encoded_bytes > size_) {
-    throw ValidationError(
-        fmt::format("a payload of {} bytes; at most {} were announced", encoded_bytes, size_));
+    throw ValidationError(fmt::format("a payload of {} bytes exceeds the announced maximum of {}",
+                                      encoded_bytes, size_));
   }
   for (const std::byte byte : bytes_.first(size_ + kGuard).subspan(size_)) {
     if (byte != kGuardByte) throw ValidationError("writes past the end of its payload");
@@ -236,7 +238,7 @@ Quality Subject::warm_up(int steps) {
     sum.bits_per_element +=
         8 * static_cast<double>(last_.encoded_bytes) / static_cast<double>(inputs_->elements());
     sum.passes += last_.passes;
-    --step_;  // distortion() wants the gradient that was encoded
+    --step_;  // distortion() needs the gradient that was encoded
     sum.relative_error += compressor_->distortion(input(), payload).relative();
     ++step_;
   }
@@ -250,11 +252,11 @@ Quality Subject::warm_up(int steps) {
 void Subject::validate_last() const {
   begin();
   const std::span<const std::byte> payload = payload_.payload(last_.encoded_bytes);
-  const std::span<float> here = inputs_->spare_output(0), elsewhere = inputs_->spare_output(1);
-  std::fill(here.begin(), here.end(), 0.0F);
-  compressor_->decode_add(payload, 1.0F, here);
-  decode_plainly(options_.make, inputs_->tensor(), options_.settings, payload, elsewhere);
-  validate_result(*compressor_, last_, here, elsewhere, options_.spreads);
+  const std::span<float> decoded = inputs_->spare_output(0), plainly = inputs_->spare_output(1);
+  std::fill(decoded.begin(), decoded.end(), 0.0F);
+  compressor_->decode_add(payload, 1.0F, decoded);
+  decode_plainly(options_.make, inputs_->tensor(), options_.settings, payload, plainly);
+  validate_result(*compressor_, last_, decoded, plainly, options_.spreads);
 }
 
 void Subject::validate_start() const {
@@ -264,11 +266,11 @@ void Subject::validate_start() const {
     tensor.elements = kPlainElements;
     tensor.shape = nearly_square(kPlainElements);
   }
-  const auto part = [&](std::span<const float> whole) {
+  const auto first = [&](std::span<const float> whole) {
     return whole.first(std::min(whole.size(), tensor.elements));
   };
-  validate_against_plain(options_.make, tensor, options_.settings, part(inputs_->gradient(0)),
-                         part(inputs_->squares(0)));
+  validate_against_plain(options_.make, tensor, options_.settings, first(inputs_->gradient(0)),
+                         first(inputs_->squares(0)));
 }
 
 }  // namespace thinpipe

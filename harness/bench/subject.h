@@ -1,5 +1,5 @@
-// One compressor on one tensor, ready to be timed, and what must hold of its output before its time
-// may be told.
+// One compressor on one tensor, ready to be timed, with the checks of its output without which no
+// time is reported.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,20 @@
 
 namespace thinpipe {
 
-/// A timed result is wrong. The message says in what.
+/// A timed result is wrong. The message has the difference.
 class ValidationError : public RunError {
  public:
   using RunError::RunError;
 };
 
-/// Room for a payload with bytes behind it that nobody may write.
+/// A buffer for a payload, followed by guard bytes that must stay unchanged.
 class GuardedPayload {
  public:
   GuardedPayload() = default;
   explicit GuardedPayload(std::size_t size);
   std::span<std::byte> room() { return bytes_.first(size_); }
-  /// The first bytes, as many as were encoded. @throws ValidationError when they are more than
-  /// there is room, or when something was written behind the room.
+  /// Returns the first `encoded_bytes` bytes. @throws ValidationError when these exceed the buffer,
+  /// or when a guard byte has changed.
   std::span<const std::byte> payload(std::size_t encoded_bytes) const;
 
  private:
@@ -38,12 +38,11 @@ class GuardedPayload {
   std::size_t size_ = 0;
 };
 
-/// A fresh compressor of the spec that is measured.
+/// Makes a fresh compressor of the measured spec.
 using CompressorFactory =
     std::function<std::unique_ptr<Compressor>(const TensorInfo&, const CompressorSettings&)>;
 
-/// How many first steps validate_start() takes: the memory of the first is in the second, and so
-/// on.
+/// Number of steps of validate_start(): each step checks the memory of the step before.
 inline constexpr std::size_t kPlainSteps = 3;
 
 /// Quality of a compressor, apart from its speed: means over steps.
@@ -54,42 +53,41 @@ struct Quality {
   double passes = 0;            ///< over the d elements
 };
 
-/// The same for Google Benchmark's rows; what is no number is left out.
+/// Returns the quality for Google Benchmark's rows, without NaN.
 std::map<std::string, double> quality_counters(const Quality& quality);
 
-/// Settings from which a compressor is made.
+/// Settings of a subject and its compressor.
 struct SubjectOptions {
   CompressorFactory make;
   CompressorSettings settings;
   std::string simd;  ///< of set_simd_target()
-  /// The method sends coefficients of a transform: an element that was sent may touch many of the
-  /// decoded ones.
+  /// The method sends coefficients of a transform: one sent element may affect many decoded ones.
   bool spreads = false;
 };
 
-/// Holds compressor, payload and the count of steps. encode() and decode() are what is timed; the
-/// rest happens before and after. Inputs must outlive it.
+/// Has the compressor, the payload and the number of steps. encode() and decode() are timed; all
+/// else happens before and after. Inputs must outlive the subject.
 class Subject {
  public:
   Subject(SubjectOptions options, const Inputs& inputs);
 
-  /// Encodes `steps` steps, so that memories fill and estimates settle; the quality is that of
-  /// the second half. From then on decode() decodes the payload of the last.
+  /// Encodes `steps` steps, so that memories fill and estimates settle, and returns the quality of
+  /// the second half. decode() then decodes the last payload.
   Quality warm_up(int steps);
 
-  /// Chooses the SIMD target; before a series of encode() or decode().
+  /// Sets the SIMD target; called before a series of encode() or decode().
   void begin() const;
-  /// The next step: the next input into the same payload.
+  /// Encodes the next step: the next input into the same payload.
   void encode();
-  /// Adds the payload that warm_up() left to the next output.
+  /// Adds the last payload of warm_up() to the next output.
   void decode();
 
-  /// Holds the first steps against the plainest kernels on one thread: payloads byte for byte, what
-  /// they decode to bit for bit, and the error that the compressor reports.
+  /// Compares the first steps with the plainest kernels on one thread: payloads byte for byte,
+  /// decoded values bit for bit, and the error that the compressor reports.
   /// @throws ValidationError
   void validate_start() const;
-  /// Holds the last encode against a second compressor, which decodes to the same bits: finite
-  /// ones, of which at most k-hat are not zero.
+  /// Checks that a second compressor decodes the last payload to the same bits, that all values are
+  /// finite, and that at most k-hat are not zero.
   /// @throws ValidationError
   void validate_last() const;
 
@@ -100,7 +98,7 @@ class Subject {
   const Inputs* inputs_;
   std::unique_ptr<Compressor> compressor_;
   GuardedPayload payload_;
-  std::vector<std::byte> kept_;  ///< what decode() decodes
+  std::vector<std::byte> kept_;  ///< the payload that decode() decodes
   EncodeReport last_;
   std::size_t step_ = 0, decoded_ = 0;
 };

@@ -31,12 +31,12 @@ using Clock = std::chrono::steady_clock;
 const std::atomic<std::uint64_t>* counter = nullptr;  // of allocations
 volatile std::sig_atomic_t interrupt_seen = 0;
 
-constexpr double kSlice = 2e-3;  // s: far above the cost of a turn, far below a machine's moods
-constexpr double kMostRounds = 1000;
+constexpr double kSlice = 2e-3;  // s: far above the cost of a turn, far below drifts of a machine
+constexpr double kMaxRounds = 1000;
 
 void time_slice(const Timed& timed, Timing& timing) {
   timed.prepare();
-  timed.call();  // what the other side has put out of the caches comes back
+  timed.call();  // brings back the data that the other side has evicted from the caches
   const std::optional<std::uint64_t> before = allocations();
   const Clock::time_point start = Clock::now();
   std::int64_t calls = 0;
@@ -71,10 +71,10 @@ std::uint64_t rounds_for(const std::vector<Timed>& what, const BenchOptions& opt
   const double budget = options.repetitions * options.min_time * static_cast<double>(what.size());
   const double round = std::max(time_of_round(what, result), kSlice);
   return static_cast<std::uint64_t>(std::ceil(
-      std::max(std::min(budget / round, kMostRounds), static_cast<double>(options.repetitions))));
+      std::max(std::min(budget / round, kMaxRounds), static_cast<double>(options.repetitions))));
 }
 
-// On one core while it lives, if this process may use it.
+// Pins this process to one core during its lifetime, if the process may use the core.
 class Pinned {
  public:
   explicit Pinned(std::uint64_t core) {
@@ -95,8 +95,8 @@ class Pinned {
   bool done_ = false;
 };
 
-// Cores of one machine are not equally fast from one second to the next, so both sides use one
-// core: the larger number of those they were on.
+// Pins both sides to the same core, the larger number of their present cores, because cores of one
+// machine differ in speed from one second to the next.
 std::unique_ptr<Pinned> share_core(const BenchOptions& options, Turns& turns) {
   const bool one_thread = std::all_of(options.threads.begin(), options.threads.end(),
                                       [](int threads) { return threads == 1; });
@@ -105,11 +105,11 @@ std::unique_ptr<Pinned> share_core(const BenchOptions& options, Turns& turns) {
   return std::make_unique<Pinned>(turns.agree(static_cast<std::uint64_t>(here) + 1) - 1);
 }
 
-// One of the two processes that are given turns.
+// One of the two processes that take turns.
 struct Side {
   int socket = -1;
   bool ended = false;
-  std::optional<std::uint64_t> wish = {};  // what it waits for
+  std::optional<std::uint64_t> wish = {};  // its unanswered request
 
   void listen() {
     if (ended || wish) return;
@@ -162,16 +162,16 @@ std::optional<double> Timing::count_allocations(std::optional<std::uint64_t> bef
 Turns::Turns(int socket) : socket_(socket) {
   struct stat status = {};
   if (::fstat(socket, &status) != 0 || !S_ISSOCK(status.st_mode))
-    throw InputError("--turns: standard input is no socket; `thinpipe gate` makes one");
+    throw InputError("--turns: standard input is no socket; use `thinpipe gate`");
 }
 
 std::uint64_t Turns::ask(std::uint64_t number) {
   if (::send(socket_, &number, sizeof number, MSG_NOSIGNAL) != sizeof number)
-    throw RunError("--turns: the other end of standard input is gone");
+    throw RunError("--turns: the other end of standard input is closed");
   std::uint64_t answer = 0;
   const ssize_t got = ::recv(socket_, &answer, sizeof answer, MSG_WAITALL);
   if (interrupted()) throw RunError("interrupted");
-  if (got != sizeof answer) throw RunError("--turns: the other end of standard input is gone");
+  if (got != sizeof answer) throw RunError("--turns: the other end of standard input is closed");
   return answer;
 }
 
@@ -203,7 +203,7 @@ Timings measure_in_turns(const std::vector<Timed>& what, const BenchOptions& opt
       if (interrupted()) throw RunError("interrupted");
     }
   }
-  turns.take();  // what follows would disturb the other side's last slice
+  turns.take();  // waits for the other side's last slice, which later work would disturb
   return result;
 }
 
@@ -213,7 +213,7 @@ void give_turns(int first, int second, std::mt19937_64& coin) {
     for (Side& side : sides) side.listen();
     if (sides[0].ended && sides[1].ended) return;
     const std::uint64_t rounds = std::max(sides[0].wish.value_or(0), sides[1].wish.value_or(0));
-    if (rounds > 0) {  // the sides prepare, and do not measure yet
+    if (rounds > 0) {  // the sides prepare and do not measure yet
       for (Side& side : sides)
         if (side.wish && *side.wish > 0) side.answer(rounds);
       continue;

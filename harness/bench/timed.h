@@ -16,32 +16,33 @@
 
 namespace thinpipe {
 
-/// Something to time.
+/// Work to time.
 struct Timed {
   std::string name;               ///< unique within one measure()
   double elements = 0;            ///< of one call, for ns/element
   double bytes = 0;               ///< of the d elements of one call, for GB/s
   std::function<void()> prepare;  ///< before each repetition, not timed
   std::function<void()> call;
-  std::map<std::string, double> counters = {};  ///< go into its rows as they are; no NaN
+  std::map<std::string, double> counters = {};  ///< copied to its rows; no NaN
   double min_time = 0;                          ///< s, of one repetition; 0: BenchOptions::min_time
-  int every = 1;  ///< when taking turns: it has a slice in one of so many rounds
+  int every = 1;                                ///< when taking turns: rounds for each slice
 };
 
 /// Result of one Timed.
 struct Timing {
-  std::vector<double> seconds;  ///< of one call: one value a repetition
-  /// For each of `seconds`, how many repetitions of all in this run came before it.
+  std::vector<double> seconds;  ///< of one call, by repetition
+  /// For each of `seconds`, the number of earlier repetitions of all subjects in this run.
   std::vector<std::size_t> order;
-  double allocations = -1;  ///< of one call: the most of all repetitions; -1: not counted
-  std::string error;        ///< what stopped it; then the rest does not count
-  /// After so many calls. @param before  allocations() before them @returns those of one call
+  double allocations = -1;  ///< of one call: the greatest of all repetitions; -1: not counted
+  std::string error;        ///< that stopped it; all else is then invalid
+  /// Counts the allocations of `calls` calls and returns those of one call.
+  /// @param before  allocations() before these calls
   std::optional<double> count_allocations(std::optional<std::uint64_t> before, std::int64_t calls);
 };
 
 using Timings = std::map<std::string, Timing>;  ///< by Timed::name
 
-/// An exception of `work` stops this one alone: it becomes its error. Does nothing after one.
+/// Runs `work`, and stores its exception as the timing's error. Does nothing after an error.
 template <class AnyTiming, class Work>
 void guard_timing(AnyTiming& timing, Work work) {
   if (!timing.error.empty()) return;
@@ -52,52 +53,52 @@ void guard_timing(AnyTiming& timing, Work work) {
   }
 }
 
-/// Calls of operator new in the whole process, so that a bench can say what an encode asks for;
-/// nothing in programs that do not count them. The program `thinpipe` does
+/// Returns the number of calls of operator new in the whole process, from which the allocations of
+/// an encode follow; nothing in programs that do not count. The program `thinpipe` counts
 /// (allocation_count_main.cc).
 std::optional<std::uint64_t> allocations();
 
-/// For the program that counts: from now on allocations() reads this.
+/// Makes allocations() read this counter; for the program that counts.
 void count_allocations_in(const std::atomic<std::uint64_t>& counter);
 
-/// True once the user has pressed Ctrl-C; the second time ends the program.
+/// Returns true after the user has pressed Ctrl-C; the second Ctrl-C ends the program.
 bool interrupted();
 void watch_for_interrupt();
 
-// Taking turns with another process that times the same, slice by slice: whatever the machine does
-// to one side it does to the other a few milliseconds later. `thinpipe gate` gives the turns.
+// Taking turns, slice by slice, with another process that times the same work: a disturbance of the
+// machine affects both sides within a few milliseconds. `thinpipe gate` gives the turns.
 
-/// This side's end of a stream socket. Every message is a number of 8 bytes in the machine's order
-/// that is answered by one: 0 asks for a turn, another proposes a number that both sides then use.
+/// This side's end of a stream socket. Every message is a number of 8 bytes in the machine's byte
+/// order, with a number as answer: 0 requests a turn, any other number is a proposal for both
+/// sides.
 class Turns {
  public:
-  /// @param socket  stays the caller's @throws InputError when it is none
+  /// @param socket  remains the caller's @throws InputError when it is no socket
   explicit Turns(int socket);
 
-  /// @param number  above 0 @returns the larger of what the two sides propose
+  /// Returns the larger of the two sides' proposals. @param number  above 0
   std::uint64_t agree(std::uint64_t number);
   /// Waits for this side's turn, which lasts until the next take(), agree() or the process's end.
   void take();
 
  private:
-  /// @throws RunError when the other end is gone, or when interrupted() while waiting.
+  /// @throws RunError when the other end is closed, or when interrupted() while waiting.
   std::uint64_t ask(std::uint64_t number);
 
   int socket_;
 };
 
-/// As measure(), in rounds: in each every Timed has a slice of at least 2 ms, after one call that
-/// is not timed, in an order that the seed decides, the same on both sides. A slice gives one
-/// value, so that value i of one side and of the other are of neighbouring moments. There are as
-/// many rounds as repetitions of min_time take, at least one a repetition. Google Benchmark has
-/// no part in it.
+/// Measures in rounds, without Google Benchmark. In each round every Timed has a slice of at least
+/// 2 ms, after one untimed call, in an order that the seed decides, the same on both sides. A slice
+/// gives one value, so value i of both sides is taken within milliseconds. There are as many rounds
+/// as fit the time of all repetitions of min_time, at least one for each repetition.
 Timings measure_in_turns(const std::vector<Timed>& what, const BenchOptions& options, Turns& turns,
                          const std::function<void(const std::string&)>& progress);
 
-/// Lets two processes that measure the same go one at a time, slice by slice. Serves two processes
-/// that were started with --turns until both have closed their ends or stop_requested(). Each pair
-/// of slices begins when both sides are ready for it; the toss of a coin says which goes first.
-/// When one side has ended, the other goes on alone.
+/// Gives turns to two processes started with --turns that measure the same work, slice by slice,
+/// until both have closed their ends or stop_requested(). Each pair of slices begins when both
+/// sides are ready; a coin decides which side is first. When one side has ended, the other
+/// continues alone.
 /// @param first,second  this process's ends of their sockets
 void give_turns(int first, int second, std::mt19937_64& coin);
 

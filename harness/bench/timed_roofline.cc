@@ -14,13 +14,13 @@
 namespace thinpipe {
 namespace {
 
-constexpr int kSpins = 20000;  // some tens of microseconds; who waits longer leaves the core
+constexpr int kSpins = 20000;  // tens of microseconds; a thread that waits longer yields the core
 
 // The roofline is six loops of a few instructions each, whose times scatter less than a
-// compressor's. A quarter of the time says as much, and a launch with few compressors is not mostly
+// compressor's. So a quarter of the time is enough, and a run with few compressors is not mostly
 // roofline.
 constexpr double kTimeShare = 0.25;
-constexpr double kFewestSeconds = 5e-3;
+constexpr double kMinSeconds = 5e-3;
 
 std::string read_name(int streams) { return fmt::format("read/streams:{}", streams); }
 
@@ -69,8 +69,7 @@ std::string place_name(const Inputs& inputs, int threads) {
 
 TimedRoofline::TimedRoofline(const Inputs& inputs, const BenchOptions& options)
     : inputs_(inputs),
-      min_time_(
-          std::min(options.min_time, std::max(kTimeShare * options.min_time, kFewestSeconds))) {
+      min_time_(std::min(options.min_time, std::max(kTimeShare * options.min_time, kMinSeconds))) {
   for (const int count : options.threads) teams_.push_back(std::make_unique<Team>(count));
 }
 

@@ -1,5 +1,4 @@
-// The roofline as things to time beside the compressors, in the same run, and the threads that do
-// it.
+// The roofline as work to time in the same run as the compressors, and its threads.
 #pragma once
 
 #include <atomic>
@@ -16,8 +15,8 @@
 
 namespace thinpipe {
 
-/// `size` threads, the caller among them, that run one function at the same time. Waiting is busy
-/// at first, so that starting costs a microsecond, not a wake-up; then they sleep.
+/// `size` threads, the caller among them, that run one function at the same time. Threads wait
+/// busily at first, so that a start costs a microsecond, not a wake-up; then they sleep.
 class Team {
  public:
   explicit Team(int size);
@@ -26,7 +25,7 @@ class Team {
   Team& operator=(const Team&) = delete;
 
   int size() const { return static_cast<int>(others_.size()) + 1; }
-  /// work(0) ... work(size() - 1), each on its own thread; returns when all have.
+  /// Runs work(0) ... work(size() - 1), each on its own thread; returns when all have ended.
   void run(const std::function<void(int)>& work);
 
  private:
@@ -39,22 +38,21 @@ class Team {
   std::vector<std::thread> others_;
 };
 
-/// Where and how large, as it stands in the names of benchmarks:
-/// "laplace:26000000/memory/threads:1".
+/// Returns the part of a benchmark's name for its inputs: "laplace:26000000/memory/threads:1".
 std::string place_name(const Inputs& inputs, int threads);
 
-/// Reads, copy and triad of one tensor's arrays for every number of threads. Always by the best
-/// instruction set: t_R is what the machine can do. Each repetition takes a quarter of the bench's
-/// time, at least 5 ms where the bench's has as many. Inputs must outlive it.
+/// Reads, copy and triad of one tensor's arrays for every number of threads. Always uses the best
+/// instruction set, because t_R is the machine's limit. Each repetition takes a quarter of
+/// BenchOptions::min_time, but at least 5 ms if min_time is that long. Inputs must outlive it.
 class TimedRoofline {
  public:
   TimedRoofline(const Inputs& inputs, const BenchOptions& options);
 
-  /// Refers to this object.
+  /// Returns the work to time, which refers to this object.
   std::vector<Timed> timed();
 
-  /// The figures of one of the numbers of threads. A read that is faster with fewer of them, as
-  /// small tensors' are, counts for all.
+  /// Returns the figures for a number of threads. Reads of small tensors may be faster with fewer
+  /// threads; t_R is the fastest with at most `threads`.
   RooflineFigures figures(const Measurement& measured, int threads) const;
 
  private:

@@ -1,4 +1,4 @@
-// `thinpipe bench`: how fast the compressors are, against what the memory allows.
+// `thinpipe bench`: times compressors and compares them with the memory roofline.
 
 #include <fmt/format.h>
 
@@ -43,10 +43,10 @@ std::vector<std::string> devices_of(const Arguments& arguments) {
   for (const char* other : {"threads", "simd"}) {
     if (!on_cpu && arguments.given(other))
       throw InputError(
-          fmt::format("--{} is of the CPU; it does not go with --device cuda alone", other));
+          fmt::format("--{} applies to the CPU and needs --device cpu or cpu|cuda", other));
   }
   if (arguments.flag("turns") && devices != std::vector<std::string>{kDeviceCpu})
-    throw InputError("--turns is of the CPU; it does not go with --device cuda");
+    throw InputError("--turns applies to the CPU and cannot be used with --device cuda");
   return devices;
 }
 
@@ -57,12 +57,12 @@ BenchOptions options_of(const Arguments& arguments) {
     for (const char* other : {"size", "distribution"}) {
       if (arguments.given(other)) {
         throw InputError(fmt::format(
-            "--{} is of gradients without a trace; it does not go with --trace", other));
+            "--{} applies to synthetic gradients and cannot be used with --trace", other));
       }
     }
     options.trace = arguments.text("trace");
   } else if (arguments.given("tensor")) {
-    throw InputError("--tensor names a tensor of a trace; it needs --trace");
+    throw InputError("--tensor names a tensor of a trace and needs --trace");
   }
   options.tensors = arguments.texts("tensor");
   for (const std::string& text : alternatives(arguments.texts("size"))) {
@@ -72,7 +72,7 @@ BenchOptions options_of(const Arguments& arguments) {
   options.devices = devices_of(arguments);
   options.distribution = arguments.text("distribution");
   options.threads =
-      count_alternatives(arguments.texts("threads"), "threads", "threads", kMostThreads);
+      count_alternatives(arguments.texts("threads"), "threads", "threads", kMaxThreads);
   options.simd = alternatives(arguments.texts("simd"));
   options.residency =
       arguments.text("residency") == "cache" ? Residency::kCache : Residency::kMemory;
@@ -82,11 +82,11 @@ BenchOptions options_of(const Arguments& arguments) {
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
   options.turns = arguments.flag("turns");
   if (options.turns && arguments.given("json"))
-    throw InputError("--json: with --turns there are no rows of Google Benchmark's");
+    throw InputError("--json cannot be used with --turns, which does not run Google Benchmark");
   return options;
 }
 
-// Opened before anything is measured: a wrong name must not cost minutes.
+// Opens the file before the measurement, so that a wrong name does not waste minutes.
 std::optional<OutputFile> open_json(const std::string& file) {
   if (file.empty() || file == "-") return std::nullopt;
   return OutputFile(file);
@@ -102,7 +102,7 @@ std::string tables(const BenchOptions& options, const BenchResult& result) {
 }
 
 Header header_of(const Arguments& arguments, const BenchOptions& options) {
-  // Read again for the header only: its gradients are not looked at.
+  // Opened again for the header only, without reading gradients.
   const std::optional<Trace> trace =
       options.trace.empty() ? std::nullopt : std::optional<Trace>(open_trace(options.trace));
   return launch_header(
@@ -163,108 +163,110 @@ OptionInfo benched_option() {
   OptionInfo option = compressor_option(true);
   option.required = false;
   option.help =
-      "name:key=value,...; `|` between values gives alternatives; all methods with their defaults "
-      "when not given";
+      "name:key=value,...; key=a|b measures both values; by default all methods with "
+      "their defaults";
   return option;
 }
 
 std::vector<OptionInfo> bench_options() {
-  return {benched_option(),
-          plugin_option(),
-          {.name = "size",
-           .value_name = "N",
-           .type = Type::kText,
-           .default_value = "26m",
-           .help = "elements of a synthetic gradient: 26m, 260k|2.6m (decimal)",
-           .repeatable = true},
-          {.name = "ratio",
-           .value_name = "R",
-           .type = Type::kText,
-           .help = "share of the elements to send, of every compressor that takes one and does not "
-                   "say it: 0.1|0.01",
-           .repeatable = true},
-          {.name = "distribution",
-           .value_name = "NAME",
-           .type = Type::kChoice,
-           .default_value = "laplace",
-           .help = "of the synthetic values",
-           .choices = distribution_names()},
-          {.name = "trace",
-           .value_name = "DIR",
-           .type = Type::kFolder,
-           .help = "gradients of a trace instead: captured ones, or synthetic:model=NAME,... "
-                   "(docs/synthetic.md)"},
-          {.name = "tensor",
-           .value_name = "NAME",
-           .type = Type::kText,
-           .help = "of the trace; its largest when not given",
-           .repeatable = true},
-          {.name = "threads",
-           .letter = 't',
-           .value_name = "N",
-           .type = Type::kText,
-           .default_value = "1",
-           .help = "threads one encode may use; 1|2 measures both",
-           .repeatable = true},
-          {.name = "simd",
-           .value_name = "NAME",
-           .type = Type::kText,
-           .default_value = "best",
-           .help = "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 ... where the "
-                   "CPU has it; all for each of them",
-           .suggestions = {"best", "all"},
-           .repeatable = true},
-          {.name = "device",
-           .value_name = "NAME",
-           .type = Type::kText,
-           .default_value = "cpu",
-           .help = "where compressors run: cpu, or cuda (an NVIDIA GPU; docs/gpu.md); cpu|cuda "
-                   "measures both",
-           .suggestions = {"cpu", "cuda"},
-           .repeatable = true},
-          {.name = "residency",
-           .value_name = "PLACE",
-           .type = Type::kChoice,
-           .default_value = "memory",
-           .help = "inputs and outputs rotate through twice the last-level cache, or stay in cache",
-           .choices = {"memory", "cache"}},
-          {.name = "warmup",
-           .value_name = "N",
-           .type = Type::kInteger,
-           .default_value = "20",
-           .help = "steps before the timed ones; quality is the mean over their second half",
-           .minimum = 1,
-           .maximum = 1e6},
-          {.name = "repetitions",
-           .value_name = "N",
-           .type = Type::kInteger,
-           .default_value = "7",
-           .help = "of every time; medians are printed",
-           .minimum = 1,
-           .maximum = 1000},
-          {.name = "min-time",
-           .value_name = "SECONDS",
-           .type = Type::kReal,
-           .default_value = "0.05",
-           .help = "of one repetition, at least; a quarter of it for the roofline",
-           .minimum = 1e-6,
-           .maximum = 1000},
-          {.name = "seed",
-           .value_name = "N",
-           .type = Type::kInteger,
-           .default_value = "1",
-           .help = "of the values and of compressors that sample",
-           .minimum = 0,
-           .maximum = 9e15},
-          {.name = "json",
-           .value_name = "FILE",
-           .type = Type::kFile,
-           .help = "write Google Benchmark's JSON, which its compare.py reads; - for standard "
-                   "output, instead of the table"},
-          {.name = "turns",
-           .help = "measure slice by slice in turn with another process, through standard input, a "
-                   "socket; `thinpipe gate` starts both"},
-          records_option()};
+  return {
+      benched_option(),
+      plugin_option(),
+      {.name = "size",
+       .value_name = "N",
+       .type = Type::kText,
+       .default_value = "26m",
+       .help = "elements of the synthetic gradient, with decimal suffixes; 260k|2.6m measures both",
+       .repeatable = true},
+      {.name = "ratio",
+       .value_name = "R",
+       .type = Type::kText,
+       .help = "fraction of the elements to send, for compressors whose spec does not set it; "
+               "0.1|0.01 measures both",
+       .repeatable = true},
+      {.name = "distribution",
+       .value_name = "NAME",
+       .type = Type::kChoice,
+       .default_value = "laplace",
+       .help = "distribution of the synthetic values",
+       .choices = distribution_names()},
+      {.name = "trace",
+       .value_name = "DIR",
+       .type = Type::kFolder,
+       .help = "use the gradients of a trace: a captured one, or synthetic:model=NAME,... "
+               "(docs/synthetic.md)"},
+      {.name = "tensor",
+       .value_name = "NAME",
+       .type = Type::kText,
+       .help = "tensor of the trace; by default the largest",
+       .repeatable = true},
+      {.name = "threads",
+       .letter = 't',
+       .value_name = "N",
+       .type = Type::kText,
+       .default_value = "1",
+       .help = "threads for one encode; 1|2 measures both",
+       .repeatable = true},
+      {.name = "simd",
+       .value_name = "NAME",
+       .type = Type::kText,
+       .default_value = "best",
+       .help = "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 or another one "
+               "that the CPU has; `all` measures each",
+       .suggestions = {"best", "all"},
+       .repeatable = true},
+      {.name = "device",
+       .value_name = "NAME",
+       .type = Type::kText,
+       .default_value = "cpu",
+       .help = "device of the compressors: cpu, or cuda (an NVIDIA GPU; docs/gpu.md); cpu|cuda "
+               "measures both",
+       .suggestions = {"cpu", "cuda"},
+       .repeatable = true},
+      {.name = "residency",
+       .value_name = "WHERE",
+       .type = Type::kChoice,
+       .default_value = "memory",
+       .help = "inputs and outputs rotate through twice the last-level cache (memory) or stay "
+               "cached (cache)",
+       .choices = {"memory", "cache"}},
+      {.name = "warmup",
+       .value_name = "N",
+       .type = Type::kInteger,
+       .default_value = "20",
+       .help = "untimed steps before the timed ones; quality is the mean over their second half",
+       .minimum = 1,
+       .maximum = 1e6},
+      {.name = "repetitions",
+       .value_name = "N",
+       .type = Type::kInteger,
+       .default_value = "7",
+       .help = "repetitions of each timing; the table shows medians",
+       .minimum = 1,
+       .maximum = 1000},
+      {.name = "min-time",
+       .value_name = "SECONDS",
+       .type = Type::kReal,
+       .default_value = "0.05",
+       .help = "minimum duration of a repetition, in seconds; a quarter of it for the roofline",
+       .minimum = 1e-6,
+       .maximum = 1000},
+      {.name = "seed",
+       .value_name = "N",
+       .type = Type::kInteger,
+       .default_value = "1",
+       .help = "random seed of the values and of compressors that sample",
+       .minimum = 0,
+       .maximum = 9e15},
+      {.name = "json",
+       .value_name = "FILE",
+       .type = Type::kFile,
+       .help = "write Google Benchmark's JSON for its compare.py; - prints it instead of the "
+               "table"},
+      {.name = "turns",
+       .help = "interleave the timings with those of another process, by a socket on standard "
+               "input; `thinpipe gate` starts both processes"},
+      records_option()};
 }
 
 }  // namespace
@@ -272,26 +274,32 @@ std::vector<OptionInfo> bench_options() {
 Verb bench_verb() {
   return {
       .name = "bench",
-      .summary = "Time the compressors against what the memory allows",
+      .summary = "Time compressors and compare them with the memory roofline",
       .description =
-          "Times encode and decode of every compressor apart, on one tensor, repetitions of all of "
-          "them in random order. In the same run it times reading the tensor in 1, 2, 4 and 8 "
-          "streams; t_R is the best of these, and the fourth column is the encode's multiple of "
-          "it. Every result is decoded by a second compressor and held against the plainest "
-          "kernels before its time is told; one that is wrong is an error (exit 4) and no row.\n\n"
-          "Encode carries its memory along: with error feedback, that is part of the time. "
-          "`memory=none` in the spec measures the selection alone.",
+          "Times encode and decode of every compressor separately, on one tensor. The repetitions "
+          "of all compressors are interleaved in random order. The same run times reading the "
+          "tensor in 1, 2, 4 and 8 streams; the best of these is the roofline time t_R. The fourth "
+          "column is the encode time as a multiple of t_R. Before a time is reported, a second "
+          "compressor instance decodes the payload, and the result is compared with that of the "
+          "reference kernels. A wrong result is an error (exit code 4) and has no row.\n\n"
+          "Encode includes the update of the error-feedback memory. `memory=none` in the spec "
+          "measures the selection alone.",
       .options = bench_options(),
-      .examples = {{"Exact top-k alone, without memory",
+      .examples = {{"Exact top-k without error feedback",
                     "thinpipe bench -c 'topk:memory=none,ratio=0.1|0.01|0.001'"},
-                   {"Sparse methods at three ratios, each kind of instructions",
+                   {"Sparse methods at three ratios with every instruction set",
                     "thinpipe bench -c topk -c dgc -c sidco --ratio '0.1|0.01|0.001' --simd all"},
-                   {"Everything, on two numbers of threads",
+                   {"All methods with one and with two threads",
                     "thinpipe bench --threads '1|2' --json bench.json"},
-                   {"Compressors on a GPU, each held against the processor's",
+                   {"GPU implementations, each compared with the CPU implementation",
                     "thinpipe bench --device cuda --size '260k|2.6m|26m'"},
                    {"Small tensors that stay in the cache",
                     "thinpipe bench --size '27k|270k' --residency cache"}},
+      .groups = {{"Main options",
+                  {"compressor", "plugin", "size", "ratio", "distribution", "trace", "tensor"}},
+                 {"Machine", {"threads", "simd", "device", "residency"}},
+                 {"Measurement", {"warmup", "repetitions", "min-time", "turns", "seed"}},
+                 {"Output", {"json", "out"}}},
       .prepare = prepare_bench};
 }
 

@@ -1,4 +1,4 @@
-// `thinpipe capture`: hands its options to the program that trains, which alone needs libtorch.
+// `thinpipe capture`: passes its options to thinpipe-capture, the only program that needs libtorch.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,8 +17,8 @@ namespace {
 
 using Type = OptionInfo::Type;
 
-// Names of the options are those of CaptureOptions' JSON but for dashes. Only what was given is
-// handed on: defaults that depend on the model are not this table's to know.
+// Returns the given options as CaptureOptions' JSON, whose names have underscores for dashes.
+// Options that are not given are left out, because some defaults depend on the model.
 nlohmann::json to_json(const Arguments& arguments) {
   nlohmann::json json = nlohmann::json::object();
   for (const OptionInfo& option : arguments.verb().options) {
@@ -42,7 +42,8 @@ nlohmann::json to_json(const Arguments& arguments) {
   return json;
 }
 
-// Refuses what cannot be before any program starts; "capture: " is what our own prefix says.
+// Checks the options before any program starts. Removes the prefix "capture: ", which the command
+// adds again.
 void check(const nlohmann::json& options) {
   constexpr std::string_view kPrefix = "capture: ";
   try {
@@ -71,14 +72,14 @@ std::vector<OptionInfo> options() {
        .letter = 'o',
        .value_name = "DIR",
        .type = Type::kFolder,
-       .help = "folder of the trace; must not exist or be empty",
+       .help = "folder for the trace; must be new or empty",
        .required = true},
       {.name = "workers",
        .letter = 'w',
        .value_name = "N",
        .type = Type::kInteger,
        .default_value = std::to_string(defaults.workers),
-       .help = "workers, each with its share of the data",
+       .help = "data-parallel workers, each with its own part of the data",
        .minimum = 1,
        .maximum = 1024},
       {.name = "steps",
@@ -93,18 +94,19 @@ std::vector<OptionInfo> options() {
        .value_name = "N",
        .type = Type::kInteger,
        .default_value = std::to_string(defaults.record),
-       .help = "steps to record",
+       .help = "number of steps to record",
        .minimum = 1},
       {.name = "every",
        .value_name = "N",
        .type = Type::kInteger,
        .default_value = std::to_string(defaults.every),
-       .help = "distance between recorded steps",
+       .help = "interval between recorded steps, in steps",
        .minimum = 1},
       {.name = "from",
        .value_name = "STEP",
        .type = Type::kInteger,
-       .help = "first recorded step, counted from 0; by default so that the last step is recorded",
+       .help = "first recorded step, counted from 0; by default such that the last training step "
+               "is recorded",
        .minimum = 0},
       batch_option(),
       {.name = "learning-rate",
@@ -129,10 +131,10 @@ std::vector<OptionInfo> options() {
        .value_name = "N",
        .type = Type::kInteger,
        .default_value = std::to_string(defaults.seed),
-       .help = "seed of weights, data and their order",
+       .help = "seed of the initial weights, the data and their order",
        .minimum = 0},
       {.name = "squares",
-       .help = "record second moments as well, from every sample's own gradient; gpt, lenet5 and "
+       .help = "record second moments as well, from per-sample gradients; gpt, lenet5 and "
                "vgg16-cifar only"},
       {.name = "json", .help = "print the summary as JSON"},
   };
@@ -144,14 +146,20 @@ Verb capture_verb() {
   return {.name = "capture",
           .summary = "Train a model and record its gradients as a trace",
           .description =
-              "Trains with synchronous data-parallel SGD and records, for every worker and chosen "
-              "step, each gradient tensor, when it was ready in the backward pass, the times of "
-              "forward and backward, and the loss. `thinpipe run` replays the trace.\n\n"
-              "Exits with 4 when the loss does not fall. An unfinished trace is removed.",
+              "Trains with synchronous data-parallel SGD. For every worker and selected step, "
+              "records each gradient tensor and the time at which it was ready in the backward "
+              "pass, as well as forward time, backward time and loss. `thinpipe run` replays the "
+              "trace.\n\n"
+              "Exits with 4 if the loss does not fall. An unfinished trace is removed.",
           .options = options(),
           .examples = {{"Ten steps of LeNet-5 on four workers", "thinpipe capture --out trace"},
                        {"Every 20th step of a character LSTM",
                         "thinpipe capture -m charlstm -s 300 --every 20 -o trace-lstm"}},
+          .groups = {{"Main options",
+                      {"model", "out", "workers", "steps", "record", "every", "from", "json"}},
+                     {"Training",
+                      {"batch", "learning-rate", "momentum", "weight-decay", "data", "squares",
+                       "seed"}}},
           .prepare = prepare_capture};
 }
 

@@ -1,5 +1,5 @@
-// `thinpipe compress`, which puts every tensor of a file through a compressor into a file of
-// frames, and `thinpipe decompress`, which decodes them into a file of tensors.
+// `thinpipe compress`, which encodes every tensor of a file into a file of frames, and `thinpipe
+// decompress`, which decodes the frames into a file of tensors.
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -22,11 +22,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Type = OptionInfo::Type;
 
-// Columns of a tensor's name.
+// Width of a tensor's name in columns.
 constexpr std::size_t kEncodedName = 20;
 constexpr std::size_t kDecodedName = 30;
 
-/// Sums over tensors, and one tensor's own.
+/// Totals over one or more tensors.
 struct Sums {
   std::size_t elements = 0, encoded = 0, target = 0, selected = 0;
   Distortion distortion;
@@ -104,7 +104,7 @@ std::string encoded_row(const std::string& name, const Sums& sums) {
 
 std::string to_text(const CompressOutcome& outcome, const Arguments& arguments) {
   if (outcome.held) {
-    return fmt::format("step {}: held back in {}; nothing is sent before the period ends\n",
+    return fmt::format("step {}: accumulated in {}; no payload until the period ends\n",
                        outcome.step, arguments.text("state"));
   }
   std::string text =
@@ -143,7 +143,7 @@ Action prepare_compress(const Arguments& arguments) {
   };
 }
 
-/// All tensors as if they were one.
+/// Returns the totals over all tensors.
 DecompressedTensor total_of(const DecompressOutcome& outcome) {
   DecompressedTensor total;
   for (const DecompressedTensor& tensor : outcome.tensors) {
@@ -224,16 +224,16 @@ Verb compress_verb() {
       .name = "compress",
       .summary = "Compress the tensors of a safetensors file",
       .description =
-          "Puts every FP32 tensor of the file through its own compressor and writes the payloads, "
-          "each in a frame that says how to decode it (docs/wire-format.md); `thinpipe decompress` "
-          "reads them. An entry `q:NAME` holds the second moments of NAME, as in a trace.\n\n"
-          "With --state, what the compressors carry between steps is read from the file where it "
-          "exists and written back, so that one call after the other is one training step after "
-          "the other. Files appear whole or not at all.\n\n"
-          "The table says what was encoded: ratio is dense over encoded bytes, k-hat/k the "
-          "elements sent over those asked for, error the distance between decoded and input over "
-          "the input's norm (L2; the input being gradient and memory). Times are those of a first "
-          "call, with its page faults.",
+          "Encodes every FP32 tensor of the file with a compressor of its own. Writes the "
+          "payloads, each in a self-describing frame (docs/wire-format.md); `thinpipe decompress` "
+          "reads the frames. As in a trace, an entry `q:NAME` has the second moments of NAME.\n\n"
+          "With --state, the compressors' state is read from the file if it exists, and written "
+          "back. Successive calls are then successive training steps. Output files are written "
+          "atomically.\n\n"
+          "Columns: ratio is dense bytes over encoded bytes; k-hat/k is the elements sent over the "
+          "elements requested; error is the L2 distance between decoded values and input over the "
+          "L2 norm of the input, which is gradient plus error-feedback memory. Times are of a "
+          "first call, page faults included.",
       .options = {compressor_option(false),
                   {.name = "in",
                    .letter = 'i',
@@ -245,30 +245,32 @@ Verb compress_verb() {
                    .letter = 'o',
                    .value_name = "FILE",
                    .type = Type::kFile,
-                   .help = "file of frames to write",
+                   .help = "output file for the frames",
                    .required = true},
                   {.name = "state",
                    .value_name = "FILE",
                    .type = Type::kFile,
-                   .help = "what the compressors carry from step to step; made if need be"},
+                   .help =
+                       "file of the compressors' state (residual, momentum); created if missing"},
                   {.name = "seed",
                    .value_name = "N",
                    .type = Type::kInteger,
-                   .help =
-                       "of compressors that sample or round at random; else the state's, else 1",
+                   .help = "random seed of compressors that sample or round; by default that of "
+                           "--state, else 1",
                    .minimum = 0,
                    .maximum = 9e15},
                   {.name = "step",
                    .value_name = "N",
                    .type = Type::kInteger,
-                   .help = "number of this step; else the one after the state's last, else 0",
+                   .help = "number of this step; by default the successor of the last step in "
+                           "--state, else 0",
                    .minimum = 0,
                    .maximum = 9e15},
                   {.name = "epoch",
                    .value_name = "X",
                    .type = Type::kReal,
                    .default_value = "0",
-                   .help = "of this step, for compressors with a warm-up",
+                   .help = "training epoch of this step, for compressors with a warm-up",
                    .minimum = 0,
                    .maximum = 1e9},
                   threads_option("one encode"),
@@ -279,47 +281,49 @@ Verb compress_verb() {
       .examples = {{"Compress one step of a trace",
                     "thinpipe compress -c topk:ratio=0.01 -o step.tpp -i "
                     "trace/rank-000/step-00000000.safetensors"},
-                   {"Carry the residual on to the next step",
+                   {"Keep the residual for the next step",
                     "thinpipe compress -c sbc -i gradient.safetensors -o payload.tpp --state "
                     "worker0.state"}},
       .prepare = prepare_compress};
 }
 
 Verb decompress_verb() {
-  return {.name = "decompress",
-          .summary = "Decode what `thinpipe compress` wrote",
-          .description =
-              "Reads a file of frames, decodes every payload as its frame says, and writes the "
-              "tensors to a safetensors file. Every length, both checksums and every payload are "
-              "checked; a bad file exits with 2 and names frame and field. The output appears "
-              "whole or not at all. Tensors of a step that was held back decode to zeros; what an "
-              "EF21 compressor sends is the change since the step before.",
-          .options = {{.name = "in",
-                       .letter = 'i',
-                       .value_name = "FILE",
-                       .type = Type::kFile,
-                       .help = "file of frames",
-                       .required = true},
-                      {.name = "out",
-                       .letter = 'o',
-                       .value_name = "FILE",
-                       .type = Type::kFile,
-                       .help = "safetensors file to write",
-                       .required = true},
-                      {.name = "max-elements",
-                       .value_name = "N",
-                       .type = Type::kInteger,
-                       .default_value = "1000000000",
-                       .help = "a file that claims more elements is refused before memory is taken",
-                       .minimum = 1,
-                       .maximum = 9e15},
-                      threads_option("one decode"),
-                      simd_option(),
-                      plugin_option(),
-                      {.name = "json", .help = "print JSON for programs"}},
-          .examples = {{"Decode a file of frames",
-                        "thinpipe decompress -i step.tpp -o decoded.safetensors"}},
-          .prepare = prepare_decompress};
+  return {
+      .name = "decompress",
+      .summary = "Decode a file of `thinpipe compress`",
+      .description =
+          "Reads a file of frames, decodes every payload as its frame specifies, and writes "
+          "the tensors to a safetensors file. Checks every length, both checksums and every "
+          "payload. For a bad file, exits with 2 and names frame and field. The output is "
+          "written atomically.\n\n"
+          "Tensors of a step that was only accumulated decode to zeros. The payload of an EF21 "
+          "compressor decodes to the change since the previous step.",
+      .options = {{.name = "in",
+                   .letter = 'i',
+                   .value_name = "FILE",
+                   .type = Type::kFile,
+                   .help = "file of frames",
+                   .required = true},
+                  {.name = "out",
+                   .letter = 'o',
+                   .value_name = "FILE",
+                   .type = Type::kFile,
+                   .help = "output file (safetensors)",
+                   .required = true},
+                  {.name = "max-elements",
+                   .value_name = "N",
+                   .type = Type::kInteger,
+                   .default_value = "1000000000",
+                   .help = "refuse a file that declares more elements, before memory is allocated",
+                   .minimum = 1,
+                   .maximum = 9e15},
+                  threads_option("one decode"),
+                  simd_option(),
+                  plugin_option(),
+                  {.name = "json", .help = "print JSON for programs"}},
+      .examples = {{"Decode a file of frames",
+                    "thinpipe decompress -i step.tpp -o decoded.safetensors"}},
+      .prepare = prepare_decompress};
 }
 
 }  // namespace thinpipe

@@ -17,20 +17,29 @@
 #include "compressors/simd.h"
 
 namespace thinpipe {
+SpecWords::mapped_type parameter_words(const std::vector<ParameterInfo>& parameters) {
+  SpecWords::mapped_type words;
+  for (const ParameterInfo& parameter : parameters)
+    words[parameter.name] = parameter.type == ParameterInfo::Type::kFlag
+                                ? std::vector<std::string>{"true", "false"}
+                                : parameter.choices;
+  return words;
+}
+
 OptionInfo compressor_option(bool repeatable) {
-  std::vector<std::string> names;
-  for (const MethodInfo& method : methods()) names.push_back(method.name);
-  return {
-      .name = "compressor",
-      .letter = 'c',
-      .value_name = "SPEC",
-      .type = OptionInfo::Type::kText,
-      .help = repeatable
-                  ? "name:key=value,...; `|` between values gives alternatives; see `thinpipe list`"
-                  : "name:key=value,...; see `thinpipe list`",
-      .suggestions = names,
-      .required = true,
-      .repeatable = repeatable};
+  SpecWords specs;
+  for (const MethodInfo& method : methods())
+    specs[method.name] = parameter_words(method.parameters);
+  return {.name = "compressor",
+          .letter = 'c',
+          .value_name = "SPEC",
+          .type = OptionInfo::Type::kText,
+          .help = repeatable
+                      ? "name:key=value,...; key=a|b measures both values; see `thinpipe list`"
+                      : "name:key=value,...; see `thinpipe list`",
+          .specs = std::move(specs),
+          .required = true,
+          .repeatable = repeatable};
 }
 
 Spec one_compressor(const Arguments& arguments) {
@@ -56,9 +65,9 @@ OptionInfo threads_option(const std::string& who) {
           .value_name = "N",
           .type = OptionInfo::Type::kInteger,
           .default_value = "1",
-          .help = "threads that " + who + " may use; tensors under 2^20 elements use one",
+          .help = "threads for " + who + "; tensors under 2^20 elements use one thread",
           .minimum = 1,
-          .maximum = kMostThreads};
+          .maximum = kMaxThreads};
 }
 
 int threads_of(const Arguments& arguments) {
@@ -66,14 +75,14 @@ int threads_of(const Arguments& arguments) {
 }
 
 OptionInfo simd_option() {
-  return {
-      .name = "simd",
-      .value_name = "NAME",
-      .type = OptionInfo::Type::kText,
-      .default_value = "best",
-      .help =
-          "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 ... where the CPU has it",
-      .suggestions = {"best"}};
+  return {.name = "simd",
+          .value_name = "NAME",
+          .type = OptionInfo::Type::kText,
+          .default_value = "best",
+          .help =
+              "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 or another one that "
+              "the CPU has",
+          .suggestions = {"best"}};
 }
 
 std::string use_simd(const Arguments& arguments) {
@@ -85,7 +94,7 @@ OptionInfo plugin_option() {
   return {.name = "plugin",
           .value_name = "FILE",
           .type = OptionInfo::Type::kFile,
-          .help = "a shared library with more compressors (docs/plugins.md)",
+          .help = "shared library with additional compressors (docs/plugins.md)",
           .repeatable = true};
 }
 
@@ -99,11 +108,10 @@ std::vector<std::filesystem::path> load_plugins(const Arguments& arguments) {
 }
 
 OptionInfo records_option() {
-  return {
-      .name = "out",
-      .value_name = "DIR",
-      .type = OptionInfo::Type::kFolder,
-      .help = "append what was measured to DIR/records.jsonl (docs/records.md); made if need be"};
+  return {.name = "out",
+          .value_name = "DIR",
+          .type = OptionInfo::Type::kFolder,
+          .help = "append the results to DIR/records.jsonl (docs/records.md); created if missing"};
 }
 
 std::unique_ptr<RecordWriter> open_records(const Arguments& arguments) {
@@ -116,7 +124,7 @@ OptionInfo non_finite_option() {
           .value_name = "POLICY",
           .type = OptionInfo::Type::kChoice,
           .default_value = "error",
-          .help = "a NaN or infinity in a gradient is an error, or is replaced by 0",
+          .help = "NaN and infinity in a gradient are errors (error) or become 0 (zero)",
           .choices = {"error", "zero"}};
 }
 
@@ -131,9 +139,9 @@ std::string digits(std::optional<double> value) {
                                                     : fmt::format("{:.3g}", *value);
 }
 
-std::string percent(std::optional<double> share) {
-  if (!share || !std::isfinite(*share)) return "-";
-  return digits(100 * *share) + " %";
+std::string percent(std::optional<double> fraction) {
+  if (!fraction || !std::isfinite(*fraction)) return "-";
+  return digits(100 * *fraction) + " %";
 }
 
 std::string shortened(const std::string& name, std::size_t width) {

@@ -1,4 +1,4 @@
-// Options of the verbs that take compressors, and how these verbs show numbers that may be missing.
+// Options of the verbs that take compressors, and the format of numbers that may be missing.
 #pragma once
 
 #include <cmath>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "compressors/registry.h"
 #include "compressors/spec.h"
 #include "harness/files/open_trace.h"
 #include "harness/options/arguments.h"
@@ -19,64 +20,70 @@
 
 namespace thinpipe {
 
-/// `-c, --compressor SPEC`, required.
+/// Returns the completions of a spec's keys: for each parameter its values, empty for numbers.
+SpecWords::mapped_type parameter_words(const std::vector<ParameterInfo>& parameters);
+
+/// Returns `-c, --compressor SPEC`, required.
 OptionInfo compressor_option(bool repeatable);
-/// Its value; alternatives (`|`) are refused. @throws InputError
+/// Returns the value of `--compressor`. Alternatives (`|`) are refused. @throws InputError
 Spec one_compressor(const Arguments& arguments);
-/// `first` and then all values with their alternatives, each once. @throws InputError
+/// Returns `first` and then all values of `--compressor` with their alternatives, without
+/// duplicates. @throws InputError
 std::vector<Spec> all_compressors(const Arguments& arguments, std::vector<Spec> first = {});
 
-/// More than any machine has that this is for; keeps a slip of the finger from starting thousands.
-constexpr int kMostThreads = 256;
+/// Maximum of `--threads`: above the core count of target machines, so that a typing error does not
+/// start thousands of threads.
+constexpr int kMaxThreads = 256;
 
-/// `--threads N`. @param who  has so many: "one encode", "each rank's encode"
+/// Returns `--threads N`. @param who  user of the threads: "one encode", "each rank's encode"
 OptionInfo threads_option(const std::string& who);
-/// The option's value, 1 to kMostThreads.
+/// Returns the value of `--threads`, 1 to kMaxThreads.
 int threads_of(const Arguments& arguments);
 
-/// `--simd TARGET`.
+/// Returns `--simd TARGET`.
 OptionInfo simd_option();
-/// From now on this process's kernels use what `--simd` says.
-/// @returns its name, which "best" is not (simd.h)
-/// @throws InputError for what this CPU does not have, with what it has.
+/// Selects the instruction set of this process's kernels by `--simd`.
+/// @returns the name of the instruction set; "best" is resolved (simd.h)
+/// @throws InputError if this CPU lacks the instruction set, with the available ones
 std::string use_simd(const Arguments& arguments);
 
-/// `--plugin FILE`.
+/// Returns `--plugin FILE`.
 OptionInfo plugin_option();
 
-/// Loads what `--plugin` names; call it before the first compressor is looked for. Returns absolute
-/// paths, for processes that the verb starts.
-/// @throws InputError naming the plug-in and what is wrong with it.
+/// Loads the plug-ins of `--plugin`. Call it before the first look-up of a compressor. Returns
+/// absolute paths, for processes that the verb starts.
+/// @throws InputError with the plug-in and the error in it
 std::vector<std::filesystem::path> load_plugins(const Arguments& arguments);
 
-/// `--out DIR` of verbs whose records may be kept.
+/// Returns `--out DIR` of verbs whose records are optional.
 OptionInfo records_option();
 
-/// Ready to append a launch to DIR/records.jsonl; null when it was not asked for.
-/// @throws InputError when there are records of another kind, SystemError.
+/// Returns a writer that appends a launch to DIR/records.jsonl; null without `--out`.
+/// @throws InputError if DIR has records of another kind; SystemError
 std::unique_ptr<RecordWriter> open_records(const Arguments& arguments);
 
-/// `--non-finite error|zero`.
+/// Returns `--non-finite error|zero`.
 OptionInfo non_finite_option();
 BadValues bad_values_of(const Arguments& arguments);
 
-/// Three significant digits, no exponent below a million: "0.0123", "12.3", "1234"; "-" for none.
+/// Returns three significant digits, without exponent below a million: "0.0123", "12.3", "1234".
+/// Returns "-" for a missing value.
 std::string digits(std::optional<double> value);
-/// "12.3 %".
-std::string percent(std::optional<double> share);
-/// `name` cut in the middle to at most `width` bytes, never within a character.
+/// Returns a fraction as a percentage: "12.3 %".
+std::string percent(std::optional<double> fraction);
+/// Returns `name`, shortened in the middle to at most `width` bytes, never within a character.
 std::string shortened(const std::string& name, std::size_t width);
-/// `text` with blanks before it to `width` columns; a combining character takes none.
+/// Returns `text`, right-aligned in `width` columns. A combining character takes no column.
 std::string right(const std::string& text, std::size_t width);
 
-/// null where there is none, or it is not finite.
+/// Returns null for a missing or non-finite value.
 nlohmann::ordered_json number_or_null(std::optional<double> value);
 
 inline double ratio_of(double numerator, double denominator) {
   return denominator == 0 ? std::nan("") : numerator / denominator;
 }
 
-/// Dense bytes, encoded bytes, ratio and bits an element: what every listing of sizes says.
+/// Returns dense bytes, encoded bytes, compression ratio and bits per element.
 nlohmann::ordered_json sizes_json(std::size_t elements, std::size_t encoded_bytes);
 
 }  // namespace thinpipe

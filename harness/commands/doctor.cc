@@ -1,4 +1,4 @@
-// `thinpipe doctor`: what this machine can do, and what its gaps cost.
+// `thinpipe doctor`: checks the machine for everything that thinpipe needs.
 
 #include <filesystem>
 #include <string>
@@ -42,14 +42,15 @@ Action prepare_doctor(const Arguments& arguments) {
 
 Verb doctor_verb() {
   return {.name = "doctor",
-          .summary = "Say what this machine can do, and what its gaps cost",
+          .summary = "Check this machine, and show the impact of missing parts",
           .description =
-              "Tries the kernel's namespaces, interfaces and queueing disciplines by making them "
-              "in a sandbox that is gone afterwards, looks for the programs and optional parts, "
-              "and for what makes timings shake. For everything absent it says what that costs and "
-              "what to do.\n\nExits with 0 when `thinpipe run` can work here, else with 4.",
+              "Tests the kernel's namespaces, interfaces and queueing disciplines by creating them "
+              "in a temporary sandbox. Then looks for required programs and optional components, "
+              "and for sources of timing noise. For everything missing, prints the impact and a "
+              "remedy.\n\n"
+              "Exits with 0 if `thinpipe run` can work on this machine, else with 4.",
           .options = {{.name = "json", .help = "print JSON for programs"}},
-          .examples = {{"Before the first run", "thinpipe doctor"}},
+          .examples = {{"Check a machine before the first run", "thinpipe doctor"}},
           .prepare = prepare_doctor};
 }
 

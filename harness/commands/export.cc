@@ -1,4 +1,4 @@
-// `thinpipe export` and `thinpipe merge`: records for other programs, and of several runs in one.
+// `thinpipe export`: records in other formats. `thinpipe merge`: records of several runs as one.
 
 #include <algorithm>
 #include <cstddef>
@@ -31,18 +31,18 @@ std::string exported(const std::vector<LaunchRecords>& launches, const std::stri
   return export_perfetto(launches);
 }
 
-// Formats that have no place for what is not to be trusted do not pass over it in silence.
-void tell_left_out(const std::vector<LaunchRecords>& launches) {
-  std::size_t all = 0, doubtful = 0;
+// Reports the points that a format without a field for the status leaves out.
+void report_left_out(const std::vector<LaunchRecords>& launches) {
+  std::size_t all = 0, untrusted = 0;
   for (const LaunchRecords& launch : launches) {
     all += launch.points.size();
-    doubtful += static_cast<std::size_t>(
+    untrusted += static_cast<std::size_t>(
         std::count_if(launch.points.begin(), launch.points.end(),
                       [](const nlohmann::json& point) { return point.at("status") != "ok"; }));
   }
-  if (doubtful > 0)
-    std::fprintf(stderr, "thinpipe export: left out %zu of %zu points, which are not `ok`\n",
-                 doubtful, all);
+  if (untrusted > 0)
+    std::fprintf(stderr, "thinpipe export: left out %zu of %zu points (status not `ok`)\n",
+                 untrusted, all);
 }
 
 constexpr const char* kFormats[] = {"csv", "google-benchmark", "bmf", "perfetto"};
@@ -60,7 +60,7 @@ std::string export_format(const Arguments& arguments) {
 int export_records(const Arguments& arguments, const std::string& format) {
   const std::vector<LaunchRecords> launches = read_launches(arguments.positional("DIR"));
   const std::string text = exported(launches, format);
-  if (format == "bmf" || format == "google-benchmark") tell_left_out(launches);
+  if (format == "bmf" || format == "google-benchmark") report_left_out(launches);
   const std::string& file = arguments.text("output");
   if (file == "-") {
     write_data(text);
@@ -70,29 +70,29 @@ int export_records(const Arguments& arguments, const std::string& format) {
   return kExitGood;
 }
 
-// Launches that were measured with the same: everything but when, and how busy the machine was.
+// Checks that all launches have the same settings. Time of day and load of the machine may differ.
 void require_alike(const std::vector<std::pair<std::string, LaunchRecords>>& launches) {
   const auto& [first_name, first] = launches.front();
   for (const auto& [name, launch] : launches) {
     if (launch.header.at("kind") != first.header.at("kind"))
-      throw InputError(name + ": records of '" + launch.header.at("kind").get<std::string>() +
-                       "'; those of " + first_name + " are of '" +
+      throw InputError(name + " has records of '" + launch.header.at("kind").get<std::string>() +
+                       "', but " + first_name + " has records of '" +
                        first.header.at("kind").get<std::string>() + "'");
     std::vector<std::string> differences =
         setting_differences(first.header.at("fingerprint"), launch.header.at("fingerprint"));
     for (const char* key : {"seed", "threads", "simd", "settings"})
       if (first.header.value(key, nlohmann::json()) != launch.header.value(key, nlohmann::json()))
         differences.push_back(std::string(key) + ": " +
-                              first.header.value(key, nlohmann::json()).dump() + " against " +
+                              first.header.value(key, nlohmann::json()).dump() + " vs. " +
                               launch.header.value(key, nlohmann::json()).dump());
     const auto identity = [](const LaunchRecords& of) {
       return of.header.value("trace", nlohmann::json::object()).value("identity", "");
     };
     if (identity(first) != identity(launch))
-      differences.push_back("trace: '" + identity(first) + "' against '" + identity(launch) + "'");
+      differences.push_back("trace: '" + identity(first) + "' vs. '" + identity(launch) + "'");
     if (!differences.empty())
       throw InputError(name + " and " + first_name +
-                       " were not measured alike and cannot be merged: " + differences.front());
+                       " have different settings and cannot be merged: " + differences.front());
   }
 }
 
@@ -101,7 +101,7 @@ int merge_records(const Arguments& arguments) {
   for (const std::string& folder : arguments.positionals("DIR"))
     for (LaunchRecords& launch : read_launches(folder))
       launches.emplace_back(folder, std::move(launch));
-  if (launches.empty()) throw InputError("there is not one record in these folders");
+  if (launches.empty()) throw InputError("these folders have no records");
   require_alike(launches);
   RecordWriter writer(arguments.text("out"), RecordWriter::Mode::kCreate);
   for (const auto& [name, launch] : launches) {
@@ -127,15 +127,16 @@ Verb export_verb() {
   return {.name = "export",
           .summary = "Write records in the formats of other programs",
           .description =
-              "csv has a row a sample, with every axis a column; google-benchmark is what its "
-              "compare.py reads; bmf is Bencher's metric format; perfetto has the recorded step of "
-              "every rank of a run, for ui.perfetto.dev and chrome://tracing.",
+              "csv has one row per sample, with every axis as a column. google-benchmark is the "
+              "format of Google Benchmark's compare.py. bmf is Bencher's metric format. perfetto "
+              "has the recorded step of every rank of a run, for ui.perfetto.dev and "
+              "chrome://tracing.",
           .options = {{.name = "format",
                        .letter = 'f',
                        .value_name = "FORMAT",
                        .type = Type::kChoice,
                        .default_value = "csv",
-                       .help = "what to write",
+                       .help = "output format",
                        .choices = {std::begin(kFormats), std::end(kFormats)}},
                       {.name = "csv", .help = "the same as --format csv"},
                       {.name = "google-benchmark", .help = "the same as --format google-benchmark"},
@@ -146,33 +147,33 @@ Verb export_verb() {
                        .value_name = "FILE",
                        .type = Type::kFile,
                        .default_value = "-",
-                       .help = "where to write; - is standard output"}},
+                       .help = "output file; - is standard output"}},
           .positionals = {{.name = "DIR",
                            .type = Type::kFolder,
-                           .help = "folder with records.jsonl, or the file"}},
+                           .help = "folder with records.jsonl, or that file"}},
           .examples = {{"For a spreadsheet, pandas or R", "thinpipe export out -o out.csv"},
-                       {"Every rank's phases in the Perfetto UI",
+                       {"Timeline of every rank for the Perfetto UI",
                         "thinpipe export out -f perfetto -o step.json"}},
           .prepare = prepare_export};
 }
 
 Verb merge_verb() {
   return {.name = "merge",
-          .summary = "Put records of several runs into one folder",
+          .summary = "Merge the records of several runs into one folder",
           .description =
-              "For sweeps that were run in parts (--shard). Refuses records that were not measured "
-              "alike: another machine, build, trace, seed or setting. Where a point stands twice, "
-              "the later one counts.",
+              "Merges the parts of a sweep (`thinpipe run --shard`). Refuses records with "
+              "different settings: machine, build, trace, seed or options. If a point occurs "
+              "twice, the later one counts.",
           .options = {{.name = "out",
                        .value_name = "DIR",
                        .type = Type::kFolder,
-                       .help = "folder for records.jsonl; made if need be",
+                       .help = "folder for records.jsonl; created if missing",
                        .required = true}},
           .positionals = {{.name = "DIR",
                            .type = Type::kFolder,
                            .help = "folders with records.jsonl",
                            .repeatable = true}},
-          .examples = {{"Two halves of a sweep", "thinpipe merge half-1 half-2 --out whole"}},
+          .examples = {{"Merge two halves of a sweep", "thinpipe merge half-1 half-2 --out whole"}},
           .prepare = prepare_merge};
 }
 

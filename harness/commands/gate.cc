@@ -1,4 +1,4 @@
-// `thinpipe gate`: fails when something became slower, larger or worse, and says so in one line.
+// `thinpipe gate`: fails on regressions in time, size or quality, with a summary in one line.
 
 #include <fmt/format.h>
 
@@ -50,16 +50,16 @@ Times times_of(const Arguments& arguments) {
 
 fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
 
-// Maximum over all launches.
+// Maximum number of repeated launches, in total.
 int retakes_of(const GatePolicy& policy) { return policy.pairs / 2; }
 
-// Older and newer in turn, which of them first by the toss of a coin: slice by slice where both
-// know how, else launch by launch.
+// Measures older and newer build in pairs, in random order within a pair. The builds interleave
+// their timings if both support --turns, else whole launches.
 GateOutcome gate_builds(const Arguments& arguments, const GatePolicy& policy,
                         const fs::path& scratch) {
   const fs::path older = fs::absolute(arguments.text("baseline-exe"));
   if (!is_executable(older))
-    throw InputError("--baseline-exe: " + older.string() + " is no program that can be started");
+    throw InputError("--baseline-exe: " + older.string() + " is not an executable program");
   Launcher launcher(arguments.positionals("COMMAND"), scratch);
   std::mt19937_64 generator(static_cast<std::uint64_t>(arguments.integer("seed")));
   PairedGate gate(policy);
@@ -120,7 +120,7 @@ int save(const Arguments& arguments, const GatePolicy& policy, const fs::path& s
   const Measured measured = launches_of(arguments, policy, scratch, folder);
   if (!measured.not_good.empty()) {
     const auto& [id, why] = *measured.not_good.begin();
-    throw RunError(fmt::format("{} of the points cannot be a baseline; {} was {}",
+    throw RunError(fmt::format("{} points cannot serve as a baseline; {} was {}",
                                measured.not_good.size(), id, why));
   }
   write_stdout((folder / kRecordFileName).string() + "\n");
@@ -132,14 +132,14 @@ void write_or_print(const std::string& name, const std::string& text) {
   write_output(name, text);
 }
 
-// Writes for GitHub's runners: one annotation on standard output, the summary in a file.
-void tell_github(const GateOutcome& outcome) {
+// Reports to GitHub: one annotation on standard output, and the summary in a file.
+void report_to_github(const GateOutcome& outcome) {
   write_stdout(gate_annotation(outcome));
   if (const char* summary = std::getenv("GITHUB_STEP_SUMMARY"); summary != nullptr && *summary)
     append_output(summary, gate_markdown(outcome));
 }
 
-int tell(const Arguments& arguments, const GateOutcome& outcome) {
+int print_outcome(const Arguments& arguments, const GateOutcome& outcome) {
   const bool to_stdout = arguments.text("json") == "-" || arguments.text("markdown") == "-" ||
                          arguments.text("junit") == "-";
   if (!to_stdout) write_text(gate_text(outcome, arguments.flag("all")));
@@ -148,7 +148,7 @@ int tell(const Arguments& arguments, const GateOutcome& outcome) {
   if (arguments.given("junit")) write_or_print(arguments.text("junit"), gate_junit(outcome));
   if (arguments.given("json"))
     write_or_print(arguments.text("json"), gate_json(outcome).dump(2) + "\n");
-  if (arguments.flag("github")) tell_github(outcome);
+  if (arguments.flag("github")) report_to_github(outcome);
   return exit_code(outcome, arguments.flag("strict"));
 }
 
@@ -157,38 +157,38 @@ void check_modes(const Arguments& arguments) {
   for (const char* mode : {"baseline", "baseline-exe", "history", "save"})
     modes += arguments.given(mode);
   if (modes != 1)
-    throw InputError("expected one of --baseline, --baseline-exe, --history and --save; found " +
+    throw InputError("expected one of --baseline, --baseline-exe, --history and --save, found " +
                      std::to_string(modes));
   const bool has_command = !arguments.positionals("COMMAND").empty();
   if (arguments.given("history")) {
     if (has_command)
-      throw InputError(
-          "--history judges records that are there; there is nothing to launch after --");
+      throw InputError("--history compares existing records and takes no command after --");
     return;
   }
   if (arguments.given("measured")) {
-    if (!arguments.given("baseline")) throw InputError("--measured goes with --baseline");
+    if (!arguments.given("baseline")) throw InputError("--measured needs --baseline");
     if (has_command)
-      throw InputError("--measured says what was measured; there is nothing to launch after --");
+      throw InputError("--measured compares existing records and takes no command after --");
   } else if (!has_command) {
-    throw InputError("expected what to measure after --, as `-- bench -c topk`");
+    throw InputError("expected a command to measure after --, such as `-- bench -c topk`");
   }
 }
 
 int gate(const Arguments& arguments, const GatePolicy& policy) {
-  if (arguments.given("history")) return tell(arguments, gate_history(arguments, policy));
-  // Read here, where a signal still ends the program, also while it waits for a pipe's writer.
+  if (arguments.given("history")) return print_outcome(arguments, gate_history(arguments, policy));
+  // Read before signals are handled, so that a signal ends the program even while it waits for the
+  // writer of a pipe.
   std::optional<Measured> baseline;
   if (arguments.given("baseline")) baseline = read_measured(arguments.text("baseline"));
   const auto judge = [&](const Measured& measured) {
-    return tell(arguments, judge_stored(*baseline, measured, policy, times_of(arguments)));
+    return print_outcome(arguments, judge_stored(*baseline, measured, policy, times_of(arguments)));
   };
   if (arguments.given("measured")) return judge(read_measured(arguments.text("measured")));
-  return run_outside_sandbox([&](const Sandbox& place) {
+  return run_outside_sandbox([&](const Sandbox& sandbox) {
     try {
-      if (arguments.given("save")) return save(arguments, policy, place.scratch);
-      if (baseline) return judge(launches_of(arguments, policy, place.scratch, {}));
-      return tell(arguments, gate_builds(arguments, policy, place.scratch));
+      if (arguments.given("save")) return save(arguments, policy, sandbox.scratch);
+      if (baseline) return judge(launches_of(arguments, policy, sandbox.scratch, {}));
+      return print_outcome(arguments, gate_builds(arguments, policy, sandbox.scratch));
     } catch (const RunError& error) {
       if (!stop_requested()) throw;
       print_message(std::string("thinpipe gate: ") + error.what());
@@ -207,77 +207,78 @@ std::vector<OptionInfo> gate_options() {
       {.name = "baseline-exe",
        .value_name = "FILE",
        .type = Type::kFile,
-       .help = "the `thinpipe` of an older build: both run in turn, pair by pair"},
+       .help = "`thinpipe` of an older build; both builds run in interleaved pairs"},
       {.name = "baseline",
        .value_name = "DIR",
        .type = Type::kFolder,
-       .help = "records that were kept before (--save)"},
+       .help = "stored records of an earlier measurement (--save)"},
       {.name = "measured",
        .value_name = "DIR",
        .type = Type::kFolder,
-       .help = "records to hold against --baseline, instead of launching anything"},
+       .help = "compare these records with --baseline, without launching a measurement"},
       {.name = "history",
        .value_name = "DIR",
        .type = Type::kFolder,
-       .help = "hold the newest launch in a folder of record files against those before it"},
+       .help = "compare the newest launch in a folder of record files with the earlier ones"},
       {.name = "save",
        .value_name = "DIR",
        .type = Type::kFolder,
-       .help = "measure this build so often and keep the records as a baseline"},
+       .help = "measure this build (--pairs launches) and store the records as a baseline"},
       {.name = "policy",
        .value_name = "FILE",
        .type = Type::kFile,
-       .help = "margins by metric and point (docs/gate.md)"},
+       .help = "margins per metric and point (docs/gate.md)"},
       {.name = "margin",
        .value_name = "PERCENT",
        .type = Type::kReal,
-       .help = "what a time may change by; else the policy's, 2 for pairs and 10 against a stored "
-               "baseline",
+       .help = "allowed change of a time, in percent; by default the policy's: 2 for pairs, 10 for "
+               "a stored baseline",
        .minimum = 0.01,
        .maximum = 99},
       {.name = "pairs",
        .value_name = "N",
        .type = Type::kInteger,
-       .help = "pairs before the first look, or launches against a stored baseline; else the "
-               "policy's, 10",
+       .help = "pairs before the first look at the results, or launches for a stored baseline; by "
+               "default the policy's, 10",
        .minimum = 4,
        .maximum = 1000},
       {.name = "looks",
        .value_name = "N",
        .type = Type::kInteger,
-       .help = "while something is unclear, each after twice as many pairs; else the policy's, 3",
+       .help = "maximum number of looks at the results, each after twice as many pairs; by default "
+               "the policy's, 3",
        .minimum = 1,
        .maximum = 6},
       {.name = "times",
        .value_name = "WHICH",
        .type = Type::kChoice,
        .default_value = "ratios",
-       .help = "held against a stored baseline: those over something that the same launch "
-               "measured, also seconds (of one machine), or none",
+       .help = "times compared with a stored baseline: ratios to a reference time of the same "
+               "launch, also seconds (same machine only), or none",
        .choices = {"ratios", "all", "none"}},
-      {.name = "strict", .help = "exit with 3 when something is unclear"},
-      {.name = "all", .help = "also show what is the same"},
+      {.name = "strict", .help = "exit with 3 if a result is unclear"},
+      {.name = "all", .help = "also show unchanged metrics"},
       {.name = "seed",
        .value_name = "N",
        .type = Type::kInteger,
        .default_value = "1",
-       .help = "of which build of a pair runs first",
+       .help = "random seed of the order within a pair",
        .minimum = 0,
        .maximum = 9e15},
       {.name = "markdown",
        .value_name = "FILE",
        .type = Type::kFile,
-       .help = "write a job's summary; - for standard output"},
+       .help = "write a job summary in Markdown; - for standard output"},
       {.name = "junit",
        .value_name = "FILE",
        .type = Type::kFile,
-       .help = "write JUnit's XML; - for standard output"},
+       .help = "write a JUnit XML report; - for standard output"},
       {.name = "json",
        .value_name = "FILE",
        .type = Type::kFile,
-       .help = "write all of it for programs; - for standard output"},
+       .help = "write all results as JSON; - for standard output"},
       {.name = "github",
-       .help = "print one annotation, and add the summary to $GITHUB_STEP_SUMMARY"}};
+       .help = "print one annotation, and append the summary to $GITHUB_STEP_SUMMARY"}};
 }
 
 }  // namespace
@@ -285,29 +286,36 @@ std::vector<OptionInfo> gate_options() {
 Verb gate_verb() {
   return {
       .name = "gate",
-      .summary = "Fail when something became slower, larger or worse",
+      .summary = "Fail on regressions in time, size or quality",
       .description =
-          "Measures what stands after -- and holds it against an older build (--baseline-exe) or "
-          "kept records (--baseline). Bytes and passes must be equal, what compressors keep must "
-          "be within bounds. Times of two builds are taken in turn, each in a process of its own: "
-          "of the logarithms of their ratios the Hodges-Lehmann estimate and the interval of the "
-          "signed-rank test. Worse is what lies beyond the margin for sure; where that cannot be "
-          "told, twice as many pairs are run, and then it is a warning.\n\n"
-          "Exits with 0 when nothing is worse, 1 when something is, 3 when something is unclear "
-          "(--strict), 4 when a point failed, and 5 when something could not be compared: names "
-          "that only one side has, another machine, nothing at all.",
+          "Measures the command after -- and compares it with an older build (--baseline-exe) or "
+          "with stored records (--baseline). Bytes and passes must be equal, and quality must stay "
+          "within bounds. Two builds are timed in interleaved pairs, each build in a process of "
+          "its own. The ratio of their times is the Hodges-Lehmann estimate over the logarithms, "
+          "with the interval of the signed-rank test. A metric is worse if this interval lies "
+          "entirely beyond the margin. While a result is unclear, the gate doubles the number of "
+          "pairs and looks again, up to --looks times. A result that stays unclear is a "
+          "warning.\n\n"
+          "Exits with 0 if nothing is worse, 1 if something is worse, 3 if a result is unclear "
+          "(--strict) and 4 if a point failed. Exits with 5 if something could not be compared: a "
+          "metric that only one side has, another machine, or no metric at all.",
       .options = gate_options(),
       .positionals = {{.name = "COMMAND",
                        .help = "after --: `bench`, `quality` or `run` with its options",
                        .required = false,
                        .repeatable = true}},
-      .examples = {{"This build against an older one",
+      .examples = {{"Compare this build with an older one",
                     "thinpipe gate --baseline-exe old/bin/thinpipe -- bench -c topk -c 3lc"},
-                   {"Keep a baseline, and hold later builds against it",
+                   {"Store a baseline for later builds",
                     "thinpipe gate --save baseline -- bench -c topk --size 2.6m"},
-                   {"What may not change at all: bytes and what compressors keep",
+                   {"Check exact metrics only: bytes and quality",
                     "thinpipe gate --baseline golden --pairs 4 --times none -- quality --trace "
                     "synthetic:model=resnet20,steps=4 -c topk"}},
+      .groups = {{"Builds or records to compare",
+                  {"baseline-exe", "baseline", "measured", "history", "save"}},
+                 {"Judgement", {"policy", "margin", "times", "strict", "all"}},
+                 {"Measurement", {"pairs", "looks", "seed"}},
+                 {"Output", {"markdown", "junit", "json", "github"}}},
       .prepare = prepare_gate};
 }
 

@@ -33,11 +33,11 @@ constexpr const char* kVerbs[] = {"bench", "quality", "run"};
 constexpr int kUsage = 2;
 
 std::string tail_of(const fs::path& file) {
-  constexpr std::size_t kMost = 2000;
+  constexpr std::size_t kMax = 2000;
   std::ifstream stream(file, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text.size() > kMost ? "..." + text.substr(text.size() - kMost) : text;
+  return text.size() > kMax ? "..." + text.substr(text.size() - kMax) : text;
 }
 
 FileDescriptor open_for_writing(const fs::path& file) {
@@ -59,7 +59,7 @@ bool was_disturbed(const Measured& launch) {
   });
 }
 
-// One of each, one after the other.
+// Launches both programs one after the other, in random order.
 std::pair<Measured, Measured> launch_both(Launcher& launcher, const fs::path& older,
                                           const fs::path& newer, std::mt19937_64& coin) {
   std::pair<Measured, Measured> measured;
@@ -75,16 +75,16 @@ Launcher::Launcher(std::vector<std::string> words, fs::path scratch)
     : words_(std::move(words)), scratch_(std::move(scratch)) {
   if (words_.empty() ||
       std::find(std::begin(kVerbs), std::end(kVerbs), words_[0]) == std::end(kVerbs)) {
-    throw InputError("after --: expected what to measure, as `bench -c topk`, `quality ...` or " +
+    throw InputError("after --: expected a command such as `bench -c topk`, `quality ...` or " +
                      std::string("`run ...`") +
                      (words_.empty() ? "" : "; found '" + words_[0] + "'"));
   }
   for (const std::string& word : words_)
     if (word == "--out" || word.starts_with("--out="))
-      throw InputError("after --: --out is the gate's own; each launch has a folder of its own");
+      throw InputError("after --: --out is set by the gate, which gives each launch a folder");
 }
 
-// A launch on its way.
+// A running launch.
 struct Launcher::Started {
   fs::path program, folder, errors;
   pid_t child = 0;
@@ -102,29 +102,29 @@ Launcher::Started Launcher::start(const fs::path& program, int input) {
   std::vector<std::string> words = words_;
   words.insert(words.end(), {"--out", started.folder.string()});
   if (input >= 0) words.emplace_back("--turns");
-  const FileDescriptor nowhere = open_for_writing("/dev/null");
-  const FileDescriptor said = open_for_writing(started.errors);
-  started.child = start_process(program, words, input, nowhere.get(), said.get());
+  const FileDescriptor null = open_for_writing("/dev/null");
+  const FileDescriptor errors = open_for_writing(started.errors);
+  started.child = start_process(program, words, input, null.get(), errors.get());
   return started;
 }
 
 Measured Launcher::finish(const Started& started) {
   const int status = wait_for_process(started.child);
-  const std::string said = tail_of(started.errors);
+  const std::string output = tail_of(started.errors);
   std::error_code ignored;
   fs::remove(started.errors, ignored);
   if (stop_requested()) throw RunError("interrupted");
   last_ = started.folder / kRecordFileName;
   const bool ended = WIFEXITED(status);
   if (ended && WEXITSTATUS(status) == kUsage)
-    throw InputError(started.program.string() + ": " + said);
+    throw InputError(started.program.string() + ": " + output);
   Measured measured;
   if (fs::exists(last_)) measured = read_measured(last_);
   if (measured.launches == 0) {
-    throw RunError(fmt::format("{}: {}, and left no records\n{}", started.program.string(),
+    throw RunError(fmt::format("{}: {}, and wrote no records\n{}", started.program.string(),
                                ended ? fmt::format("exit code {}", WEXITSTATUS(status))
                                      : fmt::format("killed by signal {}", WTERMSIG(status)),
-                               said));
+                               output));
   }
   return measured;
 }
@@ -136,10 +136,10 @@ Measured Launcher::launch(const fs::path& program) {
 
 bool Launcher::takes_turns(const fs::path& program) {
   if (words_[0] != "bench") return false;
-  const fs::path told = scratch_ / "help";
-  const FileDescriptor help = open_for_writing(told);
+  const fs::path help_file = scratch_ / "help";
+  const FileDescriptor help = open_for_writing(help_file);
   wait_for_process(start_process(program, {words_[0], "--help"}, -1, help.get(), help.get()));
-  std::ifstream stream(told, std::ios::binary);
+  std::ifstream stream(help_file, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(stream)),
                          std::istreambuf_iterator<char>());
   return text.find("--turns") != std::string::npos;
@@ -149,16 +149,16 @@ std::pair<Measured, Measured> Launcher::launch_in_turns(const fs::path& older,
                                                         const fs::path& newer,
                                                         std::mt19937_64& coin) {
   forget_last();
-  auto [here, there] = socket_pair();
-  auto [here_too, there_too] = socket_pair();
-  const Started first = start(older, there.get());
-  const Started second = start(newer, there_too.get());
-  there.reset();
-  there_too.reset();
-  give_turns(here.get(), here_too.get(), coin);
-  here.reset();  // a side that still waits for a turn ends
-  here_too.reset();
-  // Both are waited for, whatever one of them does.
+  auto [to_older, older_input] = socket_pair();
+  auto [to_newer, newer_input] = socket_pair();
+  const Started first = start(older, older_input.get());
+  const Started second = start(newer, newer_input.get());
+  older_input.reset();
+  newer_input.reset();
+  give_turns(to_older.get(), to_newer.get(), coin);
+  to_older.reset();  // ends a process that still waits for its turn
+  to_newer.reset();
+  // Waits for both processes, even if one of them fails.
   std::exception_ptr error;
   std::pair<Measured, Measured> measured;
   try {

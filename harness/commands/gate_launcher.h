@@ -1,4 +1,4 @@
-// Measures by starting thinpipe itself, this build or another, and reading the records it leaves.
+// Measures by starting thinpipe, this build or another one, and reading its records.
 #pragma once
 
 #include <filesystem>
@@ -13,28 +13,27 @@ namespace thinpipe {
 
 class Launcher {
  public:
-  /// @param words  a verb that takes --out, and its arguments: {"bench", "-c", "topk"}
-  /// @param scratch  a folder for what launches leave
-  /// @throws InputError when it is no such verb, or when --out is among the words
+  /// @param words    a verb that takes --out, and its arguments: {"bench", "-c", "topk"}
+  /// @param scratch  folder for the records of the launches
+  /// @throws InputError for any other verb, and for --out among the words
   Launcher(std::vector<std::string> words, std::filesystem::path scratch);
 
-  /// One launch in a process of its own, its records in a new folder. Its output is kept for
-  /// complaints. Points that failed are in the result; it is an error only when there are no
-  /// records.
-  /// @throws InputError for what it calls a usage error (exit code 2), RunError when it ended
-  /// otherwise without records, or when stop_requested(): by then it has ended.
+  /// Runs one launch in a separate process, with its records in a new folder. Error messages quote
+  /// its output. Failed points are part of the result; only a launch without records is an error.
+  /// @throws InputError if the launch reports a usage error (exit code 2); RunError if it ends
+  /// without records, and after stop_requested(), when the launch has ended.
   Measured launch(const std::filesystem::path& program);
 
-  /// Whether this build of thinpipe knows how to take turns at what is to be measured.
+  /// Returns whether this build of thinpipe can interleave the measurement (bench --turns).
   bool takes_turns(const std::filesystem::path& program);
-  /// One launch of each at the same time, which measure slice by slice in turn: value i of the one
-  /// and of the other are of neighbouring moments. Errors as launch().
-  /// @returns what older and newer measured
+  /// Launches both programs at the same time, with interleaved timings: value i of one and value i
+  /// of the other are adjacent in time. Errors as launch().
+  /// @returns the results of older and newer
   std::pair<Measured, Measured> launch_in_turns(const std::filesystem::path& older,
                                                 const std::filesystem::path& newer,
                                                 std::mt19937_64& coin);
 
-  /// Where the records of the last launch are, until the next.
+  /// Returns the record file of the last launch, valid until the next launch.
   const std::filesystem::path& last_records() const { return last_; }
 
  private:
@@ -49,22 +48,21 @@ class Launcher {
   int launches_ = 0;
 };
 
-/// Launches for a gate, of which those that the machine disturbed are taken again. A launch with a
-/// point that is `invalid` is in doubt, and that is the machine's doing, not the build's. So many
-/// are taken again, all together, and never one more: a machine on which every launch is disturbed
-/// comes to an end, and the gate says what it found.
+/// Launches for a gate. Repeats a launch that has an `invalid` point, because the machine and not
+/// the build causes such points. The total number of repetitions is limited, so that a gate ends
+/// on a machine that disturbs every launch.
 class Undisturbed {
  public:
-  /// @param launcher  outlives this
-  /// @param retakes   at most
+  /// @param launcher  outlives this object
+  /// @param retakes   maximum number of repeated launches or pairs
   Undisturbed(Launcher& launcher, int retakes) : launcher_(launcher), left_(retakes) {}
 
-  /// One launch.
+  /// Runs one launch.
   Measured launch(const std::filesystem::path& program);
 
-  /// One of each, which of them first by the toss of a coin: slice by slice in turn where both know
-  /// how (takes_turns()), else one after the other. A pair is taken again as a whole.
-  /// @returns what older and newer measured
+  /// Runs one launch of each program in random order: interleaved if both support that
+  /// (takes_turns()), else one after the other. A disturbed pair is repeated as a whole.
+  /// @returns the results of older and newer
   std::pair<Measured, Measured> pair(const std::filesystem::path& older,
                                      const std::filesystem::path& newer, bool in_turns,
                                      std::mt19937_64& coin);

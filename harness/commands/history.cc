@@ -1,4 +1,4 @@
-// `thinpipe history`: what a metric has been over many record files.
+// `thinpipe history`: a metric over many record files.
 
 #include <fmt/format.h>
 #include <fnmatch.h>
@@ -40,7 +40,7 @@ std::string history_line(const SeriesName& name, const HistorySeries& series) {
   std::string text = fmt::format("{}\n  {}  {}", name.first, sparkline(values, kBars),
                                  history_value_text(series, values.back()));
   if (const auto found = standing(values, margin)) {
-    text += fmt::format("; {:+.2f} % of the {} before it", 100 * found->change,
+    text += fmt::format("; {:+.2f} % vs. the {} before", 100 * found->change,
                         values.size() - 1 - found->since);
     if (found->since > 0) text += ", since a step at " + series.entries[found->since].created;
     if (is_outlying(*found, margin)) text += ": outlying";
@@ -80,7 +80,7 @@ int print_history(const Arguments& arguments) {
   if (json.empty()) {
     std::sort(known.begin(), known.end());
     known.erase(std::unique(known.begin(), known.end()), known.end());
-    throw InputError(fmt::format("no metric {} of a point {} in the {} launches there{}",
+    throw InputError(fmt::format("no metric {} for points {} in the {} launches{}",
                                  in_quotes(metric), in_quotes(arguments.text("point")),
                                  history.launches, did_you_mean(metric, known)));
   }
@@ -96,12 +96,12 @@ Action prepare_history(const Arguments& arguments) {
 
 Verb history_verb() {
   return {.name = "history",
-          .summary = "Show what a metric has been over many record files",
+          .summary = "Show a metric over many record files",
           .description =
-              "Reads every *.jsonl below a folder, each launch an entry, oldest first: its value "
-              "of the metric (the median of times, the mean of others) as a bar, the newest as a "
-              "number, and how far that is from those since the last step. Times in seconds are "
-              "those of the newest launch's machine.",
+              "Reads every *.jsonl below a folder. Each launch is an entry, oldest first. Prints "
+              "the metric of each launch as a bar: the median of times, the mean of other metrics. "
+              "Then prints the newest value, and its deviation from the values since the last step "
+              "change. Times in seconds are taken from the machine of the newest launch only.",
           .options = {{.name = "dir",
                        .value_name = "DIR",
                        .type = Type::kFolder,
@@ -111,10 +111,10 @@ Verb history_verb() {
                        .value_name = "GLOB",
                        .type = Type::kText,
                        .default_value = "*",
-                       .help = "only points whose id fits"},
+                       .help = "only points whose id matches"},
                       {.name = "json", .help = "print JSON for programs"}},
-          .positionals = {{.name = "METRIC", .help = "as records name it: encode_over_read"}},
-          .examples = {{"Encode times of top-k over those of reading",
+          .positionals = {{.name = "METRIC", .help = "metric of records: encode_over_read"}},
+          .examples = {{"Encode time of top-k relative to reading the tensor",
                         "thinpipe history encode_over_read --dir records --point 'topk*'"}},
           .prepare = prepare_history};
 }

@@ -1,4 +1,4 @@
-// `thinpipe list`: which compressors, exchange patterns, models, links and metrics there are.
+// `thinpipe list`: the available compressors, collectives, models, link presets and metrics.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,7 +24,7 @@
 #include "netem/link/link_keys.h"
 #include "netem/link/link_spec.h"
 #include "reports/record/metrics.h"
-#include "workloads/exchange/patterns.h"
+#include "workloads/collectives/collectives.h"
 #include "workloads/models/catalogue.h"
 
 namespace thinpipe {
@@ -32,9 +32,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Where the second column of each table begins.
+// First column of the last field of each table.
 constexpr std::size_t kParameterColumn = 28;
-constexpr std::size_t kPatternColumn = 20;
+constexpr std::size_t kCollectiveColumn = 20;
 constexpr std::size_t kNameColumn = 18;
 constexpr std::size_t kPresetColumn = 18;
 constexpr std::size_t kKeyColumn = 28;
@@ -67,7 +67,7 @@ bool is_number(const ParameterInfo& parameter) {
 
 // "(0, 1]", "a|b|c", "true|false".
 std::string allowed(const ParameterInfo& parameter) {
-  // 1000000 rather than 1e+06, which is no integer to a spec.
+  // Prints 1000000 instead of 1e+06, because a spec does not accept 1e+06 as an integer.
   const auto number = [&](double value) {
     return parameter.type == ParameterInfo::Type::kInteger ? fmt::format("{:.0f}", value)
                                                            : fmt::format("{:g}", value);
@@ -78,9 +78,9 @@ std::string allowed(const ParameterInfo& parameter) {
   if (parameter.type == ParameterInfo::Type::kRealList) return range + "/..., or none";
   if (is_number(parameter)) return range;
   if (parameter.type == ParameterInfo::Type::kFlag) return "true|false";
-  if (parameter.type == ParameterInfo::Type::kSpec) return "a compressor, or same";
+  if (parameter.type == ParameterInfo::Type::kSpec) return "a compressor spec, or same";
   const std::string choices = fmt::format("{}", fmt::join(parameter.choices, "|"));
-  // A long list must be able to break at a blank.
+  // Blanks let a long list wrap.
   constexpr std::size_t kUnbroken = kColumns - kParameterColumn;
   if (choices.size() < kUnbroken) return choices;
   return fmt::format("{}", fmt::join(parameter.choices, " | "));
@@ -101,7 +101,7 @@ Json parameter_json(const ParameterInfo& parameter) {
   return json;
 }
 
-// Name, default, help and range of each, a line or more.
+// Returns name, default, help and range of each parameter.
 std::string parameter_lines(const std::vector<ParameterInfo>& wanted) {
   std::string text;
   for (const ParameterInfo& parameter : wanted) {
@@ -111,42 +111,42 @@ std::string parameter_lines(const std::vector<ParameterInfo>& wanted) {
   return text;
 }
 
-std::vector<std::string> exchanges_of(const PatternInfo& pattern) {
+std::vector<std::string> exchanges_of(const CollectiveInfo& collective) {
   std::vector<std::string> names;
-  for (const Exchange exchange : pattern.exchanges()) names.push_back(to_string(exchange));
+  for (const Exchange exchange : collective.exchanges()) names.push_back(to_string(exchange));
   return names;
 }
 
-// A line each.
-std::string table_of_patterns() {
+// Returns one line for each collective.
+std::string table_of_collectives() {
   std::string text;
-  for (const PatternInfo& pattern : patterns())
-    text += two_columns(pattern.name, pattern.summary, kPatternColumn);
+  for (const CollectiveInfo& collective : collectives())
+    text += two_columns(collective.name, collective.summary, kCollectiveColumn);
   return text;
 }
 
-// With what each can do and its parameters.
-std::string patterns_in_full() {
+// Returns every collective with its primitives and parameters.
+std::string collectives_in_full() {
   std::string text =
-      "PATTERNS of `thinpipe run --pattern`: name or name:key=value,...; `|` between\n"
-      "patterns, or values, measures several\n\n";
-  for (const PatternInfo& pattern : patterns())
-    text += fmt::format("{}  [{}]\n", pattern.name, fmt::join(exchanges_of(pattern), ", ")) +
-            wrap(pattern.summary, 2) + "\n" + wrap("Source: " + pattern.source, 2) + "\n" +
-            parameter_lines(pattern.parameters) + "\n";
+      "COLLECTIVES of `thinpipe run --collective`: name or name:key=value,...;\n"
+      "a|b measures both, for collectives and for values\n\n";
+  for (const CollectiveInfo& collective : collectives())
+    text += fmt::format("{}  [{}]\n", collective.name, fmt::join(exchanges_of(collective), ", ")) +
+            wrap(collective.summary, 2) + "\n" + wrap("Source: " + collective.source, 2) + "\n" +
+            parameter_lines(collective.parameters) + "\n";
   return text;
 }
 
-Json patterns_json() {
+Json collectives_json() {
   Json all = Json::array();
-  for (const PatternInfo& pattern : patterns()) {
+  for (const CollectiveInfo& collective : collectives()) {
     Json parameters = Json::array();
-    for (const ParameterInfo& parameter : pattern.parameters)
+    for (const ParameterInfo& parameter : collective.parameters)
       parameters.push_back(parameter_json(parameter));
-    all.push_back({{"name", pattern.name},
-                   {"summary", pattern.summary},
-                   {"source", pattern.source},
-                   {"exchanges", exchanges_of(pattern)},
+    all.push_back({{"name", collective.name},
+                   {"summary", collective.summary},
+                   {"source", collective.source},
+                   {"exchanges", exchanges_of(collective)},
                    {"parameters", parameters}});
   }
   return all;
@@ -184,7 +184,7 @@ std::string published_text(const PublishedCount& count) {
                                              count.parameters.value_or(0));
   text += " in " + count.by;
   if (count.difference != 0) {
-    text += fmt::format("; this has {} {}", std::abs(count.difference),
+    text += fmt::format("; the catalogue has {} {}", std::abs(count.difference),
                         count.difference > 0 ? "more" : "fewer");
   }
   return count.why.empty() ? text : text + ": " + count.why;
@@ -200,7 +200,7 @@ std::string times_text(const ModelTimes& times) {
   return text + ": " + times.source;
 }
 
-// Name, size and source. @param in_full  also published counts, times and every layer
+// Returns name, size and source. @param in_full  also published counts, times and every layer
 Json model_json(const ModelInfo& model, bool in_full) {
   Json json{{"name", model.name},
             {"description", model.title},
@@ -213,7 +213,7 @@ Json model_json(const ModelInfo& model, bool in_full) {
   for (const char* list : {"published", "times", "layers"}) json[list] = Json::array();
   for (const PublishedCount& count : model.published) json["published"].push_back(to_json(count));
   for (const ModelTimes& times : model.times) json["times"].push_back(to_json(times));
-  const std::vector<double> shares = model.ready_shares();
+  const std::vector<double> fractions = model.ready_shares();
   for (std::size_t i = 0; i < model.tensors.size(); ++i) {
     const ModelTensor& tensor = model.tensors[i];
     json["layers"].push_back({{"name", tensor.name},
@@ -221,31 +221,31 @@ Json model_json(const ModelInfo& model, bool in_full) {
                               {"elements", tensor.elements},
                               {"uses", tensor.uses},
                               {"ready_order", model.ready_order(i)},
-                              {"ready_share", shares[i]}});
+                              {"ready_share", fractions[i]}});
   }
   return json;
 }
 
-// A line or two for every model.
+// Returns an entry for every model.
 std::string table_of_models() {
   std::string text;
   for (const ModelInfo& model : model_catalogue()) {
     text += two_columns(model.name,
                         fmt::format("{}; {} parameters{}", model.title, model.parameters,
-                                    model.training ? "; `thinpipe capture` trains it" : ""),
+                                    model.training ? "; trainable by `thinpipe capture`" : ""),
                         kNameColumn);
   }
   return text;
 }
 
-// One model with its published counts, its times and its layers.
+// Returns one model with its published counts, its times and its layers.
 std::string model_text(const ModelInfo& model) {
   const auto work = static_cast<double>(model.multiply_adds);
-  const bool much = work >= 1e9;
+  const bool billions = work >= 1e9;
   std::string text =
-      fmt::format("{}  [{} parameters in {} tensors; {:.3g} {} multiply-adds a sample]\n",
-                  model.name, model.parameters, model.tensors.size(), work / (much ? 1e9 : 1e6),
-                  much ? "billion" : "million") +
+      fmt::format("{}  [{} parameters in {} tensors; {:.3g} {} multiply-adds per sample]\n",
+                  model.name, model.parameters, model.tensors.size(), work / (billions ? 1e9 : 1e6),
+                  billions ? "billion" : "million") +
       wrap(model.title, 2) + "\n" + wrap("Source: " + model.source, 2) + "\n";
   for (const PublishedCount& count : model.published) {
     text += wrap("Published: " + published_text(count), 2) + "\n";
@@ -253,29 +253,29 @@ std::string model_text(const ModelInfo& model) {
   for (const ModelTimes& times : model.times) text += wrap("Times: " + times_text(times), 2) + "\n";
   text += fmt::format("\n  {:>5} {:>8}  {:>11}  {:<20} {}\n", "ready", "after", "elements", "shape",
                       "tensor");
-  const std::vector<double> shares = model.ready_shares();
+  const std::vector<double> fractions = model.ready_shares();
   for (std::size_t i = 0; i < model.tensors.size(); ++i) {
     const ModelTensor& tensor = model.tensors[i];
     text += fmt::format("  {:>5} {:>7.2f}%  {:>11}  {:<20} {}\n", model.ready_order(i),
-                        100 * shares[i], tensor.elements,
+                        100 * fractions[i], tensor.elements,
                         fmt::format("{}", fmt::join(tensor.shape, " x ")), tensor.name);
   }
   return text + "\n" +
          wrap(
-             "ready: the place in the order in which gradients become ready; after: the share of "
-             "the backward pass that is over then, by multiply-adds.",
+             "ready: position in the order in which gradients become ready; after: fraction of "
+             "the backward pass that is complete by then, in multiply-adds.",
              2) +
          "\n";
 }
 
-// Whether `name` is a model, or so near to one that it is meant to be one.
+// Returns whether `name` is a model, or similar enough to be a misspelt one.
 bool names_a_model(const std::string& name) {
   std::vector<std::string> names;
   for (const ModelInfo& model : model_catalogue()) names.push_back(model.name);
   return !nearest(name, names).empty();
 }
 
-// With the default parameters.
+// Returns the collective that aggregates payloads at default parameters.
 const char* aggregation(const MethodInfo& method) {
   return to_string(aggregation_of(Spec{method.name, {}}));
 }
@@ -294,19 +294,19 @@ Json to_json(const MethodInfo& method) {
           {"parameters", parameters}};
 }
 
-/// "6.40", or "-" for what a method cannot say beforehand.
+/// Returns bits per element such as "6.40", or "-" if a method cannot know them in advance.
 std::string bits_text(const MethodInfo& method) {
   const std::optional<double> bits = expected_bits({method.name, {}});
   return bits ? fmt::format("{:.4g}", *bits) : "-";
 }
 
 std::string heading(const MethodInfo& method) {
-  return fmt::format("{}  [{}; {} bits an element expected{}]\n", method.name, aggregation(method),
+  return fmt::format("{}  [{}; {} bits per element expected{}]\n", method.name, aggregation(method),
                      bits_text(method), method.needs_squares ? "; needs second moments" : "") +
          wrap(method.summary, 2) + "\n" + wrap("Source: " + method.source, 2) + "\n";
 }
 
-/// Parameters that mean the same in every method that has them.
+/// Returns the parameters with the same meaning in every method that has them.
 std::vector<ParameterInfo> common_parameters() {
   return join({{ratio_parameters("0.01").back()},
                memory_parameters("residual"),
@@ -319,14 +319,14 @@ bool is_common(const ParameterInfo& parameter) {
                      [&](const ParameterInfo& other) { return other.name == parameter.name; });
 }
 
-/// Own parameters in full, of the common ones the defaults.
+/// Returns a method's own parameters in full, and the defaults of its common parameters.
 std::string to_short_text(const MethodInfo& method) {
   std::vector<ParameterInfo> own;
   std::vector<std::string> defaults;
   for (const ParameterInfo& parameter : method.parameters) {
     if (!is_common(parameter)) {
       own.push_back(parameter);
-    } else if (parameter.name != "workers") {  // nothing without clip
+    } else if (parameter.name != "workers") {  // has no effect without `clip`
       defaults.push_back(parameter.name + "=" + parameter.default_value);
     }
   }
@@ -338,13 +338,13 @@ std::string to_short_text(const MethodInfo& method) {
 std::string all_in_full() {
   std::string text;
   for (const MethodInfo& method : methods()) text += to_short_text(method) + "\n";
-  return text + "PARAMETERS that mean the same in every compressor that has them\n\n" +
+  return text + "PARAMETERS with the same meaning in every compressor that has them\n\n" +
          parameter_lines(common_parameters());
 }
 
 std::string table_of_methods() {
-  std::string text = fmt::format("  {:<18}{:>7}  {:<11}{}\n", "compressor", "bits/el", "exchange",
-                                 "what it sends");
+  std::string text =
+      fmt::format("  {:<18}{:>7}  {:<13}{}\n", "compressor", "bits/el", "collective", "payload");
   for (const MethodInfo& method : methods()) {
     const std::string left =
         fmt::format("{:<18}{:>7}  {:<11}", method.name, bits_text(method), aggregation(method));
@@ -369,17 +369,18 @@ std::string table_of_presets() {
 }
 
 std::string links_in_full() {
-  std::string text = "LINKS by name; single keys can be set behind it: --link lte,rate=5mbit\n\n";
+  std::string text =
+      "LINK PRESETS; keys after the name override its values: --link lte,rate=5mbit\n\n";
   for (const LinkPreset& preset : link_presets())
     text += two_columns(preset.name, preset.what, kPresetColumn) +
             two_columns("", preset.spec, kPresetColumn) +
             two_columns("", std::string("Source: ") + preset.source, kPresetColumn);
   text +=
-      "\nKEYS of a link, `key=value,key=value`; up. or down. before a key means\n"
-      "that direction alone\n\n";
+      "\nKEYS per direction, `key=value,key=value`; the prefix up. or down. sets a key\n"
+      "for the uplink or the downlink only\n\n";
   for (const DirectionKey& key : direction_keys())
     text += two_columns(fmt::format("{}={}", key.name, key.value), key.help, kKeyColumn);
-  text += "\nand of the link as a whole\n\n";
+  text += "\nKEYS of the whole link\n\n";
   for (const LinkKey& key : link_keys())
     text += two_columns(fmt::format("{}={}", key.name, key.value), key.help, kKeyColumn);
   return text;
@@ -390,7 +391,7 @@ std::string metrics_in_full() {
                        const char* meaning) {
     return two_columns(fmt::format("{:<22} {:<5} {}", name, unit, better), meaning, kMeaningColumn);
   };
-  std::string text = "METRICS of records\n\n" + line("metric", "unit", "better", "what it is");
+  std::string text = "METRICS of records\n\n" + line("metric", "unit", "better", "meaning");
   for (const MetricType& metric : kMetricTypes)
     text += line(metric.name, metric.unit, metric.better, metric.meaning);
   return text;
@@ -408,14 +409,16 @@ Json metrics_json() {
 }
 
 std::string overview() {
-  return "COMPRESSORS, with the payload bits an element that their defaults should take\n\n" +
-         table_of_methods() + "\nPATTERNS in which payloads are exchanged\n\n" +
-         table_of_patterns() + "\nMODELS of the catalogue\n\n" + table_of_models() +
-         "\nLINKS that `thinpipe run` and `thinpipe net` know by name\n\n" + table_of_presets() +
-         "\n`thinpipe list NAME` shows a compressor's parameters or a model's layers,\n"
-         "`thinpipe list compressors` the parameters of all compressors, `thinpipe list\n"
-         "patterns` those of the patterns, `thinpipe list links` the keys of a link,\n"
-         "`thinpipe list metrics` what records tell of a point.\n";
+  return "COMPRESSORS, with the expected payload bits per element at default parameters\n\n" +
+         table_of_methods() + "\nCOLLECTIVES that exchange payloads\n\n" + table_of_collectives() +
+         "\nMODELS of the catalogue\n\n" + table_of_models() +
+         "\nLINK PRESETS of `thinpipe run` and `thinpipe net`\n\n" + table_of_presets() +
+         "\nFor details:\n"
+         "  thinpipe list NAME         parameters of a compressor, layers of a model\n"
+         "  thinpipe list compressors  parameters of all compressors\n"
+         "  thinpipe list collectives  parameters of all collectives\n"
+         "  thinpipe list links        link presets and all link keys\n"
+         "  thinpipe list metrics      metrics of records\n";
 }
 
 bool is_method(const std::string& name) {
@@ -424,11 +427,12 @@ bool is_method(const std::string& name) {
 }
 
 std::string list(const Arguments& arguments) {
-  const std::string& what = arguments.positional("WHAT");
+  std::string what = arguments.positional("WHAT");
+  if (what == "patterns") what = "collectives";  // the name before 0.2
   const bool compressors = what.empty() || what == "compressors";
   const bool models = what.empty() || what == "models";
   const bool links = what.empty() || what == "links";
-  const bool exchanges = what.empty() || what == "patterns";
+  const bool exchanges = what.empty() || what == "collectives";
   const bool metrics = what.empty() || what == "metrics";
   const bool group = compressors || models || links || exchanges || metrics;
   const bool model = !group && !is_method(what) && names_a_model(what);
@@ -450,7 +454,7 @@ std::string list(const Arguments& arguments) {
     for (const LinkPreset& preset : links ? link_presets() : std::span<const LinkPreset>()) {
       json["links"].push_back(to_json(preset));
     }
-    if (exchanges) json["patterns"] = patterns_json();
+    if (exchanges) json["collectives"] = collectives_json();
     if (metrics) json["metrics"] = metrics_json();
     return json.dump(2) + "\n";
   }
@@ -458,7 +462,7 @@ std::string list(const Arguments& arguments) {
   if (compressors) return all_in_full();
   if (models) return table_of_models();
   if (links) return links_in_full();
-  if (exchanges) return patterns_in_full();
+  if (exchanges) return collectives_in_full();
   if (metrics) return metrics_in_full();
   if (model) return model_text(find_model(what));
   const MethodInfo& method = find_method(what);
@@ -473,9 +477,9 @@ Action prepare_list(const Arguments& arguments) {
   };
 }
 
-// All that can stand for WHAT.
-std::vector<std::string> what_there_is() {
-  std::vector<std::string> names = {"compressors", "patterns", "models", "links", "metrics"};
+// Returns all values of the argument WHAT.
+std::vector<std::string> what_names() {
+  std::vector<std::string> names = {"compressors", "collectives", "models", "links", "metrics"};
   for (const MethodInfo& method : methods()) names.push_back(method.name);
   for (const ModelInfo& model : model_catalogue()) names.push_back(model.name);
   return names;
@@ -486,29 +490,31 @@ std::vector<std::string> what_there_is() {
 Verb list_verb() {
   return {
       .name = "list",
-      .summary = "Name the compressors, patterns, models, links and metrics",
+      .summary = "List compressors, collectives, models, links and metrics",
       .description =
-          "Prints for every compressor how its payloads are aggregated, the bits an element they "
-          "should take, the paper it comes from, and its parameters with defaults and allowed "
-          "values. A compressor is written `name:key=value,key=value`; `key=a|b|c` stands for "
-          "three of them. `list models` prints the models of the catalogue, whose layers, "
-          "published parameter counts and compute times, with their sources, come with a model's "
-          "name or with --json. `list links` prints the links that have a name, with the sources "
-          "of their figures, and all keys of a link; `list patterns` the ways in which ranks "
-          "exchange payloads; `list metrics` what records measure, with units.",
+          "Without an argument, prints a line for each compressor, collective, model and link "
+          "preset. `list compressors` prints, for every compressor, the collective that aggregates "
+          "its payloads, the expected bits per element, the paper, and the parameters with their "
+          "defaults and allowed values. A compressor is written `name:key=value,key=value`; "
+          "`key=a|b|c` expands to three compressors.\n\n"
+          "`list models` prints the models of the catalogue. The name of a model, or --json, adds "
+          "layers, published parameter counts and compute times, with their sources. `list links` "
+          "prints the link presets with the sources of their figures, and all link keys. `list "
+          "collectives` prints the collectives with their parameters. `list metrics` prints the "
+          "metrics of records with their units.",
       .options = {plugin_option(), {.name = "json", .help = "print JSON for programs"}},
       .positionals = {{.name = "WHAT",
-                       .help = "`compressors`, `patterns`, `models`, `links`, `metrics`, or the "
-                               "name of a compressor or a model",
+                       .help = "`compressors`, `collectives`, `models`, `links`, `metrics`, or the "
+                               "name of a compressor or model",
                        .required = false,
-                       .suggestions = what_there_is()}},
-      .examples = {{"All compressors and models, a line each", "thinpipe list"},
-                   {"Every compressor with its parameters", "thinpipe list compressors"},
+                       .suggestions = what_names()}},
+      .examples = {{"One line for each compressor, collective, model and link", "thinpipe list"},
+                   {"All compressors with their parameters", "thinpipe list compressors"},
                    {"A model with its layers and times", "thinpipe list vgg19"},
-                   {"Links by name, and the keys of a link", "thinpipe list links"},
-                   {"Exchange patterns, for `thinpipe run --pattern`", "thinpipe list patterns"},
+                   {"Link presets and link keys", "thinpipe list links"},
+                   {"Collectives for `thinpipe run --collective`", "thinpipe list collectives"},
                    {"Metrics of records, with units", "thinpipe list metrics"},
-                   {"One compressor, for a program to read", "thinpipe list topk --json"}},
+                   {"One compressor as JSON", "thinpipe list topk --json"}},
       .prepare = prepare_list};
 }
 

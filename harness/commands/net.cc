@@ -1,5 +1,5 @@
-// `thinpipe net show`, which draws the network that a topology makes; `net exec`, which runs any
-// program between its hosts; and `net restore`, which gives back real interfaces whose guards died.
+// `thinpipe net show` draws the network of a topology. `net exec` runs any program between emulated
+// hosts. `net restore` restores real interfaces whose guards died.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -96,7 +96,7 @@ int host_named(const Topology& topology, const std::string& name, const char* op
                                did_you_mean(name, names)));
 }
 
-// With this process's streams; its own name is in its environment.
+// Starts a program with this process's streams and the host's name in its environment.
 std::unique_ptr<HostProgram> start(const Host& host, const std::vector<std::string>& words) {
   setenv("THINPIPE_HOST", host.name().c_str(), 1);
   try {
@@ -107,9 +107,10 @@ std::unique_ptr<HostProgram> start(const Host& host, const std::vector<std::stri
   }
 }
 
-// The way that carried most, as a sentence. @param changes  rates are those of the beginning only
-std::string busiest_way(const Network& network, const Topology& planned, double seconds,
-                        bool changes) {
+// Returns a sentence on the direction with the most traffic.
+// @param changes  whether a schedule changes the links, so that their rates are not constant
+std::string busiest_direction(const Network& network, const Topology& planned, double seconds,
+                              bool changes) {
   double most = 0, rate = 0;
   std::string text;
   for (int i = 0; i < network.size(); ++i) {
@@ -120,31 +121,29 @@ std::string busiest_way(const Network& network, const Topology& planned, double 
       if (bytes <= most) continue;
       most = bytes;
       rate = (sent ? link.up : link.down).rate;
-      text = network.host(i).name() + (sent ? " sent" : " was sent");
+      text = fmt::format("Busiest: {} of {}", sent ? "uplink" : "downlink", network.host(i).name());
     }
   }
-  if (most == 0 || seconds <= 0) return "Nothing crossed.\n";
-  text += fmt::format(" most, {} on average", format_rate(8 * most / seconds));
+  if (most == 0 || seconds <= 0) return "No traffic.\n";
+  text += fmt::format(", {} on average", format_rate(8 * most / seconds));
   if (rate > 0 && !changes)
-    text += fmt::format(": {:.0f} % of its link's {}", 100 * 8 * most / seconds / rate,
-                        format_rate(rate));
+    text += fmt::format(", {:.0f} % of {}", 100 * 8 * most / seconds / rate, format_rate(rate));
   return wrap(text + ".", 0) + "\n";
 }
 
-// Prints the links' counters at the end: to stderr, for stdout is the command's.
-void say_what_crossed(const Network& network, const Topology& planned, double seconds,
-                      bool changes) {
-  std::string text = fmt::format("thinpipe: after {}\n", format_time(seconds));
-  constexpr int kMostLines = 16;
-  for (int i = 0; i < network.size() && i < kMostLines; ++i) {
+// Prints the links' counters to stderr, because stdout belongs to the command.
+void print_traffic(const Network& network, const Topology& planned, double seconds, bool changes) {
+  std::string text = fmt::format("thinpipe: traffic after {}\n", format_time(seconds));
+  constexpr int kMaxLines = 16;
+  for (int i = 0; i < network.size() && i < kMaxLines; ++i) {
     const LinkCounters counters = network.counters(i);
-    text += fmt::format("  {:<8} sent {:>9}, was sent {:>9}, dropped {} packets\n",
+    text += fmt::format("  {:<8} sent {:>9}, received {:>9}, dropped {} packets\n",
                         network.host(i).name(), format_bytes(counters.up.bytes),
                         format_bytes(counters.down.bytes), counters.drops());
   }
-  if (network.size() > kMostLines)
-    text += fmt::format("  and {} more\n", network.size() - kMostLines);
-  text += busiest_way(network, planned, seconds, changes);
+  if (network.size() > kMaxLines)
+    text += fmt::format("  and {} more\n", network.size() - kMaxLines);
+  text += busiest_direction(network, planned, seconds, changes);
   std::fputs(text.c_str(), stderr);
 }
 
@@ -162,7 +161,7 @@ Action prepare_exec(const Arguments& arguments) {
   std::optional<ScheduleSpec> schedule;
   if (arguments.given("schedule")) {
     schedule = parse_schedule(arguments.text("schedule"));
-    scheduled_links(planned, *schedule);  // says now, not in the sandbox, what does not fit
+    scheduled_links(planned, *schedule);  // reports errors before the sandbox starts
   }
   const auto body = [=, &arguments](const Sandbox& sandbox) {
     Network network(size, spec);
@@ -173,7 +172,7 @@ Action prepare_exec(const Arguments& arguments) {
       network.set_links(link);
     }
     if (!name_hosts(network, sandbox.scratch))
-      std::fputs("thinpipe: /etc/hosts cannot be covered here: hosts have addresses, no names\n",
+      std::fputs("thinpipe: cannot replace /etc/hosts: hosts have addresses but no names\n",
                  stderr);
     setenv("THINPIPE_HOST_ADDRESSES", host_addresses(network).c_str(), 1);
     std::vector<std::unique_ptr<HostProgram>> servers;
@@ -192,8 +191,7 @@ Action prepare_exec(const Arguments& arguments) {
       player->stop();
       player->check();
     }
-    if (!arguments.flag("quiet"))
-      say_what_crossed(network, planned, spent.count(), player != nullptr);
+    if (!arguments.flag("quiet")) print_traffic(network, planned, spent.count(), player != nullptr);
     return code;
   };
   return [planned, body] {
@@ -202,12 +200,13 @@ Action prepare_exec(const Arguments& arguments) {
   };
 }
 
-// Whether the interface is as it should be: given back, or with a guard that will see to it.
+// Restores an interface unless its guard is alive. Returns whether that succeeded, and appends the
+// result to `text`.
 bool restore(const std::string& interface, std::string& text) {
   try {
     const auto file = StateFile::hold(interface);
     if (!file) {
-      text += fmt::format("{}: its guard lives (process {}) and will give it back\n", interface,
+      text += fmt::format("{}: its guard (process {}) is alive and will restore it\n", interface,
                           guard_of(interface));
       return true;
     }
@@ -232,27 +231,27 @@ int restore_all() {
 Verb net_show_verb() {
   return {
       .name = "net show",
-      .summary = "Draw the network that a topology makes",
+      .summary = "Draw the network of a topology",
       .description =
-          "Prints hosts, switches and links, and what TCP can get at most from one host to another "
-          "and when all send at once. Makes nothing and measures nothing: `thinpipe net verify` "
-          "does.\n\n" +
+          "Prints hosts, switches and links, and the maximum TCP goodput: from one host to "
+          "another, and with all hosts sending at once. Creates and measures nothing; `thinpipe "
+          "net verify` measures.\n\n" +
           topology_help(),
       .options =
           {
               topology_option(),
-              link_option("as for `thinpipe run`, without alternatives"),
+              link_option("link of each host as for `thinpipe run`, without alternatives"),
               hosts_option(),
               {.name = "svg",
                .value_name = "FILE",
                .type = Type::kFile,
-               .help = "also draw it into this file, as SVG"},
+               .help = "also write the drawing to this SVG file"},
               {.name = "json", .help = "print JSON instead of the drawing"},
           },
-      .examples = {{.purpose = "Two racks, their uplinks four times too slow for all hosts",
+      .examples = {{.purpose = "Two racks with an oversubscription of four",
                     .command = "thinpipe net show --topology racks:oversubscription=4 --ranks 8 "
                                "--link rate=1gbit"},
-                   {.purpose = "Three datacentres and a straggler, also as SVG",
+                   {.purpose = "Three datacentres and a slow host, also as SVG",
                     .command = "thinpipe net show --topology 'wan:sites=3,host3=(rate=10mbit)' "
                                "--ranks 6 --svg wan.svg"}},
       .prepare = prepare_show,
@@ -264,50 +263,52 @@ Verb net_exec_verb() {
       .name = "net exec",
       .summary = "Run any program between emulated hosts",
       .description =
-          "Builds a network of emulated hosts, throttles its links, and runs a program of yours on "
-          "one of them: a copy, a server's client, a test suite, a shell. Programs on other hosts "
-          "can be started before it and are ended after it. Hosts know each other by name (host0, "
-          "host1, ...) and by address (host0 is 198.18.0.1, host1 198.18.0.2, ...); nothing else "
-          "can be reached from there, and files are this machine's.\n\nEvery program has "
-          "THINPIPE_HOST, the name of its host, and THINPIPE_HOST_ADDRESSES, the others', in its "
-          "environment. Afterwards stderr says what crossed. The exit code is the program's.",
+          "Builds a network of emulated hosts, throttles its links, and runs a program on one of "
+          "the hosts: a copy, a client, a test suite, a shell. --serve starts programs on other "
+          "hosts before it and ends them after it. Hosts reach each other by name (host0, host1, "
+          "...) and by address (host0 is 198.18.0.1, host1 198.18.0.2, ...). Nothing outside the "
+          "network is reachable. The file system is this machine's.\n\n"
+          "The environment of every program has THINPIPE_HOST, the name of its host, and "
+          "THINPIPE_HOST_ADDRESSES, the addresses of all hosts. At the end, the traffic of each "
+          "host is printed to stderr. The exit code is the program's.",
       .options =
           {
-              link_option("one link, as for `thinpipe run`, or a name of `thinpipe list links`"),
+              link_option("one link, as for `thinpipe run`, or a preset of `thinpipe list links`"),
               topology_option(),
               hosts_option("2"),
               {.name = "schedule",
                .value_name = "SPEC",
                .type = Type::kText,
-               .help = "what the links do over time, as for `thinpipe net play`; begins with the "
-                       "command"},
+               .help = "changes of the links over time, as for `thinpipe net play`; starts with "
+                       "the command"},
               {.name = "on",
                .value_name = "HOST",
                .type = Type::kText,
                .default_value = "host0",
-               .help = "where the command runs"},
+               .help = "host that runs the command"},
               {.name = "serve",
                .value_name = "HOST:COMMAND",
                .type = Type::kText,
-               .help = "started on that host before, by /bin/sh, and ended afterwards",
+               .help = "run this command on this host with /bin/sh, from before the program until "
+                       "after it",
                .repeatable = true},
               {.name = "wait",
                .value_name = "S",
                .type = Type::kReal,
                .default_value = "5",
-               .help = "at most so long for each of those to listen on a TCP or UDP port, in "
-                       "seconds; those that end are not waited for",
+               .help = "timeout for each --serve command to listen on a TCP or UDP port, in "
+                       "seconds; commands that end are not waited for",
                .minimum = 0,
                .maximum = 3600},
-              {.name = "quiet", .letter = 'q', .help = "do not say what crossed"},
+              {.name = "quiet", .letter = 'q', .help = "do not print the traffic"},
           },
       .positionals = {{.name = "COMMAND",
-                       .help = "the program and its arguments, after `--`",
+                       .help = "program and its arguments, after `--`",
                        .repeatable = true}},
-      .examples = {{.purpose = "A download over a slow line",
+      .examples = {{.purpose = "A download over a slow link",
                     .command = "thinpipe net exec --link rate=5mbit --serve 'host1:python3 -m "
                                "http.server' -- curl -O http://host1:8000/file"},
-                   {.purpose = "A shell behind a link that fails for a second in every ten",
+                   {.purpose = "A shell behind a link with an outage of 1 s every 10 s",
                     .command = "thinpipe net exec --schedule 'outage:every=10s,lasts=1s' -- bash"}},
       .prepare = prepare_exec,
   };
@@ -316,14 +317,14 @@ Verb net_exec_verb() {
 Verb net_restore_verb() {
   return {
       .name = "net restore",
-      .summary = "Give back real interfaces that a dead guard left throttled",
+      .summary = "Restore real interfaces that a killed run left throttled",
       .description =
-          "On every host that `thinpipe run --hosts ... --shape IFACE` throttles, a guard gives "
-          "the interface back what it had, whatever becomes of the run. Only when the guard and "
-          "its parent are both killed outright does it stay throttled; /run/thinpipe then still "
-          "says what it had. This command, run on that host, gives it back. Interfaces whose "
-          "guards live, and those that somebody else has set since, are left alone.\n\n"
-          "Exits with 4 when an interface could not be given back.",
+          "`thinpipe run --hosts ... --shape IFACE` starts a guard on every host, which restores "
+          "the interface when the run ends, however it ends. An interface stays throttled only if "
+          "the guard and its parent are both killed by SIGKILL. Its original settings are then "
+          "still in /run/thinpipe, and this command, run on that host, restores them. Interfaces "
+          "with a live guard, and interfaces that were reconfigured since, are left alone.\n\n"
+          "Exits with 4 if an interface could not be restored.",
       .options = {},
       .examples = {{.purpose = "As root, on the host", .command = "thinpipe net restore"}},
       .prepare = [](const Arguments&) -> Action { return restore_all; },

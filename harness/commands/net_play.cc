@@ -1,4 +1,4 @@
-// `thinpipe net play`: a schedule on a link, and what a TCP stream gets of it.
+// `thinpipe net play`: plays a schedule on a link and measures the goodput of a TCP stream.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -28,20 +28,21 @@
 namespace thinpipe {
 namespace {
 
-// The played schedule and its settings.
+// A schedule to play, with its settings.
 struct Played {
   TopologySpec topology;
   int hosts = 2;
   LinkSpec link;
   ScheduleSpec schedule;
   TrialOptions options;
-  std::vector<LinkSpec> needed;  // that the kernel must be able to make
-  double tolerance = 0;          // share
-  bool disturbed = false;        // the network loses or reorders frames by itself
+  std::vector<LinkSpec> needed;  // links that need kernel features
+  double tolerance = 0;          // fraction
+  bool disturbed = false;        // whether the network itself loses or reorders frames
 };
 
-// TCP goodput under frame loss or changing delays does not measure the link; nor does the integral
-// say what queues let through between links that take turns.
+// Returns whether the goodput is compared with the schedule. TCP goodput under frame loss or
+// changing delays is no measure of the link. The integral is no bound where the bottleneck moves
+// between links, because their queues let more through.
 bool judged(const Played& played, const TrialResult& result) {
   return !played.disturbed && !played.schedule.changes(Quantity::kDelay) &&
          !played.schedule.changes(Quantity::kLoss) && !result.links_take_turns;
@@ -51,28 +52,28 @@ bool holds(const Played& played, const TrialResult& result) {
   return !judged(played, result) || std::fabs(result.deviation()) <= played.tolerance;
 }
 
-// A measurement that nothing judges is valid on a busy machine too.
+// Returns whether the measurement is valid. Without a verdict, it is valid on a busy machine too.
 bool valid(const Played& played, const TrialResult& result) {
   return !judged(played, result) || result.machine.reason().empty();
 }
 
-// Delay and loss of the link, besides its rate.
+// Returns delay and loss of the link.
 std::string rest_of(const LinkMean& link) {
   std::string text;
-  if (link.delay > 0) text += fmt::format(", {} late", format_time(link.delay));
-  if (link.loss > 0) text += fmt::format(", {:.3g} % lost", 100 * link.loss);
+  if (link.delay > 0) text += fmt::format(", delay {}", format_time(link.delay));
+  if (link.loss > 0) text += fmt::format(", loss {:.3g} %", 100 * link.loss);
   return text;
 }
 
 std::string row(const TrialWindow& window) {
-  const std::string share =
+  const std::string percentage =
       window.expected > 0 ? fmt::format("{:.1f} %", 100 * window.goodput / window.expected) : "";
   return fmt::format("{:>7.2f} s  {:>11}  {:>11}  {:>11}  {:>8}{}\n", window.begin,
                      format_rate(window.rate), format_rate(window.expected),
-                     format_rate(window.goodput), share, rest_of(window.link));
+                     format_rate(window.goodput), percentage, rest_of(window.link));
 }
 
-// The line that is redrawn while it plays; a bar as long as the goodput is of the highest yet.
+// Status line during the measurement. The bar shows the goodput relative to the maximum so far.
 class Live {
  public:
   explicit Live(double seconds) : seconds_(seconds) {}
@@ -138,22 +139,22 @@ std::string to_text(const Played& played, const TrialResult& result) {
                       : fmt::format(", host{} to host{} of {}", played.options.from,
                                     played.options.to, played.topology.to_string()),
                   played.schedule.empty() ? "no schedule" : played.schedule.to_string());
-  text += "  schedule         link  TCP at most      goodput\n";
+  text += fmt::format("{:>9}  {:>11}  {:>11}  {:>11}\n", "time", "link", "TCP ceiling", "goodput");
   for (const TrialWindow& window : result.windows) text += row(window);
   text += fmt::format(
-      "{}: goodput {}, {:.2f} % of the {} that the schedule lets through\n"
-      "  changes     {}, late by {} (95 % within {}, at most {})\n"
-      "  longest gap {} without a byte\n",
-      !judged(played, result)  ? "measured"
-      : !valid(played, result) ? "NOT VALID"
-      : holds(played, result)  ? "holds"
-                               : "DOES NOT HOLD",
+      "{}: goodput {}, {:.2f} % of the schedule's ceiling of {}\n"
+      "  changes      {}, late by {} (95 % within {}, at most {})\n"
+      "  longest gap  {} without data\n",
+      !judged(played, result)  ? "not judged"
+      : !valid(played, result) ? "INVALID"
+      : holds(played, result)  ? "passed"
+                               : "FAILED",
       format_rate(result.goodput), 100 * result.goodput / result.expected,
       format_rate(result.expected), result.player.changes, format_time(result.player.late_median),
       format_time(result.player.late_p95), format_time(result.player.late_most),
       format_time(result.longest_gap));
   if (result.links_take_turns)
-    text += "  several links take turns at being the narrowest: their queues let more through\n";
+    text += "  the bottleneck moves between links, whose queues let more through\n";
   if (!valid(played, result))
     text += wrap(fmt::format("The machine was too busy to judge the link ({}). {}",
                              result.machine.reason(), kBusyAdvice),
@@ -177,7 +178,7 @@ Played read_played(const Arguments& arguments) {
   played.options.to =
       arguments.given("to") ? static_cast<int>(arguments.integer("to")) : played.hosts - 1;
   played.tolerance = arguments.real("tolerance") / 100;
-  // Says now, not in the sandbox, what does not fit.
+  // Reports errors before the sandbox starts.
   const Topology planned = played.topology.plan(played.hosts, played.link);
   const std::vector<ScheduledLink> scheduled = scheduled_links(planned, played.schedule);
   played.needed = links_as_set(planned);
@@ -213,23 +214,25 @@ Verb net_play_verb() {
   using Type = OptionInfo::Type;
   return {
       .name = "net play",
-      .summary = "Play a schedule on a link and show what crosses",
+      .summary = "Play a schedule on a link and measure TCP goodput",
       .description =
           "Builds a pair of emulated hosts (or a topology), changes their links as the schedule "
-          "says, and sends one TCP stream from one to the other as fast as it goes. The goodput is "
-          "held against the integral of the narrowest link's rate: 1448 of every 1514 bytes on the "
-          "wire are payload. Exit code 4 when it does not hold, 3 when the machine was too busy to "
-          "tell. Where delays or losses change, or links take turns at being the narrowest, it is "
-          "measured and not judged. A line on the terminal shows the link meanwhile.",
+          "specifies, and sends one TCP stream at full speed. The goodput is compared with the "
+          "integral of the bottleneck's rate; 1448 of every 1514 bytes on the wire are payload. "
+          "Exits with 4 if the deviation exceeds --tolerance, and with 3 if the machine was too "
+          "busy for a verdict. There is no verdict if delays or losses change, or if the "
+          "bottleneck moves between links. On a terminal, a status line shows the link during the "
+          "measurement.",
       .options =
           {
               link_option("one link, as for `thinpipe run`"),
               {.name = "schedule",
                .value_name = "SPEC",
                .type = Type::kText,
-               .help = "what the link does over time: parts such as 'outage:every=10s,lasts=1s' "
-                       "joined by `;`, of one link with its name in front ('host1:sine:...'), or a "
-                       "file of such lines, a CSV table or a mahimahi trace",
+               .help = "changes of the link over time: parts such as 'outage:every=10s,lasts=1s' "
+                       "joined by `;`; the prefix of a link's name ('host1:sine:...') restricts a "
+                       "part to that link; or a file of such lines, a CSV table or a mahimahi "
+                       "trace",
                .required = true},
               topology_option(),
               hosts_option("2", 2),
@@ -237,44 +240,44 @@ Verb net_play_verb() {
                .value_name = "N",
                .type = Type::kInteger,
                .default_value = "0",
-               .help = "the host that sends",
+               .help = "number of the sending host",
                .minimum = 0,
                .maximum = 999},
               {.name = "to",
                .value_name = "N",
                .type = Type::kInteger,
-               .help = "the host that receives; the last one by default",
+               .help = "number of the receiving host; by default the last one",
                .minimum = 0,
                .maximum = 999},
               {.name = "seconds",
                .value_name = "S",
                .type = Type::kReal,
                .default_value = "10",
-               .help = "how long to play, in seconds",
+               .help = "duration of the measurement, in seconds",
                .minimum = 0.1,
                .maximum = 86400},
               {.name = "window",
                .value_name = "S",
                .type = Type::kReal,
                .default_value = "1",
-               .help = "length of a row of the table, in seconds",
+               .help = "duration of one row of the table, in seconds",
                .minimum = 0.01,
                .maximum = 3600},
               {.name = "interval",
                .value_name = "S",
                .type = Type::kReal,
                .default_value = "0.05",
-               .help = "how often to tell a link that changes all the time, in seconds",
+               .help = "update interval of a link that changes continuously, in seconds",
                .minimum = 0.001,
                .maximum = 60},
-              tolerance_option("deviation from the integral that still holds, in %"),
+              tolerance_option("allowed deviation from the integral, in percent"),
               {.name = "json", .help = "print JSON: rates in bit/s, times in seconds"},
           },
-      .examples = {{.purpose = "A second without a link in every ten",
+      .examples = {{.purpose = "An outage of 1 s every 10 s",
                     .command = "thinpipe net play --link rate=50mbit --schedule "
                                "'outage:every=10s,lasts=1s' --seconds 20"},
-                   {.purpose = "One rack's uplink that comes and goes, from its first host to the "
-                               "other rack's last",
+                   {.purpose = "Outages of one rack's uplink, measured from its first host to the "
+                               "other rack's last host",
                     .command = "thinpipe net play --topology racks --ranks 4 --schedule "
                                "'rack0:outage:every=4s,lasts=500ms'"},
                    {.purpose = "A recorded cellular link",

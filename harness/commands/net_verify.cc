@@ -1,4 +1,4 @@
-// `thinpipe net verify`: does a link deliver what it is set to?
+// `thinpipe net verify`: checks that an emulated link matches its configuration.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,20 +33,22 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kQuickMeasures = "goodput,rtt";
 constexpr double kQuickSeconds = 0.5;
 
-// Changes that come later make the points of a run invalid; docs/measuring.md.
+// Maximum lateness of a rate change, in seconds. Later ones make points of a run invalid
+// (docs/measuring.md).
 constexpr double kLatestChange = 20e-3;
 constexpr int kPair = 2;               // hosts
-constexpr double kDefaultSeconds = 4;  // long enough for most schedules' periods to come round
+constexpr double kDefaultSeconds = 4;  // longer than the period of most schedules
 
 // --topology and --ranks: every distinct link of a network.
 
-// Where switches drop what does not fit, flows that meet each other's acknowledgements may get
-// less; more than there is they may not get.
-bool both_hold(const BothWays& both, double tolerance) {
-  const double there = both.there / both.there_ceiling - 1;
-  const double back = both.back / both.back_ceiling - 1;
-  return std::max(there, back) <= tolerance &&
-         (!both.held_back || std::min(there, back) >= -tolerance);
+// Returns whether the bidirectional goodput is within `tolerance` of its ceiling. If switches drop
+// frames, bidirectional flows may get less than the ceiling because of each other's
+// acknowledgements, but never more.
+bool both_hold(const BidirectionalGoodput& both, double tolerance) {
+  const double forward = both.forward / both.forward_ceiling - 1;
+  const double reverse = both.reverse / both.reverse_ceiling - 1;
+  return std::max(forward, reverse) <= tolerance &&
+         (!both.backpressure || std::min(forward, reverse) >= -tolerance);
 }
 
 bool holds(const ProbeCheck& check, double tolerance) {
@@ -54,17 +56,17 @@ bool holds(const ProbeCheck& check, double tolerance) {
          (!check.both || both_hold(*check.both, tolerance));
 }
 
-// Nothing where the machine was too busy to tell.
+// Returns nothing if the machine was too busy for a verdict.
 std::optional<bool> verdict_on(const ProbeCheck& check, double tolerance) {
   return check.disturbed.empty() ? std::optional(holds(check, tolerance)) : std::nullopt;
 }
 
-// Largest deviation of the two or three goodputs.
+// Returns the largest deviation of the two or three goodputs.
 double worst(const ProbeCheck& check) {
   double most = std::fabs(check.deviation());
-  if (check.both && check.both->held_back)
-    most = std::max({most, std::fabs(check.both->there / check.both->there_ceiling - 1),
-                     std::fabs(check.both->back / check.both->back_ceiling - 1)});
+  if (check.both && check.both->backpressure)
+    most = std::max({most, std::fabs(check.both->forward / check.both->forward_ceiling - 1),
+                     std::fabs(check.both->reverse / check.both->reverse_ceiling - 1)});
   return most;
 }
 
@@ -79,22 +81,21 @@ std::string to_text(const Topology& topology, const ProbeCheck& check, double to
   const std::optional<bool> verdict = verdict_on(check, tolerance);
   std::string text = fmt::format(
       "{} {} ({}): {}\n"
-      "  goodput     {} of {} by {}\n",
+      "  goodput     {} of {}, {}\n",
       check.link, check.probe.hop.up ? "up" : "down",
       link_in_words(topology.link(check.probe.hop.link)),
-      !verdict   ? fmt::format("NOT VALID, the machine was too busy ({})", check.disturbed)
-      : *verdict ? fmt::format("holds, within {:.2f} %", 100 * worst(check))
-                 : fmt::format("DOES NOT HOLD, not within {:.2f} %", 100 * tolerance),
+      !verdict   ? fmt::format("INVALID, the machine was too busy ({})", check.disturbed)
+      : *verdict ? fmt::format("passed, within {:.2f} %", 100 * worst(check))
+                 : fmt::format("FAILED, not within {:.2f} %", 100 * tolerance),
       format_rate(check.goodput), format_rate(check.probe.goodput),
       flows_in_words(topology, check.probe));
-  if (!check.probe.fills) text += "              which is all the hosts can send over it\n";
+  if (!check.probe.fills) text += "              limited by the hosts, not by this link\n";
   if (check.both)
-    text += fmt::format("  both ways   {} of {} there,\n              {} of {} back, at once\n",
-                        format_rate(check.both->there), format_rate(check.both->there_ceiling),
-                        format_rate(check.both->back), format_rate(check.both->back_ceiling));
-  text += fmt::format("  round trip  {}", format_time(check.round_trip));
-  if (check.round_trip_set > 0)
-    text += fmt::format("; {} of it are the links'", format_time(check.round_trip_set));
+    text += fmt::format("  duplex      {} of {} forward,\n              {} of {} reverse\n",
+                        format_rate(check.both->forward), format_rate(check.both->forward_ceiling),
+                        format_rate(check.both->reverse), format_rate(check.both->reverse_ceiling));
+  text += fmt::format("  RTT         {}", format_time(check.round_trip));
+  if (check.round_trip_set > 0) text += fmt::format("; set: {}", format_time(check.round_trip_set));
   return text + "\n";
 }
 
@@ -104,11 +105,11 @@ Json to_json(const ProbeCheck& check, double tolerance) {
   for (const Flow& flow : check.probe.flows) flows.push_back({flow.from, flow.to});
   Json both;
   if (check.both)
-    both = {{"there", check.both->there},
-            {"there_ceiling", check.both->there_ceiling},
-            {"back", check.both->back},
-            {"back_ceiling", check.both->back_ceiling},
-            {"judged_if_low", check.both->held_back}};
+    both = {{"there", check.both->forward},
+            {"there_ceiling", check.both->forward_ceiling},
+            {"back", check.both->reverse},
+            {"back_ceiling", check.both->reverse_ceiling},
+            {"judged_if_low", check.both->backpressure}};
   return {{"link", check.link},
           {"direction", check.probe.hop.up ? "up" : "down"},
           {"spec", check.spec},
@@ -134,13 +135,14 @@ std::string summary(const std::vector<ProbeCheck>& checks, double tolerance) {
     invalid += !verdict;
     if (verdict && (off == nullptr || worst(*off) < worst(check))) off = &check;
   }
-  std::string text =
-      fmt::format("{} of {} ways held within {:.3g} %", holding, checks.size(), 100 * tolerance);
+  std::string text = fmt::format("{} of {} link directions passed within {:.3g} %", holding,
+                                 checks.size(), 100 * tolerance);
   if (off != nullptr)
-    text += fmt::format("; the farthest off, {} {}, is {:.2f} % off what its hosts can get of it",
-                        off->link, off->probe.hop.up ? "up" : "down", 100 * worst(*off));
+    text += fmt::format("; the worst, {} {}, deviates by {:.2f} % from its TCP ceiling", off->link,
+                        off->probe.hop.up ? "up" : "down", 100 * worst(*off));
   text += ".";
-  if (invalid > 0) text += fmt::format(" {} could not be judged. {}", invalid, kBusyAdvice);
+  if (invalid > 0)
+    text += fmt::format(" {} invalid: the machine was too busy. {}", invalid, kBusyAdvice);
   return wrap(text, 0) + "\n";
 }
 
@@ -159,8 +161,8 @@ int verify_network(const TopologySpec& spec, int hosts, const std::vector<LinkSp
     Progress progress(static_cast<double>(links.size()));
     for (const LinkSpec& link : links) {
       const auto done = static_cast<double>(all.size());
-      options.progress = [&progress, done](const std::string& name, double share) {
-        progress.reach(done + share);
+      options.progress = [&progress, done](const std::string& name, double fraction) {
+        progress.reach(done + fraction);
         progress.describe(name);
       };
       const std::vector<ProbeCheck> checks = verify_topology(network, link, options);
@@ -190,7 +192,7 @@ int verify_network(const TopologySpec& spec, int hosts, const std::vector<LinkSp
   });
 }
 
-// For a topology other than a plain star, or a number of hosts. Exit code as of net verify.
+// Verifies a topology other than a pair of hosts. Exit code as of `net verify`.
 Action prepare_network(const Arguments& arguments) {
   const TopologySpec spec = parse_topology(arguments.text("topology"));
   const int hosts = hosts_of(arguments, spec);
@@ -203,49 +205,49 @@ Action prepare_network(const Arguments& arguments) {
   return [=, &arguments] { return verify_network(spec, hosts, links, needed, arguments); };
 }
 
-// --schedule: a link that changes meanwhile.
+// --schedule: a link that changes during the measurement.
 
-struct WayUnderSchedule {
+struct ScheduledDirection {
   TrialResult result;
-  std::vector<std::string> reasons;  // why it does not hold
-  std::string disturbed;             // why it is not valid
+  std::vector<std::string> reasons;  // of a failure
+  std::string disturbed;             // reason of an invalid measurement
 };
 
-WayUnderSchedule try_way(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
-                         const TrialOptions& options, bool judged, double tolerance,
-                         Progress& progress) {
-  WayUnderSchedule way;
-  way.result = try_schedule(network, link, schedule, options, [&](const TrialWindow& window) {
+ScheduledDirection try_direction(Network& network, const LinkSpec& link,
+                                 const ScheduleSpec& schedule, const TrialOptions& options,
+                                 bool judged, double tolerance, Progress& progress) {
+  ScheduledDirection one;
+  one.result = try_schedule(network, link, schedule, options, [&](const TrialWindow& window) {
     progress.advance(window.end - window.begin);
   });
-  way.disturbed = way.result.machine.reason();
-  if (!way.disturbed.empty()) return way;
-  if (judged && std::fabs(way.result.deviation()) > tolerance)
-    way.reasons.push_back(fmt::format("goodput {:+.1f} % off the integral ({:.3g} % are allowed)",
-                                      100 * way.result.deviation(), 100 * tolerance));
-  if (way.result.player.late_p95 > kLatestChange)
-    way.reasons.push_back(fmt::format("5 % of the changes came {} late or later ({} are allowed)",
-                                      format_time(way.result.player.late_p95),
+  one.disturbed = one.result.machine.reason();
+  if (!one.disturbed.empty()) return one;
+  if (judged && std::fabs(one.result.deviation()) > tolerance)
+    one.reasons.push_back(fmt::format("goodput {:+.1f} % off the integral ({:.3g} % allowed)",
+                                      100 * one.result.deviation(), 100 * tolerance));
+  if (one.result.player.late_p95 > kLatestChange)
+    one.reasons.push_back(fmt::format("5 % of the changes were late by {} or more ({} allowed)",
+                                      format_time(one.result.player.late_p95),
                                       format_time(kLatestChange)));
-  return way;
+  return one;
 }
 
-std::string way_text(const char* name, const WayUnderSchedule& way) {
-  const TrialResult& result = way.result;
+std::string scheduled_text(const char* name, const ScheduledDirection& one) {
+  const TrialResult& result = one.result;
   std::string text = fmt::format(
-      "  {:<7}{}, {:.2f} % of the {} that the schedule lets through\n"
-      "         {} changes, late by {} (95 % within {}); longest gap {}\n",
+      "  {:<9}{}, {:.2f} % of the schedule's ceiling of {}\n"
+      "           {} changes, late by {} (95 % within {}); longest gap {}\n",
       name, format_rate(result.goodput), 100 * result.goodput / result.expected,
       format_rate(result.expected), result.player.changes, format_time(result.player.late_median),
       format_time(result.player.late_p95), format_time(result.longest_gap));
-  for (const std::string& reason : way.reasons)
-    text += fmt::format("         does not hold: {}\n", reason);
-  if (!way.disturbed.empty()) text += fmt::format("         not valid: {}\n", way.disturbed);
+  for (const std::string& reason : one.reasons)
+    text += fmt::format("           failed: {}\n", reason);
+  if (!one.disturbed.empty()) text += fmt::format("           invalid: {}\n", one.disturbed);
   return text;
 }
 
-Json way_json(const WayUnderSchedule& way) {
-  const TrialResult& result = way.result;
+Json scheduled_json(const ScheduledDirection& one) {
+  const TrialResult& result = one.result;
   return {{"goodput", result.goodput},
           {"expected", result.expected},
           {"deviation", result.deviation()},
@@ -254,9 +256,9 @@ Json way_json(const WayUnderSchedule& way) {
           {"late_median", result.player.late_median},
           {"late_p95", result.player.late_p95},
           {"late_most", result.player.late_most},
-          {"reasons", way.reasons},
-          {"valid", way.disturbed.empty()},
-          {"disturbed", way.disturbed}};
+          {"reasons", one.reasons},
+          {"valid", one.disturbed.empty()},
+          {"disturbed", one.disturbed}};
 }
 
 int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<ScheduleSpec>& schedules,
@@ -264,8 +266,8 @@ int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<Sched
   require_kernel_features(needed);
   TrialOptions options;
   options.seconds = arguments.given("seconds") ? arguments.real("seconds") : kDefaultSeconds;
-  constexpr int kTold = 20;  // times
-  options.window = options.seconds / kTold;
+  constexpr int kWindows = 20;
+  options.window = options.seconds / kWindows;
   const double tolerance = arguments.real("tolerance") / 100;
   return run_in_sandbox([&](const Sandbox&) {
     Network network(kPair);
@@ -277,48 +279,50 @@ int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<Sched
         // TCP goodput under frame loss or changing delays does not measure the link.
         const bool judged = !link.disturbs() && !schedule.changes(Quantity::kDelay) &&
                             !schedule.changes(Quantity::kLoss);
-        const auto way = [&](const Flow& flow) {
+        const auto measure = [&](const Flow& flow) {
           options.from = flow.from;
           options.to = flow.to;
           progress.describe(link.to_string());
-          return try_way(network, link, schedule, options, judged, tolerance, progress);
+          return try_direction(network, link, schedule, options, judged, tolerance, progress);
         };
-        const WayUnderSchedule there = way(kThere), back = way(kBack);
-        const bool holds = there.reasons.empty() && back.reasons.empty();
-        const bool valid = there.disturbed.empty() && back.disturbed.empty();
+        const ScheduledDirection forward = measure(kForward), reverse = measure(kReverse);
+        const bool holds = forward.reasons.empty() && reverse.reasons.empty();
+        const bool valid = forward.disturbed.empty() && reverse.disturbed.empty();
         holding += holds && valid ? 1 : 0;
         invalid += holds && !valid ? 1 : 0;
         progress.hide();
         if (!arguments.flag("json"))
           write_text(fmt::format("{} under {}: {}\n", link.to_string(),
                                  schedule.empty() ? "no schedule" : schedule.to_string(),
-                                 !holds   ? "DOES NOT HOLD"
-                                 : !valid ? "NOT VALID, the machine was too busy"
-                                 : judged ? "holds"
-                                          : "holds its times; goodput not judged") +
-                     way_text("there", there) + way_text("back", back));
+                                 !holds   ? "FAILED"
+                                 : !valid ? "INVALID, the machine was too busy"
+                                 : judged ? "passed"
+                                          : "passed (timing); goodput not judged") +
+                     scheduled_text("forward", forward) + scheduled_text("reverse", reverse));
         all.push_back({{"link", link.to_string()},
                        {"schedule", schedule.to_string()},
                        {"digest", schedule.digest()},
                        {"holds", holds && !valid ? Json() : Json(holds)},
                        {"goodput_judged", judged},
-                       {"there", way_json(there)},
-                       {"back", way_json(back)},
+                       {"there", scheduled_json(forward)},
+                       {"back", scheduled_json(reverse)},
                        {"units", {{"goodput, expected", "bit/s"}, {"times", "s"}}}});
       }
     arguments.flag("json")
         ? write_stdout(all.dump(2) + "\n")
         : write_text(
-              fmt::format("\n{} of {} links held under their schedule.\n", holding, all.size()) +
-              (invalid > 0
-                   ? wrap(fmt::format("{} could not be judged. {}", invalid, kBusyAdvice), 0) + "\n"
-                   : ""));
+              fmt::format("\n{} of {} links passed under their schedule.\n", holding, all.size()) +
+              (invalid > 0 ? wrap(fmt::format("{} invalid: the machine was too busy. {}", invalid,
+                                              kBusyAdvice),
+                                  0) +
+                                 "\n"
+                           : ""));
     return verification_code(holding + invalid == all.size(), invalid == 0);
   });
 }
 
-// Every link under every schedule, each way. Exit code as of net verify.
-// @throws InputError when a schedule does not fit a link.
+// Verifies every link under every schedule, in both directions. Exit code as of `net verify`.
+// @throws InputError if a schedule does not fit a link
 Action prepare_schedules(const Arguments& arguments) {
   std::vector<LinkSpec> links;
   for (const std::string& text : arguments.texts("link"))
@@ -328,14 +332,14 @@ Action prepare_schedules(const Arguments& arguments) {
     schedules.push_back(parse_schedule(text));
   std::vector<LinkSpec> needed = links;
   for (const LinkSpec& link : links)
-    for (const ScheduleSpec& schedule : schedules)  // says now what does not fit
+    for (const ScheduleSpec& schedule : schedules)  // reports errors before the sandbox starts
       for (const LinkSpec& played :
            links_as_played(scheduled_links(TopologySpec{}.plan(kPair, link), schedule)))
         needed.push_back(played);
   return [=, &arguments] { return verify_schedules(links, schedules, needed, arguments); };
 }
 
-// Neither: a pair of hosts and all that can be measured of their link.
+// Neither option: all measurements of the link between a pair of hosts.
 
 LinkReportOptions report_options(const Arguments& arguments) {
   LinkReportOptions options;
@@ -352,7 +356,7 @@ void refuse_together(const Arguments& arguments, const char* first,
                      std::initializer_list<const char*> others) {
   for (const char* other : others)
     if (arguments.given(other))
-      throw InputError(fmt::format("--{} and --{} cannot be had together", first, other));
+      throw InputError(fmt::format("--{} and --{} cannot be combined", first, other));
 }
 
 int verify_links(const std::vector<LinkSpec>& links, LinkReportOptions options,
@@ -367,8 +371,8 @@ int verify_links(const std::vector<LinkSpec>& links, LinkReportOptions options,
     std::vector<JudgedLink> judged;
     Progress progress(static_cast<double>(links.size()));
     for (const LinkSpec& link : links) {
-      options.progress = [&](const std::string& what, double share) {
-        progress.reach(static_cast<double>(judged.size()) + share);
+      options.progress = [&](const std::string& what, double fraction) {
+        progress.reach(static_cast<double>(judged.size()) + fraction);
         progress.describe(link.to_string() + ": " + what);
       };
       const LinkReport report = report_link(link, options);
@@ -415,58 +419,58 @@ Action prepare_verification(const Arguments& arguments) {
 
 Verb net_verify_verb() {
   using Type = OptionInfo::Type;
-  OptionInfo links = link_option("as for `thinpipe run`");
+  OptionInfo links = link_option("links as for `thinpipe run`");
   links.repeatable = true;
   return {
       .name = "net verify",
-      .summary = "Measure whether an emulated link is what it is set to",
+      .summary = "Check that an emulated link matches its configuration",
       .description =
-          "Builds a pair of emulated hosts, sets both their links, and measures with traffic of "
-          "its own: goodput there, back, and both ways at once; round trips of the idle link, "
-          "beside a TCP stream and with a full queue; the share of datagrams lost; what the link "
-          "lets through for free after it idled; how long a new rate takes to be seen, and whether "
-          "that costs frames. iperf3 and ping measure beside it where they are installed. Each "
-          "figure is held against what was set, and a link that does not hold is reported, with "
-          "the reason: exit code 4. Where the machine was too busy to tell, that is said instead, "
-          "with the sign of it: exit code 3. Goodput is not judged where frames get lost, late or "
-          "out of "
-          "order: TCP gets less than its ceiling there. A link without a rate shows what the "
-          "machine carries.\n\n"
-          "With --topology or --ranks it builds that network instead and measures the goodput of "
-          "every distinct link of it, with as many flows as it takes to fill it. With --schedule "
-          "the link changes meanwhile, and the goodput is held against the integral of its rate.",
+          "Builds a pair of emulated hosts, configures both links, and measures them with its own "
+          "traffic: TCP goodput (forward, reverse and duplex), RTT (idle, with a TCP stream and "
+          "with a full queue), packet loss, token-bucket depth and the latency of a rate change. "
+          "iperf3 and ping measure too if they are installed. Every figure is compared with the "
+          "configuration.\n\n"
+          "Exits with 4 if a link fails, and prints the reasons. Exits with 3 if the machine was "
+          "too busy for a verdict, and prints the evidence. The goodput of links that lose, delay "
+          "at random or reorder frames has no verdict, because TCP stays below the ceiling of such "
+          "links. For a link without a rate, the goodput is what this machine can carry.\n\n"
+          "With --topology or --ranks, builds that network instead and measures the goodput of "
+          "every distinct link, with as many flows as the link needs. With --schedule, the link "
+          "changes during the measurement, and the goodput is compared with the integral of its "
+          "rate.",
       .options =
           {
               links,
               {.name = "only",
                .value_name = "LIST",
                .type = Type::kText,
-               .help = "measure only these: goodput, rtt, loss, burst, change, tools, with commas "
-                       "between"},
+               .help = "measure only these, separated by commas: goodput, rtt, loss, burst, "
+                       "change, tools"},
               {.name = "quick", .help = "the same as --only goodput,rtt --seconds 0.5"},
               topology_option(),
               hosts_option(),
               {.name = "schedule",
                .value_name = "SPEC",
                .type = Type::kText,
-               .help = "play this on the link, as `thinpipe net play` does, each way",
+               .help =
+                   "play this schedule on the link, in each direction, as for `thinpipe net play`",
                .repeatable = true},
               {.name = "seconds",
                .value_name = "S",
                .type = Type::kReal,
-               .help = "how long to measure each stream, in seconds [default: 1; 3 with "
-                       "--topology, 4 with --schedule]",
+               .help = "duration of each stream, in seconds [default: 1; 3 with --topology, 4 with "
+                       "--schedule]",
                .minimum = 0.2,
                .maximum = 600},
-              tolerance_option("deviation of the goodput from its ceiling that still holds, in %"),
+              tolerance_option("allowed deviation of the goodput from its ceiling, in percent"),
               {.name = "json", .help = "print JSON: rates in bit/s, times in seconds"},
-              {.name = "markdown", .help = "print a Markdown table, a row for each link"},
+              {.name = "markdown", .help = "print a Markdown table with a row for each link"},
           },
       .examples = {{.purpose = "Three rates",
                     .command = "thinpipe net verify --link 'rate=10mbit|100mbit|1gbit'"},
-                   {.purpose = "What this machine carries",
+                   {.purpose = "Capacity of this machine without a throttle",
                     .command = "thinpipe net verify --link unthrottled --only goodput"},
-                   {.purpose = "Two racks with an uplink for a quarter of their traffic",
+                   {.purpose = "Two racks with uplinks oversubscribed by four",
                     .command = "thinpipe net verify --topology racks:oversubscription=4 --ranks 8 "
                                "--link rate=40mbit"}},
       .prepare = prepare_verification,

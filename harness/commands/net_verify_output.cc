@@ -21,24 +21,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "  goodput there     95.6 Mbit/s ..."
+// "  goodput forward  95.6 Mbit/s ..."
 std::string line(const char* name, const std::string& text) {
-  return fmt::format("  {:<14}{}\n", name, text);
+  return fmt::format("  {:<17}{}\n", name, text);
 }
 
 std::string title(const LinkReport& report, const LinkVerdict& verdict) {
   const std::optional<bool> holds = verdict.holds();
-  if (holds == false) return "DOES NOT HOLD";
-  if (!verdict.valid()) return "NOT VALID, the machine was too busy";
+  if (holds == false) return "FAILED";
+  if (!verdict.valid()) return "INVALID, the machine was too busy";
   if (!report.link.throttled() && report.goodput)
-    return fmt::format("no rate to hold; the machine carries {}{}",
-                       format_rate(std::min(report.goodput->there.figures.goodput,
-                                            report.goodput->back.figures.goodput)),
-                       holds ? "; the rest holds" : "");
+    return fmt::format("no rate configured; this machine carries {}{}",
+                       format_rate(std::min(report.goodput->forward.figures.goodput,
+                                            report.goodput->reverse.figures.goodput)),
+                       holds ? "; other checks passed" : "");
   if (!holds) return "not judged";
-  if (report.goodput && report.link.disturbs())
-    return "holds, but for the goodput, which is not judged";
-  return "holds";
+  if (report.goodput && report.link.disturbs()) return "passed; goodput not judged";
+  return "passed";
 }
 
 // "79.8 to 80.9 Mbit/s"
@@ -50,24 +49,25 @@ std::string span(double low, double high) {
   return from + " to " + to;
 }
 
-std::string goodput_line(const GoodputWay& way) {
-  std::string text = fmt::format("{} ({})", format_rate(way.figures.goodput),
-                                 span(way.figures.low, way.figures.high));
-  if (way.ceiling > 0)
-    text += fmt::format(", {:+.2f} % of {}", 100 * way.deviation(), format_rate(way.ceiling));
+std::string goodput_line(const DirectionGoodput& direction) {
+  std::string text = fmt::format("{} ({})", format_rate(direction.figures.goodput),
+                                 span(direction.figures.low, direction.figures.high));
+  if (direction.ceiling > 0)
+    text += fmt::format(", {:+.2f} % of {}", 100 * direction.deviation(),
+                        format_rate(direction.ceiling));
   return text;
 }
 
 std::string goodput_text(const GoodputReport& found) {
-  std::string text = line("goodput there", goodput_line(found.there)) +
-                     line("goodput back", goodput_line(found.back)) +
-                     line("both, there", goodput_line(found.both_there)) +
-                     line("both, back", goodput_line(found.both_back));
-  if (found.up) text += line("up alone", goodput_line(*found.up));
-  if (found.down) text += line("down alone", goodput_line(*found.down));
-  return text +
-         line("wire bytes", fmt::format("{:.2f} % there, {:.2f} % back of what the payload needs",
-                                        100 * found.there.wire_ratio, 100 * found.back.wire_ratio));
+  std::string text = line("goodput forward", goodput_line(found.forward)) +
+                     line("goodput reverse", goodput_line(found.reverse)) +
+                     line("duplex forward", goodput_line(found.both_forward)) +
+                     line("duplex reverse", goodput_line(found.both_reverse));
+  if (found.up) text += line("uplink alone", goodput_line(*found.up));
+  if (found.down) text += line("downlink alone", goodput_line(*found.down));
+  return text + line("wire bytes",
+                     fmt::format("{:.2f} % forward, {:.2f} % reverse of the expected bytes",
+                                 100 * found.forward.wire_ratio, 100 * found.reverse.wire_ratio));
 }
 
 std::string trips(const RoundTrips& found) {
@@ -80,56 +80,58 @@ std::string trips(const RoundTrips& found) {
 
 std::string round_trip_text(const RoundTripReport& found) {
   std::string text = line(
-      "round trip", trips(found.idle) + (found.set > 0 ? "; set: " + format_time(found.set) : ""));
-  text += line("  beside TCP", trips(found.beside_stream));
+      "RTT idle", trips(found.idle) + (found.set > 0 ? "; set: " + format_time(found.set) : ""));
+  text += line("RTT with TCP", trips(found.beside_stream));
   if (found.full)
-    return text +
-           line("  queue full", trips(*found.full) + fmt::format("; should add {}",
-                                                                 format_time(found.wait.seconds)));
-  return text + line("  queue full", "not measured: " + found.full_not_measured);
+    return text + line("RTT bufferbloat",
+                       trips(*found.full) + "; should add " + format_time(found.wait.seconds));
+  return text + line("RTT bufferbloat", "not measured: " + found.full_not_measured);
 }
 
-std::string loss_way(const LossWay& way) {
-  std::string text = fmt::format("{} of {}, so {:.3g} to {:.3g} %", way.figures.lost,
-                                 way.figures.sent, 100 * way.interval.low, 100 * way.interval.high);
-  if (way.figures.duplicates > 0) text += fmt::format(", {} twice", way.figures.duplicates);
-  if (way.figures.overtaken > 0) text += fmt::format(", {} overtaken", way.figures.overtaken);
+std::string loss_line(const DirectionLoss& direction) {
+  const LossFigures& figures = direction.figures;
+  std::string text = fmt::format("{} of {} ({:.3g} to {:.3g} %)", figures.lost, figures.sent,
+                                 100 * direction.interval.low, 100 * direction.interval.high);
+  if (figures.duplicates > 0) text += fmt::format(", {} duplicated", figures.duplicates);
+  if (figures.overtaken > 0) text += fmt::format(", {} reordered", figures.overtaken);
   return text;
 }
 
 std::string loss_text(const LossReport& found) {
-  return line("lost there", loss_way(found.there)) + line("lost back", loss_way(found.back)) +
-         (found.expected > 0 ? line("", fmt::format("{:.3g} % were set", 100 * found.expected))
-                             : "");
+  return line("lost forward", loss_line(found.forward)) +
+         line("lost reverse", loss_line(found.reverse)) +
+         (found.expected > 0 ? line("", fmt::format("set: {:.3g} %", 100 * found.expected)) : "");
 }
 
 std::string burst_text(const BurstReport& found) {
-  return line("burst credit",
-              fmt::format("{} there, {} back; {} were set", format_bytes(found.there.credit),
-                          format_bytes(found.back.credit), format_bytes(found.there.expected)));
+  return line("bucket depth",
+              fmt::format("{} forward, {} reverse; set: {}", format_bytes(found.forward.depth),
+                          format_bytes(found.reverse.depth), format_bytes(found.forward.expected)));
 }
 
 std::string change_text(const ChangeFigures& found) {
   std::string text =
       fmt::format("seen after {} (at most {}) in {} changes", format_time(found.median),
                   format_time(found.most), found.changes - found.unseen);
-  if (found.unseen > 0) text += fmt::format(", {} not seen", found.unseen);
-  return line("new rate", text) +
-         line("", fmt::format("{} of {} datagrams were lost meanwhile", found.lost, found.sent));
+  if (found.unseen > 0) text += fmt::format(", {} unseen", found.unseen);
+  return line("rate change", text) +
+         line("", fmt::format("{} of {} datagrams lost meanwhile", found.lost, found.sent));
 }
 
-std::string said(const ToolFigure& figure, std::string (*format)(double)) {
+std::string tool_text(const ToolFigure& figure, std::string (*format)(double)) {
   return figure.value ? format(*figure.value) : figure.trouble;
 }
 
 std::string tools_text(const ToolReport& found) {
-  const std::string there = said(found.there, format_rate), back = said(found.back, format_rate);
-  return line("iperf3",
-              found.there.value || found.back.value ? there + " there, " + back + " back" : there) +
-         line(found.round_trip.tool.c_str(), said(found.round_trip, format_time));
+  const std::string forward = tool_text(found.forward, format_rate),
+                    reverse = tool_text(found.reverse, format_rate);
+  return line("iperf3", found.forward.value || found.reverse.value
+                            ? forward + " forward, " + reverse + " reverse"
+                            : forward) +
+         line(found.round_trip.tool.c_str(), tool_text(found.round_trip, format_time));
 }
 
-// Breaks at blanks so that the lines behind the first, indented, hold 80 columns.
+// Wraps text at 80 columns, with indented continuation lines.
 std::string wrapped(const std::string& head, const std::string& text) {
   std::string result, current = "  " + head;
   for (std::size_t at = 0; at < text.size();) {
@@ -144,44 +146,45 @@ std::string wrapped(const std::string& head, const std::string& text) {
   return result + current + "\n";
 }
 
-// Summary of several links, for a person to repeat.
+// Summary of several links.
 
 const char* word_of(const LinkVerdict& verdict) {
   const std::optional<bool> holds = verdict.holds();
-  if (!holds) return verdict.valid() ? "not judged" : "NOT VALID";
-  return *holds ? "holds" : "DOES NOT HOLD";
+  if (!holds) return verdict.valid() ? "not judged" : "INVALID";
+  return *holds ? "passed" : "FAILED";
 }
 
-std::string goodput_of(const JudgedLink& link, GoodputWay GoodputReport::*way) {
+std::string goodput_of(const JudgedLink& link, DirectionGoodput GoodputReport::*direction) {
   const std::optional<GoodputReport>& found = link.report.goodput;
-  return found ? format_rate(((*found).*way).figures.goodput) : "-";
+  return found ? format_rate(((*found).*direction).figures.goodput) : "-";
 }
 
 std::string slower_goodput_of(const JudgedLink& link) {
   const GoodputReport& found = *link.report.goodput;
-  return format_rate(std::min(found.there.figures.goodput, found.back.figures.goodput));
+  return format_rate(std::min(found.forward.figures.goodput, found.reverse.figures.goodput));
 }
 
-// Largest deviation of the four goodputs, signed; none without a ceiling to compare with.
+// Returns the signed largest deviation of the four goodputs; nothing without a ceiling.
 std::optional<double> farthest_off(const JudgedLink& link) {
   const std::optional<GoodputReport>& found = link.report.goodput;
   if (!found || link.report.link.disturbs()) return std::nullopt;
   std::optional<double> most;
-  for (const GoodputWay* way : {&found->there, &found->back, &found->both_there, &found->both_back})
-    if (way->ceiling > 0 && link.report.disturbed.count(Measure::kGoodput) == 0 &&
-        (!most || std::fabs(way->deviation()) > std::fabs(*most)))
-      most = way->deviation();
+  for (const DirectionGoodput* direction :
+       {&found->forward, &found->reverse, &found->both_forward, &found->both_reverse})
+    if (direction->ceiling > 0 && link.report.disturbed.count(Measure::kGoodput) == 0 &&
+        (!most || std::fabs(direction->deviation()) > std::fabs(*most)))
+      most = direction->deviation();
   return most;
 }
 
 std::string table_of(const std::vector<JudgedLink>& links) {
-  PlainTable table({"link", "goodput\nthere", "goodput\nback", "farthest\noff", "round trip\nidle",
+  PlainTable table({"link", "goodput\nforward", "goodput\nreverse", "worst\ndeviation", "RTT\nidle",
                     "\nverdict"});
   for (const JudgedLink& link : links) {
     const std::optional<double> off = farthest_off(link);
     const std::optional<RoundTripReport>& trips = link.report.round_trip;
-    table.add({link.report.link.to_string(), goodput_of(link, &GoodputReport::there),
-               goodput_of(link, &GoodputReport::back),
+    table.add({link.report.link.to_string(), goodput_of(link, &GoodputReport::forward),
+               goodput_of(link, &GoodputReport::reverse),
                off ? fmt::format("{:+.2f} %", 100 * *off) : "-",
                trips ? format_time(trips->idle.median) : "-", word_of(link.verdict)});
   }
@@ -204,8 +207,7 @@ std::string how_many_hold(const std::vector<JudgedLink>& links) {
     if (holds == false && first_bad == nullptr) first_bad = &link;
   }
   if (first_bad != nullptr)
-    return fmt::format("{} {} not hold{}: {}.", count_of(bad, links.size()),
-                       bad == 1 || links.size() == 1 ? "does" : "do",
+    return fmt::format("{} failed{}: {}.", count_of(bad, links.size()),
                        links.size() == 1 ? "" : "; " + first_bad->report.link.to_string(),
                        first_bad->verdict.reasons.front());
   if (good == 0 && std::any_of(links.begin(), links.end(),
@@ -213,10 +215,10 @@ std::string how_many_hold(const std::vector<JudgedLink>& links) {
     return "";
   if (good == 0)
     return links.size() == 1 && !links[0].report.link.throttled() && links[0].report.goodput
-               ? fmt::format("There is no rate to hold; the machine carries {} between two hosts.",
+               ? fmt::format("No rate is configured. This machine carries {} between two hosts.",
                              slower_goodput_of(links[0]))
-               : "Nothing that was measured can be held against what was set.";
-  return fmt::format("{} {}.", count_of(good, links.size()), good == 1 ? "holds" : "hold");
+               : "No measurement can be compared with the configuration.";
+  return fmt::format("{} passed.", count_of(good, links.size()));
 }
 
 std::string how_many_are_invalid(const std::vector<JudgedLink>& links) {
@@ -241,25 +243,27 @@ std::string how_far_off(const std::vector<JudgedLink>& links) {
       most = *off;
     }
   if (worst == nullptr) return "";
-  return fmt::format("Goodput is at most {:.2f} % off what TCP can deliver{}.",
+  return fmt::format("Goodput deviates by at most {:.2f} % from the TCP ceiling{}.",
                      100 * std::fabs(most),
                      links.size() > 1 ? " (" + worst->report.link.to_string() + ")" : "");
 }
 
-// As a row of a Markdown table.
+// Row of a Markdown table.
 
 std::string cell(const std::string& text) { return " " + text + " |"; }
 
 std::string goodput_cells(const std::optional<GoodputReport>& found) {
   if (!found) return cell("") + cell("") + cell("") + cell("");
-  const auto measured = [](const GoodputWay& way) { return format_rate(way.figures.goodput); };
-  const auto ceiling = [](const GoodputWay& way) {
-    return way.ceiling > 0 ? " of " + format_rate(way.ceiling) : "";
+  const auto measured = [](const DirectionGoodput& direction) {
+    return format_rate(direction.figures.goodput);
   };
-  return cell(found->there.ceiling > 0 ? format_rate(found->there.ceiling) : "") +
-         cell(measured(found->there)) + cell(measured(found->back)) +
-         cell(fmt::format("{}{}; {}{}", measured(found->both_there), ceiling(found->both_there),
-                          measured(found->both_back), ceiling(found->both_back)));
+  const auto ceiling = [](const DirectionGoodput& direction) {
+    return direction.ceiling > 0 ? " of " + format_rate(direction.ceiling) : "";
+  };
+  return cell(found->forward.ceiling > 0 ? format_rate(found->forward.ceiling) : "") +
+         cell(measured(found->forward)) + cell(measured(found->reverse)) +
+         cell(fmt::format("{}{}; {}{}", measured(found->both_forward), ceiling(found->both_forward),
+                          measured(found->both_reverse), ceiling(found->both_reverse)));
 }
 
 std::string round_trip_cells(const std::optional<RoundTripReport>& found) {
@@ -272,43 +276,48 @@ std::string round_trip_cells(const std::optional<RoundTripReport>& found) {
 
 std::string loss_cell(const std::optional<LossReport>& found) {
   if (!found) return cell("");
-  return cell(fmt::format("{} of {}; {} of {}", found->there.figures.lost,
-                          found->there.figures.sent, found->back.figures.lost,
-                          found->back.figures.sent));
+  return cell(fmt::format("{} of {}; {} of {}", found->forward.figures.lost,
+                          found->forward.figures.sent, found->reverse.figures.lost,
+                          found->reverse.figures.sent));
 }
 
 std::string burst_cell(const std::optional<BurstReport>& found) {
   if (!found) return cell("");
-  return cell(fmt::format("{}; {} of {}", format_bytes(found->there.credit),
-                          format_bytes(found->back.credit), format_bytes(found->there.expected)));
+  return cell(fmt::format("{}; {} of {}", format_bytes(found->forward.depth),
+                          format_bytes(found->reverse.depth),
+                          format_bytes(found->forward.expected)));
 }
 
 std::string tool_cell(const std::optional<ToolReport>& found) {
-  if (!found || !found->there.value || !found->back.value) return cell("");
-  return cell(
-      fmt::format("{}; {}", format_rate(*found->there.value), format_rate(*found->back.value)));
+  if (!found || !found->forward.value || !found->reverse.value) return cell("");
+  return cell(fmt::format("{}; {}", format_rate(*found->forward.value),
+                          format_rate(*found->reverse.value)));
 }
 
-// For programs.
+// JSON.
 
-Json stream_json(const GoodputWay& way) {
-  Json result = {{"goodput", way.figures.goodput}, {"low", way.figures.low},
-                 {"high", way.figures.high},       {"ceiling", nullptr},
-                 {"deviation", nullptr},           {"acks_per_second", way.figures.acks},
-                 {"payload", way.figures.payload}, {"wire_ratio", nullptr}};
-  if (way.ceiling > 0) {
-    result["ceiling"] = way.ceiling;
-    result["deviation"] = way.deviation();
+Json stream_json(const DirectionGoodput& direction) {
+  Json result = {{"goodput", direction.figures.goodput},
+                 {"low", direction.figures.low},
+                 {"high", direction.figures.high},
+                 {"ceiling", nullptr},
+                 {"deviation", nullptr},
+                 {"acks_per_second", direction.figures.acks},
+                 {"payload", direction.figures.payload},
+                 {"wire_ratio", nullptr}};
+  if (direction.ceiling > 0) {
+    result["ceiling"] = direction.ceiling;
+    result["deviation"] = direction.deviation();
   }
-  if (way.wire_ratio > 0) result["wire_ratio"] = way.wire_ratio;
+  if (direction.wire_ratio > 0) result["wire_ratio"] = direction.wire_ratio;
   return result;
 }
 
 Json goodput_json(const GoodputReport& found) {
-  Json result = {{"there", stream_json(found.there)},
-                 {"back", stream_json(found.back)},
-                 {"both_there", stream_json(found.both_there)},
-                 {"both_back", stream_json(found.both_back)},
+  Json result = {{"there", stream_json(found.forward)},
+                 {"back", stream_json(found.reverse)},
+                 {"both_there", stream_json(found.both_forward)},
+                 {"both_back", stream_json(found.both_reverse)},
                  {"up", nullptr},
                  {"down", nullptr}};
   if (found.up) result["up"] = stream_json(*found.up);
@@ -338,26 +347,27 @@ Json round_trip_json(const RoundTripReport& found) {
           {"queue_wait", found.full ? Json(found.wait.seconds) : Json()}};
 }
 
-Json loss_way_json(const LossWay& way) {
-  return {{"sent", way.figures.sent},          {"lost", way.figures.lost},
-          {"share", way.figures.share()},      {"low", way.interval.low},
-          {"high", way.interval.high},         {"duplicates", way.figures.duplicates},
-          {"overtaken", way.figures.overtaken}};
+Json loss_way_json(const DirectionLoss& direction) {
+  return {{"sent", direction.figures.sent},          {"lost", direction.figures.lost},
+          {"share", direction.figures.share()},      {"low", direction.interval.low},
+          {"high", direction.interval.high},         {"duplicates", direction.figures.duplicates},
+          {"overtaken", direction.figures.overtaken}};
 }
 
 Json loss_json(const LossReport& found) {
   return {{"expected", found.expected},
           {"confidence", kLossConfidence},
-          {"there", loss_way_json(found.there)},
-          {"back", loss_way_json(found.back)}};
+          {"there", loss_way_json(found.forward)},
+          {"back", loss_way_json(found.reverse)}};
 }
 
 Json burst_json(const BurstReport& found) {
-  const auto way = [](const BurstFigures& one) -> Json {
-    return {{"credit", one.credit}, {"low", one.low}, {"high", one.high}, {"frame", one.frame}};
+  const auto direction = [](const BurstFigures& one) -> Json {
+    return {{"credit", one.depth}, {"low", one.low}, {"high", one.high}, {"frame", one.frame}};
   };
-  return {
-      {"expected", found.there.expected}, {"there", way(found.there)}, {"back", way(found.back)}};
+  return {{"expected", found.forward.expected},
+          {"there", direction(found.forward)},
+          {"back", direction(found.reverse)}};
 }
 
 Json change_json(const ChangeFigures& found) {
@@ -376,8 +386,8 @@ Json figure_json(const ToolFigure& figure) {
 }
 
 Json tools_json(const ToolReport& found) {
-  return {{"goodput_there", figure_json(found.there)},
-          {"goodput_back", figure_json(found.back)},
+  return {{"goodput_there", figure_json(found.forward)},
+          {"goodput_back", figure_json(found.reverse)},
           {"round_trip", figure_json(found.round_trip)}};
 }
 
@@ -385,9 +395,9 @@ Json tools_json(const ToolReport& found) {
 
 std::string link_report_text(const LinkReport& report, const LinkVerdict& verdict) {
   std::string text = fmt::format("{}: {}\n", report.link.to_string(), title(report, verdict));
-  for (const std::string& reason : verdict.reasons) text += wrapped("does not hold:", reason);
-  for (const std::string& one : verdict.disturbed) text += wrapped("not valid:", one);
-  for (const std::string& warning : verdict.warnings) text += wrapped("suspicious:", warning);
+  for (const std::string& reason : verdict.reasons) text += wrapped("failed:", reason);
+  for (const std::string& one : verdict.disturbed) text += wrapped("invalid:", one);
+  for (const std::string& warning : verdict.warnings) text += wrapped("warning:", warning);
   if (report.goodput) text += goodput_text(*report.goodput);
   if (report.round_trip) text += round_trip_text(*report.round_trip);
   if (report.loss) text += loss_text(*report.loss);
@@ -414,9 +424,9 @@ int verification_code(bool holds, bool valid) {
 std::string link_table_head() {
   std::string names = "|", rule = "|";
   for (const char* name :
-       {"link", "TCP's ceiling", "there", "back", "both at once", "round trip idle",
-        "beside a stream", "queue full", "lost there; back", "burst credit there; back",
-        "new rate seen after", "iperf3 there; back", "verdict"}) {
+       {"link", "TCP ceiling", "forward", "reverse", "duplex", "RTT idle", "RTT with TCP",
+        "RTT bufferbloat", "lost forward; reverse", "bucket depth forward; reverse",
+        "rate change seen after", "iperf3 forward; reverse", "verdict"}) {
     names += cell(name);
     rule += "---|";
   }
@@ -428,9 +438,9 @@ std::string link_table_row(const LinkReport& report, const LinkVerdict& verdict)
   return "|" + cell("`" + report.link.to_string() + "`") + goodput_cells(report.goodput) +
          round_trip_cells(report.round_trip) + loss_cell(report.loss) + burst_cell(report.burst) +
          cell(report.change ? format_time(report.change->median) : "") + tool_cell(report.tools) +
-         cell(!holds   ? verdict.valid() ? "not judged" : "not valid"
-              : *holds ? "holds"
-                       : "does not hold") +
+         cell(!holds   ? verdict.valid() ? "not judged" : "invalid"
+              : *holds ? "passed"
+                       : "failed") +
          "\n";
 }
 
@@ -455,7 +465,7 @@ Json link_report_json(const LinkReport& report, const LinkVerdict& verdict) {
           {"units",
            {{"goodput", "bit/s; payload: bytes"},
             {"round_trip", "s"},
-            {"loss", "datagrams; shares from 0 to 1"},
+            {"loss", "datagrams; fractions from 0 to 1"},
             {"burst_credit", "bytes"},
             {"change_latency", "s; sent and lost: datagrams"},
             {"tools", "bit/s; round_trip: s"},

@@ -1,4 +1,4 @@
-// Output of `thinpipe net verify` on a link: for people, for programs, as a row of a table.
+// Output of `thinpipe net verify` for a link: as text, as JSON and as a row of a Markdown table.
 #pragma once
 
 #include <string>
@@ -10,19 +10,20 @@
 
 namespace thinpipe {
 
-/// The remedy for a machine that was too busy to tell, for people.
+/// Cause and remedy for a machine that was too busy for a verdict.
 inline constexpr const char* kBusyAdvice =
     "The host rather than the link may have set the pace. Stop other programs, or use a slower "
     "link, and measure again.";
 
-/// Exit code when a valid measurement says that something does not hold, else when some measurement
-/// was not valid, else 0.
+/// Returns the exit code: kExitFailed if a valid measurement failed, else kExitInconclusive if some
+/// measurement was invalid, else 0.
 int verification_code(bool holds, bool valid);
 
-/// At most 80 columns, but for the link's own text.
+/// Returns text of at most 80 columns, apart from the link's spec.
 std::string link_report_text(const LinkReport& report, const LinkVerdict& verdict);
 
-/// Rates in bit/s, times in s, sizes in bytes, shares from 0 to 1; its "units" say so.
+/// Returns JSON with rates in bit/s, times in s, sizes in bytes and fractions from 0 to 1. Its
+/// member "units" has the units.
 nlohmann::ordered_json link_report_json(const LinkReport& report, const LinkVerdict& verdict);
 
 struct JudgedLink {
@@ -30,11 +31,11 @@ struct JudgedLink {
   LinkVerdict verdict;
 };
 
-/// Summary below all links: a table where there are several, and the result in a sentence or two.
-/// At most 80 columns.
+/// Returns the summary of all links, at most 80 columns wide: a table for more than one link, and
+/// one or two sentences.
 std::string links_summary(const std::vector<JudgedLink>& links);
 
-/// Markdown: two lines of heading, and a row for each link.
+/// Returns a Markdown table: two lines of heading, and a row for each link.
 std::string link_table_head();
 std::string link_table_row(const LinkReport& report, const LinkVerdict& verdict);
 

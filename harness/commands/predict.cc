@@ -1,4 +1,4 @@
-// `thinpipe predict`: what a sweep's points should take, from models instead of a measurement.
+// `thinpipe predict`: predicts the points of a sweep from models instead of measurements.
 
 #include <fmt/format.h>
 
@@ -38,10 +38,10 @@ namespace {
 
 using Type = OptionInfo::Type;
 
-constexpr int kMostPredictedRanks = 1024;
+constexpr int kMaxPredictedRanks = 1024;
 constexpr const char* kMeasured = "measured";
 
-// In the order of the axes: run draws lots, so that drifts of a machine spread.
+// Returns the points in the order of the axes. `run` uses a random order against machine drift.
 std::vector<SweepPoint> ordered_points(const SweepOptions& options) {
   std::vector<SweepPoint> points;
   for (const int ranks : options.ranks)
@@ -49,26 +49,26 @@ std::vector<SweepPoint> ordered_points(const SweepOptions& options) {
       for (const ScheduleSpec& schedule : options.schedules)
         for (const Stragglers& stragglers : options.stragglers)
           for (const double time_scale : options.time_scales)
-            for (const Spec& pattern : options.patterns)
-              for (const Feed& feed : options.feeds)
+            for (const Spec& collective : options.collectives)
+              for (const Bucketing& bucketing : options.bucketings)
                 for (const CompressorRules& compressor : options.compressors)
-                  if (serves_all(pattern, compressor)) {
-                    check_room_for_point(points.size());
+                  if (serves_all(collective, compressor)) {
+                    check_point_limit(points.size());
                     points.push_back({compressor, link, ranks, 0, schedule,
-                                      time_scale == kAutoTimeScale ? 1 : time_scale, false, pattern,
-                                      feed, stragglers});
+                                      time_scale == kAutoTimeScale ? 1 : time_scale, false,
+                                      collective, bucketing, stragglers});
                   }
   return points;
 }
 
-// Where compute times come from, as far as the trace says.
+// Returns the origin of the compute times, as recorded in the trace.
 std::string compute_origin(const Trace& trace, const SweepOptions& options) {
-  if (options.compute_scale == 0) return "left out";
+  if (options.compute_scale == 0) return "disabled";
   const nlohmann::json provenance = trace.metadata().value("provenance", nlohmann::json::object());
-  std::string where = "in the trace";
+  std::string where = "recorded in the trace";
   for (const char* key : {"device", "cpu"})
     if (const auto found = provenance.find(key);
-        found != provenance.end() && found->is_string() && where == "in the trace")
+        found != provenance.end() && found->is_string() && where == "recorded in the trace")
       where = found->get<std::string>();
   if (const auto source = provenance.find("times");
       source != provenance.end() && source->is_string())
@@ -77,7 +77,7 @@ std::string compute_origin(const Trace& trace, const SweepOptions& options) {
          (options.compute_scale == 1 ? "" : fmt::format(", times {}", options.compute_scale));
 }
 
-// "records of out/records.jsonl, AMD EPYC 7B13": of the machine that ran last.
+// Returns "records of out/records.jsonl, AMD EPYC 7B13", with the machine of the last launch.
 std::string recorded_origin(const Records& records, const std::string& device) {
   std::string text = "records of " + records.file.string();
   if (device != kDeviceCpu) return text + ", on a GPU";
@@ -91,25 +91,25 @@ std::string measured_origin(int threads) {
   const nlohmann::json machine = machine_description();
   return fmt::format("measured now on the trace's gradients, {} of {}",
                      threads == 1 ? "one core" : fmt::format("{} threads", threads),
-                     machine.value("cpu", "this machine's processor"));
+                     machine.value("cpu", "this machine's CPU"));
 }
 
-class Prophet {
+class SweepPredictor {
  public:
-  Prophet(const Arguments& arguments, SweepOptions& options, const Trace& trace)
+  SweepPredictor(const Arguments& arguments, SweepOptions& options, const Trace& trace)
       : options_(options), predictor_(trace, options), cores_(arguments.real("cores")) {
     const std::string& message = arguments.text("message-time");
     message_time_ = message == kMeasured ? loopback_message_time() : parse_time(message);
     origin_.compute = compute_origin(trace, options);
     origin_.codecs = measured_origin(options.threads);
     if (arguments.given("codec-times"))
-      know_recorded(read_run_records(arguments.text("codec-times")), options, trace);
+      use_recorded_codecs(read_run_records(arguments.text("codec-times")), options, trace);
     if (options.device == kDeviceCpu && options.compute_scale > 0)
       origin_.device = compute_device(trace);
     for (const SweepPoint& point : ordered_points(options)) {
-      know(point);
+      prepare_codec(point);
       for (const CompressorRules& baseline : options.baselines)
-        know(with_baseline(point, baseline));
+        prepare_codec(with_baseline(point, baseline));
     }
   }
 
@@ -128,7 +128,7 @@ class Prophet {
     return rows;
   }
 
-  // One for every compressor and number of ranks in each setting.
+  // Returns a break-even rate for every compressor and number of ranks in each setting.
   std::vector<PredictedCrossing> crossings(const std::vector<PredictedPoint>& rows) {
     const std::vector<CompressorRules>& baselines = options_.baselines;
     if (baselines.empty()) return {};
@@ -140,28 +140,28 @@ class Prophet {
                                           apart_from_rate(point, options_.topology));
       if (!row.step || row.is_baseline || point.time_scale != 1) continue;
       if (!done.insert(key).second) continue;
-      const PredictedMachines there = machines(point.ranks);
-      PredictedCrossing one{point, predictor_.break_even(point, there, baselines), {}, {}};
+      const PredictedMachines cluster = machines(point.ranks);
+      PredictedCrossing one{point, predictor_.break_even(point, cluster, baselines), {}, {}};
       if (baselines.size() > 1)
-        one.over_none = predictor_.break_even(point, there, {kUncompressed});
+        one.over_none = predictor_.break_even(point, cluster, {kUncompressed});
       if (origin_.device)
-        one.at_memory_pace = predictor_.break_even(point, there, baselines, CodecTimes::kMemory);
+        one.at_memory_pace = predictor_.break_even(point, cluster, baselines, CodecTimes::kMemory);
       found.push_back(std::move(one));
     }
     return found;
   }
 
  private:
-  // A baseline that the records do not have is not compared with.
-  void know_recorded(const Records& records, SweepOptions& options, const Trace& trace) {
-    if (options.feeds.size() > 1 || !options.feeds.front().is_default())
+  // Takes codec times from records. Removes baselines that the records lack.
+  void use_recorded_codecs(const Records& records, SweepOptions& options, const Trace& trace) {
+    if (options.bucketings.size() > 1 || !options.bucketings.front().is_default())
       throw InputError(
-          "--codec-times: records do not tell what each bucket took; expected gradients fed "
-          "tensor by tensor, without overlap");
+          "--codec-times: records have no codec times per bucket; expected --granularity tensor "
+          "and --overlap none");
     origin_.codecs = recorded_origin(records, options.device);
     for (const CompressorRules& baseline : std::vector(options.baselines)) {
       if (has_codec(records, baseline, options.device)) continue;
-      print_message(fmt::format("{} has no points of {}: nothing is compared with it",
+      print_message(fmt::format("{} has no points of {}, so there is no comparison with it",
                                 records.file.string(), baseline.to_string()));
       std::erase(options.baselines, baseline);
       std::erase(options.compressors, baseline);
@@ -172,18 +172,18 @@ class Prophet {
       predictor_.know(compressor, {}, recorded_codec(records, trace, compressor, options.device));
   }
 
-  void know(const SweepPoint& point) {
+  void prepare_codec(const SweepPoint& point) {
     if (predictor_.refusal(point).empty())
-      predictor_.codec(point.compressor, point.feed, point.pattern);
+      predictor_.codec(point.compressor, point.bucketing, point.collective);
   }
 
   std::optional<PredictedStep> step_of(const SweepPoint& point, CodecTimes times) {
-    const PredictedMachines there = machines(point.ranks);
-    const auto own = predictor_.predict(point, there, times);
+    const PredictedMachines cluster = machines(point.ranks);
+    const auto own = predictor_.predict(point, cluster, times);
     if (!own) return std::nullopt;
     PredictedStep step{.prediction = *own, .bf16 = {}, .none = {}};
     for (const CompressorRules& baseline : options_.baselines)
-      if (const auto other = predictor_.predict(with_baseline(point, baseline), there, times))
+      if (const auto other = predictor_.predict(with_baseline(point, baseline), cluster, times))
         (baseline == kUncompressed ? step.none : step.bf16) = other->step;
     return step;
   }
@@ -209,24 +209,24 @@ int run_again(const Arguments& arguments) {
 
 int run_predict(const Arguments& arguments, SweepOptions options, const Trace& trace) {
   const double begin = now_seconds();
-  Prophet prophet(arguments, options, trace);
+  SweepPredictor sweep(arguments, options, trace);
   const double known = now_seconds();
-  const std::vector<PredictedPoint> points = prophet.points();
+  const std::vector<PredictedPoint> points = sweep.points();
   const double predicted = now_seconds();
-  const std::vector<PredictedCrossing> crossings = prophet.crossings(points);
+  const std::vector<PredictedCrossing> crossings = sweep.crossings(points);
   fmt::print(stderr, "codecs in {}, {} points in {} ({:.0f} a second)\n",
              format_time(known - begin), points.size(), format_time(predicted - known),
              static_cast<double>(points.size()) / (predicted - known));
   if (arguments.flag("json")) {
-    write_stdout(predictions_json(points, crossings, prophet.origin(), prophet.predictor(), options)
-                     .dump(2) +
-                 "\n");
+    write_stdout(
+        predictions_json(points, crossings, sweep.origin(), sweep.predictor(), options).dump(2) +
+        "\n");
   } else {
-    std::string text = prediction_table(points, prophet.predictor(), options.topology);
+    std::string text = prediction_table(points, sweep.predictor(), options.topology);
     for (const std::string& more :
          {crossing_table(crossings, options.topology), prediction_sentences(points),
           std::ranges::any_of(points, [](const auto& one) { return one.step.has_value(); })
-              ? origin_text(prophet.origin())
+              ? origin_text(sweep.origin())
               : ""})
       if (!more.empty()) text += "\n" + more;
     write_text(text);
@@ -237,18 +237,18 @@ int run_predict(const Arguments& arguments, SweepOptions options, const Trace& t
 Action prepare_predict(const Arguments& arguments) {
   if (arguments.given("records")) return [&] { return run_again(arguments); };
   if (!arguments.given("trace"))
-    throw InputError("predict: expected --trace DIR, or --records RUN to predict its points again");
-  SweepOptions options = sweep_options_of(arguments, std::nullopt, kMostPredictedRanks);
+    throw InputError("expected --trace DIR, or --records RUN to predict the points of that run");
+  SweepOptions options = sweep_options_of(arguments, std::nullopt, kMaxPredictedRanks);
   options.trace = arguments.text("trace");
   options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
   options.device = arguments.text("device");
   if (options.device != kDeviceCpu && !arguments.given("codec-times"))
     throw InputError(
         "--device " + options.device +
-        ": what compressors take on a GPU is measured by a run only; expected --codec-times RUN, "
-        "with points that were measured on one");
+        ": GPU codec times need a measurement; expected --codec-times RUN, with points of a run on "
+        "a GPU");
   check_schedules(options);
-  check_patterns(options);
+  check_collectives(options);
   for (const CompressorRules& rules : options.compressors)
     for (const Spec& spec : rules.specs()) check_spec(spec);
   check_time_scales(options);
@@ -268,32 +268,32 @@ std::vector<OptionInfo> predicting_options() {
       {.name = "codec-times",
        .value_name = "RUN",
        .type = Type::kFile,
-       .help = "take codec times and payload sizes from a run's records (its folder, or "
-               "records.jsonl) instead of measuring them here"},
+       .help = "use codec times and payload sizes from a run's records (its folder, or "
+               "records.jsonl) instead of measuring them"},
       {.name = "device",
        .value_name = "NAME",
        .type = Type::kChoice,
        .default_value = kDeviceCpu,
-       .help =
-           "of the records of --codec-times the points whose gradients lay there; every rank is "
-           "taken to have a GPU like theirs",
+       .help = "device of the points of --codec-times; with cuda, every rank is assumed to have "
+               "such a GPU",
        .choices = {kDeviceCpu, kDeviceCuda}},
       {.name = "records",
        .value_name = "RUN",
        .type = Type::kFile,
-       .help = "predict the points of a run again, from what it recorded of codecs and links, and "
-               "print them beside what was measured; other options but --json do not matter"},
+       .help = "predict the points of a run from its recorded codec times and links, and print "
+               "predicted and measured times; other options except --json have no effect"},
       {.name = "message-time",
        .value_name = "T",
        .type = Type::kText,
        .default_value = kMeasured,
-       .help = "what an empty message costs the machines, beside the link's delay, such as 20us; "
-               "or measure it on this machine's loopback"},
+       .help = "fixed time per message in addition to the link's delay, such as 20us; `measured` "
+               "measures it on this machine's loopback interface"},
       {.name = "cores",
        .value_name = "N",
        .type = Type::kReal,
        .default_value = "0",
-       .help = "that all ranks share, as emulated hosts do; 0: each has a machine of its own",
+       .help = "number of cores that all ranks share, as emulated hosts do; 0 gives each rank a "
+               "machine of its own",
        .minimum = 0,
        .maximum = 1e6},
       {.name = "json", .help = "print JSON for programs"},
@@ -305,20 +305,20 @@ std::vector<OptionInfo> predicting_options() {
 Verb predict_verb() {
   return {
       .name = "predict",
-      .summary = "Predict what `thinpipe run` would measure, from models",
+      .summary = "Predict the results of `thinpipe run` from models",
       .description =
-          "Answers the sweep that `thinpipe run` would measure, from models: no ranks are started "
-          "and nothing is throttled, so links may be faster and ranks more (up to 1024) than a "
-          "machine emulates. A step is the captured compute time, the codec, and the exchange: for "
-          "each message a cost and its bytes over what TCP can deliver, less what the links' token "
-          "buckets let through at once (docs/predict.md).\n\n"
-          "What a codec takes and what it sends is measured here, on the trace, for about half a "
-          "second a compressor; --codec-times takes it from a run's records. Every rank is taken "
-          "to have a machine like this one for itself, unless --cores says how many all of them "
+          "Predicts a sweep of `thinpipe run` from models. No ranks are started and no links are "
+          "throttled, so links may be faster and ranks more (up to 1024) than a machine can "
+          "emulate. A step consists of the captured compute time, the codec time and the exchange. "
+          "Each message costs a fixed time, plus its bytes over the TCP goodput, less the bytes "
+          "that pass at once from the links' token buckets (docs/predict.md).\n\n"
+          "Codec times and payload sizes are measured on the trace, for about half a second per "
+          "compressor; --codec-times takes them from a run's records. Every rank is assumed to "
+          "have a machine like this one, unless --cores sets the number of cores that all ranks "
           "share.\n\n"
-          "At the end stands for every compressor the link rate below which it pays: a step is "
-          "predicted to be shorter than those of `none` and of `bf16`, summed in 16 bits "
-          "(--baseline).",
+          "The output ends with the break-even rate of every compressor. On slower links, its "
+          "predicted step is shorter than that of the baselines: `none` (fp32) and `bf16`, which "
+          "sums in 16 bits (--baseline).",
       .options = joined({{optional_trace()},
                          sweep_axis_options(),
                          sweep_step_options(),
@@ -327,17 +327,17 @@ Verb predict_verb() {
                          predicting_options()}),
       .examples =
           {
-              {.purpose = "Three compressors on a cluster that is not here",
+              {.purpose = "Three compressors on a larger cluster",
                .command =
                    "thinpipe predict --trace synthetic:model=resnet50 --ranks '16|256' --link "
                    "'rate=1gbit|25gbit,delay=50us' -c 'topk:ratio=0.01|0.001' -c 3lc"},
-              {.purpose = "What `thinpipe run` should measure on this machine of two cores",
+              {.purpose = "Prediction of `thinpipe run` on this machine with two cores",
                .command = "thinpipe predict --trace trace --cores 2 -c topk"},
-              {.purpose =
-                   "Other links and more ranks than were measured, with the codecs that were",
+              {.purpose = "Other links and more ranks, with measured codec times",
                .command = "thinpipe predict --trace trace --codec-times out --ranks 64 --link "
                           "rate=10gbit"},
           },
+      .groups = sweep_groups(),
       .prepare = prepare_predict,
   };
 }

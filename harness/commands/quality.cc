@@ -1,4 +1,4 @@
-// `thinpipe quality`: what compressors keep of a trace's gradients, without a network.
+// `thinpipe quality`: quality of compressors on the gradients of a trace, without a network.
 
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +17,7 @@
 #include "harness/options/terminal.h"
 #include "harness/quality/offline.h"
 #include "harness/quality/output.h"
-#include "reports/kept/kept.h"
+#include "reports/quality/quality.h"
 #include "reports/text/phrases.h"
 
 namespace thinpipe {
@@ -34,7 +34,7 @@ QualityRows rows_of(const Arguments& arguments) {
                                : QualityRows::kTotal;
 }
 
-/// DIR itself for one compressor; for several a folder each, named by the spec.
+/// Returns DIR for one compressor; with several, a folder in DIR named by the spec.
 std::filesystem::path dump_folder(const Arguments& arguments, const Spec& spec, bool single) {
   std::filesystem::path folder = arguments.text("dump-decoded");
   if (folder.empty() || single) return folder;
@@ -43,19 +43,19 @@ std::filesystem::path dump_folder(const Arguments& arguments, const Spec& spec, 
   return folder / name;
 }
 
-// Findings on all tensors together, after an empty line; "" where there are none.
+// Returns findings over all tensors, after an empty line; "" if there are none.
 std::string quality_sentences(const Header& header, const std::vector<Point>& totals) {
   Records records;
   records.headers = {header};
   records.points = totals;
-  const std::vector<std::string> found = kept_findings(summarize_kept(records));
+  const std::vector<std::string> found = quality_findings(summarize_quality(records));
   return found.empty() ? "" : "\n" + wrap(joined(found, " "), 0) + "\n";
 }
 
 int quality(const Trace& trace, const std::vector<Spec>& specs, OfflineOptions options,
             const Arguments& arguments) {
   const QualityRows rows = rows_of(arguments);
-  constexpr double kElementBytes = 24;  // of what came, what was decoded, and their sums
+  constexpr double kElementBytes = 24;  // input, decoded values, and the sums of both
   require_memory(trace, "one rank",
                  kElementBytes * static_cast<double>(trace.elements()) +
                      static_cast<double>(trace.generated_bytes_per_rank()));
@@ -119,58 +119,61 @@ Action prepare_quality(const Arguments& arguments) {
 
 Verb quality_verb() {
   return {.name = "quality",
-          .summary = "What compressors keep of a trace, without a network",
+          .summary = "Measure compressor quality on a trace, without a network",
           .description =
               "Replays every step of a trace through each compressor, rank by rank, and decodes "
-              "every payload. The table has, over all tensors, steps and ranks: bytes of the "
-              "payloads; bits an element; a step's elements sent over those asked for, as a mean "
-              "over steps with its 90 % interval; the same of each tensor, step and rank, as "
-              "percentiles and largest; the error, which is the distance between decoded and input "
-              "over the input's norm in percent (L2; the input being gradient and memory); their "
-              "cosine; the drift, which is the distance between the sums of all gradients and of "
-              "all that was decoded over the former's norm; the share in percent of what was sent "
-              "that is among the true top-k; and passes over the data.\n\n"
-              "--by gives each tensor, step or step of a tensor rows of its own. JSON has every "
-              "tensor, the time of an encode, and what --by asks for. --dump-decoded writes what "
-              "receivers decode, and what stays behind, to one safetensors file a rank and step.",
+              "every payload. The columns are over all tensors, steps and ranks:\n\n"
+              "bytes: payload bytes. bits: bits per element. error: L2 distance between decoded "
+              "values and input over the L2 norm of the input, in percent; the input is gradient "
+              "plus error-feedback memory. cosine: cosine similarity of the two. drift: distance "
+              "between the sum of all gradients and the sum of all decoded values, over the norm "
+              "of the former. top-k: fraction of the sent elements that are among the true top-k, "
+              "in percent. passes: passes over the data.\n\n"
+              "A second table has k-hat/k, the elements sent over the elements requested: the mean "
+              "over steps with its 90 % interval, and percentiles and maximum over tensors, steps "
+              "and ranks.\n\n"
+              "--by adds rows for each tensor, step or both. JSON has every tensor, the encode "
+              "time, and the rows of --by. --dump-decoded writes the decoded values and the "
+              "residual to one safetensors file per rank and step.",
           .options = {{.name = "trace",
                        .value_name = "DIR",
                        .type = Type::kFolder,
-                       .help = "the captured gradients, or synthetic:... (docs/synthetic.md)",
+                       .help = "trace of gradients, or synthetic:... (docs/synthetic.md)",
                        .required = true},
                       compressor_option(true),
                       {.name = "by",
                        .value_name = "WHAT",
                        .type = Type::kChoice,
                        .default_value = "total",
-                       .help = "what has rows beside the compressor's own",
+                       .help = "additional rows below each compressor",
                        .choices = {"total", "tensor", "step", "tensor-step"}},
                       {.name = "steps",
                        .value_name = "N",
                        .type = Type::kInteger,
-                       .help = "steps to replay, after the last recorded comes the first again; "
-                               "else as many as were recorded",
+                       .help = "steps to replay, wrapping around after the last recorded step; by "
+                               "default the recorded steps",
                        .minimum = 1,
                        .maximum = 1e6},
                       {.name = "ranks",
                        .letter = 'n',
                        .value_name = "N",
                        .type = Type::kInteger,
-                       .help = "the first so many ranks of the trace; else all",
+                       .help = "number of ranks to replay, from the first on; by default all",
                        .minimum = 1,
                        .maximum = 1e6},
                       {.name = "steps-per-epoch",
                        .value_name = "N",
                        .type = Type::kInteger,
                        .default_value = "0",
-                       .help = "for compressors with a warm-up; 0 leaves all steps in epoch 0",
+                       .help = "steps per epoch, for compressors with a warm-up; 0 puts all steps "
+                               "in epoch 0",
                        .minimum = 0,
                        .maximum = 1e9},
                       {.name = "seed",
                        .value_name = "N",
                        .type = Type::kInteger,
                        .default_value = "1",
-                       .help = "of compressors that sample or round at random",
+                       .help = "random seed of compressors that sample or round",
                        .minimum = 0,
                        .maximum = 9e15},
                       threads_option("one encode or decode"),
@@ -179,16 +182,16 @@ Verb quality_verb() {
                        .value_name = "DIR",
                        .type = Type::kFolder,
                        .help = "new folder for decoded/NAME and residual/NAME of every rank and "
-                               "step; with several compressors, a folder in it for each"},
+                               "step; with several compressors, a subfolder for each"},
                       non_finite_option(),
                       plugin_option(),
                       {.name = "json", .help = "print JSON for programs"},
                       records_option()},
-          .examples = {{"Three compressors side by side",
+          .examples = {{"Compare three compressors",
                         "thinpipe quality --trace trace -c 'topk:ratio=0.01' -c sidco -c 3lc"},
-                       {"Where the estimate is off",
+                       {"Estimation quality per tensor",
                         "thinpipe quality --trace trace -c sidco --by tensor"},
-                       {"Keep what was decoded",
+                       {"Save the decoded gradients",
                         "thinpipe quality --trace trace -c sbc --dump-decoded decoded"}},
           .prepare = prepare_quality};
 }

@@ -1,4 +1,4 @@
-// `thinpipe report`: from the records of a run to what people read.
+// `thinpipe report`: reports with figures and tables from records.
 
 #include <algorithm>
 #include <filesystem>
@@ -22,8 +22,8 @@
 #include "reports/gate/history.h"
 #include "reports/gradients/summary.h"
 #include "reports/history/page.h"
-#include "reports/kept/kept.h"
 #include "reports/page/standalone.h"
+#include "reports/quality/quality.h"
 #include "reports/record/reader.h"
 #include "reports/report.h"
 #include "reports/training/summary.h"
@@ -34,45 +34,45 @@ namespace {
 
 using Type = OptionInfo::Type;
 
-// Hands the file to the desktop and does not wait. A report that cannot be shown is still written.
+// Opens the file in the desktop without waiting. A failure to open it is no error.
 void open_page(const std::filesystem::path& file) {
   try {
     if (const auto opener = find_in_path("xdg-open")) {
-      start_process(*opener, {file.string()}, -1, 2, 2);  // our output is the file's name alone
+      start_process(*opener, {file.string()}, -1, 2, 2);  // stdout has the file's name only
       return;
     }
   } catch (const SystemError&) {
-    // As without one.
+    // As without xdg-open.
   }
-  print_message("thinpipe report: no xdg-open here; open " + file.string() + " yourself");
+  print_message("thinpipe report: cannot start xdg-open; open " + file.string() + " by hand");
 }
 
-// The findings alone, a paragraph each, for the end of a terminal session.
-std::string html_paragraphs(const std::vector<std::string>& sentences) {
+// Returns the findings, one paragraph each, for a terminal.
+std::string text_paragraphs(const std::vector<std::string>& sentences) {
   std::string text;
   for (const std::string& sentence : sentences) text += wrap(sentence, 0) + "\n";
   return text;
 }
 
 std::string findings(const Records& records) {
-  return html_paragraphs(verdict(records)) + html_paragraphs(records.notes);
+  return text_paragraphs(verdict(records)) + text_paragraphs(records.notes);
 }
 
-/// Subject of a report, whatever was measured.
+/// Subject of a report, for any kind of measurement.
 struct Page {
-  std::filesystem::path source;                     ///< the file, or a history's first folder
+  std::filesystem::path source;                     ///< the file, or the first folder of a history
   std::string what;                                 ///< "statistics of gradients"
   std::function<std::string(ReportFormat)> render;  ///< HTML or Markdown
   std::function<std::string()> findings;            ///< for a terminal
-  std::function<std::string()> csv;                 ///< of a history alone
-  std::filesystem::path place;                      ///< where files go by default, without ending
+  std::function<std::string()> csv;                 ///< for a history only
+  std::filesystem::path default_output;             ///< without file extension
 };
 
 Page stats_page(const StatsRecords& records) {
   return {records.origin.file,
           "statistics of gradients",
           [records](ReportFormat format) { return render_stats(records, format); },
-          [records] { return html_paragraphs(stats_findings(summarize(records))); },
+          [records] { return text_paragraphs(stats_findings(summarize(records))); },
           {},
           std::filesystem::path(records.origin.file).replace_extension()};
 }
@@ -84,18 +84,18 @@ Page history_page(const std::vector<std::filesystem::path>& folders) {
 
           "a history",
           [=](ReportFormat format) { return render_history(*summary, format, folders); },
-          [=] { return html_paragraphs(history_findings(*summary)); },
+          [=] { return text_paragraphs(history_findings(*summary)); },
           [=] { return history_csv(*summary); },
           (std::filesystem::is_directory(first) ? first : first.parent_path()) / "history"};
 }
 
-Page kept_page(const Records& records) {
+Page quality_page(const Records& records) {
   return {records.file,
           "the records of thinpipe quality",
-          [records](ReportFormat format) { return render_kept(records, format); },
+          [records](ReportFormat format) { return render_quality(records, format); },
           [records] {
-            return html_paragraphs(kept_findings(summarize_kept(records))) +
-                   html_paragraphs(records.notes);
+            return text_paragraphs(quality_findings(summarize_quality(records))) +
+                   text_paragraphs(records.notes);
           },
           {},
           records.file.parent_path() / "report"};
@@ -106,8 +106,8 @@ Page bench_page(const Records& records) {
           "the records of thinpipe bench",
           [records](ReportFormat format) { return render_bench(records, format); },
           [records] {
-            return html_paragraphs(bench_findings(summarize_bench(records))) +
-                   html_paragraphs(records.notes);
+            return text_paragraphs(bench_findings(summarize_bench(records))) +
+                   text_paragraphs(records.notes);
           },
           {},
           records.file.parent_path() / "report"};
@@ -137,7 +137,7 @@ Page run_page(const std::string& folder, std::optional<double> time_scale,
           records.file.parent_path() / "report"};
 }
 
-// A history is of one kind; who gives a run and a training beside each other wants both reports.
+// A history has records of one kind. A run and a training together need two reports.
 void refuse_runs_with_trainings(const std::vector<std::string>& folders) {
   const auto first_of = [&](const char* kind) {
     return std::find_if(folders.begin(), folders.end(), [&](const std::string& folder) {
@@ -146,9 +146,9 @@ void refuse_runs_with_trainings(const std::vector<std::string>& folders) {
   };
   const auto run = first_of(kRunKind), training = first_of(kTrainKind);
   if (run != folders.end() && training != folders.end())
-    throw InputError(*run + " has the records of a run, " + *training +
-                     " those of a training: `thinpipe report " + *run + " --trained " + *training +
-                     "` has both in one page, and each is a report of its own");
+    throw InputError(*run + " has the records of a run, and " + *training +
+                     " those of a training; use `thinpipe report " + *run + " --trained " +
+                     *training + "` for one page, or a report for each");
 }
 
 Page page_of(const Arguments& arguments) {
@@ -156,9 +156,10 @@ Page page_of(const Arguments& arguments) {
   const std::string& folder = folders.front();
   const bool wants_history = arguments.flag("history") || arguments.text("format") == "csv";
   if (folders.size() == 1 && !wants_history) {
-    // One launch is a page of its own, several are a history.
-    if (const auto kept = find_records(folder, kQualityKind); kept && kept->headers.size() == 1)
-      return kept_page(*kept);
+    // One launch is a page of its own; several launches are a history.
+    if (const auto quality = find_records(folder, kQualityKind);
+        quality && quality->headers.size() == 1)
+      return quality_page(*quality);
     if (const auto bench = find_records(folder, kBenchKind); bench && bench->headers.size() == 1)
       return bench_page(*bench);
     if (const auto trained = find_records(folder, kTrainKind)) return training_page(*trained);
@@ -169,7 +170,7 @@ Page page_of(const Arguments& arguments) {
   if (wants_history)
     throw InputError(
         folder +
-        ": csv is of histories (--history); `thinpipe export` writes the samples of a run");
+        ": csv needs a history (--history); `thinpipe export` writes the samples of a run");
   if (const auto stats = find_trace_stats(folder)) return stats_page(*stats);
   std::optional<double> time_scale;
   if (arguments.given("time-scale")) time_scale = parse_time_scale(arguments.text("time-scale"));
@@ -188,7 +189,7 @@ std::filesystem::path output_or(const Arguments& arguments, std::filesystem::pat
   return standard += "." + ending;
 }
 
-// Runs `write` (other programs) in a temporary folder; tells when the user stopped it.
+// Runs `write`, which starts other programs, in a temporary folder. Reports an interruption.
 int on_paper(const Arguments& arguments, const std::filesystem::path& file,
              const std::function<void(const std::filesystem::path& scratch)>& write) {
   const int code = run_outside_sandbox([&](const Sandbox& sandbox) {
@@ -204,7 +205,7 @@ int on_paper(const Arguments& arguments, const std::filesystem::path& file,
   return code == kExitGood ? finish(file, arguments) : code;
 }
 
-// The names of the figures, or one of them as a file.
+// Prints the names of the figures, or writes one of them to a file.
 int report_figure(const Page& page, const Arguments& arguments) {
   const std::string html = page.render(ReportFormat::kHtml);
   const std::string& name = arguments.text("figure");
@@ -214,14 +215,15 @@ int report_figure(const Page& page, const Arguments& arguments) {
   }
   const std::string format = arguments.given("format") ? arguments.text("format") : "svg";
   if (format != "svg" && format != "pdf" && format != "png")
-    throw InputError("--figure goes with --format svg, pdf or png, not with " + format);
+    throw InputError("--figure needs --format svg, pdf or png, found " + format);
   const std::string svg = html::standalone_svg(html, name);
   if (arguments.text("output") == "-") {
-    if (format != "svg") throw InputError("--output - takes svg; give a file for " + format);
+    if (format != "svg")
+      throw InputError("--output - supports svg only; expected a file for " + format);
     write_data(svg);
     return kExitGood;
   }
-  const auto file = output_or(arguments, page.place.parent_path() / name, format);
+  const auto file = output_or(arguments, page.default_output.parent_path() / name, format);
   return on_paper(arguments, file, [&](const std::filesystem::path& scratch) {
     write_figure(svg, format, scratch, file);
   });
@@ -239,8 +241,9 @@ int report(const Page& page, const Arguments& arguments) {
     return kExitGood;
   }
   if (format == "pdf") {
-    if (arguments.text("output") == "-") throw InputError("--output - takes html or md, not pdf");
-    const auto file = output_or(arguments, page.place, "pdf");
+    if (arguments.text("output") == "-")
+      throw InputError("--output - supports html and md, not pdf");
+    const auto file = output_or(arguments, page.default_output, "pdf");
     const std::string html = page.render(ReportFormat::kHtml);
     return on_paper(arguments, file, [&](const std::filesystem::path& scratch) {
       write_page_pdf(html, scratch, file);
@@ -251,7 +254,7 @@ int report(const Page& page, const Arguments& arguments) {
     write_data(text);
     return kExitGood;
   }
-  const auto file = output_or(arguments, page.place, format);
+  const auto file = output_or(arguments, page.default_output, format);
   write_output(file, text);
   return finish(file, arguments);
 }
@@ -260,14 +263,15 @@ Action prepare_report(const Arguments& arguments) {
   const std::string& format = arguments.text("format");
   const bool is_figure = arguments.given("figure");
   if ((format == "text" || format == "csv") && arguments.given("output"))
-    throw InputError("--output goes with html, md and pdf; " + format + " goes to standard output");
+    throw InputError("--output applies to html, md and pdf; " + format +
+                     " is written to standard output");
   if ((format == "svg" || format == "png") && !is_figure)
     throw InputError("--format " + format +
-                     " is of one figure: give --figure NAME; --figure list names them");
+                     " applies to one figure and needs --figure NAME (--figure list prints names)");
   const Page page = page_of(arguments);
   for (const char* option : {"time-scale", "trained"})
     if (arguments.given(option) && page.what != "the records of a run")
-      throw InputError("--" + std::string(option) + " goes with the records of a run; " +
+      throw InputError("--" + std::string(option) + " needs the records of a run; " +
                        page.source.string() + " has " + page.what);
   return [&arguments, page] { return report(page, arguments); };
 }
@@ -277,69 +281,70 @@ Action prepare_report(const Arguments& arguments) {
 Verb report_verb() {
   return {
       .name = "report",
-      .summary = "Make a page of figures and tables from a run's records",
+      .summary = "Create a report with figures and tables from records",
       .description =
-          "Writes one file that needs no network: step time against link rate, speed-up over the "
-          "baselines and the rate at which it stops to pay, what a step is made of, errors, and "
-          "how well the links held. Only points that can be trusted count. Of the records of "
-          "thinpipe trace stats instead: distributions with what was fitted to them, decay, "
-          "similarity. Of the records of thinpipe quality: estimation quality by ratio, what is "
-          "kept by step and by tensor. Of the records of thinpipe bench: times against Top-k and "
-          "against the memory's limit. Of the records of thinpipe train: what is learned against "
-          "steps, bytes and emulated seconds. Of several folders, of a folder of record files, and "
-          "of several launches of thinpipe bench or thinpipe quality: what every metric has been "
-          "from launch to launch, and whether the newest value belongs there. Prints the file's "
-          "name. HTML needs gnuplot, Markdown needs nothing; PDF of a page needs Chromium, PDF and "
-          "PNG of a figure need rsvg-convert.",
+          "Writes one self-contained file. For the records of a run: step time over link rate, "
+          "speed-up over the baselines, break-even rates, breakdown of the step time, errors, and "
+          "calibration of the links. Only valid points count.\n\n"
+          "Other records have other reports. `thinpipe trace stats`: distributions with their "
+          "fits, decay and similarity. `thinpipe quality`: estimation quality by ratio, and "
+          "quality by step and tensor. `thinpipe bench`: times relative to top-k and to the memory "
+          "roofline. `thinpipe train`: loss and accuracy over steps, bytes and emulated seconds. "
+          "Several folders, a folder of record files, or several launches of bench or quality: the "
+          "history of every metric, and whether the newest value is outlying.\n\n"
+          "Prints the name of the file. HTML needs gnuplot, the PDF of a page needs Chromium, and "
+          "PDF and PNG of a figure need rsvg-convert. Markdown needs no other program.",
       .options = {{.name = "format",
                    .letter = 'f',
                    .value_name = "FORMAT",
                    .type = Type::kChoice,
                    .default_value = "html",
-                   .help = "what to write; text is the findings alone, on standard output; csv has "
-                           "the values of a history, there too; pdf is the page as Chromium prints "
-                           "it, or a figure; svg and png are of a figure",
+                   .help = "output format: html or md; text prints the findings; csv prints the "
+                           "values of a history; pdf is the page by Chromium, or a figure; svg and "
+                           "png are a figure",
                    .choices = {"html", "md", "pdf", "text", "csv", "svg", "png"}},
                   {.name = "output",
                    .letter = 'o',
                    .value_name = "FILE",
                    .type = Type::kFile,
-                   .help = "where to write, - for standard output; by default report.html or "
+                   .help = "output file, or - for standard output; by default report.html or "
                            "report.md beside a run's records, trace-stats.html beside statistics, "
-                           "history.html in the first folder, a figure beside them under its name"},
+                           "history.html in the first folder, and a figure under its name beside "
+                           "these"},
                   {.name = "figure",
                    .value_name = "NAME",
                    .type = Type::kText,
-                   .help = "one figure of the page as a file for a paper, as svg unless --format "
-                           "says pdf or png; list prints the names there are"},
+                   .help = "write one figure as a file, by default as svg; list prints the names "
+                           "of the figures"},
                   {.name = "history",
-                   .help = "every launch in the folder's *.jsonl files, of a run's too, by the "
-                           "hour at which it began"},
+                   .help = "show the history of all launches in the folder's *.jsonl files, also "
+                           "of a run, over the time of their start"},
                   {.name = "time-scale",
                    .value_name = "F",
                    .type = Type::kText,
-                   .help = "only points run with --time-scale F, and how others compare with them"},
+                   .help = "use only points with this time dilation factor, and show how others "
+                           "agree with them"},
                   {.name = "trained",
                    .value_name = "DIR",
                    .type = Type::kFolder,
-                   .help = "records of thinpipe train with the run's compressors: the page then "
-                           "has step time against final loss, too"},
+                   .help = "records of `thinpipe train` with the run's compressors; adds a figure "
+                           "of step time over final loss"},
                   {.name = "open",
                    .value_name = "YES",
                    .type = Type::kChoice,
                    .default_value = "no",
-                   .help = "show it in the desktop's browser",
+                   .help = "open the file in the desktop's browser",
                    .choices = {"yes", "no"}}},
       .positionals =
           {{.name = "DIR",
             .type = Type::kFolder,
-            .help = "the run's folder, which has a records.jsonl; or one of statistics, with a "
-                    "trace-stats.jsonl; or such a file; or folders of files of one measurement",
+            .help = "folder with records.jsonl (a run) or trace-stats.jsonl (statistics), or such "
+                    "a file; or several folders of the same measurement",
             .repeatable = true}},
-      .examples = {{"A page to look at", "thinpipe report out"},
-                   {"Text for a merge request", "thinpipe report out --format md -o -"},
-                   {"How gradients are distributed", "thinpipe report stats"},
-                   {"What a nightly bench has been", "thinpipe report nightly"},
+      .examples = {{"HTML report", "thinpipe report out"},
+                   {"Markdown for a merge request", "thinpipe report out --format md -o -"},
+                   {"Distribution of gradients", "thinpipe report stats"},
+                   {"History of a nightly bench", "thinpipe report nightly"},
                    {"A figure for a paper",
                     "thinpipe report out --figure g0-step-time --format pdf -o step-time.pdf"}},
       .prepare = prepare_report};

@@ -1,4 +1,4 @@
-// `thinpipe reproduce`: what the papers found, tried here.
+// `thinpipe reproduce`: reproduces results of the papers on this machine.
 
 #include <fmt/format.h>
 
@@ -47,7 +47,7 @@ int carry_out(const std::vector<std::string>& names, const std::filesystem::path
   });
 }
 
-int tell_recipes() {
+int print_recipes() {
   write_text(list_of_recipes());
   return kExitGood;
 }
@@ -58,7 +58,7 @@ int print_files(const std::vector<std::string>& names) {
 }
 
 Action prepare_reproduce(const Arguments& arguments) {
-  if (arguments.flag("list")) return tell_recipes;
+  if (arguments.flag("list")) return print_recipes;
   std::vector<std::string> names = arguments.positionals("NAME");
   if (arguments.flag("all")) {
     const std::vector<std::string> all = recipe_names();
@@ -66,7 +66,7 @@ Action prepare_reproduce(const Arguments& arguments) {
   }
   if (names.empty())
     throw InputError(
-        "expected the name of a recipe, or --all; `thinpipe reproduce --list` shows them");
+        "expected the name of a recipe, or --all; `thinpipe reproduce --list` lists the recipes");
   if (arguments.flag("print")) return [names] { return print_files(names); };
   for (const std::string& name : names) find_recipe(name);
   return [&arguments, names] {
@@ -87,36 +87,35 @@ Action prepare_reproduce(const Arguments& arguments) {
 
 Verb reproduce_verb() {
   return {.name = "reproduce",
-          .summary = "Try what the papers found",
+          .summary = "Reproduce results of the papers on this machine",
           .description =
-              "A recipe holds a table or figure of a paper against measurements of this machine: "
-              "the paper's figures beside ours, and whether what it found appeared, by rules that "
-              "stand in it before anything runs. Each is a few commands of thinpipe, which run one "
-              "after the other; what is finished does not run again, so that an interrupted recipe "
-              "goes on with the same command. DIR gets a page for each, NAME.md, and a list of "
-              "all, README.md. docs/reproduce.md has the recipes, and how to write one.",
-          .options = {{.name = "list",
-                       .help = "show the recipes, what they need and how long they take"},
+              "A recipe compares a table or figure of a paper with measurements on this machine. "
+              "It shows the paper's values beside the measured ones, and checks the paper's "
+              "finding by rules that are fixed before the measurement. A recipe runs some commands "
+              "of thinpipe one after the other. Finished commands are not repeated, so the same "
+              "command line continues an interrupted recipe. DIR gets a page for each recipe, "
+              "NAME.md, and a list of all, README.md. docs/reproduce.md describes the recipes and "
+              "how to write one.",
+          .options = {{.name = "list", .help = "list the recipes with requirements and duration"},
                       {.name = "print",
-                       .help = "print the files of recipes, to begin one of yours with; `shared` "
-                               "has what they share"},
+                       .help = "print the files of recipes, as templates; `shared` is the file "
+                               "that all of them include"},
                       {.name = "all",
-                       .help = "carry out all of them, one after the other; one that fails does "
-                               "not end the others"},
-                      {.name = "quick", .help = "few steps and one seed: a try, not a result"},
+                       .help = "run all recipes in sequence; a failure does not stop the others"},
+                      {.name = "quick", .help = "few steps and one seed: a test, not a result"},
                       {.name = "out",
                        .value_name = "DIR",
                        .type = Type::kFolder,
                        .default_value = "out/reproduce",
-                       .help = "for records and pages"}},
+                       .help = "folder for records and pages"}},
           .positionals = {{.name = "NAME",
-                           .help = "recipe, or the file of one of yours (.toml)",
+                           .help = "name of a recipe, or a recipe file (.toml)",
                            .required = false,
                            .repeatable = true,
                            .suggestions = recipe_names()}},
-          .examples = {{.purpose = "Does DGC's 0.1 % learn as well as everything?",
+          .examples = {{.purpose = "Does DGC with 0.1 % learn as well as without compression?",
                         .command = "thinpipe reproduce dgc-fig3"},
-                       {.purpose = "Everything, over some nights",
+                       {.purpose = "All recipes, which takes several nights",
                         .command = "thinpipe reproduce --all --out results"}},
           .prepare = prepare_reproduce};
 }

@@ -26,7 +26,7 @@
 #include "harness/plan/checks.h"
 #include "harness/plan/plan.h"
 #include "harness/sweep/sweep.h"
-#include "netem/real_nic/card.h"
+#include "netem/real_nic/nic.h"
 #include "reports/page/table.h"
 #include "reports/record/reader.h"
 #include "reports/run/page.h"
@@ -38,54 +38,55 @@ namespace {
 
 using Type = OptionInfo::Type;
 
-constexpr int kMostRanks = 250;  // more than a machine emulates
+constexpr int kMaxRanks = 250;  // above the capacity of one machine
 
-// Options of real machines.
+// Returns the options for real machines.
 std::vector<OptionInfo> hosts_options() {
   return {
       {.name = "hosts",
        .value_name = "FILE",
        .type = Type::kFile,
-       .help = "run on these machines, one rank on each: a hostfile, or `slurm` for the allocation "
-               "this runs in"},
+       .help = "run on real machines, one rank on each: a hostfile, or `slurm` for the current "
+               "allocation"},
       {.name = "agent",
        .value_name = "COMMAND",
        .type = Type::kText,
-       .help = "what is put before a host and a command to run it there, instead of ssh"},
+       .help = "launch command to use instead of ssh; a host and a command are appended to it"},
       {.name = "mpi-iface",
        .value_name = "IFACE",
        .type = Type::kText,
-       .help = "names or CIDRs, with commas, of the interfaces that ranks exchange over; that of "
-               "--shape by default"},
+       .help = "names or CIDRs, separated by commas, of the interfaces for MPI; by default that of "
+               "--shape"},
       {.name = "shape",
        .value_name = "IFACE",
        .type = Type::kText,
-       .help = "throttle this interface on every host to --link, and give it back afterwards, "
-               "whatever happens"},
+       .help = "throttle this interface to --link on every host, and always restore it afterwards"},
       {.name = "shape-anyway",
-       .help = "even if it carries the default route or the connection that controls the host"},
+       .help = "throttle even an interface of the default route or of the control connection"},
       {.name = "shape-prefix",
        .value_name = "WORDS",
        .type = Type::kText,
-       .help = "put before the program that throttles, which needs CAP_NET_ADMIN: `sudo -n`"},
+       .help = "prefix of the program that throttles, which needs CAP_NET_ADMIN: `sudo -n`"},
       {.name = "lease",
        .value_name = "S",
        .type = Type::kReal,
        .default_value = "15",
-       .help = "seconds without a word from here after which a host gives its interface back",
+       .help = "lease of a throttled interface, in seconds: a host that does not hear from this "
+               "machine for so long restores its interface",
        .minimum = 1,
        .maximum = 3600},
   };
 }
 
-// Values of these options; nothing without --hosts. @throws InputError for a bad hostfile, no
-// allocation, and options that only make sense together.
+// Returns the values of these options; nothing without --hosts.
+// @throws InputError for a bad hostfile, a missing Slurm allocation, and options without the option
+// that they depend on
 std::optional<HostsOptions> hosts_of(const Arguments& arguments) {
   if (!arguments.given("hosts")) {
     for (const char* name :
          {"agent", "mpi-iface", "shape", "shape-anyway", "shape-prefix", "lease"})
       if (arguments.given(name))
-        throw InputError(fmt::format("--{} is for real machines: it needs --hosts", name));
+        throw InputError(fmt::format("--{} applies to real machines and needs --hosts", name));
     return std::nullopt;
   }
   HostsOptions hosts;
@@ -102,36 +103,36 @@ std::optional<HostsOptions> hosts_of(const Arguments& arguments) {
   hosts.shape_prefix = optional_text("shape-prefix");
   hosts.lease = arguments.real("lease");
   if (hosts.slurm && !hosts.agent.empty())
-    throw InputError("--agent has no use with --hosts slurm: srun starts what is needed");
+    throw InputError("--agent cannot be used with --hosts slurm, which starts ranks by srun");
   for (const char* name : {"shape-anyway", "shape-prefix", "lease"})
     if (arguments.given(name) && hosts.shape.empty())
-      throw InputError(fmt::format("--{} says how to throttle: it needs --shape", name));
+      throw InputError(fmt::format("--{} applies to throttled interfaces and needs --shape", name));
   return hosts;
 }
 
-// Whether the run fits the machines. `link_given`, `schedule_given`: by the user, not by default.
-// @throws InputError
+// Checks that the sweep can run on these machines. `link_given` and `schedule_given` are false for
+// default values. @throws InputError
 void check_hosts(const HostsOptions& hosts, const SweepOptions& options, bool link_given,
                  bool schedule_given) {
   const int ranks = *std::max_element(options.ranks.begin(), options.ranks.end());
   const int most = host_counts(options).back();
   if (most > static_cast<int>(hosts.names.size()))
     throw InputError(fmt::format(
-        "--ranks {}{}: --hosts names {} machines, and a machine gets one rank", ranks,
+        "--ranks {}{}: expected at most {}, one for each machine of --hosts", ranks,
         most > ranks ? fmt::format(" and {} servers", most - ranks) : "", hosts.names.size()));
   if (!options.topology.is_star())
     throw InputError(
-        "--topology is of emulated networks; on real machines each host's own interface is "
+        "--topology applies to emulated networks; on real machines each host's own interface is "
         "throttled");
   if (schedule_given)
-    throw InputError("--schedule is played on emulated hosts only, not with --hosts");
+    throw InputError("--schedule applies to emulated hosts and cannot be used with --hosts");
   for (const LinkSpec& link : options.links)
-    if (const std::string reason = why_not_on_a_card(link); !hosts.shape.empty() && !reason.empty())
+    if (const std::string reason = why_not_on_a_nic(link); !hosts.shape.empty() && !reason.empty())
       throw InputError(fmt::format("link '{}': {}", link.to_string(), reason));
   if (hosts.shape.empty() && (!link_given || options.links.size() != 1))
     throw InputError(
-        "--hosts without --shape leaves the network as it is: say with one --link what it is (such "
-        "as rate=10gbit), for figures are drawn against it");
+        "--hosts without --shape does not change the network: describe it by one --link (such as "
+        "rate=10gbit), because reports plot results over rates");
 }
 
 OptionInfo repeats_option() {
@@ -139,7 +140,7 @@ OptionInfo repeats_option() {
           .value_name = "N",
           .type = Type::kInteger,
           .default_value = "1",
-          .help = "how often each point is measured, in random order",
+          .help = "measurements of each point, in random order",
           .minimum = 1,
           .maximum = 1000};
 }
@@ -149,8 +150,8 @@ OptionInfo shard_option() {
           .value_name = "K/N",
           .type = Type::kText,
           .help =
-              "measure part K of N of the sweep's points, as 1/4; `thinpipe merge` puts parts that "
-              "were measured alike together"};
+              "measure shard K of N of the sweep's points, such as 1/4; `thinpipe merge` "
+              "merges the records"};
 }
 
 // "2/4"
@@ -161,16 +162,17 @@ void set_shard(const std::string& text, SweepOptions& options) {
   options.shard = slash == std::string::npos ? 0 : number(whole.substr(0, slash));
   options.shards = slash == std::string::npos ? 0 : number(whole.substr(slash + 1));
   if (options.shard < 1 || options.shard > options.shards)
-    throw InputError("--shard: expected K/N with 1 <= K <= N, as 1/4, found " + in_quotes(text));
+    throw InputError("--shard: expected K/N with 1 <= K <= N, such as 1/4, found " +
+                     in_quotes(text));
 }
 
-// Whether points that were measured at several time scales came out the same.
+// Prints whether points that were measured at several time scales agree.
 void print_agreement(const std::filesystem::path& folder) {
   for (const ScaleAgreement& agreement : compare_time_scales(read_run_records(folder)))
     print_message(agreement_sentence(agreement));
 }
 
-// A table for each group of points that can be compared, and what it says in a few sentences.
+// Returns a table for each group of comparable points, and a summary in a few sentences.
 std::string ending(const Summary& summary, const std::filesystem::path& folder) {
   std::string text;
   for (const Group& group : summary.groups) {
@@ -184,7 +186,7 @@ std::string ending(const Summary& summary, const std::filesystem::path& folder) 
       sentences.push_back(std::move(equal));
   }
   sentences.push_back(trust_sentence(summary));
-  sentences.push_back("`thinpipe report " + folder.string() + "` has intervals and figures.");
+  sentences.push_back("`thinpipe report " + folder.string() + "` shows intervals and figures.");
   for (const std::string& sentence : sentences) text += wrap(sentence, 0) + "\n";
   return text;
 }
@@ -194,15 +196,15 @@ void print_ending(const std::filesystem::path& folder) {
   try {
     const Summary summary = summarize(records);
     for (const std::string& line : break_even_lines(summary)) print_message(line);
-    // For whoever sits there; scripts read the records.
+    // For an interactive user only; scripts read the records.
     if (columns_of_terminal(STDOUT_FILENO) > 0) write_text(ending(summary, folder));
   } catch (const InputError&) {
-    // Records of several time scales: `thinpipe report` takes one.
+    // The records have several time scales; `thinpipe report` needs one.
   }
 }
 
 Action prepare_run(const Arguments& arguments) {
-  SweepOptions options = sweep_options_of(arguments, hosts_of(arguments), kMostRanks);
+  SweepOptions options = sweep_options_of(arguments, hosts_of(arguments), kMaxRanks);
   options.trace = arguments.text("trace");
   options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
   options.out = arguments.text("out");
@@ -231,17 +233,17 @@ Verb run_verb() {
       .name = "run",
       .summary = "Replay a trace through compressors over throttled links",
       .description =
-          "Starts one MPI rank on each emulated host, and for every combination of compressor, "
-          "link and number of ranks replays the trace: each rank waits the captured compute time, "
-          "compresses its gradients, exchanges the payloads over the throttled links and decodes "
-          "what arrived. Every point is checked against a reference and appended to "
-          "OUT/records.jsonl when it ends; `thinpipe report OUT` draws them.\n\n"
-          "What compressors are held against is always measured too: `none`, uncompressed, and "
-          "`bf16`, summed in 16 bits (--baseline). A rank beyond those in the "
-          "trace replays one of them some steps later. Needs no root: the network lives in "
-          "namespaces that end with the command, however it ends.\n\n"
-          "With --hosts the ranks run on machines of yours instead, one on each; nothing is "
-          "throttled there unless --shape names an interface (docs/real-hosts.md).",
+          "Starts one MPI rank on each emulated host and replays the trace for every combination "
+          "of compressor, link and number of ranks. In each step, a rank waits for the captured "
+          "compute time, compresses its gradients, exchanges the payloads over the throttled links "
+          "and decodes the received payloads. Every point is checked against a reference and "
+          "appended to OUT/records.jsonl; `thinpipe report OUT` draws the results.\n\n"
+          "The baselines are measured too: `none` (fp32) and `bf16`, which sums in 16 bits "
+          "(--baseline, --no-baseline). Ranks beyond those in the trace replay a recorded rank "
+          "with a delay of some steps. Needs no root privileges: the network is in namespaces that "
+          "end with the command, however it ends.\n\n"
+          "With --hosts, the ranks run on real machines, one on each. The network of these "
+          "machines is throttled only if --shape names an interface (docs/real-hosts.md).",
       .options = joined({{sweep_trace_option(), sweep_out_option()},
                          sweep_axis_options(),
                          sweep_step_options(),
@@ -254,15 +256,16 @@ Verb run_verb() {
                          hosts_options()}),
       .examples =
           {
-              {.purpose = "Three compressors on three rates, 4 ranks",
+              {.purpose = "Three compressors at three rates with 4 ranks",
                .command = "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc"},
-              {.purpose = "A link faster than this machine, in slow motion",
+              {.purpose = "A link faster than this machine, by time dilation",
                .command =
                    "thinpipe run --trace trace --out out --link rate=25gbit --time-scale auto"},
-              {.purpose = "Go on after an interruption",
+              {.purpose = "Continue after an interruption",
                .command =
                    "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc --resume"},
           },
+      .groups = sweep_groups(),
       .prepare = prepare_run,
   };
 }

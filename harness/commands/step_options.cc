@@ -31,91 +31,92 @@ double number_in(const std::string& option, const std::string& text, double leas
   return *value;
 }
 
-// Resets settings that do not apply to their defaults, so that equal settings look equal.
-Feed normal(Feed feed) {
-  if (feed.overlap == Overlap::kNone) feed.codec_beside = false;
-  if (feed.overlap == Overlap::kNone && feed.granularity != Granularity::kBucket)
-    feed.limits = BucketLimits();
-  if (feed.granularity == Granularity::kModel) {
-    feed.overlap = Overlap::kNone;  // nothing leaves before all is there
-    feed.codec_beside = false;
-    feed.limits = BucketLimits();
+// Resets settings that have no effect to their defaults, so that equivalent settings are equal.
+Bucketing normal(Bucketing bucketing) {
+  if (bucketing.overlap == Overlap::kNone) bucketing.codec_beside = false;
+  if (bucketing.overlap == Overlap::kNone && bucketing.granularity != Granularity::kBucket)
+    bucketing.limits = BucketLimits();
+  if (bucketing.granularity == Granularity::kModel) {
+    bucketing.overlap = Overlap::kNone;  // no payload is sent before all gradients are ready
+    bucketing.codec_beside = false;
+    bucketing.limits = BucketLimits();
   }
-  return feed;
+  return bucketing;
 }
 
 }  // namespace
 
-std::vector<OptionInfo> feed_options() {
+std::vector<OptionInfo> bucketing_options() {
   return {
       {.name = "overlap",
        .value_name = "WHAT",
        .type = Type::kText,
        .default_value = "none",
-       .help = "none: payloads leave when the backward pass is over; bucket: each bucket leaves "
-               "when its gradients are ready; 'none|bucket' measures both",
+       .help = "when payloads are sent: after the backward pass (none), or each bucket when its "
+               "gradients are ready (bucket); none|bucket measures both",
        .suggestions = {"none", "bucket"},
        .repeatable = true},
       {.name = "codec",
        .value_name = "WHERE",
        .type = Type::kText,
        .default_value = "inline",
-       .help = "with --overlap bucket: inline, the backward pass waits for compression; thread, it "
-               "goes on",
+       .help = "with --overlap bucket: the backward pass waits for compression (inline) or "
+               "continues meanwhile (thread)",
        .suggestions = {"inline", "thread"},
        .repeatable = true},
       {.name = "buckets",
        .value_name = "SPEC",
        .type = Type::kText,
        .default_value = "ddp",
-       .help = "limits of buckets: first=1mb,rest=25mb,order=ready|reverse; ddp is PyTorch DDP's",
+       .help = "bucket sizes and order, such as first=1mb,rest=25mb,order=ready (or reverse); ddp "
+               "is the default of PyTorch DDP",
        .suggestions = {"ddp"},
        .repeatable = true},
       {.name = "granularity",
        .value_name = "WHAT",
        .type = Type::kText,
        .default_value = "tensor",
-       .help = "what is compressed as one vector: tensor|bucket|model",
+       .help = "unit that is compressed as one vector: tensor|bucket|model",
        .suggestions = {"tensor", "bucket", "model"},
        .repeatable = true},
       {.name = "min-elements",
        .value_name = "N",
        .type = Type::kText,
        .default_value = "0",
-       .help = "tensors of fewer elements go uncompressed",
+       .help = "tensors with fewer elements are sent uncompressed",
        .repeatable = true},
       {.name = "local-steps",
        .value_name = "N",
        .type = Type::kText,
        .default_value = "1",
-       .help = "gradients that a rank adds up before the sum is exchanged",
+       .help = "number of gradients that a rank accumulates before an exchange",
        .repeatable = true},
       {.name = "outer",
        .value_name = "SPEC",
        .type = Type::kText,
        .default_value = "none",
-       .help = "a second optimiser on what was exchanged: diloco, which is momentum=0.9,rate=0.7; "
-               "needs --local-steps of at least 2 to mean anything in training",
+       .help = "outer optimiser applied to the aggregate: none, or diloco (momentum=0.9,rate=0.7), "
+               "which has an effect on training only with --local-steps of 2 or more",
        .suggestions = {"none", "diloco"},
        .repeatable = true},
       {.name = "epoch",
        .value_name = "E",
        .type = Type::kText,
        .default_value = "0",
-       .help = "epoch of training that the steps are of, for compressors with a warmup",
+       .help = "training epoch of the steps, for compressors with a warm-up",
        .repeatable = true},
   };
 }
 
-std::vector<Feed> feeds_of(const Arguments& arguments) {
-  std::vector<Feed> feeds = {{}};
+std::vector<Bucketing> bucketings_of(const Arguments& arguments) {
+  std::vector<Bucketing> bucketings = {{}};
   const auto cross = [&](const std::string& option, const std::vector<std::string>& texts,
-                         const std::function<void(const std::string&, Feed&)>& set) {
-    check_alternatives("--" + option, feeds.size(), texts.size());
-    std::vector<Feed> crossed;
-    for (const Feed& feed : feeds)
+                         const std::function<void(const std::string&, Bucketing&)>& set) {
+    check_alternatives("--" + option, bucketings.size(), texts.size());
+    std::vector<Bucketing> crossed;
+    for (const Bucketing& bucketing : bucketings)
       for (const std::string& text : texts) {
-        crossed.push_back(feed);
+        crossed.push_back(bucketing);
         try {
           set(text, crossed.back());
         } catch (const InputError& error) {
@@ -123,37 +124,43 @@ std::vector<Feed> feeds_of(const Arguments& arguments) {
           throw InputError(what.rfind("--", 0) == 0 ? what : "--" + option + ": " + what);
         }
       }
-    feeds = std::move(crossed);
+    bucketings = std::move(crossed);
   };
   const auto each = [&](const std::string& option,
-                        const std::function<void(const std::string&, Feed&)>& set) {
+                        const std::function<void(const std::string&, Bucketing&)>& set) {
     cross(option, alternatives(arguments.texts(option)), set);
   };
-  each("granularity",
-       [](const auto& text, Feed& feed) { feed.granularity = parse_granularity(text); });
-  each("min-elements", [](const auto& text, Feed& feed) {
-    feed.min_elements = static_cast<std::size_t>(number_in("min-elements", text, 0, 1e12, true));
+  each("granularity", [](const auto& text, Bucketing& bucketing) {
+    bucketing.granularity = parse_granularity(text);
   });
-  each("overlap", [](const auto& text, Feed& feed) { feed.overlap = parse_overlap(text); });
-  each("codec", [](const auto& text, Feed& feed) {
+  each("min-elements", [](const auto& text, Bucketing& bucketing) {
+    bucketing.min_elements =
+        static_cast<std::size_t>(number_in("min-elements", text, 0, 1e12, true));
+  });
+  each("overlap",
+       [](const auto& text, Bucketing& bucketing) { bucketing.overlap = parse_overlap(text); });
+  each("codec", [](const auto& text, Bucketing& bucketing) {
     if (text != "inline" && text != "thread")
       throw InputError(fmt::format("--codec {}: expected inline or thread", excerpt(text)));
-    feed.codec_beside = text == "thread";
+    bucketing.codec_beside = text == "thread";
   });
-  // Limits hold '|' in no value; a second set is a second --buckets.
-  cross("buckets", arguments.texts("buckets"),
-        [](const auto& text, Feed& feed) { feed.limits = BucketLimits::parse(text); });
-  each("local-steps", [](const auto& text, Feed& feed) {
-    feed.local_steps = static_cast<std::uint64_t>(number_in("local-steps", text, 1, 1e6, true));
+  // --buckets has no alternatives by '|'. The option is repeated instead.
+  cross("buckets", arguments.texts("buckets"), [](const auto& text, Bucketing& bucketing) {
+    bucketing.limits = BucketLimits::parse(text);
   });
-  each("outer", [](const auto& text, Feed& feed) {
-    if (text != "none") feed.outer = OuterOptions::parse(text);
+  each("local-steps", [](const auto& text, Bucketing& bucketing) {
+    bucketing.local_steps =
+        static_cast<std::uint64_t>(number_in("local-steps", text, 1, 1e6, true));
   });
-  each("epoch",
-       [](const auto& text, Feed& feed) { feed.epoch = number_in("epoch", text, 0, 1e6, false); });
-  std::vector<Feed> different;
-  for (const Feed& feed : feeds)
-    if (const Feed one = normal(feed);
+  each("outer", [](const auto& text, Bucketing& bucketing) {
+    if (text != "none") bucketing.outer = OuterOptions::parse(text);
+  });
+  each("epoch", [](const auto& text, Bucketing& bucketing) {
+    bucketing.epoch = number_in("epoch", text, 0, 1e6, false);
+  });
+  std::vector<Bucketing> different;
+  for (const Bucketing& bucketing : bucketings)
+    if (const Bucketing one = normal(bucketing);
         std::find(different.begin(), different.end(), one) == different.end())
       different.push_back(one);
   return different;
@@ -165,16 +172,17 @@ OptionInfo time_scale_option() {
           .type = Type::kText,
           .default_value = "1",
           .help =
-              "run F times slower, and report times divided by F: rates /F, delays, compute and "
-              "codec times x F; 1|2|4 measures several, auto chooses by cores, ranks and rates",
+              "time dilation factor: rates are divided by F, and delays, compute and codec "
+              "times are multiplied by F; reported times are divided by F again; 1|2|4 "
+              "measures each, auto chooses by cores, ranks and rates",
           .suggestions = {"1", "auto"}};
 }
 
 double parse_time_scale(const std::string& text) {
-  const auto factor = parse_number<double>(text, kLeastTimeScale, kMostTimeScale);
+  const auto factor = parse_number<double>(text, kMinTimeScale, kMaxTimeScale);
   if (!factor)
     throw InputError(fmt::format("--time-scale: {} is not a number from {} to {}", in_quotes(text),
-                                 kLeastTimeScale, kMostTimeScale));
+                                 kMinTimeScale, kMaxTimeScale));
   return *factor;
 }
 

@@ -1,5 +1,5 @@
-// Options that say how a step goes, axes of a sweep: how gradients are fed to compressors, when
-// they leave, and how much slower than real time all of it is.
+// Options of a step, which are axes of a sweep: how gradients are bucketed, when payloads are sent,
+// and the time dilation.
 #pragma once
 
 #include <string>
@@ -7,24 +7,25 @@
 
 #include "harness/options/arguments.h"
 #include "harness/options/verb.h"
-#include "workloads/replay/feed.h"
+#include "workloads/replay/bucketing.h"
 
 namespace thinpipe {
 
-std::vector<OptionInfo> feed_options();
+std::vector<OptionInfo> bucketing_options();
 
-/// All combinations of what they say that mean different things, in writing order.
-/// @throws InputError naming the option and what it expects
-std::vector<Feed> feeds_of(const Arguments& arguments);
+/// Returns all distinct combinations of these options, in the order given.
+/// @throws InputError with the option and the expected values
+std::vector<Bucketing> bucketings_of(const Arguments& arguments);
 
-/// `--time-scale F`, of the verbs that run ranks and that report them.
+/// Returns `--time-scale F`, the time dilation factor.
 OptionInfo time_scale_option();
 
-/// `1|2|4`, `auto`: factors, kAutoTimeScale (harness/plan/plan.h) for `auto`, each once.
-/// @throws InputError naming what is neither `auto` nor a number from 0.001 to 1000.
+/// Parses factors such as `1|2|4`, without duplicates. `auto` is kAutoTimeScale
+/// (harness/plan/plan.h). @throws InputError for any other text and for a number outside 0.001 to
+/// 1000
 std::vector<double> parse_time_scales(const std::string& text);
 
-/// One factor, as `--time-scale` of `report` takes it. @throws InputError as above.
+/// Parses one factor, for `--time-scale` of `report`. @throws InputError as above
 double parse_time_scale(const std::string& text);
 
 }  // namespace thinpipe

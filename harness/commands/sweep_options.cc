@@ -17,7 +17,7 @@
 #include "harness/commands/step_options.h"
 #include "harness/commands/topology_options.h"
 #include "netem/schedule/links.h"
-#include "workloads/exchange/patterns.h"
+#include "workloads/collectives/collectives.h"
 #include "workloads/models/catalogue.h"
 
 namespace thinpipe {
@@ -35,7 +35,7 @@ std::vector<CompressorRules> baselines_of(const Arguments& arguments) {
   return baselines;
 }
 
-// Baselines first.
+// Returns all compressors, baselines first.
 std::vector<CompressorRules> compressors_of(const Arguments& arguments) {
   std::vector<CompressorRules> all;
   if (!arguments.flag("no-baseline")) all = baselines_of(arguments);
@@ -47,17 +47,18 @@ std::vector<CompressorRules> compressors_of(const Arguments& arguments) {
   return all;
 }
 
-std::vector<std::string> pattern_names() {
-  std::vector<std::string> names;
-  for (const PatternInfo& pattern : patterns()) names.push_back(pattern.name);
-  return names;
+SpecWords collective_words() {
+  SpecWords words;
+  for (const CollectiveInfo& collective : collectives())
+    words[collective.name] = parameter_words(collective.parameters);
+  return words;
 }
 
 OptionInfo compressors_option() {
   OptionInfo option = compressor_option(true);
   option.required = false;
   option.default_value = "topk:ratio=0.01";
-  option.help += "; 'conv*:none;*:topk:ratio=0.01' chooses by tensors' names (docs/feeding.md)";
+  option.help += "; 'conv*:none;*:topk:ratio=0.01' selects by tensor name (docs/bucketing.md)";
   return option;
 }
 
@@ -67,7 +68,7 @@ std::vector<LinkSpec> links_of(const Arguments& arguments) {
     for (const LinkSpec& link : expand_link_specs(text)) {
       if (!link.throttled())
         throw InputError(fmt::format(
-            "link {}: a run needs a rate (such as rate=1gbit): results are drawn against it",
+            "link {}: expected a rate, such as rate=1gbit, because reports plot results over rates",
             in_quotes(link.to_string())));
       if (std::find(links.begin(), links.end(), link) == links.end()) links.push_back(link);
     }
@@ -88,31 +89,30 @@ std::vector<Stragglers> stragglers_of(const Arguments& arguments) {
   return all;
 }
 
-std::vector<Spec> patterns_of(const Arguments& arguments) {
-  std::vector<Spec> patterns;
-  for (const std::string& text : arguments.texts("pattern"))
-    for (const Spec& pattern : expand_patterns(text))
-      if (std::find(patterns.begin(), patterns.end(), pattern) == patterns.end())
-        patterns.push_back(pattern);
-  return patterns;
+std::vector<Spec> collectives_of(const Arguments& arguments) {
+  std::vector<Spec> collectives;
+  for (const std::string& text : arguments.texts("collective"))
+    for (const Spec& collective : expand_collectives(text))
+      if (std::find(collectives.begin(), collectives.end(), collective) == collectives.end())
+        collectives.push_back(collective);
+  return collectives;
 }
 
 int workers_of(int hosts, int servers) {
   if (hosts <= servers)
     throw InputError(
-        fmt::format("{} hosts with {} servers of the pattern leave no worker", hosts, servers));
+        fmt::format("{} hosts with {} servers of the collective leave no worker", hosts, servers));
   return hosts - servers;
 }
 
 }  // namespace
 
 OptionInfo sweep_trace_option() {
-  return {
-      .name = "trace",
-      .value_name = "DIR",
-      .type = Type::kFolder,
-      .help = "the captured gradients to replay, or synthetic:model=NAME,... (docs/synthetic.md)",
-      .required = true};
+  return {.name = "trace",
+          .value_name = "DIR",
+          .type = Type::kFolder,
+          .help = "trace of gradients to replay, or synthetic:model=NAME,... (docs/synthetic.md)",
+          .required = true};
 }
 
 std::vector<OptionInfo> sweep_axis_options() {
@@ -124,7 +124,7 @@ std::vector<OptionInfo> sweep_axis_options() {
        .value_name = "SPEC",
        .type = Type::kText,
        .default_value = "rate=10mbit|100mbit|1gbit",
-       .help = "each host's link: rate=100mbit,delay=10ms,loss=0.1%, or a preset such as lte; see "
+       .help = "link of each host: rate=100mbit,delay=10ms,loss=0.1%, or a preset such as lte; see "
                "`thinpipe list links`",
        .suggestions = link_suggestions(),
        .repeatable = true},
@@ -132,17 +132,17 @@ std::vector<OptionInfo> sweep_axis_options() {
        .value_name = "SPEC",
        .type = Type::kText,
        .default_value = "none",
-       .help = "what the links do over time while ranks run, from a point's first step on: parts "
-               "such as 'outage:every=10s,lasts=1s' joined by `;`, of one link with its name in "
-               "front ('host3:sine:...'), or a file; see `thinpipe net play`",
+       .help = "changes of the links over time, from a point's first step on: parts such as "
+               "'outage:every=10s,lasts=1s' joined by `;`; the prefix of a link's name "
+               "('host3:sine:...') restricts a part to that link; or a file; see `thinpipe net "
+               "play`",
        .repeatable = true},
       {.name = "straggler",
        .value_name = "SPEC",
        .type = Type::kText,
        .default_value = "none",
-       .help = "hosts that compute longer than the trace says: parts such as 'host3:compute=2' or "
-               "'hosts:jitter=0.2' joined by `;` (docs/stragglers.md); given several times, each "
-               "is measured",
+       .help = "hosts that compute longer than recorded in the trace: parts such as "
+               "'host3:compute=2' or 'hosts:jitter=0.2' joined by `;` (docs/stragglers.md)",
        .repeatable = true},
       topology_option(),
       {.name = "ranks",
@@ -150,7 +150,7 @@ std::vector<OptionInfo> sweep_axis_options() {
        .value_name = "N",
        .type = Type::kText,
        .default_value = "4",
-       .help = "emulated hosts; 2|4|8 measures several"},
+       .help = "number of ranks, each on an emulated host; 2|4|8 measures each"},
   };
 }
 
@@ -160,38 +160,40 @@ std::vector<OptionInfo> sweep_step_options() {
        .value_name = "N",
        .type = Type::kInteger,
        .default_value = "8",
-       .help = "measured steps a point",
+       .help = "measured steps of each point",
        .minimum = 1,
        .maximum = 1e6},
       {.name = "warmup",
        .value_name = "N",
        .type = Type::kInteger,
        .default_value = "2",
-       .help = "steps before those, not measured",
+       .help = "unmeasured steps before the measured ones",
        .minimum = 0,
        .maximum = 1e6},
   };
 }
 
 std::vector<OptionInfo> sweep_replay_options() {
-  OptionInfo pattern = {.name = "pattern",
-                        .value_name = "SPEC",
-                        .type = Type::kText,
-                        .default_value = "ring",
-                        .help =
-                            "how payloads are exchanged: a pattern of `thinpipe list patterns`; "
-                            "'ring|openmpi' measures several",
-                        .suggestions = pattern_names(),
-                        .repeatable = true};
-  OptionInfo compute_scale = {.name = "compute-scale",
-                              .value_name = "X",
-                              .type = Type::kReal,
-                              .default_value = "1",
-                              .help = "times the captured compute time; 0 leaves it out",
-                              .minimum = 0,
-                              .maximum = 1000};
-  return joined({{pattern},
-                 feed_options(),
+  OptionInfo collective = {.name = "collective",
+                           .old_name = "pattern",
+                           .value_name = "SPEC",
+                           .type = Type::kText,
+                           .default_value = "ring",
+                           .help =
+                               "collective that exchanges the payloads, from `thinpipe list "
+                               "collectives`; ring|openmpi measures both",
+                           .specs = collective_words(),
+                           .repeatable = true};
+  OptionInfo compute_scale = {
+      .name = "compute-scale",
+      .value_name = "X",
+      .type = Type::kReal,
+      .default_value = "1",
+      .help = "factor on the captured compute time; 0 removes the compute time",
+      .minimum = 0,
+      .maximum = 1000};
+  return joined({{collective},
+                 bucketing_options(),
                  {compute_scale, time_scale_option(),
                   threads_option("each rank's encode and decode"), simd_option()}});
 }
@@ -202,23 +204,44 @@ std::vector<OptionInfo> sweep_value_options() {
        .value_name = "POLICY",
        .type = Type::kChoice,
        .default_value = "error",
-       .help = "a NaN or infinity in a gradient fails the point, or is replaced by 0",
+       .help = "NaN and infinity in a gradient fail the point (error) or become 0 (zero)",
        .choices = {"error", "zero"}},
       {.name = "seed",
        .value_name = "N",
        .type = Type::kInteger,
        .default_value = "1",
-       .help = "of the order of the points and of compressors that sample",
+       .help = "random seed of the order of points and of compressors that sample",
        .minimum = 0,
        .maximum = 9e15},
       {.name = "baseline",
        .value_name = "NAME",
        .type = Type::kChoice,
        .default_value = kBothBaselines,
-       .help = "what compressors are held against: gradients as they are (none), summed in 16 bits "
-               "(bf16), or the faster of both",
+       .help = "baseline for comparisons: fp32 (none), sums in 16 bits (bf16), or the faster of "
+               "the two (both)",
        .choices = {"none", "bf16", kBothBaselines}},
-      {.name = "no-baseline", .help = "do not add the baselines to the compressors"},
+      {.name = "no-baseline", .help = "do not measure the baselines"},
+  };
+}
+
+std::vector<OptionGroup> sweep_groups() {
+  return {
+      {"Main options",
+       {"trace", "model", "out", "compressor", "link", "ranks", "workers", "collective", "steps"}},
+      {"Network", {"topology", "schedule", "straggler"}},
+      {"Compressors and baselines", {"baseline", "no-baseline", "plugin", "non-finite", "device"}},
+      {"Bucketing, overlap and gradient accumulation",
+       {"overlap", "codec", "buckets", "granularity", "min-elements", "local-steps", "outer"}},
+      {"Training",
+       {"width", "data", "batch", "optimiser", "lr-schedule", "clip", "augment", "seeds", "target",
+        "eval-every", "checkpoint-every", "capture", "capture-every"}},
+      {"Prediction", {"records", "codec-times", "message-time", "cores", "json"}},
+      {"Measurement",
+       {"warmup", "repeats", "epoch", "compute-time", "compute-scale", "time-scale", "threads",
+        "simd", "seed", "check-every", "timeout", "share-machine"}},
+      {"Interruptions and shards", {"resume", "shard"}},
+      {"Real machines",
+       {"hosts", "agent", "mpi-iface", "shape", "shape-anyway", "shape-prefix", "lease"}},
   };
 }
 
@@ -226,7 +249,7 @@ OptionInfo sweep_out_option() {
   return {.name = "out",
           .value_name = "DIR",
           .type = Type::kFolder,
-          .help = "folder for records.jsonl; made if need be",
+          .help = "folder for records.jsonl; created if missing",
           .required = true};
 }
 
@@ -236,20 +259,20 @@ std::vector<OptionInfo> sweep_checking_options(const std::string& every) {
        .value_name = "N",
        .type = Type::kInteger,
        .default_value = every,
-       .help = "the aggregate is held against a reference in every N-th step; 0 never",
+       .help = "check the aggregate against a reference in every N-th step; 0 never checks",
        .minimum = 0,
        .maximum = 1e6},
-      {.name = "patience",
+      {.name = "timeout",
+       .old_name = "patience",
        .value_name = "S",
        .type = Type::kReal,
        .default_value = "30",
-       .help = "a point fails when a step takes S seconds more than ten times what a dense one "
-               "should on its link, a schedule's outages included",
+       .help = "timeout of a step, in seconds, on top of ten times the expected duration of an "
+               "uncompressed step with the schedule's outages; the point then fails",
        .minimum = 0.1,
        .maximum = 1e6},
       {.name = "share-machine",
-       .help = "do not call points invalid because another run measured on this machine at the "
-               "same time"},
+       .help = "accept points that were measured while another run was measuring on this machine"},
   };
 }
 
@@ -259,18 +282,18 @@ OptionInfo sweep_device_option() {
           .type = Type::kChoice,
           .default_value = kDeviceCpu,
           .help =
-              "where gradients lie and compressors run; of a machine's GPUs (docs/gpu.md) its "
-              "ranks take one each, in turn",
+              "device of the gradients and compressors; ranks are assigned to the machine's "
+              "GPUs (docs/gpu.md) round-robin",
           .choices = {kDeviceCpu, kDeviceCuda}};
 }
 
 OptionInfo sweep_resume_option() {
-  return {.name = "resume", .help = "go on with the records in OUT, skipping what is there"};
+  return {.name = "resume", .help = "continue the records in OUT, skipping recorded points"};
 }
 
 void set_sweep_checks(const Arguments& arguments, SweepOptions& options) {
   options.check_every = static_cast<std::uint64_t>(arguments.integer("check-every"));
-  options.patience = arguments.real("patience");
+  options.timeout = arguments.real("timeout");
   options.share_machine = arguments.flag("share-machine");
   options.resume = arguments.flag("resume");
 }
@@ -296,9 +319,10 @@ SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOpt
   options.stragglers = stragglers_of(arguments);
   options.topology = parse_topology(arguments.text("topology"));
   options.hosts = std::move(hosts);
-  options.patterns = patterns_of(arguments);
+  options.collectives = collectives_of(arguments);
   int servers = 0;
-  for (const Spec& pattern : options.patterns) servers = std::max(servers, servers_of(pattern));
+  for (const Spec& collective : options.collectives)
+    servers = std::max(servers, servers_of(collective));
   const int given_hosts = options.hosts ? static_cast<int>(options.hosts->names.size())
                                         : options.topology.fixed_hosts();
   options.ranks = given_hosts > 0 && !arguments.given(ranks_option)
@@ -310,7 +334,7 @@ SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOpt
   options.compute_scale = arguments.real("compute-scale");
   options.time_scales = parse_time_scales(arguments.text("time-scale"));
   options.zero_non_finite = arguments.text("non-finite") == "zero";
-  options.feeds = feeds_of(arguments);
+  options.bucketings = bucketings_of(arguments);
   return options;
 }
 
@@ -337,7 +361,7 @@ OptionInfo batch_option() {
   return {.name = "batch",
           .value_name = "N",
           .type = Type::kInteger,
-          .help = "examples in a worker's mini-batch; by default the model's",
+          .help = "mini-batch size of each worker; by default the model's",
           .minimum = 1,
           .maximum = 65536};
 }
@@ -347,8 +371,8 @@ OptionInfo data_option() {
           .value_name = "PATH",
           .type = Type::kFile,
           .help =
-              "MNIST or CIFAR-10 (binary) folder, or plain text; by default drawn digits and "
-              "images, and a text that comes with thinpipe"};
+              "folder of MNIST or CIFAR-10 (binary), or a text file; by default generated "
+              "digits and images, and a text that is part of thinpipe"};
 }
 
 }  // namespace thinpipe

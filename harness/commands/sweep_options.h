@@ -1,5 +1,5 @@
-// The part of a sweep's command line that says what its points are: `run` measures them, `predict`
-// answers them from models. Options stand in the order in which help shows them.
+// The options of a sweep that define its points. `run` and `train` measure the points, `predict`
+// models them. Functions are in the order of the help text.
 #pragma once
 
 #include <optional>
@@ -13,42 +13,45 @@
 
 namespace thinpipe {
 
-/// `--trace`, required.
+/// Returns `--trace`, required.
 OptionInfo sweep_trace_option();
-/// Axes of the sweep: compressors with their plug-ins, links, schedules, the topology, ranks.
+/// Returns the axes of the sweep: compressors and plug-ins, links, schedules, topology, ranks.
 std::vector<OptionInfo> sweep_axis_options();
-/// `--steps` and `--warmup`.
+/// Returns `--steps` and `--warmup`.
 std::vector<OptionInfo> sweep_step_options();
-/// How a step goes: pattern, times, threads, instruction set.
+/// Returns the options of a step: collective, bucketing, times, threads, instruction set.
 std::vector<OptionInfo> sweep_replay_options();
-/// `--non-finite`, `--seed`, `--baseline`, `--no-baseline`.
+/// Returns `--non-finite`, `--seed`, `--baseline`, `--no-baseline`.
 std::vector<OptionInfo> sweep_value_options();
+/// Returns the headings under which `--help` of run, train and predict lists their options.
+std::vector<OptionGroup> sweep_groups();
 
-/// `--out`, required.
+/// Returns `--out`, required.
 OptionInfo sweep_out_option();
-/// `--device`.
+/// Returns `--device`.
 OptionInfo sweep_device_option();
-/// `--check-every`, `--patience`, `--share-machine`; with `--resume` what set_sweep_checks() takes.
+/// Returns `--check-every`, `--timeout` and `--share-machine`. set_sweep_checks() reads these and
+/// `--resume`.
 std::vector<OptionInfo> sweep_checking_options(const std::string& every);
 OptionInfo sweep_resume_option();
 void set_sweep_checks(const Arguments& arguments, SweepOptions& options);
 
-/// Joins lists of options: `{one, many}` in their order.
+/// Returns the concatenation of lists of options.
 std::vector<OptionInfo> joined(std::vector<std::vector<OptionInfo>> lists);
 
-/// Reads these options except `--trace` and `--warmup`, which not every verb has; the rest of
-/// SweepOptions is as it is by default. Loads plug-ins and sets the instruction set in force.
-/// @param hosts       real machines instead of emulated ones; then there are as many ranks
-/// @param most_ranks  that the verb takes
-/// @param ranks_option  in which it takes them
-/// @throws InputError for what no run could measure
+/// Reads these options except `--trace` and `--warmup`, which not every verb has. Other members of
+/// SweepOptions keep their defaults. Loads the plug-ins and selects the instruction set.
+/// @param hosts         real machines instead of emulated hosts; sets the default number of ranks
+/// @param most_ranks    maximum number of ranks
+/// @param ranks_option  name of the option for the number of ranks
+/// @throws InputError for a sweep that cannot run
 SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOptions> hosts,
                               int most_ranks, const char* ranks_option = "ranks");
 
-/// Whether every schedule and every straggler fits every network of the sweep. @throws InputError
+/// Checks that every schedule and straggler fits every network of the sweep. @throws InputError
 void check_schedules(const SweepOptions& options);
 
-/// Model and training data of `train` and `capture`.
+/// Options for model and training data of `train` and `capture`.
 OptionInfo model_option();  ///< required
 OptionInfo batch_option();
 OptionInfo data_option();

@@ -15,8 +15,8 @@ OptionInfo topology_option() {
           .type = OptionInfo::Type::kText,
           .default_value = "star",
           .help =
-              "star, racks, wan or ps with settings, such as racks:racks=2,host3=(rate=10mbit), or "
-              "the path of a file",
+              "star, racks, wan or ps with settings, such as "
+              "racks:racks=2,host3=(rate=10mbit), or the path of a topology file",
           .suggestions = names};
 }
 
@@ -26,7 +26,7 @@ OptionInfo hosts_option(const std::string& default_value, int fewest) {
           .value_name = "N",
           .type = OptionInfo::Type::kInteger,
           .default_value = default_value,
-          .help = "hosts of the topology; a file places its own number",
+          .help = "number of hosts; a topology file defines its own number",
           .minimum = static_cast<double>(fewest),
           .maximum = 1000};
 }
@@ -78,9 +78,9 @@ std::string topology_help() {
     text += "\n\n";
   }
   return text +
-         "`host3=(rate=10mbit)` changes the link of one host, `host4-7=(rate=0.1x)` that of some, "
-         "`rack1=(...)` an uplink, `site0-site2=(...)` the link between two sites; 0.1x is a tenth "
-         "of --link. docs/topologies.md describes them and the file.";
+         "`host3=(rate=10mbit)` sets the link of one host, `host4-7=(rate=0.1x)` the links of "
+         "several hosts, `rack1=(...)` an uplink, `site0-site2=(...)` the link between two sites; "
+         "0.1x is a tenth of --link. docs/topologies.md describes the settings and topology files.";
 }
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// The options by which verbs take links and what they are part of.
+// Options for links and topologies.
 #pragma once
 
 #include <string>
@@ -10,23 +10,23 @@
 
 namespace thinpipe {
 
-/// `--topology`, a star by default.
+/// Returns `--topology`, by default a star.
 OptionInfo topology_option();
 
-/// `--ranks`: how many hosts. A file places its own number.
+/// Returns `--ranks`, the number of hosts. A topology file defines its own number.
 OptionInfo hosts_option(const std::string& default_value = "4", int fewest = 1);
 int hosts_of(const Arguments& arguments, const TopologySpec& spec);
 
-/// `--link SPEC`, 100 Mbit/s by default.
+/// Returns `--link SPEC`, by default 100 Mbit/s.
 OptionInfo link_option(const std::string& help);
 
-/// Completions of a link: its presets.
+/// Returns the completions of a link: the presets.
 std::vector<std::string> link_suggestions();
 
-/// `--tolerance PERCENT`, 3 by default.
+/// Returns `--tolerance PERCENT`, by default 3.
 OptionInfo tolerance_option(const std::string& help);
 
-/// A paragraph for a verb's description: every kind with its settings.
+/// Returns paragraphs for a verb's description: every kind of topology with its settings.
 std::string topology_help();
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// `thinpipe trace info|verify`: what a trace folder holds, and whether it still does.
+// `thinpipe trace info` prints the contents of a trace; `thinpipe trace verify` checks its hashes.
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Summary of all steps of all ranks.
+/// Summary over all steps of all ranks.
 struct TraceSummary {
   double median_compute = 0;  ///< s
   double first_loss = 0;      ///< mean over ranks
@@ -40,9 +40,9 @@ double mean_loss(const Trace& trace, std::size_t step) {
 }
 
 TraceSummary summarise(const Trace& trace) {
-  // Generated times come again and again; there may be 10^10 of them.
-  constexpr std::size_t kMostGenerated = 256;
-  const std::size_t most = trace.generated() ? kMostGenerated : SIZE_MAX;
+  // Generated times are periodic, and there may be 10^10 of them.
+  constexpr std::size_t kMaxGenerated = 256;
+  const std::size_t most = trace.generated() ? kMaxGenerated : SIZE_MAX;
   std::vector<double> compute;
   for (std::size_t step = 0; step < std::min(trace.steps(), most); ++step) {
     for (std::size_t rank = 0; rank < std::min(trace.ranks(), most); ++rank) {
@@ -58,13 +58,13 @@ bool has_squares(const Trace& trace) {
          !trace.squares(0, 0, 0).empty();
 }
 
-/// Summands of the second moments, or null.
+/// Returns the summands of the second moments, or null.
 Json squares_of(const Trace& trace) {
   if (!has_squares(trace)) return nullptr;
   return trace.squares_of_micro_batches() ? "micro-batches" : "samples";
 }
 
-/// How the files hold gradients, e.g. "0.026 MB as BF16, widened to FP32 when read".
+/// Returns the storage of gradients, such as "0.026 MB as BF16, widened to FP32 when read".
 std::string stored(const Trace& trace) {
   const GradientType type = trace.gradient_type();
   const auto bytes = static_cast<double>(trace.elements() * gradient_type_bytes(type));
@@ -73,14 +73,14 @@ std::string stored(const Trace& trace) {
                      gradient_type_name(type));
 }
 
-/// Memory for drawing: "1.08 MB for each rank that is drawn, 4.32 MB for all".
-std::string drawing_memory(const Trace& trace) {
+/// Returns the memory for generated gradients: "1.08 MB per generated rank, 4.32 MB for all".
+std::string generation_memory(const Trace& trace) {
   const auto one = static_cast<double>(trace.generated_bytes_per_rank());
   const double all = one * static_cast<double>(trace.ranks());
   const auto available = static_cast<double>(read_machine(".").memory_available);
-  std::string text = fmt::format("{} for each rank that is drawn, {} for all", format_bytes(one),
-                                 format_bytes(all));
-  if (all > available) text += fmt::format("; {} are available here", format_bytes(available));
+  std::string text =
+      fmt::format("{} per generated rank, {} for all", format_bytes(one), format_bytes(all));
+  if (all > available) text += fmt::format("; this machine has {}", format_bytes(available));
   return text;
 }
 
@@ -120,23 +120,23 @@ std::string info_text(const Trace& trace) {
     text += fmt::format("{:<16}{}\n", name, visible_line(value));
   };
   line("model", trace.model());
-  // "sha256:" and 16 digits tell traces apart; that of a generated one is what it is drawn by.
+  // "sha256:" and 16 digits identify a trace. The identity of a generated one is its spec.
   line("identity", trace.generated() ? trace.identity() : trace.identity().substr(0, 23));
   line("ranks", fmt::format("{}", trace.ranks()));
   if (trace.generated()) {
-    line("steps", fmt::format("{}, then the first comes again", trace.steps()));
+    line("steps", fmt::format("{}, repeated cyclically", trace.steps()));
   } else if (trace.steps() > 0) {
     line("steps", fmt::format("{} (training steps {} to {})", trace.steps(), trace.training_step(0),
                               trace.training_step(trace.steps() - 1)));
   }
   if (!trace.complete()) line("incomplete", why_incomplete(trace));
   line("gradient", fmt::format("{} elements, {}{}", trace.elements(), stored(trace),
-                               trace.generated() ? ", drawn when asked for" : ""));
-  if (trace.generated()) line("memory", drawing_memory(trace));
+                               trace.generated() ? ", generated on demand" : ""));
+  if (trace.generated()) line("memory", generation_memory(trace));
   line("second moments", !has_squares(trace)                ? "no"
                          : trace.squares_of_micro_batches() ? "yes, of micro-batches"
                                                             : "yes");
-  line("compute", fmt::format("{:.3f} ms a step (median)", summary.median_compute * 1e3));
+  line("compute", fmt::format("{:.3f} ms per step (median)", summary.median_compute * 1e3));
   line("loss", std::isnan(summary.first_loss) && std::isnan(summary.last_loss)
                    ? "not recorded"
                    : fmt::format("{:.4g} in the first step, {:.4g} in the last", summary.first_loss,
@@ -157,7 +157,7 @@ Action prepare_info(const Arguments& arguments) {
   };
 }
 
-/// A trace drawn by a family has no files.
+/// Reports that a generated trace has no files.
 int verify_synthetic(const Trace& trace, bool as_json) {
   if (as_json) {
     write_stdout(Json{{"identity", trace.identity()},
@@ -168,8 +168,8 @@ int verify_synthetic(const Trace& trace, bool as_json) {
                      .dump(2) +
                  "\n");
   } else {
-    write_text(fmt::format("{}: drawn when asked for; nothing on disk to verify\n",
-                           trace.folder().string()));
+    write_text(
+        fmt::format("{}: generated on demand; no files to verify\n", trace.folder().string()));
   }
   return kExitGood;
 }
@@ -187,7 +187,7 @@ int verify_files(const Trace& trace, const Arguments& arguments) {
                  "\n");
   } else {
     const std::string folder = trace.folder().string();
-    write_text(fmt::format("{}: {} gradient files, all hashes hold\n", folder, files));
+    write_text(fmt::format("{}: {} gradient files, all hashes match\n", folder, files));
     if (!trace.complete()) {
       write_text(fmt::format("{}: incomplete: {}\n", folder, why_incomplete(trace)));
     }
@@ -196,16 +196,16 @@ int verify_files(const Trace& trace, const Arguments& arguments) {
 }
 
 Action prepare_verify(const Arguments& arguments) {
-  const std::string& place = arguments.positional("DIR");
-  const SyntheticSpec spec = is_synthetic(place) ? parse_synthetic_spec(place) : SyntheticSpec();
-  const bool drawn = is_synthetic(place) && !spec.is_fit();
-  // A fit imitates a trace on disk.
-  const auto trace = std::make_shared<const Trace>(drawn           ? make_synthetic(spec)
+  const std::string& source = arguments.positional("DIR");
+  const SyntheticSpec spec = is_synthetic(source) ? parse_synthetic_spec(source) : SyntheticSpec();
+  const bool generated = is_synthetic(source) && !spec.is_fit();
+  // A fit imitates a trace on disk, whose files are verified.
+  const auto trace = std::make_shared<const Trace>(generated       ? make_synthetic(spec)
                                                    : spec.is_fit() ? Trace(spec.trace)
-                                                                   : Trace(place));
+                                                                   : Trace(source));
   return [=, &arguments] {
-    return drawn ? verify_synthetic(*trace, arguments.flag("json"))
-                 : verify_files(*trace, arguments);
+    return generated ? verify_synthetic(*trace, arguments.flag("json"))
+                     : verify_files(*trace, arguments);
   };
 }
 
@@ -213,37 +213,38 @@ const OptionInfo kJson{.name = "json", .help = "print JSON for programs"};
 const PositionalInfo kFolder{
     .name = "DIR",
     .type = OptionInfo::Type::kFolder,
-    .help = "the trace's folder, which has a trace.json, or a text such as synthetic:model=vgg19"};
+    .help = "folder of the trace, with trace.json, or a spec such as synthetic:model=vgg19"};
 
 }  // namespace
 
 Verb trace_info_verb() {
   return {.name = "trace info",
-          .summary = "Say what a trace holds",
+          .summary = "Show the contents of a trace",
           .description =
-              "Prints the model, ranks, recorded steps, sizes, the compute time of a step, the "
-              "loss, and the tensors with the order in which their gradients were ready. Offsets "
-              "and lengths are checked, hashes are not: see `thinpipe trace verify`. Of synthetic "
-              "gradients it says what they would be, and how much memory they take.",
+              "Prints the model, ranks, recorded steps, sizes, compute time per step, loss, and "
+              "the tensors in the order in which their gradients were ready. Checks offsets and "
+              "lengths, but no hashes; see `thinpipe trace verify`. For a synthetic trace, prints "
+              "its properties and the memory that it needs.",
           .options = {kJson},
           .positionals = {kFolder},
-          .examples = {{"Look at a trace captured before", "thinpipe trace info trace"},
-                       {"What would be drawn", "thinpipe trace info synthetic:model=resnet20"}},
+          .examples = {{"Show a captured trace", "thinpipe trace info trace"},
+                       {"Show a synthetic trace", "thinpipe trace info synthetic:model=resnet20"}},
           .prepare = prepare_info};
 }
 
 Verb trace_verify_verb() {
   return {.name = "trace verify",
-          .summary = "Check every hash of a trace",
+          .summary = "Check all hashes of a trace",
           .description =
-              "Reads every file of the trace and compares its SHA-256 with the one that was "
-              "recorded. Exits with 2 and names the first file that differs; with 4 where all hold "
-              "but the capture lost a rank or was broken off, and says why: such a trace opens, "
-              "and its steps are whole. Synthetic gradients have no files; of a fit, those of the "
-              "trace that it draws like are checked.",
+              "Reads every file of the trace and compares its SHA-256 with the recorded one. For a "
+              "mismatch, exits with 2 and names the first file that differs. For an incomplete "
+              "capture (a lost rank, or an interruption) with correct hashes, exits with 4 and "
+              "prints the reason; such a trace can be opened, and its steps are complete. "
+              "Synthetic traces have no files. For a fit, checks the files of the trace that it "
+              "imitates.",
           .options = {kJson},
           .positionals = {kFolder},
-          .examples = {{"Check a trace that came from elsewhere", "thinpipe trace verify trace"}},
+          .examples = {{"Check a copied trace", "thinpipe trace verify trace"}},
           .prepare = prepare_verify};
 }
 

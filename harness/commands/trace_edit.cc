@@ -26,7 +26,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Type = OptionInfo::Type;
 
-// "3", "0,10-20": ranges with both ends. @throws InputError naming `option`.
+// Parses "3" or "0,10-20" into inclusive ranges. @throws InputError naming `option`
 std::vector<std::pair<std::uint64_t, std::uint64_t>> parse_ranges(const std::string& text,
                                                                   const std::string& option) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
@@ -64,16 +64,17 @@ std::string import_summary(const ImportSummary& summary, const std::string& out)
       counted(summary.ranks, "rank"), counted(summary.tensors, "tensor"),
       counted(summary.elements, "element"),
       counted(summary.files, import_format_name(summary.format) + std::string(" file")));
-  if (summary.drawn) text += "note: values are drawn; the input has none (origin: synthetic)\n";
+  if (summary.drawn)
+    text += "note: the input has no values; they are generated (origin: synthetic)\n";
   if (!summary.has_times) {
     text +=
-        "note: the input has no compute times; those of the trace are --forward and --backward\n";
+        "note: the input has no compute times; --forward and --backward set those of the trace\n";
   }
   return text;
 }
 
-int import_and_tell(const std::vector<std::filesystem::path>& inputs, const std::string& out,
-                    const ImportOptions& options, bool as_json) {
+int import_and_report(const std::vector<std::filesystem::path>& inputs, const std::string& out,
+                      const ImportOptions& options, bool as_json) {
   const ImportSummary summary = import_trace(inputs, out, options);
   if (!as_json) {
     write_text(import_summary(summary, out));
@@ -108,7 +109,8 @@ Action prepare_trace_import(const Arguments& arguments) {
   const std::string out = arguments.text("out");
   std::vector<std::filesystem::path> inputs;
   for (const std::string& path : arguments.positionals("PATH")) inputs.emplace_back(path);
-  return [=, &arguments] { return import_and_tell(inputs, out, options, arguments.flag("json")); };
+  return
+      [=, &arguments] { return import_and_report(inputs, out, options, arguments.flag("json")); };
 }
 
 int cut_out(const Trace& trace, const SliceParts& parts, const Arguments& arguments) {
@@ -170,7 +172,7 @@ Action prepare_trace_export(const Arguments& arguments) {
   };
 }
 
-// `--out DIR`, required: a folder that is not there yet.
+// Returns `--out DIR`, required: a new folder.
 OptionInfo new_folder_option(const std::string& help) {
   return {.name = "out",
           .letter = 'o',
@@ -211,76 +213,78 @@ SliceParts parts_of(const Trace& trace, const Arguments& arguments) {
 Verb trace_import_verb() {
   return {
       .name = "trace import",
-      .summary = "Make a trace of gradients from elsewhere",
+      .summary = "Import gradients of other programs as a trace",
       .description =
           "Reads a folder of .npy, .npz or safetensors files, or Chakra host traces in JSON (one "
-          "file a rank), and writes a trace. --pattern says how paths name step, rank and tensor; "
-          "without it the usual ways are tried, the names of SIDCo's gradient files first. "
-          "docs/traces.md lists them.\n\n"
-          "Of a Chakra trace shapes, order and times are real and values are drawn: such a trace "
-          "says that it is synthetic. Other files have no compute times; --forward and --backward "
-          "give them. What was assumed stands in the trace's provenance. When anything is wrong, "
+          "file per rank), and writes a trace. --pattern defines how file paths name step, rank "
+          "and tensor. By default the common conventions are tried, first that of SIDCo's gradient "
+          "files; docs/traces.md lists them.\n\n"
+          "A Chakra trace has shapes, order and times, but no values. Values are generated, and "
+          "the trace is marked as synthetic. Other files have no compute times; --forward and "
+          "--backward set them. The trace's provenance records all assumptions. After an error, "
           "nothing is written.",
       .options = {new_folder_option("new folder for the trace"),
                   {.name = "format",
                    .value_name = "FORMAT",
                    .type = Type::kChoice,
                    .default_value = "auto",
-                   .help = "what the files are; auto goes by their extensions",
+                   .help = "format of the files; auto selects by extension",
                    .choices = {"auto", "npy", "npz", "safetensors", "chakra"}},
                   {.name = "pattern",
                    .value_name = "PATTERN",
                    .type = Type::kText,
-                   .help = "paths below PATH, as {step}/{rank}/{tensor}.npy; * stands for anything "
-                           "but a slash, and files that do not match are left out"},
+                   .help = "pattern of the paths below PATH, such as {step}/{rank}/{tensor}.npy; * "
+                           "matches anything but a slash, and other files are ignored"},
                   {.name = "model",
                    .value_name = "NAME",
                    .type = Type::kText,
-                   .help = "the model's name; else that of PATH"},
+                   .help = "name of the model; by default that of PATH"},
                   {.name = "rename",
                    .value_name = "OLD=NEW",
                    .type = Type::kText,
-                   .help = "rename tensors, as 'module.*=*'; the first that fits counts",
+                   .help = "rename tensors, such as 'module.*=*'; the first match applies",
                    .repeatable = true},
-                  tensors_option("take only tensors of such names, after renaming"),
+                  tensors_option("import only tensors whose name matches, after renaming"),
                   {.name = "order",
                    .value_name = "ORDER",
                    .type = Type::kChoice,
                    .default_value = "backward",
-                   .help = "in which order gradients become ready: backward, the last of the files "
-                           "first, as of a model's layers; or forward",
+                   .help = "order in which gradients become ready: from the last tensor of the "
+                           "files to the first (backward), as in a backward pass, or from the "
+                           "first to the last (forward)",
                    .choices = {"backward", "forward"}},
                   {.name = "forward",
                    .value_name = "SECONDS",
                    .type = Type::kReal,
                    .default_value = "0",
-                   .help = "forward time of a step, where the input has none",
+                   .help = "forward time of a step in seconds, if the input has none",
                    .minimum = 0,
                    .maximum = 1e6},
                   {.name = "backward",
                    .value_name = "SECONDS",
                    .type = Type::kReal,
                    .default_value = "0",
-                   .help = "likewise of the backward pass; gradients become ready evenly over it",
+                   .help = "backward time of a step in seconds, if the input has none; gradients "
+                           "become ready evenly during it",
                    .minimum = 0,
                    .maximum = 1e6},
                   {.name = "seed",
                    .value_name = "N",
                    .type = Type::kInteger,
                    .default_value = "1",
-                   .help = "of the values drawn for a Chakra trace",
+                   .help = "random seed of the generated values of a Chakra trace",
                    .minimum = 0,
                    .maximum = 9e15},
                   {.name = "json", .help = "print JSON for programs"}},
       .positionals = {{.name = "PATH",
                        .type = Type::kFolder,
-                       .help = "a folder or a file; for Chakra traces one file a rank",
+                       .help = "folder or file; for Chakra traces, one file per rank",
                        .repeatable = true}},
       .examples = {{"SIDCo's gradient files, grads/..._r0_gradients_iter_100.npy",
                     "thinpipe trace import grads --out trace"},
-                   {"A .npz a step of each rank",
+                   {"One .npz file per step and rank",
                     "thinpipe trace import dump --pattern 'it{step}_w{rank}.npz' --out trace"},
-                   {"Shapes and times of two ranks that PyTorch's observer wrote",
+                   {"Shapes and times of two ranks from PyTorch's execution trace observer",
                     "thinpipe trace import rank0.json rank1.json --out trace"}},
       .prepare = prepare_trace_import};
 }
@@ -288,16 +292,16 @@ Verb trace_import_verb() {
 Verb trace_slice_verb() {
   return {
       .name = "trace slice",
-      .summary = "Cut steps, ranks and tensors out of a trace",
+      .summary = "Copy a selection of steps, ranks and tensors of a trace",
       .description =
-          "Writes a new trace that holds the parts that are named, bit for bit and in the dtype "
-          "they have. Ranks are numbered anew from 0, training steps keep their numbers. The "
-          "provenance names the whole. When anything is wrong, nothing is written.",
+          "Writes a new trace with the selected parts, bit for bit and in their dtype. Ranks are "
+          "renumbered from 0; training steps keep their numbers. The provenance names the original "
+          "trace. After an error, nothing is written.",
       .options = {new_folder_option("new folder for the trace"),
-                  steps_option("training steps, as 0,10-20; else all"),
-                  ranks_option("ranks, as 0,2-3; else all"),
-                  tensors_option("tensors of such names; else all")},
-      .positionals = {{.name = "DIR", .type = Type::kFolder, .help = "the trace's folder"}},
+                  steps_option("training steps, such as 0,10-20; by default all"),
+                  ranks_option("ranks, such as 0,2-3; by default all"),
+                  tensors_option("tensors whose name matches; by default all")},
+      .positionals = {{.name = "DIR", .type = Type::kFolder, .help = "folder of the trace"}},
       .examples =
           {{"The first two ranks", "thinpipe trace slice trace --ranks 0-1 --out two"},
            {"Weights of convolutions in one step",
@@ -307,48 +311,49 @@ Verb trace_slice_verb() {
 
 Verb trace_merge_verb() {
   return {.name = "trace merge",
-          .summary = "Make one trace of several",
+          .summary = "Merge several traces into one",
           .description =
-              "By ranks: the traces have the same training steps, and the ranks of the first come "
-              "first. By steps: they have as many ranks and no step in common. Model, tensors, "
-              "dtype, origin and second moments must agree. Values go over bit for bit. When "
-              "anything is wrong, nothing is written.",
+              "Merging by ranks needs traces with the same training steps; the ranks of the first "
+              "trace come first. Merging by steps needs traces with the same number of ranks and "
+              "no common step. Model, tensors, dtype, origin and second moments must agree. Values "
+              "are copied bit for bit. After an error, nothing is written.",
           .options = {new_folder_option("new folder for the trace"),
                       {.name = "by",
                        .value_name = "WHAT",
                        .type = Type::kChoice,
                        .default_value = "auto",
-                       .help = "what each trace has a part of; auto: ranks where all have the same "
+                       .help = "what to merge by; auto selects ranks if all traces have the same "
                                "steps, else steps",
                        .choices = {"auto", "ranks", "steps"}}},
           .positionals = {{.name = "DIR",
                            .type = Type::kFolder,
-                           .help = "the traces' folders, at least two",
+                           .help = "folders of the traces, at least two",
                            .repeatable = true}},
-          .examples = {{"Ranks that two hosts recorded",
+          .examples = {{"Merge the ranks of two hosts",
                         "thinpipe trace merge host-a/trace host-b/trace --out trace"}},
           .prepare = prepare_trace_merge};
 }
 
 Verb trace_export_verb() {
   return {.name = "trace export",
-          .summary = "Write a trace's gradients for other programs",
+          .summary = "Export the gradients of a trace for other programs",
           .description =
               "Writes a file for each step of each rank, rank-000/step-00000007.npz or "
-              ".safetensors, or a folder of that name with a .npy a tensor. All are FP32; those of "
-              "16 bits are widened. Second moments are named q:NAME. `thinpipe trace import` reads "
-              "each of the three. When anything is wrong, nothing is written.",
+              ".safetensors; for npy, a folder of that name with one .npy file per tensor. All "
+              "values are FP32; 16-bit values are widened. Second moments are named q:NAME. "
+              "`thinpipe trace import` reads all three formats. After an error, nothing is "
+              "written.",
           .options = {new_folder_option("new folder for the files"),
                       {.name = "format",
                        .value_name = "FORMAT",
                        .type = Type::kChoice,
                        .default_value = "npz",
-                       .help = "npz and npy are NumPy's",
+                       .help = "format of the files; npz and npy are NumPy's",
                        .choices = {"npz", "npy", "safetensors"}},
-                      steps_option("training steps, as 0,10-20; else all"),
-                      ranks_option("ranks, as 0,2-3; else all"),
-                      tensors_option("tensors of such names; else all")},
-          .positionals = {{.name = "DIR", .type = Type::kFolder, .help = "the trace's folder"}},
+                      steps_option("training steps, such as 0,10-20; by default all"),
+                      ranks_option("ranks, such as 0,2-3; by default all"),
+                      tensors_option("tensors whose name matches; by default all")},
+          .positionals = {{.name = "DIR", .type = Type::kFolder, .help = "folder of the trace"}},
           .examples = {{"For NumPy: numpy.load('arrays/rank-000/step-00000150.npz')",
                         "thinpipe trace export trace --out arrays"},
                        {"One tensor of the first rank",

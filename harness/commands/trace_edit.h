@@ -1,5 +1,5 @@
-// `thinpipe trace import`, `slice`, `merge` and `export`, which make a trace or files of one; and
-// the options by which verbs of `trace` take steps, ranks and tensors.
+// `thinpipe trace import`, `slice`, `merge` and `export`, and the options of `trace` for steps,
+// ranks and tensors.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace thinpipe {
 
-/// `--steps LIST`: training steps, "0,10-20".
+/// Returns `--steps LIST`: training steps, "0,10-20".
 OptionInfo steps_option(const std::string& help);
-/// `--ranks LIST`. @param default_value "" for all.
+/// Returns `--ranks LIST`. @param default_value  "" for all ranks
 OptionInfo ranks_option(const std::string& help, const std::string& default_value = "");
-/// `--tensors GLOB`, repeatable.
+/// Returns `--tensors GLOB`, repeatable.
 OptionInfo tensors_option(const std::string& help);
 
-/// The parts that the three options name. @throws InputError where the trace has none of them.
+/// Returns the selection by these options. @throws InputError if the trace lacks a selected part
 SliceParts parts_of(const Trace& trace, const Arguments& arguments);
 
 }  // namespace thinpipe

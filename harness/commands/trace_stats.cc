@@ -110,14 +110,14 @@ Json stats_json(const SimilarityStats& stats) {
           {"top_k_overlap", number_or_null(stats.overlap)}};
 }
 
-/// A column of a table: its name, and what it shows of a row's records.
+/// A column of a table: its name, and its value for a record.
 template <class Record>
 struct StatsColumn {
   std::string name;
   std::function<std::optional<double>(const Record&)> value;
 };
 
-/// The mean of the finite values; none where there are none.
+/// Returns the mean of the finite values; nothing if there are none.
 template <class Record>
 std::optional<double> mean_of_rows(const std::vector<const Record*>& records,
                                    const StatsColumn<Record>& column) {
@@ -133,7 +133,7 @@ std::optional<double> mean_of_rows(const std::vector<const Record*>& records,
   return sum / static_cast<double>(count);
 }
 
-/// A line a tensor, in the order in which they come first.
+/// Returns a table with a line for each tensor, in the order of their first records.
 template <class Record>
 std::string stats_table(const std::string& title, const std::vector<Record>& records,
                         const std::vector<StatsColumn<Record>>& columns,
@@ -175,7 +175,7 @@ std::vector<StatsColumn<G>> distribution_columns() {
           {"99 %", quantile(4)}};
 }
 
-// Values that the tables leave out; "" where all values are finite.
+// Returns a sentence on the non-finite values, which the tables omit; "" if all values are finite.
 std::string non_finite_sentence(const std::vector<G>& gradients) {
   std::size_t bad = 0, all = 0;
   const G* first = nullptr;
@@ -187,8 +187,8 @@ std::string non_finite_sentence(const std::vector<G>& gradients) {
   }
   if (bad == 0) return "";
   return wrap(fmt::format("{} of {} values are NaN or infinite, first in {} at training step {} of "
-                          "rank {}. The distributions leave them out; similarities and error "
-                          "feedback take 0 for them.",
+                          "rank {}. The distributions omit them; similarities and error "
+                          "feedback replace them by 0.",
                           bad, all, first->tensor, first->training_step, first->rank),
               0) +
          "\n\n";
@@ -197,8 +197,8 @@ std::string non_finite_sentence(const std::vector<G>& gradients) {
 std::vector<StatsColumn<G>> fit_columns(const StatsOptions& options) {
   std::vector<StatsColumn<G>> columns = {{"p", [](const G& g) { return g.decay.p; }},
                                          {"R\xc2\xb2", [](const G& g) { return g.decay.fit; }}};
-  constexpr std::size_t kMostRatios = 3;
-  for (std::size_t i = 0; i < std::min(options.ratios.size(), kMostRatios); ++i) {
+  constexpr std::size_t kMaxRatios = 3;
+  for (std::size_t i = 0; i < std::min(options.ratios.size(), kMaxRatios); ++i) {
     columns.push_back({"e " + digits(100 * options.ratios[i]) + "%",
                        [i](const G& g) { return g.decay.best_k_error[i]; }});
   }
@@ -214,7 +214,7 @@ std::vector<double> parse_ratios(const std::string& text) {
   for (const std::string& part : split(text, ',')) {
     const auto ratio = parse_number<double>(part, 0, 1);
     if (!ratio || *ratio == 0) {
-      throw InputError("--ratios: expected shares above 0 and up to 1, as 0.1,0.01, found " +
+      throw InputError("--ratios: expected fractions above 0 and up to 1, as 0.1,0.01, found " +
                        in_quotes(part));
     }
     ratios.push_back(*ratio);
@@ -244,7 +244,7 @@ std::string stats_line(const char* record, const Json& fields) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// The file that --out means: a name with an ending is a file's, any other a folder's.
+/// Returns the file of --out. A name with an extension is a file, any other name a folder.
 std::filesystem::path records_file(const std::string& out) {
   std::filesystem::path file = out;
   std::error_code failure;
@@ -254,7 +254,7 @@ std::filesystem::path records_file(const std::string& out) {
   return file / kStatsFileName;
 }
 
-int tell_stats(const Trace& trace, const StatsOptions& options, const Arguments& arguments) {
+int print_stats(const Trace& trace, const StatsOptions& options, const Arguments& arguments) {
   std::optional<OutputFile> records;
   const Json head = stats_header(trace, options, arguments);
   if (options.curves) {
@@ -276,7 +276,7 @@ int tell_stats(const Trace& trace, const StatsOptions& options, const Arguments&
                      if (records)
                        records->write(stats_line("gradient", stats_json(stats, options)));
                      gradients.push_back(stats);
-                     gradients.back().curves = {};  // in the file, and too large to keep
+                     gradients.back().curves = {};  // written to the file, and too large for memory
                    },
                    [&](const SimilarityStats& stats) {
                      if (records) records->write(stats_line("similarity", stats_json(stats)));
@@ -311,7 +311,7 @@ Action prepare_trace_stats(const Arguments& arguments) {
   options.feedback_ratio = arguments.real("feedback-ratio");
   options.overlap_ratio = arguments.real("overlap-ratio");
   options.curves = arguments.given("out");
-  return [&arguments, trace, options] { return tell_stats(*trace, options, arguments); };
+  return [&arguments, trace, options] { return print_stats(*trace, options, arguments); };
 }
 
 }  // namespace
@@ -326,7 +326,7 @@ std::string stats_tables(const std::vector<GradientStats>& gradients,
   text += stats_table<G>(
       "Decay exponent p, best-k error e over the norm, and Kolmogorov-Smirnov distances", gradients,
       fit_columns(options), plain);
-  text += stats_table<G>(fmt::format("The same with error feedback of top-k at {} %",
+  text += stats_table<G>(fmt::format("The same with error feedback, top-k at {} %",
                                      digits(100 * options.feedback_ratio)),
                          gradients, fit_columns(options), [](const G& g) { return g.feedback; });
   using S = SimilarityStats;
@@ -334,7 +334,7 @@ std::string stats_tables(const std::vector<GradientStats>& gradients,
     return
         [=](const S& s) { return s.workers == workers ? std::optional(s.*member) : std::nullopt; };
   };
-  text += stats_table<S>(fmt::format("Similarity: cosine, and share of the top {} % in common",
+  text += stats_table<S>(fmt::format("Similarity: cosine, and common fraction of the top {} %",
                                      digits(100 * options.overlap_ratio)),
                          similarities,
                          {{"workers:\ncosine", of(true, &S::cosine)},
@@ -348,50 +348,50 @@ std::string stats_tables(const std::vector<GradientStats>& gradients,
 
 Verb trace_stats_verb() {
   return {.name = "trace stats",
-          .summary = "How a trace's gradients are distributed",
+          .summary = "Show the distribution of a trace's gradients",
           .description =
-              "For every tensor, and all together: moments, quantiles and zeros; the exponent p "
-              "with which sorted magnitudes decay (SIDCo, definition 1: compressible where p > "
-              "1/2) and the error of keeping only the k largest, over the norm; fits of the "
-              "exponential, gamma, generalised Pareto and normal distribution by the estimators "
-              "that SIDCo's thresholds come from, with their Kolmogorov-Smirnov distances over "
-              "magnitudes; all of it again with the error of a top-k fed back from step to step; "
-              "and how alike neighbouring ranks and successive steps are.\n\n"
-              "Tables have means over steps and ranks. --json has every gradient; --out writes "
+              "Prints statistics for every tensor and for the whole model. Distribution: moments, "
+              "quantiles and zeros. Decay: the exponent p of the sorted magnitudes (SIDCo, "
+              "definition 1: compressible if p > 1/2), and the error of the best k-term "
+              "approximation over the norm. Fits: exponential, gamma, generalised Pareto and "
+              "normal distribution, by the estimators of SIDCo's thresholds, with "
+              "Kolmogorov-Smirnov distances over magnitudes. All of these are repeated with top-k "
+              "error feedback. Similarity: of neighbouring ranks and of successive steps.\n\n"
+              "The tables show means over steps and ranks. --json has every gradient. --out writes "
               "them as records, with the points of SIDCo's figures 2, 7 and 8 (docs/records.md), "
-              "which thinpipe report draws.",
-          .options = {steps_option("training steps, as 0,10-20; else all"),
-                      ranks_option("ranks whose distributions to look at, as 0,2-3", "0"),
-                      tensors_option("tensors of such names; else all"),
+              "which `thinpipe report` draws.",
+          .options = {steps_option("training steps, such as 0,10-20; by default all"),
+                      ranks_option("ranks to analyse, such as 0,2-3", "0"),
+                      tensors_option("tensors whose name matches; by default all"),
                       {.name = "ratios",
                        .value_name = "LIST",
                        .type = Type::kText,
                        .default_value = "0.1,0.01,0.001",
-                       .help = "shares k/d of the best-k errors"},
+                       .help = "ratios k/d of the best-k errors"},
                       {.name = "feedback-ratio",
                        .value_name = "R",
                        .type = Type::kReal,
                        .default_value = "0.001",
-                       .help = "share that the top-k sends whose error is fed back",
+                       .help = "ratio k/d of the top-k with error feedback",
                        .minimum = 1e-9,
                        .maximum = 1},
-                      {.name = "no-feedback", .help = "leave error feedback out"},
+                      {.name = "no-feedback", .help = "omit the statistics with error feedback"},
                       {.name = "overlap-ratio",
                        .value_name = "R",
                        .type = Type::kReal,
                        .default_value = "0.01",
-                       .help = "share of the largest that ranks or steps may have in common",
+                       .help = "ratio k/d of the top-k sets compared between ranks or steps",
                        .minimum = 1e-9,
                        .maximum = 1},
                       {.name = "out",
                        .letter = 'o',
                        .value_name = "PATH",
                        .type = Type::kFile,
-                       .help = "write records, a JSON object a line: to a file with an ending, or "
-                               "as trace-stats.jsonl into a folder"},
+                       .help = "write records as JSON lines: to a file if the name has an "
+                               "extension, else to trace-stats.jsonl in a folder"},
                       {.name = "json", .help = "print JSON for programs"}},
-          .positionals = {{.name = "DIR", .type = Type::kFolder, .help = "the trace's folder"}},
-          .examples = {{"Which distribution fits which tensor", "thinpipe trace stats trace"},
+          .positionals = {{.name = "DIR", .type = Type::kFolder, .help = "folder of the trace"}},
+          .examples = {{"Best-fitting distribution of each tensor", "thinpipe trace stats trace"},
                        {"Records for a page of figures (thinpipe report stats)",
                         "thinpipe trace stats trace --out stats"}},
           .prepare = prepare_trace_stats};

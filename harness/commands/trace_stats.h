@@ -1,5 +1,4 @@
-// `thinpipe trace stats`, how a trace's gradients are distributed and how alike they are: its
-// tables.
+// Tables of `thinpipe trace stats`: distributions and similarity of the gradients of a trace.
 #pragma once
 
 #include <string>
@@ -9,8 +8,8 @@
 
 namespace thinpipe {
 
-/// Tables of 80 columns: distributions; decay and fits without and with error feedback;
-/// similarity. A row is a tensor's mean over the steps and ranks that were looked at.
+/// Returns tables of at most 80 columns: distributions; decay and fits, without and with error
+/// feedback; similarity. A row has the means of a tensor over the selected steps and ranks.
 std::string stats_tables(const std::vector<GradientStats>& gradients,
                          const std::vector<SimilarityStats>& similarities,
                          const StatsOptions& options);

@@ -1,4 +1,4 @@
-// `thinpipe train`: training with compressed gradients over throttled links.
+// `thinpipe train`: trains with compressed gradients over throttled links.
 
 #include <cstdint>
 #include <filesystem>
@@ -18,7 +18,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr int kMostTrainers = 64;  // processes with libtorch on one machine
+constexpr int kMaxTrainers = 64;  // processes with libtorch on one machine
 
 using Type = OptionInfo::Type;
 
@@ -29,7 +29,8 @@ std::vector<OptionInfo> model_options() {
        .value_name = "X",
        .type = Type::kReal,
        .default_value = "1",
-       .help = "channels or units times this, where the model can (thinpipe list models)",
+       .help = "factor on the number of channels or units, for models that support it (thinpipe "
+               "list models)",
        .minimum = 0.01,
        .maximum = 4},
       data_option(),
@@ -37,21 +38,21 @@ std::vector<OptionInfo> model_options() {
       {.name = "optimiser",
        .value_name = "SPEC",
        .type = Type::kText,
-       .help =
-           "sgd:lr=0.1,momentum=0.9,nesterov=1, adam:lr=0.001 or adamw; by default the model's"},
+       .help = "optimiser: sgd:lr=0.1,momentum=0.9,nesterov=1, adam:lr=0.001 or adamw; by default "
+               "the model's"},
       {.name = "lr-schedule",
        .value_name = "SPEC",
        .type = Type::kText,
        .default_value = "constant",
-       .help = "of the learning rate: constant, step:at=0.5/0.75,factor=0.1, decay, cosine, or "
-               "plateau:after=2,factor=0.25, which waits for evaluations; each with warmup=0.05"},
+       .help = "learning-rate schedule: constant, step:at=0.5/0.75,factor=0.1, decay, cosine, or "
+               "plateau:after=2,factor=0.25, which counts evaluations; each with warmup=0.05"},
       {.name = "clip",
        .value_name = "X",
        .type = Type::kReal,
        .default_value = "0",
-       .help = "most that the mean gradient's norm may be; 0: no bound",
+       .help = "maximum norm of the mean gradient; 0 disables clipping",
        .minimum = 0},
-      {.name = "augment", .help = "shift images by chance, and mirror photographs"},
+      {.name = "augment", .help = "shift images at random, and mirror photographs at random"},
   };
 }
 
@@ -68,26 +69,26 @@ std::vector<OptionInfo> length_options() {
        .value_name = "N",
        .type = Type::kInteger,
        .default_value = "1",
-       .help = "every point is trained with so many seeds, from --seed on",
+       .help = "number of seeds for each point, starting at --seed",
        .minimum = 1,
        .maximum = 1000},
       {.name = "target",
        .value_name = "WHAT",
        .type = Type::kText,
-       .help = "quality on held-out data to which time and bytes are told: acc=0.9, loss=0.1 or "
-               "ppl=20"},
+       .help = "target quality on held-out data, for time and bytes to target: acc=0.9, loss=0.1 "
+               "or ppl=20"},
       {.name = "eval-every",
        .value_name = "N",
        .type = Type::kInteger,
        .default_value = "25",
-       .help = "steps from one evaluation on held-out data to the next",
+       .help = "interval between evaluations on held-out data, in steps",
        .minimum = 1,
        .maximum = 1e7},
       {.name = "checkpoint-every",
        .value_name = "N",
        .type = Type::kInteger,
        .default_value = "100",
-       .help = "steps from one checkpoint to the next; 0: only when interrupted",
+       .help = "interval between checkpoints, in steps; 0 saves one only on interruption",
        .minimum = 0,
        .maximum = 1e7},
   };
@@ -98,25 +99,25 @@ std::vector<OptionInfo> time_and_capture_options() {
       {.name = "compute-time",
        .value_name = "S",
        .type = Type::kReal,
-       .help = "a step computes S seconds; by default as long as one worker alone takes on this "
+       .help = "compute time of a step, in seconds; by default that of one worker alone on this "
                "machine",
        .minimum = 0,
        .maximum = 1e5},
       {.name = "capture",
        .value_name = "DIR",
        .type = Type::kFolder,
-       .help = "write what workers computed as traces, a folder in DIR for each point"},
+       .help = "record the workers' gradients as traces, with a folder in DIR for each point"},
       {.name = "capture-every",
        .value_name = "N",
        .type = Type::kInteger,
        .default_value = "10",
-       .help = "steps from one captured step to the next",
+       .help = "interval between captured steps, in steps",
        .minimum = 1,
        .maximum = 1e7},
   };
 }
 
-// One link, and workers instead of ranks.
+// Returns the axes of a sweep with one default link, and with workers instead of ranks.
 std::vector<OptionInfo> axis_options() {
   std::vector<OptionInfo> options = sweep_axis_options();
   for (OptionInfo& option : options) {
@@ -124,7 +125,7 @@ std::vector<OptionInfo> axis_options() {
     if (option.name != "ranks") continue;
     option.name = "workers";
     option.letter = 'w';
-    option.help = "workers, each on an emulated host of its own; 2|4|8 trains with several";
+    option.help = "number of workers, each on an emulated host; 2|4|8 trains with each";
   }
   return options;
 }
@@ -147,13 +148,13 @@ void check_target(const TrainOptions& options) {
   const bool of_text = options.target->figure == Target::Figure::kPerplexity;
   if (of_text != options.perplexity())
     throw InputError("--target " + options.target->to_string() + ": " + options.learner.model +
-                     (of_text ? " learns images; expected acc=... or loss=..."
-                              : " learns text; expected ppl=... or loss=..."));
+                     (of_text ? " is an image model; expected acc=... or loss=..."
+                              : " is a text model; expected ppl=... or loss=..."));
 }
 
 Action prepare_train(const Arguments& arguments) {
   TrainOptions options;
-  options.sweep = sweep_options_of(arguments, std::nullopt, kMostTrainers, "workers");
+  options.sweep = sweep_options_of(arguments, std::nullopt, kMaxTrainers, "workers");
   options.sweep.out = std::filesystem::absolute(arguments.text("out"));
   options.sweep.warmup = 0;
   options.sweep.device = arguments.text("device");
@@ -185,20 +186,19 @@ Verb train_verb() {
       .name = "train",
       .summary = "Train with compressed gradients over throttled links",
       .description =
-          "Trains a model with one process a worker, each on an emulated host. In every step each "
-          "worker computes its gradient for real; then the step goes by the emulated clock, as in "
-          "`thinpipe run`: the time that a worker computes alone on this machine is waited for, "
-          "gradients are compressed when they are ready, really exchanged over the throttled links "
-          "and decoded, and their mean updates the parameters, which are the same bits on all "
-          "workers. Every compressor is trained on every link with every seed; records have loss "
-          "and held-out quality against steps, bytes and emulated seconds.\n\n"
-          "With --device cuda gradients are computed on processors all the same, and go up to a "
-          "GPU "
-          "outside the emulated time; what follows happens there.\n\n"
-          "What compressors are held against is always trained too: `none`, uncompressed, and "
-          "`bf16`, summed in 16 bits (--baseline). A checkpoint of the interrupted "
-          "point is left in OUT/checkpoints; --resume goes on from it, bit for bit. docs/train.md "
-          "has the details.",
+          "Trains a model with one process per worker, each on an emulated host. In every step, "
+          "each worker computes its gradient. The step is then timed as in `thinpipe run`. The "
+          "worker waits for the compute time that a worker needs alone on this machine. Gradients "
+          "are compressed when they are ready, exchanged over the throttled links and decoded. "
+          "Their mean updates the parameters, which are bit-identical on all workers. Every "
+          "compressor is trained on every link with every seed. Records have loss and held-out "
+          "quality over steps, bytes and emulated seconds.\n\n"
+          "With --device cuda, gradients are still computed on the CPU. They are copied to a GPU "
+          "outside the emulated time, and all later work is on the GPU.\n\n"
+          "The baselines are trained too: `none` (fp32) and `bf16`, which sums in 16 bits "
+          "(--baseline, --no-baseline). After an interruption, OUT/checkpoints has a checkpoint of "
+          "the current point, and --resume continues from it bit for bit. docs/train.md has the "
+          "details.",
       .options = joined({model_options(),
                          {sweep_out_option()},
                          length_options(),
@@ -211,16 +211,17 @@ Verb train_verb() {
                          {sweep_resume_option()}}),
       .examples =
           {
-              {.purpose = "What Top-k costs in accuracy and saves in time on a slow link",
+              {.purpose = "Accuracy loss and time saving of top-k on a slow link",
                .command = "thinpipe train -m lenet5 --out out -c topk:ratio=0.01 --link "
                           "rate=10mbit --target acc=0.9"},
-              {.purpose = "Three seeds, so that the table has intervals",
+              {.purpose = "Three seeds, for intervals in the table",
                .command =
                    "thinpipe train -m lenet5 --out out -c 'topk:ratio=0.1|0.01' -c 3lc --seeds 3"},
-              {.purpose = "Eight local steps, then an outer optimiser (DiLoCo)",
+              {.purpose = "Eight local steps and an outer optimiser (DiLoCo)",
                .command = "thinpipe train -m charlstm --out out -c blockint4 --local-steps 8 "
                           "--outer diloco"},
           },
+      .groups = sweep_groups(),
       .prepare = prepare_train};
 }
 

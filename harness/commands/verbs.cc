@@ -16,15 +16,16 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "harness/options/arguments.h"
+#include "harness/options/completion.h"
 #include "harness/options/help.h"
 #include "harness/options/terminal.h"
 
 namespace thinpipe {
 namespace {
 
-/// The verb or group that the words name, and the rest of them.
+/// The verb or group that the words name, and the remaining words.
 struct Chosen {
-  const Verb* verb = nullptr;        ///< nullptr: the command itself or a group
+  const Verb* verb = nullptr;        ///< nullptr for the command itself and for a group
   const VerbGroup* group = nullptr;  ///< a group without a verb
   std::vector<std::string> rest;
 };
@@ -76,7 +77,7 @@ std::string text_without_verb(const VerbGroup* group, const Arguments& arguments
   if (arguments.help()) return command_help(command_verb(), verbs(), verb_groups());
   if (arguments.flag("version")) return "thinpipe " THINPIPE_VERSION "\n";
   if (arguments.flag("man")) return man_page(command_verb(), verbs(), THINPIPE_VERSION);
-  if (arguments.given("completion")) return bash_completion(command_verb(), verbs());
+  if (arguments.given("completion")) return completion_script(arguments.text("completion"));
   throw InputError("a verb is missing; see 'thinpipe --help'");
 }
 
@@ -95,7 +96,7 @@ Action prepared(const Chosen& chosen) {
   return [arguments, action = verb.prepare(*arguments)] { return action(); };
 }
 
-// Runs `work`; `command` holds its error afterwards.
+// Runs `work` and stores its error in `command`.
 void guarded(ReadCommand& command, const std::function<void()>& work) {
   const auto fail = [&](const std::string& message, int code) {
     command.action = nullptr;
@@ -156,8 +157,8 @@ const std::vector<Verb>& verbs() {
 
 const std::vector<VerbGroup>& verb_groups() {
   static const std::vector<VerbGroup> kGroups{
-      {.name = "trace", .summary = "Look at gradients, bring them in and out"},
-      {.name = "net", .summary = "Look at emulated links"},
+      {.name = "trace", .summary = "Inspect, import, export and edit gradient traces"},
+      {.name = "net", .summary = "Inspect, verify and use emulated networks"},
   };
   return kGroups;
 }
@@ -165,20 +166,22 @@ const std::vector<VerbGroup>& verb_groups() {
 const Verb& command_verb() {
   static const Verb kCommand{
       .name = "",
-      .summary = "what a gradient compressor costs, what it keeps, where it pays",
+      .summary = "measure cost, quality and break-even rate of gradient compressors",
       .description =
           "Replays captured gradients through compressors while the links between real MPI ranks "
-          "are throttled, and measures every step. Needs no root where the kernel lets an ordinary "
-          "user make namespaces; `thinpipe doctor` says.",
+          "are throttled, and measures every step. Needs no root privileges where the kernel "
+          "allows unprivileged user namespaces; `thinpipe doctor` checks that.",
       .options = {{.name = "version", .help = "print the version"},
                   {.name = "man", .help = "print the manual page (roff)"},
                   {.name = "completion",
                    .value_name = "SHELL",
                    .type = OptionInfo::Type::kChoice,
-                   .help = "print a completion script for a shell",
-                   .choices = {"bash"}}},
+                   .help = "print the completion script for a shell",
+                   .choices = completion_shells()}},
       .examples = {
-          {"Complete verbs and options in this shell", "source <(thinpipe --completion bash)"}}};
+          {"Enable completion in the current bash", "source <(thinpipe --completion bash)"},
+          {"Enable completion in the current zsh", "source <(thinpipe --completion zsh)"},
+          {"Enable completion in the current fish", "thinpipe --completion fish | source"}}};
   return kCommand;
 }
 
@@ -194,7 +197,16 @@ ReadCommand read_command(const std::vector<std::string>& words) {
 }
 
 int run_command(const std::vector<std::string>& words) {
-  ReadCommand command = read_command(words);
+  ReadCommand command;
+  if (!words.empty() && words.front() == "--complete") {  // for the scripts of completion.cc
+    const std::vector<std::string> typed(words.begin() + 1, words.end());
+    command.action = [typed] {
+      write_stdout(completion_lines(complete(command_verb(), verbs(), typed)));
+      return kExitGood;
+    };
+  } else {
+    command = read_command(words);
+  }
   if (const Action action = std::exchange(command.action, nullptr)) {
     guarded(command, [&] {
       command.code = action();

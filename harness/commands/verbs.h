@@ -1,5 +1,5 @@
-// The command `thinpipe`: all its verbs, and what finds and runs the one that is asked for. A new
-// verb is a file in this folder and a line here and in verbs.cc.
+// The command `thinpipe`: the table of its verbs, and the dispatch to the requested verb. To add a
+// verb, add a file to this folder, a line to this header and a line to verbs.cc.
 #pragma once
 
 #include <string>
@@ -39,28 +39,29 @@ Verb compress_verb();
 Verb decompress_verb();
 Verb quality_verb();
 
-/// In the order in which help lists them. Every name is unique; verbs of a group stand together.
+/// Returns all verbs in the order of `thinpipe --help`. Names are unique, and the verbs of a group
+/// are adjacent.
 const std::vector<Verb>& verbs();
 
-/// The first words of two-word verbs.
+/// Returns the groups of two-word verbs.
 const std::vector<VerbGroup>& verb_groups();
 
-/// The options that stand without a verb: `thinpipe --version`.
+/// Returns the options that need no verb, such as `thinpipe --version`.
 const Verb& command_verb();
 
-/// The action that a command line asks for, or the error in it.
+/// A parsed command line: the action, or the error.
 struct ReadCommand {
-  std::string who = "thinpipe";  ///< in whose name errors are told: "thinpipe run"
-  Action action = {};            ///< empty where there is an error
-  int code = kExitGood;          ///< the exit code of the error
-  std::string error = {};        ///< as standard error is to have it, without the last newline
+  std::string who = "thinpipe";  ///< prefix of error messages, such as "thinpipe run"
+  Action action = {};            ///< empty after an error
+  int code = kExitGood;          ///< exit code of the error
+  std::string error = {};        ///< message for standard error, without the final newline
 };
 
-/// Finds the verb and prepares it: all that happens before anything is done. Does not throw.
+/// Finds the verb and prepares its action, without running the action. Does not throw.
 /// @param words  the arguments without the program's name
 ReadCommand read_command(const std::vector<std::string>& words);
 
-/// The same, and does it; errors become messages and exit codes. Returns the exit code; does not
+/// Parses and runs a command line. Prints errors to standard error. Returns the exit code; does not
 /// throw.
 int run_command(const std::vector<std::string>& words);
 

@@ -11,7 +11,7 @@ namespace thinpipe {
 
 namespace {
 
-// Clock readings between two spans that follow each other.
+// s between two consecutive spans, for the readings of the clock.
 constexpr double kSame = 1e-6;
 
 PathPhase path_phase(Phase phase) {
@@ -28,18 +28,18 @@ PathPhase path_phase(Phase phase) {
   return PathPhase::kDecode;
 }
 
-// A span in the time of all ranks.
+// A span in the common time of all ranks.
 struct Span {
   PhaseSpan what;
   std::size_t occurrence = 0;  // among the rank's exchanges of its bucket
-  double came = 0;             // of an exchange, when its last rank began it; else its own begin
+  double came = 0;             // time at which an exchange's last rank began it; else its own begin
   bool followed = false;
 };
 
 struct Rank {
   double begin = 0, end = 0;
   std::vector<Span> spans;
-  bool nests = false;  // other phases lie within compute, which is then what is left between them
+  bool nests = false;  // other phases lie within compute, which is then the rest between them
 };
 
 Rank rank_of(const StepTimeline& from, double origin) {
@@ -79,8 +79,8 @@ void add(std::vector<PathPiece>& pieces, int rank, PathPhase phase, double secon
   pieces.push_back({rank, phase, seconds});
 }
 
-// s that the rank had spent on a phase by then, in exchanges from when all had come. Where compute
-// lies under the rest, less the rest.
+// Returns the s that the rank has spent on a phase until `until`. Exchanges count from the time at
+// which all ranks had begun them. Nested compute excludes the other phases.
 double spent(const Rank& rank, PathPhase phase, double until) {
   if (phase == PathPhase::kStart) return rank.begin;
   double sum = 0, nested = 0;
@@ -94,7 +94,7 @@ double spent(const Rank& rank, PathPhase phase, double until) {
 
 class Walk {
  public:
-  /// @param served  in the time of all ranks
+  /// @param served  in the common time of all ranks
   Walk(std::vector<Rank> ranks, bool codec_beside, std::vector<ServedExchange> served)
       : ranks_(std::move(ranks)), codec_beside_(codec_beside), served_(std::move(served)) {
     std::map<std::pair<std::size_t, std::size_t>, double> came;
@@ -130,7 +130,7 @@ class Walk {
   }
 
  private:
-  // Whether what begins at now_ may have waited for the span.
+  // Returns true if the work that begins at now_ may have waited for the span.
   bool needed(const PhaseSpan& span) const {
     const bool compute = span.phase == Phase::kCompute;
     if (compute && ranks_[rank_].nests) return false;  // fill_back_to() finds it
@@ -138,7 +138,7 @@ class Walk {
     const bool same_bucket = span.bucket == needs_->bucket;
     switch (needs_->phase) {
       case Phase::kExchange:
-        // Buckets are pushed to servers while others before them are pulled.
+        // Buckets are pushed to servers while earlier buckets are pulled.
         return (span.phase == Phase::kExchange && served_.empty()) ||
                (span.phase == Phase::kCompress && same_bucket) || compute;
       case Phase::kDecode:
@@ -150,7 +150,7 @@ class Walk {
     return span.phase != Phase::kExchange || !ranks_[rank_].nests;
   }
 
-  // The one that ended last of what was needed.
+  // Returns the needed span that ended last.
   Span* enabling() {
     Span* best = nullptr;
     for (Span& span : ranks_[rank_].spans) {
@@ -168,8 +168,8 @@ class Walk {
     return false;
   }
 
-  // From now_ back to when what was needed had ended: the gradient was not there yet, or nothing is
-  // known to have been done.
+  // Goes from now_ back to the end of the needed span. In between the rank computed the gradient,
+  // or did no recorded work.
   void fill_back_to(double moment) {
     if (now_ - moment <= kSame) {
       moment = std::min(moment, now_);
@@ -198,7 +198,7 @@ class Walk {
     now_ = from;
   }
 
-  // The servers' last answer in an exchange; none is later than its end.
+  // Returns the servers' last answer in an exchange, no later than the exchange's end.
   const ServedExchange* last_answer(const PhaseSpan& exchange) const {
     const ServedExchange* last = nullptr;
     for (const ServedExchange& one : served_)
@@ -208,7 +208,7 @@ class Walk {
     return last;
   }
 
-  // To the server, and from there to the worker whose payload it had last.
+  // Goes to the server, and from the server to the worker whose payload arrived last.
   void follow_answer(const ServedExchange& answer) {
     const auto back_to = [&](int host, PathPhase phase, double moment) {
       moment = std::min(moment, now_);
@@ -233,7 +233,7 @@ class Walk {
     if (!others.empty()) note_wait(median(others));
   }
 
-  // To the rank that came last.
+  // Goes to the rank that began the exchange last.
   void follow_exchange(const Span& span) {
     const std::size_t bucket = span.what.bucket, occurrence = span.occurrence;
     std::size_t last = rank_;
@@ -258,7 +258,7 @@ class Walk {
     if (!others.empty()) note_wait(median(others));
   }
 
-  // The others stood there since `since`: for what?
+  // Notes the phase for which the other ranks have waited since `since`.
   void note_wait(double since) {
     if (now_ <= since) return;
     PathPhase most = PathPhase::kOther;
@@ -291,7 +291,7 @@ class Walk {
   StepPath path_;
   std::size_t rank_ = 0;
   double now_ = 0;
-  std::optional<PhaseSpan> needs_;  // what begins at now_; nothing: the step's end
+  std::optional<PhaseSpan> needs_;  // the span that begins at now_; none at the step's end
   bool reached_begin_ = false;
 };
 

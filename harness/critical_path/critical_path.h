@@ -1,4 +1,4 @@
-// Critical path of a step: the chain of work and waiting that ended last, backwards from the step's
+// Critical path of a step: the chain of work and waits that ended last, backwards from the step's
 // end to its begin.
 #pragma once
 
@@ -12,60 +12,62 @@ namespace thinpipe {
 
 /// Activity of one rank in a step.
 struct StepTimeline {
-  double begun = 0;  ///< s, by a clock of all ranks; 0 where they have none
+  double begun = 0;  ///< s, by a common clock of all ranks; 0 without one
   double total = 0;  ///< s, from its begin to its end
   Timeline spans;
 };
 
-/// How a parameter server came to what it answered last of a bucket: its codec worked without a
-/// pause from when a payload arrived. Times in s by the clock of StepTimeline::begun.
+/// A parameter server's last answer in an exchange of a bucket. From the arrival of a payload on,
+/// its codec worked without a pause until that answer. Times in s by the clock of
+/// StepTimeline::begun.
 struct ServedExchange {
-  int host = 0;  ///< the server's
+  int host = 0;  ///< of the server
   std::size_t bucket = 0;
-  int last = 0;         ///< the worker whose payload that was
-  double arrived = 0;   ///< when
-  double averaged = 0;  ///< `answered` less what was spent on compressing since then
+  int last = 0;         ///< the worker that sent this payload
+  double arrived = 0;   ///< arrival of this payload
+  double averaged = 0;  ///< `answered` minus the compression since `arrived`
   double answered = 0;
 };
 
 /// Activity in a section of the path.
 enum class PathPhase {
-  kStart,  ///< the rank had not begun yet, while another had
+  kStart,  ///< the rank had not begun, while another rank had
   kCompute,
   kCompress,
-  kExchange,  ///< all ranks had come to it: links, and what it takes to send
+  kExchange,  ///< after all ranks had begun it: links, and the cost of sending
   kDecode,
   kOther,  ///< between phases
 };
 const char* to_string(PathPhase phase);
 
-/// Seconds of a phase of a rank.
+/// Seconds that one rank spent in one phase on the path.
 struct PathPiece {
-  int rank = 0;  ///< a worker's, or a server's host
+  int rank = 0;  ///< of a worker, or a server's host
   PathPhase phase = PathPhase::kOther;
   double seconds = 0;
 };
 
 struct StepPath {
-  double length = 0;              ///< s, from the first rank's begin to the last one's end
-  std::vector<PathPiece> pieces;  ///< one a rank and phase, longest first; they add up to `length`
-  /// How long the others (their median) stood in exchanges before the last rank came, and in which
-  /// phase that rank had spent most more time than they: one a rank and phase, longest first.
+  double length = 0;              ///< s, from the first rank's begin to the last rank's end
+  std::vector<PathPiece> pieces;  ///< by rank and phase, longest first; their sum is `length`
+  /// s that the other ranks (their median) waited in exchanges for the last rank to begin, with the
+  /// phase in which that rank's time exceeded theirs most: by rank and phase, longest first.
   std::vector<PathPiece> waits;
 };
 
-/// Every bucket's exchange is one that no rank can end before all have begun it; a rank's k-th one
-/// of a bucket is every other's k-th one of it.
+/// Returns the critical path of a step. No rank can end a bucket's exchange before all ranks have
+/// begun it, and a rank's k-th exchange of a bucket is every other rank's k-th exchange of it.
 ///
-/// From the end of the rank that ended last: what a piece of work waited for is the one that ended
-/// last among those it needs. Decoding needs its bucket's exchange and the work before it; an
-/// exchange its bucket's compression and the exchanges before it, on the rank that began it last;
-/// compression the work before it and, back to that, the gradient: compute.
-/// With parameter servers an exchange ends with the unit that a server answered last. It waited
-/// for that server's codec, and that for the worker whose payload it had been waiting for,
-/// whenever others had begun.
-/// @param codec_beside  compression ran beside compute and held it up nowhere
-/// @param served  by parameter servers, one an exchange and server
+/// The path goes backwards from the end of the rank that ended last. Each span of work waited for
+/// the span that ended last among those it needs. Decoding needs its bucket's exchange and the work
+/// before it. An exchange needs its bucket's compression and the exchanges before it, on the rank
+/// that began it last. Compression needs the work before it, and the gradient, which is compute.
+///
+/// With parameter servers an exchange ends with the last unit that a server answered. The exchange
+/// waited for that server's codec, and the codec for the worker whose payload arrived last,
+/// whenever other workers had begun.
+/// @param codec_beside  compression overlapped compute and never delayed it
+/// @param served  by parameter servers, one for each exchange and server
 StepPath critical_path(std::span<const StepTimeline> ranks, bool codec_beside = false,
                        std::span<const ServedExchange> served = {});
 

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// All steps' pieces of one rank and phase together, as shares of all steps' time.
+// Returns the sums over all steps by rank and phase, as fractions of all steps' time.
 json shares(std::span<const StepPath> paths, std::vector<PathPiece> StepPath::*pieces) {
   std::vector<PathPiece> sums;
   double length = 0;
@@ -89,7 +89,7 @@ std::vector<StepTimeline> timelines_of(const StepAnswers& step, bool one_clock) 
 std::vector<ServedExchange> served_by(const StepAnswers& step, bool one_clock) {
   std::vector<ServedExchange> all;
   if (!one_clock) return all;
-  // Servers' hosts come after the workers'.
+  // Servers' hosts follow the workers'.
   int host = static_cast<int>(step.workers.size());
   for (const ServerStep& server : step.servers) {
     for (const auto& [bucket, unit] : server.served)

@@ -1,4 +1,4 @@
-// The critical paths of a point's steps and the use of its links, as its record tells them.
+// The critical paths of a point's steps and the use of its links, for its record.
 #pragma once
 
 #include <functional>
@@ -14,44 +14,44 @@
 
 namespace thinpipe {
 
-/// A link of the network, and the share of some time for which its fuller direction was sending, by
-/// the bytes that it counted and the rate that it has.
+/// A link of the network, and the fraction of time for which its busier direction was sending, by
+/// its counted bytes and its rate.
 struct LinkUse {
   std::string name;  ///< "host3", "rack0-spine"
   double busy = 0;
 };
 
-/// bit/s that a link had in one direction, on average; 0 where nothing throttles it.
+/// Returns the mean rate of a link in one direction, in bit/s; 0 if it is not throttled.
 using RateOf = std::function<double(int link, bool up)>;
 
-/// Use of every throttled link, busiest first.
-/// @param seconds  in which `count` was counted, exchanges under way
+/// Returns the use of every throttled link, busiest first.
+/// @param seconds  of exchanges during which `count` was counted
 std::vector<LinkUse> link_uses(const WireCount& count, const Topology& topology, const RateOf& rate,
                                double seconds);
 
-/// The rates to which links were set.
+/// Returns the rates to which links were set.
 RateOf rates_as_set(const Topology& topology);
 
-/// A step of the workers, as critical_path() takes it.
-/// @param one_clock  of all ranks
+/// Returns the workers' timelines of a step, for critical_path().
+/// @param one_clock  all ranks share a clock
 std::vector<StepTimeline> timelines_of(const StepAnswers& step, bool one_clock);
 
-/// The exchanges that servers told of a step; empty where ranks have no clock in common.
+/// Returns the exchanges that servers reported for a step; empty where ranks share no clock.
 std::vector<ServedExchange> served_by(const StepAnswers& step, bool one_clock);
 
-/// s for which exchanges were under way in these steps, on the rank of each that waited least.
+/// Returns the s of exchanges in these steps, on the rank of each step that waited least.
 double exchange_seconds(std::span<const std::vector<StepTimeline>> steps);
 
-/// The `critical_path` of docs/records.md.
+/// Returns the `critical_path` of docs/records.md.
 /// @param paths       of every measured step
 /// @param uses        busiest first
-/// @param time_scale  by which seconds are divided
+/// @param time_scale  divisor of all seconds
 nlohmann::json path_record(std::span<const StepPath> paths, std::span<const LinkUse> uses,
                            double time_scale);
 
-/// The host whose payloads were longest, and how many times as long as the others' (their median);
-/// null where none was longer, or none but that sent anything.
-/// @param steps  that were measured
+/// Returns the host with the longest payloads and their ratio to the median of the other hosts';
+/// null where no payload is longer, or where no other host sent anything.
+/// @param steps  all measured steps
 nlohmann::json longest_payload(std::span<const StepAnswers> steps);
 
 }  // namespace thinpipe

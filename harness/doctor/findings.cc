@@ -50,7 +50,7 @@ std::optional<long long> setting(const fs::path& proc_sys, const char* name) {
   return std::nullopt;
 }
 
-// The settings by which distributions forbid user namespaces to ordinary users.
+// Returns how to allow unprivileged user namespaces, given the settings that may forbid them.
 std::string namespace_remedy(const fs::path& proc_sys) {
   std::string commands;
   const auto propose = [&](const char* assignment) {
@@ -66,7 +66,7 @@ std::string namespace_remedy(const fs::path& proc_sys) {
     propose("kernel.apparmor_restrict_unprivileged_userns=0");
   }
   if (!commands.empty()) return "as root: " + commands;
-  return "run as root, or allow user namespaces (in a container: its security profile)";
+  return "run as root, or allow user namespaces (in a container: by its security profile)";
 }
 
 Finding feature(const char* name, const KernelFeature& found, State when_absent, const char* cost,
@@ -87,10 +87,10 @@ std::string gibibytes(std::uint64_t bytes) {
 Finding governor_finding(const std::string& governor) {
   Finding finding{.group = "machine", .name = "governor", .found = governor};
   if (governor.empty()) {
-    finding.found = "not shown (usual in virtual machines)";
+    finding.found = "not exposed (usual in virtual machines)";
   } else if (governor != "performance") {
     finding.state = State::kNote;
-    finding.cost = "the clock follows the load: compress and decode times vary";
+    finding.cost = "the CPU clock varies with the load, and so do compress and decode times";
     finding.remedy = "as root: cpupower frequency-set -g performance";
   }
   return finding;
@@ -128,7 +128,7 @@ std::string to_text(const std::vector<Finding>& findings) {
     }
     text += padded(std::string("  ") + to_string(finding.state), kStateWidth) +
             padded(finding.name, kNameWidth) + wrap(finding.found, kTextColumn, kColumns, false) +
-            "\n" + under("cost: ", finding.cost) + under("do: ", finding.remedy);
+            "\n" + under("impact: ", finding.cost) + under("remedy: ", finding.remedy);
   }
   text += can_run(findings) ? "\nThis machine can run thinpipe.\n"
                             : "\nThis machine cannot run thinpipe; see FATAL above.\n";
@@ -152,29 +152,30 @@ std::string to_json(const std::vector<Finding>& findings) {
 std::vector<Finding> kernel_findings(const KernelFeatures& features, const fs::path& proc_sys) {
   utsname system{};
   ::uname(&system);
-  const char* no_emulation = "no link can be emulated: `run` and `net` do not work";
+  const char* no_emulation = "links cannot be emulated: `run` and `net` do not work";
   std::vector<Finding> findings{
       {.group = "kernel",
        .name = "kernel",
        .found = std::string(system.sysname) + " " + system.release + " " + system.machine},
       feature("namespaces", features.namespaces, State::kFatal, no_emulation,
               namespace_remedy(proc_sys).c_str())};
-  if (!features.namespaces.available) return findings;  // nothing else could be tried
+  if (!features.namespaces.available) return findings;  // the other tests need a namespace
   const std::vector<Finding> parts{
       feature("veth", features.veth, State::kFatal, no_emulation, "load or build module veth"),
       feature("bridge", features.bridge, State::kFatal, no_emulation,
               "load or build module bridge"),
-      feature("TBF", features.tbf, State::kFatal, "no link can be throttled",
+      feature("TBF", features.tbf, State::kFatal, "links cannot be throttled",
               "load or build module sch_tbf"),
       feature("HTB", features.htb, State::kAbsent,
-              "links with shaper=htb are refused; TBF holds the same rates",
+              "links with shaper=htb are refused; TBF supports the same rates",
               "load or build module sch_htb"),
       feature("netem", features.netem, State::kAbsent,
               "links with delay, jitter, loss, reorder, duplicate, corrupt or shaper=netem are "
               "refused; rate, burst, queue, overhead and mtu work",
               "modprobe sch_netem, or a kernel with CONFIG_NET_SCH_NETEM"),
       feature("IFB", features.ifb, State::kAbsent,
-              "links with place=switch or up.delay and its like are refused",
+              "links with place=switch, and impairments of the uplink such as up.delay, are "
+              "refused",
               "load or build modules ifb, cls_u32 and act_mirred")};
   findings.insert(findings.end(), parts.begin(), parts.end());
   return findings;
@@ -184,7 +185,7 @@ Finding netem_tests_finding(const KernelFeature& netem, const std::vector<std::s
   Finding finding{.group = "programs", .name = "netem tests"};
   const std::string guest = guests.empty()
                                 ? "no user-mode Linux or QEMU in PATH"
-                                : fmt::format("in a guest, {}", fmt::join(guests, " or "));
+                                : fmt::format("in a guest: {}", fmt::join(guests, " or "));
   if (netem.available) {
     finding.found = "on this kernel; " + guest;
     return finding;
@@ -192,7 +193,7 @@ Finding netem_tests_finding(const KernelFeature& netem, const std::vector<std::s
   finding.found = guest + "; this kernel has no netem";
   if (guests.empty()) {
     finding.state = State::kAbsent;
-    finding.cost = "tests of delay, jitter and loss are skipped; nothing else";
+    finding.cost = "tests of delay, jitter and loss are skipped; nothing else changes";
     finding.remedy = "load module sch_netem, or run ./setup (user-mode Linux) or ./setup --qemu";
   }
   return finding;
@@ -205,30 +206,30 @@ std::vector<Finding> machine_findings(const MachineState& machine) {
       .found = fmt::format("{:g}{}", machine.cores, machine.cpu.empty() ? "" : ", " + machine.cpu)};
   if (machine.cores < 2) {
     cores.state = State::kNote;
-    cores.cost = "ranks take turns on it: fast links look slower than they are";
-    cores.remedy = "give the machine at least two cores";
+    cores.cost = "ranks share one core: fast links appear slower than they are";
+    cores.remedy = "use a machine with at least two cores";
   }
   Finding memory{.group = "machine",
                  .name = "memory",
                  .found = gibibytes(machine.memory_available) + " available"};
   if (machine.memory_available < kGiB) {
     memory.state = State::kNote;
-    memory.cost = "capture, and many ranks, may run out of memory";
+    memory.cost = "`capture`, and runs with many ranks, may run out of memory";
   }
   Finding load{.group = "machine",
                .name = "load",
                .found = fmt::format("{:.2f} in the last minute", machine.load)};
-  if (machine.load > 0.25 * machine.cores) {  // a quarter of the machine is at work on other things
+  if (machine.load > 0.25 * machine.cores) {  // other programs use a quarter of the machine
     load.state = State::kNote;
-    load.cost = "other programs disturb the timings";
-    load.remedy = "wait until they are done";
+    load.cost = "other programs disturb the measurements";
+    load.remedy = "wait until they end, or stop them";
   }
   Finding disk{.group = "machine",
                .name = "disk",
                .found = gibibytes(machine.disk_free) + " free in " + machine.disk.string()};
   if (machine.disk_free < kGiB) {
     disk.state = State::kNote;
-    disk.cost = "a trace takes 4 bytes an element, rank and step: it may not fit";
+    disk.cost = "a trace may not fit: it takes 4 bytes per element, rank and step";
   }
   return {cores, memory, governor_finding(machine.governor), load, disk};
 }
@@ -242,11 +243,10 @@ std::vector<Finding> card_findings() {
         {.group = "machine",
          .name = interface,
          .state = State::kNote,
-         .found = lives
-                      ? fmt::format("throttled for a run of thinpipe, guarded by process {}", guard)
-                      : "was throttled for a run of thinpipe, and its guard is dead",
-         .cost = lives ? "everything that uses it is as slow as that run's links"
-                       : "it may still be throttled",
+         .found = lives ? fmt::format("throttled for a run of thinpipe; guard process: {}", guard)
+                        : "was throttled for a run of thinpipe; the guard process died",
+         .cost = lives ? "all traffic on this interface is limited to the rate of that run's link"
+                       : "the interface may still be throttled",
          .remedy = lives ? "" : "thinpipe net restore"});
   }
   return findings;

@@ -22,7 +22,7 @@ using State = Finding::State;
 
 constexpr const char* kGroup = "programs";
 
-// One of thinpipe's own programs.
+// Looks for one of thinpipe's own programs.
 Finding own_program(const char* label, const char* name, State when_absent, const char* cost) {
   try {
     return {.group = kGroup, .name = label, .found = find_program(name).string()};
@@ -55,12 +55,12 @@ Finding cuda() {
                            "; this build: " + (THINPIPE_HAS_CUDA ? "with toolkit" : "without")};
   if (!THINPIPE_HAS_CUDA) {
     finding.state = State::kAbsent;
-    finding.cost = "compressors for GPUs were left out; the others are all there";
+    finding.cost = "compressors for GPUs are not in this build; nothing else is missing";
   }
   return finding;
 }
 
-// Two findings.
+// Adds two findings: the GPU, and whether MPI is CUDA-aware.
 void add_gpu_findings(std::vector<Finding>& findings) {
   const GpuStatus gpu = probe_gpu();
   std::ifstream version("/sys/module/nvidia/version");
@@ -72,7 +72,7 @@ void add_gpu_findings(std::vector<Finding>& findings) {
       info ? output_of(*info, {"--parsable", "--all"}) : std::nullopt, gpu.available));
 }
 
-// Its version would take seconds: it is looked for, not started.
+// Does not start Chromium, because printing its version takes seconds.
 Finding chromium() {
   const std::optional<fs::path> path = find_chromium();
   if (path) return {.group = kGroup, .name = "Chromium", .found = path->string()};
@@ -80,7 +80,7 @@ Finding chromium() {
           .name = "Chromium",
           .state = State::kAbsent,
           .found = "no chromium in PATH",
-          .cost = "`report --format pdf` does not work; a browser prints the HTML page",
+          .cost = "`report --format pdf` does not work; a browser can print the HTML page",
           .remedy = "install Chromium (Debian: chromium)"};
 }
 
@@ -93,27 +93,29 @@ Finding gpu_finding(const GpuStatus& gpu, bool built, const std::string& driver)
     return finding;
   }
   finding.state = State::kAbsent;
-  finding.cost = "`bench`, `run` and `train` with --device cuda do not work; nothing else";
-  finding.remedy = built ? "an NVIDIA GPU of compute capability 8.0 or higher and its driver"
-                         : "build where the CUDA Toolkit is (12 or newer)";
+  finding.cost =
+      "`bench`, `run` and `train` with --device cuda do not work; nothing else is affected";
+  finding.remedy = built ? "use an NVIDIA GPU of compute capability 8.0 or higher, with its driver"
+                         : "build on a machine with the CUDA Toolkit (12 or newer)";
   return finding;
 }
 
 Finding gpu_mpi_finding(const std::optional<std::string>& info, bool has_gpu) {
-  // A property of the build: a parameter of the library that can only be read.
+  // A read-only parameter of the library: a property of its build.
   const bool knows = info && info->find("built_with_cuda_support:value:true") != std::string::npos;
   Finding finding{.group = kGroup,
                   .name = "MPI with CUDA",
-                  .found = knows  ? "yes: Open MPI was built with CUDA; the pattern openmpi hands "
-                                    "it payloads on a GPU where they lie"
+                  .found = knows  ? "yes: Open MPI was built with CUDA; the collective openmpi "
+                                    "passes device pointers to it"
                            : info ? "no: Open MPI was built without CUDA"
-                                  : "no ompi_info in PATH that starts"};
+                                  : "no working ompi_info in PATH"};
   if (knows) return finding;
   finding.state = State::kAbsent;
   finding.cost =
-      "`run --device cuda` with the pattern openmpi copies payloads through the "
-      "processor's memory, as the other patterns do; nothing else";
-  if (has_gpu) finding.remedy = "Open MPI configured with --with-cuda, or over UCX with CUDA";
+      "`run --device cuda` with the collective openmpi copies payloads through host memory, as "
+      "the other collectives do; nothing else changes";
+  if (has_gpu)
+    finding.remedy = "build Open MPI with --with-cuda, or use Open MPI over UCX with CUDA";
   return finding;
 }
 
@@ -152,19 +154,19 @@ Finding mpi_finding(const std::optional<std::string>& version_line) {
   Finding finding{.group = kGroup, .name = "MPI"};
   if (!version_line) {
     finding.state = State::kFatal;
-    finding.found = "no mpirun in PATH that starts";
-    finding.cost = "no ranks can be launched: `run` does not work";
+    finding.found = "no working mpirun in PATH";
+    finding.cost = "ranks cannot be launched: `run` does not work";
     finding.remedy = "install Open MPI (Debian: openmpi-bin)";
     return finding;
   }
   finding.found = *version_line;
   if (version_line->find("Open MPI") == std::string::npos) {
     finding.state = State::kFatal;
-    finding.cost = "ranks are placed by options that only Open MPI has";
+    finding.cost = "thinpipe places ranks by options that only Open MPI has";
     finding.remedy = "put Open MPI's mpirun first in PATH (Debian: openmpi-bin)";
   } else if (version_line->find("Open MPI) 4.") == std::string::npos) {
     finding.state = State::kNote;
-    finding.cost = "thinpipe is tested with Open MPI 4.1; options of others may differ";
+    finding.cost = "thinpipe is tested with Open MPI 4.1; other versions may have other options";
   }
   return finding;
 }
@@ -176,11 +178,12 @@ std::vector<Finding> software_findings() {
       own_program("worker", "thinpipe-worker", State::kFatal, "`run` does not work"),
       own_program("enter", "thinpipe-enter", State::kFatal, "`run` does not work"),
       own_program("capture", "thinpipe-capture", State::kAbsent,
-                  "`capture` cannot train; traces from elsewhere can be used"),
-      tool("gnuplot", "gnuplot", "--version", "no figures: only `report --format md` works",
+                  "`capture` cannot train a model; imported and synthetic traces work"),
+      tool("gnuplot", "gnuplot", "--version",
+           "figures cannot be drawn: only `report --format md` works",
            "install gnuplot (Debian: gnuplot-nox)"),
       tool("rsvg-convert", "rsvg-convert", "--version",
-           "figures as SVG only: `report --figure` makes no PDF and no PNG",
+           "figures are SVG only: `report --figure` cannot write PDF or PNG",
            "install rsvg-convert (Debian: librsvg2-bin)"),
       chromium(),
       cuda()};

@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The states of an earlier call, if there are any.
+/// The states of an earlier call, if any.
 class EarlierStates {
  public:
   EarlierStates(const std::filesystem::path& path, std::size_t tensors) : path_(path) {
@@ -42,8 +42,9 @@ class EarlierStates {
       throw InputError(path.string() + ": " + error.what());
     }
     if (bundle_.states.size() != tensors) {
-      throw InputError(fmt::format("{}: number of states: found {}, expected {}, one a tensor",
-                                   path.string(), bundle_.states.size(), tensors));
+      throw InputError(
+          fmt::format("{}: number of states: found {}, expected {}, one for each tensor",
+                      path.string(), bundle_.states.size(), tensors));
     }
   }
 
@@ -71,8 +72,8 @@ void choose_seed_and_step(const CompressOptions& options, const EarlierStates& e
   outcome.seed = options.seed.value_or(earlier.bundle().seed);
   outcome.step = options.step.value_or(earlier.bundle().next_step);
   if (earlier.present() && outcome.seed != earlier.bundle().seed) {
-    throw InputError(fmt::format("{}: seed: found {}, expected {} as --seed says",
-                                 options.state.string(), earlier.bundle().seed, outcome.seed));
+    throw InputError(fmt::format("{}: seed: found {}, expected {} (--seed)", options.state.string(),
+                                 earlier.bundle().seed, outcome.seed));
   }
 }
 
@@ -81,7 +82,7 @@ struct PlacedFrame {
   std::string place;
 };
 
-/// All frames, before anything is decoded.
+/// Reads all frames, before anything is decoded.
 std::vector<PlacedFrame> read_frames(std::span<const std::byte> file,
                                      const DecompressOptions& options) {
   std::vector<PlacedFrame> frames;
@@ -97,7 +98,7 @@ std::vector<PlacedFrame> read_frames(std::span<const std::byte> file,
                       reader.place(), elements, options.max_elements));
     }
     if (frame.tensor.name == "__metadata__" || !names.insert(frame.tensor.name).second) {
-      throw PayloadError(reader.place() + ": the name is reserved or stands twice in the file");
+      throw PayloadError(reader.place() + ": the name is reserved or occurs twice in the file");
     }
     frames.push_back({std::move(frame), reader.place()});
   }
@@ -105,7 +106,7 @@ std::vector<PlacedFrame> read_frames(std::span<const std::byte> file,
   return frames;
 }
 
-/// Does it; an InputError then begins with `place`.
+/// Calls `action`, and puts `place` before the message of its InputError.
 template <class Action>
 auto naming(const std::string& place, const Action& action) {
   try {
@@ -167,7 +168,7 @@ CompressOutcome compress_file(const CompressOptions& options) {
     earlier.load(i, tensor.info.name, *compressor);
     if (compressor->period() > 1 && options.state.empty()) {
       throw InputError(fmt::format(
-          "{} exchanges every {} steps; --state must name the file that carries the steps between",
+          "{} exchanges every {} steps; --state must name a file for the state between exchanges",
           options.compressor.to_string(), compressor->period()));
     }
     outcome.held = (outcome.step + 1) % compressor->period() != 0;
@@ -208,7 +209,7 @@ CompressOutcome compress_file(const CompressOptions& options) {
                                .next_step = outcome.step + 1,
                                .states = {states.begin(), states.end()}}));
   }
-  // The state last: if it fails, the same call gives the same payloads again.
+  // The state is committed last: if that fails, the same call gives the same payloads again.
   out.commit();
   if (state) state->commit();
   return outcome;

@@ -1,4 +1,4 @@
-// A file of tensors into a file of frames, and back.
+// Compresses a file of tensors to a file of frames, and decompresses it.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@ struct CompressOptions {
   Spec compressor;
   std::filesystem::path in;           ///< safetensors, F32
   std::filesystem::path out;          ///< frames
-  std::filesystem::path state;        ///< of all tensors, read where it exists; "" for none
-  std::optional<std::uint64_t> seed;  ///< else the state's, else 1
-  std::optional<std::uint64_t> step;  ///< else the one after the state's last, else 0
+  std::filesystem::path state;        ///< of all tensors, read if it exists; "" for none
+  std::optional<std::uint64_t> seed;  ///< default: the state's seed, or 1 without a state
+  std::optional<std::uint64_t> step;  ///< default: the step after the state's, or 0 without a state
   double epoch = 0;                   ///< for warm-up schedules
-  int threads = 1;                    ///< that one encode may use
+  int threads = 1;                    ///< of one encode
   BadValues bad_values = BadValues::kRefuse;
 };
 
 /// Result of one tensor's compressor.
 struct CompressedTensor {
   TensorInfo info;
-  EncodeReport report;  ///< zeros in a held step
+  EncodeReport report;  ///< zeros in a step that only accumulates
   Distortion distortion;
   double seconds = 0;  ///< of encode() or hold() alone
 };
@@ -39,31 +39,31 @@ struct CompressOutcome {
   std::uint64_t seed = 1;
   std::uint64_t step = 0;
   bool resumed = false;  ///< a state was read
-  bool held = false;     ///< a step between two exchanges of a longer period: nothing is sent
+  bool held = false;     ///< a step that only accumulates, between two exchanges
   std::uint64_t file_bytes = 0;
   std::vector<CompressedTensor> tensors;
 };
 
-/// Encodes every tensor, writes `out` and then, where asked for, `state`; both appear whole or not
-/// at all. The same call again after a failure between the two gives the same `out`.
-/// @throws InputError naming file, tensor and field; SystemError when the disk refuses.
+/// Encodes every tensor, writes `out` and then, if requested, `state`. Each file appears complete
+/// or not at all. The same call after a failure between the two gives the same `out`.
+/// @throws InputError naming file, tensor and field; SystemError when a file cannot be written.
 CompressOutcome compress_file(const CompressOptions& options);
 
 struct DecompressOptions {
   std::filesystem::path in;   ///< frames
   std::filesystem::path out;  ///< safetensors, F32
-  /// Elements in all; a file that claims more is refused before memory is taken for them. A few
-  /// bytes of a sparse payload may rightly stand for billions of zeros.
+  /// Greatest number of elements of all tensors. A file with more is refused before memory is
+  /// allocated, because a few bytes of a valid sparse payload can represent billions of zeros.
   std::uint64_t max_elements = 1'000'000'000;
-  int threads = 1;  ///< that one decode may use
+  int threads = 1;  ///< of one decode
 };
 
 struct DecompressedTensor {
   TensorInfo info;
-  std::string compressor;  ///< as the frame says
+  std::string compressor;  ///< spec in the frame
   std::uint64_t step = 0;
-  bool held = false;         ///< nothing was sent in that step: zeros
-  bool incremental = false;  ///< a change of what was decoded before (EF21)
+  bool held = false;         ///< a step that only accumulated: zeros
+  bool incremental = false;  ///< the change of an estimate (EF21)
   std::size_t encoded_bytes = 0;
   std::size_t nonzero = 0;
   double seconds = 0;  ///< of decode_add() alone
@@ -74,8 +74,8 @@ struct DecompressOutcome {
   std::vector<DecompressedTensor> tensors;
 };
 
-/// `out` appears whole or not at all.
-/// @throws InputError naming file, frame and field; SystemError when the disk refuses.
+/// Decodes every frame and writes `out`, which appears complete or not at all.
+/// @throws InputError naming file, frame and field; SystemError when the file cannot be written.
 DecompressOutcome decompress_file(const DecompressOptions& options);
 
 }  // namespace thinpipe

@@ -16,17 +16,16 @@
 namespace thinpipe {
 
 std::string why_incomplete(const Trace& trace) {
-  if (trace.missing().empty()) return "its capture did not come to an end";
+  if (trace.missing().empty()) return "its capture did not finish";
   return fmt::format("{}", fmt::join(trace.missing(), "; "));
 }
 
 Trace open_trace(const std::filesystem::path& folder) {
   Trace trace = open_gradients(folder);
   if (!trace.complete()) {
-    print_message(fmt::format("note: {} is incomplete ({}); the {} {} that it holds {} used",
-                              folder.string(), why_incomplete(trace), trace.steps(),
-                              trace.steps() == 1 ? "step" : "steps",
-                              trace.steps() == 1 ? "is" : "are"));
+    print_message(fmt::format(
+        "note: {} is incomplete ({}); its {} {} {} used", folder.string(), why_incomplete(trace),
+        trace.steps(), trace.steps() == 1 ? "step" : "steps", trace.steps() == 1 ? "is" : "are"));
   }
   return trace;
 }
@@ -44,8 +43,8 @@ void require_memory(const Trace& trace, const std::string& what, double bytes) {
   const auto available = static_cast<double>(read_machine(".").memory_available);
   if (bytes <= available) return;
   throw InputError(
-      fmt::format("{}: at least {} of memory would be needed at once ({}), and {} are available; "
-                  "expected a smaller model or fewer ranks",
+      fmt::format("{}: needs at least {} of memory ({}), but {} are available; expected a smaller "
+                  "model or fewer ranks",
                   trace.folder().string(), format_bytes(bytes), what, format_bytes(available)));
 }
 

@@ -1,4 +1,4 @@
-// A trace as a verb opens it: what of it is not there, what does not fit, what is not finite.
+// Opens traces for verbs: reports incomplete traces, missing memory and values that are not finite.
 #pragma once
 
 #include <filesystem>
@@ -10,33 +10,33 @@
 
 namespace thinpipe {
 
-/// A trace's folder, or the text of a synthetic one (docs/synthetic.md); of an incomplete trace a
-/// line on standard error says why, and how many steps there are to use. @throws InputError
+/// Opens a trace's folder, or a synthetic trace by its text (docs/synthetic.md). For an incomplete
+/// trace, prints the reason and the number of usable steps on standard error. @throws InputError
 Trace open_trace(const std::filesystem::path& folder);
 
-/// The same for what works on a trace's files. @throws InputError for a synthetic one, too
+/// Opens a trace that has files. @throws InputError for a synthetic trace, too
 Trace open_trace_files(const std::filesystem::path& folder);
 
-/// Refuses gradients that cannot be held. Nothing for a trace in files, whose pages the system
-/// takes away when it must.
+/// Refuses generated gradients that exceed the available memory. Accepts every trace in files,
+/// whose pages the system can evict.
 /// @param what   "2 ranks of vgg19" for the message
-/// @param bytes  that will be held at once
-/// @throws InputError saying how much is needed and how much there is
+/// @param bytes  of memory that will be in use at the same time
+/// @throws InputError with the needed and the available memory
 void require_memory(const Trace& trace, const std::string& what, double bytes);
 
-/// "rank 1: ended without closing its part; ...", or a general word where the trace gives no
-/// reason.
+/// Returns the reason of an incomplete trace: "rank 1: ended without closing its part; ...", or a
+/// general phrase where the trace has no reason.
 std::string why_incomplete(const Trace& trace);
 
-/// Policy for gradients that hold a NaN or an infinity.
+/// Policy for gradients with a NaN or an infinity.
 enum class BadValues {
   kRefuse,
   kZero,  ///< replace them by 0, as a mixed-precision trainer that skips bad values
 };
 
-/// `values` where all are finite, else a copy in `repaired` with 0 in place of the others.
-/// @param where opens the message.
-/// @throws InputError naming the first such element when they are to be refused.
+/// Returns `values` if all are finite, else a copy in `repaired` with other values replaced by 0.
+/// @param where  begin of the message
+/// @throws InputError naming the first such element where the policy refuses these.
 std::span<const float> finite_values(std::span<const float> values, BadValues policy,
                                      const std::string& where, std::vector<float>& repaired);
 

@@ -20,7 +20,7 @@ TensorFile::TensorFile(const std::filesystem::path& path) : file_(path) {
   for (const auto& entry : entries) {
     if (entry.second.dtype != "F32") {
       throw InputError(
-          fmt::format("{}: tensor '{}': dtype {}, expected F32; nothing else can be compressed",
+          fmt::format("{}: tensor '{}': dtype {}, expected F32, the only dtype of compressors",
                       path.string(), printable(entry.first), entry.second.dtype));
     }
     order.push_back(&entry);

@@ -1,4 +1,4 @@
-// The tensors of one safetensors file as compressors take them, and such a file written anew.
+// Reads the tensors of a safetensors file for compressors, and writes such a file.
 #pragma once
 
 #include <cstddef>
@@ -19,34 +19,34 @@ namespace thinpipe {
 struct FileTensor {
   TensorInfo info;
   std::span<const float> values;
-  std::span<const float> squares;  ///< of the entry "q:NAME", where there is one
+  std::span<const float> squares;  ///< of the entry "q:NAME", if any
 };
 
-/// A safetensors file whose tensors are all F32. An entry "q:NAME" beside an entry NAME of the same
-/// shape holds its second moments, as in the step files of a trace (docs/trace-format.md).
+/// A safetensors file whose tensors are all F32. An entry "q:NAME" has the second moments of an
+/// entry NAME of the same shape, as in the step files of a trace (docs/trace-format.md).
 class TensorFile {
  public:
-  /// @throws InputError naming file and tensor for another dtype and whatever the format forbids.
+  /// @throws InputError naming file and tensor for another dtype and for violations of the format.
   explicit TensorFile(const std::filesystem::path& path);
 
-  /// In the order in which they lie in the file.
+  /// Returns the tensors in the order of the file.
   const std::vector<FileTensor>& tensors() const { return tensors_; }
 
  private:
   std::span<const float> floats(std::span<const std::byte> bytes);
 
   MappedFile file_;
-  std::list<std::vector<float>> copies_;  ///< of tensors that do not lie at a multiple of 4
+  std::list<std::vector<float>> copies_;  ///< of tensors whose address is no multiple of 4
   std::vector<FileTensor> tensors_;
 };
 
 /// Writes F32 tensors one after the other; the file appears with commit().
 class TensorFileWriter {
  public:
-  /// All tensors that will come, in this order. @throws InputError for names that repeat.
+  /// @param tensors  to be added, in this order @throws InputError for repeated names.
   TensorFileWriter(const std::filesystem::path& path, std::span<const TensorInfo> tensors,
                    const std::map<std::string, std::string>& metadata);
-  void add(std::span<const float> values);  ///< the next tensor's
+  void add(std::span<const float> values);  ///< writes the next tensor
   void commit() { file_.commit(); }
 
  private:

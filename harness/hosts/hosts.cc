@@ -18,11 +18,12 @@ namespace thinpipe {
 namespace {
 
 // Limits of Slurm's node lists.
-constexpr std::size_t kMostNodes = 65536;  // a list that expands to more is a mistake
+constexpr std::size_t kMaxNodes = 65536;  // a list that expands to more is a mistake
 constexpr std::uint32_t kLargestNumber = 999'999'999;
 constexpr std::size_t kLongestNumber = 9;  // digits
 
-// A DNS name, an IPv4 or IPv6 address, perhaps `user@`: what ssh takes and no shell misreads.
+// Returns true for a DNS name, an IPv4 or an IPv6 address, with or without `user@`: names that ssh
+// accepts and that have no special meaning in a shell.
 bool is_host_name(const std::string& name) {
   return !name.empty() && name.size() <= 255 && name[0] != '-' &&
          std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -45,10 +46,10 @@ bool is_slots(const std::string& word) {
 }
 
 [[noreturn]] void too_many(std::string_view text) {
-  refuse_list(text, fmt::format("more than {} nodes", kMostNodes));
+  refuse_list(text, fmt::format("more than {} nodes", kMaxNodes));
 }
 
-// Expands the text between two brackets: `01-03,7`. Leading zeros give the width.
+// Expands the text between two brackets: `01-03,7`. Leading zeros set the width.
 std::vector<std::string> expand_ranges(std::string_view whole, std::string_view inside) {
   std::vector<std::string> numbers;
   for (std::size_t at = 0; at <= inside.size();) {
@@ -62,7 +63,7 @@ std::vector<std::string> expand_ranges(std::string_view whole, std::string_view 
                           : low;
     if (!low || !high || *high < *low || first.size() > kLongestNumber)
       refuse_list(whole, fmt::format("{} is not a range of numbers", in_quotes(part)));
-    if (*high - *low >= kMostNodes - numbers.size()) too_many(whole);
+    if (*high - *low >= kMaxNodes - numbers.size()) too_many(whole);
     for (std::uint32_t value = *low; value <= *high; ++value)
       numbers.push_back(fmt::format("{:0{}}", value, first.size()));
     at = comma + 1;
@@ -70,11 +71,11 @@ std::vector<std::string> expand_ranges(std::string_view whole, std::string_view 
   return numbers;
 }
 
-// One entry, brackets and all.
+// Expands one entry with all its brackets.
 std::vector<std::string> expand_entry(std::string_view whole, std::string_view entry) {
   std::vector<std::string> names = {""};
   const auto append = [&](const std::vector<std::string>& endings) {
-    if (names.size() * endings.size() > kMostNodes) too_many(whole);
+    if (names.size() * endings.size() > kMaxNodes) too_many(whole);
     std::vector<std::string> grown;
     for (const std::string& name : names)
       for (const std::string& ending : endings) grown.push_back(name + ending);
@@ -121,13 +122,12 @@ std::vector<std::string> read_hostfile(const std::filesystem::path& file) {
         complain(fmt::format("'{}' after '{}': expected slots=N or max_slots=N", word, name));
     const auto [first, is_new] = line_of.try_emplace(name, line);
     if (!is_new)
-      complain(fmt::format("'{}' stands in line {} already; a machine gets one rank", name,
-                           first->second));
+      complain(
+          fmt::format("'{}' is already in line {}; a machine gets one rank", name, first->second));
     hosts.push_back(name);
   }
   if (hosts.empty())
-    throw InputError(
-        fmt::format("{}: no machine is named in it; expected one a line", file.string()));
+    throw InputError(fmt::format("{}: names no machine; expected one on each line", file.string()));
   return hosts;
 }
 
@@ -144,7 +144,7 @@ std::vector<std::string> expand_node_list(std::string_view text) {
     if (at == begin) refuse_list(text, "an empty name");
     for (std::string& node : expand_entry(text, text.substr(begin, at - begin)))
       nodes.push_back(std::move(node));
-    if (nodes.size() > kMostNodes) too_many(text);
+    if (nodes.size() > kMaxNodes) too_many(text);
     begin = at + 1;
   }
   return nodes;
@@ -155,8 +155,8 @@ std::vector<std::string> slurm_nodes() {
   if (list == nullptr) list = environment("SLURM_NODELIST");
   if (environment("SLURM_JOB_ID") == nullptr || list == nullptr)
     throw InputError(
-        "--hosts slurm: this is no Slurm allocation (SLURM_JOB_ID and SLURM_JOB_NODELIST are not "
-        "set); run it in one (salloc, sbatch), or name a hostfile");
+        "--hosts slurm: this process is in no Slurm allocation (SLURM_JOB_ID and "
+        "SLURM_JOB_NODELIST are not set); start it in one (salloc, sbatch), or name a hostfile");
   std::vector<std::string> nodes = expand_node_list(list);
   const char* count = environment("SLURM_JOB_NUM_NODES");
   if (count != nullptr && std::to_string(nodes.size()) != count)

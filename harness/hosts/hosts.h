@@ -1,4 +1,4 @@
-// Machines of the user's that a run takes, as options, hostfiles and Slurm name them.
+// The user's machines for a run, as named by options, hostfiles and Slurm.
 #pragma once
 
 #include <filesystem>
@@ -8,32 +8,32 @@
 
 namespace thinpipe {
 
-/// Values of --hosts and the options beside it: the machines, and what a run may do there.
+/// Values of --hosts and the options for them: the machines, and the rights of a run on them.
 struct HostsOptions {
   std::vector<std::string> names;  ///< of all machines, in the order of ranks
-  bool slurm = false;              ///< they are the allocation that this process runs in
+  bool slurm = false;              ///< the machines are this process's Slurm allocation
   std::string agent;          ///< command that runs a command on a host, instead of ssh; "" for ssh
-  std::string mpi_interface;  ///< names or CIDRs, with commas, of what MPI may use; "": its choice
+  std::string mpi_interface;  ///< interfaces that MPI may use: names or CIDRs, with commas; "": all
   std::string shape;          ///< interface to throttle on every host; "" for none
-  bool shape_anyway = false;  ///< although it carries a default route or the way to this machine
+  bool shape_anyway = false;  ///< even if it carries a default route or the route to this machine
   std::string shape_prefix;   ///< words before thinpipe-shape, such as `sudo -n`
-  double lease = 15;          ///< s after which a host gives its interface back by itself
+  double lease = 15;          ///< s without contact after which a host restores its interface
 };
 
-/// Reads a hostfile as Open MPI knows it: one machine a line, `#` begins a comment, and after the
-/// name may stand `slots=N`, `max_slots=N` or `max-slots=N`. Every machine gets one rank: two would
-/// meet in memory instead of on the network, so slots are checked and not used.
+/// Reads a hostfile of Open MPI: one machine on a line, then optionally `slots=N`, `max_slots=N` or
+/// `max-slots=N`; `#` begins a comment. Slots are checked but not used, because every machine runs
+/// one rank: two ranks would communicate through memory instead of the network.
 /// @returns the names in the order of the file, each once.
-/// @throws InputError naming file and line: a name that cannot be one, a name that is there twice,
-/// a word that is none of these, no machine at all, a file that cannot be read.
+/// @throws InputError naming file and line: an impossible name, a name that occurs twice, an
+/// unknown word, no machine at all, a file that cannot be read.
 std::vector<std::string> read_hostfile(const std::filesystem::path& file);
 
 /// Expands a Slurm node list: `node[01-03,7],login1` gives node01, node02, node03, node7, login1;
-/// several brackets in one name multiply. @throws InputError quoting what cannot be read.
+/// several brackets in one name multiply. @throws InputError quoting the text that cannot be read.
 std::vector<std::string> expand_node_list(std::string_view text);
 
-/// The nodes of the Slurm allocation that this process runs in, from SLURM_JOB_NODELIST (or the
-/// older SLURM_NODELIST), checked against SLURM_JOB_NUM_NODES where that is set.
+/// Returns the nodes of this process's Slurm allocation, from SLURM_JOB_NODELIST (or the older
+/// SLURM_NODELIST), checked against SLURM_JOB_NUM_NODES where that is set.
 /// @throws InputError outside an allocation and for a contradiction.
 std::vector<std::string> slurm_nodes();
 

@@ -34,22 +34,23 @@
 
 namespace thinpipe {
 
-/// How to start a guard on a host.
+/// The command that starts a guard on a host.
 struct GuardCommand {
   std::string host;
   std::vector<std::string> words;  ///< the program first; found by PATH
 };
 
-/// Report of a guard when it began.
+/// First report of a guard.
 struct GuardedCard {
   int mtu = 0;
-  std::string had;  ///< the qdisc it will be given back
+  std::string had;  ///< the qdisc that the guard will restore
 };
 
-/// One guard: a child process (ssh, say) at whose far end thinpipe-shape answers.
+/// The connection to one guard: a child process (ssh, for instance) that runs thinpipe-shape on the
+/// host.
 class GuardLine {
  public:
-  /// @param log  file for what the child says on its standard error
+  /// @param log  file for the child's standard error
   /// @throws RunError naming the host when it cannot be started or refuses.
   GuardLine(const GuardCommand& command, const std::string& log);
   ~GuardLine();
@@ -58,10 +59,10 @@ class GuardLine {
 
   const std::string& host() const { return host_; }
   const GuardedCard& card() const { return card_; }
-  /// Sends a line and waits for its answer, which must begin with `expected`.
-  /// @returns what comes after that. @throws RunError naming the host.
+  /// Sends a line, waits for the answer, which must begin with `expected`, and returns the rest of
+  /// the answer. @throws RunError naming the host.
   std::string ask(const std::string& line, const std::string& expected, double seconds);
-  /// Prolongs the lease, if the line takes it at once; waits for nothing.
+  /// Renews the lease if that does not block; waits for no answer.
   void renew();
 
  private:
@@ -74,27 +75,27 @@ class GuardLine {
   pid_t child_ = -1;
 };
 
-/// All of them. A thread of their own renews the leases while this process lives.
+/// The guards of all hosts. A thread renews their leases while this process lives.
 class Guards {
  public:
   /// @param lease  s, as the commands have it
   Guards(const std::vector<GuardCommand>& commands, const std::string& scratch, double lease);
-  /// Asks for all interfaces back and says on stderr which host did not confirm.
+  /// Has the guards restore all interfaces, and reports on stderr each host that did not confirm.
   ~Guards();
   Guards(const Guards&) = delete;
   Guards& operator=(const Guards&) = delete;
 
-  /// @param link  as parse_link_spec() reads it
+  /// @param link  a text for parse_link_spec()
   void set_links(const std::string& link);
-  /// Counters of the first `hosts` hosts' qdiscs, added up.
+  /// Returns the sums of the qdiscs' counters over the first `hosts` hosts.
   QdiscCounters count(int hosts);
-  /// Links that are no longer as they were set, host by host in words.
-  std::vector<std::string> alterations();
+  /// Returns the links that no longer match set_links(), host by host in words.
+  std::vector<std::string> drift();
   std::vector<GuardedCard> cards() const;
 
  private:
   std::vector<std::unique_ptr<GuardLine>> lines_;
-  std::mutex mutex_;  // of the lines
+  std::mutex mutex_;  // guards lines_
   std::condition_variable end_;
   bool ending_ = false;
   std::thread renewals_;
@@ -104,8 +105,8 @@ namespace {
 
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
-constexpr double kHelloSeconds = 60;   // ssh may ask name servers, wait for a slow login
-constexpr double kAnswerSeconds = 15;  // s, of a guard that lives
+constexpr double kHelloSeconds = 60;   // ssh may query name servers and wait for a slow login
+constexpr double kAnswerSeconds = 15;  // longest time until a live guard answers
 constexpr double kEndSeconds = 10;
 
 std::string last_line(const std::string& path) {
@@ -123,7 +124,7 @@ std::vector<std::string> words_in(const std::string& text) {
   return words;
 }
 
-// From where the hosts can be expected to find this machine.
+// Returns the addresses from which this machine reaches the hosts, each once.
 std::vector<std::string> addresses_towards(const std::vector<std::string>& hosts) {
   std::vector<std::string> addresses;
   for (const std::string& host : hosts) {
@@ -136,19 +137,19 @@ std::vector<std::string> addresses_towards(const std::vector<std::string>& hosts
 
 std::vector<GuardCommand> guard_commands(const HostsOptions& options,
                                          const std::vector<std::string>& control_addresses) {
-  // The same place on every machine, as for the worker.
+  // The program has the same path on every machine, as the worker has.
   std::vector<std::string> guard = words_in(options.shape_prefix);
   guard.insert(guard.end(), {find_program("thinpipe-shape").string(), options.shape,
                              fmt::format("{:g}", options.lease)});
   if (options.shape_anyway) guard.emplace_back("--anyway");
-  // Where this machine is itself one of the hosts, its own addresses burden nothing there.
+  // The guard refuses an interface on the route to this machine, unless this machine is the host.
   guard.insert(guard.end(), control_addresses.begin(), control_addresses.end());
   std::vector<GuardCommand> commands;
   for (const std::string& host : options.names) {
     GuardCommand command;
     command.host = host;
     if (options.slurm) {
-      // No shell in between. The step's end takes the guard with it: SIGTERM first.
+      // Runs without a shell. The end of the Slurm step ends the guard, by SIGTERM first.
       command.words = {"srun",       "--overlap",    "--nodes=1",
                        "--ntasks=1", "--unbuffered", "--nodelist=" + host};
       command.words.insert(command.words.end(), guard.begin(), guard.end());
@@ -167,7 +168,7 @@ std::vector<GuardCommand> guard_commands(const HostsOptions& options,
 GuardLine::GuardLine(const GuardCommand& command, const std::string& log)
     : host_(command.host), log_(log) {
   int ends[2];
-  // A socket, so that writing to a guard that is gone is an error and no signal.
+  // A socket, so that writing to a guard that has ended is an error and no signal.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     throw SystemError("socketpair");
   socket_ = FileDescriptor(ends[0]);
@@ -183,29 +184,29 @@ GuardLine::GuardLine(const GuardCommand& command, const std::string& log)
     dup2(theirs.get(), STDIN_FILENO);
     dup2(theirs.get(), STDOUT_FILENO);
     dup2(errors, STDERR_FILENO);
-    setpgid(0, 0);  // the terminal's Ctrl-C is the sweep's to handle
+    setpgid(0, 0);  // the sweep handles the terminal's Ctrl-C
     for (const int one : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(one, SIG_DFL);
     execvp(arguments[0], arguments.data());
     dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], strerror(errno));
     _exit(127);
   }
-  theirs.reset();  // else the child's end would never be seen
+  theirs.reset();  // an open copy would hide the child's end
   const std::string hello = read_line(kHelloSeconds);
   if (hello.starts_with("refused ")) fail(hello.substr(8));
   std::istringstream words_of(hello);
   std::string guarding;
   if (!(words_of >> guarding >> card_.mtu) || guarding != "guarding")
-    fail(fmt::format("the guard said '{}'", hello));
+    fail(fmt::format("the guard answered '{}'", hello));
   std::getline(words_of >> std::ws, card_.had);
 }
 
 GuardLine::~GuardLine() {
-  socket_.reset();  // the guard sees the end and gives back; the child ends when it has
+  socket_.reset();  // the guard sees the end of its input, restores the interface, and ends
   if (child_ <= 0) return;
   const auto begin = Clock::now();
   while (waitpid(child_, nullptr, WNOHANG) == 0) {
     if (seconds_since(begin) > kEndSeconds) {
-      kill(child_, SIGKILL);  // a connection that hangs; the lease is running out
+      kill(child_, SIGKILL);  // the connection hangs; the guard restores when its lease expires
       waitpid(child_, nullptr, 0);
       return;
     }
@@ -223,13 +224,13 @@ std::string GuardLine::read_line(double seconds) {
       return line;
     }
     const double left = seconds - seconds_since(begin);
-    if (left <= 0) fail(fmt::format("no answer of the guard within {:g} s", seconds));
+    if (left <= 0) fail(fmt::format("the guard did not answer within {:g} s", seconds));
     pollfd waiting = {socket_.get(), POLLIN, 0};
     if (poll(&waiting, 1, static_cast<int>(std::min(left, 1.0) * 1000) + 1) <= 0) continue;
     char buffer[512];
     const ssize_t got = recv(socket_.get(), buffer, sizeof(buffer), 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail("the guard is gone");
+    if (got <= 0) fail("the guard has ended");
     received_.append(buffer, static_cast<std::size_t>(got));
   }
 }
@@ -238,16 +239,16 @@ std::string GuardLine::ask(const std::string& line, const std::string& expected,
   const std::string text = line + "\n";
   if (send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(text.size()))
-    fail("the guard is gone");
+    fail("the guard has ended");
   for (;;) {
     std::string answer = read_line(seconds);
     if (answer.starts_with(expected + " ")) return answer.substr(expected.size() + 1);
-    if (answer != "renewed") fail(fmt::format("the guard said '{}'", answer));
+    if (answer != "renewed") fail(fmt::format("the guard answered '{}'", answer));
   }
 }
 
 void GuardLine::renew() {
-  // A renewal that cannot go at once may go next time; a guard that is gone shows when it is asked.
+  // A renewal that would block is sent next time. ask() reports a guard that has ended.
   [[maybe_unused]] const ssize_t sent =
       send(socket_.get(), "renew\n", 6, MSG_NOSIGNAL | MSG_DONTWAIT);
   char buffer[512];  // answers to earlier ones
@@ -264,7 +265,7 @@ void GuardLine::fail(const std::string& what) {
 
 Guards::Guards(const std::vector<GuardCommand>& commands, const std::string& scratch,
                double lease) {
-  // One refusal ends those before it: their lines close.
+  // A refusal closes the connections to all guards started before, which ends them.
   for (std::size_t i = 0; i < commands.size(); ++i) {
     lines_.push_back(
         std::make_unique<GuardLine>(commands[i], fmt::format("{}/guard-{}.log", scratch, i)));
@@ -288,8 +289,8 @@ Guards::~Guards() {
       line->ask("restore", "restored", kEndSeconds);
     } catch (const RunError& error) {
       print_message(
-          fmt::format("{}: it is not sure that its interface was given back; if in doubt, run "
-                      "`thinpipe net restore` there",
+          fmt::format("{}: the interface may not be restored. Run `thinpipe net restore` on that "
+                      "host",
                       error.what()));
     }
 }
@@ -315,7 +316,7 @@ QdiscCounters Guards::count(int hosts) {
   return sum;
 }
 
-std::vector<std::string> Guards::alterations() {
+std::vector<std::string> Guards::drift() {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> found;
   for (const auto& line : lines_) {
@@ -359,7 +360,7 @@ Boarding RealMachines::board(int ranks) {
   }
   const std::string data = options_.mpi_interface.empty() ? options_.shape : options_.mpi_interface;
   if (!data.empty()) set("btl_tcp_if_include", data);
-  // Open MPI's own talk keeps off the throttled interface, unless there may be no other.
+  // Keeps Open MPI's control messages off the throttled interface, unless it may be the only one.
   if (!options_.shape.empty() && !options_.shape_anyway) set("oob_tcp_if_exclude", options_.shape);
   return boarding;
 }
@@ -378,7 +379,7 @@ WireCount RealMachines::count_wire(int ranks) {
   return count;
 }
 
-// MTU of the cards where guards tell it; hosts of one network have one.
+// Returns the MTU of the cards where guards report it. Hosts of one network have the same MTU.
 std::uint32_t RealMachines::mtu(const LinkSpec& link) const {
   return guards_ ? static_cast<std::uint32_t>(guards_->cards().at(0).mtu) : link.mtu;
 }
@@ -386,13 +387,13 @@ std::uint32_t RealMachines::mtu(const LinkSpec& link) const {
 LinkCalibration RealMachines::calibrate(const LinkSpec& own, double time_scale, Launch* launch) {
   LinkCalibration result;
   if (launch == nullptr || launch->ranks() < 2) {
-    result.unmeasured = launch == nullptr ? "no ranks" : "one rank has nobody to send to";
+    result.unmeasured = launch == nullptr ? "no ranks" : "one rank has no peer to send to";
     return result;
   }
   set_links(own, time_scale);
   const LinkSpec link = slowed(own, time_scale);
   constexpr double kSettle = 0.5;
-  // Some 30 segments of the stream at least.
+  // At least about 30 segments of the stream.
   const double seconds = std::max(1.0, 8e6 / link.rate());
   const std::vector<json> answers =
       launch->ask({{"do", "stream"}, {"settle", kSettle}, {"seconds", seconds}}, 60 + 20 * seconds);
@@ -410,8 +411,8 @@ LinkCalibration RealMachines::calibrate(const LinkSpec& own, double time_scale, 
   return result;
 }
 
-std::vector<std::string> RealMachines::alterations() {
-  return guards_ ? guards_->alterations() : std::vector<std::string>{};
+std::vector<std::string> RealMachines::drift() {
+  return guards_ ? guards_->drift() : std::vector<std::string>{};
 }
 
 json RealMachines::description() const {
@@ -423,10 +424,10 @@ json RealMachines::description() const {
                                             : "agent"},
       {"mpi_interface", options_.mpi_interface.empty() ? options_.shape : options_.mpi_interface},
       {"throttled", options_.shape.empty() ? json(nullptr) : json(options_.shape)},
-      {"arriving", "not throttled and not counted: each host's egress is"}};
+      {"arriving", "neither throttled nor counted: only each host's egress is"}};
   if (!guards_) {
-    text["arriving"] = "not throttled and not counted";
-    text["wire_bytes"] = "nobody counts them: counters are of the qdiscs that --shape sets";
+    text["arriving"] = "neither throttled nor counted";
+    text["wire_bytes"] = "not counted: only the qdiscs that --shape sets have counters";
     return text;
   }
   json& cards = text["cards"] = json::array();

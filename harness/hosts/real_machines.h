@@ -1,4 +1,4 @@
-// Machines of the user's, reached through ssh or Slurm.
+// The user's machines, reached through ssh or Slurm.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace thinpipe {
 
-class Guards;  // of the interfaces that are throttled, one a host
+class Guards;  // of the throttled interfaces, one on each host
 
 class RealMachines : public Machines {
  public:
-  /// Starts the guards where an interface is to be throttled.
-  /// @param scratch  folder on this machine for what the guards' connections complain about
-  /// @param ranks    the most that will be launched: machines beyond are left alone
-  /// @throws RunError naming the host that is not reached, or that refuses and why.
+  /// Starts a guard on each host if an interface is to be throttled.
+  /// @param scratch  folder on this machine for the error output of the guards' connections
+  /// @param ranks    the greatest number to be launched: machines beyond are left alone
+  /// @throws RunError naming the host that cannot be reached, or that refuses, with its reason.
   RealMachines(HostsOptions options, const std::string& scratch, int ranks);
   ~RealMachines() override;
 
@@ -29,10 +29,11 @@ class RealMachines : public Machines {
   void set_links(const LinkSpec& link, double time_scale) override;
   WireCount count_wire(int ranks) override;
   std::uint32_t mtu(const LinkSpec& link) const override;
-  /// By streams of the ranks round a ring: what each received of the one before it.
+  /// Measures streams of the ranks round a ring: the rate at which each receives from its
+  /// predecessor.
   LinkCalibration calibrate(const LinkSpec& link, double time_scale, Launch* launch) override;
   bool needs_ranks_to_calibrate() const override { return true; }
-  std::vector<std::string> alterations() override;
+  std::vector<std::string> drift() override;
   bool sets_links() const override { return guards_ != nullptr; }
   std::map<std::string, std::string> sysctls() const override { return {}; }
   nlohmann::json description() const override;

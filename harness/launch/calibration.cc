@@ -79,12 +79,15 @@ CalibratedLink::Verdict CalibratedLink::verdict() const {
 
 std::string CalibratedLink::to_string() const {
   const std::string begin = "calibrated " + link;
-  if (!error.empty()) return fmt::format("{}: traffic does not come through: {}", begin, error);
+  if (!error.empty()) return fmt::format("{}: no traffic passed the link: {}", begin, error);
   if (figures.ways.empty()) return fmt::format("{}: not measured: {}", begin, figures.unmeasured);
   std::string text = begin + ": ";
   for (const WayCalibration& way : figures.ways)
     text += (&way == &figures.ways.front() ? "" : ", ") + in_words(way);
-  if (verdict() == Verdict::kOff) text += "; DOES NOT HOLD: its points will be invalid";
+  if (verdict() == Verdict::kOff)
+    text +=
+        fmt::format("; CALIBRATION FAILED (limit {:.0f} % to {:.0f} %): its points will be invalid",
+                    100 * (1 - kGoodputTolerance), 100 * (1 + kGoodputTolerance));
   return text;
 }
 

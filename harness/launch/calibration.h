@@ -1,5 +1,5 @@
-// Calibration: what every distinct link of a sweep delivers before its first point, held against
-// what it was set to.
+// Calibration: measures every distinct link of a sweep before its first point and compares it with
+// its settings.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,67 +13,67 @@ namespace thinpipe {
 class Launch;
 class Machines;
 
-/// One way of one link, filled with traffic of our own.
+/// One direction of one link, filled with test traffic.
 struct WayCalibration {
   std::string where;          ///< "host0 up", "rack0-spine down", "rank 0 to rank 1"
-  std::string set;            ///< what that link was set to, as links are written
-  double ceiling = 0;         ///< bit/s of payload that TCP can deliver at most
-  double goodput = 0;         ///< bit/s that it did deliver
+  std::string set;            ///< settings of that link, as a link specification
+  double ceiling = 0;         ///< highest payload rate that TCP can deliver, in bit/s
+  double goodput = 0;         ///< payload rate that TCP did deliver, in bit/s
   double round_trip = 0;      ///< s, of small datagrams over the idle link; 0: not measured
-  double round_trip_set = 0;  ///< s, of which the links on the way are to make so much
-  double seconds = 0;         ///< of traffic that was measured
+  double round_trip_set = 0;  ///< s of delay that the links on the path are set to add to it
+  double seconds = 0;         ///< of measured traffic
   int flows = 1;
   int attempts = 1;   ///< the last counts, which settled longest
-  bool fills = true;  ///< else the ceiling is what all hosts together can send over it
+  bool fills = true;  ///< else the ceiling is the rate that all hosts together can send over it
   double ratio() const { return ceiling > 0 ? goodput / ceiling : 0; }
 };
 
-/// All links that a setting of the network has.
+/// All links of one network.
 struct LinkCalibration {
   std::vector<WayCalibration> ways;
-  std::string unmeasured;  ///< why there are none
+  std::string unmeasured;  ///< reason why `ways` is empty
 
-  /// The way that is farthest off its ceiling; null without any.
+  /// Returns the direction farthest off its ceiling; null without any.
   const WayCalibration* farthest() const;
 };
 
-/// One link, on so many machines.
+/// One link, on a number of machines.
 struct CalibratedLink {
   enum class Verdict {
-    kHolds,       ///< every way of it is within kGoodputTolerance of its ceiling
-    kOff,         ///< one is not
+    kHolds,       ///< every direction is within kGoodputTolerance of its ceiling
+    kOff,         ///< a direction is not
     kUnjudged,    ///< measured, but the network was left as it is
-    kUnmeasured,  ///< there is nothing to hold against a ceiling
-    kBroken,      ///< traffic did not come through
+    kUnmeasured,  ///< nothing to compare with a ceiling
+    kBroken,      ///< no traffic passed
   };
-  std::string link;       ///< as it was set, canonical
-  double time_scale = 1;  ///< by which it and all other links were slowed down
+  std::string link;       ///< canonical specification of the link as set
+  double time_scale = 1;  ///< time dilation of this and all other links
   int machines = 0;
   bool judged = true;
-  double seconds = 0;  ///< that it took
+  double seconds = 0;  ///< duration of the calibration
   LinkCalibration figures;
-  std::string error;  ///< what broke it
+  std::string error;  ///< of a calibration that failed
 
   Verdict verdict() const;
-  /// For people: "calibrated rate=100mbit: host0 up 95.6 Mbit/s, ...".
+  /// Returns a line for people: "calibrated rate=100mbit: host0 up 95.6 Mbit/s, ...".
   std::string to_string() const;
 };
 
-/// `holds`, `off`, `unjudged`, `unmeasured` or `broken`, as records write it.
+/// Returns `holds`, `off`, `unjudged`, `unmeasured` or `broken`, as written in records.
 const char* verdict_name(CalibratedLink::Verdict verdict);
 
-/// Measures links once, and remembers what they came to.
+/// Measures every link once and stores the results.
 class Calibrator {
  public:
-  /// null while it has not been measured on so many machines.
+  /// Returns the link's calibration on so many machines; null before it was measured.
   const CalibratedLink* find(const Machines& machines, const LinkSpec& link,
                              double time_scale) const;
-  /// Measures the link in slow motion; see Machines::calibrate(). It stays set.
-  /// @throws RunError when traffic does not come through (which is remembered, and speaks against
-  /// the link's points) or a stop was asked for (which is not).
+  /// Measures the link with time dilation (Machines::calibrate()). The link stays set.
+  /// @throws RunError when no traffic passes (which is stored, and makes the link's points invalid)
+  /// or a stop was requested (which is not stored).
   const CalibratedLink& calibrate(Machines& machines, const LinkSpec& link, double time_scale,
                                   Launch* launch);
-  /// The header's `calibration` of docs/records.md.
+  /// Returns the header's `calibration` of docs/records.md.
   nlohmann::json record() const;
 
  private:

@@ -25,9 +25,9 @@ namespace {
 constexpr std::size_t kLongestMessage = 65536;
 constexpr std::size_t kLongestInStream = std::size_t{1} << 28;
 constexpr std::size_t kLengthField = 4;
-constexpr int kPatienceSeconds = 5;  // for whoever comes to the door
+constexpr int kTimeoutSeconds = 5;  // for a peer that connects to the door
 
-// As many bytes as asked for, or fewer when the other side has gone.
+// Reads `size` bytes, or fewer when the peer has closed the connection. Returns their number.
 std::size_t read_all(int descriptor, char* to, std::size_t size) {
   std::size_t done = 0;
   while (done < size) {
@@ -85,7 +85,7 @@ void limit_wait(int descriptor, int seconds) {
   setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 }
 
-// A peer that has vanished without a word is noticed within a minute; small messages go at once.
+// Detects a peer that vanished without closing within a minute. Sends small messages at once.
 void prepare_connection(int descriptor) {
   struct Option {
     int level, name, value;
@@ -106,11 +106,11 @@ std::string new_token() {
   return text;
 }
 
-// Connects within kPatienceSeconds, or gives nothing.
+// Connects within kTimeoutSeconds; an invalid descriptor if that fails.
 FileDescriptor reach(const addrinfo& address) {
   FileDescriptor descriptor(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!descriptor.valid()) return {};
-  limit_wait(descriptor.get(), kPatienceSeconds);  // Linux: holds for connect() as well
+  limit_wait(descriptor.get(), kTimeoutSeconds);  // applies to connect() as well on Linux
   if (connect(descriptor.get(), address.ai_addr, address.ai_addrlen) != 0) return {};
   prepare_connection(descriptor.get());
   return descriptor;
@@ -125,7 +125,7 @@ MessageSocket knock(const std::string& address, const std::string& port, const s
   socket.send({{"token", token}});
   const auto answer = socket.receive();
   if (!answer || !answer->is_object() || answer->value("welcome", "") != token)
-    throw RunError("somebody else answers there");
+    throw RunError("another program answers on this port");
   limit_wait(number, 0);
   return socket;
 }
@@ -186,7 +186,7 @@ std::optional<std::string> MessageSocket::receive_text() const {
   std::size_t size = 0;
   for (const char byte : header) size = size << 8 | static_cast<unsigned char>(byte);
   if (size > kLongestInStream)
-    throw RunError(fmt::format("a control message of {} bytes is announced", size));
+    throw RunError(fmt::format("a control message announces {} bytes, which is too long", size));
   std::string text(size, '\0');
   if (read_all(descriptor(), text.data(), size) < size) return std::nullopt;
   return text;
@@ -196,13 +196,13 @@ std::optional<nlohmann::json> MessageSocket::receive() const {
   const std::optional<std::string> text = receive_text();
   if (!text) return std::nullopt;
   auto message = nlohmann::json::parse(*text, nullptr, false);
-  if (message.is_discarded()) throw RunError("what came as a control message is not JSON");
+  if (message.is_discarded()) throw RunError("a control message is not JSON");
   return message;
 }
 
 ControlDoor::ControlDoor(std::vector<std::string> addresses)
     : addresses_(std::move(addresses)), token_(new_token()) {
-  // IPv6 takes IPv4 connections as well; where there is none, IPv4 alone.
+  // An IPv6 socket accepts IPv4 connections as well. Without IPv6, listens on IPv4 alone.
   sockaddr_in6 any6 = {};
   any6.sin6_family = AF_INET6;
   sockaddr_in any4 = {};
@@ -235,7 +235,7 @@ std::optional<MessageSocket> ControlDoor::accept() const {
   FileDescriptor peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!peer.valid()) return std::nullopt;
   const int number = peer.get();
-  limit_wait(number, kPatienceSeconds);
+  limit_wait(number, kTimeoutSeconds);
   prepare_connection(number);
   MessageSocket socket(std::move(peer), MessageSocket::Framing::kStream);
   try {
@@ -243,7 +243,7 @@ std::optional<MessageSocket> ControlDoor::accept() const {
     if (!hello || !hello->is_object() || hello->value("token", "") != token_) return std::nullopt;
     socket.send({{"welcome", token_}});
   } catch (const std::exception&) {
-    return std::nullopt;  // whatever it was, it was no rank of ours
+    return std::nullopt;  // not a rank of this sweep
   }
   limit_wait(number, 0);
   return socket;
@@ -255,7 +255,7 @@ MessageSocket connect_to_sweep(const std::string& where) {
   const char* token = std::getenv(kTokenVariable);
   if (!where.starts_with("tcp:") || colon == std::string::npos || token == nullptr)
     throw InputError(
-        fmt::format("'{}' is no way to a sweep: only thinpipe run starts this program", where));
+        fmt::format("'{}' is no address of a sweep: only thinpipe run starts this program", where));
   std::string tried;
   for (const std::string& address : split(where.substr(colon + 1), ',')) {
     try {
@@ -265,7 +265,7 @@ MessageSocket connect_to_sweep(const std::string& where) {
     }
   }
   throw RunError(
-      fmt::format("no way to the sweep on port {}{}", where.substr(4, colon - 4), tried));
+      fmt::format("cannot reach the sweep on port {}{}", where.substr(4, colon - 4), tried));
 }
 
 std::string address_towards(const std::string& host) {
@@ -278,7 +278,7 @@ std::string address_towards(const std::string& host) {
     sockaddr_storage own = {};
     socklen_t size = sizeof(own);
     char text[NI_MAXHOST];
-    // Connecting a datagram socket sends nothing: the kernel only looks for the way.
+    // Connecting a datagram socket sends nothing: the kernel only looks up the route.
     if (any.valid() && connect(any.get(), one->ai_addr, one->ai_addrlen) == 0 &&
         getsockname(any.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
         getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text, sizeof(text), nullptr, 0,
@@ -286,7 +286,7 @@ std::string address_towards(const std::string& host) {
       return text;
     error = errno;
   }
-  throw SystemError(fmt::format("no way to host '{}'", name), error);
+  throw SystemError(fmt::format("no route to host '{}'", name), error);
 }
 
 }  // namespace thinpipe

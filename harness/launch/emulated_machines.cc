@@ -19,26 +19,26 @@
 namespace thinpipe {
 namespace {
 
-// The median of so many windows counts: a moment in which a busy machine stood still, or in which
-// TCP hands over what waited behind a lost frame, is one of them.
-constexpr int kWindows = 5, kFewestWindows = 3;
+// The median of these windows counts. A moment in which a busy machine stood still, or in which TCP
+// delivers the data queued behind a lost frame, spoils one window.
+constexpr int kWindows = 5, kMinWindows = 3;
 constexpr double kWindow = 0.1;    // s: 100 times the default bucket
-constexpr double kFrames = 50;     // in a window at least, so that one more or less is 2 %
-constexpr double kLongWindow = 1;  // s; of longer ones there are fewer
-constexpr double kSettle = 0.2;    // s before that: the bucket's credit, slow start
-// Where a switch's port is what limits, slow start ends in drops; TCP is back after 1 to 2 s.
+constexpr double kFrames = 50;     // least number in a window, so that one more or less is 2 %
+constexpr double kLongWindow = 1;  // s; longer windows are kMinWindows in number
+constexpr double kSettle = 0.2;    // s before the first: the bucket's credit, slow start
+// s. Where a switch's port is the limit, slow start ends in drops; TCP recovers in 1 to 2 s.
 constexpr double kSettleBehindSwitch = 2, kWindowBehindSwitch = 0.2;
-constexpr double kDoublings = 20;  // of the window, each a round trip
-// bytes in the queue of a sender whose flow was reset: TCP small queues let two packets in, of 45
-// frames
+constexpr double kDoublings = 20;  // of TCP's window, each a round trip
+// Bytes in the queue of a sender whose flow was reset: TCP small queues admit two packets of 45
+// frames.
 constexpr double kLeftOver = 2 * 45 * 1514;
-// TCP not back yet, or a machine that was busy, may have been what was measured. Each attempt
-// settles twice as long as the one before, and the last counts.
+// A link may be off because TCP had not recovered or the machine was busy. Each attempt settles
+// twice as long as the one before, and the last counts.
 constexpr int kAttempts = 3;
 constexpr double kPingSeconds = 3;
-constexpr int kFewestPings = 5, kMostPings = 20;
+constexpr int kMinPings = 5, kMaxPings = 20;
 
-// A sender's own link pushes back on its TCP; every other drops what does not fit.
+// A sender's own link pushes back on its TCP; every other link drops frames beyond its queue.
 bool limited_at_sender(const Network& network, const LinkProbe& probe) {
   const Topology& topology = network.topology();
   if (probe.hop.up && !topology.is_trunk(probe.hop.link)) return true;
@@ -51,7 +51,7 @@ double path_delay(const Network& network, int from, int to) {
   return figures_of(network.topology(), network.routes().path(from, to)).delay;
 }
 
-// Median over the windows, all flows together.
+// Returns the median over the windows of all flows' goodput together.
 double median_goodput(const std::vector<FlowFigures>& flows) {
   std::vector<double> sums(flows.at(0).windows.size(), 0.0);
   for (const FlowFigures& flow : flows)
@@ -59,7 +59,7 @@ double median_goodput(const std::vector<FlowFigures>& flows) {
   return median(sums);
 }
 
-// All but the goodput: while nothing else is sent.
+// Measures all but the goodput, while nothing else is sent.
 WayCalibration measure_idle(const Network& network, const LinkProbe& probe) {
   const Topology& topology = network.topology();
   const LinkSpec& link = topology.link(probe.hop.link);
@@ -73,10 +73,10 @@ WayCalibration measure_idle(const Network& network, const LinkProbe& probe) {
   way.fills = probe.fills;
   way.round_trip_set =
       path_delay(network, first.from, first.to) + path_delay(network, first.to, first.from);
-  const int pings = way.round_trip_set > 0
-                        ? std::clamp(static_cast<int>(kPingSeconds / way.round_trip_set),
-                                     kFewestPings, kMostPings)
-                        : kMostPings;
+  const int pings =
+      way.round_trip_set > 0
+          ? std::clamp(static_cast<int>(kPingSeconds / way.round_trip_set), kMinPings, kMaxPings)
+          : kMaxPings;
   way.round_trip = measure_round_trip(network, first, pings);
   return way;
 }
@@ -87,9 +87,10 @@ void measure_goodput(const Network& network, const LinkProbe& probe, WayCalibrat
   const double window = std::max(at_sender ? kWindow : kWindowBehindSwitch,
                                  kFrames * 8 * link.frame_bytes() / probe.goodput);
   FlowOptions options;
-  options.windows = window > kLongWindow ? kFewestWindows : kWindows;
+  options.windows = window > kLongWindow ? kMinWindows : kWindows;
   options.seconds = options.windows * window;
-  // Where its own link limits a sender, half a second waits in its buffer, little in the queue.
+  // A sender limited by its own link has half a second of data in its buffer, and little in the
+  // queue.
   options.drain = !at_sender;
   options.settle = (at_sender ? kSettle : kSettleBehindSwitch) + kDoublings * way.round_trip_set +
                    kLeftOver * 8 / probe.goodput;
@@ -103,7 +104,7 @@ void measure_goodput(const Network& network, const LinkProbe& probe, WayCalibrat
   }
 }
 
-// A lock at "thinpipe": where nobody else locks anything.
+// A lock at the offset "thinpipe", which no other program locks.
 struct flock measuring(short type) {
   struct flock lock = {};
   lock.l_type = type;
@@ -129,7 +130,7 @@ Boarding EmulatedMachines::board(int ranks) {
   const auto set = [&](const char* name, const std::string& value) {
     boarding.mpirun.insert(boarding.mpirun.end(), {"--mca", name, value});
   };
-  // The agent's path may hold blanks, which mpirun would split; this link's does not.
+  // mpirun splits the agent's path at blanks. The path of this symbolic link has none.
   set("plm_rsh_agent", scratch_ + "/thinpipe-enter");
   set("plm_rsh_no_tree_spawn", "1");
   set("orte_tmpdir_base", scratch_);
@@ -150,9 +151,9 @@ LinkCalibration EmulatedMachines::calibrate(const LinkSpec& link, double time_sc
     measure_goodput(network_, probes[i], result.ways[i]);
   if (!result.ways.empty()) return result;
   // TCP goodput over lost or reordered frames does not measure the link.
-  result.unmeasured = size() < 2           ? "one host has nobody to send to"
-                      : disturbs(topology) ? "frames are lost, doubled or reordered on it"
-                                           : "it has no rate";
+  result.unmeasured = size() < 2           ? "one host has no peer to send to"
+                      : disturbs(topology) ? "the link loses, duplicates or reorders frames"
+                                           : "the link has no rate";
   return result;
 }
 
@@ -166,7 +167,7 @@ OtherRuns::OtherRuns() {
 
 bool OtherRuns::any() const {
   if (!folder_.valid()) return false;
-  // Would a write lock be to be had? Our own read lock does not stand in its way.
+  // A write lock conflicts with the read locks of other runs, not with our own.
   struct flock lock = measuring(F_WRLCK);
   return fcntl(folder_.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }

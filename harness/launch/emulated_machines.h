@@ -1,4 +1,4 @@
-// Emulated hosts of the sandbox that this process is in, and other runs that share the machine.
+// Emulated hosts in the sandbox of this process, and other runs on the same machine.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class EmulatedMachines : public Machines {
   WireCount count_wire(int) override { return thinpipe::count_wire(network_); }
   std::uint32_t mtu(const LinkSpec& link) const override { return link.mtu; }
   LinkCalibration calibrate(const LinkSpec& link, double time_scale, Launch* launch) override;
-  std::vector<std::string> alterations() override { return network_.alterations(); }
+  std::vector<std::string> drift() override { return network_.drift(); }
   bool sets_links() const override { return true; }
   Network* network() override { return &network_; }
   std::map<std::string, std::string> sysctls() const override { return network_.sysctls(); }
@@ -38,17 +38,17 @@ class EmulatedMachines : public Machines {
   std::string scratch_;
 };
 
-/// Whether somebody else measures on this machine at the same time.
+/// Detects other runs that measure on this machine at the same time.
 ///
-/// As long as it lives, this process is known to others as one that measures: by a read lock of its
-/// own open file (F_OFD_SETLK) on one byte, which nobody writes, of the folder for temporary files.
-/// Nothing is made, so nothing is left; the lock ends with the process, however that ends. Those
-/// who see another folder (TMPDIR, a container) do not know of each other. Where the folder takes
-/// no locks, nobody is seen.
+/// An object announces this process to other runs as long as it lives: by a read lock of its own
+/// open file (F_OFD_SETLK) on one byte, never written, of the folder for temporary files. No file
+/// is made, so none is left behind, and the lock ends with the process however that ends. Runs with
+/// different folders (TMPDIR, a container) do not see each other. Where the folder does not support
+/// locks, no run is seen.
 class OtherRuns {
  public:
   OtherRuns();
-  /// True when another process has one now. A microsecond: ask often.
+  /// Returns true while another process has such a lock. Takes a microsecond, so call it often.
   bool any() const;
 
  private:

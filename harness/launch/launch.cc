@@ -30,13 +30,12 @@ namespace thinpipe {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kStartSeconds = 60;      // mpirun needs about 2 s here; a loaded CI machine more
+constexpr double kStartSeconds = 60;      // mpirun needs about 2 s; on a loaded CI machine more
 constexpr double kStartSecondsARank = 1;  // 64 ranks on two cores: 8 s
-// 16 ranks and their mpirun had 147 processes and threads at most, the shells that start them
-// included.
+// 16 ranks, their mpirun and the shells that start them had at most 147 processes and threads.
 constexpr std::uint64_t kTasksARank = 9;
 constexpr double kQuitSeconds = 10;
-constexpr int kPollMilliseconds = 200;  // how soon a stop or a dead mpirun is noticed
+constexpr int kPollMilliseconds = 200;  // longest time until a stop or a dead mpirun is noticed
 
 std::string log_path(const std::string& scratch) { return scratch + "/mpirun.log"; }
 
@@ -55,7 +54,7 @@ std::string log_tail(const std::string& scratch) {
 std::vector<std::string> mpirun_command(const Boarding& boarding, const std::string& control,
                                         int ranks, const char* program) {
   std::vector<std::string> command = {"mpirun", "-np", std::to_string(ranks), "--allow-run-as-root",
-                                      // Else every one-slot host binds its rank to core 0.
+                                      // By default every one-slot host binds its rank to core 0.
                                       "--bind-to", "none"};
   command.insert(command.end(), boarding.mpirun.begin(), boarding.mpirun.end());
   const auto set = [&](const char* name, const std::string& value) {
@@ -102,7 +101,7 @@ void Launch::start(Machines& machines, int ranks, const char* program) {
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   if (!find_in_path("mpirun"))
-    throw RunError("mpirun is not installed (Debian: openmpi-bin); without it no ranks can be run");
+    throw RunError("mpirun, which starts the ranks, is not installed (Debian: openmpi-bin)");
   mpirun_ = fork();
   if (mpirun_ < 0) throw SystemError("fork");
   if (mpirun_ == 0) {
@@ -111,8 +110,8 @@ void Launch::start(Machines& machines, int ranks, const char* program) {
     dup2(nothing, STDIN_FILENO);
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
-    setpgid(0, 0);  // the terminal's Ctrl-C is the sweep's to handle
-    // However this process ends, mpirun then ends the ranks in good order.
+    setpgid(0, 0);  // the sweep handles the terminal's Ctrl-C
+    // Makes mpirun end the ranks in good order however this process ends.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     execvp(arguments[0], arguments.data());
     _exit(127);
@@ -122,7 +121,8 @@ void Launch::start(Machines& machines, int ranks, const char* program) {
 void Launch::accept_workers(int ranks) {
   const auto begin = Clock::now();
   workers_.resize(static_cast<std::size_t>(ranks));
-  // Ranks say hello when they have met each other, so all must be let in before any is waited for.
+  // Ranks send their hello after they have connected to each other, so all connections are accepted
+  // before any hello is awaited.
   std::vector<MessageSocket> silent;
   for (int arrived = 0; arrived < ranks;) {
     std::vector<pollfd> waiting = {
@@ -138,17 +138,17 @@ void Launch::accept_workers(int ranks) {
         ++arrived;
       }
       if (waiting[0].revents != 0) {
-        // At a door, anybody may knock.
+        // Any program may connect to a door, which returns nothing for other programs.
         std::optional<MessageSocket> worker = door_ ? door_->accept() : listener_.accept();
         if (worker) silent.push_back(std::move(*worker));
       }
     }
     if (stop_requested()) throw RunError("interrupted");
     if (mpirun_ended()) fail_to_start("mpirun ended before all ranks had started", ranks);
-    if (const double patience = kStartSeconds + ranks * kStartSecondsARank;
-        seconds_since(begin) > patience)
-      fail_to_start(
-          fmt::format("only {} of {} ranks started within {} s", arrived, ranks, patience), ranks);
+    if (const double timeout = kStartSeconds + ranks * kStartSecondsARank;
+        seconds_since(begin) > timeout)
+      fail_to_start(fmt::format("only {} of {} ranks started within {} s", arrived, ranks, timeout),
+                    ranks);
   }
 }
 
@@ -163,7 +163,7 @@ void Launch::welcome(MessageSocket worker) {
     for (const char* part : {"thinpipe", "git"})
       if (theirs.at(part) != ours.at(part))
         fail(fmt::format(
-            "rank {} has another thinpipe ({} {}) than this machine ({} {})", rank,
+            "rank {} has a different thinpipe ({} {}) than this machine ({} {})", rank,
             theirs.at("thinpipe").get<std::string>(), theirs.at("git").get<std::string>(),
             ours.at("thinpipe").get<std::string>(), ours.at("git").get<std::string>()));
     if (rank_machines_.size() <= rank) rank_machines_.resize(rank + 1);
@@ -178,7 +178,7 @@ std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double se
   std::optional<Clock::time_point> stopped;
   for (std::size_t rank = 0; rank < workers_.size(); ++rank) try {
       workers_[rank].send(message);
-    } catch (const RunError&) {  // it ended since it answered last
+    } catch (const RunError&) {  // the rank ended after its last answer
       fail(fmt::format("rank {} ended unexpectedly", rank));
     }
   std::vector<nlohmann::json> answers(workers_.size());
@@ -191,9 +191,9 @@ std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double se
         auto answer = workers_[rank].receive();
         if (!answer) fail(fmt::format("rank {} ended unexpectedly", rank));
         answers[rank] = std::move(*answer);
-        waiting[rank].fd = -1;  // poll passes over it from now on
+        waiting[rank].fd = -1;  // poll ignores it from now on
         ++arrived;
-        // Its peers may wait for it in an exchange for ever: those that step cannot be asked again.
+        // Its peers may wait for it in an exchange without end, and cannot answer other messages.
         if (answers[rank].at("type") == "error" && message.at("do") == "step")
           fail(fmt::format("rank {}: {}", rank, answers[rank].at("message").get<std::string>()));
       }
@@ -202,7 +202,7 @@ std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double se
       if (!stopped) stopped = Clock::now();
       if (seconds_since(*stopped) >= grace) throw RunError("interrupted");
     }
-    // Ranks outlive it for a while, and what they answer then may be cut short.
+    // Ranks outlive mpirun for a while, and their answers may then be incomplete.
     if (mpirun_ended()) fail("mpirun ended unexpectedly");
     if (arrived < workers_.size() && seconds_since(begin) > seconds)
       throw NoAnswer(fmt::format("{} of {} ranks did not answer within {:.3g} s",
@@ -219,7 +219,7 @@ void Launch::quit() {
   try {
     for (const MessageSocket& worker : workers_) worker.send({{"do", "quit"}});
   } catch (const RunError&) {
-    // A rank that is gone already needs no farewell.
+    // A rank that has ended needs no quit message.
   }
   const auto begin = Clock::now();
   while (!mpirun_ended() && seconds_since(begin) < kQuitSeconds && !stop_requested())
@@ -257,13 +257,14 @@ void Launch::end_mpirun() {
 void Launch::end_all() {
   workers_.clear();
   if (in_sandbox_) {
-    // The first process of its PID namespace: -1 is everyone else in it, and no one outside.
+    // As the first process of a PID namespace, this process signals all others in it by -1, and
+    // none outside.
     kill(-1, SIGKILL);
     while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
     }
     mpirun_ = -1;
   } else {
-    end_mpirun();  // it alone is ours to end: guards of interfaces live on
+    end_mpirun();  // only mpirun: guards of interfaces live on
   }
 }
 

@@ -1,4 +1,4 @@
-// Ranks under Open MPI, one on each machine, and the conversation with them.
+// Starts ranks under Open MPI, one on each machine, and exchanges control messages with them.
 #pragma once
 
 #include <sys/types.h>
@@ -14,36 +14,36 @@
 
 namespace thinpipe {
 
-/// The transports that ranks may use, by Open MPI's names: no shared memory, which would go round
-/// the links.
+/// The transports that ranks may use, by Open MPI's names: no shared memory, which would bypass the
+/// links.
 inline constexpr const char* kTransports = "tcp,self";
 
-/// s for ranks to read a trace or data and make what they need.
-inline constexpr double kPreparePatience = 300;
+/// s in which ranks must have read a trace or data and made their compressors.
+inline constexpr double kPrepareTimeout = 300;
 
-/// A running `mpirun` with one thinpipe-worker a machine. Its destructor ends them: in a sandbox's
-/// first process every other process there, else mpirun, which ends what it started.
+/// A running `mpirun` with one thinpipe-worker on each machine. The destructor ends them: the first
+/// process of a sandbox ends every other process in it, any other process ends mpirun, which ends
+/// its ranks.
 ///
 /// Messages to a worker have a field `do`, answers a field `type`:
-///   prepare {trace, plugins, compressor, seed, compute_scale, stragglers, non_finite, pattern,
-///   threads, simd,
-///            steps} -> prepared {trace}: the identity of the one it has
-///   stream {settle, seconds}-> streamed {goodput}: all ranks at once, round the ring
+///   prepare {trace, plugins, compressor, seed, compute_scale, stragglers, non_finite, collective,
+///            threads, simd, steps} -> prepared {trace}: the identity of the rank's trace
+///   stream {settle, seconds}-> streamed {goodput}: all ranks at the same time, round the ring
 ///   probe {bytes, pause}    -> probed {small, large}: all-gathers round the ring, ring_probe.h
-///   load {index}            -> loaded {}: the step's gradients, where no file holds them
+///   load {index}            -> loaded {}: draws the step's gradients, where no file has them
 ///   step {index}            -> stepped {times, bytes, ...}
 ///   account {index, check}  -> accounted {relative_error}; after all ranks have stepped
 ///   compare                 -> compared {error, digest}; after all ranks have accounted with check
-/// Ranks that share no memory say `projections` (harness/worker/reference.h) with check and in
-/// compared, and there `largest` instead of error.
 ///   quit                    -> the worker ends
-/// Any of them may be answered by error {message} instead.
+/// Ranks that share no memory add `projections` (harness/worker/reference.h) to accounted, with
+/// check, and to compared, which then has `largest` instead of error.
+/// A worker may answer any message by error {message} instead.
 class Launch {
  public:
   /// Starts ranks 0 to ranks-1 on the first machines and waits until all have reported.
-  /// @param scratch  a folder of this machine for what mpirun prints
+  /// @param scratch  a folder of this machine for mpirun's output
   /// @param program  of each rank: a Worker (harness/worker/worker.h)
-  /// @throws RunError with what mpirun printed when they do not, or are not of this version.
+  /// @throws RunError with mpirun's output when a rank does not report, or has a different version.
   Launch(Machines& machines, const std::string& scratch, int ranks,
          const char* program = "thinpipe-worker");
   ~Launch();
@@ -52,16 +52,16 @@ class Launch {
 
   int ranks() const { return static_cast<int>(workers_.size()); }
   const std::string& mpi_version() const { return mpi_version_; }
-  /// In force on the ranks' sockets, as the first rank found.
+  /// Returns the congestion control of the ranks' sockets, as a rank reported it.
   const std::string& congestion_control() const { return congestion_control_; }
-  /// Each rank's description of its own machine; empty where ranks share this one.
+  /// Returns each rank's description of its machine; empty where ranks share this machine.
   const std::vector<nlohmann::json>& rank_machines() const { return rank_machines_; }
 
-  /// Sends a message to every rank and waits for one answer of each, by rank.
-  /// @throws WorkerRefusal when all answered but some with an error (the ranks live on);
+  /// Sends a message to every rank, waits for one answer of each, and returns the answers by rank.
+  /// @throws WorkerRefusal when all answered, some with an error (the ranks live on);
   /// @throws NoAnswer when a rank does not answer within `seconds`;
-  /// @throws RunError when a rank is gone, or a stop was asked.
-  /// @param grace  s that the ranks are given once a stop was asked for
+  /// @throws RunError when a rank has ended, or a stop was requested.
+  /// @param grace  s that the ranks still have after a stop was requested
   std::vector<nlohmann::json> ask(const nlohmann::json& message, double seconds, double grace = 0);
 
   /// Ends the ranks in good order, by force if they take too long.
@@ -78,8 +78,8 @@ class Launch {
   [[noreturn]] void fail_to_start(const std::string& what, int ranks);
 
   std::string scratch_;
-  MessageSocket listener_;           // where ranks share a folder
-  std::optional<ControlDoor> door_;  // else
+  MessageSocket listener_;           // for ranks that share a folder
+  std::optional<ControlDoor> door_;  // for other ranks
   std::vector<MessageSocket> workers_;
   std::string mpi_version_, congestion_control_;
   std::vector<nlohmann::json> rank_machines_;
@@ -87,13 +87,13 @@ class Launch {
   pid_t mpirun_ = -1;
 };
 
-/// A rank answered that it cannot do what it was asked to; it is ready for other work.
+/// A rank refused a message and is ready for other work.
 class WorkerRefusal : public RunError {
  public:
   using RunError::RunError;
 };
 
-/// Ranks live, as far as one knows, and say nothing: what they wait for does not come.
+/// Ranks did not answer in time, although none of them is known to have ended.
 class NoAnswer : public RunError {
  public:
   using RunError::RunError;

@@ -8,7 +8,7 @@
 namespace thinpipe {
 namespace {
 
-// How much `after` counted more; a counter that went back counts as nothing.
+// Subtracts counters. A counter that went back becomes 0, and is reported by restarted().
 class Difference {
  public:
   void take(std::uint64_t& after, std::uint64_t before) {
@@ -27,12 +27,13 @@ struct HostCount {
   std::uint64_t segments = 0, retransmitted = 0;
 };
 
-// Reads both until TCP has sent nothing meanwhile: a frame between two readings would be in one of
-// them alone. Hosts are silent when they are counted, but for what TCP sends again of itself.
+// Reads the link's and TCP's counters until TCP has sent nothing between two readings: such a frame
+// would be in one of the counters alone. Hosts send nothing while they are counted, except for
+// retransmissions of TCP.
 HostCount count_host(const Network& network, int host) {
-  constexpr int kMostReadings = 10;
+  constexpr int kMaxReadings = 10;
   HostCount count;
-  for (int i = 0; i <= kMostReadings; ++i) {
+  for (int i = 0; i <= kMaxReadings; ++i) {
     const auto tcp = network.host(host).protocol_counters("Tcp");
     const auto segments = static_cast<std::uint64_t>(tcp.at("OutSegs")),
                retransmitted = static_cast<std::uint64_t>(tcp.at("RetransSegs"));
@@ -59,7 +60,7 @@ WireCount count_wire(const Network& network) {
     count.drops += link.drops();
     if (links[static_cast<std::size_t>(i)].needs_ifb())
       count.detours.push_back(
-          {topology.link_name(i), link.up.bytes, link.way_up.bytes, link.way_up.drops});
+          {topology.link_name(i), link.up.bytes, link.uplink.bytes, link.uplink.drops});
     if (is_trunk) {
       const Trunk& trunk = topology.trunk_of(i);
       at(trunk.a).out += link.up.bytes;

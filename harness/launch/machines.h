@@ -1,5 +1,4 @@
-// The machines that a sweep's ranks run on, emulated hosts or real ones, and what their links
-// count.
+// The machines of a sweep's ranks, emulated hosts or real ones, and the counters of their links.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +15,14 @@ namespace thinpipe {
 
 class Launch;
 
-/// Bytes that came into a switch and that left it, over all its links.
+/// Bytes that a switch received and forwarded, over all its links.
 struct ThroughSwitch {
   std::string name;
   std::uint64_t in = 0, out = 0;
 };
 
-/// Counters of the links while ranks exchanged: bytes as the qdiscs count Ethernet frames.
+/// Counters of the links during exchanges. Bytes are those of Ethernet frames, as qdiscs count
+/// them.
 struct WireCount {
   std::uint64_t sent = 0;   ///< by all hosts, on their own links
   std::uint64_t drops = 0;  ///< frames, on all links
@@ -38,32 +38,32 @@ struct WireCount {
     std::uint64_t in = 0, out = 0, drops = 0;
   };
   std::vector<Detour> detours;
-  std::vector<std::uint64_t> sent_by;  ///< host by host, where it is known
+  std::vector<std::uint64_t> sent_by;  ///< host by host; empty where unknown
   std::vector<std::uint64_t> received_by;
-  /// TCP segments that each host sent, acknowledgements too, and those that it sent again, which
-  /// are not among them: by its kernel's counters.
+  /// TCP segments that each host sent, with acknowledgements but without retransmissions, and its
+  /// retransmissions: by its kernel's counters.
   std::vector<std::uint64_t> segments_by, retransmitted_by;
   bool restarted = false;  ///< some counter went back: a qdisc was replaced
-  bool counted = true;     ///< else nobody does, and all is 0 (real hosts)
+  bool counted = true;     ///< false on real hosts without --shape; all counts are then 0
 };
 
-/// Counters of the emulated network's links so far.
+/// Returns the counters of the emulated network's links so far.
 WireCount count_wire(const Network& network);
 
-/// Counts from `before` to `after`.
+/// Returns the counts from `before` to `after`.
 WireCount between(const WireCount& before, WireCount after);
 
-/// The `trunks` of docs/records.md.
+/// Returns the `trunks` of docs/records.md.
 nlohmann::json trunks_json(const WireCount& count);
 
-/// How the ranks come to the sweep, and what else they are started with.
+/// How mpirun starts ranks, and how ranks reach the sweep.
 struct Boarding {
-  /// mpirun's words that say where ranks run and by which interfaces they talk.
+  /// mpirun's arguments that set the ranks' hosts and interfaces.
   std::vector<std::string> mpirun;
-  /// A folder in memory that all ranks and this process see; "" when each rank has a machine of its
-  /// own. Control is then by TCP, else by a UNIX socket in it.
+  /// A folder in memory that all ranks and this process share; control messages pass through a UNIX
+  /// socket in it. "" when each rank has a machine of its own, and control messages use TCP.
   std::string shared_folder;
-  /// Where this machine is found by TCP, tried in this order.
+  /// TCP addresses of this machine, tried in this order.
   std::vector<std::string> control_addresses;
 };
 
@@ -71,35 +71,36 @@ class Machines {
  public:
   virtual ~Machines() = default;
 
-  /// How many there are. A launch of n ranks has one on each of the first n.
+  /// Returns the number of machines. A launch of n ranks has one on each of the first n.
   virtual int size() const = 0;
-  /// Prepares what mpirun needs (files, environment variables) and says how to start it.
+  /// Prepares mpirun's files and environment variables, and returns how to start it.
   virtual Boarding board(int ranks) = 0;
 
-  /// Sets the links of all machines, as far as they are ours to set, in slow motion by this factor
+  /// Sets the links of all machines that thinpipe may set, with time dilation by this factor
   /// (netem/topology/time_scale.h). Call it between transfers.
   virtual void set_links(const LinkSpec& link, double time_scale) = 0;
-  /// Counters of the links so far, as far as somebody counts. @param ranks  of the launch
+  /// Returns the links' counters so far, where they are counted. @param ranks  of the launch
   virtual WireCount count_wire(int ranks) = 0;
-  /// Largest IP packet on a link.
+  /// Returns the bytes of the largest IP packet on a link.
   virtual std::uint32_t mtu(const LinkSpec& link) const = 0;
-  /// Sets the links and measures what TCP gets of them, each way; they stay set.
+  /// Sets the links and measures TCP's goodput in each direction. The links stay set.
   /// @param launch  all ranks, where needs_ranks_to_calibrate(); else it may be null
-  /// @throws RunError when traffic does not come through, or a stop was asked for.
+  /// @throws RunError when no traffic passes, or a stop was requested.
   virtual LinkCalibration calibrate(const LinkSpec& link, double time_scale, Launch* launch) = 0;
   virtual bool needs_ranks_to_calibrate() const { return false; }
-  /// Links that no longer match set_links(), in words, as read back from the kernel: somebody else
-  /// changed them. Not for links that a schedule changes.
-  virtual std::vector<std::string> alterations() = 0;
-  /// Whether links were set to what the records call them, so that a deviation speaks against a
-  /// point.
+  /// Returns the links whose settings in the kernel no longer match set_links(), in words: another
+  /// program changed them. Not for links that a schedule changes.
+  virtual std::vector<std::string> drift() = 0;
+  /// Returns true if links are set as the records name them, so that a deviation makes a point
+  /// invalid.
   virtual bool sets_links() const = 0;
 
-  /// The emulated network, for what only one can do; null on real machines.
+  /// Returns the emulated network; null on real machines.
   virtual Network* network() { return nullptr; }
-  /// The sysctls in force on the hosts; empty where they are not ours to set.
+  /// Returns the sysctls of the hosts; empty where thinpipe does not set them.
   virtual std::map<std::string, std::string> sysctls() const = 0;
-  /// For a run's header: what they are, and what is not known or not done on them and why.
+  /// Returns the description for a run's header: the kind of machines, and reasons for what is not
+  /// known or not done on them.
   virtual nlohmann::json description() const = 0;
 };
 

@@ -41,7 +41,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kNames[] = {"CUDA_VISIBLE_DEVICES", "GLIBC_TUNABLES", "LD_BIND_NOW"};
 constexpr std::string_view kBeginnings[] = {"MALLOC_", "OMPI_MCA_", "OMP_", "THINPIPE_", "UCX_"};
-// Set for every rank by mpirun, and different in each.
+// Variables that mpirun sets for every rank, different in each.
 constexpr std::string_view kNotThese[] = {"OMPI_MCA_ess_", "OMPI_MCA_orte_", "OMPI_MCA_pmix_",
                                           "OMPI_MCA_initial_wdir", "OMPI_MCA_shmem_RUNTIME"};
 
@@ -52,9 +52,9 @@ bool is_measured(std::string_view name) {
           std::none_of(std::begin(kNotThese), std::end(kNotThese), begins));
 }
 
-// The variables of this process that an allow-list names, and nothing else: how many threads
-// OpenMP uses, what Open MPI, UCX, the C library's allocator and CUDA are told, and thinpipe's
-// own. Environments hold passwords; what is not on the list is not looked at.
+// Returns the environment variables of an allow-list: OpenMP's number of threads, settings of Open
+// MPI, UCX, the C library's allocator and CUDA, and thinpipe's own. Environments contain passwords,
+// so values of other variables are not read.
 nlohmann::json measured_environment() {
   nlohmann::json json = nlohmann::json::object();
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -82,7 +82,7 @@ nlohmann::json smt(const fs::path& root) {
   return active.empty() ? nlohmann::json(nullptr) : nlohmann::json(active == "1");
 }
 
-// Intel's driver says what is forbidden, the others what is allowed.
+// Intel's driver shows whether turbo is forbidden, other drivers whether it is allowed.
 nlohmann::json turbo(const fs::path& root) {
   const fs::path cpu = root / "sys/devices/system/cpu";
   if (const std::string off = first_word(cpu / "intel_pstate/no_turbo"); !off.empty())
@@ -91,7 +91,7 @@ nlohmann::json turbo(const fs::path& root) {
   return nullptr;
 }
 
-// "48K", "2048K", "273M" in the kernel's own words; of cpu0, data or unified.
+// Reads the kernel's "48K", "2048K", "273M" for the data or unified cache of cpu0.
 nlohmann::json cache_bytes(const fs::path& root, int level) {
   const fs::path folder = root / "sys/devices/system/cpu/cpu0/cache";
   for (int i = 0; fs::exists(folder / ("index" + std::to_string(i))); ++i) {
@@ -126,7 +126,8 @@ nlohmann::json cpu_limit(const fs::path& root) {
   return nullptr;
 }
 
-// Coarse clocks advance once a tick.
+// Returns the timer ticks a second, from the resolution of a coarse clock, which advances once a
+// tick.
 nlohmann::json ticks_a_second() {
   timespec resolution = {};
   if (clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) != 0 || resolution.tv_nsec <= 0)
@@ -134,7 +135,7 @@ nlohmann::json ticks_a_second() {
   return static_cast<int>(std::lround(1e9 / static_cast<double>(resolution.tv_nsec)));
 }
 
-// "Model: \t\t NVIDIA H200"
+// Returns the name in the line "Model: \t\t NVIDIA H200".
 std::string model_of(const fs::path& information) {
   std::ifstream file(information);
   for (std::string line; std::getline(file, line);) {
@@ -145,7 +146,7 @@ std::string model_of(const fs::path& information) {
   return "";
 }
 
-// Everything until the other end is closed; nothing when that takes too long.
+// Reads a pipe until its other end is closed; returns nothing when that takes too long.
 std::optional<std::string> read_within(int file, std::chrono::seconds time) {
   const Clock::time_point until = Clock::now() + time;
   std::string text;
@@ -162,9 +163,9 @@ std::optional<std::string> read_within(int file, std::chrono::seconds time) {
   }
 }
 
-// A driver in trouble can keep nvidia-smi for minutes: it is not waited for that long.
+// Queries nvidia-smi, with a timeout, because a faulty driver can delay it for minutes.
 std::optional<std::string> ask_driver(const std::string& query) {
-  constexpr std::chrono::seconds kPatience(10);
+  constexpr std::chrono::seconds kTimeout(10);
   const std::optional<fs::path> program = find_in_path("nvidia-smi");
   int ends[2];
   if (!program || ::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
@@ -178,14 +179,14 @@ std::optional<std::string> ask_driver(const std::string& query) {
     return std::nullopt;
   }
   writing.reset();
-  const std::optional<std::string> text = read_within(reading.get(), kPatience);
+  const std::optional<std::string> text = read_within(reading.get(), kTimeout);
   if (!text) ::kill(child, SIGKILL);
   int status = 0;
   ::waitpid(child, &status, 0);
   return text && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : std::nullopt;
 }
 
-// " 1980" is of MHz; null for "[N/A]" and the like.
+// Returns the Hz of " 1980", which is in MHz; null for "[N/A]" and similar.
 nlohmann::json hertz(const std::string& field) {
   const std::size_t begin = std::min(field.find_first_not_of(' '), field.size());
   const auto megahertz = parse_number<std::uint32_t>(std::string_view(field).substr(begin));

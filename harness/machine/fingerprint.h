@@ -1,4 +1,4 @@
-// The header of a launch's records, and in it the fingerprint of machine, system and programs.
+// The header of a launch's records, with the fingerprint of machine, system and programs.
 #pragma once
 
 #include <cstdint>
@@ -14,57 +14,57 @@ namespace thinpipe {
 
 class Trace;
 
-/// Facts that only those who started ranks know; all empty where none were.
+/// State of the network and of MPI, known after ranks have started; empty without ranks.
 struct NetworkState {
   std::map<std::string, std::string> sysctls = {};  ///< in force on the emulated hosts
   std::string mpi = {};                             ///< "Open MPI 4.1.4"
   std::string transports = {};                      ///< Open MPI's, "tcp,self"
-  std::string congestion_control = {};              ///< TCP's, as the ranks found it
-  std::vector<std::string> qdiscs = {};             ///< that this kernel was found to have
+  std::string congestion_control = {};              ///< TCP's, as reported by the ranks
+  std::vector<std::string> qdiscs = {};             ///< available in this kernel
 };
 
-/// docs/records.md says what is in it. No names of users or machines, and of the environment only
-/// the variables that an allow-list names. Values that the system does not show are null.
+/// Returns the fingerprint of docs/records.md. It has no names of users or machines, and only the
+/// environment variables of an allow-list. Values that the system does not show are null.
 nlohmann::json fingerprint(const NetworkState& network);
 
-/// Description of a rank's own machine: processor, cores, memory, governor, kernel, thinpipe's
-/// version and revision.
+/// Returns the description of a rank's own machine: CPU, cores, memory, governor, kernel,
+/// thinpipe's version and revision.
 nlohmann::json machine_description();
 
-/// The commit, as `git describe --always --dirty` named it when this was built: "-dirty" at its end
-/// where files differed from it; "" outside a repository.
+/// Returns the commit by `git describe --always --dirty` at build time: with "-dirty" at its end if
+/// files differed from it; "" outside a repository.
 const char* git_revision();
 
-/// Processor, memory and kernel: `smt` (do cores run two threads each?), `turbo` (may the clock
-/// exceed its nominal rate?), `l1d_bytes`, `l2_bytes`, `l3_bytes`, `memory_bytes` (installed),
-/// `cpu_limit` (cores' worth of time that the control group allows) and `memory_limit_bytes`, `hz`
-/// (the kernel's timer ticks a second). Null where there is no limit, or the system does not say.
-/// `root` is "/" but in tests.
+/// Returns the properties of CPU, memory and kernel: `smt` (whether cores run two threads each),
+/// `turbo` (whether the clock may exceed its nominal rate), `l1d_bytes`, `l2_bytes`, `l3_bytes`,
+/// `memory_bytes` (installed), `cpu_limit` (cores' worth of time that the control group allows) and
+/// `memory_limit_bytes`, `hz` (the kernel's timer ticks a second). Null where there is no limit, or
+/// the system does not show it. `root` is "/" except in tests.
 nlohmann::json processor_description(const std::filesystem::path& root);
 
-/// The NVIDIA GPUs of this machine, without loading anything of CUDA: an object with `card`, what
-/// is there and how it is set: `driver` (version of the kernel module), `models` (a name for each
-/// card) and `clocks`; and `clocks`, what the cards run at just now, which changes with their load.
-/// Clocks are an array with an object a card, `sm_hz` and `memory_hz`; of `card` also those that
-/// were set for applications (`set_sm_hz`, `set_memory_hz`) and the others are the highest there
-/// are. They are asked of nvidia-smi: null without it, or when it fails or takes more than 10 s;
-/// single ones are null where a card does not tell. Both members are null without the module.
-/// `root` is "/" but in tests; nvidia-smi is looked for in PATH.
+/// Returns the NVIDIA GPUs of this machine, without loading CUDA: an object with two members.
+/// `card` has the settings: `driver` (version of the kernel module), `models` (a name for each
+/// card) and `clocks`. `clocks` has the present clock rates, which change with the load. Clocks are
+/// an array with an object for each card, with `sm_hz` and `memory_hz`. In `card` these are the
+/// highest rates, and the rates set for applications are `set_sm_hz` and `set_memory_hz`. Clocks
+/// come from nvidia-smi: null without it, or when it fails or takes more than 10 s; single rates
+/// are null where a card does not show them. Both members are null without the module. `root` is
+/// "/" except in tests; nvidia-smi is searched in PATH.
 nlohmann::json graphics_description(const std::filesystem::path& root);
 
 /// Settings of a launch.
 struct Launched {
-  std::string kind;                  ///< kRunKind and its like
+  std::string kind;                  ///< kRunKind and similar
   std::vector<std::string> command;  ///< {"thinpipe", "run", ...}
   std::uint64_t seed = 1;
-  int threads = 1;  ///< that one encode or decode may use, at most
+  int threads = 1;  ///< greatest number for one encode or decode
 };
 
-/// ISO 8601, UTC.
+/// Returns the present time in ISO 8601, UTC.
 std::string created_now();
 
-/// A header of docs/records.md, as far as all verbs that measure have it in common: made now, by
-/// this build, on this machine. @param trace  null: none
+/// Returns a header of docs/records.md with the fields of all measuring verbs, for this time, build
+/// and machine. @param trace  null without one
 Header launch_header(const Launched& launched, const Trace* trace,
                      const NetworkState& network = {});
 

@@ -7,7 +7,7 @@
 namespace thinpipe {
 namespace {
 
-// The used part of nvml.h, whose functions keep their meaning. They return 0 when they can.
+// The used declarations of nvml.h, which are stable. Functions return 0 on success.
 using NvmlDevice = struct nvmlDevice_st*;
 using NvmlInit = int (*)();
 using NvmlDriver = int (*)(char* version, unsigned length);
@@ -30,7 +30,7 @@ std::optional<std::uint64_t> clock_of(NvmlClock ask, NvmlDevice device, int cloc
 }  // namespace
 
 std::optional<GpuState> ask_nvml(const std::string& bus, const std::string& library) {
-  // Neither closed nor shut down: it is asked again, and loading it takes milliseconds.
+  // Neither closed nor shut down, because later calls use it and loading takes milliseconds.
   void* const loaded = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (loaded == nullptr) return std::nullopt;
   NvmlInit init = nullptr;
@@ -44,7 +44,7 @@ std::optional<GpuState> ask_nvml(const std::string& bus, const std::string& libr
     return std::nullopt;
   NvmlDevice device = nullptr;
   if (find(bus.c_str(), &device) != 0) return std::nullopt;
-  char version[96] = "";  // nvml.h asks for 80
+  char version[96] = "";  // nvml.h requires 80
   return GpuState{.driver = driver(version, sizeof version) == 0 ? version : "",
                   .sm_hz = clock_of(clock, device, kNvmlSm),
                   .memory_hz = clock_of(clock, device, kNvmlMemory)};

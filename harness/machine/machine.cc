@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The value of "name : value" or "name: value" in a file of such lines.
+// Returns the value of the line "name : value" or "name: value"; "" without such a line.
 std::string field(const fs::path& path, const std::string& name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -68,9 +68,9 @@ void require_gpu() {
   if (status.available) return;
   throw RunError("--device cuda: " + status.detail +
                  (THINPIPE_HAS_CUDA
-                      ? "; it takes an NVIDIA GPU of compute capability 8.0 or higher and its "
-                        "driver (nvidia-smi shows both)"
-                      : "; build it where CUDA's nvcc is (docs/gpu.md)") +
+                      ? "; needs an NVIDIA GPU of compute capability 8.0 or higher and its driver "
+                        "(nvidia-smi shows both)"
+                      : "; build thinpipe on a machine with CUDA's nvcc (docs/gpu.md)") +
                  ". --device cpu measures on this machine");
 }
 

@@ -1,4 +1,4 @@
-// This machine: its cores, memory and disk, and the devices on which compressors run here.
+// This machine: its cores, memory and disk, and the devices for compressors.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,27 @@ namespace thinpipe {
 inline constexpr const char* kDeviceCpu = "cpu";
 inline constexpr const char* kDeviceCuda = "cuda";
 
-/// @throws InputError for what is no name of a device
+/// @throws InputError for an unknown name of a device
 void check_device(const std::string& name);
 
-/// @throws RunError without a GPU that this build can use, saying why and what to do
+/// @throws RunError without a GPU that this build can use, with cause and remedy
 void require_gpu();
 
-/// The first word of a file of the kernel's; "" where there is none.
+/// Returns the first word of a file of the kernel; "" without such a file.
 std::string first_word(const std::filesystem::path& file);
 
 /// Machine state that affects timings; machine_findings() in harness/doctor/findings.h judges it.
 struct MachineState {
-  double cores = 0;                    ///< usable by this process, control group's quota included
+  double cores = 0;                    ///< usable by this process within its control group's quota
   std::string cpu;                     ///< model name, or ""
-  std::uint64_t memory_available = 0;  ///< bytes, control group's limit included
+  std::uint64_t memory_available = 0;  ///< bytes, within the control group's limit
   std::string governor;                ///< "" where the system does not show one
   double load = 0;                     ///< mean number of running tasks in the last minute
   std::uint64_t disk_free = 0;         ///< bytes an ordinary user may still write
-  std::filesystem::path disk;          ///< where
+  std::filesystem::path disk;          ///< folder on that disk
 };
 
-/// `root` is "/" but in tests.
+/// Reads the state of this machine. `root` is "/" except in tests.
 MachineState read_machine(const std::filesystem::path& folder,
                           const std::filesystem::path& root = "/");
 

@@ -1,4 +1,4 @@
-// Where the programs are that the command starts.
+// Finds and starts thinpipe's other programs.
 #include "harness/machine/programs.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ const char* absence(const std::string& name) {
   return "the build or the installation is incomplete";
 }
 
-/// A program's words as the system takes them.
+/// A program's words in the form of execv().
 class CommandLine {
  public:
   CommandLine(const fs::path& program, const std::vector<std::string>& arguments)
@@ -83,10 +83,10 @@ pid_t start_process(const fs::path& program, const std::vector<std::string>& arg
 
 int wait_for_process(pid_t child) {
   int status = 0;
-  bool told = false;
+  bool signalled = false;
   while (::waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) throw SystemError("wait for a program");
-    if (stop_requested() && !told) told = ::kill(child, stop_signal()) == 0;
+    if (stop_requested() && !signalled) signalled = ::kill(child, stop_signal()) == 0;
   }
   return status;
 }

@@ -1,4 +1,4 @@
-// The parser of a verb's words by Boost.Program_options, told by the verb's table what there is.
+// Parses a verb's words by Boost.Program_options, with the options of the verb's table.
 #include "harness/options/arguments.h"
 
 #include <fmt/format.h>
@@ -25,10 +25,13 @@ po::options_description describe(const Verb& verb) {
   for (const OptionInfo& option : verb.options) {
     const std::string names =
         option.letter ? option.name + "," + std::string(1, option.letter) : option.name;
-    if (option.type == Type::kFlag) {
-      description.add_options()(names.c_str(), "");
-    } else {
-      description.add_options()(names.c_str(), po::value<std::string>(), "");
+    for (const std::string& one : {names, option.old_name}) {
+      if (one.empty()) continue;
+      if (option.type == Type::kFlag) {
+        description.add_options()(one.c_str(), "");
+      } else {
+        description.add_options()(one.c_str(), po::value<std::string>(), "");
+      }
     }
   }
   return description;
@@ -42,18 +45,18 @@ std::vector<std::string> long_names(const Verb& verb) {
 
 const OptionInfo* find_option(const Verb& verb, const std::string& name) {
   for (const OptionInfo& option : verb.options) {
-    if (option.name == name) return &option;
+    if (option.name == name || (!name.empty() && option.old_name == name)) return &option;
   }
   return nullptr;
 }
 
-// Boost's own texts name an option as the library sees it; these say what was found and expected.
+// Splits `words` into options. Replaces Boost's error messages by ones that name the value found
+// and the value expected.
 std::vector<po::option> tokens(const Verb& verb, const std::vector<std::string>& words) {
-  // Without guessing: `--step` for `--steps` would change its meaning when an option is added.
+  // No abbreviations: `--step` for `--steps` would become ambiguous when an option is added.
   const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   const po::options_description description = describe(verb);
-  // Boost takes `--=5` for the argument `5`, and `--=` or `----=` for an option whose value is
-  // missing.
+  // Boost reads `--=5` as the argument `5`, and `--=` or `----=` as an option with a missing value.
   for (const std::string& word : words) {
     if (word == "--") break;
     const std::size_t dashes = word.find_first_not_of('-');
@@ -78,7 +81,7 @@ std::vector<po::option> tokens(const Verb& verb, const std::vector<std::string>&
   }
 }
 
-// An integer in digits: 1e+06 would be refused.
+// Prints an integer without exponent, because the parser refuses 1e+06.
 std::string number_text(const OptionInfo& option, double value) {
   return option.type == Type::kInteger ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
 }
@@ -142,7 +145,7 @@ std::vector<int> count_alternatives(const std::vector<std::string>& texts,
       throw InputError(fmt::format("--{}: {} is not a number of {} from 1 to {}", option,
                                    in_quotes(text), of, most));
     }
-    // 2 and 02 are the same.
+    // 2 and 02 are equal.
     if (std::find(counts.begin(), counts.end(), *count) == counts.end()) counts.push_back(*count);
   }
   return counts;
@@ -229,9 +232,10 @@ Arguments::Arguments(const Verb& verb, const std::vector<std::string>& words)
     } else if (token.string_key == "help") {
       help_ = true;
     } else {
-      Entry& entry = entries_[token.string_key];
+      const std::string& name = find_option(verb, token.string_key)->name;
+      Entry& entry = entries_[name];
       if (entry.given && !entry.repeatable) {
-        throw InputError("option '--" + token.string_key + "' is given more than once");
+        throw InputError("option '--" + name + "' is given more than once");
       }
       if (!entry.given) entry.values.clear();
       entry.given = true;

@@ -1,4 +1,4 @@
-// The values of one verb's options, checked against its table.
+// The values of one verb's options, checked against the verb's table.
 #pragma once
 
 #include <functional>
@@ -11,32 +11,32 @@
 
 namespace thinpipe {
 
-/// Parsed arguments. Every getter takes a name from the verb's table and throws std::logic_error
-/// for another, or for one of another type: that is a bug in the verb, not a user's error.
+/// Parsed arguments. Every getter takes a name from the verb's table. It throws std::logic_error
+/// for an unknown name or a wrong type, which is a bug in the verb and not a user's error.
 class Arguments {
  public:
-  /// Parses what follows the verb's name.
-  /// @throws InputError for an unknown option (with the nearest), a missing or repeated one, a
-  /// value that is not of the type or out of range. `--help` is accepted; see help().
+  /// Parses the words after the verb's name.
+  /// @throws InputError for an unknown option (with the most similar name), a missing or repeated
+  /// option, and a value of the wrong type or out of range. `--help` is accepted; see help().
   Arguments(const Verb& verb, const std::vector<std::string>& words);
 
-  /// Was it given on the command line (and is not a default)?
+  /// Returns whether the command line has the option or argument, default values aside.
   bool given(std::string_view name) const;
   bool flag(std::string_view name) const;
   long long integer(std::string_view name) const;
   double real(std::string_view name) const;
-  /// The value of a text, choice, file or folder option; its default, or "", when not given.
+  /// Returns the value of a text, choice, file or folder option, else its default, else "".
   const std::string& text(std::string_view name) const;
-  /// All values of a repeatable option; its default as the only one when not given, if it has one.
+  /// Returns all values of a repeatable option, else its default as the only value, else none.
   const std::vector<std::string>& texts(std::string_view name) const;
-  /// A positional argument; "" when optional and not given.
+  /// Returns a positional argument; "" for an optional one that is not given.
   const std::string& positional(std::string_view name) const;
   const std::vector<std::string>& positionals(std::string_view name) const;
 
-  /// --help stands among the words; then nothing was required and nothing else was checked.
+  /// Returns whether --help is among the words. Then no other option is required or checked.
   bool help() const { return help_; }
   const Verb& verb() const { return *verb_; }
-  /// The words as given, for records: {"thinpipe", "run", "--trace", ...}.
+  /// Returns the words as given, for records: {"thinpipe", "run", "--trace", ...}.
   std::vector<std::string> command_line() const;
 
  private:
@@ -58,13 +58,14 @@ class Arguments {
   bool help_ = false;
 };
 
-/// The alternatives of an option, to be tried one after the other (1|2|4, or given again): values
-/// and lists of values joined by '|', each once, in the order given.
+/// Returns the alternatives of an option, without duplicates, in the order given. An option lists
+/// alternatives as `1|2|4` or by repetition.
 std::vector<std::string> alternatives(const std::vector<std::string>& texts);
 
-/// The same of whole numbers from 1 to `most`.
-/// @param option  its name without dashes, and `of` what it counts, for the error
-/// @throws InputError naming what is not such a number
+/// Returns the alternatives of an option as integers from 1 to `most`.
+/// @param option  name without dashes, for the error
+/// @param of      the counted things, such as "ranks", for the error
+/// @throws InputError naming the value that is no such integer
 std::vector<int> count_alternatives(const std::vector<std::string>& texts,
                                     const std::string& option, const std::string& of, int most);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <sstream>
+#include <utility>
 
 #include "base/text.h"
 #include "harness/options/terminal.h"
@@ -13,12 +14,10 @@
 namespace thinpipe {
 namespace {
 
-using Type = OptionInfo::Type;
-
 constexpr std::size_t kOptionColumn = 28;
 constexpr std::size_t kVerbColumn = 22;
 
-// "-s, --steps N" as it stands at the left of a line of help.
+// "-s, --steps N": the left column of a help line.
 std::string option_heading(const OptionInfo& option) {
   std::string text = option.letter ? std::string("-") + option.letter + ", " : "    ";
   text += "--" + option.name;
@@ -32,13 +31,13 @@ std::string positional_heading(const PositionalInfo& info) {
   return info.required ? name : "[" + name + "]";
 }
 
-// The option's sentence with its choices, its default and whether it is required.
+// Returns the option's help with its choices, its default, and "(required)" or "(repeatable)".
 std::string option_text(const OptionInfo& option) {
   std::string text = option.help;
   if (!option.choices.empty()) text += fmt::format(": {}", fmt::join(option.choices, ", "));
   if (option.required) text += " (required)";
+  if (option.repeatable) text += " (repeatable)";
   if (!option.default_value.empty()) text += " [default: " + option.default_value + "]";
-  if (option.repeatable) text += "; may be given several times";
   return text;
 }
 
@@ -53,15 +52,42 @@ std::string usage_line(const Verb& verb) {
   return line;
 }
 
+// Options under their headings: groups in the verb's order, then the options of no group.
+struct OptionSection {
+  std::string title;
+  std::vector<const OptionInfo*> options;
+};
+
+std::vector<OptionSection> sections_of(const Verb& verb) {
+  std::vector<OptionSection> sections;
+  std::vector<const OptionInfo*> rest;
+  for (const OptionInfo& option : verb.options) rest.push_back(&option);
+  for (const OptionGroup& group : verb.groups) {
+    OptionSection section{.title = group.title, .options = {}};
+    for (const std::string& name : group.options) {
+      const auto found = std::find_if(
+          rest.begin(), rest.end(), [&](const OptionInfo* option) { return option->name == name; });
+      if (found == rest.end()) continue;
+      section.options.push_back(*found);
+      rest.erase(found);
+    }
+    if (!section.options.empty()) sections.push_back(std::move(section));
+  }
+  sections.push_back({sections.empty() ? "Options" : "Other options", std::move(rest)});
+  return sections;
+}
+
 std::string options_text(const Verb& verb) {
   std::string text;
-  for (const OptionInfo& option : verb.options) {
-    text += two_columns(option_heading(option), option_text(option), kOptionColumn);
+  for (const OptionSection& section : sections_of(verb)) {
+    text += (text.empty() ? "" : "\n") + section.title + ":\n";
+    for (const OptionInfo* option : section.options)
+      text += two_columns(option_heading(*option), option_text(*option), kOptionColumn);
   }
   return text + two_columns("-h, --help", "print this help", kOptionColumn);
 }
 
-// A command line that is too long goes on after a backslash, so that it can be pasted as it stands.
+// Breaks a long command line with a backslash, so that it can be pasted into a shell.
 std::string command_text(const std::string& command, std::size_t indent) {
   std::string text;
   std::size_t start = 0, margin = indent;
@@ -89,8 +115,8 @@ std::string examples_text(const std::vector<Example>& examples) {
   return text;
 }
 
-// roff reads a backslash as an escape, a dash as a hyphen, and a dot or quote that begins a line as
-// a request.
+// Escapes text for roff, which reads a backslash as an escape, a dash as a hyphen, and a dot or
+// quote at the beginning of a line as a request.
 std::string escaped(const std::string& text) {
   std::string out;
   bool line_start = true;
@@ -128,8 +154,10 @@ std::string options_section(const Verb& verb) {
   for (const PositionalInfo& info : verb.positionals) {
     out += entry(positional_heading(info), info.help);
   }
-  for (const OptionInfo& option : verb.options) {
-    out += entry(trimmed(option_heading(option)), option_text(option));
+  for (const OptionSection& section : sections_of(verb)) {
+    if (!verb.groups.empty()) out += ".PP\n.I " + escaped(section.title) + "\n";
+    for (const OptionInfo* option : section.options)
+      out += entry(trimmed(option_heading(*option)), option_text(*option));
   }
   return out;
 }
@@ -143,82 +171,6 @@ std::string examples(const Verb& verb) {
   return out;
 }
 
-// In single quotes; a quote within closes them, is escaped, and opens them again.
-std::string for_shell(const std::string& text) {
-  std::string out = "'";
-  for (const char letter : text)
-    out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return out + "'";
-}
-
-std::string word_list(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return for_shell(text);
-}
-
-// Options of bash's compgen for a value of this type.
-std::string generator(Type type, const std::vector<std::string>& words) {
-  if (!words.empty()) return "-W " + word_list(words);
-  if (type == Type::kFolder) return "-d";
-  if (type == Type::kFile) return "-f";
-  return "-W ''";
-}
-
-std::string option_names(const Verb& verb) {
-  std::vector<std::string> names;
-  for (const OptionInfo& option : verb.options) names.push_back("--" + option.name);
-  names.emplace_back("--help");
-  return word_list(names);
-}
-
-// The cases of one verb: after an option its values, else option names or positional arguments.
-std::string verb_function(const std::string& label, const Verb& verb) {
-  std::string out = "    " + for_shell(label) + ")\n      case \"$previous\" in\n";
-  for (const OptionInfo& option : verb.options) {
-    if (option.type == Type::kFlag) continue;
-    const auto& words = option.choices.empty() ? option.suggestions : option.choices;
-    out += "        --" + option.name;
-    if (option.letter) out += std::string("|-") + option.letter;
-    out += ") generate=(" + generator(option.type, words) + ") ;;\n";
-  }
-  out += "        *)\n          if [[ $current == -* ]]; then generate=(-W " + option_names(verb) +
-         ")\n";
-  if (!verb.positionals.empty()) {
-    out += "          else generate=(" +
-           generator(verb.positionals.back().type, verb.positionals.back().suggestions) + ")\n";
-  }
-  return out + "          fi ;;\n      esac ;;\n";
-}
-
-// After `thinpipe trace`: the group's verbs.
-std::string group_cases(const std::vector<std::string>& first, const std::vector<Verb>& verbs) {
-  std::string out;
-  for (const std::string& word : first) {
-    const std::vector<std::string> seconds = verbs_of_group(word, verbs);
-    if (!seconds.empty()) {
-      out += "    " + for_shell(word) + ") generate=(-W " + word_list(seconds) + ") ;;\n";
-    }
-  }
-  return out;
-}
-
-// 'list'|'trace info'|...
-std::string any_verb(const std::vector<Verb>& verbs) {
-  std::string out;
-  for (const Verb& verb : verbs) out += (out.empty() ? "" : "|") + for_shell(verb.name);
-  return out;
-}
-
-std::vector<std::string> first_words(const std::vector<Verb>& verbs) {
-  std::vector<std::string> words;
-  for (const Verb& verb : verbs) {
-    const std::string word = split(verb.name, ' ')[0];
-    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
-  }
-  return words;
-}
-
 }  // namespace
 
 std::string verb_help(const Verb& verb) {
@@ -229,7 +181,7 @@ std::string verb_help(const Verb& verb) {
   for (const PositionalInfo& info : verb.positionals) {
     text += two_columns(positional_heading(info), info.help, kOptionColumn);
   }
-  text += "\nOptions:\n" + options_text(verb);
+  text += "\n" + options_text(verb);
   if (!verb.examples.empty()) text += "\nExamples:\n" + examples_text(verb.examples);
   return text;
 }
@@ -239,11 +191,11 @@ std::string command_help(const Verb& command, const std::vector<Verb>& verbs,
   std::string text = "thinpipe: " + command.summary +
                      "\n\nUsage: thinpipe VERB [OPTIONS]\n       thinpipe VERB --help\n\n";
   text += wrap(command.description, 0) + "\n\nVerbs:\n";
-  std::vector<std::string> told;
+  std::vector<std::string> listed;
   for (const Verb& verb : verbs) {
     const std::string word = verb.name.substr(0, verb.name.find(' '));
-    if (std::find(told.begin(), told.end(), word) != told.end()) continue;
-    told.push_back(word);
+    if (std::find(listed.begin(), listed.end(), word) != listed.end()) continue;
+    listed.push_back(word);
     const auto group = std::find_if(groups.begin(), groups.end(),
                                     [&](const VerbGroup& each) { return each.name == word; });
     if (group == groups.end()) {
@@ -254,7 +206,7 @@ std::string command_help(const Verb& command, const std::vector<Verb>& verbs,
     text += two_columns(fmt::format("{} {}", word, fmt::join(names, "|")),
                         names.size() == 1 ? verb.summary : group->summary, kVerbColumn);
   }
-  text += "\nOptions:\n" + options_text(command);
+  text += "\n" + options_text(command);
   if (!command.examples.empty()) text += "\nExamples:\n" + examples_text(command.examples);
   return text;
 }
@@ -294,39 +246,14 @@ std::string man_page(const Verb& command, const std::vector<Verb>& verbs,
     out += paragraphs(verb.description) + options_section(verb) + examples(verb);
   }
   out += ".SH EXIT STATUS\n";
-  out += entry("0", "Done, and good.");
-  out += entry("1", "Something is worse (gate).");
-  out += entry("2", "What was given is wrong: an option, a file, a spec.");
-  out += entry("3", "It cannot be told whether something is worse (gate --strict).");
-  out += entry("4", "A measurement or a validation failed, or the machine cannot do it.");
-  out += entry("5", "What was measured cannot be compared (gate).");
-  out += entry("128 + signal", "Interrupted; what was measured until then is kept.");
+  out += entry("0", "Success.");
+  out += entry("1", "Regression found (gate).");
+  out += entry("2", "Usage or input error: a bad option, file or spec.");
+  out += entry("3", "Inconclusive: noise or a busy host (gate --strict, net verify, net play).");
+  out += entry("4", "A measurement or validation failed, or the host lacks a required feature.");
+  out += entry("5", "Results are not comparable (gate).");
+  out += entry("128 + signal", "Interrupted by a signal; records written so far are kept.");
   return out;
-}
-
-std::string bash_completion(const Verb& command, const std::vector<Verb>& verbs) {
-  const std::vector<std::string> first = first_words(verbs);
-  std::string text =
-      "# bash completion for thinpipe; made by `thinpipe --completion bash`.\n"
-      "_thinpipe() {\n"
-      "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-      "  local verb= word\n"
-      "  local -a generate=()\n"
-      "  # `name:key` is several words to readline; only words before the cursor name the verb.\n"
-      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-      "    [[ $word == -* ]] && break\n"
-      "    verb+=${verb:+ }$word\n"
-      "    case \"$verb\" in\n"
-      "      " +
-      any_verb(verbs) + ") break ;;\n    esac\n  done\n  case \"$verb\" in\n";
-  text += verb_function("", command) + group_cases(first, verbs);
-  for (const Verb& verb : verbs) text += verb_function(verb.name, verb);
-  text += "  esac\n  if [[ -z $verb && $current != -* && $previous != --* ]]; then\n";
-  text += "    generate=(-W " + word_list(first) + ")\n  fi\n";
-  return text +
-         "  mapfile -t COMPREPLY < <(compgen \"${generate[@]}\" -- \"$current\")\n"
-         "}\n"
-         "complete -o filenames -o bashdefault -F _thinpipe thinpipe\n";
 }
 
 }  // namespace thinpipe

@@ -31,7 +31,7 @@ namespace {
 constexpr double kRedrawSeconds = 0.1;
 constexpr int kBarColumns = 24;
 
-// "ok", "invalid", "failed" at the beginning of what is told of a point.
+// Colours the status at the beginning of a point's line: "ok", "invalid", "failed".
 std::string coloured(const std::string& line) {
   constexpr std::pair<std::string_view, int> kColours[] = {
       {"ok ", 32}, {"invalid ", 33}, {"failed ", 31}};
@@ -91,7 +91,7 @@ std::string for_stream(int descriptor, std::string_view text) {
     std::size_t used = 0;
     for (const char c : word) {
       words += c;
-      // A word that a line cannot hold: behind the next comma, or where the line ends.
+      // A word longer than a line is broken after the next comma, else at the end of the line.
       if (++used + kIndent >= columns || (c == ',' && word.size() + kIndent > columns)) {
         words += ' ';
         used = 0;
@@ -169,15 +169,15 @@ void Progress::note(const std::string& line) {
 void Progress::draw() {
   if (!terminal_) return;
   last_draw_ = std::chrono::steady_clock::now();
-  const double share = done_ / total_;
+  const double fraction = done_ / total_;
   const double elapsed = std::chrono::duration<double>(last_draw_ - begin_).count();
-  const int filled = static_cast<int>(share * kBarColumns);
-  // The first few points tell little about the rest.
+  const int filled = static_cast<int>(fraction * kBarColumns);
+  // The first few points are too few for an estimate.
   const std::string left =
-      share > 0.02 ? minutes(elapsed * (1 - share) / share) + " left" : "estimating";
+      fraction > 0.02 ? minutes(elapsed * (1 - fraction) / fraction) + " left" : "estimating";
   std::string line =
       fmt::format("[{}{}] {:3.0f} % {:>10}  {}", std::string(static_cast<std::size_t>(filled), '#'),
-                  std::string(static_cast<std::size_t>(kBarColumns - filled), '.'), 100 * share,
+                  std::string(static_cast<std::size_t>(kBarColumns - filled), '.'), 100 * fraction,
                   left, visible_line(what_));
   const auto columns = columns_of_terminal(STDERR_FILENO) - 1;
   if (line.size() > columns) line.resize(columns);

@@ -1,4 +1,4 @@
-// Output for people and programs: wrapped text, standard output, the progress of a long run.
+// Terminal output: wrapped text, standard output, progress bar.
 #pragma once
 
 #include <algorithm>
@@ -10,54 +10,54 @@
 
 namespace thinpipe {
 
-/// Help and human tables fit this many columns, as terminals and mails have had since punch cards.
+/// Width of help texts and tables in columns: the standard width of a terminal.
 inline constexpr std::size_t kColumns = 80;
 
-/// Breaks `text` at blanks so that no line exceeds `columns` (a longer word stands alone). Blank
-/// lines separate paragraphs. Every line but the first is indented by `indent` blanks; the first
-/// one is, too, when `first_indent` says so. No newline at the end.
+/// Breaks `text` at blanks into lines of at most `columns`. A longer word gets a line of its own.
+/// Blank lines separate paragraphs. All lines are indented by `indent` blanks; the first one only
+/// with `first_indent`. Adds no final newline.
 std::string wrap(std::string_view text, std::size_t indent, std::size_t columns = kColumns,
                  bool first_indent = true);
 
-/// Two columns: `left` from column 2, `right` wrapped from column `start`; on the next line where
-/// `left` is too long. Ends with a newline.
+/// Returns two columns: `left` from column 2 and `right`, wrapped, from column `start`. `right`
+/// begins on the next line if `left` is too long. Ends with a newline.
 std::string two_columns(std::string_view left, std::string_view right, std::size_t start,
                         std::size_t columns = kColumns);
 
-/// A line of a message as a stream should show it, in visible_text(): on a terminal folded at its
-/// width, later lines indented by two, words that are longer broken behind commas.
+/// Returns a line of a message with control characters made visible (visible_text()). On a terminal
+/// the line is wrapped at the terminal's width. Continuation lines are indented by two, and longer
+/// words are broken after commas.
 std::string for_stream(int descriptor, std::string_view text);
 
-/// The reader of standard output has gone (`thinpipe list | head -1`): end quietly.
+/// The reader closed standard output, as in `thinpipe list | head -1`. The command ends silently.
 class OutputClosed : public std::exception {
  public:
   const char* what() const noexcept override { return "standard output was closed"; }
 };
 
-/// Writes all of `text` as visible_text() has it: names in it come from outside, and a terminal
-/// must not obey them. JSON means the same afterwards.
-/// @throws OutputClosed; SystemError for a full disk and the like.
+/// Writes `text` through visible_text(), because names in it are untrusted input and could contain
+/// terminal escapes. The meaning of JSON does not change.
+/// @throws OutputClosed; SystemError, for instance for a full disk.
 void write_stdout(std::string_view text);
 
-/// The same for people: on a terminal, lines that are wider are folded as for_stream() does.
+/// Writes text for a person: like write_stdout(), with lines wrapped by for_stream().
 void write_text(std::string_view text);
 
-/// The same byte for byte, for pages and tables in the formats of programs other than JSON.
+/// Writes `text` unchanged, for pages and for file formats other than JSON. Errors as above.
 void write_data(std::string_view text);
 
-/// Flushes what stdio still holds, with the same errors.
+/// Flushes the buffers of stdio. Errors as above.
 void flush_stdout();
 
-/// A write to a closed pipe then fails with EPIPE instead of killing the process. A handler that
-/// does nothing, not SIG_IGN: programs that are started from here get the default back.
+/// Makes a write to a closed pipe fail with EPIPE instead of killing the process. Installs an empty
+/// handler instead of SIG_IGN, because child processes then start with the default action.
 void keep_alive_on_closed_pipe();
 
-/// How far a long run is, for the person who waits. Writes to stderr. On a terminal one line is
-/// redrawn, at most ten times a second and never wider than the terminal; elsewhere only note()
-/// prints.
+/// Progress bar on stderr. On a terminal it redraws one line, at most ten times a second and never
+/// wider than the terminal. Elsewhere only note() prints.
 class Progress {
  public:
-  /// @param total  the work in all, in whatever unit advance() uses
+  /// @param total  all work, in the unit of advance()
   explicit Progress(double total);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -66,11 +66,11 @@ class Progress {
   /// Names the current work.
   void describe(std::string what);
   void advance(double work);
-  /// So much of the total is done, if that is more than before.
+  /// Sets the completed work. A smaller value than before is ignored.
   void reach(double done) { advance(std::max(done - done_, 0.0)); }
-  /// A line that stays, above the bar.
+  /// Prints a permanent line above the bar.
   void note(const std::string& line);
-  /// Until something is told or done again: something else is about to be printed.
+  /// Erases the bar until the next update, so that other output can be printed.
   void hide() { erase(); }
 
  private:

@@ -1,13 +1,17 @@
-// The verbs of the command as tables, from which parsing, --help, the man page and completion are
-// made.
+// The verbs of the command as tables. Parsing, --help, the man page and shell completion are
+// generated from these tables.
 #pragma once
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace thinpipe {
+
+/// Names that a spec may have, and for each the values of its keys: empty for open ones.
+using SpecWords = std::map<std::string, std::map<std::string, std::vector<std::string>>>;
 
 /// One option of a verb, written `--name VALUE` (or `--name` for a flag).
 struct OptionInfo {
@@ -17,34 +21,42 @@ struct OptionInfo {
     kInteger,  ///< within [minimum, maximum]
     kReal,     ///< finite and within [minimum, maximum]
     kChoice,   ///< one of `choices`
-    kFile,     ///< as kText; completion offers files
-    kFolder,   ///< as kText; completion offers folders
+    kFile,     ///< a text that completion treats as a file name
+    kFolder,   ///< a text that completion treats as a folder name
   };
   std::string name = {};        ///< without the dashes
+  std::string old_name = {};    ///< deprecated alias, until the version after next; "" for none
   char letter = 0;              ///< `-x`, or 0
-  std::string value_name = {};  ///< what stands for the value in help: "N", "DIR"
+  std::string value_name = {};  ///< placeholder of the value in help: "N", "DIR"
   Type type = Type::kFlag;
   std::string default_value = {};  ///< as a user would write it; "" for none
   std::string help = {};           ///< one sentence without full stop, with the unit
   std::vector<std::string> choices = {};
-  std::vector<std::string> suggestions = {};  ///< what completion offers where `choices` are open
+  std::vector<std::string> suggestions = {};  ///< completions, where there are no `choices`
+  SpecWords specs = {};  ///< completions of `name:key=value`, in place of `suggestions`
   bool required = false;
   bool repeatable = false;  ///< may be given several times; see Arguments::texts
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
 };
 
-/// An argument without dashes. At most the last of a verb's positionals is repeatable.
+/// A positional argument. Only the last one of a verb may be repeatable.
 struct PositionalInfo {
   std::string name = {};  ///< "DIR"; the key for Arguments::positional
   OptionInfo::Type type = OptionInfo::Type::kText;
   std::string help = {};
   bool required = true;
   bool repeatable = false;
-  std::vector<std::string> suggestions = {};  ///< what completion offers
+  std::vector<std::string> suggestions = {};  ///< completions
 };
 
-/// A command line that works as written, and what it is good for.
+/// A heading of `--help` and the names of the options under it.
+struct OptionGroup {
+  std::string title = {};                 ///< "Network", without a colon
+  std::vector<std::string> options = {};  ///< without dashes; names that a verb lacks are skipped
+};
+
+/// A command line that works as written, and its purpose.
 struct Example {
   std::string purpose = {};
   std::string command = {};  ///< begins with "thinpipe "
@@ -52,27 +64,29 @@ struct Example {
 
 class Arguments;
 
-/// The work of a verb whose arguments are checked; returns an ExitCode. Data go to stdout
-/// (write_stdout), progress to stderr.
+/// Runs a verb with checked arguments and returns an ExitCode. Data go to stdout (write_stdout),
+/// progress to stderr.
 using Action = std::function<int()>;
 
 /// A subcommand. `name` has one word ("list") or two ("trace info": verb `info` of group `trace`).
 struct Verb {
   std::string name = {};
-  std::string summary = {};      ///< one line without full stop, at most 60 columns
+  std::string summary = {};      ///< one line without full stop, at most 58 columns
   std::string description = {};  ///< paragraphs separated by blank lines; wrapped when printed
-  std::vector<OptionInfo> options = {};  ///< --help is added to all
+  std::vector<OptionInfo> options = {};  ///< without --help, which every verb has
   std::vector<PositionalInfo> positionals = {};
   std::vector<Example> examples = {};
-  /// Makes checked types of the arguments' texts, and returns what acts on them. Until then it
-  /// reads files that they name, and writes, starts and measures nothing:
-  /// tests/fuzz/command_line.cc calls it with whatever there is. The arguments outlive the action.
-  /// InputError and RunError that either throws become `thinpipe VERB: message` and exit codes 2
-  /// and 4.
+  /// What one wants to do with the options, the most frequent first. Empty: one list of options.
+  std::vector<OptionGroup> groups = {};
+  /// Parses the arguments into checked types and returns the action. prepare() may read the files
+  /// that the arguments name. It writes, starts and measures nothing, because
+  /// tests/fuzz/command_line.cc calls it with arbitrary arguments. The arguments outlive the
+  /// action. An InputError or RunError from either becomes `thinpipe VERB: message` and exit code
+  /// 2 or 4.
   Action (*prepare)(const Arguments&) = nullptr;
 };
 
-/// Entry of a group of two-word verbs in the listing of verbs.
+/// A group of two-word verbs, as one entry of the list of verbs.
 struct VerbGroup {
   std::string name = {};
   std::string summary = {};

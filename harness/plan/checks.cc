@@ -15,27 +15,28 @@
 #include "netem/schedule/links.h"
 #include "netem/topology/flows.h"
 #include "netem/topology/time_scale.h"
-#include "workloads/exchange/patterns.h"
-#include "workloads/exchange/push_pull_options.h"
+#include "workloads/collectives/collectives.h"
+#include "workloads/collectives/push_pull_options.h"
 
 namespace thinpipe {
 namespace {
 
 using nlohmann::json;
 
-// " --compute-scale 2", " without --target"
+// Returns the option as typed: " --compute-scale 2", " without --target".
 std::string as_typed(std::string name, const json& value) {
   std::replace(name.begin(), name.end(), '_', '-');
   if (value.is_null()) return " without --" + name;
   return fmt::format(" --{} {}", name, value.is_string() ? value.get<std::string>() : value.dump());
 }
 
-// @throws InputError for several epochs where no compressor has a warm-up to tell them apart.
+// @throws InputError for several epochs where no compressor has a warm-up, so that all are alike.
 void check_epochs(const SweepOptions& options) {
-  if (!options.plugins.empty()) return;  // a method there may do with it what it likes
-  const bool same = std::all_of(options.feeds.begin(), options.feeds.end(), [&](const Feed& feed) {
-    return feed.epoch == options.feeds.front().epoch;
-  });
+  if (!options.plugins.empty()) return;  // a plug-in's method may use the epoch in any way
+  const bool same = std::all_of(options.bucketings.begin(), options.bucketings.end(),
+                                [&](const Bucketing& bucketing) {
+                                  return bucketing.epoch == options.bucketings.front().epoch;
+                                });
   const auto warms_up = [](const std::string& text) {
     const std::size_t at = text.find("warmup=");
     return at != std::string::npos && text.compare(at + 7, 4, "none") != 0;
@@ -43,7 +44,7 @@ void check_epochs(const SweepOptions& options) {
   if (same ||
       std::any_of(options.compressors.begin(), options.compressors.end(),
                   [&](const CompressorRules& one) { return warms_up(one.to_string()); }) ||
-      std::any_of(options.patterns.begin(), options.patterns.end(),
+      std::any_of(options.collectives.begin(), options.collectives.end(),
                   [&](const Spec& one) { return warms_up(one.to_string()); }))
     return;
   throw InputError(fmt::format(
@@ -59,7 +60,7 @@ void check_same_trace(const Records& existing, const Trace& trace) {
   for (const Header& header : existing.headers)
     if (header.trace.text("identity") != trace.identity())
       throw InputError(fmt::format(
-          "{}: the records there are of another trace ({}, not {}); give another --out",
+          "{}: these records are of a different trace ({}, not {}); give another --out",
           existing.file.string(), header.trace->value("path", "?"), trace.folder().string()));
 }
 
@@ -71,8 +72,8 @@ std::vector<LinkSpec> all_links(const SweepOptions& options) {
   for (std::size_t i = 1; i < options.links.size(); ++i)
     if (planned(options.links[i]) == planned(options.links[0]))
       throw InputError(
-          fmt::format("topology '{}': no link of it depends on --link, so {} and {} would measure "
-                      "the same; give one --link",
+          fmt::format("topology '{}': none of its links depends on --link, so {} and {} would "
+                      "measure the same; give one --link",
                       options.topology.to_string(), options.links[0].to_string(),
                       options.links[i].to_string()));
   const auto add = [&](const std::vector<LinkSpec>& more) {
@@ -89,30 +90,31 @@ std::vector<LinkSpec> all_links(const SweepOptions& options) {
   return links;
 }
 
-void check_patterns(const SweepOptions& options) {
-  for (const Spec& pattern : options.patterns)
-    for (const int ranks : options.ranks) check_pattern(pattern, ranks);
-  for (const Spec& pattern : options.patterns)
-    if (const int servers = servers_of(pattern);
+void check_collectives(const SweepOptions& options) {
+  for (const Spec& collective : options.collectives)
+    for (const int ranks : options.ranks) check_collective(collective, ranks);
+  for (const Spec& collective : options.collectives)
+    if (const int servers = servers_of(collective);
         servers > 0 && options.topology.kind == "ps" && servers != options.topology.servers())
-      throw InputError(fmt::format(
-          "pattern '{}' has {} servers, topology '{}' has {}; expected as many",
-          pattern.to_string(), servers, options.topology.to_string(), options.topology.servers()));
+      throw InputError(
+          fmt::format("collective '{}' has {} servers, but topology '{}' has {}; expected as many",
+                      collective.to_string(), servers, options.topology.to_string(),
+                      options.topology.servers()));
   for (const CompressorRules& compressor : options.compressors)
-    if (patterns_for(compressor, options).empty())
-      exchange_name(options.patterns.front(), compressor);  // says why not
-  for (const Spec& pattern : options.patterns)
+    if (collectives_for(compressor, options).empty())
+      exchange_name(options.collectives.front(), compressor);  // throws with the reason
+  for (const Spec& collective : options.collectives)
     if (std::none_of(options.compressors.begin(), options.compressors.end(),
-                     [&](const CompressorRules& one) { return serves_all(pattern, one); }))
-      exchange_name(pattern, options.compressors.front());
+                     [&](const CompressorRules& one) { return serves_all(collective, one); }))
+      exchange_name(collective, options.compressors.front());
 }
 
 std::vector<std::string> pairs_left_out(const SweepOptions& options) {
   std::vector<std::string> pairs;
   for (const CompressorRules& compressor : options.compressors)
-    for (const Spec& pattern : options.patterns)
-      if (!serves_all(pattern, compressor))
-        pairs.push_back(compressor.to_string() + " with " + pattern.to_string());
+    for (const Spec& collective : options.collectives)
+      if (!serves_all(collective, compressor))
+        pairs.push_back(compressor.to_string() + " with " + collective.to_string());
   return pairs;
 }
 
@@ -120,20 +122,20 @@ void check_time_scales(const SweepOptions& options) {
   for (const double factor : options.time_scales) {
     if (factor == 1) continue;
     if (factor != kAutoTimeScale && factor < 1 &&
-        std::any_of(options.feeds.begin(), options.feeds.end(),
-                    [](const Feed& feed) { return feed.overlap != Overlap::kNone; }))
+        std::any_of(options.bucketings.begin(), options.bucketings.end(),
+                    [](const Bucketing& bucketing) { return bucketing.overlap != Overlap::kNone; }))
       throw InputError(
-          "--overlap bucket and a --time-scale below 1: codecs work beside exchanges, and only the "
+          "--overlap bucket and a --time-scale below 1: codecs overlap exchanges, and only the "
           "links can be sped up; expected at least 1, or --overlap none");
     if (options.hosts && options.hosts->shape.empty())
       throw InputError(
-          "--time-scale with --hosts and without --shape: nobody would slow the network down; "
+          "--time-scale with --hosts and without --shape: the network would not be slowed down; "
           "expected 1");
     if (options.hosts && factor == kAutoTimeScale)
       throw InputError(
-          "--time-scale auto: how much of a link machines of yours can carry is not measured "
-          "before they run; with --hosts expected a number");
-    for (const int hosts : host_counts(options))  // a refusal belongs before the sandbox
+          "--time-scale auto: the capacity of real machines is not measured before a run; with "
+          "--hosts expected a number");
+    for (const int hosts : host_counts(options))  // refuses before the sandbox is made
       for (const LinkSpec& link : options.links)
         if (factor != kAutoTimeScale) slowed(options.topology.plan(hosts, link), factor);
   }
@@ -144,9 +146,9 @@ void check_on_device(const SweepOptions& options) {
   const std::string with = "--device " + options.device;
   for (const CompressorRules& rules : options.compressors)
     for (const Spec& spec : rules.specs()) check_on_gpus(spec);
-  for (const Spec& pattern : options.patterns) {
-    if (!find_pattern(pattern.name).can(Exchange::kPushPull)) continue;
-    if (const auto pull = push_pull_options(pattern, 1).pull) check_on_gpus(*pull);
+  for (const Spec& collective : options.collectives) {
+    if (!find_collective(collective.name).can(Exchange::kPushPull)) continue;
+    if (const auto pull = push_pull_options(collective, 1).pull) check_on_gpus(*pull);
   }
   for (const double factor : options.time_scales)
     if (factor < 1 && factor != kAutoTimeScale)
@@ -160,19 +162,19 @@ void check_on_device(const SweepOptions& options) {
 void check_sweep(const SweepOptions& options, const Trace& trace) {
   if (!options.hosts) {
     const int ranks = host_counts(options).back();
-    constexpr double kElementBytes = 12;  // beside the gradient: message, aggregate, contribution
-    // Servers keep what all workers push: together as much again.
+    constexpr double kElementBytes = 12;  // message, aggregate, contribution; without the gradient
+    // Servers store the gradients that all workers push: one more float for each element.
     const bool servers = ranks > *std::max_element(options.ranks.begin(), options.ranks.end());
     const double element_bytes = kElementBytes + (servers ? sizeof(float) : 0);
     require_memory(trace, fmt::format("{} ranks", ranks),
                    ranks * (element_bytes * static_cast<double>(trace.elements()) +
                             static_cast<double>(trace.generated_bytes_per_rank())));
   }
-  check_patterns(options);
+  check_collectives(options);
   check_epochs(options);
   check_time_scales(options);
   check_on_device(options);
-  if (!options.hosts) all_links(options);  // says what is wrong with the topology
+  if (!options.hosts) all_links(options);  // throws for a wrong topology
 }
 
 json settings_of(const SweepOptions& options) {
@@ -198,15 +200,15 @@ void check_same_settings(const Records& existing, const SweepOptions& options,
     std::string found, expected;
     for (const auto& [name, value] : before.items()) {
       if (!now.contains(name) || now.at(name) == value) continue;
-      // A run that ended well with `error` had nothing to replace.
+      // A run that succeeded with `error` had no values to replace.
       if (name == "non_finite" && value == "error") continue;
       found += as_typed(name, value);
       expected += as_typed(name, now.at(name));
     }
     if (!found.empty())
       throw InputError(
-          fmt::format("{}: the records there were measured with{}, not with{}; give another --out, "
-                      "or the options that they were measured with",
+          fmt::format("{}: these records were measured with{}, not with{}; give another --out, or "
+                      "the same options",
                       existing.file.string(), found, expected));
   }
 }

@@ -11,28 +11,29 @@
 #include "base/units.h"
 #include "compressors/registry.h"
 #include "netem/topology/flows.h"
-#include "workloads/exchange/patterns.h"
+#include "workloads/collectives/collectives.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
 namespace {
 
-// In the order in which patterns name them. The baseline may fall back on the ring.
+// Returns the numbers of servers in the order of the collectives. The baseline may fall back on the
+// ring.
 std::vector<int> server_counts(const SweepOptions& options) {
   std::vector<int> counts;
   for (const CompressorRules& compressor : options.compressors)
-    for (const Spec& pattern : patterns_for(compressor, options))
-      if (const int servers = servers_of(pattern);
+    for (const Spec& collective : collectives_for(compressor, options))
+      if (const int servers = servers_of(collective);
           std::find(counts.begin(), counts.end(), servers) == counts.end())
         counts.push_back(servers);
-  if (counts.empty()) counts.push_back(0);  // check_patterns() says what is wrong
+  if (counts.empty()) counts.push_back(0);  // check_collectives() throws with the reason
   return counts;
 }
 
-// Expected seconds of one step: only for the bar, so a rough model is enough.
+// Returns the expected seconds of one step by a rough model, for the progress bar only.
 double expected_step_seconds(const SweepPoint& point, const Trace& trace,
                              const SweepOptions& options) {
-  // Among rules, the one of most bits counts.
+  // Of several rules, the one with the most bits counts.
   double bits_per_element = 0, hops = 2;
   for (const Spec& spec : point.compressor.specs()) {
     const double bits = expected_bits(spec).value_or(32);
@@ -64,44 +65,44 @@ std::string SweepPoint::id(const SweepOptions& options) const {
   return fmt::format(
              "{}|{}|{}|{}|s{}+{}|c{}|r{}{}", compressor.to_string(),
              link.to_string() + (schedule.empty() ? "" : ",schedule=" + schedule.identity()), ranks,
-             pattern.to_string(), options.warmup, options.steps, options.compute_scale, repeat,
+             collective.to_string(), options.warmup, options.steps, options.compute_scale, repeat,
              network + where) +
          (chooses_scale     ? "|auto"
           : time_scale == 1 ? ""
                             : fmt::format("|x{}", time_scale)) +
          (options.device == kDeviceCpu ? "" : "|" + options.device) +
-         (feed.is_default() ? "" : "|" + feed.to_string()) +
+         (bucketing.is_default() ? "" : "|" + bucketing.to_string()) +
          (stragglers.empty() ? "" : "|straggler:" + stragglers.to_string());
 }
 
-bool serves_all(const Spec& pattern, const CompressorRules& compressor) {
+bool serves_all(const Spec& collective, const CompressorRules& compressor) {
   const std::vector<Spec> specs = compressor.specs();
   return std::all_of(specs.begin(), specs.end(),
-                     [&](const Spec& spec) { return serves(pattern, spec); });
+                     [&](const Spec& spec) { return serves(collective, spec); });
 }
 
-std::string exchange_name(const Spec& pattern, const CompressorRules& compressor) {
+std::string exchange_name(const Spec& collective, const CompressorRules& compressor) {
   std::string name;
   for (const Spec& spec : compressor.specs()) {
-    const std::string one = to_string(exchange_of(pattern, spec));
+    const std::string one = to_string(exchange_of(collective, spec));
     if (!name.empty() && name != one) return "mixed";
     name = one;
   }
   return name;
 }
 
-std::vector<Spec> patterns_for(const CompressorRules& compressor, const SweepOptions& options) {
+std::vector<Spec> collectives_for(const CompressorRules& compressor, const SweepOptions& options) {
   std::vector<Spec> able;
-  for (const Spec& pattern : options.patterns)
-    if (serves_all(pattern, compressor)) able.push_back(pattern);
+  for (const Spec& collective : options.collectives)
+    if (serves_all(collective, compressor)) able.push_back(collective);
   if (able.empty() && options.is_baseline(compressor))
     able.push_back({.name = "ring", .values = {}});
   return able;
 }
 
-int SweepPoint::servers() const { return servers_of(pattern); }
+int SweepPoint::servers() const { return servers_of(collective); }
 
-void check_room_for_point(std::size_t points) {
+void check_point_limit(std::size_t points) {
   constexpr std::size_t kMaxPoints = 100'000;  // a run of a day at a second each; 2 kB each
   if (points >= kMaxPoints)
     throw InputError(
@@ -111,8 +112,8 @@ void check_room_for_point(std::size_t points) {
 bool in_shard(const std::string& id, int shard, int shards) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  // The lowest bit of FNV-1a is the parity of the characters' lowest bits, which ids have in
-  // common.
+  // FNV-1a alone is not enough: its lowest bit is the parity of the characters' lowest bits, which
+  // ids have in common.
   return SplitMix64::mix(hash) % static_cast<std::uint64_t>(shards) ==
          static_cast<std::uint64_t>(shard - 1);
 }
@@ -137,14 +138,15 @@ std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
           for (const ScheduleSpec& schedule : options.schedules)
             for (const Stragglers& stragglers : options.stragglers)
               for (const CompressorRules& compressor : options.compressors)
-                for (const Spec& pattern : patterns_for(compressor, options))
-                  for (const Feed& feed : options.feeds)
+                for (const Spec& collective : collectives_for(compressor, options))
+                  for (const Bucketing& bucketing : options.bucketings)
                     for (const double time_scale : options.time_scales)
-                      if (servers_of(pattern) == beside) {
-                        check_room_for_point(points.size());
+                      if (servers_of(collective) == beside) {
+                        check_point_limit(points.size());
                         points.push_back({compressor, link, ranks, repeat, schedule,
                                           time_scale == kAutoTimeScale ? 1 : time_scale,
-                                          time_scale == kAutoTimeScale, pattern, feed, stragglers});
+                                          time_scale == kAutoTimeScale, collective, bucketing,
+                                          stragglers});
                       }
       std::shuffle(points.begin() + first, points.end(), generator);
     }
@@ -166,15 +168,15 @@ double dense_bits(const SweepPoint& point, const Trace& trace) {
   return 8.0 * sizeof(float) * static_cast<double>(trace.elements()) * point.ranks;
 }
 
-double step_patience(const SweepPoint& point, const Topology& topology, const Trace& trace,
-                     double compute_scale, double more) {
+double step_timeout(const SweepPoint& point, const Topology& topology, const Trace& trace,
+                    double compute_scale, double more) {
   double longest_compute = 0;
   for (std::size_t rank = 0; rank < trace.ranks(); ++rank)
     for (std::size_t step = 0; step < trace.steps(); ++step)
       longest_compute = std::max(longest_compute, trace.times(rank, step).compute());
   const double bits = dense_bits(point, trace);
   // Rings and rendezvous wait for a round trip a few times for each rank and each 64 kB segment in
-  // flight; where frames are lost, TCP takes longer than any model says.
+  // flight. Where frames are lost, TCP takes longer than any model predicts.
   const double waits = 20.0 * point.ranks * longest_round_trip(topology);
   const double trouble = disturbs(topology) ? 10 : 1;
   const double goodput = exchange_goodput(topology);

@@ -19,10 +19,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kLongest = 1e9;       // s: 31 years
-constexpr double kMostCounted = 1e18;  // elements, bytes: whole numbers in 64 bits
-constexpr int kMostCores = 1'000'000;
-constexpr double kClose = 0.1;  // of measured and predicted times
+constexpr double kLongest = 1e9;      // s: 31 years
+constexpr double kMaxCounted = 1e18;  // elements, bytes: whole numbers in 64 bits
+constexpr int kMaxCores = 1'000'000;
+constexpr double kClose = 0.1;  // largest relative error of a prediction that counts as close
 
 constexpr std::array kBasisKinds = {PipelineKind::kSerial, PipelineKind::kInline,
                                     PipelineKind::kBeside};
@@ -68,16 +68,16 @@ double seconds_at(const JsonField& field, std::string_view key) {
 }
 
 double count_at(const JsonField& field, std::string_view key) {
-  return field.at(key).number(0, kMostCounted);
+  return field.at(key).number(0, kMaxCounted);
 }
 
-// The numbers of an array of so many.
+// Returns the numbers of an array of length `count`.
 template <std::size_t count>
 std::array<double, count> numbers_of(const JsonField& field) {
   if (field.size() != count)
     field.fail(fmt::format("{} numbers, expected {}", field.size(), count));
   std::array<double, count> numbers;
-  for (std::size_t i = 0; i < count; ++i) numbers[i] = field.at(i).number(0, kMostCounted);
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = field.at(i).number(0, kMaxCounted);
   return numbers;
 }
 
@@ -89,7 +89,7 @@ ProfiledExchange exchange_from(const JsonField& field) {
   const JsonField bytes = field.at("bytes");
   if (bytes.size() == 0) bytes.fail("expected the bytes of at least one rank");
   for (std::size_t i = 0; i < bytes.size(); ++i)
-    exchange.bytes.push_back(bytes.at(i).number(0, kMostCounted));
+    exchange.bytes.push_back(bytes.at(i).number(0, kMaxCounted));
   if (field.has("units"))
     for (std::size_t i = 0; i < field.at("units").size(); ++i) {
       const auto [elements, push, pull, decode, compress] = numbers_of<5>(field.at("units").at(i));
@@ -119,23 +119,23 @@ std::optional<double> median_step(const Point& point) {
 }
 
 LinkFigures figures_in(const JsonField& link) {
-  constexpr double kMost = 1e18;
-  return {.alpha = link.at("alpha").number(0, kMost),
-          .beta = link.at("beta").number(0, kMost),
-          .credit = link.at("credit").number(0, kMost)};
+  constexpr double kMax = 1e18;
+  return {.alpha = link.at("alpha").number(0, kMax),
+          .beta = link.at("beta").number(0, kMax),
+          .credit = link.at("credit").number(0, kMax)};
 }
 
-// `allgather-hierarchical:group=2` in records.
-Spec pattern_in(const Axes& axes) {
-  const std::size_t dash = axes.pattern.find('-');
-  return parse_spec(dash == std::string::npos ? axes.pattern : axes.pattern.substr(dash + 1));
+// Parses the axis of records, such as `allgather-hierarchical:group=2`.
+Spec collective_in(const Axes& axes) {
+  const std::size_t dash = axes.collective.find('-');
+  return parse_spec(dash == std::string::npos ? axes.collective : axes.collective.substr(dash + 1));
 }
 
 std::string time_or_dash(const std::optional<double>& seconds) {
   return seconds ? format_time(*seconds) : "-";
 }
 
-// Caveats of a row.
+// Returns the warnings at the end of a row.
 std::string remark_of(const PredictedAgain& one) {
   std::string text = one.status == Status::kOk ? "" : std::string("  ") + status_name(one.status);
   if (one.prediction && one.prediction->incast) text += "  incast";
@@ -160,7 +160,7 @@ nlohmann::ordered_json value_json(const std::optional<double>& value) {
 
 struct PredictionBasis {
   CodecProfile codec;
-  PredictionInput input;  // without ranks, pattern and link
+  PredictionInput input;  // without ranks, collective and link
 };
 
 // @throws InputError naming the field that is missing, of a wrong type or out of range.
@@ -169,8 +169,8 @@ PredictionBasis basis_from(const JsonField& field) {
   PredictionInput& input = basis.input;
   input.times.compute = seconds_at(field, "compute");
   input.kind = named(kBasisKinds, field.at("pipeline"));
-  input.cores = field.at("cores").number(0, kMostCores);
-  input.threads = static_cast<int>(field.at("threads").unsigned_integer(1, kMostCores));
+  input.cores = field.at("cores").number(0, kMaxCores);
+  input.threads = static_cast<int>(field.at("threads").unsigned_integer(1, kMaxCores));
   input.queue = field.has("queue") ? count_at(field, "queue") : 0;
   if (field.has("servers"))
     for (std::size_t i = 0; i < field.at("servers").size(); ++i) {
@@ -182,11 +182,11 @@ PredictionBasis basis_from(const JsonField& field) {
   codec.density = count_at(field, "density");
   codec.elements = count_at(field, "elements");
   codec.hold = seconds_at(field, "hold");
-  codec.period = field.at("period").number(1, kMostCounted);
+  codec.period = field.at("period").number(1, kMaxCounted);
   const JsonField buckets = field.at("buckets");
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     codec.buckets.push_back(bucket_from(buckets.at(i)));
-    codec.buckets.back().tensors = {i};  // one stands for all of a bucket's
+    codec.buckets.back().tensors = {i};  // one tensor represents all of the bucket
     input.times.ready.push_back(seconds_at(buckets.at(i), "ready"));
   }
   return basis;
@@ -237,8 +237,8 @@ std::vector<PredictedAgain> predict_again(const Records& records) {
     one.measured = median_step(point);
     one.recorded = point.prediction.number("step_time"_metric);
     if (!point.prediction->contains("basis")) {
-      one.refusal = point.prediction.empty() ? "not predicted when it ran"
-                                             : "recorded without what it was predicted from";
+      one.refusal = point.prediction.empty() ? "not predicted during the run"
+                                             : "recorded without the basis of its prediction";
       continue;
     }
     const JsonField prediction(*point.prediction,
@@ -246,10 +246,10 @@ std::vector<PredictedAgain> predict_again(const Records& records) {
                                "prediction");
     PredictionBasis basis = basis_from(prediction.at("basis"));
     basis.input.ranks = point.axes.ranks;
-    basis.input.pattern = pattern_in(point.axes);
+    basis.input.collective = collective_in(point.axes);
     basis.input.link = figures_in(prediction.at("link"));
     one.prediction = predict(basis.codec, basis.input, times);
-    if (!one.prediction) one.refusal = "no model of pattern " + basis.input.pattern.name;
+    if (!one.prediction) one.refusal = "no model of collective " + basis.input.collective.name;
   }
   return found;
 }
@@ -266,7 +266,7 @@ std::string again_table(const std::vector<PredictedAgain>& points) {
   const auto close = std::count_if(ratios.begin(), ratios.end(),
                                    [](double ratio) { return std::fabs(ratio - 1) <= kClose; });
   return text + fmt::format(
-                    "\n{} of {} points within {:.0f} %; {} others not ok or without a"
+                    "\n{} of {} points are within {:.0f} %; {} more are not ok or have no"
                     " prediction.\n",
                     close, ratios.size(), 100 * kClose, points.size() - ratios.size());
 }
@@ -276,8 +276,8 @@ nlohmann::ordered_json again_json(const std::vector<PredictedAgain>& points) {
   for (const PredictedAgain& one : points)
     all.push_back({{"axes",
                     {{"compressor", one.axes.compressor},
-                     {"pattern", one.axes.pattern},
-                     {"feed", one.axes.feed},
+                     {"collective", one.axes.collective},
+                     {"bucketing", one.axes.bucketing},
                      {"link", one.axes.link},
                      {"rate", one.axes.rate},
                      {"ranks", one.axes.ranks},

@@ -1,4 +1,4 @@
-// Basis of a prediction, as records keep it, and predictions that are made again from it.
+// The basis of a prediction, as stored in records, and predictions repeated from it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,26 +12,26 @@
 
 namespace thinpipe {
 
-/// `prediction.basis` of docs/records.md: the codec's times and what it sends, compute and ready
-/// times, how buckets follow each other, and cores; all but link and pattern.
+/// Returns the `prediction.basis` of docs/records.md: codec times and payload sizes, compute and
+/// ready times, the order of buckets, and cores; all but link and collective.
 nlohmann::json basis_json(const CodecProfile& codec, const PredictionInput& input);
 
-/// One point of a run, predicted again with the models of today.
+/// One point of a run, predicted again with the present models.
 struct PredictedAgain {
   Axes axes;
   Status status = Status::kOk;
   std::optional<double> measured;  ///< s, the median step
-  std::optional<double> recorded;  ///< s that was predicted when it ran
+  std::optional<double> recorded;  ///< s, the prediction during the run
   std::optional<Prediction> prediction;
-  std::string refusal;                  ///< why there is none
+  std::string refusal;                  ///< reason why there is no prediction
   std::optional<double> ratio() const;  ///< predicted over measured
 };
 
-/// From the `basis` and the `link` of each point's recorded prediction.
-/// @throws InputError where they are not as records should have them.
+/// Predicts each point again, from the `basis` and the `link` of its recorded prediction.
+/// @throws InputError naming a field of these that is missing or wrong.
 std::vector<PredictedAgain> predict_again(const Records& records);
 
-/// A row each, and how many of those that are `ok` are within 10 %.
+/// Returns a table with a row for each point, and the number of `ok` points within 10 %.
 std::string again_table(const std::vector<PredictedAgain>& points);
 nlohmann::ordered_json again_json(const std::vector<PredictedAgain>& points);
 

@@ -12,9 +12,9 @@
 
 #include "base/clock.h"
 #include "base/statistics.h"
-#include "workloads/exchange/element_sum.h"
-#include "workloads/exchange/pattern.h"
-#include "workloads/exchange/push_pull_options.h"
+#include "workloads/collectives/collective.h"
+#include "workloads/collectives/element_sum.h"
+#include "workloads/collectives/push_pull_options.h"
 #include "workloads/replay/plan.h"
 #include "workloads/replay/push_pull_units.h"
 #include "workloads/replay/replay.h"
@@ -22,29 +22,29 @@
 namespace thinpipe {
 namespace {
 
-/// The servers of ranks that all run here, one after the other: what was pushed in one step is
-/// answered in the next. Their times and sizes are measured.
+/// Measures times and payload sizes of parameter servers. All run in this process, one after the
+/// other, and answer the pushes of one step in the next.
 class EchoServers {
  public:
   /// @throws InputError as make_compressor
   EchoServers(const std::vector<ReplayUnit>& units, const PushPullOptions& options,
               std::size_t ranks, const CompressorSettings& settings);
 
-  /// Different ranks may push at the same time.
+  /// Stores a payload. Different ranks may push at the same time.
   void push(std::size_t rank, std::size_t unit, std::span<const std::byte> payload);
-  /// Valid until answer_all().
+  /// Returns the last answer, which is valid until answer_all().
   std::span<const std::byte> answer(std::size_t unit) const;
-  /// When all ranks have pushed: averages and compresses. @param counts  in the profile
+  /// Averages and compresses after all ranks have pushed. @param counts  in the profile
   void answer_all(std::uint64_t step, bool counts);
 
-  /// By unit, of the steps that counted.
+  /// Returns the profile by unit, of the steps that counted.
   std::vector<ProfiledUnit> profile() const;
 
  private:
   struct Unit {
-    std::unique_ptr<Compressor> push, pull;  // `pull` null where `push` answers
+    std::unique_ptr<Compressor> push, pull;  // `pull` is null where `push` encodes the answers too
     std::vector<std::vector<std::byte>> payloads;
-    std::vector<float> mean, estimate;  // `estimate` where changes of it are answered
+    std::vector<float> mean, estimate;  // `estimate` where the answers are changes of it
     std::vector<std::byte> place;
     std::size_t size = 0;
     ProfiledUnit sums;
@@ -61,9 +61,13 @@ class EchoServers {
   std::vector<Unit> units_;
 };
 
-/// A network of one rank that stands for two, by which codecs are measured: what it sends comes
-/// back.
-class EchoPattern : public Pattern {
+/// A collective of one rank that represents two, for measuring codecs: every payload comes back to
+/// its sender.
+class EchoCollective : public Collective,
+                       public AllReduce,
+                       public AllGather,
+                       public SparseAllReduce,
+                       public PushPull {
  public:
   static constexpr int kRanks = 2;
   struct Made {
@@ -72,20 +76,24 @@ class EchoPattern : public Pattern {
     double k = 0;
   };
 
-  /// @param servers  of push(), or null; `rank` among those who push to them
-  EchoPattern(EchoServers* servers, std::size_t rank) : servers_(servers), rank_(rank) {}
+  /// @param servers  for push(), or null @param rank  of this worker at the servers
+  EchoCollective(EchoServers* servers, std::size_t rank) : servers_(servers), rank_(rank) {}
 
-  using Pattern::all_reduce;
+  using AllReduce::all_reduce;
   void all_reduce(ElementType type, std::span<const std::byte> own, std::span<std::byte> result,
                   float factor) override;
   const std::vector<std::span<const std::byte>>& all_gather(
       std::span<const std::byte> own) override;
   SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
                               float factor) override;
-  /// As if all brought as many.
+  /// Assumes the same number from every rank.
   std::size_t mean_count(std::size_t own, std::size_t) override { return own; }
+  /// Does nothing, because no result is compared.
+  void expected_sparse(std::span<const std::span<const float>>, std::size_t, float,
+                       std::span<float>) const override {}
   std::size_t push(std::span<const UnitPayload> payloads) override;
   bool pull(std::size_t) override { return true; }
+  void progress() override {}
   std::span<const std::byte> pulled(std::size_t unit) const override {
     return servers_->answer(unit);
   }
@@ -110,7 +118,7 @@ EchoServers::EchoServers(const std::vector<ReplayUnit>& units, const PushPullOpt
     if (unit.push->incremental() && unit.answering().incremental())
       unit.estimate.assign(one.tensor.elements, 0.0F);
     unit.place.resize(unit.answering().max_encoded_size());
-    unit.encode(0);  // of nothing: the answer to what is pushed first
+    unit.encode(0);  // an empty answer, for the first push
   }
 }
 
@@ -124,7 +132,7 @@ std::span<const std::byte> EchoServers::answer(std::size_t unit) const {
 
 void EchoServers::answer_all(std::uint64_t step, bool counts) {
   for (Unit& unit : units_) {
-    if (unit.payloads.front().empty()) continue;  // held back
+    if (unit.payloads.front().empty()) continue;  // a step of gradient accumulation
     const double begin = now_seconds();
     double pushed = 0;
     std::fill(unit.mean.begin(), unit.mean.end(), 0.0F);
@@ -160,13 +168,13 @@ std::vector<ProfiledUnit> EchoServers::profile() const {
   return units;
 }
 
-void EchoPattern::all_reduce(ElementType type, std::span<const std::byte> own,
-                             std::span<std::byte> result, float factor) {
+void EchoCollective::all_reduce(ElementType type, std::span<const std::byte> own,
+                                std::span<std::byte> result, float factor) {
   exchanges.push_back({Exchange::kAllReduce, static_cast<double>(own.size())});
   scale_elements(type, own, kRanks * factor, result);
 }
 
-const std::vector<std::span<const std::byte>>& EchoPattern::all_gather(
+const std::vector<std::span<const std::byte>>& EchoCollective::all_gather(
     std::span<const std::byte> own) {
   exchanges.push_back({Exchange::kAllGather, static_cast<double>(own.size())});
   messages_.assign(kRanks, own);
@@ -174,14 +182,14 @@ const std::vector<std::span<const std::byte>>& EchoPattern::all_gather(
 }
 
 // Returns this rank's own selection; nothing is restored to the residual.
-SparseSum EchoPattern::sparse_all_reduce(SparseView own, std::size_t k, std::size_t, float) {
+SparseSum EchoCollective::sparse_all_reduce(SparseView own, std::size_t k, std::size_t, float) {
   exchanges.push_back({Exchange::kSparseAllReduce,
                        static_cast<double>(own.size() * sizeof(SparsePair)),
                        static_cast<double>(k)});
   return {own, {}};
 }
 
-std::size_t EchoPattern::push(std::span<const UnitPayload> payloads) {
+std::size_t EchoCollective::push(std::span<const UnitPayload> payloads) {
   double bytes = 0;
   for (const UnitPayload& one : payloads) {
     servers_->push(rank_, one.unit, one.payload);
@@ -191,27 +199,28 @@ std::size_t EchoPattern::push(std::span<const UnitPayload> payloads) {
   return 0;
 }
 
-// In a run, cores come to the codec from other work. So before each step a core walks through as
-// many bytes, more than its caches keep beside the codec's own data, and sleeps for a moment.
+// In a run, cores do other work before the codec. So before each step a core walks through this
+// many bytes, more than its caches store beside the codec's own data, and sleeps for a moment.
 constexpr std::size_t kForeignBytes = std::size_t{16} << 20;
 constexpr double kPause = 0.002;
 
-// One rank's replay, and what its steps took.
+// One rank's replay, with the report of its last step.
 class Worker {
  public:
   Worker(const Trace& trace, const ReplayOptions& options, int rank)
-      : rank_(static_cast<std::size_t>(rank)), replay_(trace, options, rank, EchoPattern::kRanks) {
+      : rank_(static_cast<std::size_t>(rank)),
+        replay_(trace, options, rank, EchoCollective::kRanks) {
     if (options.servers) return;
     replay_.connect([this](std::size_t) { return echo(nullptr); });
   }
-  /// Where there are servers.
+  /// Connects the replay to parameter servers.
   void connect(EchoServers& servers) { replay_.connect(echo(&servers)); }
 
   Replay& replay() { return replay_; }
 
   void step(std::uint64_t index) {
     try {
-      for (EchoPattern* pattern : patterns_) pattern->exchanges.clear();
+      for (EchoCollective* collective : collectives_) collective->exchanges.clear();
       for (std::size_t i = 0; i < foreign_.size(); i += 64) ++foreign_[i];
       std::this_thread::sleep_for(std::chrono::duration<double>(kPause));
       report_ = replay_.step(index);
@@ -223,42 +232,42 @@ class Worker {
     if (error_) std::rethrow_exception(error_);
   }
   const StepReport& report() const { return report_; }
-  /// In the step just run; none where there are servers, which know themselves.
-  const std::vector<EchoPattern::Made>& exchanges(std::size_t bucket) const {
-    static const std::vector<EchoPattern::Made> kNone;
-    return served_ ? kNone : patterns_.at(bucket)->exchanges;
+  /// Returns the exchanges of the last step; none with parameter servers, which have their own.
+  const std::vector<EchoCollective::Made>& exchanges(std::size_t bucket) const {
+    static const std::vector<EchoCollective::Made> kNone;
+    return served_ ? kNone : collectives_.at(bucket)->exchanges;
   }
 
  private:
-  std::unique_ptr<EchoPattern> echo(EchoServers* servers) {
+  std::unique_ptr<EchoCollective> echo(EchoServers* servers) {
     served_ = servers != nullptr;
-    auto pattern = std::make_unique<EchoPattern>(servers, rank_);
-    patterns_.push_back(pattern.get());
-    return pattern;
+    auto collective = std::make_unique<EchoCollective>(servers, rank_);
+    collectives_.push_back(collective.get());
+    return collective;
   }
 
   std::size_t rank_;
   bool served_ = false;
-  std::vector<EchoPattern*> patterns_;  // by bucket; the replay has them
+  std::vector<EchoCollective*> collectives_;  // by bucket; the replay owns them
   Replay replay_;
   std::vector<unsigned char> foreign_ = std::vector<unsigned char>(kForeignBytes);
   StepReport report_;
   std::exception_ptr error_;
 };
 
-// The first quartile where times that passed stand for processor time: others on the machine make
-// them longer, never shorter.
+// Returns the first quartile of wall-clock times (`passed`), which other programs make longer but
+// never shorter, and the median of CPU times.
 double typical_pass(const std::vector<double>& values, bool passed) {
   if (values.empty()) return 0;
   return quantile(values, passed ? 0.25 : 0.5);
 }
 
-// Samples of one bucket from all workers and steps in which something was sent.
+// Samples of one bucket from all workers and all steps with an exchange.
 struct BucketSamples {
   std::vector<double> compress, decode;
   std::vector<ProfiledExchange> exchanges;  // sums over steps
 
-  void add(const std::vector<EchoPattern::Made>& made, std::size_t rank, std::size_t ranks) {
+  void add(const std::vector<EchoCollective::Made>& made, std::size_t rank, std::size_t ranks) {
     if (exchanges.size() < made.size()) exchanges.resize(made.size());
     for (std::size_t i = 0; i < made.size(); ++i) {
       exchanges[i].exchange = made[i].exchange;
@@ -284,7 +293,7 @@ struct Samples {
     ++exchanged;
     for (std::size_t i = 0; i < buckets.size(); ++i) {
       double compress = report.codec, decode = report.codec_decode;
-      if (buckets.size() > 1) {  // whose times the timeline tells apart
+      if (buckets.size() > 1) {  // the timeline has each bucket's times
         compress = decode = 0;
         for (const PhaseSpan& span : report.timeline) {
           if (span.bucket != i) continue;
@@ -299,7 +308,7 @@ struct Samples {
   }
 };
 
-// In groups of so many at once.
+// Steps all workers, `at_once` of them at the same time.
 void step_all(std::vector<std::unique_ptr<Worker>>& workers, std::uint64_t index, int at_once) {
   for (std::size_t first = 0; first < workers.size(); first += static_cast<std::size_t>(at_once)) {
     const std::size_t last = std::min(workers.size(), first + static_cast<std::size_t>(at_once));
@@ -320,7 +329,7 @@ bool gathers(const std::vector<ProfiledExchange>& exchanges) {
   });
 }
 
-// @param passed  its times are of a clock, not of a processor
+// @param passed  the samples are wall-clock times, not CPU times
 ProfiledBucket bucket_of(const BucketSamples& samples, double steps, bool passed) {
   ProfiledBucket bucket;
   bucket.compress = typical_pass(samples.compress, passed);
@@ -331,13 +340,13 @@ ProfiledBucket bucket_of(const BucketSamples& samples, double steps, bool passed
   }
   const double decode = typical_pass(samples.decode, passed);
   if (gathers(bucket.exchanges))
-    bucket.decode_message = decode / EchoPattern::kRanks;
+    bucket.decode_message = decode / EchoCollective::kRanks;
   else
     bucket.decode = decode;
   return bucket;
 }
 
-// Units, or their pieces, to the buckets in which they are pushed.
+// Adds units, or slices of them, to the buckets in which they are pushed.
 void share_out(const std::vector<ProfiledUnit>& units, const std::vector<ReplayUnit>& pushed,
                CodecProfile& profile) {
   for (ProfiledBucket& bucket : profile.buckets)
@@ -351,12 +360,13 @@ void share_out(const std::vector<ProfiledUnit>& units, const std::vector<ReplayU
 
 ReplayOptions replay_options(const CompressorRules& compressor, const SweepOptions& options,
                              const CodecCalibration& calibration) {
-  const PatternInfo& pattern = find_pattern(calibration.pattern.name);
+  const CollectiveInfo& collective = find_collective(calibration.collective.name);
   ReplayOptions replay;
   replay.compressor = compressor;
-  replay.feed = calibration.feed;
-  replay.sparse_sums = pattern.can(Exchange::kSparseAllReduce);
-  if (pattern.can(Exchange::kPushPull)) replay.servers = push_pull_options(calibration.pattern, 1);
+  replay.bucketing = calibration.bucketing;
+  replay.sparse_sums = collective.can(Exchange::kSparseAllReduce);
+  if (collective.can(Exchange::kPushPull))
+    replay.servers = push_pull_options(calibration.collective, 1);
   replay.seed = options.seed;
   replay.threads = options.threads;
   replay.compute_scale = 0;
@@ -414,9 +424,9 @@ CodecProfile measure_codec(const Trace& trace, const CompressorRules& compressor
   profile.elements = static_cast<double>(trace.elements());
   if (samples.selected > 0)
     profile.density = samples.selected / static_cast<double>(samples.exchanged) / profile.elements;
-  profile.source = "measured here";
+  profile.source = "measured on this machine";
   const std::vector<PlannedBucket> plan =
-      plan_buckets(trace.tensors(), compressor, calibration.feed);
+      plan_buckets(trace.tensors(), compressor, calibration.bucketing);
   for (std::size_t i = 0; i < samples.buckets.size(); ++i) {
     profile.buckets.push_back(
         bucket_of(samples.buckets[i], static_cast<double>(exchanged), samples.buckets.size() > 1));

@@ -45,7 +45,7 @@ void check_trace(const Records& records, const Trace& trace) {
       device == kDeviceCpu ? "" : " with --device " + device, fmt::join(there, ", ")));
 }
 
-// All points with so many ranks, one sample after the other.
+// The samples of all points with `ranks` ranks.
 struct RecordedSamples {
   std::vector<double> compress, decode, payload, down, up;
   int ranks = 0;
@@ -59,11 +59,11 @@ RecordedSamples samples_of(const Records& records, const std::string& compressor
   };
   for (const Point& point : records.points) {
     if (point.status == Status::kFailed || point.axes.compressor != compressor) continue;
-    if (!point.axes.feed.empty() || point.axes.device != device) continue;
+    if (!point.axes.bucketing.empty() || point.axes.device != device) continue;
     if (found.ranks > 0 && point.axes.ranks > found.ranks) continue;
     if (point.axes.ranks < found.ranks) found = {};
     found.ranks = point.axes.ranks;
-    // While a GPU works a processor does nothing.
+    // CPU time does not include the GPU's work, so wall-clock time is used for a GPU.
     take(point.samples(device == kDeviceCpu ? "compress_cpu_time"_metric : "compress_time"_metric),
          found.compress);
     take(point.samples("decode_time"_metric), found.decode);
@@ -80,7 +80,8 @@ double median_or_0(const std::vector<double>& values) {
 
 double mean_or_0(const std::vector<double>& values) { return values.empty() ? 0 : mean(values); }
 
-// A data sheet's card in the name that a driver gives it: "V100-SXM2" in "Tesla V100-SXM2-16GB".
+// Returns the memory bandwidth of the catalogue's card whose name is part of the driver's name:
+// "V100-SXM2" in "Tesla V100-SXM2-16GB".
 double memory_rate_of(const std::string& device) {
   const std::string maker = "NVIDIA ";
   for (const ModelInfo& model : model_catalogue())
@@ -111,8 +112,8 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
   const std::string name = rules.to_string();
   if (!rules.uniform())
     throw InputError(
-        fmt::format("{}: records do not tell what each part of {} took; expected one compressor "
-                    "for all tensors",
+        fmt::format("{}: records have no separate codec times for the compressors of {}; expected "
+                    "one compressor for all tensors",
                     records.file.string(), in_quotes(name)));
   const Spec compressor = rules.specs().front();
   const RecordedSamples samples = samples_of(records, name, device);
@@ -140,7 +141,8 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
   const double table = static_cast<double>(trace.tensors().size() * kMessageLengthBytes);
   if (aggregation_of(compressor) == Aggregation::kAllReduce) {
     bucket.decode = decode;
-    // Floats are waited for, and means of rounds; those of the only one go up with decoding.
+    // A round waits for the copy of its floats down, and all rounds but a single one for the copy
+    // of the mean up. The mean of a single round goes up with decoding.
     const double waited = rounds > 1 ? down + up : down;
     for (int round = 0; round < rounds; ++round)
       bucket.exchanges.push_back({.exchange = Exchange::kAllReduce,
@@ -149,12 +151,12 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
   } else {
     bucket.decode_message = decode / samples.ranks;
     if (one->shares_scale()) bucket.exchanges.push_back({Exchange::kAllGather, {table}});
-    // Others come down while the first piece is sent.
-    const double piece =
+    // Later chunks come down while the first is sent.
+    const double first_chunk =
         std::min(1.0, static_cast<double>(kDownloadPiece) / std::max(1.0, profile.payload_bytes));
     bucket.exchanges.push_back({.exchange = Exchange::kAllGather,
                                 .bytes = {table + profile.payload_bytes},
-                                .copies = piece * down});
+                                .copies = first_chunk * down});
   }
   return profile;
 }

@@ -23,8 +23,8 @@ namespace thinpipe {
 namespace {
 
 constexpr double kAcknowledgementBytes = 66;  // Ethernet, IPv4, TCP with timestamps
-constexpr double kFramesAcknowledged = 2;     // by one of them (RFC 1122, 4.2.3.2)
-constexpr double kGsoPacket = 68130;          // bytes that the kernel hands down as one
+constexpr double kFramesAcknowledged = 2;     // by one acknowledgement (RFC 1122, 4.2.3.2)
+constexpr double kGsoPacket = 68130;          // bytes of the kernel's largest packet
 
 double slower(const Direction& up, const Direction& down) {
   if (up.rate == 0) return down.rate;
@@ -32,7 +32,7 @@ double slower(const Direction& up, const Direction& down) {
   return std::min(up.rate, down.rate);
 }
 
-// Bytes of payload that a direction has saved up.
+// Returns the credit of a direction's token bucket, in bytes of payload.
 double saved(const Direction& direction, const LinkSpec& link) {
   if (direction.rate == 0) return std::numeric_limits<double>::infinity();
   if (direction.shaper == Shaper::kNetem) return 0;
@@ -46,14 +46,14 @@ double beta_of(double goodput, const LinkSpec& link, const MachineFigures& machi
 double finite(double credit) { return credit < std::numeric_limits<double>::max() ? credit : 0; }
 
 constexpr double kProbeSeconds = 0.05;  // of the links' time
-constexpr double kCredits = 4;          // as often as what the buckets have saved up crosses
-constexpr double kLeastMessage = 4096, kMostMessage = 32e6;  // bytes
-constexpr double kProbePatience = 60;                        // s beside what links take
+constexpr double kCredits = 4;          // times the buckets' credit that an exchange sends
+constexpr double kMinMessage = 4096, kMaxMessage = 32e6;  // bytes
+constexpr double kProbeTimeout = 60;                      // s in addition to the links' time
 
 enum class Which { kShortest, kLongest };
 
-// One rank's time of each exchange, sorted: the shortest, of the rank that came last to it, or the
-// longest, from when the first one began.
+// Returns one rank's time of each exchange, sorted: the shortest, of the rank that entered last, or
+// the longest, of the rank that entered first.
 std::vector<double> of_ranks(const std::vector<std::vector<double>>& times, Which which) {
   std::vector<double> found;
   for (std::size_t i = 0; i < times.at(0).size(); ++i) {
@@ -66,7 +66,7 @@ std::vector<double> of_ranks(const std::vector<std::vector<double>>& times, Whic
   return found;
 }
 
-// The beta with which the model takes so long: it takes longer the greater beta is.
+// Returns the beta with which the model predicts `seconds`. A greater beta gives a longer time.
 double beta_for(double seconds, int ranks, double bytes, LinkFigures link) {
   double low = link.beta / 100, high = link.beta * 100;
   for (int i = 0; i < 60; ++i) {
@@ -108,7 +108,7 @@ class Socket {
 
 int tcp_socket() { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); }
 
-// Sends back what comes until the other end closes.
+// Returns every message to its sender until the peer closes the connection.
 void echo(const Socket& socket) {
   while (socket.receive_message() && socket.send_message()) {
   }
@@ -175,9 +175,9 @@ LinkFigures ring_figures(const TopologySpec& topology, const LinkSpec& link, int
 
 std::size_t probe_bytes(const LinkFigures& expected, int ranks) {
   const double all = kCredits * expected.credit +
-                     (expected.beta > 0 ? kProbeSeconds / expected.beta : kMostMessage);
+                     (expected.beta > 0 ? kProbeSeconds / expected.beta : kMaxMessage);
   return static_cast<std::size_t>(
-      std::clamp(all / std::max(1, ranks - 1), kLeastMessage, kMostMessage));
+      std::clamp(all / std::max(1, ranks - 1), kMinMessage, kMaxMessage));
 }
 
 MachineFigures machine_figures(const std::vector<std::vector<double>>& small,
@@ -188,7 +188,7 @@ MachineFigures machine_figures(const std::vector<std::vector<double>>& small,
   if (ranks < 2) return machine;
   LinkFigures link = expected;
   const std::vector<double> messages = of_ranks(small, Which::kShortest);
-  // Whatever else ran on the machine made them longer, never shorter.
+  // Other programs on the machine make messages slower, never faster, so the first quartile counts.
   link.alpha = messages.at(messages.size() / 4) / (2 * (ranks - 1));
   machine.message_time = std::max(0.0, link.alpha - expected.alpha);
   if (expected.beta > 0)
@@ -200,14 +200,14 @@ MachineFigures machine_figures(const std::vector<std::vector<double>>& small,
 
 MachineFigures probe_links(Launch& launch, const LinkFigures& expected) {
   const std::size_t bytes = probe_bytes(expected, launch.ranks());
-  const double patience =
-      kProbePatience +
+  const double timeout =
+      kProbeTimeout +
       100 * launch.ranks() * (expected.alpha + static_cast<double>(bytes) * expected.beta);
-  // The buckets fill up at the links' rate.
+  // The token buckets refill at the links' rate.
   const double pause = 2e-3 + 1.5 * expected.credit * expected.beta;
   std::vector<std::vector<double>> small, large;
   for (const nlohmann::json& answer :
-       launch.ask({{"do", "probe"}, {"bytes", bytes}, {"pause", pause}}, patience)) {
+       launch.ask({{"do", "probe"}, {"bytes", bytes}, {"pause", pause}}, timeout)) {
     small.push_back(answer.at("small"));
     large.push_back(answer.at("large"));
   }

@@ -1,4 +1,5 @@
-// The network of a point as the cost models see it, and what its machines were measured to add.
+// The parameters of a point's network for the cost models, and the measured overhead of its
+// machines.
 #pragma once
 
 #include <cstddef>
@@ -14,50 +15,53 @@ class Launch;
 
 /// Overhead of the machines at the ends of a link.
 struct MachineFigures {
-  /// s that an empty message takes from rank to rank over a link without delay, all ranks sending
+  /// s of an empty message from rank to rank over a link without delay, while all ranks send
   double message_time = 0;
-  /// by which bytes take longer than TCP's ceiling and the acknowledgements let expect
+  /// factor on the time of a byte over that of TCP's ceiling with acknowledgements
   double slower = 1;
 };
 
-/// Share by which acknowledgements of what comes lengthen what goes on the same link: one of 66
-/// bytes every second frame, and as good as none where the bucket lets whole GSO packets through,
-/// which the receiver acknowledges as one.
+/// Returns the fraction by which acknowledgements of received data lengthen the time of sent data
+/// on the same link: 66 bytes for every second frame, and about 0 where the token bucket passes
+/// whole GSO packets, which the receiver acknowledges as one.
 double acknowledgement_share(const LinkSpec& link);
 
-/// A star of hosts with this link, every link carrying one flow each way.
+/// Returns the figures of a star of hosts with this link, with one flow in each direction of every
+/// link.
 LinkFigures star_figures(const LinkSpec& link, const MachineFigures& machine);
 
-/// Any network while these flows cross it, all at once: beta of the slowest of them, which the
-/// others wait for, alpha with the mean of their delays, since what goes round a ring has crossed
-/// all of them.
+/// Returns the figures of any network that all these flows cross at the same time. Beta is that of
+/// the slowest flow, for which the other flows wait. Alpha has the mean of their delays, because
+/// data that go round a ring cross all of them.
 LinkFigures network_figures(const Topology& topology, const std::vector<Flow>& flows,
                             const MachineFigures& machine);
 
-/// Rank i to rank i+1, the last to the first.
+/// Returns the flows from rank i to rank i+1, and from the last to the first.
 std::vector<Flow> ring_flows(int ranks);
 
-/// Figures of ring exchanges of so many ranks on that network. @throws InputError as plan()
+/// Returns the figures of ring exchanges of `ranks` ranks on that network. @throws InputError as
+/// plan()
 LinkFigures ring_figures(const TopologySpec& topology, const LinkSpec& link, int ranks,
                          const MachineFigures& machine);
 
-/// The messages to send: an exchange of some 50 ms, and several times what buckets save up.
+/// Returns the bytes of a probe message: an exchange of about 50 ms, plus several times the token
+/// buckets' credit.
 std::size_t probe_bytes(const LinkFigures& expected, int ranks);
 
-/// From what every rank measured (small[rank][i], large[rank][i]: seconds of the i-th exchange):
-/// message_time beside the delay that the link is known to have, and by how much bytes are slower
-/// than they should, so that the model of the ring's all-gather gives the shortest of the large
-/// ones, which others on the machine held up least.
+/// Returns the machines' overhead from all ranks' measurements (small[rank][i], large[rank][i]:
+/// seconds of the i-th exchange). message_time is the time of a message beyond the link's known
+/// delay. `slower` makes the model of the ring's all-gather equal the shortest large exchange,
+/// which other programs on the machine disturbed least.
 MachineFigures machine_figures(const std::vector<std::vector<double>>& small,
                                const std::vector<std::vector<double>>& large, std::size_t bytes,
                                const LinkFigures& expected);
 
-/// Asks the ranks for alpha and beta of the links in force. @param expected  what the link should
-/// be without machines, as it is set
+/// Has the ranks measure alpha and beta of the links in force. @param expected  figures of the link
+/// as set, without the machines' overhead
 /// @throws RunError as Launch::ask()
 MachineFigures probe_links(Launch& launch, const LinkFigures& expected);
 
-/// Cost of a message to the machine itself, in s: 8 bytes from one thread to another by the
+/// Returns the s of a message within this machine: 8 bytes from one thread to another by the
 /// loopback interface, half of the median of 200 round trips. Takes some milliseconds. @throws
 /// SystemError
 double loopback_message_time();

@@ -19,13 +19,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Points = std::vector<const PredictedPoint*>;
 
-// Faster than a baseline by less is no difference to speak of: a model is not that good.
+// Least speed-up over a baseline that is reported: models are not accurate enough for less.
 constexpr double kWorthSaying = 1.05;
 
-// ", overlap=bucket, racks:racks=2": what tells settings apart beside ranks, pattern and link.
+// Returns ", overlap=bucket, racks:racks=2": the axes other than ranks, collective and link.
 std::string other_axes(const SweepPoint& point, const TopologySpec& topology) {
   std::string text;
-  if (!point.feed.is_default()) text += ", " + point.feed.to_string();
+  if (!point.bucketing.is_default()) text += ", " + point.bucketing.to_string();
   if (!topology.is_star()) text += ", " + topology.to_string();
   if (!point.schedule.empty()) text += ", schedule " + point.schedule.to_string();
   if (!point.stragglers.empty()) text += ", " + point.stragglers.to_string();
@@ -35,7 +35,7 @@ std::string other_axes(const SweepPoint& point, const TopologySpec& topology) {
 std::string heading_line(const std::string& text) { return wrap(text, 2, kColumns, false) + "\n"; }
 
 std::string heading_of(const SweepPoint& point, const TopologySpec& topology) {
-  std::string text = fmt::format("{} ranks, {}, {}", point.ranks, point.pattern.to_string(),
+  std::string text = fmt::format("{} ranks, {}, {}", point.ranks, point.collective.to_string(),
                                  link_line(point.link)) +
                      other_axes(point, topology);
   if (point.time_scale != 1) text += fmt::format(", time scale {}", point.time_scale);
@@ -52,8 +52,8 @@ Json axes_json(const SweepPoint& point, const SweepOptions& options) {
             {"ranks", point.ranks},
             {"topology", options.topology.to_string()},
             {"time_scale", point.time_scale},
-            {"pattern", point.pattern.to_string()},
-            {"feed", point.feed.to_string()}};
+            {"collective", point.collective.to_string()},
+            {"bucketing", point.bucketing.to_string()}};
   if (!point.stragglers.empty()) axes["stragglers"] = point.stragglers.to_string();
   if (options.device != kDeviceCpu) axes["device"] = options.device;
   return axes;
@@ -71,7 +71,7 @@ Json to_json(const PredictedPoint& one, Predictor& predictor, const SweepOptions
     return json;
   }
   const CodecProfile& codec =
-      predictor.codec(one.point.compressor, one.point.feed, one.point.pattern);
+      predictor.codec(one.point.compressor, one.point.bucketing, one.point.collective);
   json["prediction"] = prediction_json(one.step->prediction, codec);
   add_speed_ups(*one.step, json);
   if (one.at_memory_pace) {
@@ -85,8 +85,8 @@ Json to_json(const PredictedPoint& one, Predictor& predictor, const SweepOptions
 
 Json to_json(const PredictedCrossing& one) {
   Json json{{"compressor", one.point.compressor.to_string()},
-            {"pattern", one.point.pattern.to_string()},
-            {"feed", one.point.feed.to_string()},
+            {"collective", one.point.collective.to_string()},
+            {"bucketing", one.point.bucketing.to_string()},
             {"ranks", one.point.ranks},
             {"delay", one.point.link.delay()}};
   json.update(break_even_json(one.result));
@@ -100,7 +100,7 @@ std::string times_or_dash(const std::optional<double>& times) {
   return times ? fmt::format("{:.2f}", *times) : "-";
 }
 
-// One table of points that differ in nothing but their compressor.
+// One table of points that differ only in their compressor.
 class StepTable {
  public:
   StepTable(bool has_bf16, bool has_none)
@@ -122,8 +122,8 @@ class StepTable {
   std::vector<std::string> heads() const {
     std::vector<std::string> heads = {"compressor", "step", "compute", "codec",
                                       "exposed\nexchange"};
-    if (has_bf16_) heads.emplace_back("times\nbf16");
-    if (has_none_) heads.emplace_back("times\nnone");
+    if (has_bf16_) heads.emplace_back("vs\nbf16");
+    if (has_none_) heads.emplace_back("vs\nfp32");
     return heads;
   }
 
@@ -135,26 +135,28 @@ bool counts(const PredictedPoint& one) {
   return one.step && one.step->speed_up() && one.point.link.throttled();
 }
 
-// "2.4 times as fast as bf16 and 4.4 times as fast as none"
+// Returns "2.4 times as fast as bf16 and 4.4 times as fast as none (fp32)".
 std::string times_text(const PredictedStep& step) {
   std::string text;
   for (const auto& [times, name] :
-       {std::pair(step.over_bf16(), "bf16"), std::pair(step.over_none(), "none")})
+       {std::pair(step.over_bf16(), "bf16"), std::pair(step.over_none(), "none (fp32)")})
     if (times)
       text += fmt::format("{}{} times as fast as {}", text.empty() ? "" : " and ",
                           format_number(*times), name);
   return text;
 }
 
-// The bytes that speed is bought with.
+// Returns the bytes sent, which a speed-up costs.
 std::string sent_text(const PredictedPoint& one) {
   const Prediction& prediction = one.step->prediction;
   return fmt::format("sending {} a rank", format_bytes(prediction.payload_bytes));
 }
 
-// Pattern and feed are chosen as a compressor is; steps in other networks cannot be compared.
+// Returns the collective and bucketing, which a user chooses like a compressor. Steps in different
+// networks cannot be compared.
 std::string way_of(const SweepPoint& point) {
-  return point.pattern.to_string() + (point.feed.is_default() ? "" : ", " + point.feed.to_string());
+  return point.collective.to_string() +
+         (point.bucketing.is_default() ? "" : ", " + point.bucketing.to_string());
 }
 
 std::string network_of(const SweepPoint& point) {
@@ -165,8 +167,8 @@ std::string network_of(const SweepPoint& point) {
   return text;
 }
 
-// All points are of one network. Each point's speed-up is over the baselines by its own pattern and
-// feed, so the shortest step decides.
+// Returns a sentence on points of one network. Each point's speed-up is over the baselines with its
+// own collective and bucketing, so the shortest step decides.
 std::string fastest_of(const Points& points) {
   const PredictedPoint& best = **std::ranges::min_element(
       points, {}, [](const PredictedPoint* one) { return one->step->prediction.step; });
@@ -178,14 +180,16 @@ std::string fastest_of(const Points& points) {
   const std::string name = best.point.compressor.to_string();
   if (*best.step->speed_up() >= kWorthSaying)
     return where + fmt::format("{}{} should be fastest, {}{}, {}.", name, way,
-                               times_text(*best.step), several_ways ? " there" : "",
-                               sent_text(best));
-  if (!several_ways) return where + "nothing here should pay.";
-  return where + fmt::format("{}{} should be as fast as anything here.", name, way);
+                               times_text(*best.step),
+                               several_ways ? " with the same settings" : "", sent_text(best));
+  if (!several_ways)
+    return where + fmt::format("no compressor should be {:.0f} % faster than the baseline.",
+                               100 * (kWorthSaying - 1));
+  return where + fmt::format("{}{} should have the shortest step.", name, way);
 }
 
 std::string fastest_at(const Points& points, double rate) {
-  std::vector<std::pair<std::string, Points>> networks;  // in the order in which they come
+  std::vector<std::pair<std::string, Points>> networks;  // in the order of the points
   for (const PredictedPoint* one : points) {
     if (one->point.link.rate() != rate) continue;
     const std::string name = network_of(one->point);
@@ -194,12 +198,12 @@ std::string fastest_at(const Points& points, double rate) {
     network->second.push_back(one);
   }
   std::string text;
-  for (const auto& [name, there] : networks) text += (text.empty() ? "" : " ") + fastest_of(there);
+  for (const auto& [name, group] : networks) text += (text.empty() ? "" : " ") + fastest_of(group);
   return text;
 }
 
-// The fastest among the most ranks, at the lowest and the highest rate; "" where nothing
-// compresses.
+// Returns the fastest with the most ranks, at the lowest and the highest rate; "" where all points
+// are baselines.
 std::string fastest_at_both_ends(const std::vector<PredictedPoint>& points) {
   int ranks = 0;
   for (const PredictedPoint& one : points)
@@ -217,8 +221,8 @@ std::string fastest_at_both_ends(const std::vector<PredictedPoint>& points) {
   return high > low ? text + " " + fastest_at(most, high) : text;
 }
 
-// "below 1.2 Gbit/s", "at every rate", "at no rate", "at high rates only"; of those from kLeastRate
-// to kMostRate.
+// Returns the rates between kMinRate and kMaxRate at which the compressor is faster: "below 1.2
+// Gbit/s", "at every rate", "at no rate", "at high rates only".
 std::string crossing_text(const PredictedBreakEven& result) {
   if (result.rate) return "below " + format_rate(*result.rate);
   if (result.pays_at_least) return "at every rate";
@@ -238,14 +242,14 @@ std::optional<double> PredictedStep::speed_up() const {
 }
 
 std::string apart_from_rate(const SweepPoint& point, const TopologySpec& topology) {
-  // The same text at the head of every link, then to be cut off.
+  // Gives every link the same rate at the beginning of its text, and removes that.
   const std::string rate = "rate=1mbit";
   LinkSpec link = point.link;
   link.up.rate = link.down.rate = 1e6;
   std::string rest = link.to_string();
   if (rest.starts_with(rate)) rest.erase(0, rate.size());
   if (!rest.empty() && rest.front() == ',') rest.erase(0, 1);
-  return point.pattern.to_string() + (rest.empty() ? "" : ", " + rest) +
+  return point.collective.to_string() + (rest.empty() ? "" : ", " + rest) +
          other_axes(point, topology);
 }
 
@@ -275,7 +279,7 @@ std::string prediction_table(const std::vector<PredictedPoint>& points, const Pr
       continue;
     }
     table.add(name, *one.step);
-    if (one.at_memory_pace) table.add("  at memory's pace", *one.at_memory_pace);
+    if (one.at_memory_pace) table.add("  memory-bound codec", *one.at_memory_pace);
   }
   end_table();
   return text;
@@ -287,12 +291,12 @@ std::string crossing_table(const std::vector<PredictedCrossing>& crossings,
     return std::ranges::any_of(crossings,
                                [&](const auto& one) { return (one.*member).has_value(); });
   };
-  std::vector<std::string> heads = {"compressor", "ranks", "pays"};
+  std::vector<std::string> heads = {"compressor", "ranks", "faster than\nthe baseline"};
   const bool over_none = has(&PredictedCrossing::over_none);
   const bool at_pace = has(&PredictedCrossing::at_memory_pace);
-  if (over_none) heads.emplace_back("over none alone");
-  if (at_pace) heads.emplace_back("at memory's pace");
-  std::vector<std::pair<std::string, PlainTable>> tables;  // in the order in which settings come
+  if (over_none) heads.emplace_back("faster than\nfp32 alone");
+  if (at_pace) heads.emplace_back("memory-bound\ncodec");
+  std::vector<std::pair<std::string, PlainTable>> tables;  // in the order of the crossings
   for (const PredictedCrossing& one : crossings) {
     const std::string setting = apart_from_rate(one.point, topology);
     auto table = std::ranges::find(tables, setting, &std::pair<std::string, PlainTable>::first);
@@ -315,13 +319,13 @@ std::string origin_text(const PredictedOrigin& origin) {
       fmt::format("Compute times: {}. Codec times: {}.", origin.compute, origin.codecs);
   if (origin.device && origin.device->memory_rate > 0)
     text += fmt::format(
-        " A codec on that GPU would take less than on a processor, and no less than in the rows at "
-        "its memory's pace: the gradient read once and the mean written once at {}/s.",
+        " A codec on that GPU would take less time than on a CPU. Its lower bound is in the rows "
+        "of the memory-bound codec: the gradient read once and the mean written once at {}/s.",
         format_bytes(origin.device->memory_rate));
   else if (origin.device)
     text +=
-        " A codec on that GPU would take less than on a processor; how fast its memory is nobody "
-        "said, so the rows at its pace take codecs as free.";
+        " A codec on that GPU would take less time than on a CPU. Its memory bandwidth is unknown, "
+        "so the rows of the memory-bound codec take codecs as free.";
   return wrap(text, 0) + "\n";
 }
 
@@ -345,8 +349,10 @@ std::string prediction_sentences(const std::vector<PredictedPoint>& points) {
   std::vector<PredictedPoint> bound = points;
   for (PredictedPoint& one : bound) one.step = one.at_memory_pace;
   if (const std::string other = fastest_at_both_ends(bound); !other.empty())
-    text += " With codecs at the pace of the GPU's memory: " + other;
-  return wrap(text + " Models say so; `thinpipe run` measures, and what is lost.", 0) + "\n";
+    text += " With codecs bound by the GPU's memory bandwidth: " + other;
+  return wrap(text + " These are predictions of models; `thinpipe run` measures times and errors.",
+              0) +
+         "\n";
 }
 
 }  // namespace thinpipe

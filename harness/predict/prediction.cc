@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "base/error.h"
-#include "workloads/exchange/exchange_units.h"
-#include "workloads/exchange/push_pull_options.h"
-#include "workloads/exchange/sparse_pairs.h"
-#include "workloads/exchange/traffic.h"
+#include "workloads/collectives/exchange_units.h"
+#include "workloads/collectives/push_pull_options.h"
+#include "workloads/collectives/sparse_pairs.h"
+#include "workloads/collectives/traffic.h"
 #include "workloads/predict/closed_forms.h"
 
 namespace thinpipe {
 namespace {
 
-// Before a gathered message stands its length.
+// Bytes of the length that precedes an all-gathered message.
 constexpr double kLengthBytes = 8;
 
 ExchangeCost ring_cost(const ProfiledExchange& exchange, int ranks, const LinkFigures& link) {
@@ -32,7 +32,8 @@ ExchangeCost ring_cost(const ProfiledExchange& exchange, int ranks, const LinkFi
   return {ring_all_gather_time(messages, link), carried};
 }
 
-// The ranks at both ends are the roots, the folded ones, and those of a smaller last group.
+// Returns the ranks with the most traffic. Roots, folded ranks and ranks of a smaller last group
+// are the first or the last two.
 std::set<int> telling_ranks(int ranks) {
   std::set<int> telling;
   for (const int rank : {0, 1, ranks - 2, ranks - 1})
@@ -56,21 +57,21 @@ std::size_t elements_of(const ProfiledExchange& exchange, int ranks) {
   return static_cast<std::size_t>(std::llround(exchange.mean(ranks) / sizeof(float)));
 }
 
-ExchangeCost traffic_cost(const Spec& pattern, const ProfiledExchange& exchange, int ranks,
+ExchangeCost traffic_cost(const Spec& collective, const ProfiledExchange& exchange, int ranks,
                           const LinkFigures& link) {
   int steps = 0;
   ExchangeCost cost;
   if (exchange.exchange == Exchange::kAllReduce) {
-    steps = all_reduce_steps(pattern, ranks);
+    steps = all_reduce_steps(collective, ranks);
     for (const int rank : telling_ranks(ranks))
-      cost.bytes =
-          std::max(cost.bytes,
-                   busiest(all_reduce_traffic(pattern, elements_of(exchange, ranks), ranks, rank)));
+      cost.bytes = std::max(
+          cost.bytes,
+          busiest(all_reduce_traffic(collective, elements_of(exchange, ranks), ranks, rank)));
   } else {
-    steps = all_gather_steps(pattern, ranks);
+    steps = all_gather_steps(collective, ranks);
     const std::vector<std::size_t> sizes = sizes_of(exchange, ranks);
     for (const int rank : telling_ranks(ranks))
-      cost.bytes = std::max(cost.bytes, busiest(all_gather_traffic(pattern, sizes, rank)));
+      cost.bytes = std::max(cost.bytes, busiest(all_gather_traffic(collective, sizes, rank)));
   }
   cost.seconds = steps * link.alpha + link.seconds(cost.bytes);
   return cost;
@@ -84,20 +85,21 @@ SparseSizes sparse_sizes(const ProfiledExchange& exchange, int ranks) {
               std::llround(std::min(exchange.k, own * static_cast<double>(ranks))))};
 }
 
-ExchangeCost sparse_traffic_cost(const Spec& pattern, const SparseSizes& sizes,
+ExchangeCost sparse_traffic_cost(const Spec& collective, const SparseSizes& sizes,
                                  const ExchangeAmong& among) {
   ExchangeCost cost;
   for (const int rank : telling_ranks(among.ranks))
     cost.bytes = std::max(
-        cost.bytes, busiest(sparse_all_reduce_traffic(pattern, sizes, among.ranks, rank).even));
-  cost.seconds = sparse_all_reduce_steps(pattern, among.ranks) * among.link.alpha +
+        cost.bytes, busiest(sparse_all_reduce_traffic(collective, sizes, among.ranks, rank).even));
+  cost.seconds = sparse_all_reduce_steps(collective, among.ranks) * among.link.alpha +
                  among.link.seconds(cost.bytes);
   return cost;
 }
 
 ExchangeCost cost_of(const FlowTime& time) { return {time.seconds, time.bytes, time.waiting}; }
 
-// Many workers: limited by the slowest server's link or processor, both ways at once.
+// Returns the cost for many workers: the slowest server's link, in both directions at the same
+// time, or its CPU is the limit.
 ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
                          const std::vector<LinkFigures>& links) {
   ExchangeCost cost;
@@ -118,8 +120,8 @@ ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
   return cost;
 }
 
-// Every unit in as many slices as there are ranks, which cost and weigh their share. With many
-// ranks it takes what a rank's link carries one way, or its processor does.
+// Returns the cost of units in as many equal slices as there are ranks. With many ranks, one
+// direction of a rank's link, or its CPU, is the limit.
 ExchangeCost two_shot_cost(const ProfiledExchange& exchange, const ExchangeAmong& among,
                            ExchangeTimes& times) {
   if (among.ranks < 2) return {};
@@ -141,9 +143,9 @@ ExchangeCost two_shot_cost(const ProfiledExchange& exchange, const ExchangeAmong
   return {kPushPullSteps * among.link.alpha + std::max(among.link.seconds(bytes), work), bytes};
 }
 
-ExchangeCost push_pull_cost(const Spec& pattern, const ProfiledExchange& exchange,
+ExchangeCost push_pull_cost(const Spec& collective, const ProfiledExchange& exchange,
                             const ExchangeAmong& among, ExchangeTimes& times) {
-  const PushPullOptions options = push_pull_options(pattern, among.ranks);
+  const PushPullOptions options = push_pull_options(collective, among.ranks);
   if (options.colocated) return two_shot_cost(exchange, among, times);
   std::vector<std::size_t> elements;
   for (const ProfiledUnit& unit : exchange.units)
@@ -165,13 +167,13 @@ ExchangeCost push_pull_cost(const Spec& pattern, const ProfiledExchange& exchang
   return time ? cost_of(*time) : served_cost(units, among.ranks, links);
 }
 
-// How many times longer a codec takes among the others that want the same cores.
+// Returns the factor by which codecs take longer because they share cores.
 double crowding(const PredictionInput& input) {
   if (input.cores <= 0) return 1;
   return std::max(1.0, input.ranks * input.threads / input.cores);
 }
 
-// Credit that an exchange leaves, and that the link has saved up meanwhile.
+// Returns the token buckets' credit after an exchange, with the tokens added during it.
 double credit_after(const ExchangeCost& cost, const LinkFigures& link, double most) {
   if (link.beta <= 0) return most;
   return std::clamp(link.credit + cost.seconds / link.beta - cost.bytes, 0.0, most);
@@ -179,34 +181,34 @@ double credit_after(const ExchangeCost& cost, const LinkFigures& link, double mo
 
 }  // namespace
 
-std::optional<ExchangeCost> exchange_cost(const Spec& pattern, const ProfiledExchange& exchange,
+std::optional<ExchangeCost> exchange_cost(const Spec& collective, const ProfiledExchange& exchange,
                                           const ExchangeAmong& among, ExchangeTimes& times) {
   const auto& [ranks, link, servers, slower] = among;
   if (exchange.exchange == Exchange::kPushPull) {
-    return push_pull_cost(pattern, exchange, among, times);
+    return push_pull_cost(collective, exchange, among, times);
   }
   if (ranks < 2 || exchange.bytes.empty()) return ExchangeCost{};
-  if (pattern.name == "ring") return ring_cost(exchange, ranks, link);
+  if (collective.name == "ring") return ring_cost(exchange, ranks, link);
   try {
     if (exchange.exchange == Exchange::kSparseAllReduce) {
       const SparseSizes sizes = sparse_sizes(exchange, ranks);
-      const auto time = times.sparse_all_reduce(pattern, sizes, ranks, link);
-      return time ? cost_of(*time) : sparse_traffic_cost(pattern, sizes, among);
+      const auto time = times.sparse_all_reduce(collective, sizes, ranks, link);
+      return time ? cost_of(*time) : sparse_traffic_cost(collective, sizes, among);
     }
     const auto time = exchange.exchange == Exchange::kAllReduce
-                          ? times.all_reduce(pattern, elements_of(exchange, ranks), ranks, link)
-                          : times.all_gather(pattern, sizes_of(exchange, ranks), link);
-    return time ? cost_of(*time) : traffic_cost(pattern, exchange, ranks, link);
+                          ? times.all_reduce(collective, elements_of(exchange, ranks), ranks, link)
+                          : times.all_gather(collective, sizes_of(exchange, ranks), link);
+    return time ? cost_of(*time) : traffic_cost(collective, exchange, ranks, link);
   } catch (const InputError&) {
     return std::nullopt;
   }
 }
 
-bool has_model(const Spec& pattern) {
-  if (find_pattern(pattern.name).can(Exchange::kPushPull)) return true;
+bool has_model(const Spec& collective) {
+  if (find_collective(collective.name).can(Exchange::kPushPull)) return true;
   ExchangeTimes times;
   for (const Exchange exchange : {Exchange::kAllReduce, Exchange::kAllGather})
-    if (exchange_cost(pattern, {exchange, {4}}, {.ranks = 2, .link = {}}, times)) return true;
+    if (exchange_cost(collective, {exchange, {4}}, {.ranks = 2, .link = {}}, times)) return true;
   return false;
 }
 
@@ -223,7 +225,7 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
   std::vector<BucketWork> buckets;
   ExchangeAmong among{
       .ranks = input.ranks, .link = input.link, .servers = input.servers, .slower = slower};
-  LinkFigures& link = among.link;  // with what is left of its credit
+  LinkFigures& link = among.link;  // with its remaining credit
   bool incast = false;
   for (const ProfiledBucket& bucket : codec.buckets) {
     BucketWork work;
@@ -231,7 +233,7 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
     work.compress = slower * bucket.compress;
     work.decode = slower * (bucket.decode + input.ranks * bucket.decode_message);
     for (const ProfiledExchange& exchange : bucket.exchanges) {
-      auto cost = exchange_cost(input.pattern, exchange, among, times);
+      auto cost = exchange_cost(input.collective, exchange, among, times);
       if (!cost) return std::nullopt;
       cost->seconds += exchange.copies;
       work.exchange += cost->seconds;
@@ -242,11 +244,11 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
   }
   const PipelineTime time = schedule_step(buckets, input.times.compute, input.kind);
   const double period = codec.period;
-  const double held = slower * codec.hold * (period - 1);
+  const double accumulation = slower * codec.hold * (period - 1);
   Prediction prediction;
-  prediction.step = (time.total + (period - 1) * input.times.compute + held) / period;
+  prediction.step = (time.total + (period - 1) * input.times.compute + accumulation) / period;
   prediction.compute = input.times.compute;
-  prediction.compress = (time.compress + held) / period;
+  prediction.compress = (time.compress + accumulation) / period;
   prediction.exchange = time.exchange / period;
   prediction.decode = time.decode / period;
   prediction.exposed = time.exposed / period;

@@ -1,4 +1,4 @@
-// Predicted times of a sweep's point, from its compressor and its network.
+// Predicts the times of a sweep's point from its compressor and its network.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,81 +13,79 @@
 
 namespace thinpipe {
 
-/// One operation of a pattern.
+/// One operation of a collective.
 struct ExchangeCost {
   double seconds = 0;
-  double bytes = 0;    ///< that the busiest link carries one way
-  double waiting = 0;  ///< before a port, at most
+  double bytes = 0;    ///< in one direction of the busiest link
+  double waiting = 0;  ///< greatest number of bytes in a port's queue
 };
 
-/// Among whom.
+/// The ranks of an exchange and their links.
 struct ExchangeAmong {
   int ranks = 1;
   LinkFigures link;
   std::vector<LinkFigures> servers = {};  ///< parameter servers' links; empty: as `link`
-  double slower = 1;                      ///< by which codecs get in each other's way
+  double slower = 1;                      ///< factor on codec times, because codecs share cores
 };
 
-/// `ring` by its own closed form (workloads/predict/closed_forms.h). Every other pattern by its
-/// messages (workloads/predict/exchange_time.h), up to some hundred ranks; beyond, by its steps and
-/// by what its busiest rank sends or receives (workloads/exchange/cost): steps * alpha + bytes *
-/// beta less the credit. Nothing where the pattern has no such operation or nobody knows what it
-/// sends.
-std::optional<ExchangeCost> exchange_cost(const Spec& pattern, const ProfiledExchange& exchange,
+/// Returns the cost of an exchange. For `ring` by its own closed form
+/// (workloads/predict/closed_forms.h). For every other collective by its messages
+/// (workloads/predict/exchange_time.h), up to about a hundred ranks; beyond, by its steps and the
+/// bytes of its busiest rank (workloads/collectives/traffic.h): steps * alpha + bytes * beta less
+/// the credit. Returns nothing where the collective lacks the operation or its traffic is unknown.
+std::optional<ExchangeCost> exchange_cost(const Spec& collective, const ProfiledExchange& exchange,
                                           const ExchangeAmong& among, ExchangeTimes& times);
 
-/// Whether exchange_cost() may find something.
-bool has_model(const Spec& pattern);
+/// Returns true if exchange_cost() has a model of the collective.
+bool has_model(const Spec& collective);
 
-/// When a step's gradients are there, in seconds after its begin.
+/// Times at which a step's gradients are ready, in s after the step's begin.
 struct ComputeTimes {
-  double compute = 0;         ///< when the backward pass ends, on the slowest rank
+  double compute = 0;         ///< end of the backward pass on the slowest rank
   std::vector<double> ready;  ///< by tensor
 };
 
-/// When a bucket's last gradient is there.
+/// Returns the time at which a bucket's last gradient is ready.
 double ready_time(const ProfiledBucket& bucket, const ComputeTimes& times);
 
-/// One point in numbers.
+/// Parameters of one point.
 struct PredictionInput {
   int ranks = 1;
-  Spec pattern;
+  Spec collective;
   LinkFigures link;
-  std::vector<LinkFigures> servers;  ///< of parameter servers' links, where they are others
-  double queue = 0;                  ///< bytes of payload that wait before a port at most; 0: any
+  std::vector<LinkFigures> servers;  ///< parameter servers' links, where different from `link`
+  double queue = 0;                  ///< payload bytes that a port's queue can hold; 0: no limit
   ComputeTimes times;
   PipelineKind kind = PipelineKind::kSerial;
-  /// Cores that all ranks' codecs share; 0: every rank has as many as it uses.
+  /// Cores that all ranks' codecs share; 0: every rank has all cores it uses.
   double cores = 0;
   int threads = 1;  ///< of one rank's codec
 };
 
-/// Seconds of one step. Where a method exchanges in every p-th step only, its mean over p steps.
+/// Seconds of one step; the mean over p steps where a method exchanges in every p-th step only.
 struct Prediction {
   double step = 0;
   double compute = 0;
-  double compress = 0;  ///< as the next two, of all buckets; with overlap they do not add up
+  double compress = 0;  ///< this and the next two: of all buckets; with overlap they do not add up
   double exchange = 0;
   double decode = 0;
-  double exposed = 0;        ///< waiting for the network with nothing else to do
+  double exposed = 0;        ///< wait for the network with no other work
   double payload_bytes = 0;  ///< of one rank, in a step that exchanges
   double period = 1;
-  /// More would wait before a port than its queue holds: it drops frames, and what TCP needs to
-  /// send them again is in no model.
+  /// A port's queue would overflow and drop frames; TCP's retransmissions are in no model.
   bool incast = false;
-  /// Where parts of the gradient are sent: what one all-reduce of them would take that sums by
-  /// doubling and does not select again, with no places in common and with independent ones
-  /// (workloads/predict/closed_forms.h).
+  /// For sparse payloads: s of one all-reduce by recursive doubling without re-selection, with no
+  /// positions in common and with independent positions (workloads/predict/closed_forms.h).
   std::optional<double> sparse_worst, sparse_independent;
   LinkFigures link;
 };
 
-/// Nothing where there is no model of the pattern.
-/// @param times  remembers what exchanges take, from point to point
+/// Predicts a step; returns nothing where there is no model of the collective.
+/// @param times  caches exchange times from point to point
 std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInput& input,
                                   ExchangeTimes& times);
 
-/// The `prediction` of docs/records.md, without its `basis`.
+/// Returns the `prediction` of docs/records.md, without its `basis`.
 nlohmann::json prediction_json(const Prediction& prediction, const CodecProfile& codec);
 
 }  // namespace thinpipe

@@ -14,20 +14,21 @@
 #include "harness/predict/basis.h"
 #include "harness/predict/codec_calibration.h"
 #include "netem/topology/time_scale.h"
-#include "workloads/exchange/push_pull_options.h"
+#include "workloads/collectives/push_pull_options.h"
 #include "workloads/replay/gradients.h"
 
 namespace thinpipe {
 namespace {
 
-// Times that the measured steps wait for: the slowest rank's in each step, the median of all steps.
+// Returns the compute times of a step: the slowest rank's in each step, the median over all steps.
 ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const SweepPoint& point) {
   const Stragglers& stragglers = point.stragglers;
   const std::size_t tensors = trace.tensors().size();
-  // Steps come again; no trace has so many that differ. Drawn stragglers do differ, up to a point.
-  constexpr std::uint64_t kMostDrawn = 1000;
+  // A trace's steps repeat. Drawn stragglers differ in every step, of which the first kMaxDrawn
+  // count.
+  constexpr std::uint64_t kMaxDrawn = 1000;
   const std::uint64_t steps =
-      std::min<std::uint64_t>(options.steps, stragglers.empty() ? trace.steps() : kMostDrawn);
+      std::min<std::uint64_t>(options.steps, stragglers.empty() ? trace.steps() : kMaxDrawn);
   ComputeTimes times;
   times.ready.assign(tensors, 0.0);
   std::vector<double> computes;
@@ -49,26 +50,27 @@ ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const Swe
   return times;
 }
 
-// Patterns that ask the same of a codec have one profile.
-std::string codec_key(const CompressorRules& compressor, const Feed& feed, const Spec& pattern) {
-  const PatternInfo& info = find_pattern(pattern.name);
+// Returns the key of a codec's profile, which collectives with the same operation share.
+std::string codec_key(const CompressorRules& compressor, const Bucketing& bucketing,
+                      const Spec& collective) {
+  const CollectiveInfo& info = find_collective(collective.name);
   std::string way;
   if (info.can(Exchange::kSparseAllReduce)) way = "|sparse";
   if (info.can(Exchange::kPushPull)) {
-    const PushPullOptions servers = push_pull_options(pattern, 1);
+    const PushPullOptions servers = push_pull_options(collective, 1);
     way = "|servers|" + (servers.pull ? servers.pull->to_string() : "") + "|" + servers.pull_memory;
   }
-  return compressor.to_string() + "|" + feed.to_string() + way;
+  return compressor.to_string() + "|" + bucketing.to_string() + way;
 }
 
-// Bytes of payload that wait before a switch's port; 0 where nothing limits the rate.
+// Returns the payload bytes that the queue of a switch's port holds; 0 without a rate limit.
 double queue_of(const LinkSpec& link) {
   const LinkSpec filled = link.with_defaults();
   if (filled.down.rate == 0) return 0;
   return static_cast<double>(filled.down.queue) * link.payload_bytes() / link.frame_bytes();
 }
 
-// The same link at another rate, its ways in proportion.
+// Returns the same link at another rate; its directions keep their proportion.
 LinkSpec with_rate(const LinkSpec& link, double rate) {
   LinkSpec other = link;
   other.up.rate = link.up.rate / link.rate() * rate;
@@ -76,9 +78,9 @@ LinkSpec with_rate(const LinkSpec& link, double rate) {
   return other;
 }
 
-PipelineKind kind_of(const Feed& feed) {
-  if (feed.overlap == Overlap::kNone) return PipelineKind::kSerial;
-  return feed.codec_beside ? PipelineKind::kBeside : PipelineKind::kInline;
+PipelineKind kind_of(const Bucketing& bucketing) {
+  if (bucketing.overlap == Overlap::kNone) return PipelineKind::kSerial;
+  return bucketing.codec_beside ? PipelineKind::kBeside : PipelineKind::kInline;
 }
 
 }  // namespace
@@ -116,33 +118,34 @@ nlohmann::json break_even_json(const PredictedBreakEven& result) {
           {"pays_at_most_rate", result.pays_at_most}};
 }
 
-void Predictor::know(const CompressorRules& compressor, const Feed& feed, CodecProfile profile) {
-  codecs_[codec_key(compressor, feed, {.name = "ring", .values = {}})] = std::move(profile);
+void Predictor::know(const CompressorRules& compressor, const Bucketing& bucketing,
+                     CodecProfile profile) {
+  codecs_[codec_key(compressor, bucketing, {.name = "ring", .values = {}})] = std::move(profile);
 }
 
 bool Predictor::knows(const SweepPoint& point) const {
-  return codecs_.contains(codec_key(point.compressor, point.feed, point.pattern));
+  return codecs_.contains(codec_key(point.compressor, point.bucketing, point.collective));
 }
 
-const CodecProfile& Predictor::codec(const CompressorRules& compressor, const Feed& feed,
-                                     const Spec& pattern) {
-  const std::string key = codec_key(compressor, feed, pattern);
+const CodecProfile& Predictor::codec(const CompressorRules& compressor, const Bucketing& bucketing,
+                                     const Spec& collective) {
+  const std::string key = codec_key(compressor, bucketing, collective);
   const auto known = codecs_.find(key);
   if (known != codecs_.end()) return known->second;
   CodecCalibration calibration;
-  calibration.feed = feed;
-  calibration.pattern = pattern;
-  // As many as memory and patience allow: payloads of ranks differ.
-  constexpr double kMostElements = 32e6;
-  constexpr int kMostProfiled = 8;
+  calibration.bucketing = bucketing;
+  calibration.collective = collective;
+  // Payloads of ranks differ, so as many ranks as memory and time allow are measured.
+  constexpr double kMaxElements = 32e6;
+  constexpr int kMaxProfiled = 8;
   const double fit =
-      kMostElements / static_cast<double>(std::max<std::size_t>(1, trace_.elements()));
+      kMaxElements / static_cast<double>(std::max<std::size_t>(1, trace_.elements()));
   const int most = *std::max_element(options_.ranks.begin(), options_.ranks.end());
-  calibration.ranks = static_cast<int>(std::clamp(fit, 1.0, 1.0 * std::min(most, kMostProfiled)));
-  // The steps that a run measures, as far as there is time: payloads change while memories fill.
-  constexpr std::uint64_t kMostWarmup = 4;
+  calibration.ranks = static_cast<int>(std::clamp(fit, 1.0, 1.0 * std::min(most, kMaxProfiled)));
+  // Payloads change while memories fill, so the steps that a run measures are taken, up to a limit.
+  constexpr std::uint64_t kMaxWarmup = 4;
   calibration.first_step =
-      static_cast<int>(std::clamp<std::uint64_t>(options_.warmup, 1, kMostWarmup));
+      static_cast<int>(std::clamp<std::uint64_t>(options_.warmup, 1, kMaxWarmup));
   calibration.most_steps = static_cast<int>(std::clamp<std::uint64_t>(
       options_.steps, static_cast<std::uint64_t>(calibration.fewest_steps),
       static_cast<std::uint64_t>(calibration.most_steps)));
@@ -159,15 +162,16 @@ const ComputeTimes& Predictor::times(const SweepPoint& point) {
 
 std::string Predictor::refusal(const SweepPoint& point) const {
   if (options_.device != kDeviceCpu && !knows(point))
-    return "what compressors take on a GPU is not measured beforehand";
-  if (point.pattern.name == "openmpi") return "no model of openmpi: the library decides";
-  if (!has_model(point.pattern)) return "no model of pattern " + point.pattern.name;
-  const bool servers_own = point.pattern.name == "ps" && options_.topology.kind == "ps";
-  if (point.pattern.name != "ring" && !options_.topology.is_star() && !servers_own)
-    return "no model of " + point.pattern.name + " on this topology";
-  if (!point.stragglers.empty() && point.feed.overlap != Overlap::kNone)
+    return "codec times on a GPU are not measured beforehand";
+  if (point.collective.name == "openmpi")
+    return "no model of openmpi, whose algorithms the library chooses";
+  if (!has_model(point.collective)) return "no model of collective " + point.collective.name;
+  const bool servers_own = point.collective.name == "ps" && options_.topology.kind == "ps";
+  if (point.collective.name != "ring" && !options_.topology.is_star() && !servers_own)
+    return "no model of " + point.collective.name + " on this topology";
+  if (!point.stragglers.empty() && point.bucketing.overlap != Overlap::kNone)
     return "no model of stragglers with overlap";
-  if (!point.schedule.empty()) return "no model of links that change";
+  if (!point.schedule.empty()) return "no model of links with a schedule";
   if (point.link.disturbs()) return "no model of lost or reordered frames";
   return "";
 }
@@ -182,7 +186,7 @@ LinkFigures Predictor::expected_links(const SweepPoint& point) const {
 PredictionInput Predictor::input_of(const SweepPoint& point, const PredictedMachines& machines) {
   PredictionInput input;
   input.ranks = point.ranks;
-  input.pattern = point.pattern;
+  input.collective = point.collective;
   if (point.servers() == 0) {
     input.link = ring_figures(options_.topology, point.link, point.ranks, machines.network);
   } else {
@@ -193,9 +197,9 @@ PredictionInput Predictor::input_of(const SweepPoint& point, const PredictedMach
   }
   input.queue = queue_of(point.link);
   input.times = times(point);
-  input.kind = kind_of(point.feed);
+  input.kind = kind_of(point.bucketing);
   input.threads = options_.threads;
-  // In slow motion ranks do not get in each other's way: docs/time-scaling.md.
+  // With time dilation ranks do not compete for cores: docs/time-scaling.md.
   input.cores = point.time_scale == 1 && options_.device == kDeviceCpu ? machines.cores : 0;
   return input;
 }
@@ -203,7 +207,7 @@ PredictionInput Predictor::input_of(const SweepPoint& point, const PredictedMach
 std::optional<Prediction> Predictor::predict(const SweepPoint& point,
                                              const PredictedMachines& machines, CodecTimes times) {
   if (!refusal(point).empty()) return std::nullopt;
-  const CodecProfile& timed = codec(point.compressor, point.feed, point.pattern);
+  const CodecProfile& timed = codec(point.compressor, point.bucketing, point.collective);
   PredictionInput input = input_of(point, machines);
   if (times == CodecTimes::kTimed) return thinpipe::predict(timed, input, exchanges_);
   input.cores = 0;  // a device of its own
@@ -211,15 +215,16 @@ std::optional<Prediction> Predictor::predict(const SweepPoint& point,
 }
 
 nlohmann::json Predictor::basis(const SweepPoint& point, const PredictedMachines& machines) {
-  return basis_json(codec(point.compressor, point.feed, point.pattern), input_of(point, machines));
+  return basis_json(codec(point.compressor, point.bucketing, point.collective),
+                    input_of(point, machines));
 }
 
 PredictedBreakEven Predictor::break_even(const SweepPoint& point, const PredictedMachines& machines,
                                          const std::vector<CompressorRules>& baselines,
                                          CodecTimes times) {
   std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}",
-                                codec_key(point.compressor, point.feed, point.pattern),
-                                point.pattern.to_string(), point.ranks, point.link.to_string(),
+                                codec_key(point.compressor, point.bucketing, point.collective),
+                                point.collective.to_string(), point.ranks, point.link.to_string(),
                                 point.stragglers.to_string(), machines.network.message_time,
                                 machines.network.slower, machines.cores, static_cast<int>(times));
   for (const CompressorRules& baseline : baselines) key += "|" + baseline.to_string();
@@ -241,7 +246,7 @@ PredictedBreakEven Predictor::break_even(const SweepPoint& point, const Predicte
 }
 
 SweepPoint with_baseline(SweepPoint point, const CompressorRules& baseline) {
-  if (!serves_all(point.pattern, baseline)) point.pattern = {.name = "ring", .values = {}};
+  if (!serves_all(point.collective, baseline)) point.collective = {.name = "ring", .values = {}};
   point.compressor = baseline;
   return point;
 }

@@ -1,4 +1,4 @@
-// Predictions of a sweep's points: what is the same for many of them is found once.
+// Predictions of a sweep's points. Results that several points share are computed once.
 #pragma once
 
 #include <functional>
@@ -17,75 +17,79 @@
 
 namespace thinpipe {
 
-/// The link rate below which a compressor should pay: where the difference of two predicted step
-/// times changes its sign.
+/// The break-even rate, below which a compressor should be faster than the baseline: the rate at
+/// which the difference of two predicted step times changes its sign.
 struct PredictedBreakEven {
-  /// bit/s: the highest at which it pays below and does not above; nothing where there is none
+  /// Highest rate in bit/s below which the compressor is faster and above which it is not; nothing
+  /// where there is none.
   std::optional<double> rate;
-  bool pays_at_least = false;  ///< at the lowest rate that was looked at
-  bool pays_at_most = false;   ///< at the highest
+  bool pays_at_least = false;  ///< the compressor is faster at the lowest rate tried
+  bool pays_at_most = false;   ///< the compressor is faster at the highest rate tried
 };
 
-inline constexpr double kLeastRate = 1e5;  ///< bit/s looked at
-inline constexpr double kMostRate = 100e9;
+inline constexpr double kMinRate = 1e5;    ///< bit/s, the lowest rate tried
+inline constexpr double kMaxRate = 100e9;  ///< bit/s, the highest rate tried
 
-/// @param gain  seconds that a step is shorter with the compressor on a link of that rate. Looked
-/// at ten times a decade, then bisected to a thousandth.
+/// Finds the break-even rate between `least` and `most`: tries ten rates a decade, then bisects to
+/// a thousandth.
+/// @param gain  seconds by which the compressor shortens a step on a link of that rate
 PredictedBreakEven predicted_break_even(const std::function<double(double rate)>& gain,
-                                        double least = kLeastRate, double most = kMostRate);
+                                        double least = kMinRate, double most = kMaxRate);
 
-/// `rate` (or null), `pays_at_least_rate`, `pays_at_most_rate`.
+/// Returns `rate` (or null), `pays_at_least_rate`, `pays_at_most_rate`.
 nlohmann::json break_even_json(const PredictedBreakEven& result);
 
-/// The machines on which ranks run.
+/// The machines of the ranks.
 struct PredictedMachines {
   MachineFigures network;
   /// Cores that all ranks share, as emulated hosts do; 0: every rank has a machine of its own.
   double cores = 0;
 };
 
-/// The point with a baseline instead of its compressor: by the same pattern, or by a ring where
-/// that cannot carry it.
+/// Returns the point with a baseline instead of its compressor: with the same collective, or with a
+/// ring where that collective cannot exchange the baseline.
 SweepPoint with_baseline(SweepPoint point, const CompressorRules& baseline);
 
-/// How long codecs take.
+/// Source of codec times.
 enum class CodecTimes {
-  kTimed,   ///< as measured here or recorded
-  kMemory,  ///< as the memory beside the trace's GPU has it: compute_device()
+  kTimed,   ///< measured on this machine or recorded
+  kMemory,  ///< bound by the memory bandwidth of the trace's GPU: compute_device()
 };
 
 class Predictor {
  public:
-  /// Both must outlive it.
+  /// Both must outlive the predictor.
   Predictor(const Trace& trace, const SweepOptions& options)
       : trace_(trace), options_(options), device_(compute_device(trace)) {}
 
-  /// From then on this compressor is taken as known, fed in that way and exchanged by a pattern
-  /// that sums or gathers payloads; else it is measured when it is first asked for.
-  void know(const CompressorRules& compressor, const Feed& feed, CodecProfile profile);
-  /// @throws InputError as measure_codec()
-  const CodecProfile& codec(const CompressorRules& compressor, const Feed& feed,
-                            const Spec& pattern);
+  /// Sets the profile of a compressor with this bucketing and any collective that sums or
+  /// all-gathers payloads. Other profiles are measured when they are first needed.
+  void know(const CompressorRules& compressor, const Bucketing& bucketing, CodecProfile profile);
+  /// Returns the profile, measured if necessary. @throws InputError as measure_codec()
+  const CodecProfile& codec(const CompressorRules& compressor, const Bucketing& bucketing,
+                            const Spec& collective);
 
-  /// Nothing where there is no model: of the pattern, of a schedule, of lost frames.
-  /// @throws InputError for a network or a compressor that cannot be
-  /// @param times  kMemory only where compute_device() finds one
+  /// Predicts the point. Returns nothing without a model: of the collective, of a schedule, of lost
+  /// frames.
+  /// @throws InputError for an impossible network or compressor
+  /// @param times  kMemory only where compute_device() finds a GPU
   std::optional<Prediction> predict(const SweepPoint& point, const PredictedMachines& machines,
                                     CodecTimes times = CodecTimes::kTimed);
 
-  /// From what predict() makes it, for records.
+  /// Returns the basis of the prediction, for records.
   nlohmann::json basis(const SweepPoint& point, const PredictedMachines& machines);
 
-  /// The rate below which the point's compressor pays, on links that differ in nothing else: the
-  /// shortest step of the baselines against its own.
+  /// Returns the rate below which the point's compressor is faster than the fastest baseline, on
+  /// links that differ only in their rate.
   PredictedBreakEven break_even(const SweepPoint& point, const PredictedMachines& machines,
                                 const std::vector<CompressorRules>& baselines,
                                 CodecTimes times = CodecTimes::kTimed);
 
-  /// The links of the point as they are set, time scale and all, without what machines add.
+  /// Returns the figures of the point's links as set, with time dilation, without the machines'
+  /// overhead.
   LinkFigures expected_links(const SweepPoint& point) const;
 
-  /// Why predict() gives nothing for it; "" where it does.
+  /// Returns the reason why predict() returns nothing for the point; "" where it does not.
   std::string refusal(const SweepPoint& point) const;
 
  private:

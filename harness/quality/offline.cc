@@ -26,15 +26,16 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// One tensor of one rank's step: what receivers decode, and what stays behind.
+/// One tensor of one rank's step: the decoded values, and the residual.
 struct DumpedTensor {
   TensorInfo info;
   std::span<const float> decoded;   ///< d elements
   std::span<const float> residual;  ///< d elements, or empty without memory
 };
 
-// FOLDER/rank-000/step-00000000.safetensors, named as in a trace, with `decoded/NAME` of every
-// tensor and `residual/NAME` of those that have one; compressor, rank and step as metadata.
+// Writes FOLDER/rank-000/step-00000000.safetensors, named as in a trace, with `decoded/NAME` of
+// every tensor and `residual/NAME` of tensors with a residual; compressor, rank and step are
+// metadata.
 void dump_step(const fs::path& folder, const std::string& compressor, std::size_t rank,
                std::uint64_t step, const std::vector<DumpedTensor>& tensors) {
   const fs::path rank_folder = folder / fmt::format("rank-{:03d}", rank);
@@ -60,12 +61,12 @@ void dump_step(const fs::path& folder, const std::string& compressor, std::size_
   file.commit();
 }
 
-/// One tensor of one rank with what is summed up over the steps.
+/// One tensor of one rank, with its sums over the steps.
 struct Lane {
   std::unique_ptr<Compressor> compressor;
   std::vector<float> decoded;
   std::vector<double> inputs;      ///< sum of all inputs
-  std::vector<double> difference;  ///< sum of all inputs less the sum of all that was decoded
+  std::vector<double> difference;  ///< sum of all inputs minus the sum of all decoded values
   std::vector<float> period_sum;   ///< of the inputs of this period
 };
 
@@ -106,7 +107,7 @@ Offline::Offline(const Trace& trace, const Spec& spec, const OfflineOptions& opt
       tallies_(trace.tensors().size()),
       samples_(trace.tensors().size()) {
   if (ranks_ > trace.ranks()) {
-    throw InputError(fmt::format("{}: {} ranks asked for, but the trace has {}",
+    throw InputError(fmt::format("{}: {} ranks requested, but the trace has {}",
                                  trace.folder().string(), ranks_, trace.ranks()));
   }
   const MethodInfo& method = find_method(spec.name);
@@ -160,7 +161,7 @@ GradientInput Offline::input(std::size_t rank, std::size_t step, std::size_t ten
   return gradient;
 }
 
-// `before`: seconds that prepare() took.
+// @param before  s of prepare()
 QualitySample Offline::exchange(const GradientInput& gradient, double before, Lane& lane) {
   const auto begin = Clock::now();
   const EncodeReport report = lane.compressor->encode(gradient, payload_.first(payload_.size()));
@@ -184,7 +185,7 @@ QualitySample Offline::exchange(const GradientInput& gradient, double before, La
   const auto zeros =
       static_cast<std::size_t>(std::count(lane.decoded.begin(), lane.decoded.end(), 0.0F));
   if (zeros > 0 && zeros < lane.decoded.size() && !result_.incremental) {
-    // c = decoded + what stays behind; without memory, all that came in since the last exchange.
+    // c = decoded + residual; without memory, the sum of all inputs since the last exchange.
     const auto residual = lane.compressor->residual();
     std::vector<float>& c = lane.period_sum;
     for (std::size_t i = 0; i < residual.size(); ++i) c[i] = lane.decoded[i] + residual[i];
@@ -272,8 +273,8 @@ void Offline::add_drift(std::span<const float> values, Lane& lane, QualitySample
 
 CompressorQuality Offline::run(const std::function<void(std::size_t)>& advance) {
   if (!options_.dump.empty()) make_dump_folder(options_.dump);
-  // Ranks that share a scale go step by step together; others one after the other, which takes the
-  // memory of one.
+  // Ranks that share a scale are replayed together, step by step. Other ranks are replayed one
+  // after the other, which needs the memory of one rank.
   const std::size_t together = shares_scale_ ? ranks_ : 1;
   for (std::size_t rank = 0; rank < ranks_; rank += together)
     replay(rank, rank + together, advance);
@@ -284,7 +285,7 @@ CompressorQuality Offline::run(const std::function<void(std::size_t)>& advance) 
   return std::move(result_);
 }
 
-// By step and rank, added up over tensors; and the step's samples one by one.
+// The samples of one step: sums over tensors by rank, and a tally of single samples.
 struct StepSamples {
   std::map<std::size_t, QualitySample> by_rank;
   Tally tally;

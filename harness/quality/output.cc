@@ -18,7 +18,8 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// Five characters at most, a sign apart: three significant digits where they fit; "-" for none.
+// Returns at most five characters without the sign: three significant digits where they fit; "-"
+// for no value.
 std::string cell(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return "-";
   const double magnitude = std::fabs(*value);
@@ -30,9 +31,9 @@ std::string cell(std::optional<double> value) {
   return magnitude == 0 ? "0" : fmt::format("{:.3f}", *value);
 }
 
-std::string percent_cell(std::optional<double> share) {
-  if (share) *share *= 100;
-  return cell(share);
+std::string percent_cell(std::optional<double> fraction) {
+  if (fraction) *fraction *= 100;
+  return cell(fraction);
 }
 
 OrderedJson finite_or_null(std::optional<double> value) {
@@ -123,17 +124,18 @@ Point quality_point(const CompressorQuality& quality, const std::string& tensor,
 }  // namespace
 
 QualityTable::QualityTable()
-    : kept_({"compressor", "bytes", "bits", "error\n%", "cosine", "drift", "top-k\n%", "passes"}),
-      sent_({"sent over asked, k\xcc\x82/k", "mean",
+    : quality_(
+          {"compressor", "bytes", "bits", "error\n%", "cosine", "drift", "top-k\n%", "passes"}),
+      sent_({"sent / requested, k\xcc\x82/k", "mean",
              ("\xc2\xb1"
               "90%"),
              "p5", "p50", "p95", "max"}) {}
 
 void QualityTable::add_row(const std::string& name, const QualitySummary& summary) {
-  kept_.add({name, format_bytes(static_cast<double>(summary.encoded_bytes)),
-             cell(summary.bits_per_element), percent_cell(summary.error_mean),
-             cell(summary.cosine_mean), cell(summary.drift), percent_cell(summary.overlap),
-             cell(summary.passes)});
+  quality_.add({name, format_bytes(static_cast<double>(summary.encoded_bytes)),
+                cell(summary.bits_per_element), percent_cell(summary.error_mean),
+                cell(summary.cosine_mean), cell(summary.drift), percent_cell(summary.overlap),
+                cell(summary.passes)});
   const auto of_k = [&](double Distribution::*member) {
     return summary.estimation ? cell((*summary.estimation).*member) : std::string("-");
   };
@@ -160,7 +162,7 @@ void QualityTable::add(const CompressorQuality& quality, QualityRows rows) {
   }
 }
 
-std::string QualityTable::text() const { return kept_.text() + "\n" + sent_.text(); }
+std::string QualityTable::text() const { return quality_.text() + "\n" + sent_.text(); }
 
 OrderedJson quality_json(const CompressorQuality& quality, QualityRows rows) {
   OrderedJson tensors = OrderedJson::array();

@@ -11,15 +11,15 @@
 
 namespace thinpipe {
 
-/// Items with rows of their own beside each compressor.
+/// Items that have rows of their own below each compressor.
 enum class QualityRows { kTotal, kTensors, kSteps, kTensorSteps };
 
-/// Two tables of the same rows: what was kept at which cost, and how many elements were sent over
-/// those asked for.
+/// Two tables with the same rows: quality and its cost in bytes, and the number of sent elements
+/// over the requested number.
 class QualityTable {
  public:
   QualityTable();
-  /// A compressor and what is asked for of it.
+  /// Adds the rows of a compressor.
   void add(const CompressorQuality& quality, QualityRows rows);
   std::string text() const;
 
@@ -27,14 +27,15 @@ class QualityTable {
   void add_row(const std::string& name, const QualitySummary& summary);
   void add_steps(const std::vector<StepQuality>& steps, const char* margin);
 
-  PlainTable kept_, sent_;
+  PlainTable quality_, sent_;
 };
 
-/// One compressor: all tensors together, then each; each step too (`steps`) where `rows` has them.
+/// Returns one compressor's quality: all tensors together, then each tensor, and each step
+/// (`steps`) where `rows` has steps.
 nlohmann::ordered_json quality_json(const CompressorQuality& quality, QualityRows rows);
 
-/// As docs/records.md lays it down: a record of all tensors taken together, `tensor` being `*`,
-/// then one a tensor.
+/// Returns the points of docs/records.md: a record of all tensors together, with `*` as `tensor`,
+/// then a record for each tensor.
 std::vector<Point> quality_points(const CompressorQuality& quality);
 
 }  // namespace thinpipe

@@ -12,15 +12,15 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Mean of the values that are not NaN.
+// Returns the mean of the values that are not NaN; nothing if there are none.
 std::optional<double> known_mean(std::vector<double> values) {
   std::erase_if(values, [](double value) { return std::isnan(value); });
   if (values.empty()) return std::nullopt;
   return mean(values);
 }
 
-/// <decoded, c> / (|decoded| |c|), from |decoded - c|^2 = |decoded|^2 + |c|^2 - 2 <decoded, c>. No
-/// compressor need show its c. NaN where one of them is all zeros.
+/// Returns <decoded, c> / (|decoded| |c|), from |decoded - c|^2 = |decoded|^2 + |c|^2 - 2 <decoded,
+/// c>, so that c itself is not needed. NaN where decoded or c is all zeros.
 double cosine(const QualitySample& sample) {
   const double c = sample.distortion.input_squares;
   const double decoded = sample.decoded_squares;

@@ -12,18 +12,17 @@
 
 namespace thinpipe {
 
-/// One rank's step: of one tensor, or added up over tensors.
+/// One rank's step: of one tensor, or summed over tensors.
 struct QualitySample {
   std::size_t rank = 0, step = 0;
-  bool exchanged =
-      true;  ///< false: held back within a longer period; then all below is 0, but drift
+  bool exchanged = true;  ///< false: only accumulated; then all figures except the drift are 0
   std::size_t elements = 0;
   std::size_t encoded_bytes = 0;
   std::size_t selected = 0, target = 0;  ///< k-hat and k; 0 where the method has no target
   Distortion distortion;
   double decoded_squares = 0;     ///< |decoded|^2
-  std::size_t overlap_of = 0;     ///< elements whose rank was looked at; 0: not looked at
-  std::size_t overlap = 0;        ///< those of them that are among the so many largest |c|
+  std::size_t overlap_of = 0;     ///< sent elements compared with the top-k; 0: not compared
+  std::size_t overlap = 0;        ///< those among the overlap_of largest |c|
   double passes_by_elements = 0;  ///< passes times elements
   double seconds = 0;             ///< of encode
   /// Since the first step: |sum inputs - sum decoded|^2 and |sum inputs|^2; 0 and 0 for methods
@@ -38,16 +37,15 @@ struct Distribution {
   double mean = 0, p5 = 0, p50 = 0, p95 = 0, max = 0;
 };
 
-/// A value for each exchanged step of each rank, in the order in which they were replayed; NaN
-/// where there is none.
+/// A value for each exchanged step of each rank, in the order of the replay; NaN where undefined.
 struct QualitySeries {
-  std::vector<double> step, rank;     ///< which these are
-  std::vector<double> estimation;     ///< k-hat / k; one a tensor, so more than one a step
+  std::vector<double> step, rank;     ///< of each value
+  std::vector<double> estimation;     ///< k-hat / k of every tensor, so several for each step
   std::vector<double> quality;        ///< k-hat / k, each summed over the tensors
   std::vector<double> bytes;          ///< of the payloads
-  std::vector<double> error, cosine;  ///< |decoded - c| / |c|, and of decoded and c
-  std::vector<double> overlap;        ///< share of what was sent that is among the true top-k
-  std::vector<double> drift;          ///< |sum inputs - sum decoded| / |sum inputs| up to then
+  std::vector<double> error, cosine;  ///< |decoded - c| / |c|; cosine of decoded and c
+  std::vector<double> overlap;        ///< fraction of the sent elements among the true top-k
+  std::vector<double> drift;          ///< |sum inputs - sum decoded| / |sum inputs| up to this step
   std::vector<double> passes;         ///< over the d elements
   std::vector<double> encode;         ///< s
 };
@@ -55,16 +53,16 @@ struct QualitySeries {
 struct QualitySummary {
   std::size_t elements = 0;                ///< of one step of one rank
   std::uint64_t encoded_bytes = 0;         ///< in all steps of all ranks
-  double bits_per_element = 0;             ///< mean over all steps, those without exchange included
+  double bits_per_element = 0;             ///< mean over all steps, with those without an exchange
   double compression_ratio = 0;            ///< 32 / bits_per_element
   std::optional<Distribution> estimation;  ///< k-hat / k; none where the method has no target
-  /// SIDCo's estimation quality: a step's k-hat over its k, of all tensors and ranks together, as a
-  /// mean over steps with its 90 % interval.
+  /// SIDCo's estimation quality: the mean over steps, with its 90 % interval, of a step's k-hat
+  /// over its k, of all tensors and ranks together.
   std::optional<MeanInterval> quality;
   std::optional<double> error_mean, error_last;    ///< |decoded - c| / |c|
   std::optional<double> cosine_mean, cosine_last;  ///< of decoded and c
   std::optional<double> drift;    ///< |sum inputs - sum decoded| / |sum inputs|, mean over ranks
-  std::optional<double> overlap;  ///< share of what was sent that is among the true top-k
+  std::optional<double> overlap;  ///< fraction of the sent elements among the true top-k
   double passes = 0;              ///< over the d elements, mean
   double nanoseconds_per_element = 0;  ///< of encode, median over steps and ranks
   QualitySeries series;
@@ -73,7 +71,7 @@ struct QualitySummary {
 class Tally {
  public:
   void add(const QualitySample& sample);
-  /// k-hat / k of one tensor in one step.
+  /// Adds k-hat / k of one tensor in one step.
   void add_estimation(const QualitySample& sample);
   QualitySummary summary() const;
 

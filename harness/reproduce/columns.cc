@@ -15,13 +15,13 @@
 namespace thinpipe {
 namespace {
 
-double share_of(const std::string& compressor) {
-  const auto share = parse_number<double>(spec_value(compressor, "p", ""), 0, 1);
-  if (!share) throw InputError(in_quotes(compressor) + " names no share p");
-  return *share;
+double fraction_of(const std::string& compressor) {
+  const auto fraction = parse_number<double>(spec_value(compressor, "p", ""), 0, 1);
+  if (!fraction) throw InputError(in_quotes(compressor) + " has no fraction p");
+  return *fraction;
 }
 
-// SBC's bits of a payload over elements sent: one mean and a head for each tensor are in it.
+// Returns SBC's bits of a payload over its elements, with one mean and a head for each tensor.
 ReproductionColumn bits_per_position(const std::string& positions) {
   return {"bits a position", format_plain,
           [positions](const ArmRecords& arm, const std::string& compressor) {
@@ -29,19 +29,19 @@ ReproductionColumn bits_per_position(const std::string& positions) {
             spec.values["positions"] = positions;
             MeasuredCell cell =
                 columns::kept_bits_per_element().measure(arm, spelt_out(spec.to_string()));
-            for (Repetition& one : cell.repetitions) one.value /= share_of(compressor);
+            for (Repetition& one : cell.repetitions) one.value /= fraction_of(compressor);
             return cell;
           }};
 }
 
-// SBC, eq. 5: mean bits of a Golomb-coded distance where a share p of the elements is sent.
+// SBC, eq. 5: mean bits of a Golomb-coded distance if a fraction p of the elements is sent.
 double bits_by_equation_5(double p) { return golomb_mean_bits(p, golomb_bits(p)); }
 
 ReproductionColumn computed(const char* name, double (*formula)(double)) {
   return {name, format_plain, [formula](const ArmRecords&, const std::string& compressor) {
             MeasuredCell cell;
             cell.exact = true;
-            cell.repetitions = {{0, formula(share_of(compressor))}};
+            cell.repetitions = {{0, formula(fraction_of(compressor))}};
             return cell;
           }};
 }
@@ -50,10 +50,10 @@ std::string of(const JsonField& field) { return field.at("of").string(); }
 double rate(const JsonField& field) { return read_rate(field.at("rate")); }
 
 ReproductionColumn bits_during(const JsonField& field, bool pulled) {
-  const auto share = [&](const char* key, double otherwise) {
+  const auto fraction = [&](const char* key, double otherwise) {
     return field.has(key) ? field.at(key).number(0, 1) : otherwise;
   };
-  return columns::bits_during(pulled, share("from", 0), share("to", 1));
+  return columns::bits_during(pulled, fraction("from", 0), fraction("to", 1));
 }
 
 ReproductionColumn fit_distance(const JsonField& field) {
@@ -75,7 +75,7 @@ struct ColumnKind {
   ReproductionColumn (*make)(const JsonField& field);
 };
 
-// A column that takes no parameters.
+// Makes a column without parameters.
 template <ReproductionColumn (*make)()>
 ReproductionColumn plain(const JsonField&) {
   return make();
@@ -116,7 +116,7 @@ const ColumnKind kColumnKinds[] = {
     {"bits_per_position",
      {"of"},
      [](const JsonField& field) { return bits_per_position(of(field)); }},
-    // Computed of the row's compressor.
+    // Computed from the row's compressor.
     {"equation_5", {}, [](const JsonField&) { return computed("eq. 5", bits_by_equation_5); }},
     {"position_entropy",
      {},
@@ -129,9 +129,9 @@ const ColumnKind kColumnKinds[] = {
     {"predicted_scaling",
      {"ranks", "rate"},
      [](const JsonField& field) {
-       constexpr std::uint64_t kMostRanks = 1 << 20;
+       constexpr std::uint64_t kMaxRanks = 1 << 20;
        return columns::predicted_scaling(
-           rate(field), static_cast<int>(field.at("ranks").unsigned_integer(1, kMostRanks)));
+           rate(field), static_cast<int>(field.at("ranks").unsigned_integer(1, kMaxRanks)));
      }},
 };
 
@@ -145,19 +145,13 @@ double read_rate(const JsonField& field) {
   }
 }
 
-void refuse_others(const JsonField& table, const std::vector<std::string>& known) {
-  for (const auto& [key, value] : table.value().items())
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      table.fail("unknown member " + in_quotes(printable(key)) + did_you_mean(key, known));
-}
-
 ReproductionColumn read_column(const JsonField& field) {
   const bool is_name = field.value().is_string();
   const ColumnKind& kind = shown(kColumnKinds, is_name ? field : field.at("show"));
   if (is_name) return kind.make(field);
   std::vector<std::string> known{"each", "show", "name", "arm"};
   known.insert(known.end(), kind.parameters.begin(), kind.parameters.end());
-  refuse_others(field, known);
+  field.allow_only(known);
   ReproductionColumn column = kind.make(field);
   if (field.has("name")) column.name = field.at("name").string();
   if (field.has("arm")) column.arm = field.at("arm").string();
@@ -173,7 +167,7 @@ std::vector<std::string> column_names() {
 std::string spelt_out(const std::string& compressor) {
   try {
     return parameters_of(parse_spec(compressor)).text();
-  } catch (const InputError&) {  // rules by tensors' names, a plug-in's
+  } catch (const InputError&) {  // rules by tensors' names, or a plug-in's method
     return compressor;
   }
 }

@@ -1,4 +1,4 @@
-// The columns and pictures that a recipe's file asks for by name.
+// The columns and pictures that a recipe's file names.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,11 @@
 
 namespace thinpipe {
 
-/// A column's name, or a table with its name in `show`, its parameters, and perhaps `name` (another
-/// heading) and `arm` (whose records are read, whatever the row's are). @throws InputError
+/// Reads a column: its name, or a table with the name in `show`, its parameters, and optionally
+/// `name` (another heading) and `arm` (reads this arm's records instead of the row's).
+/// @throws InputError
 ReproductionColumn read_column(const JsonField& field);
-/// Values of a column's `show`, explained in docs/reproduce.md.
+/// Returns the values of a column's `show`, explained in docs/reproduce.md.
 std::vector<std::string> column_names();
 
 /// One line of a picture.
@@ -23,26 +24,23 @@ struct PictureLine {
   std::string name, compressor;
 };
 
-/// A table with the picture's name in `show`, `alt` and its parameters.
+/// Reads a picture: a table with its name in `show`, `alt` and its parameters.
 /// @param lines  its `picture.lines` @throws InputError
 std::function<ReproductionPicture(const std::vector<ArmRecords>&)> read_picture(
     const JsonField& field, const std::vector<PictureLine>& lines);
-/// Values of a picture's `show`.
+/// Returns the values of a picture's `show`.
 std::vector<std::string> picture_names();
 
-/// The compressor with every parameter written out; what is no spec stays.
+/// Returns the compressor with every parameter; a text that is no spec is returned unchanged.
 std::string spelt_out(const std::string& compressor);
 
-/// A spec's value of a key, with words before it: "s=1.75"; "" where it has none.
+/// Returns a spec's value of a key, after the text `before`: "s=1.75"; "" without a value.
 std::string spec_value(const std::string& spec, const std::string& key, const std::string& before);
 
-/// A rate as users write it ("1gbit"), in bit/s. @throws InputError
+/// Returns a rate of the form "1gbit" in bit/s. @throws InputError
 double read_rate(const JsonField& field);
 
-/// Refuses members of a table that are none of these. @throws InputError
-void refuse_others(const JsonField& table, const std::vector<std::string>& known);
-
-/// The entry of a table of named things that `show` names. @throws InputError
+/// Returns the entry of `all` whose name is in `show`. @throws InputError
 template <class Named, std::size_t size>
 const Named& shown(const Named (&all)[size], const JsonField& show) {
   std::vector<std::string> names;
@@ -50,8 +48,8 @@ const Named& shown(const Named (&all)[size], const JsonField& show) {
     if (one.name == show.string()) return one;
     names.emplace_back(one.name);
   }
-  show.fail("nothing is called " + describe_json(show.value()) +
-            did_you_mean(show.string(), names) + "; docs/reproduce.md names all");
+  show.fail("unknown name " + describe_json(show.value()) + did_you_mean(show.string(), names) +
+            "; docs/reproduce.md lists all");
 }
 
 }  // namespace thinpipe

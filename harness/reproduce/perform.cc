@@ -40,7 +40,7 @@ bool resumes(const std::string& verb) { return verb == "train" || verb == "run";
 
 // Removes the half-done output of a command that cannot resume.
 void clear_records(const fs::path& folder) {
-  std::error_code ignored;  // what cannot be removed the command will complain about
+  std::error_code ignored;  // the command reports a file that cannot be removed
   for (const char* name : {kRecordFileName, kStatsFileName}) fs::remove(folder / name, ignored);
   fs::remove_all(folder / "trace", ignored);
 }
@@ -57,11 +57,12 @@ void spell_out(nlohmann::json& printed) {
       point["axes"]["compressor"] = spelt_out(point["axes"]["compressor"].get<std::string>());
 }
 
-// Whether the command ended well before.
+// Returns true if the command has succeeded before.
 bool is_finished(const fs::path& folder) { return fs::exists(folder / kFinished); }
 
-// Runs it in the current folder. Its standard output goes to a file `output` in its place, its
-// standard error stays. @returns "" or what went wrong @throws RunError when stop_requested()
+// Runs the command in the current folder. Its standard output goes to the file `output` of `place`;
+// its standard error is this process's. @returns "" or the failure @throws RunError when
+// stop_requested()
 std::string run_arm(const std::vector<std::string>& words, const std::string& place) {
   const fs::path folder = place;
   fs::create_directories(folder);
@@ -72,13 +73,13 @@ std::string run_arm(const std::vector<std::string>& words, const std::string& pl
   if (!output.valid()) throw SystemError("open " + said.string());
   const int status = wait_for_process(start_process(
       fs::read_symlink("/proc/self/exe"), placed_words(words, place), -1, output.get(), 2));
-  if (stop_requested()) throw RunError("interrupted; the same command goes on from here");
+  if (stop_requested()) throw RunError("interrupted; the same command continues");
   if (status != 0) return ending_of(status);
   write_output(folder / kFinished, "");
   return "";
 }
 
-// Whatever the command left, with compressors spelt out in full.
+// Reads the records of the command, with compressors spelt out in full.
 ArmRecords read_arm(const RecipeArm& arm, bool quick, const std::string& place) {
   const fs::path folder = place;
   const std::vector<std::string>& words = arm.words(quick);
@@ -89,7 +90,7 @@ ArmRecords read_arm(const RecipeArm& arm, bool quick, const std::string& place) 
     read.command += " > " + shell_quoted({place + "/output"});
     constexpr std::uint64_t kMaxBytes = 1 << 30;  // a million predicted points
     nlohmann::json printed = nlohmann::json::parse(
-        read_input(folder / "output", "what thinpipe predict printed", kMaxBytes), nullptr,
+        read_input(folder / "output", "the output of thinpipe predict", kMaxBytes), nullptr,
         /*allow_exceptions=*/false);
     if (printed.is_object()) {
       spell_out(printed);
@@ -105,7 +106,8 @@ ArmRecords read_arm(const RecipeArm& arm, bool quick, const std::string& place) 
   return read;
 }
 
-// Arms' paths are relative to the folder of all, so that commands can be copied from the page.
+// Enters the folder of all arms, to which their paths are relative, so that commands can be copied
+// from the page.
 class InFolder {
  public:
   explicit InFolder(const fs::path& folder) : before_(fs::current_path()) {
@@ -127,7 +129,8 @@ std::string time_left(double seconds) {
   return fmt::format("about {:.0f} min left", seconds / 60);
 }
 
-// Before anything was timed: the recipe's own figure, shared equally.
+// Shows the time left: by the arms so far, or before the first by the recipe's own figure, divided
+// equally.
 class RecipeProgress {
  public:
   RecipeProgress(const Recipe& recipe, bool quick, std::size_t arms)
@@ -157,7 +160,7 @@ class RecipeProgress {
 
 fs::path outcome_file(const std::string& name) { return fs::path(name) / "outcome.json"; }
 
-// Indexes the current folder: thinpipe's recipes in their order, then a user's own.
+// Writes the index of the current folder: thinpipe's recipes in their order, then a user's own.
 void write_index() {
   std::vector<std::string> names = recipe_names();
   std::set<std::string> others;
@@ -229,7 +232,7 @@ std::string command_of(const std::vector<std::string>& words, const std::string&
 }
 
 void refuse_other_command(const fs::path& folder, const std::vector<std::string>& words) {
-  constexpr std::uint64_t kMaxBytes = 1 << 20;  // what Linux lets a command line have by default
+  constexpr std::uint64_t kMaxBytes = 1 << 20;  // a command line's limit on Linux by default
   std::error_code ignored;
   if (!fs::exists(folder / "command", ignored)) return;
   const std::string before =

@@ -1,4 +1,4 @@
-// Carries a recipe out: runs its commands, reads what they left, judges, writes the page.
+// Performs a recipe: runs its commands, reads their records, checks the rules, writes the page.
 #pragma once
 
 #include <filesystem>
@@ -10,28 +10,28 @@
 
 namespace thinpipe {
 
-/// The words of an arm's command with the options that say where output goes, which differ by verb.
+/// Returns the words of an arm's command with its output options, which differ by verb.
 /// @param place  arm_place()
 std::vector<std::string> placed_words(const std::vector<std::string>& words,
                                       const std::string& place);
 
-/// The same as a person would type it in the folder of all records.
+/// Returns the command as a user would type it in the folder of all records.
 std::string command_of(const std::vector<std::string>& words, const std::string& place);
 
-/// Records of a quick try and of the whole would be taken for each other's.
-/// @throws InputError when the folder holds those of another command than these words
+/// Checks that the folder has no records of another command, such as those of a quick try.
+/// @throws InputError when the folder has such records
 void refuse_other_command(const std::filesystem::path& folder,
                           const std::vector<std::string>& words);
 
-/// Runs the recipe's arms, one after the other, those that are not finished yet; each says on
-/// standard error how far it is. One that fails does not end the others: the page says so. Writes
-/// OUT/NAME.md, its picture, and OUT/README.md, the list of all.
-/// @throws InputError when an arm's folder holds the records of another length; RunError when
+/// Runs the recipe's arms that are not finished yet, one after the other, and reports progress on
+/// standard error. An arm that fails does not end the others; the page reports it. Writes
+/// OUT/NAME.md, its picture, and OUT/README.md, the list of all recipes.
+/// @throws InputError when an arm's folder has the records of another command; RunError when
 /// stop_requested()
 Reproduction perform(const Recipe& recipe, const std::filesystem::path& out, bool quick);
 
-/// Several, one after the other; `done` is told of each. One that cannot be carried out is named
-/// on standard error and does not end the others.
+/// Performs several recipes, one after the other, and calls `done` after each. A recipe that fails
+/// is reported on standard error and does not end the others.
 /// @returns the exit code: kExitFailed if a command failed, kExitUsage if a recipe was refused
 int perform_all(const std::vector<std::string>& names, const std::filesystem::path& out, bool quick,
                 const std::function<void(const Reproduction&)>& done);

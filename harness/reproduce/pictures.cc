@@ -1,4 +1,4 @@
-// Pictures of recipes: what a paper drew, of records of its commands.
+// Pictures of recipes: a paper's figures, drawn from the records of the recipe's commands.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace thinpipe {
 namespace {
 
-// A picture as the file requests it.
+// The parameters of a picture in the recipe's file.
 struct PictureRequest {
   std::string alt, arm, ratio;
   std::vector<std::string> compressors;
@@ -37,12 +37,12 @@ ReproductionPicture empty_picture(const std::string& id, const PictureRequest& r
   return picture;
 }
 
-// A line through these points; few of them have markers.
+// Adds a line through these points, with markers if there are few.
 void add_points(ReproductionPicture& picture, const std::string& name, const std::vector<double>& x,
                 const std::vector<double>& y) {
-  constexpr std::size_t kMostMarkers = 40;
+  constexpr std::size_t kMaxMarkers = 40;
   Curve curve{.style = picture.chart.curves.size() + 1,
-              .has_markers = x.size() <= kMostMarkers,
+              .has_markers = x.size() <= kMaxMarkers,
               .points = {},
               .name = name};
   for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
@@ -52,11 +52,11 @@ void add_points(ReproductionPicture& picture, const std::string& name, const std
   picture.names.push_back(name);
 }
 
-// A line through (1, values[0]), (2, values[1]), ...; of many values some, at even distances.
+// Adds a line through (1, values[0]), (2, values[1]), ...; of many values, evenly spaced ones.
 void add_line(ReproductionPicture& picture, const std::string& name,
               const std::vector<double>& values) {
-  constexpr std::size_t kMostPoints = 200;
-  const std::size_t stride = std::max<std::size_t>(1, values.size() / kMostPoints);
+  constexpr std::size_t kMaxPoints = 200;
+  const std::size_t stride = std::max<std::size_t>(1, values.size() / kMaxPoints);
   std::vector<double> x, y;
   for (std::size_t i = 0; i < values.size(); i += stride) {
     x.push_back(static_cast<double>(i + 1));
@@ -88,7 +88,7 @@ ReproductionPicture predicted_scaling(const PictureRequest& request,
   return picture;
 }
 
-// 3LC, fig. 9: of each compressor's first seed.
+// 3LC, fig. 9: for each compressor's first seed.
 ReproductionPicture server_bits(const PictureRequest& request,
                                 const std::vector<ArmRecords>& arms) {
   ReproductionPicture picture = empty_picture("sizes", request, "training step", "bits an element");
@@ -103,7 +103,7 @@ ReproductionPicture server_bits(const PictureRequest& request,
   return picture;
 }
 
-// 3LC, fig. 4: a line a compressor, a point a command.
+// 3LC, fig. 4: a line for each compressor, a point for each command.
 ReproductionPicture accuracy_over_time(const PictureRequest& request,
                                        const std::vector<ArmRecords>& arms) {
   ReproductionPicture picture =
@@ -124,7 +124,7 @@ ReproductionPicture accuracy_over_time(const PictureRequest& request,
   return picture;
 }
 
-// SIDCo, fig. 9: of the first worker.
+// SIDCo, fig. 9: for the first worker.
 ReproductionPicture estimation_quality(const PictureRequest& request,
                                        const std::vector<ArmRecords>& arms) {
   constexpr std::size_t kWindow = 20;
@@ -139,17 +139,17 @@ ReproductionPicture estimation_quality(const PictureRequest& request,
         continue;
       const auto found = point.metrics.find("quality"_metric);
       if (found == point.metrics.end() || !point.at) continue;
-      const std::vector<double>&ranks = point.at->rank, &kept = found->second.samples;
+      const std::vector<double>&ranks = point.at->rank, &quality = found->second.samples;
       std::vector<double> first;
-      for (std::size_t i = 0; i < std::min(kept.size(), ranks.size()); ++i)
-        if (ranks[i] == 0 && std::isfinite(kept[i])) first.push_back(std::max(kept[i], 1e-4));
+      for (std::size_t i = 0; i < std::min(quality.size(), ranks.size()); ++i)
+        if (ranks[i] == 0 && std::isfinite(quality[i])) first.push_back(std::max(quality[i], 1e-4));
       add_line(picture, point.axes.method + spec_value(point.axes.compressor, "dist", " "),
                running_mean(first, kWindow));
     }
   return picture;
 }
 
-// The whole model's gradient that `trace stats` gave points of, without error feedback.
+// Returns the whole model's gradient for which `trace stats` has points, without error feedback.
 const StatsGradient* first_with_points(const ArmRecords& arm) {
   if (!arm.stats) return nullptr;
   for (const StatsGradient& gradient : arm.stats->gradients)
@@ -160,8 +160,8 @@ const StatsGradient* first_with_points(const ArmRecords& arm) {
 // SIDCo, fig. 2(d): distribution functions of magnitudes.
 ReproductionPicture distribution(const PictureRequest& request,
                                  const std::vector<ArmRecords>& arms) {
-  ReproductionPicture picture =
-      empty_picture("fits", request, "magnitude over the gradient's norm", "share that is smaller");
+  ReproductionPicture picture = empty_picture("fits", request, "magnitude over the gradient's norm",
+                                              "fraction that is smaller");
   picture.chart.x.is_log = true;
   for (const ArmRecords& arm : arms) {
     const StatsGradient* gradient = arm.label == request.arm ? first_with_points(arm) : nullptr;
@@ -177,7 +177,7 @@ ReproductionPicture distribution(const PictureRequest& request,
 ReproductionPicture sorted_magnitudes(const PictureRequest& request,
                                       const std::vector<ArmRecords>& arms) {
   ReproductionPicture picture =
-      empty_picture("decay", request, "place", "magnitude over the gradient's norm");
+      empty_picture("decay", request, "position", "magnitude over the gradient's norm");
   picture.chart.x.is_log = picture.chart.y.is_log = true;
   for (const ArmRecords& arm : arms)
     if (const StatsGradient* gradient = first_with_points(arm))
@@ -204,11 +204,11 @@ const PictureKind kPictureKinds[] = {
 
 std::function<ReproductionPicture(const std::vector<ArmRecords>&)> read_picture(
     const JsonField& field, const std::vector<PictureLine>& lines) {
-  constexpr double kMostRanks = 1 << 20;
+  constexpr double kMaxRanks = 1 << 20;
   const PictureKind& kind = shown(kPictureKinds, field.at("show"));
   std::vector<std::string> known{"show", "alt"};
   known.insert(known.end(), kind.parameters.begin(), kind.parameters.end());
-  refuse_others(field, known);
+  field.allow_only(known);
   for (const std::string& parameter : kind.parameters) field.at(parameter);
   PictureRequest request{.alt = field.at("alt").string(),
                          .arm = {},
@@ -227,7 +227,7 @@ std::function<ReproductionPicture(const std::vector<ArmRecords>&)> read_picture(
           [&](const JsonField& one) { request.compressors.push_back(one.string()); });
   each_of("rates", [&](const JsonField& one) { request.rates.push_back(read_rate(one)); });
   each_of("ranks",
-          [&](const JsonField& one) { request.ranks.push_back(one.number(1, kMostRanks)); });
+          [&](const JsonField& one) { request.ranks.push_back(one.number(1, kMaxRanks)); });
   return [&kind, request](const std::vector<ArmRecords>& arms) { return kind.draw(request, arms); };
 }
 

@@ -32,7 +32,7 @@ std::string_view recipe_text(const std::string& name) {
 
 Recipe find_recipe(const std::string& name) {
   if (name.ends_with(".toml")) {
-    constexpr std::uint64_t kMaxBytes = 1 << 16;  // thinpipe's own have 6 kB at most
+    constexpr std::uint64_t kMaxBytes = 1 << 16;  // thinpipe's own have at most 6 kB
     const std::string stem = plain_file_name(std::filesystem::path(name).stem().string());
     if (stem.find_first_not_of('.') == std::string::npos)
       throw InputError(in_quotes(name) + ": a recipe's file needs a name");

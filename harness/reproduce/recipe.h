@@ -1,5 +1,5 @@
 // Recipes of `thinpipe reproduce`: a finding of a paper, the commands that would show it, and the
-// rules by which it is said to have appeared, written down before anything runs.
+// rules that decide whether it appeared, written before anything runs.
 #pragma once
 
 #include <map>
@@ -11,51 +11,51 @@
 
 namespace thinpipe {
 
-/// One command of a recipe: a verb with its arguments, but for where its output goes. It runs in
-/// the folder of all records; paths in it are relative to that.
+/// One command of a recipe: a verb with its arguments, without output options. It runs in the
+/// folder of all records, to which its paths are relative.
 struct RecipeArm {
   std::string label;
   std::vector<std::string> full = {};   ///< a measurement
-  std::vector<std::string> quick = {};  ///< a try; empty: left out of it
+  std::vector<std::string> quick = {};  ///< a quick try; empty if there is none
   const std::vector<std::string>& words(bool is_quick) const { return is_quick ? quick : full; }
 };
 
 struct Recipe {
   ReproductionPlan plan;  ///< rows' compressors as a user writes them
-  std::vector<RecipeArm>
-      arms;               ///< in the order in which they run; later ones may read earlier ones'
-  double memory = 1e9;    ///< bytes that it takes, at most
-  double disk = 50e6;     ///< bytes that it leaves behind
-  int full_minutes = 0;   ///< about what it takes on two cores
-  int quick_seconds = 0;  ///< likewise
+  /// In the order in which they run; later arms may read the records of earlier ones.
+  std::vector<RecipeArm> arms;
+  double memory = 1e9;    ///< greatest number of bytes in use
+  double disk = 50e6;     ///< bytes of its records
+  int full_minutes = 0;   ///< approximate time on two cores
+  int quick_seconds = 0;  ///< approximate time on two cores
 
   const std::string& name() const { return plan.name; }
-  /// Whether it takes a build with libtorch.
+  /// Returns true if the recipe needs a build with libtorch.
   bool trains() const;
 };
 
-/// recipes/*.toml as they were when this was built, by name without the ending; "shared" has what
-/// the others share. Made by CMake.
+/// Returns the texts of recipes/*.toml at build time, by name without the ending; "shared" has the
+/// values that all others share. Made by CMake.
 const std::map<std::string, std::string_view>& recipe_files();
 
-/// Returns one of them. @throws InputError for an unknown name, with one that is like it
+/// Returns the text of a recipe. @throws InputError for an unknown name, with a similar one
 std::string_view recipe_text(const std::string& name);
 
-/// The recipes that come with thinpipe, in the order in which `--all` carries them out.
+/// Returns the names of thinpipe's recipes, in the order in which `--all` performs them.
 std::vector<std::string> recipe_names();
 
-/// One of those, or of a file, whose name ends with ".toml".
-/// @throws InputError for an unknown name, with one that is like it; as parse_recipe() does
+/// Returns one of thinpipe's recipes, or the recipe in a file whose name ends with ".toml".
+/// @throws InputError for an unknown name, with a similar one; as parse_recipe() does
 Recipe find_recipe(const std::string& name);
 
-/// A recipe as its file says it (docs/reproduce.md).
+/// Parses a recipe's file (docs/reproduce.md).
 /// @param file  names the text in messages
-/// @throws InputError naming file and place for what is no recipe: a rule about a row that is not
-/// there, an unknown column, method or verb
+/// @throws InputError naming file and position of an error: a rule about a row that does not exist,
+/// an unknown column, method or verb
 Recipe parse_recipe(const std::string& name, std::string_view text, const std::string& file);
 
-/// Where an arm leaves its records, relative to the folder of all: `NAME/label`, the label as
-/// plain_file_name() has it.
+/// Returns the folder of an arm's records, relative to the folder of all: `NAME/label`, with the
+/// label by plain_file_name().
 std::string arm_place(const std::string& recipe, const std::string& label);
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// A recipe's file: TOML, in which {NAME} stands for a value and `each` repeats an entry.
+// Parses a recipe's file: TOML in which {NAME} is replaced by a value and `each` repeats an entry.
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -29,12 +29,12 @@ namespace {
 using nlohmann::json;
 using Values = std::map<std::string, std::string>;
 
-// `a.a.a...` nests without brackets, of which toml++ takes 256.
+// Refuses deep nesting by `a.a.a...`: toml++ limits brackets to 256 levels, but not dots.
 void refuse_deep_keys(std::string_view text, const std::string& file) {
-  constexpr int kMostDots = 200;  // in a line
+  constexpr int kMaxDots = 200;  // in a line
   for (const std::string& line : split(text, '\n'))
-    if (std::count(line.begin(), line.end(), '.') > kMostDots)
-      throw InputError(fmt::format("{}: more than {} dots in a line", file, kMostDots));
+    if (std::count(line.begin(), line.end(), '.') > kMaxDots)
+      throw InputError(fmt::format("{}: more than {} dots in a line", file, kMaxDots));
 }
 
 json read_toml(std::string_view text, const std::string& file) {
@@ -49,15 +49,15 @@ json read_toml(std::string_view text, const std::string& file) {
   return parse_json_strictly(written.str(), file);
 }
 
-// All members of a table of strings.
+// Returns all members of a table of strings.
 Values strings_of(const JsonField& table) {
   Values values;
   for (const auto& [name, value] : table.value().items()) values[name] = table.at(name).string();
   return values;
 }
 
-// `text` with every {NAME} replaced by its value, in which others may stand.
-// @param left  replacements that may still be made
+// Returns `text` with every {NAME} replaced by its value, which may contain other names.
+// @param left  remaining number of replacements
 std::string replaced(const std::string& text, const Values& values, const JsonField& where,
                      int& left) {
   constexpr std::size_t kLongest = 1 << 16;
@@ -71,37 +71,37 @@ std::string replaced(const std::string& text, const Values& values, const JsonFi
     if (found == values.end()) {
       std::vector<std::string> names;
       for (const auto& [known, value] : values) names.push_back(known);
-      where.fail("{" + printable(name) + "} stands for nothing" + did_you_mean(name, names));
+      where.fail("{" + printable(name) + "} has no value" + did_you_mean(name, names));
     }
-    if (--left < 0) where.fail("too many values, or they stand for each other: " + excerpt(text));
+    if (--left < 0) where.fail("too many values, or they contain each other: " + excerpt(text));
     filled += text.substr(rest, open - rest) + replaced(found->second, values, where, left);
     rest = close + 1;
-    if (filled.size() > kLongest) where.fail("its values make it longer than 64 KiB");
+    if (filled.size() > kLongest) where.fail("longer than 64 KiB with its values");
   }
   return filled + text.substr(rest);
 }
 
 std::string filled_in(const std::string& text, const Values& values, const JsonField& where) {
-  int left = 100;  // the longest command takes ten
+  int left = 100;  // the longest command needs ten
   return replaced(text, values, where, left);
 }
 
-// Likewise all strings within an entry.
+// Fills in all strings within an entry.
 json filled_in(const json& entry, const Values& values, const JsonField& where) {
   if (entry.is_string()) return filled_in(entry.get<std::string>(), values, where);
   json filled = entry;
   if (entry.is_structured())
-    for (json& part : filled) part = filled_in(part, values, where);
+    for (json& member : filled) member = filled_in(member, values, where);
   return filled;
 }
 
-// "0.95 * 597", "15.9 / 1.33", or a number as TOML has it.
+// Reads "0.95 * 597", "15.9 / 1.33", or a TOML number.
 double read_bound(const JsonField& field) {
-  constexpr double kMost = 1e100;
-  if (!field.value().is_string()) return field.number(-kMost, kMost);
+  constexpr double kMax = 1e100;
+  if (!field.value().is_string()) return field.number(-kMax, kMax);
   const std::vector<std::string> words = split(field.string(), ' ');
-  const auto first = parse_number<double>(words[0], -kMost, kMost);
-  const auto second = parse_number<double>(words.back(), -kMost, kMost);
+  const auto first = parse_number<double>(words[0], -kMax, kMax);
+  const auto second = parse_number<double>(words.back(), -kMax, kMax);
   if (first && words.size() == 1) return *first;
   if (first && second && words.size() == 3 && words[1] == "*") return *first * *second;
   if (first && second && words.size() == 3 && words[1] == "/" && *second != 0)
@@ -122,11 +122,11 @@ std::vector<std::string> words_of(const JsonField& command) {
         "predict, found " +
         in_quotes(words[0]) + did_you_mean(words[0], kVerbs));
   if (!words.empty() && words[0] == "trace" && (words.size() < 2 || words[1] != "stats"))
-    command.fail("of `trace` a recipe takes `trace stats` only");
+    command.fail("expected `trace stats`, the only command of `trace` in recipes");
   return words;
 }
 
-// The label that a field names, which must be one of these.
+// Returns the field's label, which must be one of `labels`.
 std::string known_label(const JsonField& field, const std::vector<std::string>& labels,
                         const char* what) {
   const std::string label = field.string();
@@ -178,7 +178,7 @@ class RecipeFile {
   }
 
   void read_description(const JsonField& root) {
-    constexpr double kMostMemory = 1e5, kMostDisk = 1e7;
+    constexpr double kMaxMemory = 1e5, kMaxDisk = 1e7;
     constexpr std::uint64_t kLongest = 1'000'000;
     ReproductionPlan& plan = recipe_.plan;
     plan.title = text(root.at("title"));
@@ -188,17 +188,17 @@ class RecipeFile {
     for (std::size_t i = 0; i < differences.size(); ++i)
       plan.differences.push_back(text(differences.at(i)));
     plan.rests_on_times = root.has("rests_on_times") && root.at("rests_on_times").boolean();
-    if (root.has("memory_gb")) recipe_.memory = 1e9 * root.at("memory_gb").number(0, kMostMemory);
-    if (root.has("disk_mb")) recipe_.disk = 1e6 * root.at("disk_mb").number(0, kMostDisk);
+    if (root.has("memory_gb")) recipe_.memory = 1e9 * root.at("memory_gb").number(0, kMaxMemory);
+    if (root.has("disk_mb")) recipe_.disk = 1e6 * root.at("disk_mb").number(0, kMaxDisk);
     recipe_.full_minutes = static_cast<int>(root.at("full_minutes").unsigned_integer(1, kLongest));
     recipe_.quick_seconds =
         static_cast<int>(root.at("quick_seconds").unsigned_integer(1, kLongest));
   }
 
-  // An entry stands for as many as its `each` says: one for each way to take an element of every
-  // list that it names, the last list's changing fastest.
+  // Returns the values of each entry that `entry` expands to: one entry for each combination of
+  // elements of the lists in its `each`, the last list's element changing fastest.
   std::vector<Values> values_of(const JsonField& entry) const {
-    constexpr std::size_t kMost = 1000;
+    constexpr std::size_t kMax = 1000;
     std::vector<Values> all{values_};
     if (!entry.has("each")) return all;
     const JsonField each = entry.at("each"), lists(lists_, file_, "lists");
@@ -206,7 +206,7 @@ class RecipeFile {
     for (std::size_t i = 0; i < (one ? 1 : each.size()); ++i) {
       const std::string name = one ? each.string() : each.at(i).string();
       const JsonField list = lists.at(name);
-      if (all.size() * list.size() > kMost) entry.fail("stands for more than 1000 entries");
+      if (all.size() * list.size() > kMax) entry.fail("expands to more than 1000 entries");
       std::vector<Values> longer;
       for (const Values& before : all)
         for (std::size_t element = 0; element < list.size(); ++element) {
@@ -271,7 +271,7 @@ class RecipeFile {
     recipe_.plan.rows.push_back(std::move(row));
   }
 
-  // Labels are told apart, and so are the folders of arms.
+  // Checks that labels differ, and arms' folders too.
   void check_labels(const JsonField& root) {
     std::vector<std::string> places;
     for (const std::string& label : arm_labels_) places.push_back(plain_file_name(label));
@@ -284,7 +284,7 @@ class RecipeFile {
     for (const std::string& place : places)
       if (place.find_first_not_of('.') == std::string::npos)
         root.fail(
-            "an arm's label needs letters or digits: its records lie in a folder of that name");
+            "an arm's label needs letters or digits, because it names the folder of its records");
     const std::pair<const char*, const std::vector<std::string>*> kinds[] = {
         {"arms", &places}, {"rows", &row_labels_}, {"columns", &column_names_}};
     for (const auto& [what, names] : kinds) {
@@ -326,13 +326,13 @@ class RecipeFile {
     if (entry.has("bounded")) {
       const std::string bounded = entry.at("bounded").string();
       if (rule.than.empty() || (bounded != "ratio" && bounded != "difference"))
-        entry.at("bounded").fail("expected ratio or difference, beside `than`");
+        entry.at("bounded").fail("expected ratio or difference, together with `than`");
       if (bounded == "ratio") rule.bounded = Bounded::kRatio;
     }
     if (entry.has("least")) rule.least = read_bound(entry.at("least"));
     if (entry.has("most")) rule.most = read_bound(entry.at("most"));
     if (!entry.has("least") && !entry.has("most")) entry.fail("expected least, most or both");
-    if (rule.least > rule.most) entry.fail("its least is more than its most");
+    if (rule.least > rule.most) entry.fail("its least is greater than its most");
     recipe_.plan.expectations.push_back(std::move(rule));
   }
 

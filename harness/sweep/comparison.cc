@@ -24,13 +24,13 @@ double error_in(const json& answer, const char* field = "error") {
                                       : std::numeric_limits<double>::infinity();
 }
 
-// A number that was not finite is null.
-double number_told(const json& answer, const char* field) {
+// Returns the number; NaN for null, which stands for a number that was not finite.
+double number_or_nan(const json& answer, const char* field) {
   const json& number = answer.at(field);
   return number.is_null() ? std::numeric_limits<double>::quiet_NaN() : number.get<double>();
 }
 
-// Takes the servers' part off the answers: their ranks come after the workers'.
+// Removes the servers' answers, which come after the workers', and returns them.
 std::vector<json> cut_off(std::vector<json>& answers, int workers) {
   const auto servers = answers.begin() + workers;
   std::vector<json> rest(std::make_move_iterator(servers), std::make_move_iterator(answers.end()));
@@ -38,14 +38,15 @@ std::vector<json> cut_off(std::vector<json>& answers, int workers) {
   return rest;
 }
 
-// The mean is held against what workers pushed, what workers ended with against the answers.
+// Compares each server's mean with the gradients that workers pushed, and the workers' results with
+// the servers' answers.
 void compare_servers(const std::vector<json>& accounts, const std::vector<json>& compared,
                      const std::vector<json>& servers, PointSamples& samples) {
   for (std::size_t server = 0; server < servers.size(); ++server) {
     const json& answer = servers[server];
     double error = 0;
     if (answer.contains("projections")) {
-      std::vector<json> contributions;  // that piece alone
+      std::vector<json> contributions;  // to this server's slice
       for (const json& account : accounts)
         contributions.push_back(json::array({account.at("projections").at(server)}));
       error = projected_error(contributions, std::vector<json>(1, answer.at("projections")),
@@ -65,13 +66,13 @@ void compare_servers(const std::vector<json>& accounts, const std::vector<json>&
 void add_accounts(const std::vector<json>& accounts, StepAnswers& step) {
   auto account = accounts.begin();
   for (WorkerStep& worker : step.workers) {
-    worker.relative_error = number_told(*account, "relative_error");
+    worker.relative_error = number_or_nan(*account, "relative_error");
     if (account->contains("served"))
-      worker.second_relative_error = number_told(account->at("served"), "relative_error");
+      worker.second_relative_error = number_or_nan(account->at("served"), "relative_error");
     ++account;
   }
   for (ServerStep& server : step.servers)
-    server.relative_error = number_told(*account++, "relative_error");
+    server.relative_error = number_or_nan(*account++, "relative_error");
 }
 
 void add_comparison(std::vector<json> accounts, std::vector<json> compared, int workers,
@@ -79,7 +80,8 @@ void add_comparison(std::vector<json> accounts, std::vector<json> compared, int 
   ++samples.checked_steps;
   cut_off(accounts, workers);
   std::vector<json> servers = cut_off(compared, workers);
-  if (compared[0].contains("served")) servers = field_of(compared, "served");  // every rank is one
+  // In a two-shot collective every rank is a server.
+  if (compared[0].contains("served")) servers = field_of(compared, "served");
   compare_servers(accounts, compared, servers, samples);
   const json& first = servers.empty() ? compared[0] : servers[0];
   samples.reference = first.contains("projections") ? "projections"

@@ -1,5 +1,4 @@
-// The ranks' accounts of a step: how much they lost, and whether they ended it with what they
-// should.
+// The ranks' accounts of a step: its compression error, and whether its results are right.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,11 +8,11 @@
 
 namespace thinpipe {
 
-/// Adds to a step what ranks said in account of it.
+/// Adds the ranks' accounts of a step.
 /// @param accounts  `accounted` by worker, then by parameter server
 void add_accounts(const std::vector<nlohmann::json>& accounts, StepAnswers& step);
 
-/// Adds one checked step: the worst error, whether ranks ended alike, and by what was judged.
+/// Adds one checked step: the worst error, whether ranks ended alike, and the kind of reference.
 /// @param accounts  `accounted` by worker, then by parameter server
 /// @param compared  `compared` by worker, then by parameter server
 void add_comparison(std::vector<nlohmann::json> accounts, std::vector<nlohmann::json> compared,

@@ -11,7 +11,7 @@
 #include "harness/sweep/comparison.h"
 #include "harness/sweep/records.h"
 #include "harness/sweep/time_scaling.h"
-#include "harness/worker/feed_json.h"
+#include "harness/worker/bucketing_json.h"
 #include "netem/topology/flows.h"
 #include "netem/topology/time_scale.h"
 #include "workloads/synthetic/synthetic.h"
@@ -21,34 +21,34 @@ namespace {
 
 using nlohmann::json;
 
-// s for a synthetic step to be drawn; 8 thousand million elements took a core half a minute.
-constexpr double kLoadPatience = 600;
+// s in which a synthetic step must be drawn; 8 thousand million elements took a core half a minute.
+constexpr double kLoadTimeout = 600;
 
 constexpr std::uint64_t kStepsWithoutExchange = 3;
 
-// Checks cross no link; a machine in trouble is given this long.
+// s in which a check must end, even on an overloaded machine; checks cross no link.
 constexpr double kCheckSeconds = 60;
 
 std::uint64_t whole_periods(std::uint64_t steps, std::uint64_t period) {
   return (steps + period - 1) / period * period;
 }
 
-// The conversation in which the ranks get ready, step, and tell what they ended with: fills the
-// samples of one point, whose links are set.
+// Fills the samples of one point, whose links are set: has the ranks prepare, step, and report
+// their results.
 class PointRun {
  public:
   /// @param planned  the network as it was set
   PointRun(const SweepPoint& point, const SweepOptions& options, const Trace& trace,
            const Topology& planned, Machines& machines, Launch& launch, PointSamples& samples);
 
-  /// Every rank reads the point and makes its compressors and pattern.
-  /// @throws WorkerRefusal when one cannot, or has another trace.
+  /// Has every rank read the point and make its compressors and collective.
+  /// @throws WorkerRefusal when a rank cannot, or has a different trace.
   void prepare();
-  /// Steps of hooks that do nothing: the bound that they set, measured by the same ranks in the
-  /// same minute.
+  /// Measures steps without any exchange: the lower bound of a step's time, on the same ranks in
+  /// the same minute.
   void step_without_exchange();
-  /// The steps to warm up and the measured ones. `stepped` is told of each.
-  /// @throws RunError when one does not end.
+  /// Takes the warm-up steps and the measured steps. Calls `stepped` after each.
+  /// @throws RunError when a step does not end.
   void take_steps(ScheduleLog& schedule, const std::function<void()>& stepped);
 
  private:
@@ -62,8 +62,8 @@ class PointRun {
   Machines& machines_;
   Launch& launch_;
   PointSamples& samples_;
-  double patience_, check_patience_;  // s
-  bool loads_ = false;                // gradients are drawn before each step
+  double timeout_, check_timeout_;  // s
+  bool loads_ = false;              // gradients are drawn before each step
 };
 
 PointRun::PointRun(const SweepPoint& point, const SweepOptions& options, const Trace& trace,
@@ -75,26 +75,26 @@ PointRun::PointRun(const SweepPoint& point, const SweepOptions& options, const T
       machines_(machines),
       launch_(launch),
       samples_(samples),
-      patience_(step_patience(point, planned, trace, options.compute_scale, options.patience)),
-      check_patience_(std::max(patience_, kCheckSeconds)) {}
+      timeout_(step_timeout(point, planned, trace, options.compute_scale, options.timeout)),
+      check_timeout_(std::max(timeout_, kCheckSeconds)) {}
 
 void PointRun::prepare() {
   json message = prepare_message(point_, options_);
   message["trace"] = absolute_gradients(options_.trace);
-  const auto prepared = launch_.ask(message, kPreparePatience);
+  const auto prepared = launch_.ask(message, kPrepareTimeout);
   for (std::size_t rank = 0; rank < prepared.size(); ++rank) {
     loads_ = loads_ || prepared[rank].at("loads");
     samples_.period = std::max(samples_.period, prepared[rank].at("period").get<std::size_t>());
     if (prepared[rank].at("trace") != trace_.identity())
       throw WorkerRefusal(
-          fmt::format("rank {} has another trace at {}", rank, options_.trace.string()));
+          fmt::format("rank {} has a different trace at {}", rank, options_.trace.string()));
   }
 }
 
 void PointRun::step_without_exchange() {
   for (std::uint64_t step = 0; step < kStepsWithoutExchange; ++step) {
     const StepAnswers answers =
-        ask_for_step({{"do", "step"}, {"index", step}, {"moves", false}}, patience_);
+        ask_for_step({{"do", "step"}, {"index", step}, {"moves", false}}, timeout_);
     double longest = 0;
     for (const WorkerStep& worker : answers.workers) longest = std::max(longest, worker.total);
     samples_.without_exchange.push_back(longest / point_.time_scale);
@@ -102,15 +102,15 @@ void PointRun::step_without_exchange() {
 }
 
 void PointRun::take_steps(ScheduleLog& schedule, const std::function<void()>& stepped) {
-  // Delayed methods are measured over whole periods, of which each gives a sample.
+  // Delayed methods are measured over whole periods; each period is one sample.
   const std::uint64_t warmup = whole_periods(options_.warmup, samples_.period);
   const std::uint64_t last = warmup + whole_periods(options_.steps, samples_.period);
   WireCount wire_before;
-  // While ranks are in their steps, not while they check.
+  // Counts while ranks step, not while they check.
   IdleWatch idle(!launch_.rank_machines().empty());
   for (std::uint64_t step = 0; step < last; ++step) {
     if (step == warmup) wire_before = machines_.count_wire(point_.hosts());
-    if (loads_) launch_.ask({{"do", "load"}, {"index", step}}, kLoadPatience);
+    if (loads_) launch_.ask({{"do", "load"}, {"index", step}}, kLoadTimeout);
     idle.before_step();
     schedule.begin_step();
     StepAnswers answers = take_step(step, schedule);
@@ -132,9 +132,9 @@ StepAnswers PointRun::ask_for_step(const json& message, double seconds) {
 StepAnswers PointRun::take_step(std::uint64_t step, const ScheduleLog& schedule) {
   try {
     json message = {{"do", "step"}, {"index", step}};
-    // Ranks of one clock start together, not as they are told one after the other.
+    // Ranks that share a clock start at the same moment, although their messages go out in turn.
     if (launch_.rank_machines().empty()) message["begin"] = now_seconds() + start_seconds(launch_);
-    return ask_for_step(message, schedule.patience(dense_bits(point_, trace_), patience_));
+    return ask_for_step(message, schedule.timeout(dense_bits(point_, trace_), timeout_));
   } catch (const NoAnswer& error) {
     throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule.hindrance()));
   }
@@ -142,23 +142,22 @@ StepAnswers PointRun::take_step(std::uint64_t step, const ScheduleLog& schedule)
 
 void PointRun::keep_step(std::uint64_t step, StepAnswers answers, bool check) {
   const auto accounts =
-      launch_.ask({{"do", "account"}, {"index", step}, {"check", check}}, check_patience_);
+      launch_.ask({{"do", "account"}, {"index", step}, {"check", check}}, check_timeout_);
   add_accounts(accounts, answers);
   if (point_.time_scale != 1) scale_step(answers, point_.time_scale, samples_.overlapped);
   samples_.steps.push_back(std::move(answers));
   if (check)
-    add_comparison(accounts, launch_.ask({{"do", "compare"}}, check_patience_), point_.ranks,
+    add_comparison(accounts, launch_.ask({{"do", "compare"}}, check_timeout_), point_.ranks,
                    samples_);
 }
 
-// As the kernel has them now, after the last step.
-std::vector<std::string> alterations(Machines& machines, ScheduleLog& schedule) {
-  std::vector<std::string> found =
-      schedule.plays() ? schedule.alterations() : machines.alterations();
-  constexpr std::size_t kMostTold = 3;  // of a network of which somebody took everything away
-  if (found.size() > kMostTold) {
-    const std::size_t more = found.size() - kMostTold;
-    found.resize(kMostTold);
+// Returns the differences between the links as set and as the kernel has them after the last step.
+std::vector<std::string> drift(Machines& machines, ScheduleLog& schedule) {
+  std::vector<std::string> found = schedule.plays() ? schedule.drift() : machines.drift();
+  constexpr std::size_t kMaxListed = 3;  // another program may have removed the whole network
+  if (found.size() > kMaxListed) {
+    const std::size_t more = found.size() - kMaxListed;
+    found.resize(kMaxListed);
     found.back() += fmt::format("; and {} more", more);
   }
   return found;
@@ -194,13 +193,13 @@ json prepare_message(const SweepPoint& point, const SweepOptions& options) {
   return {{"do", "prepare"},
           {"plugins", plugins},
           {"compressor", point.compressor.to_string()},
-          {"feed", feed_json(point.feed)},
+          {"bucketing", bucketing_json(point.bucketing)},
           {"seed", options.seed},
           {"compute_scale", options.compute_scale},
           {"stragglers", point.stragglers.to_string()},
           {"time_scale", point.time_scale},
           {"non_finite", options.zero_non_finite ? "zero" : "error"},
-          {"pattern", point.pattern.to_string()},
+          {"collective", point.collective.to_string()},
           {"threads", options.threads},
           {"simd", options.simd},
           {"device", options.device},
@@ -211,7 +210,7 @@ PointSamples Meter::no_samples(const SweepPoint& point, const Topology& planned,
                                const CalibratedLink* calibrated, const Launch& launch) const {
   PointSamples samples;
   samples.on_device = options_.device != kDeviceCpu;
-  samples.overlapped = point.feed.overlap != Overlap::kNone;
+  samples.overlapped = point.bucketing.overlap != Overlap::kNone;
   samples.reference = launch.rank_machines().empty() ? "elements" : "projections";
   const std::uint32_t mtu = machines_.mtu(point.link);
   samples.frame_bytes = mtu + kEthernetHeader;
@@ -226,19 +225,18 @@ PointSamples Meter::no_samples(const SweepPoint& point, const Topology& planned,
   return samples;
 }
 
-std::vector<std::string> Meter::doubts(const PointSamples& samples,
-                                       const CalibratedLink* calibrated,
-                                       ScheduleLog& schedule) const {
-  std::vector<std::string> doubts = doubts_about(samples);
+std::vector<std::string> Meter::warnings(const PointSamples& samples,
+                                         const CalibratedLink* calibrated,
+                                         ScheduleLog& schedule) const {
+  std::vector<std::string> warnings = warnings_about(samples);
   if (calibrated == nullptr && machines_.sets_links())
-    doubts.push_back("the link was not calibrated: no ranks could be started for that");
+    warnings.push_back("the link was not calibrated, because no ranks could be started for that");
   if (calibrated != nullptr && !calibrated->error.empty())
-    doubts.push_back("in the calibration of the link traffic did not come through: " +
-                     calibrated->error);
-  for (std::string& doubt : schedule.doubts()) doubts.push_back(std::move(doubt));
-  for (const std::string& altered : alterations(machines_, schedule))
-    doubts.push_back("somebody changed the links meanwhile: " + altered);
-  return doubts;
+    warnings.push_back("no traffic passed the link in the calibration: " + calibrated->error);
+  for (std::string& warning : schedule.warnings()) warnings.push_back(std::move(warning));
+  for (const std::string& changed : drift(machines_, schedule))
+    warnings.push_back("another program changed the links during the measurement: " + changed);
+  return warnings;
 }
 
 Point Meter::measure(const SweepPoint& planned, Launch& launch,
@@ -258,10 +256,10 @@ Point Meter::measure(const SweepPoint& planned, Launch& launch,
   run.step_without_exchange();
   run.take_steps(schedule, stepped);
 
-  const std::vector<std::string> faults = faults_of(samples);
-  point.reasons = doubts(samples, calibrated, schedule);
-  if (!faults.empty())
-    return failed_point(planned, options_, fmt::format("{}", fmt::join(faults, "; ")));
+  const std::vector<std::string> errors = errors_of(samples);
+  point.reasons = warnings(samples, calibrated, schedule);
+  if (!errors.empty())
+    return failed_point(planned, options_, fmt::format("{}", fmt::join(errors, "; ")));
   point.status = point.reasons.empty() ? Status::kOk : Status::kInvalid;
   add_measured(samples, planned, {network, schedule, calibrated, launch.rank_machines().empty()},
                trace_.elements() * sizeof(float), point);

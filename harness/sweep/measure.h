@@ -1,5 +1,5 @@
-// One point of the sweep, measured: from setting the links, by the conversation with the ranks, to
-// a record.
+// Measures one point of the sweep: sets the links, has the ranks take the steps, and makes the
+// record.
 #pragma once
 
 #include <functional>
@@ -20,14 +20,14 @@
 
 namespace thinpipe {
 
-/// Share of the machines' time that their processors idled during steps: of the busiest machine
-/// where ranks have machines of their own, else of this one.
+/// Measures the idle fraction of CPU time during steps: of the busiest machine where ranks have
+/// machines of their own, else of this machine.
 class IdleWatch {
  public:
   explicit IdleWatch(bool own_machines) : own_machines_(own_machines) {}
   void before_step() { before_ = processor_time(); }
   void after_step(const StepAnswers& step);
-  /// Nothing where the kernel's ticks are too coarse for such short steps.
+  /// Returns the idle fraction, or nothing where the steps are too short for the kernel's ticks.
   std::optional<double> idle() const;
 
  private:
@@ -36,11 +36,11 @@ class IdleWatch {
   std::vector<ProcessorTime> spent_;
 };
 
-/// Message that tells ranks of a point before its first step: the `prepare` of
-/// harness/launch/launch.h without a trace to step on.
+/// Returns the message that describes a point to ranks before its first step: the `prepare` of
+/// harness/launch/launch.h without its trace.
 nlohmann::json prepare_message(const SweepPoint& point, const SweepOptions& options);
 
-/// s in which a message reaches every rank of this machine, and is read.
+/// Returns the s in which every rank of this machine has received and read a message.
 double start_seconds(const Launch& launch);
 
 /// Measures points on machines whose links have been calibrated.
@@ -50,18 +50,18 @@ class Meter {
         const Calibrator& calibrator)
       : machines_(machines), trace_(trace), options_(options), calibrator_(calibrator) {}
 
-  /// The point with status ok, invalid or failed. `stepped` is told of every step. A refusal of the
-  /// workers (bad gradient, say) is a failed point.
-  /// @throws RunError when the launch is broken and must be made anew.
+  /// Measures the point and returns it with status ok, invalid or failed. Calls `stepped` after
+  /// every step. A refusal of the workers (a bad gradient, for instance) gives a failed point.
+  /// @throws RunError when the launch is broken and must be restarted.
   Point measure(const SweepPoint& planned, Launch& launch, const std::function<void()>& stepped);
 
-  /// Samples without steps: what is known of the point's links before the first.
-  /// @param calibrated  null: not
+  /// Returns samples without steps, with the properties of the point's links.
+  /// @param calibrated  null if the link was not calibrated
   PointSamples no_samples(const SweepPoint& point, const Topology& planned,
                           const CalibratedLink* calibrated, const Launch& launch) const;
-  /// Why its figures should not be trusted: their own reasons, the calibration's and the links'.
-  std::vector<std::string> doubts(const PointSamples& samples, const CalibratedLink* calibrated,
-                                  ScheduleLog& schedule) const;
+  /// Returns the reasons not to trust the point: by its samples, its calibration and its links.
+  std::vector<std::string> warnings(const PointSamples& samples, const CalibratedLink* calibrated,
+                                    ScheduleLog& schedule) const;
 
  private:
   Machines& machines_;

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// Description of the machines, with each rank's of its own.
+// Returns the description of the machines, with each rank's own.
 json machines_of(const Machines& machines, const Launch* launch) {
   json text = machines.description();
   if (launch != nullptr && !launch->rank_machines().empty())
@@ -47,7 +47,7 @@ NetworkState network_of(const Machines& machines, const Launch* launch) {
   return network;
 }
 
-// The bucket that lets most time's worth of bytes through for free.
+// The token bucket with the longest burst: bytes that pass unthrottled, and their time at the rate.
 struct Burst {
   double bytes = 0, seconds = 0;
 };
@@ -71,14 +71,14 @@ std::vector<double> mean_a_step(const std::vector<std::uint64_t>& counted,
   return means;
 }
 
-// The `critical_path` of a record: what the steps waited for, and which links they kept busiest.
+// Returns the `critical_path` of a record: what the steps waited for, and the busiest links.
 json paths_of(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on) {
   std::vector<std::vector<StepTimeline>> steps;
   std::vector<StepPath> paths;
   for (std::size_t step = 0; step < samples.steps.size(); ++step) {
     steps.push_back(timelines_of(samples.steps[step], on.one_clock));
     const std::vector<ServedExchange> served = served_by(samples.steps[step], on.one_clock);
-    paths.push_back(critical_path(steps.back(), point.feed.codec_beside, served));
+    paths.push_back(critical_path(steps.back(), point.bucketing.codec_beside, served));
   }
   RateOf rate = rates_as_set(on.planned);
   if (on.schedule.plays())
@@ -105,8 +105,8 @@ Header header_of(const SweepOptions& options, const Trace& trace, const Machines
 }
 
 void add_devices(Launch& launch, Header& header) {
-  constexpr double kOpenPatience = 60;  // s; a driver that nothing uses takes some to start
-  for (const json& rank : launch.ask({{"do", "device"}}, kOpenPatience)) {
+  constexpr double kOpenTimeout = 60;  // s; an unused driver takes some seconds to start
+  for (const json& rank : launch.ask({{"do", "device"}}, kOpenTimeout)) {
     if (!rank.contains("bus")) continue;
     if (header.device.empty()) {
       header.device = Document(rank.at("device"));
@@ -156,9 +156,9 @@ Point describe(const SweepPoint& planned, const SweepOptions& options) {
   axes.repeat = planned.repeat;
   axes.topology = options.topology.to_string();
   axes.time_scale = planned.time_scale;
-  axes.pattern =
-      exchange_name(planned.pattern, planned.compressor) + "-" + planned.pattern.to_string();
-  axes.feed = planned.feed.to_string();
+  axes.collective =
+      exchange_name(planned.collective, planned.compressor) + "-" + planned.collective.to_string();
+  axes.bucketing = planned.bucketing.to_string();
   axes.device = options.device;
   if (!planned.stragglers.empty()) axes.stragglers = planned.stragglers.to_string();
   return point;

@@ -1,4 +1,4 @@
-// Records of a sweep, docs/records.md: the header of a launch, and a record for each point.
+// Records of a sweep (docs/records.md): the header of a launch, and a record of each point.
 #pragma once
 
 #include <string>
@@ -16,30 +16,31 @@ namespace thinpipe {
 
 class Trace;
 
-/// The header of a launch. @param launch  null when no ranks could be started
+/// Returns the header of a launch. @param launch  null when no ranks could be started
 Header header_of(const SweepOptions& options, const Trace& trace, const Machines& machines,
                  const Launch* launch, const Calibrator& calibrator);
 
-/// Adds what the ranks' GPUs are. @throws RunError when a rank does not say
+/// Adds the ranks' GPUs. @throws RunError when a rank does not report its GPU
 void add_devices(Launch& launch, Header& header);
 
-/// A point before it is measured: its id, its axes, and when it was begun, which is now.
+/// Returns a point before its measurement: its id, its axes, and now as its begin.
 Point describe(const SweepPoint& point, const SweepOptions& options);
 
-/// A point that could not be measured.
+/// Returns a point that could not be measured.
 Point failed_point(const SweepPoint& point, const SweepOptions& options, const std::string& reason);
 
 /// Links and clocks of a point's measurement.
 struct MeasuredOn {
   const Topology& planned;  ///< the network as it was set
   const ScheduleLog& schedule;
-  const CalibratedLink* calibrated;  ///< the link; null if it was not
-  bool one_clock;  ///< of all ranks; else each rank's times count from its own step's begin
+  const CalibratedLink* calibrated;  ///< null if the link was not calibrated
+  bool one_clock;  ///< all ranks share a clock; else each rank's times count from its step's begin
 };
 
+/// Returns the `fidelity` of docs/records.md.
 Fidelity fidelity_of(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on);
 
-/// Adds what was measured.
+/// Adds the metrics and details of a measured point.
 /// @param dense_bytes  of one rank's uncompressed gradient
 void add_measured(const PointSamples& samples, const SweepPoint& planned, const MeasuredOn& on,
                   std::size_t dense_bytes, Point& point);

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// Means over every so many values, without those that are NaN.
+// Returns the mean of each `period` consecutive values, leaving out NaN.
 std::vector<double> over_periods(const std::vector<double>& values, std::size_t period) {
   if (period == 1) return values;
   std::vector<double> means;
@@ -48,9 +48,9 @@ const WorkerStep& slowest(const std::vector<WorkerStep>& ranks) {
                            [](const auto& a, const auto& b) { return a.total < b.total; });
 }
 
-// The rank whose exchange times hold least waiting for others. All leave the exchange at about the
-// same time: that is the one which entered it last. Where exchanges run under the rest of the step,
-// it is the one that exchanged for the shortest time.
+// Returns the rank that waited least for other ranks within its exchange. All ranks leave an
+// exchange at about the same time, so this is the rank that entered it last. Where exchanges
+// overlap compute, it is the rank with the shortest exchange.
 const WorkerStep& least_waiting(const std::vector<WorkerStep>& ranks, bool overlapped) {
   if (overlapped)
     return *std::min_element(ranks.begin(), ranks.end(),
@@ -70,9 +70,9 @@ double over_ranks(const StepField& field, const std::vector<WorkerStep>& ranks, 
   switch (field.over) {
     case OverRanks::kSlowest:
       return field.of(slowest(ranks));
-    case OverRanks::kLeastWaiting:
+    case OverRanks::kMinWaiting:
       return field.of(least_waiting(ranks, overlapped));
-    case OverRanks::kGreatest: {
+    case OverRanks::kMax: {
       double most = 0;
       for (const WorkerStep& rank : ranks) most = std::max(most, field.of(rank));
       return most;
@@ -95,7 +95,7 @@ bool is_there(const StepField& field, const PointSamples& samples) {
   return false;
 }
 
-// Bytes that it carries one way.
+// Returns the bytes that the busiest link carries in one direction.
 double busiest_link(const StepAnswers& step) {
   std::size_t bytes = 0;
   for (const WorkerStep& worker : step.workers)
@@ -105,7 +105,8 @@ double busiest_link(const StepAnswers& step) {
   return static_cast<double>(bytes);
 }
 
-// Lateness that 5 % of the waits, one of 20 among them, reach or exceed; not interpolated.
+// Returns the lateness in s that 5 % of the waits (one of 20 already) reach or exceed, without
+// interpolation.
 double lateness_p95(const PointSamples& samples) {
   std::vector<double> late;
   for (const StepAnswers& step : samples.steps)
@@ -116,10 +117,10 @@ double lateness_p95(const PointSamples& samples) {
 
 struct MedianStep {
   std::size_t step;
-  double seconds;  ///< of wall-clock time, of its slowest rank
+  double seconds;  ///< wall-clock time of its slowest rank
 };
 
-/// At least one step was measured.
+/// Needs at least one measured step.
 MedianStep median_step(const PointSamples& samples) {
   std::vector<std::pair<double, std::size_t>> totals;
   for (std::size_t step = 0; step < samples.steps.size(); ++step)
@@ -129,7 +130,13 @@ MedianStep median_step(const PointSamples& samples) {
   return {middle->second, middle->first};
 }
 
-// A step that is held back has no error and no k-hat.
+// Returns the lateness in s that 5 % of the waits may reach.
+double late_limit(const PointSamples& samples) {
+  if (samples.steps.empty()) return kLateSeconds;
+  return std::max(kLateSeconds, kLateShare * median_step(samples).seconds);
+}
+
+// A step that only accumulates gradients has no error and no k-hat.
 template <typename Value>
 std::vector<double> per_exchange(const PointSamples& samples, const Value& value) {
   return per_step(samples, [&](const StepAnswers& step) {
@@ -148,7 +155,7 @@ void put_quality(const PointSamples& samples, Metrics& metrics) {
   };
   put(metrics, "relative_error"_metric,
       mean_error([](const WorkerStep& rank) { return rank.relative_error; }));
-  // In two shots the means lose something too.
+  // In a two-shot collective the second compression, of the means, has an error too.
   if (samples.steps[0].workers[0].second_relative_error)
     put(metrics, "second_relative_error"_metric,
         mean_error([](const WorkerStep& rank) { return rank.second_relative_error.value(); }));
@@ -171,26 +178,26 @@ double bus_bandwidth(const StepAnswers& step, bool overlapped) {
   // Every rank's array in an all-reduce, all ranks' messages in an all-gather.
   const double all_summed = sum_over(ranks, &WorkerStep::summed_bytes);
   const double gathered = sum_over(ranks, &WorkerStep::payload_bytes) - all_summed;
-  // In two shots every rank sends all payloads but that of its own slice, then its answer to all
-  // others.
+  // In a two-shot collective every rank sends all payloads but that of its own slice, then its
+  // answer to all other ranks.
   const double answered = sum_over(ranks, &WorkerStep::pulled_bytes) / n;
   const double bytes = !step.servers.empty() ? busiest_link(step)
                        : answered > 0        ? (n - 1) / n * (gathered / n + answered)
                                       : 2 * (n - 1) / n * (all_summed / n) + (n - 1) / n * gathered;
-  if (bytes == 0 && seconds == 0) return std::numeric_limits<double>::quiet_NaN();  // held back
+  if (bytes == 0 && seconds == 0) return std::numeric_limits<double>::quiet_NaN();  // accumulated
   return seconds > 0 ? bytes * 8 / seconds : 0;
 }
 
 json validation_of(const PointSamples& samples) {
-  json said = {{"aggregate_max_error", samples.worst_error},
-               {"checked_steps", samples.checked_steps},
-               {"identical_ranks", samples.identical_ranks},
-               {"reference", samples.reference}};
+  json validation = {{"aggregate_max_error", samples.worst_error},
+                     {"checked_steps", samples.checked_steps},
+                     {"identical_ranks", samples.identical_ranks},
+                     {"reference", samples.reference}};
   if (samples.sum_error) {
-    said["sum_error"] = *samples.sum_error;
-    said["sum_error_of_bound"] = samples.sum_error_of_bound;
+    validation["sum_error"] = *samples.sum_error;
+    validation["sum_error_of_bound"] = samples.sum_error_of_bound;
   }
-  return said;
+  return validation;
 }
 
 Metrics metrics_of(const PointSamples& samples, std::size_t dense_bytes) {
@@ -248,11 +255,11 @@ void put_timeline(const PointSamples& samples, bool one_clock, Point& point) {
   }
 }
 
-// Do the bytes that the links counted add up to what the ranks sent?
+// Checks of the bytes that the links counted against the bytes that the ranks sent.
 
 namespace {
 
-// A header of 22 bytes goes before each message in Open MPI 4.1 over TCP (match + BTL).
+// Bytes of the header before each message in Open MPI 4.1 over TCP (match + BTL).
 constexpr double kMessageHeader = 22;
 
 std::size_t ranks_of(const PointSamples& samples) {
@@ -260,7 +267,7 @@ std::size_t ranks_of(const PointSamples& samples) {
   return samples.steps[0].workers.size() + samples.steps[0].servers.size();
 }
 
-// In all steps. @param rank  of a worker, or after them of a server
+// Sums the counters of one rank over all steps. @param rank  servers come after the workers
 TransportCounters sent_by(const PointSamples& samples, std::size_t rank) {
   TransportCounters sum;
   for (const StepAnswers& step : samples.steps) {
@@ -278,40 +285,43 @@ double message_bytes(const TransportCounters& sent) {
   return static_cast<double>(sent.bytes) + kMessageHeader * static_cast<double>(sent.messages);
 }
 
-// Workers that send to one server at a time meet at its switch port, which drops what its queue
-// does not hold: TCP sends it again.
+// Workers that send to one server at the same time meet at its switch port. Frames beyond the
+// port's queue are dropped, and TCP sends them again.
 double dropped_bytes(const PointSamples& samples) {
   if (samples.steps.empty() || samples.steps[0].servers.empty()) return 0;
   return static_cast<double>(samples.wire.drops) * samples.frame_bytes;
 }
 
 // A lossy link delivers fewer frames than were sent; the lost ones are sent again.
-void doubt_switches(const PointSamples& samples, std::vector<std::string>& doubts) {
+void warn_of_switches(const PointSamples& samples, std::vector<std::string>& warnings) {
   for (const ThroughSwitch& one : samples.wire.switches) {
     const double in = static_cast<double>(one.in), out = static_cast<double>(one.out);
     if (std::fabs(in - out) > kWireTolerance * in + 10 * kSlackBytes + dropped_bytes(samples))
-      doubts.push_back(fmt::format("{} came into the {} but {} left it; {} frames were dropped",
-                                   format_bytes(in), one.name, format_bytes(out),
-                                   samples.wire.drops));
+      warnings.push_back(
+          fmt::format("the {} received {} but forwarded {} ({} frames dropped): bytes bypassed a "
+                      "link, were lost or were sent twice",
+                      one.name, format_bytes(in), format_bytes(out), samples.wire.drops));
   }
   for (const WireCount::Detour& one : samples.wire.detours) {
     const double in = static_cast<double>(one.in), out = static_cast<double>(one.out);
     if (one.drops == 0 && in - out > kWireTolerance * in + 10 * kSlackBytes)
-      doubts.push_back(fmt::format("{} sent {}, of which {} passed its shaper at the switch",
-                                   one.name, format_bytes(in), format_bytes(out)));
+      warnings.push_back(
+          fmt::format("{} sent {}, but only {} passed its shaper at the switch: the other bytes "
+                      "were not throttled",
+                      one.name, format_bytes(in), format_bytes(out)));
   }
 }
 
-// One rank whose messages take another way is lost in the sum over many.
-void doubt_ranks(const PointSamples& samples, std::vector<std::string>& doubts) {
+// The sum over many ranks hides one rank whose messages bypass its link, so each rank is checked.
+void warn_of_ranks(const PointSamples& samples, std::vector<std::string>& warnings) {
   for (std::size_t rank = 0; rank < std::min(ranks_of(samples), samples.wire.sent_by.size());
        ++rank) {
     const double least =
         message_bytes(sent_by(samples, rank)) * samples.frame_bytes / samples.payload_bytes;
     const double sent = static_cast<double>(samples.wire.sent_by[rank]);
     if (sent < least * (1 - kWireTolerance))
-      doubts.push_back(fmt::format(
-          "the link of rank {} counted {} for messages that take {} at least: bytes went astray",
+      warnings.push_back(fmt::format(
+          "the link of rank {} counted {}, but its messages need at least {}: bytes bypassed it",
           rank, format_bytes(sent), format_bytes(least)));
   }
 }
@@ -325,7 +335,7 @@ WireBounds wire_bounds(const PointSamples& samples) {
     bytes += message_bytes(sent);
     sent_frames += static_cast<double>(sent.frames);
   }
-  // Ethernet, IP and TCP headers with timestamps: a frame's bytes that are not payload.
+  // Headers of a frame: Ethernet, IP, and TCP with timestamps.
   const double header = samples.frame_bytes - samples.payload_bytes;
   // Workers count frames at MTU 1500.
   const double frames =
@@ -336,61 +346,67 @@ WireBounds wire_bounds(const PointSamples& samples) {
       bytes + 2 * header * frames + kSlackBytes * steps * static_cast<double>(ranks_of(samples))};
 }
 
-std::vector<std::string> wire_doubts(const PointSamples& samples) {
-  std::vector<std::string> doubts;
+std::vector<std::string> wire_warnings(const PointSamples& samples) {
+  std::vector<std::string> warnings;
   if (samples.wire.restarted)
-    return {"a link's counters began anew meanwhile: somebody replaced its qdisc"};
+    return {"a link's counters restarted during the steps: another program replaced its qdisc"};
   const double sent = static_cast<double>(samples.wire.sent);
   const WireBounds bounds = wire_bounds(samples);
   if (bounds.least > 0 &&
       (sent < bounds.least * (1 - kWireTolerance) ||
        (samples.lossless && sent > bounds.most * (1 + kWireTolerance) + dropped_bytes(samples))))
-    doubts.push_back(
-        fmt::format("the links counted {} for messages that take {} to {}: bytes went astray or "
-                    "were sent twice ({} frames dropped)",
+    warnings.push_back(
+        fmt::format("the links counted {}, but the messages need {} to {} ({} frames dropped): "
+                    "bytes bypassed the links or were sent twice",
                     format_bytes(sent), format_bytes(bounds.least), format_bytes(bounds.most),
                     samples.wire.drops));
-  if (doubts.empty()) doubt_ranks(samples, doubts);
-  if (samples.lossless) doubt_switches(samples, doubts);
-  return doubts;
+  if (warnings.empty()) warn_of_ranks(samples, warnings);
+  if (samples.lossless) warn_of_switches(samples, warnings);
+  return warnings;
 }
 
-std::vector<std::string> doubts_about(const PointSamples& samples) {
-  std::vector<std::string> doubts;
+std::vector<std::string> warnings_about(const PointSamples& samples) {
+  std::vector<std::string> warnings;
   if (const auto ratio = samples.goodput_ratio;
       ratio && !(std::fabs(*ratio - 1) <= kGoodputTolerance))
-    doubts.push_back(fmt::format("{} delivered {:.1f} % of its TCP ceiling in the calibration",
-                                 samples.goodput_of, 100 * *ratio));
-  if (samples.idle_cpu && *samples.idle_cpu < kLeastIdle)
-    doubts.push_back(
-        fmt::format("the processors were idle only {:.1f} % of the time: the emulation itself may "
-                    "be what was slow",
-                    100 * *samples.idle_cpu));
-  if (const double late = lateness_p95(samples);
-      late > kLateSeconds && late > kLateShare * median_step(samples).seconds)
-    doubts.push_back(fmt::format("5 % of the waits ended {} late or later", format_time(late)));
+    warnings.push_back(
+        fmt::format("{} delivered {:.1f} % of its TCP ceiling in the calibration (limit {:.0f} % "
+                    "to {:.0f} %), so the link does not have the rate that was set. Check it with "
+                    "`thinpipe net verify`",
+                    samples.goodput_of, 100 * *ratio, 100 * (1 - kGoodputTolerance),
+                    100 * (1 + kGoodputTolerance)));
+  if (samples.idle_cpu && *samples.idle_cpu < kMinIdle)
+    warnings.push_back(
+        fmt::format("CPU idle time was {:.1f} % (limit {:g} %), so the host rather than the link "
+                    "may have set the pace. Use fewer ranks, or `--time-scale auto`",
+                    100 * *samples.idle_cpu, 100 * kMinIdle));
+  if (const double late = lateness_p95(samples); late > late_limit(samples))
+    warnings.push_back(
+        fmt::format("5 % of timed waits overran by {} or more (limit {}), so the machine was too "
+                    "busy to keep time. Stop other programs, or use fewer ranks",
+                    format_time(late), format_time(late_limit(samples))));
   if (samples.time_scale != 1)
-    for (std::string& doubt : scale_doubts(samples.steps, samples.time_scale))
-      doubts.push_back(std::move(doubt));
+    for (std::string& warning : scale_warnings(samples.steps, samples.time_scale))
+      warnings.push_back(std::move(warning));
   if (samples.wire.counted)
-    for (std::string& doubt : wire_doubts(samples)) doubts.push_back(std::move(doubt));
-  return doubts;
+    for (std::string& warning : wire_warnings(samples)) warnings.push_back(std::move(warning));
+  return warnings;
 }
 
-std::vector<std::string> faults_of(const PointSamples& samples) {
-  std::vector<std::string> faults;
+std::vector<std::string> errors_of(const PointSamples& samples) {
+  std::vector<std::string> errors;
   if (!(samples.worst_error <= kErrorTolerance))
-    faults.push_back(fmt::format(
-        "the aggregate differs from the reference by {:.2g} of its largest element (allowed: {:g})",
+    errors.push_back(fmt::format(
+        "the aggregate differs from the reference by {:.2g} of its largest element (limit {:g})",
         samples.worst_error, kErrorTolerance));
   if (!(samples.sum_error_of_bound <= 1))
-    faults.push_back(
-        fmt::format("a sum in 16 bits is {:.2g} times as far from the mean as rounding can put it",
+    errors.push_back(
+        fmt::format("a 16-bit sum is {:.2g} times as far from the mean as rounding allows",
                     samples.sum_error_of_bound));
-  if (!samples.identical_ranks) faults.push_back("ranks ended a step with different aggregates");
+  if (!samples.identical_ranks) errors.push_back("ranks ended a step with different aggregates");
   if (!samples.servers_heard)
-    faults.push_back("a worker ended a step with another delta than a server had answered");
-  return faults;
+    errors.push_back("a worker ended a step with a different delta than its server had sent");
+  return errors;
 }
 
 }  // namespace thinpipe

@@ -1,5 +1,5 @@
-// Answers of the ranks in the steps of one point and counters of the links meanwhile: their
-// metrics, and reasons not to trust them.
+// Samples of one point: the ranks' answers and the links' counters in its measured steps, the
+// metrics made of them, and the reasons not to trust them.
 #pragma once
 
 #include <cstdint>
@@ -17,66 +17,67 @@ namespace thinpipe {
 /// The measured steps of one point.
 struct PointSamples {
   std::vector<StepAnswers> steps;
-  WireCount wire;                  ///< in them
-  std::optional<double> idle_cpu;  ///< share of the processors' time nobody used; if long enough
+  WireCount wire;                  ///< counted during these steps
+  std::optional<double> idle_cpu;  ///< idle fraction of CPU time; none in steps of too few ticks
   std::optional<double> goodput_ratio;  ///< calibration of the link: goodput / TCP ceiling; if any
-  std::string goodput_of = "the link";  ///< which it is of: "rack0-spine up"
-  /// Distance of sums in 16 bits from the mean of what was sent, relative to its greatest element;
-  /// and the greatest fraction of what rounding allows an element.
+  std::string goodput_of = "the link";  ///< name of that link: "rack0-spine up"
+  /// Distance of 16-bit sums from the mean of the payloads, relative to its greatest element; and
+  /// the greatest such distance of an element as a multiple of its rounding bound.
   std::optional<double> sum_error;
   double sum_error_of_bound = 0;
   double worst_error = 0;  ///< of the checked aggregates, relative to their largest element
   std::uint64_t checked_steps = 0;
-  /// Reference of the aggregates in these: "elements" of every rank's contribution, their
-  /// "projections", or "none", where ranks only told whether they ended alike.
+  /// Reference that the aggregates were compared with: "elements" of every rank's contribution,
+  /// their "projections", or "none" where ranks only compared their results with each other.
   std::string reference = "elements";
   std::uint32_t frame_bytes = 1514;    ///< of a full frame, as qdiscs count it
-  std::uint32_t payload_bytes = 1448;  ///< of TCP, in it
-  bool lossless = true;   ///< the link itself neither drops, doubles nor reorders frames
-  double time_scale = 1;  ///< of times that scale_step() rewrote
-  /// Steps from one exchange to the next: a metric's sample is the mean over so many.
+  std::uint32_t payload_bytes = 1448;  ///< TCP payload of a full frame
+  bool lossless = true;   ///< the link itself neither drops, duplicates nor reorders frames
+  double time_scale = 1;  ///< time dilation, which scale_step() has taken out of the times
+  /// Steps from one exchange to the next: a metric's sample is the mean over one period.
   std::size_t period = 1;
-  bool overlapped = false;  ///< buckets left while compute went on
+  bool overlapped = false;  ///< buckets were exchanged while compute went on
   bool on_device = false;   ///< gradients lay in a GPU's memory
-  /// Steps of hooks that do nothing: s of the slowest rank.
+  /// s of the slowest rank in each step without any exchange.
   std::vector<double> without_exchange;
-  bool servers_heard = true;    ///< what ranks ended with is what servers had answered, to the bit
+  bool servers_heard = true;    ///< ranks ended with the servers' answers, bit for bit
   bool identical_ranks = true;  ///< all ranks ended every checked step with the same bits
 };
 
-/// The bytes that what the ranks sent may take on the wire.
+/// Bounds on the bytes that all ranks' messages take on the wire.
 struct WireBounds {
   double least = 0;  ///< every frame full
   double most = 0;   ///< every message in frames of its own, each acknowledged by a frame
 };
 WireBounds wire_bounds(const PointSamples& samples);
 
-/// Bus bandwidth of one step as nccl-tests defines it, in bit/s of payload: what each rank must
-/// send over its link, over the time the exchange took on the rank that waited least in it.
-/// All-reduce of S bytes: 2(n-1)/n S; all-gather of S bytes in all: (n-1)/n S. With parameter
-/// servers, what the busiest link must carry one way, be it a worker's or a server's.
+/// Returns the bus bandwidth of one step as nccl-tests defines it, in bit/s of payload: the bytes
+/// that each rank must send over its link, divided by the exchange time of the rank that waited
+/// least. All-reduce of S bytes: 2(n-1)/n S; all-gather of S bytes in all: (n-1)/n S. With
+/// parameter servers: the bytes in one direction of the busiest link, a worker's or a server's.
 double bus_bandwidth(const StepAnswers& step, bool overlapped);
 
-/// The `validation` of docs/records.md.
+/// Returns the `validation` of docs/records.md.
 nlohmann::json validation_of(const PointSamples& samples);
 
-/// The metrics of the point.
+/// Returns the metrics of the point. @param dense_bytes  of one rank's uncompressed gradient
 Metrics metrics_of(const PointSamples& samples, std::size_t dense_bytes);
 
 /// Adds the timelines of all ranks in the step of median length.
-/// @param one_clock  of all ranks; else each rank's times count from its own step's begin
+/// @param one_clock  all ranks share a clock; else each rank's times count from its own step's
+/// begin
 void put_timeline(const PointSamples& samples, bool one_clock, Point& point);
 
-/// The `servers` of docs/records.md: every server's times and bytes, step by step.
+/// Returns the `servers` of docs/records.md: every server's times and bytes, step by step.
 nlohmann::json per_server(const PointSamples& samples);
 
-/// Why the bytes that the links counted do not add up.
-std::vector<std::string> wire_doubts(const PointSamples& samples);
+/// Returns the reasons why the bytes that the links counted do not add up.
+std::vector<std::string> wire_warnings(const PointSamples& samples);
 
-/// Why these figures should not be trusted; empty when nothing speaks against them.
-std::vector<std::string> doubts_about(const PointSamples& samples);
+/// Returns the reasons not to trust these figures; empty if there are none.
+std::vector<std::string> warnings_about(const PointSamples& samples);
 
-/// Why they are wrong; empty when all checks passed.
-std::vector<std::string> faults_of(const PointSamples& samples);
+/// Returns the reasons why the point's results are wrong; empty if all checks passed.
+std::vector<std::string> errors_of(const PointSamples& samples);
 
 }  // namespace thinpipe

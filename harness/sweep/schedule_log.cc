@@ -29,7 +29,7 @@ ScheduleLog::ScheduleLog(Machines& machines, const SweepPoint& point, Between be
     player_ = std::make_unique<SchedulePlayer>(*network, network->plan(point.link, factor_),
                                                point.schedule.slowed(factor_));
   else
-    throw RunError("a schedule is played on emulated hosts only");
+    throw RunError("schedules run on emulated hosts only");
 }
 
 void ScheduleLog::begin_at(double emulated_seconds) {
@@ -55,7 +55,7 @@ void ScheduleLog::end_step(bool measured, double took) {
   if (measured) steps_.push_back({step_begin_, end});
 }
 
-double ScheduleLog::patience(double bits, double least) const {
+double ScheduleLog::timeout(double bits, double least) const {
   if (!player_) return least;
   const double now = started_ ? player_->now() : 0;
   double seconds = 0;
@@ -66,10 +66,10 @@ double ScheduleLog::patience(double bits, double least) const {
 
 std::string ScheduleLog::hindrance() const {
   if (!player_) return "";
-  player_->check();  // what ended it is what hinders
+  player_->check();  // an error that ended the schedule is the cause
   const double now = player_->now();
-  std::vector<std::string> out;  // links that nothing crosses
-  std::string span;              // and since when, of the first
+  std::vector<std::string> out;  // links without traffic
+  std::string span;              // of the first one's outage
   double slowest = kNever;
   for (const ScheduledLink& one : player_->links()) {
     const bool up_is_out = one.up.at(now).rate <= 0;
@@ -80,13 +80,13 @@ std::string ScheduleLog::hindrance() const {
     const LinkMean mean = player_->mean(one.link, step_begin_, now);
     slowest = std::min({slowest, mean.up_rate, mean.down_rate});
   }
-  const std::string what = fmt::format("; schedule '{}', the step having begun at {:.3g} s:", text_,
-                                       step_begin_ / factor_);
+  const std::string what =
+      fmt::format("; schedule '{}' (the step began at {:.3g} s):", text_, step_begin_ / factor_);
   if (out.empty())
-    return fmt::format("{} the slowest link had {} since on average", what,
+    return fmt::format("{} the slowest link had {} on average since then", what,
                        format_rate(slowest * factor_));
   return fmt::format(
-      "{} nothing crosses {} {}", what,
+      "{} no traffic passes {} {}", what,
       out.size() == player_->links().size() ? "the links" : fmt::format("{}", fmt::join(out, ", ")),
       span);
 }
@@ -99,14 +99,14 @@ std::string ScheduleLog::span_of_outage(const Schedule& way, double now) const {
   const double more = way.time_for(now, 1);
   return fmt::format(
       "from {:.3g} s {}", since / factor_,
-      more == kNever ? "on, for ever" : fmt::format("to {:.3g} s", (now + more) / factor_));
+      more == kNever ? "on, permanently" : fmt::format("to {:.3g} s", (now + more) / factor_));
 }
 
-std::vector<std::string> ScheduleLog::alterations() {
+std::vector<std::string> ScheduleLog::drift() {
   if (!player_) return {};
   player_->stop();
   player_->check();
-  return player_->alterations();
+  return player_->drift();
 }
 
 json ScheduleLog::link_record(int link) const {
@@ -137,15 +137,15 @@ double ScheduleLog::mean_rate(int link, bool up) const {
 json ScheduleLog::record() const {
   if (!player_) return nullptr;
   const PlayerReport report = player_->report();
-  // Links that are always the same are told once.
+  // Links that are always the same are listed once.
   std::vector<json> means;
   std::vector<json> names;
   for (const ScheduledLink& one : player_->links()) {
     json mean = link_record(one.link);
     const auto same = std::find(means.begin(), means.end(), mean);
     if (same == means.end()) names.push_back(json::array());
-    json& told = same == means.end() ? names.back() : names[std::size_t(same - means.begin())];
-    told.push_back(player_->planned().link_name(one.link));
+    json& group = same == means.end() ? names.back() : names[std::size_t(same - means.begin())];
+    group.push_back(player_->planned().link_name(one.link));
     if (same == means.end()) means.push_back(std::move(mean));
   }
   json steps = {{"begin", json::array()}, {"end", json::array()}};
@@ -170,12 +170,13 @@ json ScheduleLog::record() const {
   return record;
 }
 
-std::vector<std::string> ScheduleLog::doubts() const {
+std::vector<std::string> ScheduleLog::warnings() const {
   if (!player_) return {};
   const double late = player_->report().late_p95 / factor_;
   if (late <= kLateChangeSeconds) return {};
   return {fmt::format(
-      "the schedule's changes came {:.1f} ms late (95th percentile; {:.0f} ms is the limit)",
+      "the schedule's changes were {:.1f} ms late at the 95th percentile (limit {:.0f} ms), so the "
+      "machine was too busy to change the links in time. Stop other programs, or use fewer ranks",
       late * 1e3, kLateChangeSeconds * 1e3)};
 }
 

@@ -35,23 +35,25 @@ double total_seconds(const std::vector<SweepPoint>& points, const Trace& trace,
   return total;
 }
 
-// The cost of another run to links and ranks cannot be told apart from their own speed.
+// Marks a point measured beside another run, whose cost cannot be separated from the speed of links
+// and ranks.
 void mark_shared(bool tolerated, Point& point) {
   if (!point.fidelity) point.fidelity.emplace();
   point.fidelity->shared_machine = true;
   if (tolerated) return;
   point.status = Status::kInvalid;
   point.reasons.emplace_back(
-      "another run measured on this machine at the same time: they take processor time from each "
-      "other");
+      "another run measured on this machine at the same time, so the two took CPU time from each "
+      "other. Run one sweep at a time, or accept this with `--share-machine`");
 }
 
-// "ok      4 x none on 100 Mbit/s: 87.7 ms a step", with the reasons if it is not.
+// Returns "ok      4 x none on 100 Mbit/s: 87.7 ms a step", followed by the reasons of a point that
+// is not ok.
 std::string outcome_line(const SweepPoint& planned, const Point& point) {
   std::string line = fmt::format("{:<7} {} x {} on {}", status_name(point.status), planned.ranks,
                                  planned.compressor.to_string(), link_line(planned.link));
-  if (planned.pattern.name != "ring") line += " by " + planned.pattern.to_string();
-  if (!planned.feed.is_default()) line += ", " + planned.feed.to_string();
+  if (planned.collective.name != "ring") line += " by " + planned.collective.to_string();
+  if (!planned.bucketing.is_default()) line += ", " + planned.bucketing.to_string();
   if (!planned.stragglers.empty()) line += ", " + planned.stragglers.to_string();
   if (point.axes.time_scale != 1) line += fmt::format(" at time scale {}", point.axes.time_scale);
   if (const std::vector<double> times = point.samples("step_time"_metric); !times.empty())
@@ -88,20 +90,20 @@ int Session::run(const MachinesFor& machines_for, const std::string& scratch) {
     } catch (const RunError& error) {
       point = failed(planned, error.what() + trouble());
       launch_.reset();
-      hosts_ = 0;  // what broke it may be the machines: the next point gets new ones
+      hosts_ = 0;  // the machines may be the cause: the next point gets new ones
     }
     if (stop_requested()) break;
     keep(planned, point);
   }
   if (launch_) launch_->quit();
   if (stop_requested()) return interrupted();
-  if (!early_.empty())  // nothing could ever be measured
+  if (!early_.empty())  // no point could be measured
     throw RunError(early_.front().reasons.at(0));
   return failed_ > 0 ? kExitFailed : kExitGood;
 }
 
-// Only after the first point is it known what the ranks run on, which the header tells. Without
-// machines there is none yet.
+// Writes the header after the first point, because only then the ranks' machines, which the header
+// describes, are known. Without machines there is no header yet.
 void Session::keep(const SweepPoint& planned, const Point& point) {
   if (!header_written_ && machines_ == nullptr) {
     early_.push_back(point);
@@ -126,7 +128,7 @@ void Session::describe_devices(Header& header) {
   try {
     add_devices(*launch_, header);
   } catch (const WorkerRefusal&) {
-    // Then no point could be measured, and they say why.
+    // Then no point could be measured, and the points' records have the reason.
   }
 }
 
@@ -136,9 +138,9 @@ Point Session::failed(const SweepPoint& planned, const std::string& reason) cons
   return point;
 }
 
-// Troubles here, to be added to why a point failed.
+// Returns missing rights and broken links of this machine, to be added to the reason of a failure.
 std::string Session::trouble() const {
-  if (machines_ == nullptr && !header_written_) return "";  // run_in_sandbox() says so itself
+  if (machines_ == nullptr && !header_written_) return "";  // run_in_sandbox() reports these itself
   std::string text = rights_advice();
   if (machines_ == nullptr || machines_->network() == nullptr) return text;
   for (const std::string& one : machines_->network()->interruptions()) text += "; " + one;
@@ -146,12 +148,13 @@ std::string Session::trouble() const {
 }
 
 int Session::interrupted() {
-  progress_.note("interrupted; what was measured is kept, and --resume goes on from there");
+  progress_.note("interrupted; all points measured so far are recorded, and --resume continues");
   return 128 + stop_signal();
 }
 
-// A star serves all its points, with a pair to calibrate on at least, as far as there can be one so
-// large; the place of a host in other networks depends on how many there are.
+// Returns the number of hosts to run the point on. One star serves all points: it is as large as
+// the largest point that can run, and has a pair to calibrate on at least. In other networks a
+// host's position depends on the number of hosts, so each point gets its own.
 int Session::hosts_for(const SweepPoint& point) const {
   if (!options_.topology.is_star()) return point.hosts();
   int most = std::max(2, point.hosts());
@@ -172,12 +175,12 @@ void Session::use_machines(const SweepPoint& point, const MachinesFor& machines_
       hosts_ = hosts;
     } catch (const RunError&) {
       if (hosts <= std::max(2, point.hosts())) throw;
-      too_many_ = hosts;  // but this point needs fewer
+      too_many_ = hosts;  // this point needs fewer
     }
   }
 }
 
-// Fills in the point's time scale, or remembers why none will do.
+// Sets the point's time dilation, or stores the reason why no factor suits it.
 void Session::choose_scale(SweepPoint& point) {
   Network& network = *machines_->network();
   Topology busiest = network.plan(point.link);
@@ -193,7 +196,7 @@ void Session::choose_scale(SweepPoint& point) {
   if (choice.refused) refusal = "--time-scale auto: " + choice.why;
   if (choice.factor > 1 && point.schedule.changes(Quantity::kLoss))
     refusal = "--time-scale auto: " + choice.why +
-              ": but TCP's timers do not slow down, and the schedule loses frames";
+              "; but the schedule loses frames, and TCP's timers do not slow down with the links";
   if (!refusal.empty()) return;
   point.time_scale = choice.factor;
   if (is_new)
@@ -201,15 +204,15 @@ void Session::choose_scale(SweepPoint& point) {
                                link_line(point.link), choice.why));
 }
 
-// Before the first point, so that the header can say what the links are. A broken link is told of
-// in its points; others go on.
+// Calibrates all links before the first point, so that the header has their figures. A broken link
+// is reported in its points; the sweep continues.
 void Session::calibrate_all(const MachinesFor& machines_for) {
   for (SweepPoint& point : points_) {
     if (stop_requested()) return;
     try {
       use_machines(point, machines_for);
     } catch (const RunError&) {
-      continue;  // run() tries again, and says why
+      continue;  // run() tries again, and reports the error
     }
     try {
       if (point.chooses_scale) choose_scale(point);
@@ -230,16 +233,16 @@ void Session::calibrate(const SweepPoint& point) {
     if (machines_->needs_ranks_to_calibrate()) board(point, host_counts(options_).back());
     calibrator_.calibrate(*machines_, point.link, factor, launch_.get());
   } catch (const RunError&) {
-    launch_.reset();  // it may be what broke
+    launch_.reset();  // the launch may be broken
   }
   if (const CalibratedLink* one = calibrator_.find(*machines_, point.link, factor))
     progress_.note(one->to_string());
 }
 
-// A launch serves as many points as it can: ranks that meet on this link, or those there are.
+// Starts ranks on this link, or keeps the present ones: a launch serves as many points as it can.
 void Session::board(const SweepPoint& point, int ranks) {
   const LinkSpec link = slowed(point.link, point.time_scale);
-  // A connection keeps the segment size and the window scale that it was made with.
+  // A TCP connection keeps the segment size and the window scale of its handshake.
   const bool other_connections =
       link.mtu != connected_.mtu || link.round_trip() > connected_.round_trip();
   if (launch_ && (launch_->ranks() != ranks || other_connections)) {
@@ -263,39 +266,39 @@ void Session::warn(const SweepPoint& point) {
           fmt::format("time scale {} on {}: {}", point.time_scale, link_line(point.link), warning));
 }
 
-// Overhead of the machines on the point's links, by exchanges of its ranks.
+// Returns the machines' overhead on the point's links, measured by exchanges of its ranks.
 const MachineFigures& Session::probed(const SweepPoint& point) {
   const std::string key =
       fmt::format("{}|{}|{}", point.link.to_string(), point.ranks, point.time_scale);
   if (const auto known = probed_.find(key); known != probed_.end()) return known->second;
   machines_->set_links(point.link, point.time_scale);
   LinkFigures expected = predictor_.expected_links(point);
-  if (!machines_->sets_links()) expected.credit = 0;  // nobody knows what there is
+  if (!machines_->sets_links()) expected.credit = 0;  // the real links' buckets are unknown
   MachineFigures found = probe_links(*launch_, expected);
   found.message_time /= point.time_scale;
   return probed_[key] = found;
 }
 
-// The prediction of the point; empty where there is no model of it. @throws RunError when the
-// launch broke.
+// Returns the prediction of the point; empty where there is no model of it. @throws RunError when
+// the launch broke.
 Document Session::prediction(const SweepPoint& point) {
   if (!predictor_.refusal(point).empty()) return {};
   PredictedMachines machines;
   machines.network = probed(point);
-  // Ranks on machines of their own share none.
+  // Ranks on machines of their own share no cores.
   if (launch_->rank_machines().empty()) machines.cores = std::thread::hardware_concurrency();
   try {
     const auto predicted = predictor_.predict(point, machines);
     if (!predicted) return {};
-    json record =
-        prediction_json(*predicted, predictor_.codec(point.compressor, point.feed, point.pattern));
+    json record = prediction_json(
+        *predicted, predictor_.codec(point.compressor, point.bucketing, point.collective));
     record["basis"] = predictor_.basis(point, machines);
     if (point.link.rate() > 0 && !options_.is_baseline(point.compressor))
       record["break_even"] =
           break_even_json(predictor_.break_even(point, machines, options_.baselines));
     return Document(std::move(record));
   } catch (const InputError&) {
-    return {};  // a codec that refuses the gradients: the point itself says so
+    return {};  // a codec that refuses the gradients fails the point itself
   }
 }
 

@@ -1,5 +1,5 @@
-// The points of a sweep on machines that are there: links calibrated, ranks started, points
-// measured and recorded one after the other.
+// Runs the points of a sweep on given machines: calibrates links, starts ranks, measures and
+// records one point after the other.
 #pragma once
 
 #include <functional>
@@ -28,11 +28,11 @@ class OtherRuns;
 
 class Session {
  public:
-  /// Gives so many machines; asked for another number, it may take the last ones away.
+  /// Returns `hosts` machines. Machines returned earlier, of another number, may then be gone.
   using MachinesFor = std::function<Machines&(int hosts)>;
 
-  /// @param others  who else measures on the machine of the ranks; null where they have their own
-  /// @param work  what is done at each point; null: the trace is replayed
+  /// @param others  other runs on this machine; null where ranks have machines of their own
+  /// @param work  work at each point; null: the trace is replayed
   Session(const SweepOptions& options, const Trace& trace, std::vector<SweepPoint> points,
           RecordWriter& writer, const OtherRuns* others, PointWork* work = nullptr);
 
@@ -68,17 +68,17 @@ class Session {
   std::string scratch_;
   Machines* machines_ = nullptr;
   int hosts_ = 0;
-  int too_many_ = std::numeric_limits<int>::max();  // hosts, of a star
+  int too_many_ = std::numeric_limits<int>::max();  // hosts of a star that could not be made
   std::unique_ptr<Launch> launch_;
-  LinkSpec connected_;  // that the launch's ranks met on
+  LinkSpec connected_;  // on which the launch's ranks opened their connections
   ScaleChooser chooser_;
-  std::map<std::string, std::string> refusals_;  // why points have no time scale, by their id
+  std::map<std::string, std::string> refusals_;  // reasons of points without a time scale, by id
   Calibrator calibrator_;
   Predictor predictor_;
   std::map<std::string, MachineFigures> probed_;  // by link, ranks and time scale
   std::set<std::string> warned_;
   bool header_written_ = false;
-  std::vector<Point> early_;  // points before there could be a header
+  std::vector<Point> early_;  // points that ended before the header could be written
   int failed_ = 0;
 };
 

@@ -29,14 +29,14 @@ namespace thinpipe {
 
 namespace {
 
-// Measures points with a writer that nobody else has.
+// Measures points with a writer of their own.
 using Runner = std::function<int(std::vector<SweepPoint>, RecordWriter&)>;
 
 void tell_user(const std::string& line) {
   fmt::print(stderr, "{}\n", for_stream(STDERR_FILENO, line));
 }
 
-// Opens the records and hands over the points that are not in them yet.
+// Opens the records and calls `run` with the points that are not in them yet.
 int with_missing_points(const SweepOptions& options, const Trace& trace, const PointWork* work,
                         const Runner& run) {
   RecordWriter writer(options.out,
@@ -52,14 +52,14 @@ int with_missing_points(const SweepOptions& options, const Trace& trace, const P
   std::erase_if(points, [&](const auto& point) { return finished.contains(point.id(options)); });
   if (points.size() < all)
     fmt::print(stderr, "{} of {} points are in the records already\n", all - points.size(), all);
-  if (all == 0) fmt::print(stderr, "no point of the sweep falls to this shard\n");
+  if (all == 0) fmt::print(stderr, "this shard has no point of the sweep\n");
   if (points.empty()) return kExitGood;
   return run(std::move(points), writer);
 }
 
 int run_on_real_machines(const SweepOptions& options, const Trace& trace, PointWork* work) {
   return run_outside_sandbox([&](const Sandbox& place) {
-    // A host that refuses does so before there are records.
+    // A host that refuses ends the run before any records exist.
     RealMachines machines(*options.hosts, place.scratch, host_counts(options).back());
     return with_missing_points(options, trace, work, [&](auto points, RecordWriter& writer) {
       return Session(options, trace, std::move(points), writer, nullptr, work)
@@ -74,12 +74,13 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace, Po
     const OtherRuns others;
     if (others.any())
       tell_user(fmt::format(
-          "another run is being measured on this machine: their figures disturb each other{}",
-          options.share_machine ? "" : ", so points will be invalid (see --share-machine)"));
+          "another run is being measured on this machine, so the two take CPU time from each "
+          "other{}",
+          options.share_machine ? "" : "; points will be invalid (see --share-machine)"));
     return run_in_sandbox([&](const Sandbox& sandbox) {
       std::unique_ptr<EmulatedMachines> machines;
       const auto machines_for = [&](int hosts) -> Machines& {
-        machines.reset();  // its names in the sandbox must be free again
+        machines.reset();  // frees its names in the sandbox
         machines = std::make_unique<EmulatedMachines>(hosts, options.topology, sandbox);
         return *machines;
       };
@@ -93,9 +94,9 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace, Po
 
 int run_sweep(const SweepOptions& options, const Trace& trace, PointWork* work) {
   for (const std::string& pair : pairs_left_out(options))
-    tell_user(fmt::format("left out: {}, which the pattern cannot exchange", pair));
-  find_program(work ? work->program()
-                    : "thinpipe-worker");  // say now what is missing, not in the sandbox
+    tell_user(fmt::format("left out: {}, which the collective cannot exchange", pair));
+  // Reports a missing program now, not in the sandbox.
+  find_program(work ? work->program() : "thinpipe-worker");
   find_program(options.hosts ? "thinpipe-shape" : "thinpipe-enter");
   if (!find_in_path("mpirun"))
     throw RunError("mpirun is not in the PATH; ./setup installs it (Debian: openmpi-bin)");

@@ -1,5 +1,5 @@
-// The sweep: all points, launch after launch, each recorded as soon as it is measured; and the work
-// that is done at each where that is not to replay a trace.
+// Runs a sweep: all points, launch after launch, each recorded as soon as it is measured. PointWork
+// is work at each point other than replaying a trace.
 #pragma once
 
 #include <functional>
@@ -16,41 +16,40 @@ class Launch;
 class Machines;
 class Trace;
 
-/// How far a point is, for the person who waits.
+/// Shows how far a point is.
 struct PointProgress {
-  std::function<void(double)> advance;  ///< by so many of the seconds that were expected
+  std::function<void(double)> advance;  ///< by a number of the expected seconds
   std::function<void(const std::string&)> describe;
 };
 
-/// Work of a session at its points other than replaying a trace. The links of a point have been
-/// calibrated and its ranks started when it is their turn.
+/// Work of a session at its points other than replaying a trace. The session calibrates a point's
+/// links and starts its ranks before it calls measure().
 class PointWork {
  public:
   virtual ~PointWork() = default;
 
-  /// The ranks' program.
+  /// Returns the name of the ranks' program.
   virtual const char* program() const = 0;
-  /// As settings_of(), with those of the work.
+  /// Returns settings_of() with the settings of this work added.
   virtual nlohmann::json settings() const = 0;
-  /// Makes a run's header one of this work.
+  /// Adds the fields of this work to a run's header.
   virtual void complete_header(Header& header) const = 0;
-  /// Adds to the axes of a point, be it measured or failed.
+  /// Adds the axes of this work to a point, measured or failed.
   virtual void complete_axes(const SweepPoint& planned, Axes& axes) const = 0;
-  /// s, roughly.
+  /// Returns about how many s the point takes.
   virtual double expected_seconds(const SweepPoint& point) const = 0;
-  /// The point with status ok, invalid or failed.
-  /// @throws RunError when the launch is broken and must be made anew, or a stop was asked for
+  /// Measures the point and returns it with status ok, invalid or failed.
+  /// @throws RunError when the launch is broken and must be restarted, or a stop was requested
   virtual Point measure(const SweepPoint& planned, Machines& machines, Launch& launch,
                         const Calibrator& calibrator, const PointProgress& progress) = 0;
-  /// The line that people read when the point has ended.
+  /// Returns the progress line for a point that has ended.
   virtual std::string outcome(const SweepPoint& planned, const Point& point) const = 0;
 };
 
-/// Runs what is not in the records yet. Progress goes to stderr.
+/// Measures all points that are not in the records yet. Progress goes to stderr.
 /// @returns an exit code of base/error.h: good when every point is ok or invalid, failed when one
-/// failed, 128 + the signal when interrupted (what was measured stays; --resume goes on).
-/// @param options  that passed check_sweep() @param work  what is done at each point; null: the
-/// gradients are replayed
+/// failed, 128 + the signal when interrupted (recorded points stay; --resume continues).
+/// @param options  after check_sweep() @param work  work at each point; null: the trace is replayed
 /// @throws InputError, RunError before anything is measured.
 int run_sweep(const SweepOptions& options, const Trace& trace, PointWork* work = nullptr);
 

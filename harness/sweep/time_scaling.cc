@@ -19,16 +19,17 @@ namespace {
 
 using nlohmann::json;
 
-// Fraction of what the machine can carry with all cores at work. MPI copies every byte twice more
-// than a bare flow does, which leaves about half; and half of that is left for codecs, for the
-// exchange's own additions and for timers to be on time.
-constexpr double kShare = 0.25;
-constexpr double kFastestLink = 100e9;  // bit/s, the most a link can be set to
+// Fraction of the machine's capacity, with all cores at work, that a link may use. MPI copies every
+// byte twice more than a bare flow does, which leaves about half. Half of that is left for codecs,
+// for the exchange's own additions and for timers to be on time.
+constexpr double kFraction = 0.25;
+constexpr double kFastestLink = 100e9;  // bit/s, the highest rate of a link
 
-// 1, 2, 5, 10 ...: the first that is not below. Greater than kMostTimeScale when none is.
+// Returns the first of 1, 2, 5, 10 ... that is not below `least`. Greater than kMaxTimeScale if
+// there is none up to it.
 double round_up(double least) {
   double decade = 1;
-  while (decade <= kMostTimeScale) {
+  while (decade <= kMaxTimeScale) {
     for (const double step : {1.0, 2.0, 5.0})
       if (decade * step >= least) return decade * step;
     decade *= 10;
@@ -38,26 +39,27 @@ double round_up(double least) {
 
 std::string deciding(const LinkSpec& link, const Capacity& machine, double by_rate,
                      double by_cores) {
-  const std::string carried =
-      fmt::format("a TCP flow carries {} here, so {} ranks can receive {} each at once",
-                  format_rate(machine.flow), machine.ranks, format_rate(machine.per_rank()));
+  const std::string carried = fmt::format(
+      "a TCP flow reaches {} on this machine, so {} ranks can receive {} each at the "
+      "same time",
+      format_rate(machine.flow), machine.ranks, format_rate(machine.per_rank()));
   if (by_rate > 1 && by_rate >= by_cores)
-    return fmt::format("{}, and a link of {} may take a quarter of that", carried,
+    return fmt::format("{}, and a link of {} may use a quarter of that", carried,
                        format_rate(link.rate()));
   if (by_cores > 1)
     return fmt::format(
-        "{} ranks with {} codec thread{} share {} core{}, and on machines of their own would not",
+        "{} ranks with {} codec thread{} share {} core{}, which ranks on real machines do not",
         machine.ranks, machine.threads, machine.threads == 1 ? "" : "s", machine.cores,
         machine.cores == 1 ? "" : "s");
-  if (machine.flow == 0) return "nothing crosses a link";
-  return fmt::format("{}, over four times a link of {}", carried, format_rate(link.rate()));
+  if (machine.flow == 0) return "no traffic passes a link";
+  return fmt::format("{}, more than four times the link's {}", carried, format_rate(link.rate()));
 }
 
 void quicken(Direction& direction) {
-  // netem stays where it was, since it costs time too.
-  if (!direction.way.none()) {
-    direction.way = Impairment{};
-    direction.way.delay = std::chrono::microseconds(1);
+  // Keeps netem, which costs CPU time too.
+  if (!direction.impairment.none()) {
+    direction.impairment = Impairment{};
+    direction.impairment.delay = std::chrono::microseconds(1);
   }
   if (direction.rate == 0) return;
   direction.rate = kFastestLink;
@@ -65,7 +67,7 @@ void quicken(Direction& direction) {
   direction.queue_bdp = 0;
 }
 
-// Cores that this process may use: all, unless somebody gave it fewer.
+// Returns the number of cores that this process may use: all, unless its affinity is limited.
 int own_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -79,7 +81,7 @@ double greatest_of(const std::vector<WorkerStep>& ranks, Value value) {
   return most;
 }
 
-// @param shift  s by which the exchange began later than it should
+// @param shift  s by which the exchange began later than planned
 void scale_serial(WorkerStep& rank, double shift, double factor) {
   const double end = rank.total - rank.decode;
   rank.compute = rank.wanted;
@@ -90,7 +92,7 @@ void scale_serial(WorkerStep& rank, double shift, double factor) {
   rank.link_idle = rank.compute + rank.compress + rank.decode;
   rank.total = rank.compute + rank.compress + rank.exchange + rank.decode;
   rank.late /= factor;
-  // How far the step is from the emulated one.
+  // The error of the step's emulated time.
   rank.skew = (std::fabs(rank.lag - shift) + std::max(0.0, rank.overrun)) / factor;
 }
 
@@ -111,23 +113,23 @@ double Capacity::per_rank() const {
 
 TimeScaleChoice choose_time_scale(const LinkSpec& link, const Capacity& machine) {
   const double by_rate =
-      machine.per_rank() > 0 ? link.tcp_ceiling() / (kShare * machine.per_rank()) : 1;
+      machine.per_rank() > 0 ? link.tcp_ceiling() / (kFraction * machine.per_rank()) : 1;
   const double by_cores = static_cast<double>(machine.ranks) * machine.threads / machine.cores;
   TimeScaleChoice choice;
   choice.factor = round_up(std::max(by_rate, by_cores));
   choice.why = deciding(link, machine, by_rate, by_cores);
-  if (choice.factor > kMostTimeScale) {
+  if (choice.factor > kMaxTimeScale) {
     choice.refused = true;
-    choice.why = fmt::format("{}: that takes a factor of {:.0f}, beyond {}", choice.why,
-                             std::max(by_rate, by_cores), kMostTimeScale);
+    choice.why = fmt::format("{}; this needs a factor of {:.0f}, above the maximum of {}",
+                             choice.why, std::max(by_rate, by_cores), kMaxTimeScale);
   } else if (choice.factor > 1 && link.disturbs()) {
     choice.refused = true;
-    choice.why = fmt::format("{}: that takes a factor of {}, but {}", choice.why, choice.factor,
+    choice.why = fmt::format("{}; this needs a factor of {}, but {}", choice.why, choice.factor,
                              time_scale_warnings(link, choice.factor).front());
   } else if (choice.factor > 1 && link.rate() / choice.factor < 1e3) {
     choice.refused = true;
     choice.why =
-        fmt::format("{}: that takes a factor of {}, and a link would be slower than 1 kbit/s",
+        fmt::format("{}; this needs a factor of {}, but a link would be slower than 1 kbit/s",
                     choice.why, choice.factor);
   }
   return choice;
@@ -143,7 +145,7 @@ TimeScaleChoice choose_time_scale(const Topology& topology, const Capacity& mach
     choice.refused = link.disturbs() || (link.throttled() && link.rate() / choice.factor < 1e3);
     if (choice.refused)
       choice.why = fmt::format(
-          "{}: that takes a factor of {}, but {}", choice.why, choice.factor,
+          "{}; this needs a factor of {}, but {}", choice.why, choice.factor,
           link.disturbs()
               ? topology.link_name(i) + ": " + time_scale_warnings(link, choice.factor).front()
               : topology.link_name(i) + " would be slower than 1 kbit/s");
@@ -193,7 +195,7 @@ void scale_step(StepAnswers& step, double factor, bool overlapped) {
 
 json raw_times(const std::vector<StepAnswers>& steps, bool overlapped) {
   json times = json::object();
-  // The rank whose exchange times hold least waiting for others.
+  // The rank that waits least for other ranks within its exchange.
   const auto waits_more = [&](const WorkerStep& a, const WorkerStep& b) {
     return overlapped ? a.exchange > b.exchange : a.arrived < b.arrived;
   };
@@ -209,7 +211,7 @@ json raw_times(const std::vector<StepAnswers>& steps, bool overlapped) {
   return times;
 }
 
-std::vector<std::string> scale_doubts(const std::vector<StepAnswers>& steps, double factor) {
+std::vector<std::string> scale_warnings(const std::vector<StepAnswers>& steps, double factor) {
   std::vector<double> skews, totals;
   for (const auto& [ranks, servers] : steps) {
     if (ranks.empty()) continue;
@@ -220,9 +222,10 @@ std::vector<std::string> scale_doubts(const std::vector<StepAnswers>& steps, dou
   const double skew = median(skews), total = median(totals);
   if (skew <= kSkewTolerance * total) return {};
   return {
-      fmt::format("time scale {}: ranks began their exchanges up to {} apart from when they "
-                  "should, of steps of {}; a greater factor gives their codecs time",
-                  factor, format_time(skew), format_time(total))};
+      fmt::format("time scale {}: ranks began their exchanges up to {} off the planned time, in "
+                  "steps of {} (limit {:g} %), because their codecs need longer. Use a greater "
+                  "factor",
+                  factor, format_time(skew), format_time(total), 100 * kSkewTolerance)};
 }
 
 }  // namespace thinpipe

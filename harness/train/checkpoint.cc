@@ -40,7 +40,7 @@ void append_number(auto number, std::vector<std::byte>& bytes) {
   std::memcpy(bytes.data() + at, &number, sizeof number);
 }
 
-// FNV-1a: an id is longer than a name may be, and has slashes in it.
+// Returns the FNV-1a hash of the id, which is too long for a file name and has slashes in it.
 std::string folder_name(const std::string& id) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
@@ -56,7 +56,7 @@ std::optional<std::uint64_t> step_of(const std::string& name) {
 
 void flush_to_device(const fs::path& path, int flags) {
   const FileDescriptor file(open(path.c_str(), flags | O_CLOEXEC));
-  // Some file systems cannot flush a folder; there is nothing to be done about those.
+  // Some file systems cannot flush a folder (EINVAL), which is accepted.
   if (!file.valid() || (fsync(file.get()) != 0 && errno != EINVAL))
     throw SystemError("flush " + path.string());
 }
@@ -88,14 +88,14 @@ RankState read_rank_state(const std::filesystem::path& file, const std::string& 
   const std::span<const std::byte> bytes = mapped.bytes();
   std::uint32_t sum = 0;
   if (bytes.size() < sizeof sum + sizeof kMagic)
-    throw InputError(fmt::format("{}: {} bytes are no checkpoint", file.string(), bytes.size()));
+    throw InputError(fmt::format("{}: damaged: {} bytes are too few", file.string(), bytes.size()));
   const auto body = bytes.first(bytes.size() - sizeof sum);
   std::memcpy(&sum, bytes.data() + body.size(), sizeof sum);
   ByteReader reader(body);
   if (reader.get<std::uint64_t>("magic") != kMagic)
-    throw InputError(file.string() + ": not a checkpoint of thinpipe train, or of another version");
+    throw InputError(file.string() + ": not a checkpoint of this version of thinpipe train");
   if (crc32c(body) != sum)
-    throw InputError(file.string() + ": damaged: its checksum is not that of its bytes");
+    throw InputError(file.string() + ": damaged: its checksum does not match its bytes");
   RankState state;
   state.next_step = reader.get<std::uint64_t>("step");
   const auto found = take_piece(reader);
@@ -125,7 +125,7 @@ std::optional<Checkpoints::Found> Checkpoints::last() const {
 
 nlohmann::json Checkpoints::point_of(const Found& found) const {
   const fs::path file = found.folder / "point.json";
-  constexpr std::uint64_t kMaxBytes = 1 << 30;  // a series of some ten million steps
+  constexpr std::uint64_t kMaxBytes = 1 << 30;  // a series of about ten million steps
   const nlohmann::json point =
       parse_json_strictly(read_input(file, "a checkpoint's point", kMaxBytes), file.string());
   const JsonField field(point, file.string());
@@ -155,9 +155,9 @@ void Checkpoints::check_last(const std::string& identity, int hosts) const {
             fmt::format("{}: after {} steps, expected {}", file.string(), step, found->next_step));
     }
   } catch (const InputError& error) {
-    throw InputError(fmt::format(
-        "{}; put back the file as it was, or remove {} to train this point from its first step",
-        error.what(), folder_.string()));
+    throw InputError(
+        fmt::format("{}; restore the file, or remove {} to train this point from its first step",
+                    error.what(), folder_.string()));
   }
 }
 
@@ -189,7 +189,7 @@ void Checkpoints::finish(std::uint64_t next_step, nlohmann::json point) const {
 void Checkpoints::remove() const {
   std::error_code none;
   fs::remove_all(folder_, none);
-  fs::remove(folder_.parent_path(), none);  // unless others are in it
+  fs::remove(folder_.parent_path(), none);  // fails while other points' folders are in it
 }
 
 fs::path rank_file(const fs::path& checkpoint, int rank) {

@@ -25,14 +25,14 @@ namespace {
 
 using nlohmann::json;
 
-// All that a pipe brings until its writers are gone.
+// Reads a pipe to its end.
 std::string read_to_end(int descriptor) {
   std::string text;
   char buffer[4096];
   for (;;) {
     const ssize_t count = read(descriptor, buffer, sizeof buffer);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw SystemError("read what thinpipe-train-worker says");
+    if (count < 0) throw SystemError("read the output of thinpipe-train-worker");
     if (count == 0) return text;
     text.append(buffer, static_cast<std::size_t>(count));
   }
@@ -70,7 +70,7 @@ json ModelDescription::to_json() const {
 }
 
 ModelDescription ModelDescription::from_json(const JsonField& field) {
-  constexpr double kMost = 1e9;  // s, epochs
+  constexpr double kMax = 1e9;  // s, epochs
   ModelDescription model;
   model.data = field.at("data").string();
   const JsonField tensors = field.at("tensors");
@@ -93,8 +93,8 @@ ModelDescription ModelDescription::from_json(const JsonField& field) {
   for (std::size_t i = 0; i < ready.size(); ++i)
     model.times.ready.push_back(ready.at(i).number(0, kMaxPassSeconds));
   model.measured = static_cast<int>(field.at("measured").unsigned_integer(0, INT32_MAX));
-  model.evaluation = field.at("evaluation").number(0, kMost);
-  model.epochs_a_step = field.at("epochs_a_step").number(0, kMost);
+  model.evaluation = field.at("evaluation").number(0, kMax);
+  model.epochs_a_step = field.at("epochs_a_step").number(0, kMax);
   return model;
 }
 
@@ -126,20 +126,20 @@ ModelDescription describe_model(const LearnerOptions& options, bool measures) {
   const pid_t child =
       start_process(program, {measures ? "--describe" : "--order", options.to_json().dump()}, -1,
                     in.get(), STDERR_FILENO);
-  in = FileDescriptor();  // the child has it
+  in = FileDescriptor();  // closes this process's copy
   const std::string text = read_to_end(out.get());
   int status = 0;
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR) throw SystemError("wait for thinpipe-train-worker");
   if (WIFEXITED(status) && WEXITSTATUS(status) == kExitUsage)
-    throw InputError("the model cannot be trained so; see above");
+    throw InputError("the model cannot be trained with these options; see above");
   const json description = json::parse(text, nullptr, false);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || description.is_discarded())
     throw RunError(fmt::format("thinpipe-train-worker could not train {}{}", options.model,
                                WIFSIGNALED(status)
                                    ? fmt::format(": ended by signal {}", WTERMSIG(status))
                                    : std::string()));
-  return ModelDescription::from_json({description, "what thinpipe-train-worker says"});
+  return ModelDescription::from_json({description, "the output of thinpipe-train-worker"});
 }
 
 bool TrainOptions::perplexity() const {
@@ -158,7 +158,7 @@ json settings_of(const TrainOptions& options) {
   return settings;
 }
 
-// With options that change its curves: one training is not in parts of several kinds.
+// Includes all options that change a training's curves, so that no training resumes with others.
 std::string identity_of(const SweepPoint& point, const TrainOptions& options) {
   const std::string compute =
       options.compute_time ? fmt::format("{} s", *options.compute_time) : "measured";

@@ -1,4 +1,4 @@
-// Options of a training run beside those of any sweep, and what it must know of its model.
+// Options of a training run beyond those of any sweep, and the description of its model.
 #pragma once
 
 #include <cstdint>
@@ -16,62 +16,62 @@
 
 namespace thinpipe {
 
-/// Facts that a run needs of its model before the first rank starts, as the training program tells
-/// them: parameters, and how long a worker computes when it has a processor for itself.
+/// Description of the model that a run needs before the first rank starts, reported by the training
+/// program: parameters, and the compute time of a worker that has the machine to itself.
 struct ModelDescription {
-  std::string data;  ///< what is learnt from, in words
+  std::string data;  ///< name of the training data, in words
   std::vector<TraceTensor> tensors;
   TraceStepTimes times;      ///< of one worker's step, alone: medians of `measured` steps
   int measured = 0;          ///< 0: given by --compute-time
-  double evaluation = 0;     ///< s that the held-out data take
+  double evaluation = 0;     ///< s of one evaluation on the held-out data
   double epochs_a_step = 0;  ///< of one worker that has all the data
 
-  /// Every step computes for so long instead: all times are stretched alike.
+  /// Sets the compute time of every step, scaling all times by the same factor.
   void set_compute_time(double seconds);
   std::size_t elements() const;
 
   nlohmann::json to_json() const;
-  /// @throws InputError naming the field of what to_json() has not written
+  /// @throws InputError naming a field that to_json() cannot have written
   static ModelDescription from_json(const JsonField& field);
 };
 
-/// Names what is trained, all that decides what comes of it but steps, workers and seed:
-/// "training-1:model=lenet5,...".
+/// Returns the identity of a training, with all options that decide its result except steps,
+/// workers and seed: "training-1:model=lenet5,...".
 std::string training_identity(const LearnerOptions& options);
 
-/// For a replay, by so many workers.
+/// Returns the description of the gradients for a replay by `workers` workers.
 GivenDescription given_description(const ModelDescription& model, const LearnerOptions& options,
                                    int workers);
 
-/// Starts the program that trains, which computes some steps alone on the machine; some seconds.
-/// @param measures  times are wanted
-/// @throws InputError for options that it refuses, RunError when it fails or is not there.
+/// Starts the training program, which computes some steps alone on the machine; takes some seconds.
+/// @param measures  whether times are needed
+/// @throws InputError for options that the program refuses, RunError when it fails or is missing.
 ModelDescription describe_model(const LearnerOptions& options, bool measures);
 
 struct TrainOptions {
-  /// Axes, checks and the rest; its `steps` are training steps, its `repeats` are seeds.
+  /// Options of the sweep; its `steps` are training steps, its `repeats` are seeds.
   SweepOptions sweep;
   LearnerOptions learner;  ///< seed and workers are the point's
   std::optional<Target> target;
   std::uint64_t eval_every = 50;         ///< steps
-  std::uint64_t checkpoint_every = 100;  ///< steps; 0: only when it is interrupted
-  std::optional<double> compute_time;    ///< s of a step, instead of what a worker takes alone
+  std::uint64_t checkpoint_every = 100;  ///< steps; 0: only on an interruption
+  std::optional<double> compute_time;    ///< s of a step, instead of the time of a worker alone
   std::filesystem::path capture;         ///< empty: nothing is captured
   std::uint64_t capture_every = 1;       ///< steps
 
   bool perplexity() const;  ///< the model learns text
 };
 
-/// Seed of the point's repeat: the first has the seed that was asked for, the next the next.
+/// Returns the seed of the point's repeat: the requested seed plus the repeat's number.
 std::uint64_t seed_of(const SweepPoint& point, const TrainOptions& options);
 
-/// Those of the sweep, and what changes figures of trainings alone.
+/// Returns the sweep's settings_of(), with the options that change figures of trainings alone.
 nlohmann::json settings_of(const TrainOptions& options);
 
-/// Identity of the point's checkpoints: no other training goes on from them.
+/// Returns the identity of the point's checkpoints: no other training resumes from them.
 std::string identity_of(const SweepPoint& point, const TrainOptions& options);
 
-/// The point's learners'.
+/// Returns the options of the point's learners.
 LearnerOptions learner_of(const SweepPoint& point, const TrainOptions& options);
 
 }  // namespace thinpipe

@@ -34,7 +34,7 @@ double sum_of_first(const std::vector<double>& values, std::uint64_t count) {
   return std::accumulate(values.begin(), end, 0.0);
 }
 
-// So many numbers; null, as JSON has what is not finite, is NaN.
+// Returns `count` numbers. Null, which JSON has for values that are not finite, is NaN.
 std::vector<double> numbers_in(const JsonField& field, std::size_t count) {
   constexpr double kAny = std::numeric_limits<double>::max();
   if (field.size() != count) field.fail(fmt::format("{} values, expected {}", field.size(), count));

@@ -82,7 +82,7 @@ void TrainWork::complete_axes(const SweepPoint& planned, Axes& axes) const {
   axes.seed = seed_of(planned, options_);
 }
 
-// Ranks compute for real as well, on the cores of this machine.
+// Adds the time in which ranks really compute, on the cores of this machine.
 double TrainWork::expected_seconds(const SweepPoint& point) const {
   const double cores = std::max(1U, std::thread::hardware_concurrency());
   const double steps = static_cast<double>(options_.sweep.steps);
@@ -101,12 +101,12 @@ Point TrainWork::measure(const SweepPoint& planned, Machines& machines, Launch& 
   const CalibratedLink* calibrated = calibrator.find(machines, planned.link, planned.time_scale);
   PointSamples samples = meter.no_samples(planned, network, calibrated, launch);
   const double total = expected_seconds(planned);
-  const PointProgress share = {[&](double part) { progress.advance(part * total); },
-                               progress.describe};
-  TrainPoint training(planned, options_, model_, machines, launch,
-                      step_patience(planned, network, trace_, options_.sweep.compute_scale,
-                                    options_.sweep.patience),
-                      samples, share);
+  const PointProgress scaled = {[&](double fraction) { progress.advance(fraction * total); },
+                                progress.describe};
+  TrainPoint training(
+      planned, options_, model_, machines, launch,
+      step_timeout(planned, network, trace_, options_.sweep.compute_scale, options_.sweep.timeout),
+      samples, scaled);
   ScheduleLog schedule(machines, planned, ScheduleLog::Between::kStands);  // sets the links
   try {
     training.prepare();
@@ -117,7 +117,7 @@ Point TrainWork::measure(const SweepPoint& planned, Machines& machines, Launch& 
     return point;
   }
   complete_axes(planned, point.axes);
-  point.reasons = meter.doubts(samples, calibrated, schedule);
+  point.reasons = meter.warnings(samples, calibrated, schedule);
   point.status = point.reasons.empty() ? Status::kOk : Status::kInvalid;
   point.metrics = metrics_of(training);
   json curves = training.series().record(options_.perplexity());
@@ -164,14 +164,14 @@ std::string TrainWork::outcome(const SweepPoint& planned, const Point& point) co
   std::string line =
       fmt::format("{:<7} {} x {} on {}, seed {}", status_name(point.status), planned.ranks,
                   planned.compressor.to_string(), link_line(planned.link), point.axes.seed);
-  if (planned.pattern.name != "ring") line += " by " + planned.pattern.to_string();
-  if (!planned.feed.is_default()) line += ", " + planned.feed.to_string();
+  if (planned.collective.name != "ring") line += " by " + planned.collective.to_string();
+  if (!planned.bucketing.is_default()) line += ", " + planned.bucketing.to_string();
   const auto tell = [&](const MetricType& metric, const auto& words) {
     if (const std::vector<double> values = point.samples(metric); !values.empty())
       line += words(values.front());
   };
   tell("final_accuracy"_metric,
-       [](double share) { return fmt::format(": accuracy {:.2f} %", 100 * share); });
+       [](double fraction) { return fmt::format(": accuracy {:.2f} %", 100 * fraction); });
   tell("final_perplexity"_metric,
        [](double found) { return fmt::format(": perplexity {:.4g}", found); });
   tell("train_seconds"_metric, [](double seconds) { return " after " + format_time(seconds); });
@@ -184,7 +184,7 @@ std::string TrainWork::outcome(const SweepPoint& planned, const Point& point) co
 
 fs::path model_file(const TrainOptions& options) { return options.sweep.out / "model.json"; }
 
-// A run that goes on takes the times of its beginning: nothing if this is none.
+// Returns the description that the resumed run was started with; nothing for a new run.
 std::optional<ModelDescription> described_before(const TrainOptions& options) {
   constexpr std::uint64_t kMaxBytes = 1 << 26;  // a hundred thousand tensors
   if (!options.sweep.resume || !fs::exists(model_file(options))) return std::nullopt;
@@ -197,8 +197,7 @@ std::optional<ModelDescription> described_before(const TrainOptions& options) {
     return ModelDescription::from_json(field.at("model"));
   } catch (const InputError& error) {
     throw InputError(
-        fmt::format("{}; put the file back as it was, or remove it to measure anew "
-                    "how long a step computes",
+        fmt::format("{}; restore the file, or remove it to measure again how long a step computes",
                     error.what()));
   }
 }
@@ -237,7 +236,7 @@ int run_train(TrainOptions options) {
   options.learner = parse_learner_options(options.learner.to_json());
   check_on_device(options.sweep);  // before anything is computed or written
   const Records before = records_there(options);
-  // Before model.json is written, which a refused launch must leave as it is.
+  // Checked before model.json is written, which a refused run must not change.
   if (options.sweep.resume) check_same_settings(before, options.sweep, settings_of(options));
   check_checkpoints(options, before.finished_ids());
   std::optional<ModelDescription> model = described_before(options);

@@ -24,8 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr double kComputePatience = 600;  // s: a mini-batch, all ranks on this machine's cores
-constexpr double kGrace = 15;             // s to end a step in when a stop was asked for
+constexpr double kComputeTimeout = 600;  // s: a mini-batch, all ranks on this machine's cores
+constexpr double kGrace = 15;            // s to end the step after a stop was requested
 
 TraceDescription description_of(const SweepPoint& point, const TrainOptions& options,
                                 const ModelDescription& model) {
@@ -40,8 +40,8 @@ TraceDescription description_of(const SweepPoint& point, const TrainOptions& opt
       {"training", learner_of(point, options).to_json()},
       {"data", model.data},
       {"compressor", point.compressor.to_string()},
-      {"pattern", point.pattern.to_string()},
-      {"feed", point.feed.to_string()},
+      {"collective", point.collective.to_string()},
+      {"bucketing", point.bucketing.to_string()},
       {"every", options.capture_every},
       {"timing", model.measured > 0
                      ? "medians of steps that one worker computed alone, the same in every step"
@@ -55,7 +55,7 @@ double mean_bytes(const std::vector<WorkerStep>& workers, std::size_t WorkerStep
   return sum / static_cast<double>(workers.size());
 }
 
-// Doubts need the rest; a long training would fill the memory with timelines.
+// Drops the timelines, which would fill the memory in a long training. Warnings need the rest.
 StepAnswers slim(StepAnswers step) {
   for (WorkerStep& worker : step.workers) worker.timeline = {};
   for (ServerStep& server : step.servers) server.served = {};
@@ -131,13 +131,13 @@ CaptureWriter::~CaptureWriter() {
 
 TrainPoint::TrainPoint(const SweepPoint& point, const TrainOptions& options,
                        const ModelDescription& model, Machines& machines, Launch& launch,
-                       double step_patience, PointSamples& samples, const PointProgress& progress)
+                       double step_timeout, PointSamples& samples, const PointProgress& progress)
     : point_(point),
       options_(options),
       model_(model),
       machines_(machines),
       launch_(launch),
-      patience_(step_patience),
+      timeout_(step_timeout),
       samples_(samples),
       progress_(progress),
       checkpoints_(options.sweep.out, point.id(options.sweep)),
@@ -146,7 +146,8 @@ TrainPoint::TrainPoint(const SweepPoint& point, const TrainOptions& options,
       plateau_(RateSchedule::parse(options.learner.schedule, options.learner.steps).plateau()),
       identity_(identity_of(point, options)) {}
 
-// Once a stop was asked for, ranks are given some time to come to where a checkpoint can be made.
+// After a stop was requested, ranks have kGrace s to reach a step at which a checkpoint can be
+// made.
 std::vector<json> TrainPoint::ask(const json& message, double seconds) {
   return launch_.ask(message, seconds, kGrace);
 }
@@ -157,7 +158,7 @@ void TrainPoint::prepare() {
   message["epochs_a_step"] = model_.epochs_a_step * point_.ranks;
   message["training"] = {{"model", model_.to_json()},
                          {"learner", learner_of(point_, options_).to_json()}};
-  const auto prepared = launch_.ask(message, kPreparePatience);
+  const auto prepared = launch_.ask(message, kPrepareTimeout);
   for (const json& one : prepared)
     period_ = std::max(period_, one.at("period").get<std::uint64_t>());
   steps_ = (options_.sweep.steps + period_ - 1) / period_ * period_;
@@ -171,7 +172,7 @@ void TrainPoint::restore() {
   const auto last = checkpoints_.last();
   if (!last) return;
   const json point = checkpoints_.point_of(*last);
-  ask({{"do", "restore"}, {"folder", last->folder.string()}, {"id", identity_}}, kPreparePatience);
+  ask({{"do", "restore"}, {"folder", last->folder.string()}, {"id", identity_}}, kPrepareTimeout);
   series_ = TrainSeries::from_json({point.at("series"), last->folder.string(), "series"});
   samples_.worst_error = point.at("worst_error");
   samples_.checked_steps = point.at("checked_steps");
@@ -184,7 +185,7 @@ void TrainPoint::restore() {
 void TrainPoint::save(std::uint64_t next_step) {
   const auto folder = checkpoints_.begin(next_step);
   ask({{"do", "save"}, {"folder", folder.string()}, {"step", next_step}, {"id", identity_}},
-      kComputePatience);
+      kComputeTimeout);
   checkpoints_.finish(next_step, {{"series", series_.to_json()},
                                   {"worst_error", samples_.worst_error},
                                   {"checked_steps", samples_.checked_steps},
@@ -202,7 +203,7 @@ void TrainPoint::run(ScheduleLog& schedule) {
     if (whole && (step + 1 >= next_evaluation_ || step + 1 == steps_)) evaluate(step + 1);
     const std::uint64_t every = options_.checkpoint_every;
     const bool stop = stop_requested();
-    // Between exchanges there is nothing to be saved: a stop waits for the next one, too.
+    // Checkpoints are made after exchanges only, so a stop waits for the next exchange.
     const bool due = every > 0 && (step + 1) / every > (step + 1 - period_) / every;
     if (whole && (stop || (due && step + 1 < steps_))) save(step + 1);
     if (whole && stop) throw RunError("interrupted");
@@ -219,9 +220,9 @@ void TrainPoint::take_step(std::uint64_t step, ScheduleLog& schedule) {
   const bool check =
       ends_period(step) && every > 0 && ((exchanges - 1) % every == 0 || step + 1 == steps_);
   const json load = {{"do", "load"}, {"index", step}, {"rate_factor", series_.rate_factor()}};
-  const std::vector<json> loaded = ask(load, kComputePatience);
+  const std::vector<json> loaded = ask(load, kComputeTimeout);
   if (capture_.wants(step)) {
-    ask({{"do", "dump"}, {"folder", capture_.folder().string()}}, kComputePatience);
+    ask({{"do", "dump"}, {"folder", capture_.folder().string()}}, kComputeTimeout);
     capture_.take(step, losses_of(loaded));
   }
   idle_.before_step();
@@ -236,12 +237,12 @@ void TrainPoint::take_step(std::uint64_t step, ScheduleLog& schedule) {
 StepAnswers TrainPoint::exchange(std::uint64_t step, ScheduleLog& schedule) {
   try {
     json message = {{"do", "step"}, {"index", step}};
-    // Ranks of one clock start together, and the schedule's clock with them.
+    // Ranks that share a clock start at the same moment, and the schedule's clock with them.
     const double in_seconds = launch_.rank_machines().empty() ? start_seconds(launch_) : 0;
     if (in_seconds > 0) message["begin"] = now_seconds() + in_seconds;
     schedule.begin_step(in_seconds);
     const double bits = 8.0 * sizeof(float) * static_cast<double>(model_.elements()) * point_.ranks;
-    return step_answers(ask(message, schedule.patience(bits, patience_)), point_.ranks);
+    return step_answers(ask(message, schedule.timeout(bits, timeout_)), point_.ranks);
   } catch (const NoAnswer& error) {
     throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule.hindrance()));
   } catch (const RunError& error) {
@@ -251,14 +252,13 @@ StepAnswers TrainPoint::exchange(std::uint64_t step, ScheduleLog& schedule) {
 }
 
 void TrainPoint::check_step(std::uint64_t step) {
-  const auto accounts =
-      ask({{"do", "account"}, {"index", step}, {"check", true}}, kComputePatience);
-  add_comparison(accounts, ask({{"do", "compare"}}, kComputePatience), point_.ranks, samples_);
-  const std::vector<std::string> faults = faults_of(samples_);
-  if (!faults.empty()) throw RunError(fmt::format("step {}: {}", step, faults.front()));
+  const auto accounts = ask({{"do", "account"}, {"index", step}, {"check", true}}, kComputeTimeout);
+  add_comparison(accounts, ask({{"do", "compare"}}, kComputeTimeout), point_.ranks, samples_);
+  const std::vector<std::string> errors = errors_of(samples_);
+  if (!errors.empty()) throw RunError(fmt::format("step {}: {}", step, errors.front()));
 }
 
-// The workers'; a parameter server has none.
+// Returns the workers' losses; a parameter server has none.
 std::vector<double> TrainPoint::losses_of(const std::vector<json>& loaded) const {
   std::vector<double> losses;
   for (int rank = 0; rank < point_.ranks; ++rank)
@@ -280,19 +280,20 @@ void TrainPoint::keep(const std::vector<json>& loaded, StepAnswers step) {
 }
 
 void TrainPoint::update(std::uint64_t step, bool check) {
-  const auto applied = ask({{"do", "apply"}, {"index", step}, {"digest", check}}, kComputePatience);
+  const auto applied = ask({{"do", "apply"}, {"index", step}, {"digest", check}}, kComputeTimeout);
   if (!check || !ends_period(step)) return;
   digest_ = applied[0].at("digest");
   for (int rank = 1; rank < point_.ranks; ++rank)
     if (const std::string other = applied[static_cast<std::size_t>(rank)].at("digest");
         other != digest_)
-      throw RunError(fmt::format("after step {} rank {} has other parameters than rank 0 ({}, {})",
-                                 step, rank, other, digest_));
+      throw RunError(fmt::format(
+          "after step {} the parameters of rank {} differ from those of rank 0 ({}, {})", step,
+          rank, other, digest_));
 }
 
 void TrainPoint::evaluate(std::uint64_t steps) {
   while (next_evaluation_ <= steps) next_evaluation_ += options_.eval_every;
-  const json found = ask({{"do", "evaluate"}}, kComputePatience)[0];
+  const json found = ask({{"do", "evaluate"}}, kComputeTimeout)[0];
   const bool perplexity = options_.perplexity();
   const auto number = [&](const char* field) {
     return found.at(field).is_number() ? found.at(field).get<double>() : std::nan("");
@@ -303,7 +304,7 @@ void TrainPoint::evaluate(std::uint64_t steps) {
   series_.held_out.push_back({steps, loss, number(perplexity ? "perplexity" : "accuracy")});
   if (plateau_)
     series_.held_out.back().rate_factor = plateau_->factor_after(series_.held_out_losses());
-  // The bar leaves little of a line of 80 columns: what changes comes first.
+  // The bar leaves little of a line of 80 columns, so the changing figures come first.
   progress_.describe(fmt::format("{}/{} {} {:.3g} {}", steps, steps_, perplexity ? "ppl" : "acc",
                                  series_.held_out.back().figure, point_.compressor.to_string()));
 }

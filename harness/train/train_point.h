@@ -1,4 +1,4 @@
-// The conversation with the ranks in which a point is trained, and the trace of what they computed.
+// Trains a point by messages to its ranks, and captures a trace of their gradients.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +22,23 @@
 
 namespace thinpipe {
 
-/// A trace of what a training run's workers computed, written along the way. Every rank leaves its
-/// gradient in a file (TrainWorker's `dump`); this puts those of a step together. Does nothing for
-/// a run that captures nothing.
+/// Writes a trace of the workers' gradients during a training run. Every rank writes its gradient
+/// to a file (TrainRole's `dump`), and take() collects the files of a step. Does nothing for a
+/// run that captures nothing.
 class CaptureWriter {
  public:
   CaptureWriter(const SweepPoint& point, const TrainOptions& options,
                 const ModelDescription& model);
-  /// A trace that was not finished goes.
+  /// Removes the ranks' files, and a trace that was not finished.
   ~CaptureWriter();
   CaptureWriter(const CaptureWriter&) = delete;
   CaptureWriter& operator=(const CaptureWriter&) = delete;
 
   bool wants(std::uint64_t step) const;
-  /// Where the ranks leave their files: made when it is first asked for.
+  /// Returns the folder for the ranks' files; makes it in the first call.
   const std::filesystem::path& folder();
-  /// Reads them all. @param losses  by worker @throws InputError, SystemError as TraceWriter does
+  /// Reads the ranks' files. @param losses  by worker @throws InputError, SystemError as
+  /// TraceWriter
   void take(std::uint64_t step, const std::vector<double>& losses);
   void finish();
 
@@ -51,28 +52,29 @@ class CaptureWriter {
   std::optional<TraceWriter> writer_;
 };
 
-/// One point from its first step, or from its last checkpoint, to its last step.
+/// Trains one point from its first step, or from its last checkpoint, to its last step.
 class TrainPoint {
  public:
-  /// @param step_patience  s that a step may take
-  /// @param samples  takes what speaks for or against the figures; see doubts_about()
+  /// @param step_timeout  s that a step may take
+  /// @param samples  receives the data for warnings_about() and errors_of()
   TrainPoint(const SweepPoint& point, const TrainOptions& options, const ModelDescription& model,
-             Machines& machines, Launch& launch, double step_patience, PointSamples& samples,
+             Machines& machines, Launch& launch, double step_timeout, PointSamples& samples,
              const PointProgress& progress);
 
-  /// Ranks make their learners and compressors, and take up the last checkpoint if there is one.
-  /// @throws WorkerRefusal when one cannot; InputError for a checkpoint that cannot be used
+  /// Has the ranks make their learners and compressors, and restore the last checkpoint, if any.
+  /// @throws WorkerRefusal when a rank cannot; InputError for a checkpoint that cannot be used
   void prepare();
+  /// Takes all remaining steps.
   /// @throws WorkerRefusal for a loss or a gradient that is not finite, RunError when a step does
-  /// not end, ranks have come to different parameters, or a stop was asked for: a checkpoint of the
-  /// last step is then left where that is possible.
+  /// not end, ranks' parameters differ, or a stop was requested. After a stop the last step has a
+  /// checkpoint where possible.
   void run(ScheduleLog& schedule);
 
   const TrainSeries& series() const { return series_; }
   std::uint64_t steps() const { return steps_; }
-  /// Digest of the parameters that all ranks ended with.
+  /// Returns the digest of the parameters that all ranks ended with.
   const std::string& digest() const { return digest_; }
-  /// Steps from which it went on after an interruption.
+  /// Returns the steps from which the training was resumed.
   const std::vector<std::uint64_t>& resumed() const { return resumed_; }
 
  private:
@@ -86,7 +88,7 @@ class TrainPoint {
   void evaluate(std::uint64_t steps);
   void save(std::uint64_t next_step);
   void restore();
-  /// Whether the step is the last of those between two exchanges.
+  /// Returns true if the step ends with an exchange.
   bool ends_period(std::uint64_t step) const { return (step + 1) % period_ == 0; }
 
   const SweepPoint& point_;
@@ -94,7 +96,7 @@ class TrainPoint {
   const ModelDescription& model_;
   Machines& machines_;
   Launch& launch_;
-  double patience_;
+  double timeout_;
   PointSamples& samples_;
   const PointProgress& progress_;
   Checkpoints checkpoints_;

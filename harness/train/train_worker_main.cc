@@ -1,5 +1,5 @@
-// thinpipe-train-worker: one rank of a training job; or, with --describe OPTIONS or --order
-// OPTIONS, what it would train and how long a step computes, or in which order gradients are ready.
+// thinpipe-train-worker: one rank of a training job. With --describe OPTIONS, prints the model and
+// the compute time of a step instead; with --order OPTIONS, the order in which gradients are ready.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +22,8 @@
 #include "base/statistics.h"
 #include "harness/train/checkpoint.h"
 #include "harness/train/options.h"
+#include "harness/worker/replay_role.h"
+#include "harness/worker/server_role.h"
 #include "harness/worker/worker.h"
 #include "workloads/replay/gradients.h"
 #include "workloads/replay/message.h"
@@ -33,34 +35,28 @@ namespace {
 
 using nlohmann::json;
 
-/// One rank of a training job: a worker of harness/worker/ whose gradients are computed, not read.
-/// Answers, beside what every worker does (a parameter server among the ranks says only that it
-/// heard):
-///   prepare    has `training` {model, learner} as well: ModelDescription, LearnerOptions
-///   load {index}              -> loaded {loss}: the gradient of that step's mini-batch
-///   apply {index, digest}     -> applied {digest}: the parameters take the step's aggregate
-///   evaluate                  -> evaluated {loss, accuracy, perplexity}; rank 0 alone does
-///   save {folder, step, id}   -> saved {}: this rank's part of a checkpoint
+/// A rank that trains: a replay that computes its gradients instead of reading them. Answers these
+/// messages in addition to those of a replay:
+///   load {index, rate_factor} -> loaded {loss}: computes the gradient of that step's mini-batch
+///   apply {index, digest}     -> applied {digest}: applies the step's aggregate to the parameters
+///   evaluate                  -> evaluated {loss, accuracy, perplexity}: on rank 0 only
+///   save {folder, step, id}   -> saved {}: writes this rank's file of a checkpoint
 ///   restore {folder, id}      -> restored {step}
-///   dump {folder}             -> dumped {}: the last gradient, and second moments if there are
-///   any,
-///                                as FP32 in the files gradient-RANK and squares-RANK
+///   dump {folder}             -> dumped {}: writes the last gradient, and second moments if there
+///                                are any, as FP32 to the files gradient-RANK and squares-RANK
 ///
-/// Where all ranks exchange in every step and no outer optimiser follows, what is exchanged are
-/// gradients, and their mean goes through each worker's optimiser. Else workers take steps of their
-/// own in between, and what is handed over in each is by how much the parameters went down; after
-/// an exchange all have the parameters of the last one less the mean of the sums, or less what the
-/// outer optimiser makes of it (FedAvg; SBC alg. 1; DiLoCo alg. 1).
-class TrainWorker : public Worker {
+/// Where all ranks exchange in every step without an outer optimiser, ranks exchange gradients, and
+/// each worker's optimiser applies their mean. Otherwise workers take local steps between
+/// exchanges, and each step hands over the decrease of the parameters. After an exchange all
+/// workers have the parameters of the previous exchange minus the mean of the sums, or minus the
+/// outer optimiser's update (FedAvg; SBC alg. 1; DiLoCo alg. 1).
+class TrainRole : public ReplayRole {
  public:
-  using Worker::Worker;
-
- protected:
+  /// @param given  receives the gradients of the replay
+  TrainRole(GivenGradients& given, std::unique_ptr<Learner> learner, const RoleSettings& settings);
   json answer(const json& message) override;
-  const Trace& gradients_of(const json& message) override;
 
  private:
-  json prepare(const json& message);
   json compute(const json& message);
   json apply(const json& message);
   json evaluate();
@@ -69,23 +65,51 @@ class TrainWorker : public Worker {
   json dump(const json& message);
 
   void take_gradient(std::uint64_t step);
-  void step_alone(std::uint64_t step);
+  void take_local_step(std::uint64_t step);
   void remember_parameters();
   std::vector<std::span<const float>> mean_of_step();
 
-  std::unique_ptr<GivenGradients> given_;
-  std::unique_ptr<Learner> learner_;  ///< null in a parameter server
-  bool zero_non_finite_ = false;
-  bool alone_ = false;                        ///< workers take steps of their own
+  GivenGradients& given_;
+  std::unique_ptr<Learner> learner_;
+  bool local_steps_;                          ///< workers take steps between exchanges
   std::vector<bool> incremental_;             ///< by parameter
-  std::vector<std::vector<float>> estimate_;  ///< of these, else empty
-  std::vector<std::vector<float>> agreed_;    ///< parameters that all had last, where `alone_`
+  std::vector<std::vector<float>> estimate_;  ///< of incremental parameters, else empty
+  std::vector<std::vector<float>> agreed_;    ///< parameters after the last exchange; with local
+                                              ///< steps only
 };
 
-constexpr int kUncountedSteps = 3;  // they allocate, choose kernels, fill caches
-constexpr int kMostMeasured = 15;
+/// A parameter server of a training job. It has no parameters, so it answers save and restore with
+/// its own state, and only acknowledges the other messages of TrainRole.
+class TrainServer : public ServerRole {
+ public:
+  TrainServer(const Trace& trace, const RoleSettings& settings)
+      : ServerRole(trace, settings), rank_(settings.rank) {}
+  json answer(const json& message) override;
+
+ private:
+  json save(const json& message);
+  json restore(const json& message);
+
+  int rank_;
+};
+
+/// A worker of a training job. Its `prepare` also has `training` {model, learner}:
+/// ModelDescription, LearnerOptions.
+class TrainWorker : public Worker {
+ public:
+  using Worker::Worker;
+
+ private:
+  std::unique_ptr<Role> make_role(const RoleSettings& settings, const json& message) override;
+  const Trace& trace() const override { return given_->trace(); }
+
+  std::unique_ptr<GivenGradients> given_;
+};
+
+constexpr int kUncountedSteps = 3;  // allocate memory, choose kernels, fill caches
+constexpr int kMaxMeasured = 15;
 constexpr double kMeasureSeconds = 2;
-constexpr int kFewestMeasured = 3;
+constexpr int kMinMeasured = 3;
 
 std::vector<TraceTensor> tensors_of(const Learner& learner, const LearnerTimes& times) {
   std::vector<TraceTensor> tensors;
@@ -97,7 +121,7 @@ std::vector<TraceTensor> tensors_of(const Learner& learner, const LearnerTimes& 
     tensor.elements = parameter.elements;
     tensors.push_back(std::move(tensor));
   }
-  // Ties: the later one first, as a backward pass goes.
+  // Of ties the later parameter comes first, as in a backward pass.
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.rbegin(), order.rend(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -122,52 +146,48 @@ LearnerTimes medians(const std::vector<LearnerTimes>& steps) {
   return times;
 }
 
+json write_state(const json& message, int rank, const RankState& state) {
+  write_rank_state(rank_file(message.at("folder").get<std::string>(), rank),
+                   rank_identity(message.at("id"), rank), state);
+  return {{"type", "saved"}};
+}
+
+RankState read_state(const json& message, int rank) {
+  return read_rank_state(rank_file(message.at("folder").get<std::string>(), rank),
+                         rank_identity(message.at("id"), rank));
+}
+
 void write_floats(const std::string& file, std::span<const float> values) {
   OutputFile out(file);
   out.write(std::as_bytes(values));
   out.commit();
 }
 
-json TrainWorker::answer(const json& message) {
-  const std::string what = message.at("do");
-  if (what == "prepare") return prepare(message);
-  if (what == "load") return compute(message);
-  if (what == "apply") return apply(message);
-  if (what == "evaluate") return evaluate();
-  if (what == "save") return save(message);
-  if (what == "restore") return restore(message);
-  if (what == "dump") return dump(message);
-  return Worker::answer(message);
-}
-
-const Trace& TrainWorker::gradients_of(const json& message) {
+std::unique_ptr<Role> TrainWorker::make_role(const RoleSettings& settings, const json& message) {
   const json& training = message.at("training");
   const ModelDescription model =
       ModelDescription::from_json({training.at("model"), "the model of a training"});
   const LearnerOptions options = parse_learner_options(training.at("learner"));
   given_ = std::make_unique<GivenGradients>(
       given_description(model, options, static_cast<int>(options.workers)));
-  learner_.reset();
-  if (rank() < static_cast<int>(options.workers)) {
-    learner_ = std::make_unique<Learner>(options, static_cast<std::size_t>(rank()));
-    for (std::size_t i = 0; i < model.tensors.size(); ++i)
-      if (i >= learner_->parameters().size() ||
-          learner_->parameters()[i].elements != model.tensors[i].elements)
-        throw InputError(fmt::format("parameter {} of {} is not as it was described",
-                                     model.tensors[i].name, options.model));
-  }
-  zero_non_finite_ = message.at("non_finite") == "zero";
-  return given_->trace();
+  if (!settings.is_worker()) return std::make_unique<TrainServer>(given_->trace(), settings);
+  auto learner = std::make_unique<Learner>(options, static_cast<std::size_t>(rank()));
+  for (std::size_t i = 0; i < model.tensors.size(); ++i)
+    if (i >= learner->parameters().size() ||
+        learner->parameters()[i].elements != model.tensors[i].elements)
+      throw InputError(fmt::format("parameter {} of {} does not match its description",
+                                   model.tensors[i].name, options.model));
+  return std::make_unique<TrainRole>(*given_, std::move(learner), settings);
 }
 
-json TrainWorker::prepare(const json& message) {
-  const json said = Worker::answer(message);
-  estimate_.clear();
-  agreed_.clear();
-  if (!learner_) return said;
-  alone_ = replay()->period() > 1 || replay()->outer() != nullptr;
-  incremental_ = replay()->incremental();
-  if (replay()->outer() != nullptr &&
+TrainRole::TrainRole(GivenGradients& given, std::unique_ptr<Learner> learner,
+                     const RoleSettings& settings)
+    : ReplayRole(given.trace(), settings),
+      given_(given),
+      learner_(std::move(learner)),
+      local_steps_(replay().period() > 1 || replay().outer() != nullptr),
+      incremental_(replay().incremental()) {
+  if (replay().outer() != nullptr &&
       std::find(incremental_.begin(), incremental_.end(), true) != incremental_.end())
     throw InputError(
         "an outer optimiser on changes of an estimate (memory=ef21) has no meaning; expected "
@@ -175,11 +195,46 @@ json TrainWorker::prepare(const json& message) {
   for (std::size_t i = 0; i < incremental_.size(); ++i)
     estimate_.emplace_back(incremental_[i] ? learner_->parameters()[i].elements : 0);
   remember_parameters();
-  return said;
 }
 
-void TrainWorker::remember_parameters() {
-  if (!alone_) return;
+json TrainRole::answer(const json& message) {
+  const std::string what = message.at("do");
+  if (what == "load") return compute(message);
+  if (what == "apply") return apply(message);
+  if (what == "evaluate") return evaluate();
+  if (what == "save") return save(message);
+  if (what == "restore") return restore(message);
+  if (what == "dump") return dump(message);
+  return ReplayRole::answer(message);
+}
+
+json TrainServer::answer(const json& message) {
+  const std::string what = message.at("do");
+  if (what == "apply") return {{"type", "applied"}};
+  if (what == "evaluate") return {{"type", "evaluated"}};
+  if (what == "save") return save(message);
+  if (what == "restore") return restore(message);
+  if (what == "dump") return {{"type", "dumped"}};
+  return ServerRole::answer(message);
+}
+
+json TrainServer::save(const json& message) {
+  RankState state;
+  state.next_step = message.at("step");
+  averager().save_state(state.compressors);
+  return write_state(message, rank_, state);
+}
+
+json TrainServer::restore(const json& message) {
+  const RankState state = read_state(message, rank_);
+  ByteReader compressors(state.compressors);
+  averager().load_state(compressors);
+  compressors.expect_end();
+  return {{"type", "restored"}, {"step", state.next_step}};
+}
+
+void TrainRole::remember_parameters() {
+  if (!local_steps_) return;
   agreed_.resize(learner_->parameters().size());
   for (std::size_t i = 0; i < agreed_.size(); ++i) {
     const auto values = learner_->values(i);
@@ -187,61 +242,60 @@ void TrainWorker::remember_parameters() {
   }
 }
 
-json TrainWorker::compute(const json& message) {
-  if (!learner_) return Worker::answer(message);
+json TrainRole::compute(const json& message) {
   const std::uint64_t step = message.at("index");
   learner_->set_rate_factor(message.at("rate_factor"));
   const double loss = learner_->compute(step);
   if (!std::isfinite(loss))
     throw RunError(fmt::format("step {}: the loss of the mini-batch is {}", step, loss));
   take_gradient(step);
-  if (alone_) step_alone(step);
-  json said = Worker::answer(message);
+  if (local_steps_) take_local_step(step);
+  json said = ReplayRole::load(message);
   said["loss"] = loss;
   return said;
 }
 
-void TrainWorker::take_gradient(std::uint64_t step) {
+void TrainRole::take_gradient(std::uint64_t step) {
   for (std::size_t i = 0; i < learner_->parameters().size(); ++i) {
     const auto gradient = learner_->gradient(i);
-    const std::span<float> values = given_->values(i);
+    const std::span<float> values = given_.values(i);
     std::copy(gradient.begin(), gradient.end(), values.begin());
     for (float& value : values) {
       if (std::isfinite(value)) continue;
-      if (!zero_non_finite_)
+      if (settings().options.non_finite == NonFinite::kError)
         throw RunError(
             fmt::format("step {}: element {} of the gradient of '{}' is {}; --non-finite zero "
                         "replaces such values by 0",
                         step, &value - values.data(), learner_->parameters()[i].name, value));
       value = 0;
     }
-    if (!given_->has_squares()) continue;
+    if (!given_.has_squares()) continue;
     const auto squares = learner_->squares(i);
-    std::copy(squares.begin(), squares.end(), given_->squares(i).begin());
+    std::copy(squares.begin(), squares.end(), given_.squares(i).begin());
   }
 }
 
-// Hands over by how much this worker's own step decreases the parameters.
-void TrainWorker::step_alone(std::uint64_t step) {
+// Hands over the decrease of the parameters in this worker's own step.
+void TrainRole::take_local_step(std::uint64_t step) {
   const std::size_t count = learner_->parameters().size();
   std::vector<std::vector<float>> before(count);
   std::vector<std::span<const float>> gradient;
   for (std::size_t i = 0; i < count; ++i) {
     const auto values = learner_->values(i);
     before[i].assign(values.begin(), values.end());
-    gradient.push_back(given_->values(i));
+    gradient.push_back(given_.values(i));
   }
   learner_->apply(gradient, step);
   for (std::size_t i = 0; i < count; ++i) {
     const auto after = learner_->values(i);
-    const std::span<float> down = given_->values(i);
+    const std::span<float> down = given_.values(i);
     for (std::size_t j = 0; j < down.size(); ++j) down[j] = before[i][j] - after[j];
   }
 }
 
-std::vector<std::span<const float>> TrainWorker::mean_of_step() {
-  std::vector<std::span<const float>> mean = replay()->by_tensor(
-      replay()->outer() != nullptr ? replay()->update() : replay()->aggregate());
+std::vector<std::span<const float>> TrainRole::mean_of_step() {
+  std::vector<std::span<const float>> mean =
+      replay().by_tensor(replay().outer() != nullptr ? replay().update() : replay().aggregate());
   for (std::size_t i = 0; i < mean.size(); ++i) {
     if (!incremental_[i]) continue;
     std::transform(mean[i].begin(), mean[i].end(), estimate_[i].begin(), estimate_[i].begin(),
@@ -251,14 +305,13 @@ std::vector<std::span<const float>> TrainWorker::mean_of_step() {
   return mean;
 }
 
-json TrainWorker::apply(const json& message) {
+json TrainRole::apply(const json& message) {
   json said = {{"type", "applied"}};
-  if (!learner_) return said;
-  if (exchanged()) replay()->fetch();
+  if (exchanged()) replay().fetch();
   follow_outer();
   if (exchanged()) {
     const std::vector<std::span<const float>> mean = mean_of_step();
-    if (alone_) {
+    if (local_steps_) {
       for (std::size_t i = 0; i < mean.size(); ++i)
         for (std::size_t j = 0; j < mean[i].size(); ++j) agreed_[i][j] -= mean[i][j];
       learner_->assign({std::vector<std::span<const float>>(agreed_.begin(), agreed_.end())});
@@ -270,9 +323,9 @@ json TrainWorker::apply(const json& message) {
   return said;
 }
 
-json TrainWorker::evaluate() {
+json TrainRole::evaluate() {
   json said = {{"type", "evaluated"}};
-  if (!learner_ || rank() != 0) return said;
+  if (settings().rank != 0) return said;
   const Evaluation found = learner_->evaluate();
   said["loss"] = found.loss;
   said["accuracy"] = found.accuracy;
@@ -280,53 +333,39 @@ json TrainWorker::evaluate() {
   return said;
 }
 
-json TrainWorker::save(const json& message) {
+json TrainRole::save(const json& message) {
   RankState state;
   state.next_step = message.at("step");
-  if (learner_) {
-    state.learner = learner_->state();
-    replay()->save_state(state.compressors);
-    for (const std::vector<float>& one : estimate_) append_floats(one, state.estimate);
-  } else {
-    server()->save_state(state.compressors);
-  }
-  write_rank_state(rank_file(message.at("folder").get<std::string>(), rank()),
-                   rank_identity(message.at("id"), rank()), state);
-  return {{"type", "saved"}};
+  state.learner = learner_->state();
+  replay().save_state(state.compressors);
+  for (const std::vector<float>& one : estimate_) append_floats(one, state.estimate);
+  return write_state(message, settings().rank, state);
 }
 
-json TrainWorker::restore(const json& message) {
-  const RankState state =
-      read_rank_state(rank_file(message.at("folder").get<std::string>(), rank()),
-                      rank_identity(message.at("id"), rank()));
+json TrainRole::restore(const json& message) {
+  const RankState state = read_state(message, settings().rank);
   ByteReader compressors(state.compressors);
-  if (learner_) {
-    learner_->restore(state.learner);
-    replay()->load_state(compressors);
-    ByteReader estimate(state.estimate);
-    for (std::vector<float>& one : estimate_) take_floats(estimate, one);
-    estimate.expect_end();
-    remember_parameters();
-  } else {
-    server()->load_state(compressors);
-  }
+  learner_->restore(state.learner);
+  replay().load_state(compressors);
+  ByteReader estimate(state.estimate);
+  for (std::vector<float>& one : estimate_) take_floats(estimate, one);
+  estimate.expect_end();
+  remember_parameters();
   compressors.expect_end();
   return {{"type", "restored"}, {"step", state.next_step}};
 }
 
-json TrainWorker::dump(const json& message) {
-  if (learner_) {
-    const std::string folder = message.at("folder");
-    write_floats(fmt::format("{}/gradient-{}", folder, rank()), given_->values());
-    if (given_->has_squares())
-      write_floats(fmt::format("{}/squares-{}", folder, rank()), given_->squares());
-  }
+json TrainRole::dump(const json& message) {
+  const std::string folder = message.at("folder");
+  write_floats(fmt::format("{}/gradient-{}", folder, settings().rank), given_.values());
+  if (given_.has_squares())
+    write_floats(fmt::format("{}/squares-{}", folder, settings().rank), given_.squares());
   return {{"type", "dumped"}};
 }
 
 /// Computes some steps of worker 0 alone and prints a ModelDescription as JSON.
 /// @param text  LearnerOptions as JSON
-/// @param measures  times are wanted; else a few steps tell the order of the parameters
+/// @param measures  measures times; otherwise takes only a few steps for the parameters' order
 /// @returns an exit code
 int describe_to_stdout(const std::string& text, bool measures) {
   try {
@@ -337,8 +376,8 @@ int describe_to_stdout(const std::string& text, bool measures) {
     std::uint64_t step = 0;
     for (; step < kUncountedSteps; ++step) learner.compute(step);
     const double begin = now_seconds();
-    for (; steps.size() < kFewestMeasured ||
-           (measures && steps.size() < kMostMeasured && now_seconds() < begin + kMeasureSeconds);
+    for (; steps.size() < kMinMeasured ||
+           (measures && steps.size() < kMaxMeasured && now_seconds() < begin + kMeasureSeconds);
          ++step)
       learner.compute(step, &steps.emplace_back());
     ModelDescription model;

@@ -22,7 +22,8 @@ using nlohmann::json;
 
 constexpr double kNotComparable = std::numeric_limits<double>::infinity();
 
-// Error of one piece, which begins at `from`: max |piece - reference| / max |reference|.
+// Returns the error of one piece, which begins at `from`: max |piece - reference| / max
+// |reference|.
 template <class Reference>
 double piece_error(std::span<const float> piece, std::size_t from, Reference reference) {
   double worst = 0, largest = 0;
@@ -43,7 +44,7 @@ double worst_error(const std::vector<std::span<const float>>& pieces, std::size_
   std::size_t from = 0;
   for (const std::span<const float> piece : pieces) {
     if (piece.size() > elements - from)
-      throw std::logic_error("a piece runs past the end of the contributions");
+      throw std::logic_error("a result runs past the end of the contributions");
     const double error = piece_error(piece, from, reference);
     if (std::isnan(error)) return error;
     worst = std::max(worst, error);
@@ -57,7 +58,7 @@ double weight(std::uint64_t bits) {
   return (bits & 1) != 0 ? magnitude : -magnitude;
 }
 
-// JSON writes what is not finite as null.
+// Returns a number of a message; JSON writes numbers that are not finite as null.
 double number(const json& value) {
   return value.is_number() ? value.get<double>() : kNotComparable;
 }

@@ -1,5 +1,6 @@
-// References for what a step ended with, none of which crossed the network: what an outer optimiser
-// must make of it, what ranks of one machine sent, and projections of what others sent.
+// References for a step's results, none of which crossed the network: the expected update of an
+// outer optimiser, contributions of ranks on one machine, and projections of other ranks'
+// contributions.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +10,23 @@
 #include <string>
 #include <vector>
 
-#include "workloads/exchange/outer_optimiser.h"
+#include "workloads/collectives/outer_optimiser.h"
 #include "workloads/replay/bucket.h"
 
 namespace thinpipe {
 
-/// Follows an outer optimiser from aggregate to aggregate, by another way and in double:
+/// Follows an outer optimiser from aggregate to aggregate, by another formula and in double:
 ///   v_t = m v_(t-1) + x_t,  update = rate x_t + rate m v_t.
 class OuterReference {
  public:
   explicit OuterReference(const OuterOptions& options) : options_(options) {}
 
-  /// After every exchange that the optimiser has seen since the first one given here, with which it
-  /// begins: that one's v is taken as it is. @param velocity  the optimiser's, after it
+  /// Advances v by an aggregate. Called after every exchange from the first call on, which takes v
+  /// from the optimiser. @param velocity  the optimiser's, after the exchange
   void follow(std::span<const float> aggregate, std::span<const float> velocity);
 
-  /// max |update - what it must be| / max |what it must be|, of the last one; NaN where it is that.
-  /// 0 before the first.
+  /// Returns max |update - expected| / max |expected| of the last exchange; NaN if any value is
+  /// NaN. 0 before the first exchange.
   double error_of(std::span<const float> update) const;
 
  private:
@@ -33,55 +34,56 @@ class OuterReference {
   std::vector<double> velocity_, expected_;
 };
 
-/// How far 16-bit sums are from the means of what was summed.
+/// The error of 16-bit sums, relative to the means of the contributions.
 struct RoundingError {
-  double relative = 0;  ///< max |sum - mean| / max |mean|; NaN where a NaN stands in either
-  double of_bound = 0;  ///< max over elements of |sum - mean| / what rounding allows there
+  double relative = 0;  ///< max |sum - mean| / max |mean|; NaN if any value is NaN
+  double of_bound = 0;  ///< max over elements of |sum - mean| / the element's rounding bound
 };
 
-/// Contributions of all ranks, each decoded by its rank, side by side in memory: one file per rank
-/// in the sandbox's scratch folder, mapped by all ranks.
+/// Contributions of all ranks in shared memory, each decoded by its rank: one file per rank in the
+/// sandbox's scratch folder, mapped by all ranks.
 class SharedContributions {
  public:
   static constexpr int kNone = -1;
 
-  /// @param rank  whose own this process writes; kNone: it only reads
+  /// @param rank  whose contribution this process writes; kNone: it only reads
   /// @param elements  floats of one contribution, the same on every rank
-  /// @throws SystemError naming the file when it cannot be made
+  /// @throws SystemError naming a file that cannot be made
   SharedContributions(const std::string& folder, int rank, int ranks, std::size_t elements);
   ~SharedContributions();
   SharedContributions(const SharedContributions&) = delete;
   SharedContributions& operator=(const SharedContributions&) = delete;
 
-  /// This rank's own: to be filled before any rank compares.
+  /// Returns this rank's contribution, to be filled before any rank compares.
   std::span<float> own();
 
-  /// The pieces lie one after the other in a contribution. Returns the worst piece's max |piece -
-  /// mean of all contributions| / max |mean|, the mean taken in double; without the division where
-  /// all means are 0. NaN where a NaN stands in a piece or a contribution.
+  /// Returns the worst result's max |result - mean of all contributions| / max |mean|, the mean
+  /// taken in double; without the division where all means are 0. NaN if any value is NaN.
+  /// @param pieces  results, one after the other as in a contribution
   double error_of(const std::vector<std::span<const float>>& pieces);
-  /// The same against a reference that is not the mean, in place of it.
+  /// Returns the same for a reference instead of the mean.
   double error_of(const std::vector<std::span<const float>>& pieces,
                   std::span<const float> reference) const;
 
-  /// Among n ranks an element is rounded n times at most: at each of up to n - 1 additions, and
-  /// when it, or the sum, is divided by n. A rounding changes it by a factor of 1 + u at most, u
-  /// half a unit in the last place of 1, or by half the least number of the type where it is below
-  /// its normal ones; sums of those are exact. With |c| the magnitudes that are summed, and u' = u
-  /// + 2^-23 for the additions in 32 bits, |sum - mean| <= ((1 + u')^n - 1) * sum of |c| / n + (n +
-  /// 1) * least / 2.
+  /// Returns the error of 16-bit sums. Among n ranks an element is rounded n times at most: at each
+  /// of up to n - 1 additions, and when the element or the sum is divided by n. A rounding changes
+  /// a value by a factor of 1 + u at most, u half a unit in the last place of 1. It changes a value
+  /// below the type's normal numbers by at most half the least number; sums of such values are
+  /// exact. With |c| the magnitudes that are summed, and u' = u + 2^-23 for the additions in 32
+  /// bits, |sum - mean| <= ((1 + u')^n - 1) * sum of |c| / n + (n + 1) * least / 2.
   RoundingError rounding_error_of(std::span<const float> aggregate,
                                   const std::vector<RoundedSum>& sums);
 
-  /// Every rank's, by rank.
+  /// Returns all contributions, by rank.
   std::vector<std::span<const float>> all();
 
-  /// Values that belong at some place of a contribution.
+  /// Values from one element of a contribution on.
   struct Place {
     std::span<const float> values;
     std::size_t from;
   };
-  /// max |value - mean of all contributions there| / max |mean| over all elements; NaN likewise.
+  /// Returns max |value - mean of all contributions| over the values / max |mean| over all
+  /// elements. NaN if any value is NaN.
   double error_of_places(const std::vector<Place>& places);
 
  private:
@@ -94,23 +96,24 @@ class SharedContributions {
   std::vector<std::span<float>> contributions_;
 };
 
-/// Elements that one sum stands for: few, so that the rounding of single-precision sums, which adds
-/// up over a block, stays well below what an error of one element does.
+/// Elements of one projected sum: few, so that the rounding of single-precision sums, which adds up
+/// over a block, stays well below the effect of an error in one element.
 inline constexpr std::size_t kProjectedBlock = 1024;
 
-/// A short message that stands for a long array: what ranks on different machines tell of their
-/// contributions, so that the aggregate can be held against them without crossing the network
-/// again. One number for each block of up to kProjectedBlock elements: the sum of value times
-/// weight in double precision. Weights are 0.5 to 1.5 with either sign, drawn from `seed` and the
-/// element's place: the same on every machine. Linear: the mean of several ranks' projections is
-/// the projection of their mean, and an error e in one element changes its block's by 0.5 e to 1.5
-/// e. Errors in several elements cancel by a chance of about one in a million.
+/// Returns a projection of a long array to a short message. Ranks on different machines exchange
+/// projections of their contributions, so that the aggregate can be compared with them without a
+/// second exchange of the arrays. A projection has one number for each block of up to
+/// kProjectedBlock elements: the sum of value times weight in double precision. Weights are 0.5 to
+/// 1.5 with either sign, drawn from `seed` and the element's position, the same on every machine.
+/// Projections are linear: the mean of several ranks' projections is the projection of their mean,
+/// and an error e in one element changes its block's number by 0.5 e to 1.5 e. Errors in several
+/// elements cancel with a probability of about one in a million.
 std::vector<double> project(std::span<const float> values, std::uint64_t seed);
 
-/// Compares rank answers: `contributions[rank]` holds the projections of what that rank sent, piece
-/// by piece; `results[rank]` those of its result, and `largest[rank]` max |value| of each piece.
+/// Compares rank answers: `contributions[rank]` has the projections of a rank's contribution, piece
+/// by piece, `results[rank]` those of its result, and `largest[rank]` max |value| of each piece.
 /// @returns the greatest |result - mean of contributions| of a block over max |value| of its piece
-/// (undivided where that is 0); infinity where a number is missing or not finite.
+/// (undivided where that is 0); infinity where a number is missing or not finite
 double projected_error(const std::vector<nlohmann::json>& contributions,
                        const std::vector<nlohmann::json>& results,
                        const std::vector<nlohmann::json>& largest);

@@ -12,24 +12,36 @@ namespace thinpipe {
 
 using nlohmann::json;
 
-ServerRole::ServerRole(const Trace& trace, const ReplayOptions& options, const std::string& scratch)
+ServerRole::ServerRole(const Trace& trace, const RoleSettings& settings)
     : transport_(MPI_COMM_WORLD),
-      index_(transport_.rank() - (transport_.size() - options.servers->servers)),
+      index_(settings.rank - settings.workers),
       server_(transport_,
-              replay_units(plan_buckets(trace.tensors(), options.compressor, options.feed),
-                           *options.servers),
-              {.exchange = *options.servers,
-               .seed = options.seed,
-               .threads = options.threads,
-               .time_scale = options.time_scale,
-               .local_steps = options.feed.local_steps,
-               .epoch = options.feed.epoch,
-               .epochs_a_step = options.epochs_a_step},
-              transport_.size() - options.servers->servers, index_) {
-  if (!scratch.empty())
+              replay_units(plan_buckets(trace.tensors(), settings.options.compressor,
+                                        settings.options.bucketing),
+                           *settings.options.servers),
+              {.exchange = *settings.options.servers,
+               .seed = settings.options.seed,
+               .threads = settings.options.threads,
+               .time_scale = settings.options.time_scale,
+               .local_steps = settings.options.bucketing.local_steps,
+               .epoch = settings.options.bucketing.epoch,
+               .epochs_a_step = settings.options.epochs_a_step},
+              settings.workers, index_) {
+  if (!settings.alone())
     contributions_ = std::make_unique<SharedContributions>(
-        scratch, SharedContributions::kNone, transport_.size() - options.servers->servers,
-        trace.elements());
+        settings.scratch, SharedContributions::kNone, settings.workers, trace.elements());
+}
+
+// The workers report the period.
+json ServerRole::prepared() const { return {{"loads", false}, {"period", 1}}; }
+
+json ServerRole::answer(const json& message) {
+  const std::string what = message.at("do");
+  if (what == "load") return {{"type", "loaded"}};
+  if (what == "step") return stepped(step(message.at("index"), message.value("moves", true)));
+  if (what == "account") return account(message.at("index"));
+  if (what == "compare") return compare();
+  return nullptr;
 }
 
 ServerStep ServerRole::step(std::uint64_t index, bool moves) {

@@ -1,4 +1,4 @@
-// Role of a rank that is a parameter server: a worker's messages, answered otherwise.
+// The role of a rank that is a parameter server.
 #pragma once
 
 #include <cstdint>
@@ -8,30 +8,29 @@
 #include <vector>
 
 #include "harness/worker/reference.h"
+#include "harness/worker/role.h"
 #include "harness/worker/step_answer.h"
-#include "workloads/exchange/mpi_patterns.h"
+#include "workloads/collectives/mpi_collectives.h"
 #include "workloads/replay/parameter_server.h"
-#include "workloads/replay/replay.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
 
-class ServerRole {
+class ServerRole : public Role {
  public:
-  /// The communicator's last `options.servers` ranks are servers; this is one.
-  /// @param scratch  where ranks share memory; "" on a machine of its own
-  ServerRole(const Trace& trace, const ReplayOptions& options, const std::string& scratch);
+  ServerRole(const Trace& trace, const RoleSettings& settings);
 
+  nlohmann::json prepared() const override;
+  nlohmann::json answer(const nlohmann::json& message) override;
+
+ protected:
+  UnitAverager& averager() { return server_.averager(); }
+
+ private:
   ServerStep step(std::uint64_t index, bool moves);
-  /// Answers to account and compare (harness/launch/launch.h).
   nlohmann::json account(std::uint64_t index);
   nlohmann::json compare();
 
-  /// As UnitAverager has them.
-  void save_state(std::vector<std::byte>& state) const { server_.averager().save_state(state); }
-  void load_state(ByteReader& state) { server_.averager().load_state(state); }
-
- private:
   MpiTransport transport_;
   int index_;  ///< among the servers
   ParameterServer server_;
@@ -39,14 +38,15 @@ class ServerRole {
   std::uint64_t checked_step_ = 0;
 };
 
-/// A rank's account of the units that it averages: `delta`, the digest of what workers must have
-/// decoded; and how far its means are from what workers pushed, or, on a machine of its own, their
-/// projections.
-/// @param contributions  of workers that share memory; else null @param index  among who averages
+/// Returns a rank's report on the units that it averages: `delta`, the digest of the values that
+/// workers must have decoded; and the error of its means relative to the contributions or, on a
+/// machine of its own, the means' projections.
+/// @param contributions  of workers that share memory; else null
+/// @param index  among the ranks that average
 nlohmann::json compared_averages(const UnitAverager& averager, int index, std::uint64_t step,
                                  SharedContributions* contributions);
 
-/// Seed of the projections of one piece in one step.
+/// Returns the seed of the projections of one piece in one step.
 inline std::uint64_t projection_seed(std::uint64_t step, std::size_t piece) {
   return step * 1000003 + piece;
 }

@@ -30,7 +30,7 @@ bool on_data_network(int descriptor) {
          (ntohl(address.sin_addr.s_addr) & kDataMask) == kDataNetwork;
 }
 
-// IPv4 or IPv6, to another machine.
+// Returns whether a socket connects to another machine, by IPv4 or IPv6.
 bool goes_out(int descriptor) {
   sockaddr_storage peer = {};
   socklen_t size = sizeof(peer);
@@ -41,8 +41,8 @@ bool goes_out(int descriptor) {
          !IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<sockaddr_in6&>(peer).sin6_addr);
 }
 
-// Names of the congestion control of all sockets that `wanted` takes, after `prepare` has seen
-// them.
+// Returns the names of the congestion control of all sockets for which `wanted` is true, after
+// `prepare` was called for each.
 template <typename Wanted, typename Prepare>
 std::string names_in_force(Wanted wanted, Prepare prepare) {
   std::set<std::string> in_force;

@@ -1,5 +1,5 @@
 // The answers of ranks to `step` (harness/launch/launch.h), and the table of a worker's
-// measurements, from which messages, metrics and the `per_rank` of records come.
+// measurements, the source of messages, metrics and the `per_rank` of records.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 #include "base/machine_load.h"
 #include "reports/record/metrics.h"
-#include "workloads/exchange/transport.h"
+#include "workloads/collectives/transport.h"
 #include "workloads/replay/parameter_server.h"
 #include "workloads/replay/step_report.h"
 
@@ -21,39 +21,39 @@ namespace thinpipe {
 /// A step of a worker or of a parameter server.
 struct RankStep {
   TransportCounters sent;    ///< in the step
-  ProcessorTime processors;  ///< of its machine meanwhile; 0 of a machine that others share
+  ProcessorTime processors;  ///< of its machine during the step; 0 on a shared machine
 };
 
-/// Times as the clock had them, where the report has an emulated machine's. s.
+/// Measured times, in s, where the report has those of an emulated machine.
 struct RawTimes {
   double compute = 0, compress = 0, exchange = 0, decode = 0, total = 0;
 };
 
 struct WorkerStep : RankStep, StepReport {
-  double relative_error = 0;  ///< told afterwards, by `account`
-  /// Likewise, of the means that this rank compressed, where every rank averages some.
+  double relative_error = 0;  ///< reported afterwards, by `account`
+  /// The same of the means that this rank compressed, where every rank averages some units.
   std::optional<double> second_relative_error;
   std::optional<RawTimes> raw;  ///< with a time scale other than 1
-  /// s of the emulated machine by which its exchange may be off (harness/sweep/time_scaling.h).
+  /// Error bound of the exchange, in s of the emulated machine (harness/sweep/time_scaling.h).
   double skew = 0;
 };
 
 struct ServerStep : RankStep, ServerReport {
   std::vector<ServedBucket> served;
-  double relative_error = 0;  ///< told afterwards, by `account`
+  double relative_error = 0;  ///< reported afterwards, by `account`
 };
 
-/// One step, by rank.
+/// The answers to one step, by rank.
 struct StepAnswers {
   std::vector<WorkerStep> workers;
   std::vector<ServerStep> servers;  ///< whose ranks come after the workers'
 };
 
-/// How the values of all workers become one of the step.
+/// How a step's value is computed from all workers' values.
 enum class OverRanks {
-  kSlowest,       ///< that of the rank which took longest: the step waited for it
-  kLeastWaiting,  ///< that of the rank whose exchange times hold least waiting for others
-  kGreatest,
+  kSlowest,     ///< the value of the rank with the longest step: the step waited for it
+  kMinWaiting,  ///< the value of the rank whose exchange waited least for other ranks
+  kMax,
   kMean,
 };
 
@@ -66,7 +66,7 @@ struct StepField {
 
   const char* name;  ///< in messages and in `per_rank`
   Member member;
-  bool per_rank = false;               ///< is in it
+  bool per_rank = false;               ///< whether `per_rank` has it
   const MetricType* metric = nullptr;  ///< null for none
   OverRanks over = OverRanks::kMean;
   There there = There::kAlways;  ///< which points have the metric
@@ -77,13 +77,13 @@ struct StepField {
 };
 std::span<const StepField> step_fields();
 
-/// The `stepped` messages.
+/// Returns the `stepped` message.
 nlohmann::json stepped(const WorkerStep& step);
 nlohmann::json stepped(const ServerStep& step);
-/// The answers in such messages. @param messages  by rank, `workers` of workers first
+/// Returns the answers in `stepped` messages. @param messages  by rank, those of `workers` first
 StepAnswers step_answers(const std::vector<nlohmann::json>& messages, int workers);
 
-/// The `per_rank` of docs/records.md. @param steps  at least one
+/// Returns the `per_rank` of docs/records.md. @param steps  at least one
 nlohmann::json per_rank(const std::vector<StepAnswers>& steps);
 
 }  // namespace thinpipe

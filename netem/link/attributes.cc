@@ -20,7 +20,7 @@ void AttributeWriter::put_bytes(std::uint16_t type, std::span<const std::byte> v
   const std::size_t length = NLA_HDRLEN + value.size();
   if (length > UINT16_MAX)
     throw RunError(
-        fmt::format("netlink attribute {} of {} bytes: 65531 are possible", type, value.size()));
+        fmt::format("netlink attribute {} has {} bytes (limit 65531)", type, value.size()));
   const nlattr header = {.nla_len = static_cast<std::uint16_t>(length), .nla_type = type};
   append(&header, sizeof(header));
   append(value.data(), value.size());
@@ -38,8 +38,8 @@ AttributeReader::AttributeReader(std::span<const std::byte> bytes, std::string w
   while (bytes.size() >= NLA_HDRLEN) {
     const auto header = read_struct<nlattr>(bytes, what_);
     if (header.nla_len < NLA_HDRLEN || header.nla_len > bytes.size())
-      throw RunError(fmt::format("{}: a netlink attribute says it has {} bytes where {} are left",
-                                 what_, header.nla_len, bytes.size()));
+      throw RunError(fmt::format("{}: a netlink attribute claims {} bytes, but {} are left", what_,
+                                 header.nla_len, bytes.size()));
     const auto type = static_cast<std::uint16_t>(header.nla_type & NLA_TYPE_MASK);
     attributes_[type] = bytes.subspan(NLA_HDRLEN, header.nla_len - NLA_HDRLEN);
     bytes = bytes.subspan(std::min<std::size_t>(bytes.size(), NLA_ALIGN(header.nla_len)));
@@ -62,8 +62,7 @@ std::string AttributeReader::text(std::uint16_t type) const {
 
 void AttributeReader::require(std::size_t found, std::size_t needed, const std::string& what) {
   if (found < needed)
-    throw RunError(
-        fmt::format("{}: the kernel sent {} bytes where {} are expected", what, found, needed));
+    throw RunError(fmt::format("{}: the kernel sent {} bytes, expected {}", what, found, needed));
 }
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// Netlink attributes as bytes: written in order, and read from what may be anything.
+// Encodes and decodes netlink attributes. The reader validates untrusted bytes.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,11 @@
 
 namespace thinpipe {
 
-/// Appends attributes: a 4-byte header (length without padding, type), the value, padding to 4.
+/// Appends attributes in order. An attribute is a 4-byte header (length without padding, type), the
+/// value, and padding to a multiple of 4 bytes.
 class AttributeWriter {
  public:
-  /// A fixed structure before the attributes, as netem's options have one. Its size must be a
+  /// Appends a fixed structure, such as netem's options before its attributes. The size must be a
   /// multiple of 4.
   template <typename T>
   void put_struct(const T& value) {
@@ -31,8 +32,8 @@ class AttributeWriter {
   }
 
   void put_bytes(std::uint16_t type, std::span<const std::byte> value);
-  void put_text(std::uint16_t type, std::string_view text);  ///< with its terminating zero
-  /// An attribute made of attributes.
+  void put_text(std::uint16_t type, std::string_view text);  ///< appends the terminating zero too
+  /// Appends an attribute that consists of attributes.
   void put_nested(std::uint16_t type, const AttributeWriter& inner) {
     put_bytes(type, inner.bytes());
   }
@@ -44,27 +45,28 @@ class AttributeWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// Attributes by type, as views into the bytes they were read from. The last of repeated attributes
-/// counts, as in the kernel.
+/// Attributes by type, as views into the bytes they were parsed from. The last of repeated
+/// attributes counts, as in the kernel.
 class AttributeReader {
  public:
-  /// @throws RunError when a length is smaller than its header or goes beyond the end; `what` names
-  /// the message in it.
+  /// @param what  names the message in errors
+  /// @throws RunError when a length is smaller than its header or reaches beyond the end.
   AttributeReader(std::span<const std::byte> bytes, std::string what);
 
   bool has(std::uint16_t type) const { return attributes_.contains(type); }
-  /// @throws RunError when it is missing.
+  /// Returns the value. @throws RunError when the attribute is missing.
   std::span<const std::byte> bytes(std::uint16_t type) const;
-  std::string text(std::uint16_t type) const;  ///< up to the first zero
+  /// Returns the value up to the first zero. @throws RunError when the attribute is missing.
+  std::string text(std::uint16_t type) const;
 
-  /// The first bytes of the value; kernels may append to their structures.
-  /// @throws RunError when it is missing or shorter than T.
+  /// Returns the first bytes of the value as a T. Newer kernels may append to their structures.
+  /// @throws RunError when the attribute is missing or shorter than T.
   template <typename T>
   T get(std::uint16_t type) const {
     return read_struct<T>(bytes(type), what_);
   }
 
-  /// @throws RunError when `bytes` is shorter than T.
+  /// Returns the first bytes as a T. @throws RunError when `bytes` is shorter than T.
   template <typename T>
   static T read_struct(std::span<const std::byte> bytes, const std::string& what) {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -22,15 +22,15 @@
 namespace thinpipe {
 namespace {
 
-// Values as text. Each printer's text reads back as the same value; readers throw InputError with
-// what was found and what is expected.
+// Values as text. Parsing a printer's text gives the same value again. Parsers throw InputError
+// with what was found and what is expected.
 
-constexpr double kMostCorrelation = 99;  // percent: 1%/25% reads as 1 % with a correlation of 25 %
+constexpr double kMaxCorrelation = 99;  // percent: 1%/25% means 1 % with a correlation of 25 %
 
 std::string print_rate(double rate) {
   for (const auto& [factor, suffix] :
        {std::pair{1e9, "gbit"}, std::pair{1e6, "mbit"}, std::pair{1e3, "kbit"}}) {
-    // Division may lose the last bit; such a rate is printed in the next smaller unit.
+    // Division may lose the last bit. Such a rate is printed in the next smaller unit.
     if (rate >= factor && rate / factor * factor == rate)
       return fmt::format("{}{}", rate / factor, suffix);
   }
@@ -38,7 +38,7 @@ std::string print_rate(double rate) {
 }
 
 std::string print_time(std::chrono::nanoseconds time) {
-  // Whole nanoseconds, of which read_time's rounding makes the same number again.
+  // Whole nanoseconds, which read_time's rounding restores exactly.
   const auto count = static_cast<double>(time.count());
   for (const auto& [factor, suffix] :
        {std::pair{1e9, "s"}, std::pair{1e6, "ms"}, std::pair{1e3, "us"}})
@@ -57,14 +57,14 @@ std::string print_chance(const Chance& chance) {
 double read_rate(const std::string& text) {
   const double rate = parse_rate(text);
   if (rate >= kLowestLinkRate && rate <= kHighestLinkRate) return rate;
-  throw InputError(fmt::format("{} is out of range; {} to {} is possible", excerpt(text),
+  throw InputError(fmt::format("{} is out of range (allowed: {} to {})", excerpt(text),
                                print_rate(kLowestLinkRate), print_rate(kHighestLinkRate)));
 }
 
 std::uint32_t read_bytes(const std::string& text, double least, double most) {
   const double bytes = parse_size(text);
   if (bytes >= least && bytes <= most) return static_cast<std::uint32_t>(bytes);
-  throw InputError(fmt::format("{} is out of range; {:.0f} to {:.0f} bytes are possible",
+  throw InputError(fmt::format("{} is out of range (allowed: {:.0f} to {:.0f} bytes)",
                                excerpt(text), least, most));
 }
 
@@ -72,16 +72,16 @@ std::chrono::nanoseconds read_time(const std::string& text, double most_seconds)
   const double seconds = parse_time(text);
   if (seconds <= most_seconds) return std::chrono::nanoseconds(std::llround(seconds * 1e9));
   throw InputError(
-      fmt::format("{} is out of range; 0s to {}s is possible", excerpt(text), most_seconds));
+      fmt::format("{} is out of range (allowed: 0s to {}s)", excerpt(text), most_seconds));
 }
 
 double read_percent(const std::string& text) {
-  // tc takes a bare number for percent as well; here the sign must be there, so that nobody takes
-  // 0.01 for one in a hundred.
+  // tc also accepts a bare number as percent. Here the sign is required, since 0.01 could be taken
+  // for 1 %.
   if (const auto value = parse_number_with<double>("%", text, 0, 100)) return *value;
   if (!parse_number_with<double>("%", text))
     throw InputError(fmt::format("{} is not a percentage (such as 0.1%)", in_quotes(text)));
-  throw InputError(fmt::format("{} is out of range; 0% to 100% is possible", excerpt(text)));
+  throw InputError(fmt::format("{} is out of range (allowed: 0% to 100%)", excerpt(text)));
 }
 
 std::uint64_t read_whole(const std::string& text, std::uint64_t least, std::uint64_t most) {
@@ -101,33 +101,33 @@ Chance read_chance(const std::string& text) {
   const std::vector<std::string> parts = split(text, '/');
   if (parts.size() > 2)
     throw InputError(fmt::format(
-        "{} has {} parts; expected a percentage and perhaps its correlation (such as 1%/25%)",
+        "{} has {} fields; expected a percentage and an optional correlation (such as 1%/25%)",
         in_quotes(text), parts.size()));
   const Chance chance{read_percent(parts[0]), parts.size() > 1 ? read_percent(parts[1]) : 0};
-  if (chance.correlation > kMostCorrelation)
+  if (chance.correlation > kMaxCorrelation)
     throw InputError(fmt::format(
-        "a correlation of {} lets the first frame decide for nearly all; up to {}% is possible",
-        parts[1], kMostCorrelation));
+        "a correlation of {} lets the first frame decide for nearly all others (limit {}%)",
+        parts[1], kMaxCorrelation));
   return chance.percent > 0 ? chance : Chance{};
 }
 
 std::size_t read_choice(const std::string& text, const std::vector<std::string>& choices) {
   const auto found = std::find(choices.begin(), choices.end(), text);
   if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
-  throw InputError(fmt::format("{} is none of {}{}", in_quotes(text), fmt::join(choices, ", "),
+  throw InputError(fmt::format("{} is not one of {}{}", in_quotes(text), fmt::join(choices, ", "),
                                did_you_mean(text, choices)));
 }
 
 // The keys.
 
-constexpr double kLargestBytes = 1e9;         // bucket and queue are 32 bits in the kernel
-constexpr double kSmallestBytes = 590;        // a frame at the smallest MTU
-constexpr double kLongestJitter = 2;          // s: netem keeps 31 bits of nanoseconds
-constexpr std::uint32_t kMostOverhead = 256;  // bytes: beyond any link layer's framing
-constexpr std::uint32_t kSmallestMtu = 576;   // what every IPv4 host must take (RFC 791)
-constexpr std::uint32_t kLargestMtu = 9216;   // the largest jumbo frame switches commonly carry
+constexpr double kLargestBytes = 1e9;        // the kernel keeps bucket and queue in 32 bits
+constexpr double kSmallestBytes = 590;       // a frame at the smallest MTU
+constexpr double kLongestJitter = 2;         // s: netem keeps 31 bits of nanoseconds
+constexpr std::uint32_t kMaxOverhead = 256;  // bytes: beyond any link layer's framing
+constexpr std::uint32_t kSmallestMtu = 576;  // every IPv4 host must accept this size (RFC 791)
+constexpr std::uint32_t kLargestMtu = 9216;  // largest jumbo frame in common switches
 constexpr std::uint32_t kLargestGap = 1'000'000;
-constexpr double kMostBdp = 1000;
+constexpr double kMaxBdp = 1000;
 
 const std::vector<std::string> kShapers = {"tbf", "htb", "netem"};
 const std::vector<std::string> kPlaces = {"sender", "switch"};
@@ -147,7 +147,7 @@ void read_queue(Direction& direction, const std::string& text) {
     direction.queue = read_bytes(text, kSmallestBytes, kLargestBytes);
     return;
   }
-  direction.queue_bdp = read_multiple(text, kSuffix, kMostBdp);
+  direction.queue_bdp = read_multiple(text, kSuffix, kMaxBdp);
 }
 
 std::string print_queue(const Direction& direction) {
@@ -158,62 +158,63 @@ std::string print_queue(const Direction& direction) {
 void read_jitter(Direction& direction, const std::string& text) {
   if (text.find('/') != std::string::npos)
     throw InputError(fmt::format(
-        "{} has a correlation, which netem takes and forgets: of a draw it keeps the low bits, "
-        "which know nothing of the one before; expected a time alone (such as 1ms)",
+        "{} has a correlation, which netem accepts and ignores: it uses only the low bits of a "
+        "draw, which do not depend on the draw before. Give a time alone (such as 1ms)",
         in_quotes(text)));
-  direction.way.jitter = read_time(text, kLongestJitter);
+  direction.impairment.jitter = read_time(text, kLongestJitter);
 }
 
 std::string print_jitter(const Direction& direction) {
-  return direction.way.jitter.count() == 0 ? "" : print_time(direction.way.jitter);
+  return direction.impairment.jitter.count() == 0 ? "" : print_time(direction.impairment.jitter);
 }
 
 void read_distribution(Direction& direction, const std::string& text) {
-  direction.way.table.clear();
+  direction.impairment.table.clear();
   if (starts_with(text, kTablePrefix)) {
-    direction.way.distribution = DelayDistribution::kTable;
-    direction.way.table = text.substr(kTablePrefix.size());
-    if (direction.way.table.empty())
-      throw InputError("'table:' names no file (such as table:/usr/lib/tc/normal.dist)");
+    direction.impairment.distribution = DelayDistribution::kTable;
+    direction.impairment.table = text.substr(kTablePrefix.size());
+    if (direction.impairment.table.empty())
+      throw InputError("'table:' lacks a file name (such as table:/usr/lib/tc/normal.dist)");
     return;
   }
   try {
-    direction.way.distribution = static_cast<DelayDistribution>(read_choice(text, kDistributions));
+    direction.impairment.distribution =
+        static_cast<DelayDistribution>(read_choice(text, kDistributions));
   } catch (const InputError& error) {
-    throw InputError(std::string(error.what()) + ", nor table:FILE");
+    throw InputError(std::string(error.what()) + ", or table:FILE");
   }
 }
 
 std::string print_distribution(const Direction& direction) {
-  if (direction.way.distribution == DelayDistribution::kTable)
-    return std::string(kTablePrefix) + direction.way.table;
-  if (direction.way.distribution == DelayDistribution::kUniform) return "";
-  return kDistributions[static_cast<std::size_t>(direction.way.distribution)];
+  if (direction.impairment.distribution == DelayDistribution::kTable)
+    return std::string(kTablePrefix) + direction.impairment.table;
+  if (direction.impairment.distribution == DelayDistribution::kUniform) return "";
+  return kDistributions[static_cast<std::size_t>(direction.impairment.distribution)];
 }
 
 void read_loss(Direction& direction, const std::string& text) {
-  direction.way.loss = {};
-  direction.way.bursts.reset();
+  direction.impairment.loss = {};
+  direction.impairment.bursts.reset();
   if (!starts_with(text, kBurstsPrefix)) {
-    direction.way.loss = read_chance(text);
+    direction.impairment.loss = read_chance(text);
     return;
   }
   const std::vector<std::string> parts =
       split(std::string_view(text).substr(kBurstsPrefix.size()), '/');
   if (parts.size() > 4)
     throw InputError(fmt::format(
-        "{} has {} parts; expected ge:P/R/1-H/1-K, the last ones optional (such as ge:1%/10%)",
+        "{} has {} fields; expected ge:P/R/1-H/1-K, all but the first optional (such as ge:1%/10%)",
         in_quotes(text), parts.size()));
   GilbertElliott bursts;
   double* const fields[] = {&bursts.to_bad, &bursts.to_good, &bursts.lost_in_bad,
                             &bursts.lost_in_good};
   for (std::size_t i = 0; i < parts.size(); ++i) *fields[i] = read_percent(parts[i]);
-  direction.way.bursts = bursts;
+  direction.impairment.bursts = bursts;
 }
 
 std::string print_loss(const Direction& direction) {
-  if (!direction.way.bursts) return print_chance(direction.way.loss);
-  const GilbertElliott& bursts = *direction.way.bursts;
+  if (!direction.impairment.bursts) return print_chance(direction.impairment.loss);
+  const GilbertElliott& bursts = *direction.impairment.bursts;
   return fmt::format("ge:{}/{}/{}/{}", print_percent(bursts.to_bad), print_percent(bursts.to_good),
                      print_percent(bursts.lost_in_bad), print_percent(bursts.lost_in_good));
 }
@@ -222,50 +223,53 @@ const DirectionKey kDirectionKeys[] = {
     {"rate", "RATE", "bit/s of Ethernet frames, 1kbit to 100gbit (kbit, mbit, gbit)", nullptr,
      [](Direction& to, const std::string& text) { to.rate = read_rate(text); },
      [](const Direction& of) { return of.rate > 0 ? print_rate(of.rate) : ""; }},
-    {"burst", "SIZE", "bytes of the token bucket; 1 ms of the rate, at least two frames", nullptr,
+    {"burst", "SIZE", "token-bucket depth; default: 1 ms of the rate, at least two frames", nullptr,
      [](Direction& to, const std::string& text) {
        to.burst = read_bytes(text, kSmallestBytes, kLargestBytes);
      },
      [](const Direction& of) { return of.burst > 0 ? fmt::format("{}", of.burst) : ""; }},
-    {"queue", "SIZE|Nbdp",
-     "bytes that may wait (256kb), or multiples of rate times round trip (2bdp)", nullptr,
-     read_queue, print_queue},
-    {"overhead", "BYTES", "bytes a frame takes beyond header and data: 24 on Ethernet", nullptr,
+    {"queue", "SIZE|Nbdp", "queue limit in bytes (256kb), or in multiples of rate times RTT (2bdp)",
+     nullptr, read_queue, print_queue},
+    {"overhead", "BYTES", "extra bytes charged for each frame: 24 on Ethernet", nullptr,
      [](Direction& to, const std::string& text) {
-       to.overhead = static_cast<std::uint32_t>(read_whole(text, 0, kMostOverhead));
+       to.overhead = static_cast<std::uint32_t>(read_whole(text, 0, kMaxOverhead));
      },
      [](const Direction& of) { return of.overhead > 0 ? fmt::format("{}", of.overhead) : ""; }},
-    {"shaper", "tbf|htb|netem", "what holds the rate", nullptr,
+    {"shaper", "tbf|htb|netem", "the qdisc that limits the rate", nullptr,
      [](Direction& to, const std::string& text) {
        to.shaper = static_cast<Shaper>(read_choice(text, kShapers));
      },
      [](const Direction& of) {
        return of.shaper == Shaper::kTbf ? "" : kShapers[static_cast<std::size_t>(of.shaper)];
      }},
-    {"delay", "TIME", "on the way between two hosts, one way (10ms)", "0s",
+    {"delay", "TIME", "one-way delay between two hosts (10ms)", "0s",
      [](Direction& to, const std::string& text) {
-       to.way.delay = read_time(text, kLongestLinkDelay);
+       to.impairment.delay = read_time(text, kLongestLinkDelay);
      },
-     [](const Direction& of) { return of.way.delay.count() > 0 ? print_time(of.way.delay) : ""; }},
-    {"jitter", "TIME", "deviation of the delay (1ms)", "0s", read_jitter, print_jitter},
-    {"dist", "NAME", "of the delay: uniform, normal, pareto, paretonormal or table:FILE", "uniform",
-     read_distribution, print_distribution},
-    {"loss", "P[/CORR]|ge:P/R/1-H/1-K", "share of frames lost (0.1%), or in bursts", "0%",
+     [](const Direction& of) {
+       return of.impairment.delay.count() > 0 ? print_time(of.impairment.delay) : "";
+     }},
+    {"jitter", "TIME", "standard deviation of the delay (1ms)", "0s", read_jitter, print_jitter},
+    {"dist", "NAME", "delay distribution: uniform, normal, pareto, paretonormal or table:FILE",
+     "uniform", read_distribution, print_distribution},
+    {"loss", "P[/CORR]|ge:P/R/1-H/1-K", "fraction of frames lost (0.1%), or loss in bursts", "0%",
      read_loss, print_loss},
-    {"reorder", "P[/CORR]", "share of frames that skip the delay", "0%",
-     [](Direction& to, const std::string& text) { to.way.reorder = read_chance(text); },
-     [](const Direction& of) { return print_chance(of.way.reorder); }},
-    {"gap", "N", "only every Nth frame may skip it", "1",
+    {"reorder", "P[/CORR]", "fraction of frames that skip the delay", "0%",
+     [](Direction& to, const std::string& text) { to.impairment.reorder = read_chance(text); },
+     [](const Direction& of) { return print_chance(of.impairment.reorder); }},
+    {"gap", "N", "only every Nth frame may skip the delay", "1",
      [](Direction& to, const std::string& text) {
-       to.way.gap = static_cast<std::uint32_t>(read_whole(text, 1, kLargestGap));
+       to.impairment.gap = static_cast<std::uint32_t>(read_whole(text, 1, kLargestGap));
      },
-     [](const Direction& of) { return of.way.gap > 1 ? fmt::format("{}", of.way.gap) : ""; }},
-    {"duplicate", "P[/CORR]", "share of frames sent twice", "0%",
-     [](Direction& to, const std::string& text) { to.way.duplicate = read_chance(text); },
-     [](const Direction& of) { return print_chance(of.way.duplicate); }},
-    {"corrupt", "P[/CORR]", "share of frames with one bit flipped", "0%",
-     [](Direction& to, const std::string& text) { to.way.corrupt = read_chance(text); },
-     [](const Direction& of) { return print_chance(of.way.corrupt); }},
+     [](const Direction& of) {
+       return of.impairment.gap > 1 ? fmt::format("{}", of.impairment.gap) : "";
+     }},
+    {"duplicate", "P[/CORR]", "fraction of frames sent twice", "0%",
+     [](Direction& to, const std::string& text) { to.impairment.duplicate = read_chance(text); },
+     [](const Direction& of) { return print_chance(of.impairment.duplicate); }},
+    {"corrupt", "P[/CORR]", "fraction of frames with one bit flipped", "0%",
+     [](Direction& to, const std::string& text) { to.impairment.corrupt = read_chance(text); },
+     [](const Direction& of) { return print_chance(of.impairment.corrupt); }},
 };
 
 const LinkKey kLinkKeys[] = {
@@ -274,12 +278,12 @@ const LinkKey kLinkKeys[] = {
        to.mtu = static_cast<std::uint32_t>(read_whole(text, kSmallestMtu, kLargestMtu));
      },
      [](const LinkSpec& of) { return of.mtu == 1500 ? "" : fmt::format("{}", of.mtu); }},
-    {"place", "sender|switch", "where the way up is shaped: backpressure or tail drop",
+    {"place", "sender|switch", "where the uplink is shaped: backpressure or tail drop",
      [](LinkSpec& to, const std::string& text) {
        to.place = static_cast<Place>(read_choice(text, kPlaces));
      },
      [](const LinkSpec& of) { return std::string(of.place == Place::kSwitch ? "switch" : ""); }},
-    {"seed", "N", "of netem's random numbers (kernel 6.6 and later)",
+    {"seed", "N", "seed of netem's random numbers (Linux 6.6 and later)",
      [](LinkSpec& to, const std::string& text) { to.seed = read_whole(text, 0, UINT64_MAX); },
      [](const LinkSpec& of) { return of.seed ? fmt::format("{}", *of.seed) : ""; }},
 };
@@ -306,26 +310,26 @@ Json direction_json(const Direction& direction) {
     json["queue"] = direction.queue;
     json["overhead"] = direction.overhead;
   }
-  const Impairment& way = direction.way;
-  json["delay"] = in_seconds(way.delay);
-  if (way.jitter.count() > 0) {
-    json["jitter"] = in_seconds(way.jitter);
-    const bool of_table = way.distribution == DelayDistribution::kTable;
+  const Impairment& impairment = direction.impairment;
+  json["delay"] = in_seconds(impairment.delay);
+  if (impairment.jitter.count() > 0) {
+    json["jitter"] = in_seconds(impairment.jitter);
+    const bool of_table = impairment.distribution == DelayDistribution::kTable;
     json["distribution"] =
-        of_table ? "table" : kDistributions[static_cast<std::size_t>(way.distribution)];
-    if (of_table) json["table"] = way.table;
+        of_table ? "table" : kDistributions[static_cast<std::size_t>(impairment.distribution)];
+    if (of_table) json["table"] = impairment.table;
   }
-  add_chance(json, "loss", way.loss);
-  if (way.bursts)
-    json["loss"] = {{"to_bad", way.bursts->to_bad / 100},
-                    {"to_good", way.bursts->to_good / 100},
-                    {"lost_in_bad", way.bursts->lost_in_bad / 100},
-                    {"lost_in_good", way.bursts->lost_in_good / 100},
-                    {"share", way.bursts->mean_loss() / 100}};
-  add_chance(json, "reorder", way.reorder);
-  if (way.gap > 0) json["reorder"]["gap"] = way.gap;
-  add_chance(json, "duplicate", way.duplicate);
-  add_chance(json, "corrupt", way.corrupt);
+  add_chance(json, "loss", impairment.loss);
+  if (impairment.bursts)
+    json["loss"] = {{"to_bad", impairment.bursts->to_bad / 100},
+                    {"to_good", impairment.bursts->to_good / 100},
+                    {"lost_in_bad", impairment.bursts->lost_in_bad / 100},
+                    {"lost_in_good", impairment.bursts->lost_in_good / 100},
+                    {"share", impairment.bursts->mean_loss() / 100}};
+  add_chance(json, "reorder", impairment.reorder);
+  if (impairment.gap > 0) json["reorder"]["gap"] = impairment.gap;
+  add_chance(json, "duplicate", impairment.duplicate);
+  add_chance(json, "corrupt", impairment.corrupt);
   return json;
 }
 

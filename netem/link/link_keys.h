@@ -1,5 +1,5 @@
-// The keys of a link's text: what each is called, means, reads and prints. Parsing, formatting and
-// help all come from here. And a link as JSON.
+// The keys of a link spec: name, help, parser and printer of each. Parsing, formatting and help all
+// use these tables. Also converts a link to JSON.
 #pragma once
 
 #include <span>
@@ -14,18 +14,18 @@ namespace thinpipe {
 /// A key of one direction, also written `up.NAME` and `down.NAME`.
 struct DirectionKey {
   const char* name;
-  const char* value;  ///< of its help: what goes behind the `=`
+  const char* value;  ///< placeholder in help, after the `=`
   const char* help;
-  /// The value that says never, for effects that happen once on the path; such a key without a
-  /// prefix is the downlink's alone. Null for keys that hold in both directions.
+  /// The value that switches the effect off, for impairments that apply once on a path: without a
+  /// prefix, such a key applies to the downlink only. Null for keys that apply to both directions.
   const char* never;
-  /// Reads the value into the direction. @throws InputError saying what is wrong with it.
+  /// Parses the value into the direction. @throws InputError saying what is wrong with the value.
   void (*read)(Direction&, const std::string&);
-  /// The canonical value, or "" where the direction has the default.
+  /// Returns the canonical value, or "" where the direction has the default.
   std::string (*print)(const Direction&);
 };
 
-/// A key of the link as a whole.
+/// A key of the whole link.
 struct LinkKey {
   const char* name;
   const char* value;
@@ -37,9 +37,10 @@ struct LinkKey {
 std::span<const DirectionKey> direction_keys();
 std::span<const LinkKey> link_keys();
 
-/// A link for records and programs: rates in bit/s, sizes in bytes, times in seconds, shares in
-/// 0..1. {"text", "rate", "delay", "mtu", "place", "seed"?, "up": {...}, "down": {...}}; of a
-/// direction without a rate, `rate` is null; impairments that never happen are left out.
+/// Returns a link for records and programs: rates in bit/s, sizes in bytes, times in seconds,
+/// probabilities from 0 to 1.
+/// {"text", "rate", "delay", "mtu", "place", "seed"?, "up": {...}, "down": {...}}. `rate` is null
+/// for a direction without a rate. Impairments that are off are left out.
 nlohmann::ordered_json link_json(const LinkSpec& link);
 
 }  // namespace thinpipe

@@ -1,5 +1,5 @@
-// Links as text and as settings: defaults, ceilings, what the kernel must offer, presets, parsing
-// and printing. The keys themselves are in link_keys.cc.
+// Link specs: defaults, TCP ceilings, required kernel features, presets, parsing and printing. The
+// keys themselves are in link_keys.cc.
 #include "netem/link/link_spec.h"
 
 #include <algorithm>
@@ -24,9 +24,9 @@
 namespace thinpipe {
 namespace {
 
-constexpr double kSmallestQueue = 262144;  // what one TCP sender keeps in flight below TSQ
+constexpr double kSmallestQueue = 262144;  // bytes in flight of one TCP sender below TSQ's limit
 constexpr double kLargestShortQueue = 16e6;
-constexpr double kLargestQueue = 1e9;  // 32 bits in the kernel
+constexpr double kLargestQueue = 1e9;  // the kernel keeps 32 bits
 constexpr double kQueueSeconds = 0.05;
 
 double seconds(std::chrono::nanoseconds time) {
@@ -41,7 +41,8 @@ void fill(Direction& direction, const LinkSpec& link) {
   if (direction.burst == 0 && direction.shaper != Shaper::kNetem)
     direction.burst = default_burst(direction.rate, static_cast<int>(link.frame_bytes()));
   if (direction.queue == 0) {
-    // 50 ms of the link or, on long ones, a round trip of it, which lets one TCP flow fill it.
+    // 50 ms of the rate. On long links one bandwidth-delay product, which lets one TCP flow fill
+    // them.
     const double by_time =
         std::clamp(bytes_per_second * kQueueSeconds, kSmallestQueue, kLargestShortQueue);
     const double wanted = direction.queue_bdp > 0 ? direction.queue_bdp * round_trip_bytes
@@ -58,7 +59,7 @@ double ceiling_of(const Direction& direction, const LinkSpec& link) {
 }  // namespace
 
 double GilbertElliott::mean_loss() const {
-  // The two-state chain is bad for a share p / (p + r) of the frames.
+  // The chain is in the bad state for a fraction p / (p + r) of the frames.
   const double bad = to_bad + to_good > 0 ? to_bad / (to_bad + to_good) : 0;
   return bad * lost_in_bad + (1 - bad) * lost_in_good;
 }
@@ -87,7 +88,7 @@ double LinkSpec::rate() const {
   return std::min(up.rate, down.rate);
 }
 
-double LinkSpec::delay() const { return seconds(up.way.delay + down.way.delay); }
+double LinkSpec::delay() const { return seconds(up.impairment.delay + down.impairment.delay); }
 
 double LinkSpec::tcp_ceiling() const {
   const double of_up = ceiling_of(up, *this), of_down = ceiling_of(down, *this);
@@ -98,7 +99,7 @@ std::uint32_t LinkSpec::frame_bytes() const { return mtu + kEthernetHeader; }
 std::uint32_t LinkSpec::payload_bytes() const { return mtu - kTcpHeaders; }
 
 bool LinkSpec::needs_netem() const {
-  return !up.way.none() || !down.way.none() || up.shaper == Shaper::kNetem ||
+  return !up.impairment.none() || !down.impairment.none() || up.shaper == Shaper::kNetem ||
          down.shaper == Shaper::kNetem;
 }
 
@@ -108,8 +109,8 @@ bool LinkSpec::needs_single_frames() const {
 
 namespace {
 
-// Access links (lte, adsl, wifi) have half their round trip in each direction, since that is where
-// the sources measured it: two such hosts are both their round trips apart.
+// Access links (lte, adsl, wifi) have half their RTT in each direction, as the sources measured it
+// between host and network. The RTT between two such hosts is therefore twice the RTT of one.
 constexpr LinkPreset kPresets[] = {
     {"ethernet-1g", "rate=1gbit,overhead=24", "Gigabit Ethernet, wire framing counted",
      "Ethernet (IEEE 802.3): 8 bytes of preamble with its delimiter, 4 of check sequence and 12 of "
@@ -117,7 +118,7 @@ constexpr LinkPreset kPresets[] = {
     {"ethernet-10g", "rate=10gbit,overhead=24", "10 Gigabit Ethernet, wire framing counted",
      "Ethernet (IEEE 802.3), as ethernet-1g"},
     {"wan-100ms", "rate=100mbit,delay=50ms,queue=1bdp",
-     "data centres an ocean apart: 100 ms round trip",
+     "data centres an ocean apart, 100 ms round trip",
      "round trip: California to Tokyo 102.5 ms, Virginia to Frankfurt 88.6 ms between AWS regions "
      "(averages published in April 2017); rate: ours, for a WAN far thinner than the LAN, the "
      "setting of Hsieh et al. (Gaia, NSDI 2017); queue: one round trip of the rate (Villamizar and "
@@ -141,7 +142,7 @@ constexpr LinkPreset kPresets[] = {
      "within a VPC"},
 };
 
-// Buckets are kept as transmit time in 32 bits of 64 ns.
+// The kernel keeps a bucket's depth as transmit time, in 32 bits of 64 ns.
 constexpr double kLongestBurst = 250;  // s
 
 std::vector<std::string> known_keys() {
@@ -166,7 +167,7 @@ void refuse_unknown(const KeyValues& items, const std::string& key) {
   for (const DirectionKey& known : direction_keys())
     for (const char* prefix : {"up.", "down."})
       candidates.push_back(prefix + std::string(known.name));
-  items.fail(fmt::format("unknown key {} (known: {}; up. and down. before all but {}){}",
+  items.fail(fmt::format("unknown key {} (known: {}; all but {} accept the prefix up. or down.){}",
                          in_quotes(key), fmt::join(known_keys(), ", "), "mtu, place and seed",
                          did_you_mean(key, candidates)));
 }
@@ -177,7 +178,7 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
-// The link that `word`, which has no `=`, stands for.
+// Returns the link named by `word`, which has no `=`.
 LinkSpec named_link(std::string_view text, const std::string& word) {
   if (word == kUnthrottled) return {};
   for (const LinkPreset& preset : link_presets())
@@ -188,7 +189,8 @@ LinkSpec named_link(std::string_view text, const std::string& word) {
                   did_you_mean(word, preset_names())));
 }
 
-// Returns the text's pairs besides the name that may be its first word.
+// Returns the key-value pairs of the text. A preset's name may precede the pairs; `link` is then
+// that preset.
 KeyValues take_apart(std::string_view text, LinkSpec& link) {
   const std::string first(text.substr(0, text.find(',')));
   std::string_view pairs = text;
@@ -202,7 +204,7 @@ KeyValues take_apart(std::string_view text, LinkSpec& link) {
   return items;
 }
 
-// Keys without a prefix first: what is said of one direction holds against what is said of both.
+// Applies keys without a prefix first, so that a key with a prefix overrides them.
 void apply_keys(KeyValues& items, LinkSpec& link) {
   const auto apply = [&items](const std::string& key, const auto& read) {
     if (const auto value = items.find(key)) items.read(key, *value, read);
@@ -221,28 +223,28 @@ void apply_keys(KeyValues& items, LinkSpec& link) {
     apply(key.name, [&](const std::string& value) { key.read(link, value); });
 }
 
-// A key that means nothing without another is an error where the user gave it and is dropped where
+// A key that has no meaning without another key is an error if the user gave it, and is dropped if
 // a preset did.
-void check_way(const KeyValues& items, const std::string& prefix, Impairment& way) {
+void check_impairment(const KeyValues& items, const std::string& prefix, Impairment& impairment) {
   const auto given = [&](const char* key) {
     return items.given(prefix + key) || (prefix == "down." && items.given(key));
   };
-  if (way.jitter.count() == 0) {
+  if (impairment.jitter.count() == 0) {
     if (given("dist"))
       items.fail(
-          fmt::format("{}dist says how the delay varies: it needs a jitter (such as jitter=1ms)",
+          fmt::format("{}dist is a delay distribution and needs a jitter (such as jitter=1ms)",
                       prefix == "down." ? "" : prefix));
-    way.distribution = DelayDistribution::kUniform;
-    way.table.clear();
+    impairment.distribution = DelayDistribution::kUniform;
+    impairment.table.clear();
   }
-  if (way.reorder.percent == 0) {
+  if (impairment.reorder.percent == 0) {
     if (given("gap"))
-      items.fail("gap says which frames may be reordered: it needs reorder (such as reorder=25%)");
-    way.gap = 0;
+      items.fail("gap limits which frames are reordered and needs reorder (such as reorder=25%)");
+    impairment.gap = 0;
   } else {
-    way.gap = std::max(way.gap, 1U);
-    if (way.delay.count() == 0)
-      items.fail("reorder lets frames skip the delay: it needs one (such as delay=10ms)");
+    impairment.gap = std::max(impairment.gap, 1U);
+    if (impairment.delay.count() == 0)
+      items.fail("reorder lets frames skip the delay and needs a delay (such as delay=10ms)");
   }
 }
 
@@ -254,29 +256,29 @@ void check_shaping(const KeyValues& items, const std::string& prefix, const Link
         (items.given(prefix + key) || (items.given(key) && !plain_is_for_other)))
       items.fail(fmt::format("{} needs a rate (such as rate=100mbit)", key));
   if (direction.rate == 0) {
-    const Impairment way = direction.way;
+    const Impairment impairment = direction.impairment;
     direction = {};
-    direction.way = way;
+    direction.impairment = impairment;
     return;
   }
   if (direction.shaper == Shaper::kNetem && direction.burst > 0) {
     if (items.given("burst") || items.given(prefix + "burst"))
-      items.fail("burst is the size of a token bucket; shaper=netem has none");
+      items.fail("burst is the depth of a token bucket, but shaper=netem has no bucket");
     direction.burst = 0;
   }
   const auto at_least_a_frame = [&](const char* key, std::uint32_t bytes) {
     if (bytes > 0 && bytes < link.frame_bytes())
-      items.fail(fmt::format("{}={} holds no frame; at least {} bytes are needed at mtu={}", key,
+      items.fail(fmt::format("{}={} is smaller than a frame (minimum {} bytes at mtu={})", key,
                              bytes, link.frame_bytes(), link.mtu));
   };
   at_least_a_frame("burst", direction.burst);
   at_least_a_frame("queue", direction.queue);
   if (direction.burst * 8.0 / direction.rate > kLongestBurst)
-    items.fail(fmt::format("burst={} takes {:.0f} s at this rate; at most {:.0f} s are possible",
-                           direction.burst, direction.burst * 8.0 / direction.rate, kLongestBurst));
+    items.fail(fmt::format("burst={} takes {:.0f} s at this rate (limit {:.0f} s)", direction.burst,
+                           direction.burst * 8.0 / direction.rate, kLongestBurst));
   if (direction.queue_bdp > 0 && link.round_trip() == 0)
     items.fail(fmt::format(
-        "queue={}bdp is a multiple of rate times round trip: it needs a delay (such as delay=10ms)",
+        "queue={}bdp is a multiple of rate times RTT and needs a delay (such as delay=10ms)",
         direction.queue_bdp));
 }
 
@@ -307,8 +309,8 @@ LinkSpec parse_link_spec(std::string_view text) {
   LinkSpec link;
   KeyValues items = take_apart(text, link);
   apply_keys(items, link);
-  check_way(items, "up.", link.up.way);
-  check_way(items, "down.", link.down.way);
+  check_impairment(items, "up.", link.up.impairment);
+  check_impairment(items, "down.", link.down.impairment);
   check_shaping(items, "up.", link, link.up);
   check_shaping(items, "down.", link, link.down);
   return link;

@@ -1,5 +1,5 @@
-// A link as users write it: `rate=100mbit,delay=10ms,loss=0.1%`, a preset (`lte,rate=5mbit`),
-// alternatives by `|`. docs/links.md has the grammar and says what is placed where.
+// A link spec as users write it: `rate=100mbit,delay=10ms,loss=0.1%`, a preset (`lte,rate=5mbit`),
+// alternatives separated by `|`. docs/links.md describes the grammar and the placement of qdiscs.
 #pragma once
 
 #include <chrono>
@@ -12,143 +12,150 @@
 
 namespace thinpipe {
 
-/// The qdisc that slows a link: token bucket, a hierarchy of one, or netem's own rate (no bucket).
+/// The qdisc that limits a link's rate: TBF, HTB with one class, or netem's own rate (no bucket).
 enum class Shaper { kTbf, kHtb, kNetem };
 
-/// Where frames from a host are shaped: at its own interface, where a full queue pushes back on
-/// TCP, or where they enter the switch, where it drops them.
+/// Where a host's uplink is shaped. kSender: on egress of the host's interface, where a full queue
+/// pushes back on TCP. kSwitch: on ingress of the switch, where a full queue drops frames.
 enum class Place { kSender, kSwitch };
 
-/// How a frame's delay varies around its mean; kTable is read from a file.
+/// Distribution of a frame's delay around its mean. kTable is read from a file.
 enum class DelayDistribution { kUniform, kNormal, kPareto, kParetoNormal, kTable };
 
-/// Something that happens to some frames. Both in percent; the correlation is with the frame
-/// before.
+/// Probability that a frame is affected, and the correlation with the frame before. Both in
+/// percent.
 struct Chance {
   double percent = 0;
   double correlation = 0;
   bool operator==(const Chance&) const = default;
 };
 
-/// Loss in bursts (Gilbert 1960, Elliott 1963), in percent a frame: two states and what each loses.
+/// Loss in bursts (Gilbert 1960, Elliott 1963): a chain of two states, each with its own loss rate.
+/// All values in percent per frame.
 struct GilbertElliott {
   double to_bad = 0;         ///< p: good to bad
   double to_good = 100;      ///< r: bad to good
   double lost_in_bad = 100;  ///< 1-h
   double lost_in_good = 0;   ///< 1-k
   bool operator==(const GilbertElliott&) const = default;
-  /// Long-run share of lost frames, in percent.
+  /// Returns the long-run fraction of lost frames, in percent.
   double mean_loss() const;
 };
 
-/// Impairment of frames that have left the shaper. netem does all of it.
+/// Impairment of frames that have left the shaper, all of it by netem.
 struct Impairment {
   std::chrono::nanoseconds delay{0};
-  std::chrono::nanoseconds jitter{0};  ///< standard deviation; of kUniform the half-width
+  std::chrono::nanoseconds jitter{0};  ///< standard deviation; for kUniform the half-width
   DelayDistribution distribution = DelayDistribution::kUniform;
   std::string table;  ///< file, for kTable
   Chance loss;
-  std::optional<GilbertElliott> bursts;  ///< instead of `loss`
-  Chance reorder;                        ///< such a frame skips the delay
-  std::uint32_t gap = 0;  ///< every gap-th frame may skip it; 0 when nothing is reordered
+  std::optional<GilbertElliott> bursts;  ///< replaces `loss`
+  Chance reorder;                        ///< a reordered frame skips the delay
+  std::uint32_t gap = 0;  ///< every gap-th frame may skip the delay; 0 without reordering
   Chance duplicate, corrupt;
 
   bool none() const { return *this == Impairment{}; }
-  /// Frames may be lost, doubled, damaged, or overtake each other: TCP will not reach its ceiling.
+  /// Returns true if frames may be lost, duplicated, corrupted or reordered, so that TCP does not
+  /// reach its ceiling.
   bool disturbs() const;
   bool operator==(const Impairment&) const = default;
 };
 
 /// One direction of one host's link.
 struct Direction {
-  double rate = 0;             ///< bit/s, counted on Ethernet frames as qdiscs do; 0: not throttled
-  std::uint32_t burst = 0;     ///< bytes of the token bucket; 0 until with_defaults()
-  std::uint32_t queue = 0;     ///< bytes that may wait; 0 until with_defaults()
-  double queue_bdp = 0;        ///< or multiples of rate times round trip; 0: not given so
-  std::uint32_t overhead = 0;  ///< bytes a frame takes on the wire beyond those a qdisc counts
+  double rate = 0;             ///< bit/s of Ethernet frames, as qdiscs count; 0: not throttled
+  std::uint32_t burst = 0;     ///< token-bucket depth in bytes; 0 until with_defaults()
+  std::uint32_t queue = 0;     ///< queue limit in bytes; 0 until with_defaults()
+  double queue_bdp = 0;        ///< queue limit in multiples of rate times RTT; 0: not given
+  std::uint32_t overhead = 0;  ///< bytes of a frame on the wire beyond those that a qdisc counts
   Shaper shaper = Shaper::kTbf;
-  Impairment way;
+  Impairment impairment;
 
   bool operator==(const Direction&) const = default;
 };
 
-/// One host's link to the switch. A frame between two hosts crosses the sender's `up` and the
-/// receiver's `down`; unless `up` is given an impairment of its own, impairments happen once, in
-/// `down`.
+/// One host's link to the switch. A frame between two hosts crosses the sender's uplink (`up`) and
+/// the receiver's downlink (`down`). Impairments apply once, on the downlink, unless `up` has
+/// impairments of its own.
 struct LinkSpec {
   Direction up;    ///< host to switch
   Direction down;  ///< switch to host
   std::uint32_t mtu = 1500;
-  Place place = Place::kSender;       ///< of `up`; `down` is shaped at the switch's port
-  std::optional<std::uint64_t> seed;  ///< of netem's random numbers; the kernel draws one if absent
+  Place place = Place::kSender;       ///< of the uplink's shaper; the downlink's is at the switch
+  std::optional<std::uint64_t> seed;  ///< of netem's random numbers; absent: the kernel draws one
 
-  /// Canonical text of what the user gave, such as `rate=100mbit`; parse_link_spec() reads it back.
-  /// `unthrottled` for a default LinkSpec.
+  /// Returns the canonical text of what the user gave, such as `rate=100mbit`, or `unthrottled` for
+  /// a default LinkSpec. parse_link_spec() reads the text back.
   std::string to_string() const;
-  /// Fills burst and queue where the user left them to us.
+  /// Returns the link with default burst and queue where the user gave none.
   LinkSpec with_defaults() const;
 
   bool throttled() const { return up.rate > 0 || down.rate > 0; }
-  /// bit/s of the slower direction that has a rate: what a path between two such hosts carries.
+  /// Returns the rate of the slower throttled direction in bit/s. A path between two such hosts
+  /// carries this rate.
   double rate() const;
-  /// s, between two hosts with this link, one way: up's delay and down's.
+  /// Returns the one-way delay between two hosts with this link, in s: the uplink's plus the
+  /// downlink's.
   double delay() const;
-  double round_trip() const { return 2 * delay(); }  ///< s, between two hosts with this link
-  /// bit/s of payload that TCP can deliver at most between two hosts with this link; 0 without a
-  /// rate.
+  double round_trip() const { return 2 * delay(); }  ///< RTT between two hosts with this link, s
+  /// Returns the highest TCP goodput between two hosts with this link, in bit/s of payload; 0
+  /// without a rate.
   double tcp_ceiling() const;
-  std::uint32_t frame_bytes() const;    ///< of a full Ethernet frame, as qdiscs count
-  std::uint32_t payload_bytes() const;  ///< TCP payload of a full frame
+  std::uint32_t frame_bytes() const;    ///< bytes of a full Ethernet frame, as qdiscs count
+  std::uint32_t payload_bytes() const;  ///< bytes of TCP payload in a full frame
 
   // Kernel features that the link needs.
   bool needs_netem() const;
   bool needs_htb() const { return up.shaper == Shaper::kHtb || down.shaper == Shaper::kHtb; }
-  bool needs_ifb() const { return place == Place::kSwitch || !up.way.none(); }
-  /// Frames must reach the qdiscs one by one, since each is charged or impaired by itself.
+  bool needs_ifb() const { return place == Place::kSwitch || !up.impairment.none(); }
+  /// Returns true if frames must reach the qdiscs one by one (no GSO), since each frame is charged
+  /// or impaired separately.
   bool needs_single_frames() const;
-  bool disturbs() const { return up.way.disturbs() || down.way.disturbs(); }
+  bool disturbs() const { return up.impairment.disturbs() || down.impairment.disturbs(); }
   bool operator==(const LinkSpec&) const = default;
 };
 
-/// The text of a link without a key.
+/// The text of a link without any key.
 inline constexpr const char* kUnthrottled = "unthrottled";
 
-/// Bounds of a link's settings; schedules and time dilation stay within them.
+/// Bounds of a link's settings. Schedules and time dilation stay within these bounds.
 inline constexpr double kLowestLinkRate = 1e3;     // bit/s: below, one frame takes more than 12 s
-inline constexpr double kHighestLinkRate = 100e9;  // bit/s: nothing here would carry more
+inline constexpr double kHighestLinkRate = 100e9;  // bit/s: beyond any emulated path
 inline constexpr double kLongestLinkDelay = 100;   // s
 
-/// Ethernet header, which qdiscs count; preamble, check sequence and gap are `overhead`.
+/// Bytes of the Ethernet header, which qdiscs count. Preamble, check sequence and gap are
+/// `overhead`.
 inline constexpr int kEthernetHeader = 14;
-/// IPv4, TCP and its timestamps.
+/// Bytes of the IPv4 header, the TCP header and TCP's timestamps.
 inline constexpr int kTcpHeaders = 20 + 20 + 12;
 /// Bytes of a full Ethernet frame at MTU 1500, as qdiscs count.
 inline constexpr int kFrameBytes = 1500 + kEthernetHeader;
 /// TCP payload of a full frame at MTU 1500.
 inline constexpr int kPayloadBytes = 1500 - kTcpHeaders;
 
-/// The most TCP can deliver at MTU 1500 on a link of this rate, in bit/s of payload.
+/// Returns the highest TCP goodput at MTU 1500 on a link of this rate, in bit/s of payload.
 inline double tcp_ceiling(double rate) { return rate * kPayloadBytes / kFrameBytes; }
 
-/// A bucket for a rate: 1 ms of it, and never under two frames. Tokens saved up while the link
-/// idles let bytes cross for free, so the bucket is the time resolution of everything measured on
-/// the link; smaller ones cost processor time (a GSO packet of 64 kB is then cut up in software)
-/// or, above 1 Gbit/s, rate. Whole microseconds of transmit time.
+/// Returns the default token-bucket depth for a rate, in bytes: 1 ms of the rate, at least two
+/// frames, a whole number of microseconds of transmit time. Tokens that accumulate while the link
+/// idles let bytes pass unthrottled, so the depth is the time resolution of every measurement on
+/// the link. Smaller buckets cost CPU time, because 64 kB GSO packets are then segmented in
+/// software, or, above 1 Gbit/s, rate.
 std::uint32_t default_burst(double rate, int frame_bytes = kFrameBytes);
 
-/// @throws InputError naming the key, what was found and what is allowed.
+/// Parses a link spec. @throws InputError naming the key, what was found and what is allowed.
 LinkSpec parse_link_spec(std::string_view text);
 
-/// Expands alternatives: `rate=10mbit|100mbit` gives two links, `lte|wifi` too.
+/// Expands alternatives: `rate=10mbit|100mbit` gives two links, as does `lte|wifi`.
 std::vector<LinkSpec> expand_link_specs(std::string_view text);
 
-/// A link of a network that exists. `--link lte` means `--link SPEC`; single keys can be set behind
-/// the name: `lte,rate=5mbit`.
+/// A named link, modelled on a real network. `--link lte` means `--link SPEC`. Keys after the name
+/// override single settings: `lte,rate=5mbit`.
 struct LinkPreset {
   const char* name;
-  const char* spec;    ///< as parse_link_spec() reads it
-  const char* what;    ///< what it stands for
-  const char* source;  ///< where the figures are from
+  const char* spec;    ///< for parse_link_spec()
+  const char* what;    ///< short description
+  const char* source;  ///< source of the figures
 };
 
 std::span<const LinkPreset> link_presets();

@@ -52,7 +52,7 @@ QdiscPtr new_root_qdisc(int index) {
   return qdisc;
 }
 
-// The kernel's own copy of the root qdisc; empty when there is none.
+// Reads the root qdisc back from the kernel; null if there is none.
 QdiscPtr read_root_qdisc(nl_sock* socket, int index) {
   nl_cache* raw = nullptr;
   check_netlink(rtnl_qdisc_alloc_cache(socket, &raw), "read the qdiscs");
@@ -134,7 +134,7 @@ void Netlink::add_veth(const std::string& name, const std::string& peer, int pee
 
 void Netlink::enslave(const std::string& interface, const std::string& bridge) {
   check_netlink(rtnl_link_enslave_ifindex(socket_, index_of(bridge), index_of(interface)),
-                fmt::format("put {} on bridge {}", interface, bridge));
+                fmt::format("enslave {} to bridge {}", interface, bridge));
 }
 
 void Netlink::set_up(const std::string& interface) { set_flag(interface, true); }
@@ -162,7 +162,7 @@ void Netlink::delete_root_qdisc(const std::string& interface) {
 
 QdiscCounters Netlink::root_counters(const std::string& interface) {
   const QdiscPtr qdisc = read_root_qdisc(socket_, index_of(interface));
-  if (!qdisc) throw RunError(fmt::format("{} has no qdisc to count with", interface));
+  if (!qdisc) throw RunError(fmt::format("{} has no root qdisc, so it has no counters", interface));
   rtnl_tc* tc = TC_CAST(qdisc.get());
   return {rtnl_tc_get_stat(tc, RTNL_TC_BYTES), rtnl_tc_get_stat(tc, RTNL_TC_PACKETS),
           rtnl_tc_get_stat(tc, RTNL_TC_DROPS), rtnl_tc_get_stat(tc, RTNL_TC_BACKLOG)};
@@ -176,7 +176,7 @@ void Netlink::add_address(const std::string& interface, const std::string& cidr,
   if (!with_route) rtnl_addr_set_flags(address, IFA_F_NOPREFIXROUTE);
   const int result = rtnl_addr_add(socket_, address, 0);
   rtnl_addr_put(address);
-  check_netlink(result, fmt::format("give {} the address {}", interface, cidr));
+  check_netlink(result, fmt::format("add address {} to {}", cidr, interface));
 }
 
 std::string Netlink::hardware_address(const std::string& interface) {
@@ -197,7 +197,8 @@ void Netlink::add_neighbour(const std::string& interface, const std::string& add
   rtnl_neigh_set_state(neighbour, NUD_PERMANENT);
   const int result = rtnl_neigh_add(socket_, neighbour, NLM_F_CREATE | NLM_F_REPLACE);
   rtnl_neigh_put(neighbour);
-  check_netlink(result, fmt::format("tell {} that {} is {}", interface, address, hardware_address));
+  check_netlink(result,
+                fmt::format("add neighbour {} at {} on {}", address, hardware_address, interface));
 }
 
 void Netlink::add_route(const std::string& destination, const std::string& interface,
@@ -210,15 +211,15 @@ void Netlink::add_route(const std::string& destination, const std::string& inter
   rtnl_nexthop* next = rtnl_route_nh_alloc();
   rtnl_route_nh_set_ifindex(next, index_of(interface));
   if (!gateway.empty()) {
-    // On the link although no address of ours says so.
+    // On-link, although no address of this namespace is in the gateway's network.
     rtnl_route_nh_set_gateway(next, parse_address(gateway, AF_INET).get());
     rtnl_route_nh_set_flags(next, RTNH_F_ONLINK);
     rtnl_route_set_flags(route, RTNH_F_ONLINK);
   }
-  rtnl_route_add_nexthop(route, next);  // owns it now
+  rtnl_route_add_nexthop(route, next);  // takes ownership
   const int result = rtnl_route_add(socket_, route, NLM_F_CREATE | NLM_F_EXCL);
   rtnl_route_put(route);
-  check_netlink(result, fmt::format("route {} over {}{}{}", destination, interface,
+  check_netlink(result, fmt::format("add route {} over {}{}{}", destination, interface,
                                     gateway.empty() ? "" : " by ", gateway));
 }
 

@@ -39,13 +39,13 @@ std::vector<Mismatch> compare(const TbfSettings& asked, std::span<const std::byt
 
 constexpr std::uint32_t kProtocolVersion = 3;
 constexpr std::uint16_t kHtbClass = 1;        // minor number of the one class
-constexpr std::uint32_t kRateToQuantum = 10;  // unused, since the class names its quantum
+constexpr std::uint32_t kRateToQuantum = 10;  // unused, since the class sets its own quantum
 
 tc_ratespec rate_spec(std::uint64_t rate, std::uint32_t overhead) {
   tc_ratespec spec = {};
   spec.rate = low_rate(rate);
   spec.overhead = static_cast<unsigned short>(overhead);
-  spec.linklayer = TC_LINKLAYER_ETHERNET;  // so that no rate table is needed
+  spec.linklayer = TC_LINKLAYER_ETHERNET;  // avoids the need for a rate table
   return spec;
 }
 
@@ -91,7 +91,7 @@ QdiscRequest tbf_request(const TbfSettings& settings) {
   tc_tbf_qopt parameters = {};
   parameters.rate.rate = low_rate(settings.rate);
   parameters.rate.overhead = static_cast<unsigned short>(settings.overhead);
-  parameters.rate.linklayer = TC_LINKLAYER_ETHERNET;  // so that no rate table is needed
+  parameters.rate.linklayer = TC_LINKLAYER_ETHERNET;  // avoids the need for a rate table
   parameters.limit = settings.limit;
   parameters.buffer = transmit_ticks(settings.burst, static_cast<double>(settings.rate));
   AttributeWriter options;

@@ -1,5 +1,5 @@
-// Queueing disciplines as we set them: options as the kernel reads them, and how to tell from its
-// answer that it took them. TBF, HTB and a byte queue; netem is in qdisc_netem.h.
+// Requests for qdiscs: the options to send, and the comparison with what the kernel reports back.
+// TBF, HTB and bfifo; netem is in qdisc_netem.h.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace thinpipe {
 
-/// A setting that the kernel keeps otherwise than asked.
+/// A setting that the kernel reports with another value than requested.
 struct Mismatch {
   std::string setting;  ///< such as "tbf rate (TCA_TBF_RATE64)"
   std::string asked, got;
 };
 
-/// A qdisc or a class to be made or changed. `options` is the content of TCA_OPTIONS.
+/// A qdisc or a class to create or change. `options` is the content of TCA_OPTIONS.
 struct QdiscRequest {
   std::string kind;
   std::vector<std::byte> options;
-  /// Returns where the kernel's own TCA_OPTIONS differs from `options`, beyond the rounding that
-  /// each kind documents. @throws RunError when it cannot be read.
+  /// Returns the differences between the kernel's TCA_OPTIONS and `options`, beyond the rounding
+  /// that each kind documents. @throws RunError when the kernel's options cannot be parsed.
   std::function<std::vector<Mismatch>(std::span<const std::byte>)> mismatches;
 };
 
-/// One pair of asked and got, remembered when they differ.
+/// Collects the settings whose requested and reported values differ.
 class Comparison {
  public:
   template <typename T>
@@ -43,45 +43,45 @@ class Comparison {
   std::vector<Mismatch> found_;
 };
 
-/// The kernel's unit for times in packet scheduling: PSCHED_SHIFT is 6 since Linux 2.6.38.
+/// The kernel's time unit in packet scheduling: PSCHED_SHIFT is 6 since Linux 2.6.38.
 inline constexpr double kTickNanoseconds = 64;
 
-/// Ticks that `bytes` take at `rate` bytes/s, at most what 32 bits hold.
+/// Returns the transmit time of `bytes` at `rate` bytes/s, in ticks. Saturates at 32 bits.
 std::uint32_t transmit_ticks(double bytes, double rate);
 
-/// bit/s as the kernel keeps it: whole bytes/s.
+/// Returns a rate in bit/s as the kernel keeps it: whole bytes/s.
 std::uint64_t bytes_per_second(double bits_per_second);
 
 /// TBF, the token bucket filter.
 struct TbfSettings {
   std::uint64_t rate = 0;      ///< bytes/s
-  std::uint32_t burst = 0;     ///< bytes: a frame that is larger is dropped
-  std::uint32_t limit = 0;     ///< bytes that may wait
+  std::uint32_t burst = 0;     ///< token-bucket depth in bytes; larger frames are dropped
+  std::uint32_t limit = 0;     ///< queue limit in bytes
   std::uint32_t overhead = 0;  ///< bytes charged for every packet beyond its length
 };
 
-/// Rates beyond 32 bits go in TCA_TBF_RATE64, the bucket in bytes in TCA_TBF_BURST: the fields that
-/// libnl-route 3.7 fills hold 34 Gbit/s and whole microseconds. The kernel keeps the bucket as
-/// transmit time, which comes back within two ticks (128 ns) and one millionth.
+/// Returns a TBF. The rate is sent in 64 bits (TCA_TBF_RATE64) and the bucket depth in bytes
+/// (TCA_TBF_BURST), because the fields that libnl-route 3.7 fills end at 34 Gbit/s and whole
+/// microseconds. The kernel keeps the depth as transmit time and reports it within two ticks
+/// (128 ns) and one millionth.
 QdiscRequest tbf_request(const TbfSettings& settings);
 
-/// bfifo, which stands where nothing is throttled: first in, first out, and dropped beyond `limit`
-/// bytes.
+/// Returns a bfifo, the qdisc of an unthrottled direction. It drops what exceeds `limit` bytes.
 QdiscRequest fifo_request(std::uint32_t limit);
 
-/// HTB with a single class, 1:1, to which everything goes: what HTB does not classify it does not
-/// throttle. Other than for TBF, no frame is too large for it.
+/// Returns an HTB with a single default class, 1:1, since HTB does not throttle unclassified
+/// packets. Unlike TBF, HTB accepts frames larger than its bucket.
 QdiscRequest htb_request();
 
 struct HtbClassSettings {
-  std::uint64_t rate = 0;      ///< bytes/s, and the ceiling likewise
-  std::uint32_t burst = 0;     ///< bytes, of rate and ceiling; HTB's default is about one frame
-  std::uint32_t quantum = 0;   ///< bytes a turn, 1000 to 200000
+  std::uint64_t rate = 0;      ///< bytes/s, of rate and ceil
+  std::uint32_t burst = 0;     ///< bytes, burst and cburst; HTB's default is about one frame
+  std::uint32_t quantum = 0;   ///< bytes per round, 1000 to 200000
   std::uint32_t overhead = 0;  ///< bytes charged for every packet beyond its length
 };
 
-/// The class's rates go in 64 bits; its buckets in ticks of transmit time, rounded up, which come
-/// back as they are.
+/// Returns an HTB class. Rates are sent in 64 bits, bucket depths as ticks of transmit time,
+/// rounded up. The kernel reports both exactly.
 QdiscRequest htb_class_request(const HtbClassSettings& settings);
 
 }  // namespace thinpipe

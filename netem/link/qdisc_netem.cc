@@ -30,23 +30,23 @@ namespace {
 // Tables of delay distributions.
 
 constexpr std::size_t kEntries = 4096;
-constexpr double kMostDeviations = 32767.0 / kDistributionScale;
+constexpr double kMaxDeviations = 32767.0 / kDistributionScale;
 constexpr double kParetoShape = 3;
 
-// By bisection: a table is made once, so it need not be fast.
-double normal_quantile(double share) {
+// Bisection: a table is made once, so speed does not matter.
+double normal_quantile(double probability) {
   double low = -8, high = 8;
   for (int step = 0; step < 60; ++step) {
     const double middle = (low + high) / 2;
-    (std::erfc(-middle / std::sqrt(2.0)) / 2 < share ? low : high) = middle;
+    (std::erfc(-middle / std::sqrt(2.0)) / 2 < probability ? low : high) = middle;
   }
   return (low + high) / 2;
 }
 
-double pareto_quantile(double share) { return std::pow(1 - share, -1 / kParetoShape); }
+double pareto_quantile(double probability) { return std::pow(1 - probability, -1 / kParetoShape); }
 
-// Mean 0 and deviation 1, with nothing beyond what 16 bits hold. Cutting moves both a little, so it
-// is done until nothing changes.
+// Scales to mean 0 and standard deviation 1 and cuts at the range of 16 bits. Cutting moves both a
+// little, so the steps repeat until nothing changes.
 void standardise(std::vector<double>& values) {
   constexpr int kRounds = 50;
   const auto count = static_cast<double>(values.size());
@@ -56,7 +56,7 @@ void standardise(std::vector<double>& values) {
     for (const double value : values) squares += (value - sum / count) * (value - sum / count);
     const double deviation = std::sqrt(squares / count);
     for (double& value : values)
-      value = std::clamp((value - sum / count) / deviation, -kMostDeviations, kMostDeviations);
+      value = std::clamp((value - sum / count) / deviation, -kMaxDeviations, kMaxDeviations);
   }
 }
 
@@ -69,7 +69,7 @@ std::vector<double> quantiles(const std::function<double(double)>& quantile) {
 
 std::vector<double> shape_of(DelayDistribution distribution) {
   if (distribution == DelayDistribution::kUniform)
-    return quantiles([](double share) { return 2 * share - 1; });
+    return quantiles([](double probability) { return 2 * probability - 1; });
   std::vector<double> normal = quantiles(normal_quantile), pareto = quantiles(pareto_quantile);
   standardise(normal);
   standardise(pareto);
@@ -115,17 +115,18 @@ std::vector<std::int16_t> read_distribution(const std::filesystem::path& file) {
   return table;
 }
 
-std::vector<std::int16_t> table_of(const Impairment& way) {
-  if (way.distribution == DelayDistribution::kTable) return read_distribution(way.table);
-  return distribution_table(way.distribution);
+std::vector<std::int16_t> table_of(const Impairment& impairment) {
+  if (impairment.distribution == DelayDistribution::kTable)
+    return read_distribution(impairment.table);
+  return distribution_table(impairment.distribution);
 }
 
 namespace {
 
 // Draws with a correlation.
 
-constexpr double kSmallest = 1e-16;  // what doubles add to 1
-constexpr int kMostTerms = 1'000'000;
+constexpr double kSmallest = 1e-16;  // the rounding unit of a double near 1
+constexpr int kMaxTerms = 1'000'000;
 
 // sin(pi x) / (pi x)
 double sinc(double x) {
@@ -133,12 +134,13 @@ double sinc(double x) {
   return angle == 0 ? 1 : std::sin(angle) / angle;
 }
 
-// A uniform u_k of weight w has the characteristic function e^{i pi m w} sinc(m w) at 2 pi m. The
-// weights sum to 1, so the phases make e^{i pi m} = (-1)^m, and
+// Returns the Fourier coefficients of correlated_share(). A uniform u_k of weight w has the
+// characteristic function e^{i pi m w} sinc(m w) at 2 pi m. The weights sum to 1, so the product of
+// the phases is e^{i pi m} = (-1)^m, and
 //   F(x) = x + sum over m of (-1)^m prod_k sinc(m w_k) sin(2 pi m x) / (pi m).
 std::vector<double> coefficients(double correlation) {
   std::vector<double> found;
-  for (int m = 1; m <= kMostTerms; ++m) {
+  for (int m = 1; m <= kMaxTerms; ++m) {
     double product = m % 2 == 0 ? 1 : -1, bound = 1;
     for (double weight = 1 - correlation;; weight *= correlation) {
       const double at = m * weight;
@@ -153,18 +155,19 @@ std::vector<double> coefficients(double correlation) {
 }
 
 double share_at(double threshold, const std::vector<double>& series) {
-  double share = threshold;
+  double probability = threshold;
   for (std::size_t i = 0; i < series.size(); ++i)
-    share += series[i] * std::sin(2 * std::numbers::pi * static_cast<double>(i + 1) * threshold);
-  return std::clamp(share, 0.0, 1.0);
+    probability +=
+        series[i] * std::sin(2 * std::numbers::pi * static_cast<double>(i + 1) * threshold);
+  return std::clamp(probability, 0.0, 1.0);
 }
 
-double search(double share, const std::vector<double>& series) {
+double search(double probability, const std::vector<double>& series) {
   double low = 0, high = 1;
   constexpr int kHalvings = 40;  // netem has 32 bits
   for (int i = 0; i < kHalvings; ++i) {
     const double middle = (low + high) / 2;
-    (share_at(middle, series) < share ? low : high) = middle;
+    (share_at(middle, series) < probability ? low : high) = middle;
   }
   return high;
 }
@@ -175,20 +178,20 @@ double correlated_share(double threshold, double correlation) {
   return correlation == 0 ? threshold : share_at(threshold, coefficients(correlation));
 }
 
-double correlated_threshold(double share, double correlation) {
+double correlated_threshold(double probability, double correlation) {
   if (correlation >= 1)
-    throw InputError("a correlation of 100 % lets the first draw decide for all; less is possible");
-  if (correlation == 0 || share <= 0 || share >= 1) return share;
-  // Every host of a star asks for the same few.
+    throw InputError("a correlation of 100 % lets the first draw decide all others; use less");
+  if (correlation == 0 || probability <= 0 || probability >= 1) return probability;
+  // Every host of a star needs the same few thresholds.
   thread_local std::map<std::pair<double, double>, double> known;
-  const auto [entry, fresh] = known.try_emplace({share, correlation}, 0.0);
-  if (fresh) entry->second = search(share, coefficients(correlation));
+  const auto [entry, fresh] = known.try_emplace({probability, correlation}, 0.0);
+  if (fresh) entry->second = search(probability, coefficients(correlation));
   return entry->second;
 }
 
 namespace {
 
-// Options as the kernel reads them.
+// Encoding of the options.
 
 constexpr std::uint16_t kPrngSeed = 14;  // TCA_NETEM_PRNG_SEED, in headers since Linux 6.6
 
@@ -198,19 +201,19 @@ std::uint32_t ticks(std::chrono::nanoseconds time) {
 }
 
 tc_netem_qopt base_of(const NetemSettings& settings) {
-  const Impairment& way = settings.way;
-  return {.latency = ticks(way.delay),
+  const Impairment& impairment = settings.impairment;
+  return {.latency = ticks(impairment.delay),
           .limit = settings.limit,
-          .loss = netem_share(way.bursts ? Chance{} : way.loss),
-          .gap = way.gap,
-          .duplicate = netem_share(way.duplicate),
-          .jitter = ticks(way.jitter)};
+          .loss = netem_share(impairment.bursts ? Chance{} : impairment.loss),
+          .gap = impairment.gap,
+          .duplicate = netem_share(impairment.duplicate),
+          .jitter = ticks(impairment.jitter)};
 }
 
-tc_netem_corr correlations_of(const Impairment& way) {
+tc_netem_corr correlations_of(const Impairment& impairment) {
   return {.delay_corr = 0,
-          .loss_corr = netem_share(way.loss.correlation),
-          .dup_corr = netem_share(way.duplicate.correlation)};
+          .loss_corr = netem_share(impairment.loss.correlation),
+          .dup_corr = netem_share(impairment.duplicate.correlation)};
 }
 
 tc_netem_rate rate_of(const NetemSettings& settings) {
@@ -220,7 +223,8 @@ tc_netem_rate rate_of(const NetemSettings& settings) {
           .cell_overhead = 0};
 }
 
-// The kernel asks for h and k1: what is *not* lost in the bad state, and what is in the good one.
+// The kernel takes h, the probability that the bad state does *not* lose a frame, and k1, the
+// probability that the good state loses one.
 tc_netem_gemodel bursts_of(const GilbertElliott& bursts) {
   return {.p = netem_share(bursts.to_bad),
           .r = netem_share(bursts.to_good),
@@ -231,10 +235,10 @@ tc_netem_gemodel bursts_of(const GilbertElliott& bursts) {
 void compare_loss(const NetemSettings& asked, const AttributeReader& attributes,
                   Comparison& comparison) {
   const bool got_bursts = attributes.has(TCA_NETEM_LOSS);
-  comparison.expect("netem loss in bursts (TCA_NETEM_LOSS)", asked.way.bursts ? 1 : 0,
+  comparison.expect("netem loss in bursts (TCA_NETEM_LOSS)", asked.impairment.bursts ? 1 : 0,
                     got_bursts ? 1 : 0);
-  if (!asked.way.bursts || !got_bursts) return;
-  const tc_netem_gemodel wanted = bursts_of(*asked.way.bursts);
+  if (!asked.impairment.bursts || !got_bursts) return;
+  const tc_netem_gemodel wanted = bursts_of(*asked.impairment.bursts);
   const auto got = AttributeReader(attributes.bytes(TCA_NETEM_LOSS), "netem loss")
                        .get<tc_netem_gemodel>(NETEM_LOSS_GE);
   comparison.expect("netem loss p (NETEM_LOSS_GE)", wanted.p, got.p);
@@ -263,12 +267,12 @@ std::vector<Mismatch> compare(const NetemSettings& asked, std::span<const std::b
   comparison.expect("netem gap", wanted.gap, got.gap);
   comparison.expect("netem duplicate in 1/2^32", wanted.duplicate, got.duplicate);
   comparison.expect<std::int64_t>("netem delay in ns (TCA_NETEM_LATENCY64)",
-                                  asked.way.delay.count(),
+                                  asked.impairment.delay.count(),
                                   attributes.get<std::int64_t>(TCA_NETEM_LATENCY64));
   comparison.expect<std::int64_t>("netem jitter in ns (TCA_NETEM_JITTER64)",
-                                  asked.way.jitter.count(),
+                                  asked.impairment.jitter.count(),
                                   attributes.get<std::int64_t>(TCA_NETEM_JITTER64));
-  const tc_netem_corr correlations = correlations_of(asked.way);
+  const tc_netem_corr correlations = correlations_of(asked.impairment);
   const auto got_correlations = attributes.get<tc_netem_corr>(TCA_NETEM_CORR);
   comparison.expect("netem delay correlation (TCA_NETEM_CORR)", correlations.delay_corr,
                     got_correlations.delay_corr);
@@ -277,20 +281,20 @@ std::vector<Mismatch> compare(const NetemSettings& asked, std::span<const std::b
   comparison.expect("netem duplicate correlation (TCA_NETEM_CORR)", correlations.dup_corr,
                     got_correlations.dup_corr);
   const auto reorder = attributes.get<tc_netem_reorder>(TCA_NETEM_REORDER);
-  comparison.expect("netem reorder (TCA_NETEM_REORDER)", netem_share(asked.way.reorder),
+  comparison.expect("netem reorder (TCA_NETEM_REORDER)", netem_share(asked.impairment.reorder),
                     reorder.probability);
   comparison.expect("netem reorder correlation (TCA_NETEM_REORDER)",
-                    netem_share(asked.way.reorder.correlation), reorder.correlation);
+                    netem_share(asked.impairment.reorder.correlation), reorder.correlation);
   const auto corrupt = attributes.get<tc_netem_corrupt>(TCA_NETEM_CORRUPT);
-  comparison.expect("netem corrupt (TCA_NETEM_CORRUPT)", netem_share(asked.way.corrupt),
+  comparison.expect("netem corrupt (TCA_NETEM_CORRUPT)", netem_share(asked.impairment.corrupt),
                     corrupt.probability);
   comparison.expect("netem corrupt correlation (TCA_NETEM_CORRUPT)",
-                    netem_share(asked.way.corrupt.correlation), corrupt.correlation);
+                    netem_share(asked.impairment.corrupt.correlation), corrupt.correlation);
   compare_loss(asked, attributes, comparison);
   compare_rate(asked, attributes, comparison);
   if (asked.seed && !attributes.has(kPrngSeed))
     comparison.add("netem seed (TCA_NETEM_PRNG_SEED)", std::to_string(*asked.seed),
-                   "none: it takes Linux 6.6 or later");
+                   "none (needs Linux 6.6 or later)");
   else if (asked.seed)
     comparison.expect("netem seed (TCA_NETEM_PRNG_SEED)", *asked.seed,
                       attributes.get<std::uint64_t>(kPrngSeed));
@@ -308,28 +312,28 @@ std::uint32_t netem_share(double percent) {
 }
 
 QdiscRequest netem_request(const NetemSettings& settings) {
-  const Impairment& way = settings.way;
+  const Impairment& impairment = settings.impairment;
   AttributeWriter options;
   options.put_struct(base_of(settings));
-  options.put(TCA_NETEM_CORR, correlations_of(way));
+  options.put(TCA_NETEM_CORR, correlations_of(impairment));
   options.put(TCA_NETEM_REORDER,
-              tc_netem_reorder{.probability = netem_share(way.reorder),
-                               .correlation = netem_share(way.reorder.correlation)});
+              tc_netem_reorder{.probability = netem_share(impairment.reorder),
+                               .correlation = netem_share(impairment.reorder.correlation)});
   options.put(TCA_NETEM_CORRUPT,
-              tc_netem_corrupt{.probability = netem_share(way.corrupt),
-                               .correlation = netem_share(way.corrupt.correlation)});
-  if (way.bursts) {  // without it the kernel goes back to independent loss
+              tc_netem_corrupt{.probability = netem_share(impairment.corrupt),
+                               .correlation = netem_share(impairment.corrupt.correlation)});
+  if (impairment.bursts) {  // without TCA_NETEM_LOSS the kernel returns to independent loss
     AttributeWriter model;
-    model.put(NETEM_LOSS_GE, bursts_of(*way.bursts));
+    model.put(NETEM_LOSS_GE, bursts_of(*impairment.bursts));
     options.put_nested(TCA_NETEM_LOSS, model);
   }
   options.put(TCA_NETEM_RATE, rate_of(settings));
   options.put(TCA_NETEM_RATE64, settings.rate);
   options.put(TCA_NETEM_ECN, std::uint32_t{0});
-  options.put(TCA_NETEM_LATENCY64, std::int64_t{way.delay.count()});
-  options.put(TCA_NETEM_JITTER64, std::int64_t{way.jitter.count()});
+  options.put(TCA_NETEM_LATENCY64, std::int64_t{impairment.delay.count()});
+  options.put(TCA_NETEM_JITTER64, std::int64_t{impairment.jitter.count()});
   options.put(TCA_NETEM_SLOT, tc_netem_slot{});
-  if (way.jitter.count() > 0 && !settings.table.empty())
+  if (impairment.jitter.count() > 0 && !settings.table.empty())
     options.put_bytes(TCA_NETEM_DELAY_DIST, std::as_bytes(std::span(settings.table)));
   if (settings.seed) options.put(kPrngSeed, *settings.seed);
   return {"netem", options.bytes(),

@@ -15,15 +15,15 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::uint32_t kCountingQueue = 16'000'000;  // bytes, of a FIFO that throttles nothing
+constexpr std::uint32_t kCountingQueue = 16'000'000;  // bytes, limit of an unthrottled bfifo
 constexpr std::uint32_t kRoot = 0xffffffff;
 constexpr std::uint32_t kRootHandle = 0x10000;  // 1:
-constexpr std::uint32_t kFirstClass = 0x10001;  // 1:1, TBF's only class and HTB's
+constexpr std::uint32_t kFirstClass = 0x10001;  // 1:1, the only class of TBF and of HTB
 constexpr std::uint32_t kLeafHandle = 0x20000;  // 2:
-constexpr double kMostFrames = 4e6;             // 6 GB of full frames
-constexpr std::uint32_t kLeastFrames = 1000;    // netem's own default
-constexpr double kJitters = 4;                  // what the tables are cut at
-constexpr std::uint32_t kLeastQuantum = 1000, kMostQuantum = 200000;  // HTB warns beyond
+constexpr double kMaxFrames = 4e6;              // 6 GB of full frames
+constexpr std::uint32_t kMinFrames = 1000;      // netem's own default
+constexpr double kJitters = 4;                  // the distribution tables end at 4 jitter
+constexpr std::uint32_t kMinQuantum = 1000, kMaxQuantum = 200000;  // HTB warns outside
 
 ShapingStep root(QdiscRequest request) { return {false, {kRoot, kRootHandle}, std::move(request)}; }
 ShapingStep leaf(QdiscRequest request) {
@@ -33,20 +33,20 @@ ShapingStep leaf(QdiscRequest request) {
 QdiscRequest netem_of(const Direction& direction, const std::optional<std::uint64_t>& seed,
                       std::uint32_t limit) {
   NetemSettings settings;
-  settings.way = direction.way;
+  settings.impairment = direction.impairment;
   if (direction.shaper == Shaper::kNetem) {
     settings.rate = bytes_per_second(direction.rate);
     settings.overhead = direction.overhead;
   }
   settings.limit = limit;
-  if (direction.way.jitter.count() > 0) settings.table = table_of(direction.way);
+  if (direction.impairment.jitter.count() > 0) settings.table = table_of(direction.impairment);
   settings.seed = seed;
   return netem_request(settings);
 }
 
-// HTB's leaf decides what waits; TBF's own queue is the one it is made with.
+// Returns an HTB whose leaf is the queue `waiting`. (TBF brings its own queue.)
 Shaping htb_with(const Direction& direction, const LinkSpec& link, QdiscRequest waiting) {
-  const std::uint32_t quantum = std::clamp(10 * link.frame_bytes(), kLeastQuantum, kMostQuantum);
+  const std::uint32_t quantum = std::clamp(10 * link.frame_bytes(), kMinQuantum, kMaxQuantum);
   return {root(htb_request()),
           {true,
            {kRootHandle, kFirstClass},
@@ -59,7 +59,7 @@ Shaping htb_with(const Direction& direction, const LinkSpec& link, QdiscRequest 
 
 Shaping chain(const Direction& direction, const LinkSpec& link,
               const std::optional<std::uint64_t>& seed) {
-  const bool impaired = !direction.way.none();
+  const bool impaired = !direction.impairment.none();
   const std::uint32_t limit = netem_limit(direction, link.frame_bytes());
   if (direction.rate == 0 && !impaired) return {root(fifo_request(kCountingQueue))};
   if (direction.rate == 0 || direction.shaper == Shaper::kNetem)
@@ -84,12 +84,13 @@ std::optional<std::uint64_t> netem_seed(const LinkSpec& link, std::uint64_t stre
 
 std::uint32_t netem_limit(const Direction& direction, std::uint32_t frame_bytes) {
   const double rate = direction.rate > 0 ? direction.rate : kHighestLinkRate;
+  const Impairment& impairment = direction.impairment;
   const double seconds =
-      std::chrono::duration<double>(direction.way.delay + direction.way.jitter * kJitters).count();
+      std::chrono::duration<double>(impairment.delay + impairment.jitter * kJitters).count();
   const double frames = std::ceil(rate * seconds / (8.0 * frame_bytes)) +
                         std::ceil(static_cast<double>(direction.queue) / frame_bytes);
-  return std::max(direction.rate > 0 ? 1U : kLeastFrames,
-                  static_cast<std::uint32_t>(std::min(frames, kMostFrames)));
+  return std::max(direction.rate > 0 ? 1U : kMinFrames,
+                  static_cast<std::uint32_t>(std::min(frames, kMaxFrames)));
 }
 
 LinkShaping shaping_of(const LinkSpec& link, std::uint64_t stream) {
@@ -98,19 +99,19 @@ LinkShaping shaping_of(const LinkSpec& link, std::uint64_t stream) {
   const auto seed_up = netem_seed(filled, stream, true);
   const auto seed_down = netem_seed(filled, stream, false);
   Direction shaper = filled.up;
-  shaper.way = {};
+  shaper.impairment = {};
   LinkShaping result;
   result.port = chain(filled.down, filled, seed_down);
   if (filled.place == Place::kSwitch) {
     result.host = chain(Direction{}, filled, seed_up);
-    result.way_up = chain(filled.up, filled, seed_up);
+    result.uplink = chain(filled.up, filled, seed_up);
   } else {
     result.host = chain(shaper, filled, seed_up);
-    if (!filled.up.way.none()) {
-      Direction way;
-      way.way = filled.up.way;
-      // Only frames that passed the sender's shaper can be on their way.
-      result.way_up = {root(netem_of(way, seed_up, netem_limit(filled.up, frame)))};
+    if (!filled.up.impairment.none()) {
+      Direction unshaped;
+      unshaped.impairment = filled.up.impairment;
+      // The limit counts frames at the uplink's rate, since the sender's shaper passes no more.
+      result.uplink = {root(netem_of(unshaped, seed_up, netem_limit(filled.up, frame)))};
     }
   }
   return result;
@@ -142,19 +143,19 @@ ShapedLink::ShapedLink(LinkEnd lower, LinkEnd upper, int number)
     : lower_(std::move(lower)),
       upper_(std::move(upper)),
       stream_(static_cast<std::uint64_t>(number)),
-      way_up_(fmt::format("up{}", number)) {}
+      uplink_(fmt::format("up{}", number)) {}
 
 void ShapedLink::set(const LinkSpec& link, std::uint32_t segments) {
   const LinkShaping shaping = shaping_of(link, stream_);
   link_ = link;
   set_frames(link.mtu, segments);
   install(*lower_.netlink, lower_.interface, shaping.host);
-  set_way_up(shaping.way_up);
+  set_uplink(shaping.uplink);
   install(*upper_.netlink, upper_.interface, shaping.port);
 }
 
 void ShapedLink::set_frames(std::uint32_t mtu, std::uint32_t segments) {
-  // The kernel is asked what they are: somebody may have changed them.
+  // Reads the kernel's values first, since somebody may have changed them.
   for (const LinkEnd& end : {lower_, upper_})
     if (!end.netlink->frame_limits_difference(end.interface, mtu, segments).empty())
       end.netlink->set_frame_limits(end.interface, mtu, segments);
@@ -162,20 +163,20 @@ void ShapedLink::set_frames(std::uint32_t mtu, std::uint32_t segments) {
   segments_ = segments;
 }
 
-void ShapedLink::set_way_up(const std::optional<Shaping>& shaping) {
+void ShapedLink::set_uplink(const std::optional<Shaping>& shaping) {
   Netlink& netlink = *upper_.netlink;
   if (shaping && !redirected_) {
-    netlink.add_link(way_up_, "ifb");
-    netlink.set_up(way_up_);
+    netlink.add_link(uplink_, "ifb");
+    netlink.set_up(uplink_);
   }
   if (shaping) {
-    netlink.set_frame_limits(way_up_, mtu_, segments_);
-    install(netlink, way_up_, *shaping);
+    netlink.set_frame_limits(uplink_, mtu_, segments_);
+    install(netlink, uplink_, *shaping);
   }
-  if (shaping && !redirected_) netlink.redirect_arrivals(upper_.interface, way_up_);
+  if (shaping && !redirected_) netlink.redirect_arrivals(upper_.interface, uplink_);
   if (!shaping && redirected_) {
     netlink.stop_redirecting(upper_.interface);
-    netlink.delete_link(way_up_);  // takes the kernel some 20 ms: one that is needed again stays
+    netlink.delete_link(uplink_);  // takes some 20 ms, so an IFB that is still needed stays
   }
   redirected_ = shaping.has_value();
 }
@@ -192,7 +193,7 @@ std::string ShapedLink::interruption() const {
   return text;
 }
 
-std::vector<std::string> ShapedLink::alterations() const {
+std::vector<std::string> ShapedLink::drift() const {
   if (const std::string gone = interruption(); !gone.empty()) return {gone};
   const LinkShaping shaping = shaping_of(link_, stream_);
   std::vector<std::string> found;
@@ -202,7 +203,7 @@ std::vector<std::string> ShapedLink::alterations() const {
     if (!frames.empty()) found.push_back(frames);
   };
   look(*lower_.netlink, lower_.interface, shaping.host);
-  if (shaping.way_up) look(*upper_.netlink, way_up_, *shaping.way_up);
+  if (shaping.uplink) look(*upper_.netlink, uplink_, *shaping.uplink);
   look(*upper_.netlink, upper_.interface, shaping.port);
   return found;
 }
@@ -210,7 +211,7 @@ std::vector<std::string> ShapedLink::alterations() const {
 LinkCounters ShapedLink::counters() const {
   return {lower_.netlink->root_counters(lower_.interface),
           upper_.netlink->root_counters(upper_.interface),
-          redirected_ ? upper_.netlink->root_counters(way_up_) : QdiscCounters{}};
+          redirected_ ? upper_.netlink->root_counters(uplink_) : QdiscCounters{}};
 }
 
 }  // namespace thinpipe

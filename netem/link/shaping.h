@@ -1,5 +1,5 @@
-// From a link's settings to the qdiscs of its interfaces, and one link of an emulated network: two
-// interfaces that face each other, and what slows them down.
+// Maps a link's settings to the qdiscs of its interfaces. Also defines one link of an emulated
+// network: two connected interfaces with their shapers.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace thinpipe {
 
-/// One thing to set at an interface, in order.
+/// One qdisc or class to set on an interface. The steps are applied in order.
 struct ShapingStep {
   bool is_class = false;
   TrafficHandle at;
@@ -21,87 +21,86 @@ struct ShapingStep {
 };
 using Shaping = std::vector<ShapingStep>;
 
-/// The qdiscs at the three places of one host's link. Where a frame passes several, it does so in
-/// this order; the kernel's default queue stays where there is nothing.
+/// The qdiscs of one host's link, in the order in which a frame passes them. An interface without
+/// steps keeps the kernel's default qdisc.
 struct LinkShaping {
-  Shaping host;  ///< the host's own interface: leaves it towards the switch
-  std::optional<Shaping>
-      way_up;    ///< an IFB that frames from the host pass when they reach the switch
-  Shaping port;  ///< the switch's port: leaves it towards the host
+  Shaping host;                   ///< egress of the host's interface, towards the switch
+  std::optional<Shaping> uplink;  ///< an IFB on ingress of the switch's port
+  Shaping port;                   ///< egress of the switch's port, towards the host
 };
 
-/// The shaper is the root and netem its only child: netem holds back what is on its way, and what
-/// waits for the shaper waits in netem. Without a rate, or with shaper=netem, netem is alone;
-/// without anything, a FIFO counts. The delay of the way up is in the IFB, where frames arrive,
-/// because TCP stops sending when its own interface holds too much (TSQ). `stream` tells apart the
-/// hosts that share a seed.
+/// Returns the qdiscs of a link. The shaper is the root and netem its only child: netem holds
+/// delayed frames, and the shaper's backlog queues in netem. Without a rate, or with shaper=netem,
+/// netem is the root. A direction without settings gets a bfifo, for its counters. The uplink's
+/// delay is on the IFB at the receiving end, because TCP stops sending when its own interface holds
+/// too many bytes (TCP small queues).
+/// @param stream  gives hosts that share a seed different random numbers
 LinkShaping shaping_of(const LinkSpec& link, std::uint64_t stream = 0);
 
-/// The seed of netem's random numbers in one direction of the link of that stream; none if the link
-/// has none.
+/// Returns the seed of netem's random numbers in one direction of a stream's link. Empty if the
+/// link has no seed.
 std::optional<std::uint64_t> netem_seed(const LinkSpec& link, std::uint64_t stream, bool up);
 
-/// Replaces what is at the interface; every step is read back.
+/// Replaces the interface's qdiscs and reads every step back.
 void install(Netlink& netlink, const std::string& interface, const Shaping& shaping);
 
-/// Reads all of it back: what the kernel has otherwise now, in words.
+/// Reads the interface's qdiscs back and returns their drift from `shaping`, in words.
 std::vector<std::string> differences(Netlink& netlink, const std::string& interface,
                                      const Shaping& shaping);
 
-/// Frames netem must be able to hold: rate times delay in full frames, and the queue. Without a
-/// rate, what 100 Gbit/s bring.
+/// Returns netem's limit in frames: rate times delay in full frames, plus the queue. Without a rate
+/// it assumes 100 Gbit/s.
 std::uint32_t netem_limit(const Direction& direction, std::uint32_t frame_bytes);
 
-/// Traffic that crossed a link, in bytes and frames as its qdiscs counted.
+/// Traffic that crossed a link, in bytes and frames as its qdiscs count.
 struct LinkCounters {
-  QdiscCounters up;    ///< away from the lower end (a host): the qdisc of its interface
-  QdiscCounters down;  ///< towards it: the qdisc of the upper end (a switch's port)
-  /// Between the two, where the way up is impaired or shaped at the upper end: its IFB; else zeros.
-  QdiscCounters way_up;
-  std::uint64_t drops() const { return up.drops + way_up.drops + down.drops; }
+  QdiscCounters up;    ///< uplink: root qdisc of the lower end (a host's interface)
+  QdiscCounters down;  ///< downlink: root qdisc of the upper end (a switch's port)
+  /// The uplink's IFB, if the uplink is impaired or shaped at the upper end; else zeros.
+  QdiscCounters uplink;
+  std::uint64_t drops() const { return up.drops + uplink.drops + down.drops; }
 };
 
-/// An interface and the namespace it is in.
+/// An interface and its network namespace.
 struct LinkEnd {
   Netlink* netlink = nullptr;  ///< outlives the link
   std::string interface;
 };
 
-/// How many frames' worth the stack may hand over as one packet.
+/// The most frames that the stack may pass on as one GSO packet.
 inline constexpr std::uint32_t kManySegments = 65535;  ///< GSO_LEGACY_MAX_SIZE: not limited
 inline constexpr std::uint32_t kSingleFrames = 1;
 
-/// The one place where a LinkSpec meets interfaces.
+/// Applies a LinkSpec to two connected interfaces.
 class ShapedLink {
  public:
-  /// `up` of the spec is from `lower` to `upper`. `number` names its IFB and tells it apart from
-  /// others that share a seed.
+  /// The spec's uplink is from `lower` to `upper`.
+  /// @param number  names the IFB and separates links that share a seed
   ShapedLink(LinkEnd lower, LinkEnd upper, int number);
 
-  /// Sets both directions anew: what waits in a queue is dropped, buckets are full and counters 0
-  /// afterwards.
-  /// @throws RunError when the kernel did not take it.
+  /// Sets both directions anew. Queued frames are dropped. Afterwards buckets are full and counters
+  /// are 0. @throws RunError when the kernel refuses or changes a setting.
   void set(const LinkSpec& link, std::uint32_t segments);
   LinkCounters counters() const;
-  /// Drift of the link's qdiscs since set(), in words: somebody changed them.
-  std::vector<std::string> alterations() const;
-  /// Which of its interfaces are down or gone, in words; "" when none is.
+  /// Returns the drift of the link's qdiscs since set(), in words.
+  std::vector<std::string> drift() const;
+  /// Returns which of the link's interfaces are down or gone, in words; "" if none is.
   std::string interruption() const;
 
   const std::string& lower_interface() const { return lower_.interface; }
   const std::string& upper_interface() const { return upper_.interface; }
-  /// The IFB at the upper end, where the way up is impaired or shaped there; else "".
-  std::string way_up_interface() const { return redirected_ ? way_up_ : ""; }
+  /// Returns the IFB at the upper end, if the uplink is impaired or shaped there; else "".
+  std::string uplink_interface() const { return redirected_ ? uplink_ : ""; }
 
  private:
   void set_frames(std::uint32_t mtu, std::uint32_t segments);
-  void set_way_up(const std::optional<Shaping>& shaping);
+  void set_uplink(const std::optional<Shaping>& shaping);
 
   LinkEnd lower_, upper_;
-  LinkSpec link_;  // as set
+  LinkSpec link_;  // of the last set()
   std::uint64_t stream_;
-  std::string way_up_;       // the IFB's name
-  bool redirected_ = false;  // arrivals at the upper end pass it
+  std::string uplink_;       // the IFB's name
+  bool redirected_ = false;  // the upper end's ingress is redirected to the IFB
   std::uint32_t mtu_ = LinkSpec{}.mtu, segments_ = kManySegments;
 };
 

@@ -1,5 +1,5 @@
-// Traffic control by messages of our own, since libnl-route 3.7 carries neither 64-bit rates, a
-// bucket in bytes, nor most of netem. Settings are read back.
+// Traffic control by hand-made netlink messages, since libnl-route 3.7 supports neither 64-bit
+// rates, a bucket depth in bytes, nor most of netem. Settings are read back.
 #include "netem/link/traffic_control.h"
 
 #include <linux/if_ether.h>
@@ -45,7 +45,7 @@ struct CallbacksDeleter {
 
 template <typename Header>
 Message make_message(int type, int flags, const Header& header, const AttributeWriter& attributes) {
-  // Netlink's own header, ours, the attributes, and padding to spare.
+  // Netlink's header, our header, the attributes, and spare bytes for padding.
   constexpr std::size_t kSpare = 64;
   Message message(
       nlmsg_alloc_size(NLMSG_HDRLEN + sizeof(Header) + attributes.bytes().size() + kSpare));
@@ -58,7 +58,7 @@ Message make_message(int type, int flags, const Header& header, const AttributeW
   return message;
 }
 
-// For a qdisc, "object not found" means that the kernel lacks it.
+// For a qdisc, "object not found" means that the kernel lacks this kind.
 std::string explain(int error, const std::string& kind) {
   if (error != -NLE_OBJ_NOTFOUND || kind.empty()) return nl_geterror(error);
   return fmt::format("this kernel has no {}", kind);
@@ -66,13 +66,14 @@ std::string explain(int error, const std::string& kind) {
 
 void send_and_wait(nl_sock* socket, Message message, const std::string& attempt,
                    const std::string& kind = "") {
-  const int result = nl_send_sync(socket, message.release());  // frees it, also when it fails
+  const int result = nl_send_sync(socket, message.release());  // frees the message in any case
   if (result < 0) throw RunError(fmt::format("{}: {}", attempt, explain(result, kind)));
 }
 
 using Consumer = std::function<void(std::span<const std::byte>)>;
 
-// Called by libnl for every message of the answer; exceptions must not pass through C.
+// Context of receive_one(), which libnl calls for every message of the reply. Exceptions must not
+// cross C, so the first one is stored.
 struct Receiving {
   const Consumer& consume;
   std::exception_ptr error;
@@ -92,7 +93,7 @@ int receive_one(nl_msg* message, void* context) {
   return NL_OK;
 }
 
-// Sends a question and hands the body of every message of the answer to `consume`.
+// Sends a request and passes the body of every message of the reply to `consume`.
 void ask(nl_sock* socket, const Message& message, const std::string& attempt,
          const Consumer& consume) {
   const std::unique_ptr<nl_cb, CallbacksDeleter> original(nl_socket_get_cb(socket));
@@ -102,7 +103,7 @@ void ask(nl_sock* socket, const Message& message, const std::string& attempt,
   nl_cb_set(callbacks.get(), NL_CB_VALID, NL_CB_CUSTOM, receive_one, &receiving);
   int result = nl_send_auto(socket, message.get());
   if (result >= 0) result = nl_recvmsgs(socket, callbacks.get());
-  // A dump ends by itself; a single answer is followed by an acknowledgement.
+  // A dump ends with its own message. A single reply is followed by an acknowledgement.
   const bool dump = (nlmsg_hdr(message.get())->nlmsg_flags & NLM_F_DUMP) != 0;
   if (result >= 0 && !dump) result = nl_wait_for_ack(socket);
   if (receiving.error) std::rethrow_exception(receiving.error);
@@ -123,9 +124,8 @@ tcmsg header_of(const TrafficPlace& place) {
   return header;
 }
 
-// The kernel's own copy of a qdisc or class; empty when there is none. It is asked for by itself: a
-// dump would tell those of all ports of the switch. (Without ECHO the kernel finds it and tells
-// nobody.)
+// Reads one qdisc or class back from the kernel; empty if there is none. A dump would list the
+// qdiscs of all switch ports. Without NLM_F_ECHO the kernel sends no reply.
 std::optional<Found> read_back(nl_sock* socket, const TrafficPlace& place,
                                const std::string& attempt) {
   const int question = place.is_class ? RTM_GETTCLASS : RTM_GETQDISC;
@@ -149,7 +149,7 @@ std::optional<Found> read_back(nl_sock* socket, const TrafficPlace& place,
 std::string in_words(const std::vector<Mismatch>& mismatches) {
   std::string words;
   for (const Mismatch& mismatch : mismatches)
-    words += fmt::format("{}{}: asked {}, got {}", words.empty() ? "" : "; ", mismatch.setting,
+    words += fmt::format("{}{}: requested {}, got {}", words.empty() ? "" : "; ", mismatch.setting,
                          mismatch.asked, mismatch.got);
   return words;
 }
@@ -157,7 +157,7 @@ std::string in_words(const std::vector<Mismatch>& mismatches) {
 void refuse_mismatches(const std::vector<Mismatch>& mismatches, const std::string& attempt) {
   if (!mismatches.empty())
     throw RunError(
-        fmt::format("{}: the kernel did not take it: {}", attempt, in_words(mismatches)));
+        fmt::format("{}: the kernel applied other settings: {}", attempt, in_words(mismatches)));
 }
 
 std::string qdisc_words(const std::string& interface, const QdiscRequest& request) {
@@ -172,7 +172,7 @@ std::string class_words(const std::string& interface, TrafficHandle at,
 
 std::string frame_limits_words(const std::string& interface, std::uint32_t mtu,
                                std::uint32_t segments) {
-  return fmt::format("mtu {} and {} segments a packet on {}", mtu, segments, interface);
+  return fmt::format("mtu {} and gso_max_segs {} on {}", mtu, segments, interface);
 }
 
 std::vector<Mismatch> compare_frame_limits(nl_sock* socket, int index, std::uint32_t mtu,
@@ -187,7 +187,7 @@ std::vector<Mismatch> compare_frame_limits(nl_sock* socket, int index, std::uint
             body.subspan(std::min<std::size_t>(body.size(), NLMSG_ALIGN(sizeof(ifinfomsg)))),
             attempt);
         comparison.expect("mtu (IFLA_MTU)", mtu, got.get<std::uint32_t>(IFLA_MTU));
-        comparison.expect("segments a packet (IFLA_GSO_MAX_SEGS)", segments,
+        comparison.expect("gso_max_segs (IFLA_GSO_MAX_SEGS)", segments,
                           got.get<std::uint32_t>(IFLA_GSO_MAX_SEGS));
       });
   return std::move(comparison).found();
@@ -211,7 +211,7 @@ void check_traffic(nl_sock* socket, const TrafficPlace& place, const QdiscReques
                    const std::string& attempt) {
   const std::optional<Found> now = read_back(socket, place, attempt);
   if (!now || now->kind != request.kind)
-    throw RunError(fmt::format("{}: afterwards the kernel has {} there", attempt,
+    throw RunError(fmt::format("{}: the kernel then reported {} at this handle", attempt,
                                now ? now->kind : "nothing"));
   refuse_mismatches(request.mismatches(now->options), attempt);
 }
@@ -222,10 +222,10 @@ std::string traffic_difference(nl_sock* socket, const TrafficPlace& place,
   try {
     now = read_back(socket, place, what);
   } catch (const RunError&) {
-    // The kernel answers a missing handle with just an error.
+    // The kernel reports a missing handle as an error.
   }
   if (!now || now->kind != request.kind)
-    return fmt::format("{}: the kernel has {} there now", what, now ? now->kind : "nothing");
+    return fmt::format("{}: {}", what, now ? "replaced by " + now->kind : "deleted");
   const std::string words = in_words(request.mismatches(now->options));
   return words.empty() ? "" : fmt::format("{}: {}", what, words);
 }
@@ -268,7 +268,7 @@ std::string Netlink::class_difference(const std::string& interface, TrafficHandl
 }
 
 void Netlink::redirect_arrivals(const std::string& interface, const std::string& target) {
-  const std::string attempt = fmt::format("redirect what arrives at {} to {}", interface, target);
+  const std::string attempt = fmt::format("redirect ingress of {} to {}", interface, target);
   tcmsg header = {};
   header.tcm_family = AF_UNSPEC;
   header.tcm_ifindex = index_of(interface);
@@ -281,7 +281,7 @@ void Netlink::redirect_arrivals(const std::string& interface, const std::string&
       make_message(RTM_NEWQDISC, NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL, header, ingress),
       attempt, "ingress");
 
-  // A u32 filter that looks at no bit matches everything; cls_matchall is not in every kernel.
+  // A u32 filter without a mask matches every packet. Not every kernel has cls_matchall.
   tc_u32_sel selector = {};
   selector.flags = TC_U32_TERMINAL;
   selector.nkeys = 1;
@@ -307,7 +307,7 @@ void Netlink::redirect_arrivals(const std::string& interface, const std::string&
   send_and_wait(
       socket_,
       make_message(RTM_NEWTFILTER, NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL, header, filter),
-      attempt + " (cls_u32 and act_mirred are needed)");
+      attempt + " (needs cls_u32 and act_mirred)");
 }
 
 void Netlink::stop_redirecting(const std::string& interface) {
@@ -320,7 +320,7 @@ void Netlink::stop_redirecting(const std::string& interface) {
       nl_send_sync(socket_, make_message(RTM_DELQDISC, NLM_F_REQUEST, header, {}).release());
   if (result < 0 && result != -NLE_OBJ_NOTFOUND && result != -NLE_INVAL)
     throw RunError(
-        fmt::format("stop redirecting what arrives at {}: {}", interface, nl_geterror(result)));
+        fmt::format("stop redirecting ingress of {}: {}", interface, nl_geterror(result)));
 }
 
 void Netlink::set_frame_limits(const std::string& interface, std::uint32_t mtu,

@@ -1,4 +1,4 @@
-// Qdiscs and classes of an interface, set and read back over any socket to rtnetlink.
+// Sets and reads back qdiscs and classes of an interface, over any rtnetlink socket.
 #pragma once
 
 #include <string>
@@ -10,28 +10,28 @@ struct nl_sock;
 
 namespace thinpipe {
 
-/// Where something stands: at the interface of this number, a qdisc or a class of one.
+/// Identifies a qdisc, or a class of a qdisc, on an interface.
 struct TrafficPlace {
-  int interface = 0;
+  int interface = 0;  ///< index
   TrafficHandle at;
   bool is_class = false;
 };
 
-/// Makes it, or changes what is there.
+/// Creates or changes the qdisc or class.
 /// @throws RunError that begins with `attempt` when the kernel refuses.
 void set_traffic(nl_sock* socket, const TrafficPlace& place, const QdiscRequest& request,
                  const std::string& attempt);
 
-/// Asks the kernel what it has there. @throws RunError likewise when that is of another kind, or
-/// keeps a setting otherwise than asked: which, what was asked, and what it has.
+/// Reads the qdisc or class back. @throws RunError that begins with `attempt` when the kind differs
+/// or a setting has another value than requested; the error names both values.
 void check_traffic(nl_sock* socket, const TrafficPlace& place, const QdiscRequest& request,
                    const std::string& attempt);
 
-/// Returns the drift from the request, beginning with `what`; "" when there is none.
+/// Returns the drift from the request, beginning with `what`; "" without drift.
 std::string traffic_difference(nl_sock* socket, const TrafficPlace& place,
                                const QdiscRequest& request, const std::string& what);
 
-/// Deletes the root qdisc; none is no error.
+/// Deletes the root qdisc. No error if there is none.
 void delete_root_qdisc(nl_sock* socket, int interface);
 
 }  // namespace thinpipe

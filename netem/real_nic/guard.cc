@@ -24,8 +24,8 @@
 #include "netem/file_descriptor.h"
 #include "netem/link/link_spec.h"
 #include "netem/link/netlink.h"
-#include "netem/real_nic/card.h"
 #include "netem/real_nic/messages.h"
+#include "netem/real_nic/nic.h"
 #include "netem/real_nic/state_file.h"
 
 namespace thinpipe {
@@ -34,14 +34,14 @@ namespace {
 
 constexpr std::size_t kLongestLine = 4096;
 
-// Counts on while the machine sleeps: a lease must not.
+// This clock continues while the machine is suspended, so a lease expires meanwhile.
 double boot_seconds() {
   timespec now = {};
   clock_gettime(CLOCK_BOOTTIME, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Nobody may be there to read it: that is no error.
+// Writes a line. A closed reader is no error.
 void say(int out, std::string line) {
   for (char& c : line)
     if (c == '\n') c = ' ';
@@ -54,25 +54,27 @@ ifreq ask_about(const std::string& interface, unsigned long what) {
   ifreq request = {};
   std::strncpy(request.ifr_name, interface.c_str(), IFNAMSIZ - 1);
   if (!any.valid() || ioctl(any.get(), what, &request) != 0)
-    throw SystemError("ask about the interface " + interface);
+    throw SystemError("query the interface " + interface);
   return request;
 }
 
-void refuse_what_must_not_be(const GuardOptions& options) {
-  interface_index(options.interface);  // there is one
+// @throws InputError or RunError if the interface must not be throttled.
+void check_interface(const GuardOptions& options) {
+  interface_index(options.interface);  // throws if there is no such interface
   const short flags = ask_about(options.interface, SIOCGIFFLAGS).ifr_flags;
   if ((flags & IFF_LOOPBACK) != 0)
-    throw InputError(options.interface + " is the loopback: ranks on other hosts do not use it");
+    throw InputError(options.interface +
+                     " is the loopback interface, which ranks on other hosts do not use");
   if ((flags & IFF_UP) == 0) throw RunError(options.interface + " is down");
   std::vector<std::string> controllers = options.controllers;
   for (std::string& address : controlling_addresses()) controllers.push_back(std::move(address));
   const std::vector<std::string> burdens = burdens_of(options.interface, controllers);
   if (!burdens.empty() && !options.anyway)
     throw InputError(
-        fmt::format("{}; --shape-anyway throttles it all the same", fmt::join(burdens, "; ")));
+        fmt::format("{}. Use --shape-anyway to throttle it anyway", fmt::join(burdens, "; ")));
 }
 
-// The process that answers the sweep. Leaves the interface given back, or throws.
+// The process that answers the sweep. run() returns with the interface restored, or throws.
 class Keeper {
  public:
   Keeper(const GuardOptions& options, const StateFile& state, int in, int out)
@@ -90,22 +92,22 @@ class Keeper {
       pollfd waiting[] = {{in_, POLLIN, 0}, {signals.get(), POLLIN, 0}};
       const double left = lease_ends - boot_seconds();
       if (left <= 0)
-        return give_back(fmt::format("expired after {:g} s of silence", options_.lease));
-      // At most a second at once: while the machine sleeps, poll's clock stands still.
+        return restore(fmt::format("lease expired after {:g} s of silence", options_.lease));
+      // At most a second at once, since poll's clock stops while the machine is suspended.
       const int ready = poll(waiting, 2, static_cast<int>(std::min(left, 1.0) * 1000) + 1);
       if (ready < 0 && errno != EINTR) throw SystemError("poll");
       if (ready <= 0) continue;
-      if (waiting[1].revents != 0) return give_back("ended by a signal");
+      if (waiting[1].revents != 0) return restore("ended by a signal");
       char buffer[512];
       const ssize_t got = read(in_, buffer, sizeof(buffer));
       if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return give_back("the sweep is gone");
+      if (got <= 0) return restore("the sweep closed the connection");
       received.append(buffer, static_cast<std::size_t>(got));
-      if (received.size() > kLongestLine) return give_back("the sweep speaks in riddles");
+      if (received.size() > kLongestLine) return restore("the sweep sent an overlong line");
       for (std::size_t end; (end = received.find('\n')) != std::string::npos;) {
         const std::string line = received.substr(0, end);
         received.erase(0, end + 1);
-        if (line == "restore") return give_back("asked to");
+        if (line == "restore") return restore("requested");
         answer(line);
         lease_ends = boot_seconds() + options_.lease;
       }
@@ -123,12 +125,12 @@ class Keeper {
                               counters.drops, counters.backlog));
       } else if (line == "check") {
         const std::vector<std::string> found =
-            link_ ? card_alterations(options_.interface, *link_) : std::vector<std::string>{};
+            link_ ? nic_drift(options_.interface, *link_) : std::vector<std::string>{};
         say(out_,
             found.empty() ? "checked same" : fmt::format("checked {}", fmt::join(found, "; ")));
       } else if (line.starts_with("link ")) {
         link_ = parse_link_spec(line.substr(5));
-        throttle_card(options_.interface, *link_);
+        throttle_nic(options_.interface, *link_);
         say(out_, "set " + line.substr(5));
       } else {
         say(out_, "error expected link, check, count, renew or restore, found '" + line + "'");
@@ -138,14 +140,14 @@ class Keeper {
     }
   }
 
-  void give_back(const std::string& why) const {
+  void restore(const std::string& why) const {
     const std::string how = finish(state_);
     say(out_, fmt::format("restored {} ({})", how, why));
   }
 
   const GuardOptions& options_;
   const StateFile& state_;
-  std::optional<LinkSpec> link_;  // that the interface was throttled to last
+  std::optional<LinkSpec> link_;  // the last one set
   int in_, out_;
 };
 
@@ -159,17 +161,16 @@ StateFile take_hold(const GuardOptions& options) {
   if (!held)
     throw RunError(fmt::format("{} is throttled already, by process {}", options.interface,
                                guard_of(options.interface)));
-  if (held->read()) {  // of a guard that died with its parent
-    finish(*held);     // removes the file, and with it the hold
+  if (held->read()) {  // a guard was killed together with its parent
+    finish(*held);     // removes the file, and with it the lock
     return take_hold(options);
   }
   return std::move(*held);
 }
 
-// Checks everything and writes down what the interface has, or throws without having changed
-// anything.
+// Checks everything and saves the interface's qdiscs, or throws without having changed anything.
 StateFile prepare(const GuardOptions& options, std::string& had) {
-  refuse_what_must_not_be(options);
+  check_interface(options);
   StateFile file = take_hold(options);
   try {
     ShapedState state;
@@ -180,8 +181,7 @@ StateFile prepare(const GuardOptions& options, std::string& had) {
     state.saved = read_qdiscs(state.index);
     const std::string obstacle = why_not_restorable(state.index, state.saved);
     if (!obstacle.empty())
-      throw RunError(
-          fmt::format("{} could not be given back as it is: {}", options.interface, obstacle));
+      throw RunError(fmt::format("{} cannot be restored exactly: {}", options.interface, obstacle));
     had = state.saved[0].to_string();
     file.write(state);
   } catch (...) {
@@ -191,13 +191,13 @@ StateFile prepare(const GuardOptions& options, std::string& had) {
   return file;
 }
 
-// Waits for the keeper; does its work if it was killed.
+// Waits for the keeper. Restores the interface if the keeper was killed.
 int stand_by(pid_t keeper, const StateFile& state) {
   int status = 0;
   while (waitpid(keeper, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(status)) return WEXITSTATUS(status);
-  std::fprintf(stderr, "thinpipe-shape: the keeper was ended by signal %d; %s\n", WTERMSIG(status),
+  std::fprintf(stderr, "thinpipe-shape: signal %d ended the keeper; %s\n", WTERMSIG(status),
                finish(state).c_str());
   return kExitFailed;
 }
@@ -215,12 +215,12 @@ int run_guard(const GuardOptions& options, int in, int out) {
     say(out, std::string("refused ") + error.what());
     return dynamic_cast<const InputError*>(&error) != nullptr ? kExitUsage : kExitFailed;
   }
-  // Before the fork: none may come between it and the child's signalfd.
+  // Blocked before the fork, so that no signal arrives before the child's signalfd.
   sigset_t stops, before;
   sigemptyset(&stops);
   for (const int one : {SIGTERM, SIGINT, SIGQUIT}) sigaddset(&stops, one);
   sigprocmask(SIG_BLOCK, &stops, &before);
-  signal(SIGHUP, SIG_IGN);  // a closed terminal or session; the connection's end tells enough
+  signal(SIGHUP, SIG_IGN);  // a closed terminal or session; the end of `in` is what counts
   const pid_t keeper = fork();
   if (keeper == 0) {
     setsid();
@@ -240,7 +240,7 @@ int run_guard(const GuardOptions& options, int in, int out) {
   g_keeper = keeper;
   for (const int one : {SIGTERM, SIGINT, SIGQUIT}) signal(one, pass_on);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  close(in);  // the keeper's alone: the far end must see it go
+  close(in);  // the keeper alone keeps it open, so that the far end sees the keeper's death
   close(out);
   return stand_by(keeper, *state);
 }

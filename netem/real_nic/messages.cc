@@ -38,7 +38,7 @@ void NetlinkConversation::request(const NetlinkMessage& message, const std::stri
 
 void NetlinkConversation::read(const NetlinkMessage& message, const std::string& attempt,
                                const std::function<void(nlmsghdr*)>& each) const {
-  // The callback is C's: an exception must not cross it, so the messages are kept and read after.
+  // Exceptions must not cross the C callback, so the messages are stored and passed on afterwards.
   std::vector<std::vector<std::byte>> answers;
   const std::function<void(nlmsghdr*)> keep = [&](nlmsghdr* header) {
     const auto* bytes = reinterpret_cast<const std::byte*>(header);

@@ -1,4 +1,4 @@
-// rtnetlink messages made and read by hand, where libnl-route has no words for what is in them.
+// Hand-made rtnetlink messages, for what libnl-route does not support.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct NetlinkMessageDeleter {
 };
 using NetlinkMessage = std::unique_ptr<nl_msg, NetlinkMessageDeleter>;
 
-/// A conversation with the kernel in the network namespace of the thread that made it.
+/// An rtnetlink socket of the network namespace of the thread that creates it.
 class NetlinkConversation {
  public:
   NetlinkConversation();
@@ -25,9 +25,9 @@ class NetlinkConversation {
   NetlinkConversation& operator=(const NetlinkConversation&) = delete;
 
   nl_sock* socket() const { return socket_; }
-  /// Sends and waits for the kernel's consent. @throws RunError naming `attempt`.
+  /// Sends a message and waits for the acknowledgement. @throws RunError naming `attempt`.
   void request(const NetlinkMessage& message, const std::string& attempt) const;
-  /// Sends and hands every message of the answer to `each`.
+  /// Sends a message and passes every message of the reply to `each`.
   void read(const NetlinkMessage& message, const std::string& attempt,
             const std::function<void(nlmsghdr*)>& each) const;
 
@@ -35,12 +35,14 @@ class NetlinkConversation {
   nl_sock* socket_;
 };
 
-/// A message about the qdiscs or filters of an interface: `type` as RTM_NEWQDISC, `flags` as
-/// NLM_F_CREATE; `parent` and `handle` as tc_sched.h has them.
+/// Returns a message about the qdiscs or filters of an interface.
+/// @param type   such as RTM_NEWQDISC
+/// @param flags  such as NLM_F_CREATE
+/// @param parent, handle  in tc's numbers
 NetlinkMessage traffic_message(int type, int flags, int interface, std::uint32_t parent,
                                std::uint32_t handle);
 
-/// The interface's number; @throws RunError when there is none of this name.
+/// Returns the interface's index. @throws RunError when no interface has this name.
 int interface_index(const std::string& name);
 
 }  // namespace thinpipe

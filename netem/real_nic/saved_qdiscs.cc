@@ -29,9 +29,8 @@
 namespace thinpipe {
 namespace {
 
-// Runs `action` in a child process in a network namespace of its own, of which only the loopback
-// interface is there. @returns "" when it succeeded, else what it threw. Its changes to memory stay
-// in the child.
+// Runs `action` in a child process with a new network namespace, which has only the loopback
+// interface. @returns "" on success, else the exception's text.
 std::string rehearse(const std::function<void()>& action) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw SystemError("pipe");
@@ -42,9 +41,9 @@ std::string rehearse(const std::function<void()>& action) {
   if (child == 0) {
     std::string complaint;
     try {
-      // Users who may not make one outright may in a user namespace.
+      // Without the capability, a user namespace may permit the network namespace.
       if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
-        throw SystemError("make a network namespace to rehearse in");
+        throw SystemError("create a network namespace to rehearse the restoration");
       action();
     } catch (const std::exception& error) {
       complaint = error.what();
@@ -66,7 +65,7 @@ std::string rehearse(const std::function<void()>& action) {
   return complaint;
 }
 
-// Their dump holds every setting they take.
+// Kinds whose dump has every setting.
 constexpr const char* kWholeDumps[] = {"pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast",
                                        "tbf",   "codel", "fq_codel",        "fq",
                                        "sfq",   "pie",   "fq_pie",          "cake"};
@@ -83,7 +82,7 @@ bool has_filters(int interface, std::uint32_t parent) {
   return found;
 }
 
-// The qdisc the kernel would choose now; "" where only the first namespace could say.
+// Returns the kernel's current default qdisc; "" where only the initial namespace can read it.
 std::string default_qdisc() {
   std::ifstream file("/proc/sys/net/core/default_qdisc");
   std::string kind;
@@ -96,8 +95,8 @@ std::string changed_default(const std::vector<RawQdisc>& saved) {
   for (const RawQdisc& qdisc : saved)
     if (qdisc.kind != "mq" && qdisc.kind != "noqueue" && !now.empty() && qdisc.kind != now)
       return fmt::format(
-          "the kernel once chose {} for it, but now net.core.default_qdisc is {}: deleting ours "
-          "would give it that",
+          "its default qdisc is {}, but net.core.default_qdisc is now {}, which the kernel would "
+          "choose instead",
           qdisc.kind, now);
   return "";
 }
@@ -106,12 +105,13 @@ void delete_root(const NetlinkConversation& kernel, int interface) {
   try {
     kernel.request(traffic_message(RTM_DELQDISC, 0, interface, TC_H_ROOT, 0), "delete the qdisc");
   } catch (const RunError&) {
-    // There was none of anybody's: what is there is compared afterwards in any case.
+    // No qdisc had been set. The result is compared afterwards in any case.
   }
 }
 
-// CoDel keeps times in units of 1024 ns, rounded down, and tells them in whole us, rounded down:
-// told what it said, it would keep one unit less. A microsecond more is rounded to what it has.
+// Returns the options with which the kernel arrives at the dumped state. CoDel keeps times in units
+// of 1024 ns and dumps them in whole us, both rounded down. Sending a dumped value would yield one
+// unit less. One microsecond more yields the same value.
 std::vector<std::byte> options_to_send(const RawQdisc& qdisc) {
   std::vector<std::byte> options = qdisc.options;
   std::vector<int> times;
@@ -144,7 +144,7 @@ std::vector<RawQdisc> read_qdiscs(int interface) {
   std::vector<RawQdisc> qdiscs;
   const auto keep = [&](nlmsghdr* header) {
     const auto* about = static_cast<const tcmsg*>(nlmsg_data(header));
-    // The kernel tells of all interfaces, whatever it is asked for.
+    // The kernel dumps the qdiscs of all interfaces, whatever the request.
     if (header->nlmsg_type != RTM_NEWQDISC || about->tcm_ifindex != interface ||
         is_ingress(about->tcm_parent))
       return;
@@ -167,7 +167,7 @@ std::vector<RawQdisc> read_qdiscs(int interface) {
   NetlinkConversation().read(
       traffic_message(RTM_GETQDISC, NLM_F_REQUEST | NLM_F_DUMP, interface, 0, 0), "read the qdiscs",
       keep);
-  // The root first, then by place: the kernel's own order depends on who was made when.
+  // The root first, then by parent: the kernel's order depends on the time of creation.
   std::sort(qdiscs.begin(), qdiscs.end(), [](const RawQdisc& a, const RawQdisc& b) {
     return std::tuple(a.parent != TC_H_ROOT, a.parent, a.handle) <
            std::tuple(b.parent != TC_H_ROOT, b.parent, b.handle);
@@ -176,22 +176,20 @@ std::vector<RawQdisc> read_qdiscs(int interface) {
 }
 
 std::string why_not_restorable(int interface, const std::vector<RawQdisc>& saved) {
-  if (saved.empty() || saved[0].kind == "noop") return "it is down, so its qdisc is not to be seen";
+  if (saved.empty() || saved[0].kind == "noop") return "it is down, so its qdisc cannot be read";
   const RawQdisc& root = saved[0];
   if (std::any_of(saved.begin(), saved.end(), [](const RawQdisc& one) { return one.extras; }))
-    return fmt::format("its {} has a size table or a shared block, which cannot be read back whole",
+    return fmt::format("its {} has a size table or a shared block, which dumps show only in part",
                        root.to_string());
   for (const std::uint32_t parent : {0U, root.handle})
     if (has_filters(interface, parent))
       return fmt::format("its {} has filters, which would be lost", root.to_string());
   if (root.handle == 0) return changed_default(saved);
   if (std::find(std::begin(kWholeDumps), std::end(kWholeDumps), root.kind) == std::end(kWholeDumps))
-    return fmt::format(
-        "a qdisc of kind {} cannot be made again from what the kernel shows of it; possible are {}",
-        root.kind, fmt::join(kWholeDumps, ", "));
+    return fmt::format("a qdisc of kind {} cannot be restored from its dump; restorable are {}",
+                       root.kind, fmt::join(kWholeDumps, ", "));
   if (saved.size() > 1)
-    return fmt::format("its {} has a qdisc of its own inside ({})", root.to_string(),
-                       saved[1].to_string());
+    return fmt::format("its {} has a child qdisc ({})", root.to_string(), saved[1].to_string());
   return rehearse([&] { restore_qdiscs(interface_index("lo"), saved); });
 }
 
@@ -206,11 +204,11 @@ void restore_qdiscs(int interface, const std::vector<RawQdisc>& saved) {
     const std::vector<std::byte> options = options_to_send(root);
     if (!options.empty())
       nla_put(message.get(), TCA_OPTIONS, static_cast<int>(options.size()), options.data());
-    kernel.request(message, "give back " + root.to_string());
+    kernel.request(message, "restore " + root.to_string());
   }
   const std::vector<RawQdisc> now = read_qdiscs(interface);
   if (now != saved)
-    throw RunError(fmt::format("gave back {}, but the kernel now has {}{}", to_string(saved),
+    throw RunError(fmt::format("restore {}: the kernel now has {}{}", to_string(saved),
                                to_string(now),
                                to_string(saved) == to_string(now) ? " with other settings" : ""));
 }

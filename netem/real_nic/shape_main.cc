@@ -1,6 +1,6 @@
 // thinpipe-shape INTERFACE LEASE-SECONDS [--anyway] [ADDRESS...]: the guard that `thinpipe run
-// --shape` starts on each host; netem/real_nic/guard.h says what it is told and what it answers.
-// The addresses are those of the machine that the sweep runs on.
+// --shape` starts on each host. netem/real_nic/guard.h describes its protocol. The addresses belong
+// to the machine that runs the sweep.
 #include <unistd.h>
 
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 double lease_of(const std::string& text) {
   if (const auto seconds = thinpipe::parse_number<double>(text, 0.1, 3600)) return *seconds;
   throw thinpipe::InputError(
-      fmt::format("the lease is 0.1 to 3600 seconds, not {}", thinpipe::in_quotes(text)));
+      fmt::format("LEASE-SECONDS is {}; expected 0.1 to 3600", thinpipe::in_quotes(text)));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr const char* kFirstLine = "thinpipe-shape 1";
 
 std::string file_of(const std::string& interface) {
-  // Kernel names hold neither '/' nor blanks; anything else is no interface.
+  // The kernel allows neither '/' nor blanks in an interface's name.
   if (interface.empty() || interface.size() >= IFNAMSIZ || interface == "." || interface == ".." ||
       interface.find_first_of("/ \t\n") != std::string::npos)
     throw InputError(fmt::format("'{}' is not the name of an interface", interface));
@@ -50,7 +50,7 @@ ShapedState parse(const std::string& path, const std::string& text) {
     throw InputError(fmt::format("{}:{}: expected {}, found '{}'", path, line + 1, expected,
                                  line < lines.size() ? lines[line] : ""));
   };
-  // `key value` in this order, one a line.
+  // `key value`, one per line, in this order.
   const auto value = [&](std::size_t line, const std::string& key) {
     if (line >= lines.size() || !lines[line].starts_with(key + " "))
       complain(line, (key + " ...").c_str());
@@ -80,8 +80,8 @@ ShapedState parse(const std::string& path, const std::string& text) {
 std::optional<StateFile> StateFile::hold(const std::string& interface) {
   const std::string path = file_of(interface);
   if (mkdir(kStateFolder, 0755) != 0 && errno != EEXIST)
-    throw SystemError(fmt::format("make {} (as root: install -d -m 0755 -o USER {})", kStateFolder,
-                                  kStateFolder));
+    throw SystemError(fmt::format("create {} (as root: install -d -m 0755 -o USER {})",
+                                  kStateFolder, kStateFolder));
   for (;;) {
     FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
     if (!file.valid()) throw SystemError("open " + path);
@@ -89,12 +89,13 @@ std::optional<StateFile> StateFile::hold(const std::string& interface) {
       if (errno == EWOULDBLOCK) return std::nullopt;
       throw SystemError("lock " + path);
     }
-    // Its last holder may have removed it between our open and our lock.
-    struct stat mine = {}, there = {};
-    if (fstat(file.get(), &mine) != 0) throw SystemError("look at " + path);
-    if (mine.st_uid != 0 && mine.st_uid != geteuid())
-      throw RunError(fmt::format("{} belongs to user {}: not to be trusted", path, mine.st_uid));
-    if (stat(path.c_str(), &there) == 0 && there.st_ino == mine.st_ino)
+    // The previous owner may have removed the file between open and flock.
+    struct stat opened = {}, current = {};
+    if (fstat(file.get(), &opened) != 0) throw SystemError("stat " + path);
+    if (opened.st_uid != 0 && opened.st_uid != geteuid())
+      throw RunError(fmt::format("{} belongs to user {}, so it is not trusted. Remove the file",
+                                 path, opened.st_uid));
+    if (stat(path.c_str(), &current) == 0 && current.st_ino == opened.st_ino)
       return StateFile(path, std::move(file));
   }
 }
@@ -136,20 +137,20 @@ pid_t guard_of(const std::string& interface) {
   try {
     return parse(path, whole(file.get())).guard;
   } catch (const InputError&) {
-    return 0;  // being written, or damaged
+    return 0;  // incomplete or damaged
   }
 }
 
 std::string network_namespace_number() {
   struct stat about = {};
   if (stat("/proc/thread-self/ns/net", &about) != 0)
-    throw SystemError("look at the network namespace");
+    throw SystemError("stat the network namespace");
   return std::to_string(about.st_ino);
 }
 
 std::string finish(const StateFile& file) {
   const std::optional<ShapedState> state = file.read();
-  std::string outcome = "nothing was set";
+  std::string outcome = "nothing to restore";
   if (state) {
     if (state->network_namespace != network_namespace_number())
       throw RunError(fmt::format("{} was throttled in another network namespace ({})",
@@ -158,14 +159,14 @@ std::string finish(const StateFile& file) {
     if (index != state->index) {
       outcome = "the interface is gone, and its qdisc with it";
     } else if (const std::vector<RawQdisc> now = read_qdiscs(index); now == state->saved) {
-      outcome = "it has what it had";
+      outcome = "restored already";
     } else if (now.empty() || now[0].handle != kOurHandle) {
       outcome = fmt::format("left alone: somebody else has set {} since",
                             now.empty() ? "nothing" : now[0].to_string());
     } else {
       restore_qdiscs(index, state->saved);
-      outcome = fmt::format("gave back {}", state->saved.empty() ? "the kernel's default"
-                                                                 : state->saved[0].to_string());
+      outcome = fmt::format("back to {}", state->saved.empty() ? "the kernel's default"
+                                                               : state->saved[0].to_string());
     }
   }
   file.remove();

@@ -1,4 +1,4 @@
-// State needed to restore an interface, kept where it survives whoever throttled it.
+// State needed to restore an interface, in a file that outlives the guard that throttled it.
 #pragma once
 
 #include <sys/types.h>
@@ -12,30 +12,31 @@
 
 namespace thinpipe {
 
-/// One file an interface, in memory: a reboot takes it away together with the qdisc.
+/// Has one file per interface. The folder is in memory: a reboot removes the files together with
+/// the qdiscs.
 inline constexpr const char* kStateFolder = "/run/thinpipe";
 
-/// The qdisc that we set has this handle (1:), by which it is known again.
+/// The handle (1:) of thinpipe's root qdisc, which identifies it.
 inline constexpr std::uint32_t kOurHandle = 0x10000;
 
 /// An interface that is throttled, or was when its guard died.
 struct ShapedState {
   std::string interface;
   int index = 0;
-  std::string network_namespace;  ///< the kernel's number of it
+  std::string network_namespace;  ///< the namespace's inode number
   pid_t guard = 0;
-  std::vector<RawQdisc> saved;  ///< what it had before
+  std::vector<RawQdisc> saved;  ///< the qdiscs before throttling
 };
 
-/// The state of one interface, locked: while the object lives (also in a forked child) nobody else
-/// gets it. The lock ends with the last process that holds it, however it ends.
+/// The locked state file of one interface. The lock lasts as long as the object, also in forked
+/// children, and ends with the last process that has it, however that process ends.
 class StateFile {
  public:
-  /// Nothing when another process holds it. Makes folder and file if need be.
-  /// @throws RunError naming the path and what would help.
+  /// Locks the interface's file, creating folder and file if necessary. Returns nothing if another
+  /// process has the lock. @throws RunError naming the path and a remedy.
   static std::optional<StateFile> hold(const std::string& interface);
 
-  /// The file's content; nothing in a new one. @throws InputError for a damaged file.
+  /// Returns the file's content; nothing if the file is new. @throws InputError for a damaged file.
   std::optional<ShapedState> read() const;
   void write(const ShapedState& state) const;
   /// Removes the file.
@@ -48,19 +49,19 @@ class StateFile {
   FileDescriptor file_;
 };
 
-/// Interfaces that have a state file, whether their guards live or not.
+/// Returns the interfaces that have a state file, whether their guards are alive or not.
 std::vector<std::string> shaped_interfaces();
 
-/// The process that holds the state of an interface by its own account; 0 when it cannot be read.
+/// Returns the guard's process that an interface's state file names; 0 if the file cannot be read.
 pid_t guard_of(const std::string& interface);
 
-/// The number of the network namespace of the calling thread.
+/// Returns the inode number of the calling thread's network namespace.
 std::string network_namespace_number();
 
-/// Gives the interface back what the file says it had, and removes the file.
-/// @returns one line that says what was done: given back, nothing to do, or left alone because the
-/// qdisc there is none of ours (somebody else set it since).
-/// @throws RunError when it could not be given back; the file then stays.
+/// Restores the qdiscs that the file has saved for its interface, and removes the file.
+/// @returns the outcome in one line: restored, nothing to do, or left alone because somebody else
+/// has replaced thinpipe's qdisc.
+/// @throws RunError when the qdiscs could not be restored; the file then stays.
 std::string finish(const StateFile& file);
 
 }  // namespace thinpipe

@@ -11,7 +11,7 @@
 namespace thinpipe {
 namespace {
 
-// Values at given moments.
+// Steps or straight lines through given points.
 class TableCurve : public ScheduleCurve {
  public:
   TableCurve(std::vector<CurvePoint> points, bool linear, double period)
@@ -33,7 +33,8 @@ class TableCurve : public ScheduleCurve {
       const auto next = after(t);
       return next == points_.end() ? kNever : next->time;
     }
-    // Rounding may give back `t` itself where periods are short against it: then the one after.
+    // If the period is short compared with `t`, rounding may yield `t` itself. Then the next corner
+    // counts.
     double begin = t - phase(t);
     for (auto next = after(phase(t));; begin += period_, next = points_.begin())
       for (; next != points_.end(); ++next)
@@ -73,7 +74,7 @@ class TableCurve : public ScheduleCurve {
     return a.value + (b.value - a.value) * (t - a.time) / (b.time - a.time);
   }
 
-  // Area of segment i, up to t.
+  // Returns the integral over segment i up to t.
   double area(std::size_t i, double t) const {
     return (points_[i].value + value(i, t)) / 2 * (t - points_[i].time);
   }
@@ -95,7 +96,7 @@ class TableCurve : public ScheduleCurve {
   double whole_ = 0;  ///< integral of a period
 };
 
-// A wave around a middle.
+// A sine wave around a mean value.
 class SineCurve : public ScheduleCurve {
  public:
   SineCurve(double middle, double swing, double period, double shift)
@@ -115,7 +116,7 @@ class SineCurve : public ScheduleCurve {
   double middle_, swing_, pace_, shift_;
 };
 
-// A curve with spans in which it is 0.
+// A curve that is 0 during outages.
 class OutageCurve : public ScheduleCurve {
  public:
   OutageCurve(CurvePtr inner, const OutageTimes& times) : inner_(std::move(inner)), times_(times) {}
@@ -133,7 +134,7 @@ class OutageCurve : public ScheduleCurve {
   }
 
   double next_corner(double t) const override {
-    // The inner curve does not show while the link is out.
+    // During an outage the inner curve has no effect.
     return is_out(t) ? next_edge(t) : std::min(next_edge(t), inner_->next_corner(t));
   }
 
@@ -142,12 +143,12 @@ class OutageCurve : public ScheduleCurve {
   double most() const override { return std::max(0.0, inner_->most()); }
 
  private:
-  // Number of the outage that began last; negative before the first.
+  // Returns the number of the latest outage that has begun; negative before the first.
   double number(double t) const {
     if (t < times_.first) return -1;
     if (times_.every == kNever) return 0;
     double n = std::floor((t - times_.first) / times_.every);
-    // Division rounds; begin() is what counts.
+    // Division rounds, so the result is corrected by begin().
     while (begin(n + 1) <= t) ++n;
     while (begin(n) > t) --n;
     return n;

@@ -1,5 +1,5 @@
-// One quantity of a link over time. All forms are known in closed form: a value at a moment, and
-// the exact integral between two.
+// One quantity of a link over time, as a function with a closed form for its value at a moment and
+// for its integral between two moments.
 #pragma once
 
 #include <limits>
@@ -10,20 +10,20 @@ namespace thinpipe {
 
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// A function of the time since the schedule began, in s; the unit of its value is the user's
-/// business. Immutable, so any thread may ask.
+/// A function of the time since the schedule's start, in s. The caller defines the unit of the
+/// values. Immutable and thread-safe.
 class ScheduleCurve {
  public:
   virtual ~ScheduleCurve() = default;
-  /// The value at `t` >= 0; at a jump, the one from then on.
+  /// Returns the value at `t` >= 0; at a jump, the value after it.
   virtual double at(double t) const = 0;
-  /// The integral over [from, to], 0 <= from <= to: exact but for rounding.
+  /// Returns the integral over [from, to], 0 <= from <= to, exact except for rounding.
   virtual double integral(double from, double to) const = 0;
-  /// The first moment after `t` at which it jumps or its slope does; kNever when there is none.
+  /// Returns the first moment after `t` at which the value or the slope jumps; kNever if none does.
   virtual double next_corner(double t) const = 0;
-  /// Does not change from `t` to the next corner.
+  /// Returns true if the value is constant from `t` to the next corner.
   virtual bool steady_after(double t) const = 0;
-  /// Bounds of its values.
+  /// Bounds of the values.
   virtual double least() const = 0;
   virtual double most() const = 0;
 };
@@ -34,20 +34,20 @@ struct CurvePoint {
   double value = 0;
 };
 
-/// Values at given moments, the first at 0, ascending: each holds until the next (steps), or
-/// straight lines join them (`linear`). The last value holds for ever, or until `period`, where all
-/// begins again; the period is not before the last moment.
+/// Returns a curve through points in ascending order, the first at time 0: a step function, or
+/// straight lines between the points (`linear`). The last value stays for ever, or until `period`,
+/// after which the curve repeats. The period must not end before the last point.
 CurvePtr table_curve(std::vector<CurvePoint> points, bool linear, double period = kNever);
 
-/// middle + swing sin(2 pi (t + shift) / period).
+/// Returns middle + swing sin(2 pi (t + shift) / period).
 CurvePtr sine_curve(double middle, double swing, double period, double shift);
 
-/// Spans of `lasts` s that begin at `first`, and every `every` s again (kNever: once).
+/// Intervals of `lasts` s that begin at `first` and repeat every `every` s (kNever: once).
 struct OutageTimes {
   double first = 0, every = kNever, lasts = 0;
 };
 
-/// `inner`, but 0 in the outages; `inner` goes on meanwhile.
+/// Returns `inner` with 0 during outages. `inner` continues during an outage.
 CurvePtr outage_curve(CurvePtr inner, const OutageTimes& times);
 
 }  // namespace thinpipe

@@ -25,11 +25,11 @@ constexpr std::uint64_t kLargestFile = 256'000'000;
 
 // Schedules as tables.
 
-// A column as the header names it. The suffix is what its numbers lack to be read.
+// A column by its name in the header.
 struct Column {
   const char* name;
   const char* field;
-  const char* suffix;  // "": cells have their own unit
+  const char* suffix;  // the unit to append to the cells; "": cells have their own unit
 };
 constexpr Column kTableColumns[] = {
     {"time", "time", ""},          {"time_s", "time", "s"},       {"time_ms", "time", "ms"},
@@ -60,8 +60,8 @@ class Table {
         read_row(cells);
     }
     if (columns_.empty())
-      throw InputError(name_ + ": no header; expected one such as time_s,rate_mbit");
-    if (times_.empty()) throw InputError(name_ + ": no row below the header");
+      throw InputError(name_ + ": no header; expected a header such as time_s,rate_mbit");
+    if (times_.empty()) throw InputError(name_ + ": no row after the header");
   }
 
   double end() const { return times_.back(); }
@@ -94,11 +94,11 @@ class Table {
       if (column == std::end(kTableColumns))
         fail(in_quotes(cell), fmt::format("no such column; expected {}{}", fmt::join(known, ", "),
                                           did_you_mean(cell, known)));
-      if (!fields.insert(column->field).second) fail(column->field, "stands twice in the header");
+      if (!fields.insert(column->field).second) fail(column->field, "occurs twice in the header");
       columns_.push_back(column);
     }
-    if (!fields.contains("time")) fail("time", "missing in the header");
-    if (fields.size() == 1) fail("rate", "missing in the header; expected rate, delay or loss");
+    if (!fields.contains("time")) fail("time", "missing from the header");
+    if (fields.size() == 1) fail("rate", "missing from the header; expected rate, delay or loss");
   }
 
   void read_row(const std::vector<std::string>& cells) {
@@ -120,13 +120,13 @@ class Table {
     const auto number = parse_number<double>(cell);
     if (*column.suffix != '\0') {
       if (!number)
-        fail(column.field, fmt::format("found {}, expected a number, since the header says {}",
+        fail(column.field, fmt::format("found {}, expected a number, since the column is {}",
                                        in_quotes(cell), column.name));
       return cell + column.suffix;
     }
     if (number && *number != 0)
-      fail(column.field, fmt::format("{} has no unit; write it there or in the header, as in "
-                                     "time_s, rate_mbit, delay_ms, loss_percent",
+      fail(column.field, fmt::format("{} has no unit; add a unit to the cell or to the header, "
+                                     "as in time_s, rate_mbit, delay_ms, loss_percent",
                                      in_quotes(cell)));
     return cell;
   }
@@ -157,7 +157,7 @@ class Table {
 // Mahimahi's packet-delivery traces as rates.
 
 constexpr long kLatestMs = 1'000'000'000;  // eleven days
-constexpr double kMostBins = 1e7;
+constexpr double kMaxBins = 1e7;
 
 std::vector<long> read_moments(std::string_view text, const std::string& name) {
   std::vector<long> moments;
@@ -173,15 +173,15 @@ std::vector<long> read_moments(std::string_view text, const std::string& name) {
       throw InputError(fmt::format("{}:{}: field time: found {}, expected {}", name, line_number,
                                    in_quotes(line), expected));
     };
-    if (!moment) fail("a whole number of milliseconds and nothing else");
+    if (!moment) fail("a whole number of milliseconds only");
     if (*moment < 0 || *moment > kLatestMs) fail(fmt::format("a time from 0 to {} ms", kLatestMs));
     if (!moments.empty() && *moment < moments.back())
-      fail(fmt::format("a time not before that of the line before, {}", moments.back()));
+      fail(fmt::format("a time not before that of the previous line, {}", moments.back()));
     moments.push_back(*moment);
   }
-  if (moments.empty()) throw InputError(name + ": no line; expected one a packet delivery");
+  if (moments.empty()) throw InputError(name + ": no line; expected one line per packet delivery");
   if (moments.back() == 0)
-    throw InputError(name + ": all times are 0; the last one is the trace's length");
+    throw InputError(name + ": all times are 0, but the last time is the trace's length");
   return moments;
 }
 
@@ -208,10 +208,10 @@ CurvePtr parse_mahimahi(std::string_view text, const std::string& name, double b
   const std::vector<long> moments = read_moments(text, name);
   const double period = static_cast<double>(moments.back()) / 1000;
   const double bins = std::ceil(period / bin - 1e-9);
-  if (bins > kMostBins)
+  if (bins > kMaxBins)
     throw InputError(
-        fmt::format("{}: {} s in bins of {} s are more than {}", name, period, bin, kMostBins));
-  // A delivery at the end of a bin belongs to it, since the last one of all is at the very end.
+        fmt::format("{}: {} s in bins of {} s are more than {} bins", name, period, bin, kMaxBins));
+  // A delivery at the end of a bin belongs to that bin, since the last delivery is at the very end.
   std::vector<double> frames(static_cast<std::size_t>(bins), 0.0);
   for (const long moment : moments) {
     const double number = std::ceil(static_cast<double>(moment) / 1000 / bin - 1e-9) - 1;

@@ -16,32 +16,32 @@ namespace {
 constexpr std::chrono::nanoseconds kAnyDelay{1'000'000};
 
 LinkState state_of(const Direction& direction) {
-  return {direction.rate, std::chrono::duration<double>(direction.way.delay).count(),
-          direction.way.loss.percent / 100};
+  return {direction.rate, std::chrono::duration<double>(direction.impairment.delay).count(),
+          direction.impairment.loss.percent / 100};
 }
 
-bool way_changes(const ScheduleSpec& spec) {
+bool impairment_changes(const ScheduleSpec& spec) {
   return spec.changes(Quantity::kDelay) || spec.changes(Quantity::kLoss);
 }
 
 // A link's schedules by direction; nothing for a direction that does not change.
-struct TwoWays {
+struct DirectionSpecs {
   std::optional<ScheduleSpec> up, down;
 };
 
 ScheduledLink scheduled(int link, bool is_trunk, const LinkSpec& own, const ScheduleSpec& up,
                         const ScheduleSpec& down) {
   const ScheduleSpec own_up = is_trunk ? up : up.without(Quantity::kDelay).without(Quantity::kLoss);
-  if ((own_up.changes(Quantity::kLoss) && own.up.way.bursts) ||
-      (down.changes(Quantity::kLoss) && own.down.way.bursts))
+  if ((own_up.changes(Quantity::kLoss) && own.up.impairment.bursts) ||
+      (down.changes(Quantity::kLoss) && own.down.impairment.bursts))
     throw InputError("a loss in bursts cannot be scheduled");
   return {link, own, own_up.on(state_of(own.up)), down.on(state_of(own.down)),
-          way_changes(down) || way_changes(own_up)};
+          impairment_changes(down) || impairment_changes(own_up)};
 }
 
-// `host3.up`: links, and which of their directions.
+// A name such as `host3.up`: links and their directions.
 struct DirectedName {
-  std::string links;  // "" for all that have a rate
+  std::string links;  // "" for all links with a rate
   bool up = true, down = true;
 };
 
@@ -60,7 +60,7 @@ std::vector<int> links_of(const DirectedName& name, const Topology& topology) {
   std::vector<int> found;
   for (int i = 0; i < topology.links(); ++i)
     if (topology.link(i).throttled()) found.push_back(i);
-  if (found.empty()) throw InputError("no link has a rate that could change");
+  if (found.empty()) throw InputError("no link has a rate to schedule");
   return found;
 }
 
@@ -72,7 +72,8 @@ std::vector<LinkSpec> links_as_played(const std::vector<ScheduledLink>& links) {
     LinkSpec link = one.own;
     for (Direction* direction : {&link.up, &link.down})
       if (direction->shaper == Shaper::kTbf) direction->shaper = Shaper::kHtb;
-    if (one.changes_way) link.down.way.delay = std::max(link.down.way.delay, kAnyDelay);
+    if (one.changes_impairment)
+      link.down.impairment.delay = std::max(link.down.impairment.delay, kAnyDelay);
     if (std::find(played.begin(), played.end(), link) == played.end()) played.push_back(link);
   }
   return played;
@@ -83,14 +84,13 @@ std::vector<ScheduledLink> scheduled_links(const Topology& topology, const Sched
   const bool none_has_rate =
       std::none_of(links.begin(), links.end(), [](const LinkSpec& one) { return one.throttled(); });
   if (schedule.has_general() && none_has_rate)
-    throw InputError(fmt::format("schedule {}: no link has a rate that could change",
+    throw InputError(fmt::format("schedule {}: no link has a rate to schedule",
                                  in_quotes(schedule.to_string())));
   const ScheduleSpec general = schedule.with({});
-  std::vector<TwoWays> specs(links.size());
+  std::vector<DirectionSpecs> specs(links.size());
   for (std::size_t i = 0; i < links.size(); ++i)
     if (schedule.has_general() && links[i].throttled()) specs[i] = {general, general};
-  // Where the general parts are not of a link there is nothing but the text and the time scale to
-  // begin with.
+  // For a link to which the general parts do not apply: their text and time scale, but no parts.
   const ScheduleSpec nothing =
       general.without(Quantity::kRate).without(Quantity::kDelay).without(Quantity::kLoss);
   const auto add = [&](std::optional<ScheduleSpec>& spec, const ScheduleSpec& parts) {
@@ -100,12 +100,12 @@ std::vector<ScheduledLink> scheduled_links(const Topology& topology, const Sched
     const DirectedName directed = directed_name(name);
     try {
       for (const int link : links_of(directed, topology)) {
-        TwoWays& ways = specs[static_cast<std::size_t>(link)];
-        if (!directed.down && way_changes(parts) && !topology.is_trunk(link))
+        DirectionSpecs& directions = specs[static_cast<std::size_t>(link)];
+        if (!directed.down && impairment_changes(parts) && !topology.is_trunk(link))
           throw InputError(
-              fmt::format("{}: the delay and the loss of a host's link are on its way down", name));
-        if (directed.up) add(ways.up, parts);
-        if (directed.down) add(ways.down, parts);
+              fmt::format("{}: the delay and the loss of a host's link are on its downlink", name));
+        if (directed.up) add(directions.up, parts);
+        if (directed.down) add(directions.down, parts);
       }
     } catch (const InputError& error) {
       throw InputError(fmt::format("schedule {} on topology {}: {}",

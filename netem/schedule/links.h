@@ -1,4 +1,4 @@
-// Which links of a topology a schedule changes, and how each of them.
+// Applies a schedule to the links of a topology: which links change, and how.
 #pragma once
 
 #include <vector>
@@ -10,21 +10,23 @@ namespace thinpipe {
 
 /// A link that changes.
 struct ScheduledLink {
-  int link = 0;       ///< as Topology numbers them
-  LinkSpec own;       ///< what it is set to, see links_as_set()
-  Schedule up, down;  ///< of its two directions
-  /// Its delay changes, or its loss. A host's link has them on the downlink, a trunk both ways.
-  bool changes_way = false;
+  int link = 0;       ///< index of the link in Topology
+  LinkSpec own;       ///< its settings without the schedule, as in links_as_set()
+  Schedule up, down;  ///< of the two directions
+  /// The delay or the loss changes: of the downlink for a host's link, of both directions for a
+  /// trunk.
+  bool changes_impairment = false;
 };
 
-/// A part without a link's name holds for every link that has a rate. A part with a name replaces
-/// those of the same quantity; of two names of one link the later holds. A name may end in `.up` or
-/// `.down`, for that direction alone; `up` and `down` are those of every link that has a rate.
-/// @throws InputError when a name is that of no link, or the schedule does not fit a link: without
-/// a rate, rates beyond what links can be set to, losses in bursts.
+/// Returns the links that change. A part without a link's name applies to every link with a rate. A
+/// part with a name replaces the parts of the same quantity. Of two parts that name a link, the
+/// later one counts. A name may end in `.up` or `.down`, for one direction. `up` and `down` alone
+/// name that direction of every link with a rate.
+/// @throws InputError for an unknown link, or when the schedule does not fit a link: a link without
+/// a rate, rates out of range, or burst loss.
 std::vector<ScheduledLink> scheduled_links(const Topology& topology, const ScheduleSpec& schedule);
 
-/// Links that need of the kernel what playing the schedule on these does (HTB; netem where a delay
+/// Returns links that need the same kernel features as playing the schedule (HTB; netem if a delay
 /// or loss changes), for require_kernel_features().
 std::vector<LinkSpec> links_as_played(const std::vector<ScheduledLink>& links);
 

@@ -20,16 +20,17 @@
 namespace thinpipe {
 namespace {
 
-constexpr double kMostShare = 10;
+constexpr double kMaxShare = 10;
 constexpr double kLongestTime = 1e6;  // s: eleven days
 
 double parse_percent(const std::string& text, double most) {
   if (const auto percent = parse_number_with<double>("%", text, 0, 100 * most))
     return *percent / 100;
-  throw InputError(fmt::format("{} is not a share from 0% to {}%", in_quotes(text), 100 * most));
+  throw InputError(
+      fmt::format("{} is not a percentage from 0% to {}%", in_quotes(text), 100 * most));
 }
 
-// The largest of the units in which the value is not below 1, as short as reads back the same.
+// Prints the value in the largest unit in which it is at least 1 and that restores it exactly.
 std::string with_unit(double value, std::initializer_list<std::pair<double, const char*>> units) {
   for (const auto& [factor, name] : units)
     if (value >= factor && value / factor * factor == value)
@@ -42,21 +43,22 @@ Level read_level(const KeyValues& items, const std::string& key, const std::stri
   return items.read(key, text, [&](const std::string& t) { return parse_level(quantity, t); });
 }
 
-constexpr double kLeastSpan = 1e-3;  // s; a link cannot follow faster changes
+constexpr double kMinSpan = 1e-3;  // s; a link cannot follow faster changes
 
-// A random walk between two levels, the same for a seed on every machine.
+// A random walk between two levels, which depends only on the seed, not on the machine.
 
-constexpr double kMostSteps = 1e6;
+constexpr double kMaxSteps = 1e6;
 
-// Mean 0, deviation 1: twelve uniform numbers less 6 (their sum has variance 1). Additions only, so
-// no machine's logarithm or cosine shows; what a normal distribution has beyond 6 is not missed.
+// Returns a number of mean 0 and standard deviation 1: the sum of twelve uniform numbers less 6
+// (the sum has variance 1). Additions only, so the result does not depend on a machine's logarithm
+// or cosine. The tails of a normal distribution beyond 6 do not matter here.
 double nearly_normal(SplitMix64& random) {
   double sum = -6;
   for (int i = 0; i < 12; ++i) sum += static_cast<double>(random.next() >> 11) * 0x1p-53;
   return sum;
 }
 
-// Back into [0, 1], as light between two mirrors.
+// Reflects a value at 0 and 1 into [0, 1].
 double reflected(double x) {
   x = std::fabs(std::fmod(x, 2));
   return x > 1 ? 2 - x : x;
@@ -65,7 +67,7 @@ double reflected(double x) {
 struct Walk {
   Level low, high;
   double every = 0.1, lasts = 600;
-  double step = 0.1;  // standard deviation of a step, as a share of high - low
+  double step = 0.1;  // standard deviation of a step, as a fraction of high - low
   std::uint64_t seed = 1;
 };
 
@@ -81,7 +83,7 @@ CurvePtr curve_of(const Walk& walk, double own) {
   return table_curve(std::move(points), false, walk.lasts);
 }
 
-// As parse_level() reads it.
+// Returns a level as text for parse_level().
 std::string level_text(Quantity quantity, const Level& level) {
   if (level.share || quantity == Quantity::kLoss)
     return fmt::format("{}%", std::round(level.value * 1e11) / 1e9);  // 0.07 * 100 is not 7
@@ -90,7 +92,7 @@ std::string level_text(Quantity quantity, const Level& level) {
   return with_unit(level.value, {{1e9, "gbit"}, {1e6, "mbit"}, {1e3, "kbit"}, {1, "bit"}});
 }
 
-// The key `of`: rate unless it says otherwise.
+// Takes the key `of`; rate by default.
 Quantity take_quantity(KeyValues& items) {
   return static_cast<Quantity>(items.choice("of", {"rate", "delay", "loss"}));
 }
@@ -103,24 +105,25 @@ std::string quantity_name(Quantity quantity) {
 
 Level parse_level(Quantity quantity, const std::string& text) {
   if (quantity == Quantity::kLoss) return {parse_percent(text, 1), false};
-  if (text.ends_with('%')) return {parse_percent(text, kMostShare), true};
+  if (text.ends_with('%')) return {parse_percent(text, kMaxShare), true};
   if (quantity == Quantity::kRate) {
     const double rate = parse_rate(text);
     if (rate != 0 && !(rate >= kLowestLinkRate && rate <= kHighestLinkRate))
       throw InputError(
-          fmt::format("{} is not a rate from 1kbit to 100gbit, nor 0", in_quotes(text)));
+          fmt::format("{} is neither 0 nor a rate from 1kbit to 100gbit", in_quotes(text)));
     return {rate, false};
   }
   const double delay = text == "0" ? 0 : parse_time(text);
   if (delay > kLongestLinkDelay)
-    throw InputError(fmt::format("{} is a delay above 100s", in_quotes(text)));
+    throw InputError(fmt::format("{} is above 100s, the limit of a delay", in_quotes(text)));
   return {delay, false};
 }
 
 double parse_moment(const std::string& text) {
   const double seconds = text == "0" ? 0 : parse_time(text);
   if (seconds > kLongestTime)
-    throw InputError(fmt::format("{} is longer than {:.0f} s", in_quotes(text), kLongestTime));
+    throw InputError(
+        fmt::format("{} is above {:.0f} s, the limit of a time", in_quotes(text), kLongestTime));
   return seconds;
 }
 
@@ -136,7 +139,7 @@ double take_span(KeyValues& items, const std::string& key, double least,
 
 std::string moment_text(double seconds) {
   if (seconds == 0) return "0s";
-  // Shortest text that reads back: 0.05 is 50ms, and 50 * 1e-3 must be 0.05 again.
+  // Shortest text that restores the value: 0.05 is 50ms, if 50 * 1e-3 is 0.05 again.
   for (const auto& [factor, name] : {std::pair{1.0, "s"}, std::pair{1e-3, "ms"}}) {
     const double value = std::round(seconds / factor * 1e6) / 1e6;
     if (value >= 1 && value * factor == seconds) return fmt::format("{}{}", value, name);
@@ -164,12 +167,11 @@ SchedulePart parse_table(KeyValues& items, bool ramp) {
     if (points.empty() ? time != 0 : !(time > points.back().first))
       items.fail_value(key, text,
                        points.empty() ? "expected the first moment to be 0s"
-                                      : "expected a later moment than the one before");
+                                      : "expected a later moment than the previous one");
     points.emplace_back(time, read_level(items, key, text, quantity));
   }
-  if (points.empty()) items.fail("no moments; expected some, such as 0s=100mbit,5s=10mbit");
-  const double period =
-      take_span(items, "repeat", std::max(points.back().first, kLeastSpan), kNever);
+  if (points.empty()) items.fail("no moments; expected moments such as 0s=100mbit,5s=10mbit");
+  const double period = take_span(items, "repeat", std::max(points.back().first, kMinSpan), kNever);
   items.finish("moments such as 5s");
 
   std::string text = (ramp ? "ramp:" : "steps:") + of_text(quantity);
@@ -185,7 +187,7 @@ SchedulePart parse_sine(KeyValues& items) {
   const Level low = read_level(items, "low", items.take("low"), quantity);
   const Level high = read_level(items, "high", items.take("high"), quantity);
   if (low.share == high.share && low.value > high.value) items.fail("low= is above high=");
-  const double period = take_span(items, "period", kLeastSpan);
+  const double period = take_span(items, "period", kMinSpan);
   const double shift = take_span(items, "shift", 0, 0);
   items.finish();
   return {quantity,
@@ -200,10 +202,10 @@ SchedulePart parse_sine(KeyValues& items) {
 
 OutageTimes parse_outage(KeyValues& items) {
   OutageTimes times;
-  times.lasts = take_span(items, "lasts", kLeastSpan);
+  times.lasts = take_span(items, "lasts", kMinSpan);
   times.every = take_span(items, "every", 0, kNever);
   if (times.every <= times.lasts)
-    items.fail(fmt::format("every={}: expected more than lasts={}; the link would never be there",
+    items.fail(fmt::format("every={}: expected more than lasts={}; the link would never work",
                            moment_text(times.every), moment_text(times.lasts)));
   if (!items.given("first") && !items.given("every")) items.fail("first= or every= is missing");
   times.first = take_span(items, "first", 0, times.every - times.lasts);
@@ -228,13 +230,13 @@ SchedulePart parse_walk(KeyValues& items) {
   walk.lasts = take_span(items, "lasts", 0, walk.lasts);
   if (const auto text = items.find("step"))
     walk.step = items.read("step", *text, [](const std::string& share) {
-      return parse_level(Quantity::kLoss, share).value;  // a plain share
+      return parse_level(Quantity::kLoss, share).value;  // a plain percentage
     });
   walk.seed = items.number<std::uint64_t>("seed", walk.seed, 0, UINT64_MAX);
   items.finish();
-  if (walk.every < kLeastSpan || walk.lasts < walk.every || walk.lasts / walk.every > kMostSteps)
+  if (walk.every < kMinSpan || walk.lasts < walk.every || walk.lasts / walk.every > kMaxSteps)
     items.fail(fmt::format("every={},lasts={}: expected at least 1ms, and 1 to {} steps",
-                           moment_text(walk.every), moment_text(walk.lasts), kMostSteps));
+                           moment_text(walk.every), moment_text(walk.lasts), kMaxSteps));
   return {quantity,
           fmt::format("walk:{}low={},high={},step={},every={},lasts={},seed={}", of_text(quantity),
                       level_text(quantity, walk.low), level_text(quantity, walk.high),

@@ -1,5 +1,5 @@
-// One part of a schedule: what happens to one quantity of a link. Its values as users write them,
-// and the kinds of parts that need no file.
+// One part of a schedule, which changes one quantity of a link: the values as users write them, and
+// the kinds of parts that need no file.
 #pragma once
 
 #include <functional>
@@ -13,47 +13,47 @@
 
 namespace thinpipe {
 
-/// A link's quantities that a schedule can change.
+/// The quantities of a link that a schedule can change.
 enum class Quantity { kRate, kDelay, kLoss };
 std::string quantity_name(Quantity quantity);  ///< "rate", "delay", "loss"
 
-/// `100mbit`, or `50%` of the link's own rate.
+/// A value of a quantity: `100mbit`, or `50%` of the link's own rate.
 struct Level {
-  double value = 0;    ///< bit/s, s, or a share of frames from 0 to 1
-  bool share = false;  ///< `value` is a factor of the link's own
+  double value = 0;    ///< bit/s, s, or a fraction of frames from 0 to 1
+  bool share = false;  ///< `value` is a factor of the link's own value
   double of(double own) const { return share ? value * own : value; }
 };
 
-/// Rates: `100mbit` (0, or 1 kbit/s to 100 Gbit/s) or `50%` of the link's, up to 1000 %; delays:
-/// `10ms` (up to 100 s) or likewise; losses: `1%` of all frames.
-/// @throws InputError saying what was found and what is expected.
+/// Parses a level. A rate is `100mbit` (0, or 1 kbit/s to 100 Gbit/s) or `50%` of the link's own,
+/// up to 1000 %. A delay is `10ms` (up to 100 s) or a percentage likewise. A loss is `1%` of all
+/// frames. @throws InputError saying what was found and what is expected.
 Level parse_level(Quantity quantity, const std::string& text);
 
-/// `5s`, `50ms`, `0`; seconds from 0 to 10^6. @throws InputError likewise.
+/// Parses a time from 0 to 10^6 s: `5s`, `50ms`, `0`. @throws InputError likewise.
 double parse_moment(const std::string& text);
 std::string moment_text(double seconds);
 
-/// The moment that a key has, at least `least`; `otherwise` where it is not given, an error without
-/// `otherwise`.
+/// Returns the time of a key, which must be at least `least`. Returns `otherwise` if the key is
+/// missing, and throws without `otherwise`.
 double take_span(KeyValues& items, const std::string& key, double least,
                  std::optional<double> otherwise = std::nullopt);
 
 struct SchedulePart {
   Quantity quantity = Quantity::kRate;
-  std::string text;  ///< canonical: reads back to the same part
-  /// On a link whose own value of the quantity is `own`.
+  std::string text;  ///< canonical; parses to the same part
+  /// Returns the curve for a link whose own value of the quantity is `own`.
   std::function<CurvePtr(double own)> curve;
 };
 
-/// Moments and levels, as steps or ramps have them.
+/// Times and levels of steps or ramps.
 using LevelPoints = std::vector<std::pair<double, Level>>;
-/// A table of levels on a link with this value of its own.
+/// Returns the curve of a table of levels for a link whose own value is `own`.
 CurvePtr level_curve(const LevelPoints& points, bool linear, double period, double own);
 
-/// The key `of` as it stands in canonical text: nothing for rate.
+/// Returns the key `of` in canonical text; "" for rate.
 std::string of_text(Quantity quantity);
 
-// The kinds that need no file; their grammar is in docs/schedules.md. @throws InputError
+// Parsers of the kinds that need no file. docs/schedules.md has their grammar. @throws InputError
 SchedulePart parse_table(KeyValues& items, bool ramp);  ///< `steps` and `ramp`
 SchedulePart parse_sine(KeyValues& items);
 SchedulePart parse_walk(KeyValues& items);

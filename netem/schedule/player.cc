@@ -29,8 +29,8 @@
 namespace thinpipe {
 namespace {
 
-/// While it lives no signal interrupts the calling thread, nor those that it starts meanwhile:
-/// signals are the main thread's, which waits in calls that they interrupt.
+/// Blocks all signals in the calling thread, and in threads that it starts, during its lifetime.
+/// Signals must reach the main thread, to interrupt its waiting calls.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -46,38 +46,38 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-// Puts the calling thread ahead of all that only computes, as far as it may: a change that comes
-// late is a wrong rate. Nothing is thrown where it may not.
+// Raises the calling thread's priority above threads that compute, if permitted, since a late
+// change is a wrong rate. Does not throw if not permitted.
 void take_precedence() {
-  prctl(PR_SET_TIMERSLACK, 1UL);  // else every wait may end 50 us late
+  prctl(PR_SET_TIMERSLACK, 1UL);  // otherwise every wait may end 50 us late
   const sched_param parameters = {.sched_priority = 1};
   constexpr int kNicest = -20;
   if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters) != 0)
-    setpriority(PRIO_PROCESS, 0, kNicest);  // of this thread alone, on Linux; may be refused too
+    setpriority(PRIO_PROCESS, 0, kNicest);  // on Linux of this thread only; may be refused too
 }
 
-constexpr double kOneMoment = 2e-4;          // s; closer moments are one
-constexpr std::size_t kMostTimes = 100'000;  // of lateness kept: enough for every quantile
+constexpr double kOneMoment = 2e-4;         // s; closer moments count as one
+constexpr std::size_t kMaxTimes = 100'000;  // most stored delays, enough for every quantile
 
 constexpr TrafficHandle kBelowGate = {0x20001, 0x30000};
 constexpr TrafficHandle kRootOfIfb = {0xffffffff, 0x10000};
 
-// Where a netem is, frames come one by one: enough for a link to have one.
-constexpr double kLeastDelay = 1e-9;
+// s; a delay above 0 makes the link use a netem, and therefore single frames.
+constexpr double kMinDelay = 1e-9;
 
 std::chrono::nanoseconds to_nanoseconds(double seconds) {
   return std::chrono::nanoseconds(std::llround(seconds * 1e9));
 }
 
-// The link at the highest rates and longest delays it will have: frame sizes, TCP's buffers and
-// queues are for that.
+// Returns the link with its highest rates and longest delays, which determine frame sizes, TCP's
+// buffers and queues.
 LinkSpec highest(const ScheduledLink& one, bool is_trunk) {
   LinkSpec link = one.own;
   link.up.rate = one.up.most_rate();
   link.down.rate = one.down.most_rate();
-  if (!one.changes_way) return link;
-  link.down.way.delay = to_nanoseconds(std::max(one.down.most_delay(), kLeastDelay));
-  if (is_trunk) link.up.way.delay = to_nanoseconds(std::max(one.up.most_delay(), kLeastDelay));
+  if (!one.changes_impairment) return link;
+  link.down.impairment.delay = to_nanoseconds(std::max(one.down.most_delay(), kMinDelay));
+  if (is_trunk) link.up.impairment.delay = to_nanoseconds(std::max(one.up.most_delay(), kMinDelay));
   return link;
 }
 
@@ -129,24 +129,24 @@ SchedulePlayer::SchedulePlayer(Network& network, Topology planned, const Schedul
 void SchedulePlayer::add_link(const Network& network, const ScheduledLink& one) {
   const ShapedLink& shaped = network.shaped(one.link);
   const Host &lower = network.lower(one.link), &upper = network.upper(one.link);
-  const std::string ifb = shaped.way_up_interface();
+  const std::string ifb = shaped.uplink_interface();
   const bool at_switch = one.own.place == Place::kSwitch;
   const auto stream = static_cast<std::uint64_t>(one.link);
   const LinkSpec link = highest(one, planned_.is_trunk(one.link));
-  const auto put_way = [&](const std::string& interface, TrafficHandle at, bool up) {
+  const auto add_netem = [&](const std::string& interface, TrafficHandle at, bool up) {
     Channel& channel = channels_.back();
-    channel.way =
-        Way{&netlink_in(upper), interface, at, one.own, up, netem_seed(one.own, stream, up),
-            std::nullopt};
-    change_way(channel, 0, 0);
+    channel.netem =
+        Netem{&netlink_in(upper), interface, at, one.own, up, netem_seed(one.own, stream, up),
+              std::nullopt};
+    change_netem(channel, 0, 0);
   };
   add_channel(at_switch ? upper : lower, at_switch ? ifb : shaped.lower_interface(), one, true);
-  if (!link.up.way.none() && at_switch)
-    put_way(ifb, kBelowGate, true);
-  else if (!link.up.way.none() && one.changes_way && planned_.is_trunk(one.link))
-    put_way(ifb, kRootOfIfb, true);
+  if (!link.up.impairment.none() && at_switch)
+    add_netem(ifb, kBelowGate, true);
+  else if (!link.up.impairment.none() && one.changes_impairment && planned_.is_trunk(one.link))
+    add_netem(ifb, kRootOfIfb, true);
   add_channel(upper, shaped.upper_interface(), one, false);
-  if (!link.down.way.none()) put_way(shaped.upper_interface(), kBelowGate, false);
+  if (!link.down.impairment.none()) add_netem(shaped.upper_interface(), kBelowGate, false);
 }
 
 void SchedulePlayer::add_channel(const Host& at, const std::string& interface,
@@ -156,16 +156,16 @@ void SchedulePlayer::add_channel(const Host& at, const std::string& interface,
   const Schedule& schedule = up ? one.up : one.down;
   ScheduleQdiscSettings settings;
   settings.highest_rate = schedule.most_rate();
-  // Without a bucket: nothing is saved up but the frame that HTB lets go at once.
+  // netem has no bucket, so the depth is the single frame that HTB sends at once.
   settings.burst = own.shaper == Shaper::kNetem ? link.frame_bytes() + own.overhead : own.burst;
   settings.queue = direction.queue;
   settings.overhead = own.overhead;
   settings.frame_bytes = static_cast<int>(link.frame_bytes());
   at.inside([&] {
     auto qdisc = std::make_unique<ScheduleQdisc>(interface, settings);
-    const double piece = qdisc->largest_piece();
+    const double packet = qdisc->largest_packet();
     channels_.push_back(
-        {one.link, std::move(qdisc), &schedule, RateKeeper(schedule, piece), -1, {}, false});
+        {one.link, std::move(qdisc), &schedule, RateKeeper(schedule, packet), -1, {}, false});
   });
   Channel& channel = channels_.back();
   channel.qdisc->set_rate(channel.rate = schedule.at(0).rate);
@@ -178,27 +178,27 @@ Netlink& SchedulePlayer::netlink_in(const Host& at) {
   return *netlink;
 }
 
-bool SchedulePlayer::change_way(Channel& channel, double from, double until) {
-  if (!channel.way) return false;
-  Way& way = *channel.way;
+bool SchedulePlayer::change_netem(Channel& channel, double from, double until) {
+  if (!channel.netem) return false;
+  Netem& netem = *channel.netem;
   const LinkState state = channel.schedule->mean(from, until);
-  Direction direction = way.up ? way.own.up : way.own.down;
-  direction.way.delay = to_nanoseconds(state.delay);
-  if (!direction.way.bursts) direction.way.loss.percent = state.loss * 100;
-  if (direction.way == way.told && !options_.tell_always) return false;
-  way.told = direction.way;
+  Direction direction = netem.up ? netem.own.up : netem.own.down;
+  direction.impairment.delay = to_nanoseconds(state.delay);
+  if (!direction.impairment.bursts) direction.impairment.loss.percent = state.loss * 100;
+  if (direction.impairment == netem.applied && !options_.tell_always) return false;
+  netem.applied = direction.impairment;
   NetemSettings settings;
-  settings.way = direction.way;
-  if (settings.way.jitter.count() > 0) settings.table = table_of(settings.way);
-  settings.seed = way.seed;
-  // Enough for the longest delay at the highest rate, whatever is in force now.
-  LinkSpec link = way.own;
-  Direction& most = way.up ? link.up : link.down;
+  settings.impairment = direction.impairment;
+  if (settings.impairment.jitter.count() > 0) settings.table = table_of(settings.impairment);
+  settings.seed = netem.seed;
+  // The limit is for the longest delay at the highest rate, whatever is in force now.
+  LinkSpec link = netem.own;
+  Direction& most = netem.up ? link.up : link.down;
   most.rate = channel.schedule->most_rate();
-  most.way.delay = to_nanoseconds(channel.schedule->most_delay());
+  most.impairment.delay = to_nanoseconds(channel.schedule->most_delay());
   const LinkSpec filled = link.with_defaults();
-  settings.limit = netem_limit(way.up ? filled.up : filled.down, link.frame_bytes());
-  way.netlink->set_qdisc(way.interface, way.at, netem_request(settings));
+  settings.limit = netem_limit(netem.up ? filled.up : filled.down, link.frame_bytes());
+  netem.netlink->set_qdisc(netem.interface, netem.at, netem_request(settings));
   return true;
 }
 
@@ -214,9 +214,9 @@ LinkMean SchedulePlayer::mean(int link, double from, double to) const {
     return {up.rate, down.rate, down.delay, down.loss};
   }
   const LinkSpec& own = planned_.link(link);
-  const Impairment& way = own.down.way;
-  return {own.up.rate, own.down.rate, std::chrono::duration<double>(way.delay).count(),
-          (way.bursts ? way.bursts->mean_loss() : way.loss.percent) / 100};
+  const Impairment& impairment = own.down.impairment;
+  return {own.up.rate, own.down.rate, std::chrono::duration<double>(impairment.delay).count(),
+          (impairment.bursts ? impairment.bursts->mean_loss() : impairment.loss.percent) / 100};
 }
 
 double SchedulePlayer::bits(int link, bool up, double from, double to) const {
@@ -229,7 +229,7 @@ SchedulePlayer::~SchedulePlayer() {
   try {
     stop();
   } catch (const std::exception&) {
-    // The links go with the network.
+    // The links end with the network.
   }
 }
 
@@ -290,17 +290,17 @@ double SchedulePlayer::next_after(double t) const {
 }
 
 bool SchedulePlayer::change_all(double until) {
-  bool told = false;
+  bool changed = false;
   for (Channel& channel : channels_) {
     const QueueReading reading = channel.qdisc->read();
     const double from = now();
     const double rate = channel.keeper.plan(from, std::max(until, from + kOneMoment), reading);
-    told = change_way(channel, from, std::max(until, from + kOneMoment)) || told;
+    changed = change_netem(channel, from, std::max(until, from + kOneMoment)) || changed;
     if (rate == channel.rate && !options_.tell_always) continue;
     channel.qdisc->set_rate(channel.rate = rate);
-    channel.changed = told = true;
+    channel.changed = changed = true;
   }
-  return told;
+  return changed;
 }
 
 void SchedulePlayer::check_changed() {
@@ -312,7 +312,7 @@ void SchedulePlayer::check_changed() {
 
 bool SchedulePlayer::wait_until(double t, const ScheduleClock::Setting& setting) const {
   const FileDescriptor timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
-  itimerspec when = {};  // which never comes
+  itimerspec when = {};  // disarmed
   if (setting.goes) when.it_value = setting.moment_of(t);
   if (!timer.valid() || timerfd_settime(timer.get(), TFD_TIMER_ABSTIME, &when, nullptr) != 0)
     throw SystemError("set a timer");
@@ -327,15 +327,15 @@ bool SchedulePlayer::wait_until(double t, const ScheduleClock::Setting& setting)
 
 void SchedulePlayer::begin_anew(const ScheduleClock::Setting& setting) {
   for (Channel& channel : channels_) channel.keeper.begin_anew();
-  if (setting.goes) return;  // the moment itself is waited for
-  const bool told = change_all(next_after(setting.time));
+  if (setting.goes) return;  // play() waits for the moment
+  const bool changed = change_all(next_after(setting.time));
   check_changed();
   const std::lock_guard lock(mutex_);
-  if (told) ++changes_;
+  if (changed) ++changes_;
 }
 
 void SchedulePlayer::play() {
-  ScheduleClock::Setting setting;  // number 0: of none yet
+  ScheduleClock::Setting setting;  // number 0: not set yet
   for (double due = 0; !stopping_;) {
     if (const ScheduleClock::Setting now = clock_.setting(); now.number != setting.number) {
       setting = now;
@@ -343,30 +343,30 @@ void SchedulePlayer::play() {
       begin_anew(setting);
     }
     if (!wait_until(due, setting)) continue;
-    // A thread that was kept from running for long does not make up for the moments it missed: the
-    // keepers know what should have crossed meanwhile.
+    // After a long preemption the thread skips the missed moments. The rate keepers make up for the
+    // traffic that the schedule had for them.
     const double next = next_after(std::max(due, now()));
-    const bool told = change_all(next);
+    const bool changed = change_all(next);
     const double late = now() - due;
     check_changed();
-    const bool held = clock_.setting().number != setting.number;  // it was another moment's change
+    const bool reset = clock_.setting().number != setting.number;  // the clock was set meanwhile
     due = next;
-    if (!told || held) continue;
+    if (!changed || reset) continue;
     const std::lock_guard lock(mutex_);
     ++changes_;
-    if (late_.size() < kMostTimes) late_.push_back(late);
+    if (late_.size() < kMaxTimes) late_.push_back(late);
   }
 }
 
-std::vector<std::string> SchedulePlayer::alterations() const {
+std::vector<std::string> SchedulePlayer::drift() const {
   std::vector<std::string> found;
   const auto add = [&](int link, const std::string& what) {
     if (!what.empty()) found.push_back(fmt::format("link {}: {}", planned_.link_name(link), what));
   };
-  for (const Channel& channel : channels_) add(channel.link, channel.qdisc->alteration());
+  for (const Channel& channel : channels_) add(channel.link, channel.qdisc->drift());
   for (int link = 0; link < planned_.links(); ++link)
     if (find(link) == nullptr)
-      for (const std::string& one : network_.shaped(link).alterations()) add(link, one);
+      for (const std::string& one : network_.shaped(link).drift()) add(link, one);
   return found;
 }
 

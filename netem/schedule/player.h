@@ -1,4 +1,4 @@
-// Plays a schedule on the links of a network while others use them.
+// Plays a schedule on the links of a network while programs use them.
 #pragma once
 
 #include <time.h>
@@ -22,29 +22,29 @@
 
 namespace thinpipe {
 
-/// Seconds since a schedule began: time goes as the monotonic clock does, or stands. Any thread may
-/// ask and set it.
+/// The time since a schedule's start. The clock runs at the pace of the monotonic clock, or is
+/// stopped. Thread-safe.
 class ScheduleClock {
  public:
   /// The clock's latest setting.
   struct Setting {
     bool goes = false;
-    double time = 0;      ///< s; what it stands at, or was at when it was let go
-    double origin = 0;    ///< s of the monotonic clock at which the time is 0, while it goes
-    unsigned number = 0;  ///< of the setting; another one is a later one
+    double time = 0;      ///< s; the time at which it is stopped, or from which it was started
+    double origin = 0;    ///< monotonic clock in s at schedule time 0, while running
+    unsigned number = 0;  ///< of the setting; differs after every change
 
-    /// The monotonic clock at a schedule time, for a timer; never 0, which would disarm that, nor
-    /// before it. While the clock goes.
+    /// Returns the monotonic clock at a schedule time, for a timer. Never 0, which would disarm the
+    /// timer, nor negative. Only while the clock runs.
     timespec moment_of(double schedule_time) const;
   };
 
-  /// s; less than what it was let go from until that moment has come.
+  /// Returns the time in s. It is below go_from()'s `time` until that moment.
   double now() const;
   Setting setting() const;
 
-  /// It is `time` in `in_seconds`, and goes on from there.
+  /// Starts the clock, which reaches `time` in `in_seconds` s.
   void go_from(double time, double in_seconds = 0);
-  /// It is `time` until it is let go.
+  /// Stops the clock at `time`.
   void stand_at(double time);
 
  private:
@@ -53,37 +53,37 @@ class ScheduleClock {
 };
 
 struct PlayerOptions {
-  double interval = 0.05;    ///< s between two changes where a schedule changes all the time
-  double longest = 1;        ///< s after which the links are looked after even if nothing changes
-  bool tell_always = false;  ///< tells the kernel also what it knows: to measure what that costs
+  double interval = 0.05;    ///< s between two changes of a continuously changing schedule
+  double longest = 1;        ///< s after which links are checked even if nothing changes
+  bool tell_always = false;  ///< also sends unchanged settings, to measure the cost of a change
 };
 
-/// How the changes came about.
+/// Statistics of the changes.
 struct PlayerReport {
-  std::uint64_t changes = 0;  ///< moments at which at least one link was told something new
-  double late_median = 0;     ///< s from the moment a change was due to when all links had it
+  std::uint64_t changes = 0;  ///< moments at which the settings of at least one link changed
+  double late_median = 0;     ///< s from the moment a change was due until all links had it
   double late_p95 = 0, late_most = 0;
 };
 
-/// A link over a span: what the schedule made of it.
+/// Means of a link over an interval.
 struct LinkMean {
-  double up_rate = 0, down_rate = 0;  ///< bit/s; 0 also of a link that is not throttled
-  double delay = 0;                   ///< s, of the way down
-  double loss = 0;                    ///< share of frames, of the way down
+  double up_rate = 0, down_rate = 0;  ///< bit/s; 0 also for an unthrottled link
+  double delay = 0;                   ///< of the downlink, s
+  double loss = 0;                    ///< of the downlink, fraction of frames
 };
 
-/// Sets all links of a network up for a schedule, and changes them from a thread of its own between
-/// start() and stop(). Whatever is wrong meanwhile ends the thread; check() says so.
+/// Prepares all links of a network for a schedule, and changes the links from its own thread
+/// between start() and stop(). An error ends the thread; check() rethrows it.
 ///
-/// Time goes by the monotonic clock, but can be held and set: for a program whose own time is
-/// another.
+/// Time follows the monotonic clock, but can be stopped and set, for programs with a clock of their
+/// own.
 class SchedulePlayer {
  public:
-  /// Sets every link as `planned` has it (see Network::plan) and puts a throttle that can change in
-  /// place of the shapers of those that the schedule changes, in both directions. Rates change in
-  /// both; shares are of each direction's own. Delay and loss change where links have them: once,
-  /// on the downlink of a host's link; both ways of a trunk. Waiting frames are lost, and counters
-  /// begin at 0.
+  /// Sets every link of `planned` (see Network::plan). On links that the schedule changes, replaces
+  /// the shapers of both directions by a ScheduleQdisc. Rates change in both directions, and
+  /// percentages are relative to each direction's own rate. Delay and loss change on the downlink
+  /// of a host's link and in both directions of a trunk. Queued frames are lost, and counters start
+  /// at 0.
   /// @param network  outlives this
   /// @throws InputError when the schedule does not fit the links; RunError of the kernel.
   SchedulePlayer(Network& network, Topology planned, const ScheduleSpec& schedule,
@@ -92,80 +92,83 @@ class SchedulePlayer {
   SchedulePlayer(const SchedulePlayer&) = delete;
   SchedulePlayer& operator=(const SchedulePlayer&) = delete;
 
-  /// The clock is `from` in so many seconds, and goes on from there: the schedule's begin, or
-  /// somewhere in it. A clock that stands is let go the same way.
+  /// Starts the clock, which reaches the schedule time `from` in `in_seconds` s. Also restarts a
+  /// stopped clock.
   void start(double in_seconds = 0, double from = 0);
-  /// The clock is `at` until start() lets it go; links are what the schedule has then.
+  /// Stops the clock at `at` until start(). Links have the schedule's state at that time.
   void stand(double at);
-  /// No change comes after this; links that held everything let it go at their highest rate.
+  /// Ends the changes. Links at rate 0 get their highest rate, so that their backlog leaves.
   void stop();
-  /// Schedule time, s; less than start()'s `from` before that. Any thread may ask.
+  /// Returns the schedule time in s, which is below start()'s `from` until that moment.
+  /// Thread-safe.
   double now() const { return clock_.now(); }
-  /// Rethrows what ended the thread, if anything did.
+  /// Rethrows the error that ended the thread, if any.
   void check() const;
   PlayerReport report() const;
-  /// Once stopped: what of the links the kernel has otherwise than it was told last, each with the
-  /// link's name, in words.
-  std::vector<std::string> alterations() const;
-  /// Means of any link of the topology, also one that does not change.
+  /// Returns the drift of the links from their last settings, each with the link's name, in words.
+  /// Call it after stop().
+  std::vector<std::string> drift() const;
+  /// Returns the means of any link of the topology, also one that does not change.
   LinkMean mean(int link, double from, double to) const;
-  /// Bits that can cross it in one direction meanwhile; infinite where nothing throttles it.
+  /// Returns the bits that can cross a link in one direction in [from, to]; infinite without a
+  /// rate.
   double bits(int link, bool up, double from, double to) const;
-  /// Those that change.
+  /// Returns the links that change.
   const std::vector<ScheduledLink>& links() const { return links_; }
-  /// The network as it would be without the schedule.
+  /// Returns the network as it would be without the schedule.
   const Topology& planned() const { return planned_; }
 
  private:
-  /// A netem whose delay or loss changes, or that waits below a gate.
-  struct Way {
-    Netlink* netlink;  ///< of the namespace it is in
+  /// A netem whose delay or loss changes, or that is the gate's child.
+  struct Netem {
+    Netlink* netlink;  ///< of its network namespace
     std::string interface;
     TrafficHandle at;
-    LinkSpec own;  ///< of its link
+    LinkSpec own;  ///< its link's settings without the schedule
     bool up;
     std::optional<std::uint64_t> seed;
-    std::optional<Impairment> told;  ///< as the kernel has it
+    std::optional<Impairment> applied;  ///< last settings
   };
   struct Channel {
     int link;
     std::unique_ptr<ScheduleQdisc> qdisc;
     const Schedule* schedule;
     RateKeeper keeper;
-    double rate = -1;  ///< as the kernel has it
-    std::optional<Way> way;
+    double rate = -1;  ///< last setting
+    std::optional<Netem> netem;
     bool changed = false;  ///< and not read back yet
   };
 
   void add_link(const Network& network, const ScheduledLink& one);
   void add_channel(const Host& at, const std::string& interface, const ScheduledLink& one, bool up);
   Netlink& netlink_in(const Host& at);
-  /// Tells netem what the schedule says of the span, if that is news.
-  bool change_way(Channel& channel, double from, double until);
+  /// Sets netem to the schedule's means over the interval. Returns false if nothing changed.
+  bool change_netem(Channel& channel, double from, double until);
   const ScheduledLink* find(int link) const;
   void play();
   double next_after(double t) const;
-  /// True when something new was told.
+  /// Sets all links up to `until`. Returns true if a setting changed.
   bool change_all(double until);
   void check_changed();
-  /// Takes up what the clock was told: what links owe counts from there on.
+  /// Applies a new setting of the clock and resets the rate keepers.
   void begin_anew(const ScheduleClock::Setting& setting);
   void begin_thread();
   void wake();
-  /// False when it was woken before; for ever while the clock stands.
+  /// Waits until schedule time `t`, for ever while the clock is stopped. Returns false if wake()
+  /// came first.
   bool wait_until(double t, const ScheduleClock::Setting& setting) const;
 
   const Network& network_;
   Topology planned_;
   std::vector<ScheduledLink> links_;
   PlayerOptions options_;
-  std::map<const Host*, std::unique_ptr<Netlink>> netlinks_;  ///< for the thread alone
+  std::map<const Host*, std::unique_ptr<Netlink>> netlinks_;  ///< used by the thread only
   std::vector<Channel> channels_;
   ScheduleClock clock_;
   std::atomic<bool> stopping_ = false;
   FileDescriptor wake_;
   std::thread thread_;
-  mutable std::mutex mutex_;  ///< guards what follows
+  mutable std::mutex mutex_;  ///< guards the following members
   std::vector<double> late_;
   std::uint64_t changes_ = 0;
   std::exception_ptr error_;

@@ -25,7 +25,7 @@ namespace {
 
 CurvePtr constant(double value) { return table_curve({{0, value}}, false); }
 
-// `inner` drawn out along the time, and its values multiplied.
+// `inner` dilated in time by `factor`, with its values multiplied by `times`.
 class SlowedCurve : public ScheduleCurve {
  public:
   SlowedCurve(CurvePtr inner, double factor, double times)
@@ -49,23 +49,23 @@ CurvePtr slowed_curve(const CurvePtr& inner, double factor, double times) {
   return std::make_shared<SlowedCurve>(inner, factor, times);
 }
 
-// From text or a file to a ScheduleSpec.
+// Parsing a ScheduleSpec from text or a file.
 
 const std::vector<std::string> kKinds = {"steps",  "ramp",     "sine", "walk",
                                          "outage", "mahimahi", "csv"};
 constexpr double kDefaultBin = 0.05;  // s
-constexpr double kLeastBin = 1e-3;
+constexpr double kMinBin = 1e-3;
 
 bool is_kind(const std::string& word) {
   return std::find(kKinds.begin(), kKinds.end(), word) != kKinds.end();
 }
 
-// A part and the links it is of: `host3: sine:low=...`; "" for all.
+// A part and its links, such as `host3: sine:low=...`; "" for all links.
 struct NamedPart {
   std::string links, part;
 };
 
-// A name is only taken for one where a kind of schedule follows it.
+// Splits a link name off the part. A name counts only if a kind of schedule follows.
 NamedPart take_name(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || is_kind(std::string(text.substr(0, colon))))
@@ -89,8 +89,8 @@ bool is_link_name(const std::string& name) {
   });
 }
 
-// Links that are alike share a curve for as long as one of them has it: a walk of a million steps
-// takes 24 MB, and a thousand links have two directions each.
+// Returns a cache around `make`: links with equal own values share a curve while any of them uses
+// it. A walk of a million steps takes 24 MB, and a thousand links have two directions each.
 std::function<CurvePtr(double)> shared(std::function<CurvePtr(double)> make) {
   struct Made {
     std::mutex mutex;
@@ -111,7 +111,7 @@ class Parser {
     const NamedPart named = take_name(text);
     if (named.part.size() < text.size() && !is_link_name(named.links))
       throw InputError(fmt::format(
-          "{} {}: {} is no name of links (such as host3, host4-7, rack0, site0-site1, trunks)",
+          "{} {}: {} is not a link name (such as host3, host4-7, rack0, site0-site1, trunks)",
           where, in_quotes(text), in_quotes(named.links)));
     KeyValues items = KeyValues::after_name(
         named.links.empty() ? where : where + " of " + excerpt(named.links), named.part);
@@ -119,7 +119,7 @@ class Parser {
     into_ = &of_links(named.links);
     const std::string kind = named.part.substr(0, named.part.find(':'));
     if (kind == "outage") {
-      if (into_->outage) items.fail("a second outage; one has every= to come again");
+      if (into_->outage) items.fail("a second outage; every= repeats the first one");
       into_->outage = parse_outage(items);
       add_text(outage_text(*into_->outage));
     } else if (kind == "steps" || kind == "ramp") {
@@ -133,8 +133,8 @@ class Parser {
     } else if (kind == "csv") {
       csv(items);
     } else {
-      items.fail(fmt::format("{} is no kind of schedule (known: {}), nor a file{}", in_quotes(kind),
-                             fmt::join(kKinds, ", "), did_you_mean(kind, kKinds)));
+      items.fail(fmt::format("{} is neither a kind of schedule (known: {}) nor a file{}",
+                             in_quotes(kind), fmt::join(kKinds, ", "), did_you_mean(kind, kKinds)));
     }
   }
 
@@ -193,7 +193,7 @@ class Parser {
   void mahimahi(KeyValues& items) {
     std::string content;
     const std::string path = take_file(items, content);
-    const double bin = take_span(items, "bin", kLeastBin, kDefaultBin);
+    const double bin = take_span(items, "bin", kMinBin, kDefaultBin);
     items.finish();
     const CurvePtr curve = parse_mahimahi(content, path, bin);
     add(items, {{Quantity::kRate, fmt::format("mahimahi:file={},bin={}", path, moment_text(bin)),
@@ -204,7 +204,7 @@ class Parser {
     std::string content;
     const std::string path = take_file(items, content);
     const bool ramp = items.choice("shape", {"steps", "ramp"}) == 1;
-    const double period = take_span(items, "repeat", kLeastBin, kNever);
+    const double period = take_span(items, "repeat", kMinBin, kNever);
     items.finish();
     std::vector<SchedulePart> parts = parse_schedule_csv(content, path, ramp, period);
     parts.front().text = fmt::format("csv:file={}{}{}", path, ramp ? ",shape=ramp" : "",
@@ -213,8 +213,8 @@ class Parser {
   }
 
   std::vector<Parts> parts_;  // in the order in which their links were first named
-  Parts* into_ = nullptr;     // of parts_: those of the part that is being read
-  std::string prefix_;        // of its text
+  Parts* into_ = nullptr;     // element of parts_ that gets the current part
+  std::string prefix_;        // of the current part's text
   std::string text_, digest_;
 };
 
@@ -231,10 +231,10 @@ ScheduleSpec parse_file(const std::string& path) {
   const std::string content = read_schedule_file(path).text;
   const std::string line = first_statement(content);
   Parser parser;
-  if (line.empty()) throw InputError(path + ": nothing but comments; expected a schedule");
+  if (line.empty()) throw InputError(path + ": only comments; expected a schedule");
   if (path.find_first_of(",;") != std::string::npos)
-    throw InputError(fmt::format(
-        "schedule file {}: a name with , or ; cannot be written in a schedule", in_quotes(path)));
+    throw InputError(
+        fmt::format("schedule file {}: the name must not contain , or ;", in_quotes(path)));
   if (line.find_first_not_of("0123456789") == std::string::npos) {
     parser.part("schedule", "mahimahi:file=" + path);
   } else if (!is_part(line) && line.find(',') != std::string::npos) {

@@ -1,5 +1,5 @@
-// A link's behaviour over time, as users write it and as a function of time. docs/schedules.md has
-// the grammar.
+// A link's rate, delay and loss over time, as users write them and as functions. docs/schedules.md
+// has the grammar.
 #pragma once
 
 #include <optional>
@@ -12,32 +12,32 @@
 
 namespace thinpipe {
 
-/// A link at one moment, or on average over a span.
+/// A link at one moment, or its mean over an interval.
 struct LinkState {
   double rate = 0;   ///< bit/s, frames counted as qdiscs do; 0: nothing crosses
-  double delay = 0;  ///< s, one way
-  double loss = 0;   ///< share of frames, 0 to 1
+  double delay = 0;  ///< one-way delay in s
+  double loss = 0;   ///< fraction of frames, 0 to 1
   bool operator==(const LinkState&) const = default;
 };
 
-/// A schedule on one link: t is in seconds since it began, t >= 0.
+/// The schedule of one link. `t` is in s since the schedule's start, t >= 0.
 class Schedule {
  public:
   Schedule(CurvePtr rate, CurvePtr delay, CurvePtr loss);
 
   LinkState at(double t) const;
-  /// Bits that can cross between two moments: the integral of the rate, exact for every kind of
-  /// schedule but for rounding.
+  /// Returns the bits that can cross in [from, to]: the integral of the rate, exact except for
+  /// rounding.
   double bits(double from, double to) const { return rate_->integral(from, to); }
-  /// Seconds from `from` on in which so many bits can cross; kNever when that takes over 10^6 s.
+  /// Returns the time in s after `from` until so many bits can have crossed; kNever beyond 10^6 s.
   double time_for(double from, double bits) const;
-  /// Means over [from, to]; at(from) when they are the same.
+  /// Returns the means over [from, to]; at(from) for an empty interval.
   LinkState mean(double from, double to) const;
-  /// The next moment at which the link must be told something: a corner of the schedule, or, while
-  /// it changes all the time, `interval` seconds later.
+  /// Returns the next moment at which the link's settings must change: a corner of the schedule or,
+  /// while a quantity changes continuously, `interval` s later.
   double next_change(double t, double interval) const;
-  /// The same on a link in slow motion (netem/topology/time_scale.h): moments and delays times
-  /// `factor`, rates divided by it.
+  /// Returns the schedule under time dilation (netem/topology/time_scale.h): times and delays
+  /// multiplied by `factor`, rates divided by it.
   Schedule slowed(double factor) const;
   double most_rate() const { return rate_->most(); }
   double most_delay() const { return delay_->most(); }
@@ -46,40 +46,41 @@ class Schedule {
   CurvePtr rate_, delay_, loss_;
 };
 
-/// A schedule that fits any link, since its levels may be shares of the link's own. Parts are of
-/// every link, or of those that are named before them (`host3: outage:...`).
+/// A schedule for any link, since its levels may be relative to the link's own values. A part
+/// applies to every link, or to the links named before it (`host3: outage:...`).
 class ScheduleSpec {
  public:
-  ScheduleSpec() = default;  ///< nothing ever changes
+  ScheduleSpec() = default;  ///< changes nothing
   ScheduleSpec(std::vector<SchedulePart> parts, std::optional<OutageTimes> outage, std::string text,
                std::string digest);
 
-  /// Schedules of links by name, in the order given; of each only parts and outages.
+  /// Schedules of named links, in the order given. Each has only parts and an outage.
   using Named = std::vector<std::pair<std::string, ScheduleSpec>>;
   void set_named(Named named) { named_ = std::move(named); }
   const Named& named() const { return named_; }
-  /// True with parts or outages for every link.
+  /// Returns true if parts or an outage apply to every link.
   bool has_general() const { return !parts_.empty() || outage_; }
-  /// The general parts, and those of `over` in place of those that are of the same quantity.
+  /// Returns the general parts, with the parts of `over` replacing those of the same quantity.
   ScheduleSpec with(const ScheduleSpec& over) const;
-  /// The general parts but those of this quantity.
+  /// Returns the general parts without those of this quantity.
   ScheduleSpec without(Quantity quantity) const;
 
   bool empty() const { return !has_general() && named_.empty(); }
-  /// Canonical text, which parse_schedule() reads back; "" when empty.
+  /// Returns canonical text, which parse_schedule() reads back; "" if empty.
   const std::string& to_string() const { return text_; }
-  /// The text, and the digests of the files in it: the same for the same schedule.
+  /// Returns the text with the digests of its files, which identifies the schedule.
   std::string identity() const { return digest_.empty() ? text_ : text_ + "@" + digest_; }
   const std::string& digest() const { return digest_; }
   bool changes(Quantity quantity) const;  ///< of any link
 
-  /// The same for links in slow motion: on() expects such a link's own state and gives what plays
-  /// on it. Levels in the text stay those of the link that is emulated.
+  /// Returns the schedule for links under time dilation: on() then takes a dilated link's own state
+  /// and returns the dilated schedule. Levels in the text stay those of the emulated link.
   ScheduleSpec slowed(double factor) const;
 
-  /// The general parts on a link that is `own` where they say nothing or a share.
-  /// @throws InputError when a rate comes out above 0 and under 1 kbit/s, or above 100 Gbit/s, or
-  /// the link has none and needs one.
+  /// Returns the general parts on a link. `own` has the link's values for quantities without a part
+  /// and for relative levels.
+  /// @throws InputError when a rate is above 0 and under 1 kbit/s, or above 100 Gbit/s, or when the
+  /// link never has a rate.
   Schedule on(const LinkState& own) const;
 
  private:
@@ -90,9 +91,9 @@ class ScheduleSpec {
   double slow_ = 1;
 };
 
-/// `none`, parts joined by `;`, or a file: such parts, one a line, `#` beginning a comment; a CSV
-/// table; a mahimahi trace. The content tells which. A part may begin with the name of the links it
-/// is of, as Topology::links_named() reads it: `host3: sine:...`.
+/// Parses a schedule: `none`, parts separated by `;`, or a file's path. A file has parts, one per
+/// line, with comments after `#`; or a CSV table; or a mahimahi trace. The content decides. A part
+/// may begin with a name of links for Topology::links_named(): `host3: sine:...`.
 /// @throws InputError naming file, line and field, or the part and its key.
 ScheduleSpec parse_schedule(std::string_view text);
 

@@ -27,23 +27,22 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::uint64_t kOpenRate = 50'000'000'000;  // bytes/s: the gate is no throttle
-constexpr double kPollSeconds = 1e-3;                // a shut gate looks again so often
-// Bytes that a shut gate takes every packet for at least (the widest `mpu`), and the bucket, which
-// holds less.
+constexpr std::uint64_t kOpenRate = 50'000'000'000;  // bytes/s: an open gate does not throttle
+constexpr double kPollSeconds = 1e-3;                // a shut gate's time between retries
+// Bytes: a shut gate's `mpu` (the largest possible), and its bucket depth, which must be smaller.
 constexpr std::uint32_t kShutSize = 65535, kShutBucket = 60000;
 
 struct Throttle {
   std::uint64_t rate = 0;      // bytes/s
-  std::uint32_t bucket = 0;    // bytes
-  std::uint16_t smallest = 0;  // bytes that a packet is taken for at least
+  std::uint32_t bucket = 0;    // token-bucket depth in bytes
+  std::uint16_t smallest = 0;  // mpu: least bytes that a packet is charged
 };
 
 Throttle throttle_of(const GateSettings& settings) {
   if (settings.open) return {kOpenRate, settings.cut, 0};
   const std::uint32_t bucket = std::min(settings.cut, kShutBucket);
-  // Waiting for what the bucket cannot hold takes kPollSeconds; then it looks again. A rate near 0
-  // would do too, but look again hours later.
+  // The tokens beyond the bucket's depth take kPollSeconds to accumulate; then TBF retries. With a
+  // rate near 0, TBF would retry hours later.
   return {static_cast<std::uint64_t>((kShutSize - bucket) / kPollSeconds), bucket, kShutSize};
 }
 
@@ -59,7 +58,7 @@ std::vector<Mismatch> compare(const Throttle& asked, std::uint32_t limit,
   comparison.expect<std::uint64_t>("gate limit (TCA_TBF_PARMS)", limit, got.limit);
   comparison.expect<std::uint64_t>("gate mpu (TCA_TBF_PARMS)", asked.smallest, got.rate.mpu);
   const std::uint32_t ticks = transmit_ticks(asked.bucket, static_cast<double>(asked.rate));
-  if (got.buffer + 2 < ticks || got.buffer > ticks + 2)  // kept as time, rounded twice
+  if (got.buffer + 2 < ticks || got.buffer > ticks + 2)  // kept as transmit time, rounded twice
     comparison.expect<std::uint64_t>("gate bucket in 64 ns of transmit time (TCA_TBF_PARMS)", ticks,
                                      got.buffer);
   return std::move(comparison).found();
@@ -69,10 +68,10 @@ constexpr std::uint32_t kOwnHandle = 0x10000;  // 1:
 constexpr std::uint32_t kClass = 0x10001;      // 1:1
 constexpr std::uint32_t kGate = 0x20000;       // 2:
 
-// Larger than any GSO packet (64 KiB of payload, and the headers of each frame): cutting those up,
-// in software, is most of what a link of 1 Gbit/s costs. The bucket may be larger still.
+// Larger than any GSO packet (64 KiB of payload plus the headers of each frame). Segmenting GSO
+// packets in software is most of the CPU cost of a 1 Gbit/s link. The bucket may be deeper.
 constexpr std::uint32_t kLargestCut = 80000;
-// Has no effect with one class, but outside 1000 to 200000 the kernel notes it.
+// Without effect for a single class, but outside 1000 to 200000 the kernel logs a warning.
 constexpr std::uint32_t kQuantum = 60000;
 
 struct Answer {
@@ -81,7 +80,7 @@ struct Answer {
   bool found = false;
 };
 
-// A kernel's message about one qdisc: its counters.
+// Reads the counters from the kernel's message about one qdisc.
 int take_reading(nl_msg* message, void* into) {
   nlattr* attributes[TCA_MAX + 1];
   nlattr* stats[TCA_STATS_MAX + 1];
@@ -115,14 +114,14 @@ QdiscRequest class_request(double rate, const ScheduleQdiscSettings& settings) {
                             .overhead = settings.overhead});
 }
 
-constexpr double kLeastKept = 1e3;  // bit/s; less is nothing
-// How far the rate may leave the schedule to make up for what was. Not far down: what is sent at a
-// low rate blocks the link for long.
-constexpr double kLeastFactor = 0.75, kMostFactor = 4;
-constexpr double kLeastFree = 0.25;  // share of a span
-constexpr double kSame = 1e-3;       // rates that differ less are not told to the kernel
+constexpr double kMinRate = 1e3;  // bit/s; lower rates count as 0
+// Bounds of the rate relative to the schedule, when it makes up for a difference. The lower bound
+// is close to 1, since a packet sent at a low rate blocks the link for long.
+constexpr double kMinFactor = 0.75, kMaxFactor = 4;
+constexpr double kMinFree = 0.25;  // fraction of an interval
+constexpr double kSame = 1e-3;     // relative change of a rate that is not worth setting
 
-// @throws RunError on a kernel in which a shut gate would let frames through.
+// @throws RunError on a kernel in which a shut gate would pass frames.
 void require_gate() {
   utsname kernel = {};
   int major = 0, minor = 0;
@@ -139,12 +138,12 @@ QdiscRequest gate_request(const GateSettings& settings) {
   parameters.rate.rate =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(throttle.rate, UINT32_MAX));
   parameters.rate.mpu = throttle.smallest;
-  parameters.rate.linklayer = TC_LINKLAYER_ETHERNET;  // so that no rate table is needed
+  parameters.rate.linklayer = TC_LINKLAYER_ETHERNET;  // avoids the need for a rate table
   parameters.limit = settings.limit;
   parameters.buffer = transmit_ticks(throttle.bucket, static_cast<double>(throttle.rate));
   AttributeWriter options;
   options.put(TCA_TBF_PARMS, parameters);
-  // TCA_TBF_BURST would make the bucket large enough for `mpu`: only the open gate has it.
+  // Only for the open gate, since TCA_TBF_BURST would make the bucket deep enough for `mpu`.
   if (settings.open) {
     options.put(TCA_TBF_RATE64, throttle.rate);
     options.put(TCA_TBF_BURST, throttle.bucket);
@@ -160,7 +159,7 @@ ScheduleQdisc::ScheduleQdisc(std::string interface, const ScheduleQdiscSettings&
       settings_(settings),
       socket_(open_rtnetlink()),
       cut_(std::min(burst_of(settings.highest_rate, settings), kLargestCut)) {
-  // libnl counts answers by their acknowledgements, and read() asks for none.
+  // libnl checks sequence numbers by acknowledgements, which read() does not request.
   nl_socket_disable_seq_check(socket_);
   index_ = static_cast<int>(if_nametoindex(interface_.c_str()));
   try {
@@ -176,7 +175,7 @@ ScheduleQdisc::ScheduleQdisc(std::string interface, const ScheduleQdiscSettings&
 ScheduleQdisc::~ScheduleQdisc() { nl_socket_free(socket_); }
 
 void ScheduleQdisc::set_up() {
-  // Else a root of the same handle would be changed, or refused if of another kind.
+  // Otherwise a root of the same handle would be changed, or refused if of another kind.
   delete_root_qdisc(socket_, index_);
   const std::string attempt = "htb on " + interface_;
   set_traffic(socket_, root_of(index_), htb_request(), attempt);
@@ -216,7 +215,7 @@ void ScheduleQdisc::check() {
                 fmt::format("tbf, {}, on {}", open_ ? "open" : "shut", interface_));
 }
 
-std::string ScheduleQdisc::alteration() {
+std::string ScheduleQdisc::drift() {
   std::string found =
       traffic_difference(socket_, root_of(index_), htb_request(), "htb on " + interface_);
   if (found.empty())
@@ -230,7 +229,7 @@ std::string ScheduleQdisc::alteration() {
 }
 
 QueueReading ScheduleQdisc::read() {
-  // Without ECHO the kernel finds it and tells nobody.
+  // Without NLM_F_ECHO the kernel sends no reply.
   nl_msg* message = nlmsg_alloc_simple(RTM_GETQDISC, NLM_F_ECHO);
   if (message == nullptr) throw RunError("netlink message: out of memory");
   tcmsg header = {};
@@ -241,7 +240,7 @@ QueueReading ScheduleQdisc::read() {
   nlmsg_append(message, &header, sizeof(header), NLMSG_ALIGNTO);
   Answer answer;
   nl_socket_modify_cb(socket_, NL_CB_VALID, NL_CB_CUSTOM, take_reading, &answer);
-  nl_socket_disable_auto_ack(socket_);  // the answer is all there is to come
+  nl_socket_disable_auto_ack(socket_);  // no message follows the reply
   const int sent = nl_send_auto(socket_, message);
   nlmsg_free(message);
   const int result = sent < 0 ? sent : nl_recvmsgs_default(socket_);
@@ -251,8 +250,8 @@ QueueReading ScheduleQdisc::read() {
     throw RunError(fmt::format("read the htb of {}: {}", interface_, nl_geterror(result)));
   if (!answer.found)
     throw RunError(
-        fmt::format("read the htb of {}: the kernel's answer has no counters", interface_));
-  // GSO packets count as the frames they are.
+        fmt::format("read the htb of {}: the kernel's reply has no counters", interface_));
+  // The kernel counts a GSO packet as its number of frames.
   charged_ += std::uint64_t{settings_.overhead} * (answer.packets - packets_);
   packets_ = answer.packets;
   answer.reading.bytes += charged_;
@@ -267,15 +266,15 @@ void RateKeeper::settle(double now, const QueueReading& reading) {
     return;
   }
   if (rate_ > 0 && sent > 0)
-    blocked_ = std::clamp(blocked_ + sent / rate_ - span, 0.0, piece_ / rate_);
+    blocked_ = std::clamp(blocked_ + sent / rate_ - span, 0.0, packet_ / rate_);
   else
     blocked_ = std::max(0.0, blocked_ - span);
-  // No more can be owed than what the last plan left and what a late change cost: the queue was
-  // empty for a while. No more can have been too much than a piece or two, the bucket's credit of
-  // about two after a pause, and likewise.
+  // Upper bound of the deficit: the last plan's remainder plus the effect of a late change. More
+  // means that the queue was empty for a while. Lower bound (excess): two packets, a bucket of
+  // about two packets after a pause, and the effect of a late change.
   const double due = schedule_.bits(last_, now), late = rate_ * span - due;
   owed_ =
-      std::clamp(owed_ + due - sent, std::min(0.0, postponed_) - 4 * piece_ - std::max(0.0, late),
+      std::clamp(owed_ + due - sent, std::min(0.0, postponed_) - 4 * packet_ - std::max(0.0, late),
                  std::max(0.0, postponed_) + std::max(0.0, -late));
 }
 
@@ -290,14 +289,14 @@ double RateKeeper::plan(double now, double until, const QueueReading& reading) {
   const double span = until - now;
   const double scheduled = schedule_.bits(now, until), mean = scheduled / span;
   const double wanted = scheduled + owed_;
-  // A blocked link is free again within the span, or nothing that is set now matters.
-  const double free = std::max(span - blocked_, kLeastFree * span);
-  double rate = std::clamp(std::max(wanted, piece_) / free, kLeastFactor * mean,
-                           std::max(kMostFactor * mean, piece_ / free));
-  // On a link that has nothing waiting, a piece that comes goes at once, and is paid for later.
+  // A blocked link is free again within the interval; otherwise the rate has no effect.
+  const double free = std::max(span - blocked_, kMinFree * span);
+  double rate = std::clamp(std::max(wanted, packet_) / free, kMinFactor * mean,
+                           std::max(kMaxFactor * mean, packet_ / free));
+  // Without a backlog, the next packet leaves at once and its tokens accumulate afterwards.
   if (reading.packets_waiting == 0) rate = mean;
-  // Where less than a piece may cross, none does, until enough has come together for one.
-  if (mean < kLeastKept || (reading.packets_waiting > 0 && wanted < piece_ / 2)) rate = 0;
+  // While less than half a packet is due, no packet leaves.
+  if (mean < kMinRate || (reading.packets_waiting > 0 && wanted < packet_ / 2)) rate = 0;
   if (std::fabs(rate - rate_) <= kSame * rate_) rate = rate_;
   postponed_ = wanted - rate * std::max(0.0, span - blocked_);
   last_ = now;

@@ -1,5 +1,5 @@
-// A throttle whose rate can change under traffic without giving credit away, and stop altogether;
-// and which rate it must be given so that what crosses is what the schedule says.
+// A throttle whose rate can change under traffic without refilling its token bucket, and that can
+// stop completely. Also computes the rates to set so that the traffic follows the schedule.
 #pragma once
 
 #include <cstdint>
@@ -13,67 +13,66 @@ struct nl_sock;
 
 namespace thinpipe {
 
-/// A qdisc that is open, or shut altogether; and that cuts packets up.
+/// A gate: a qdisc that passes packets or blocks all of them, and that segments GSO packets.
 struct GateSettings {
   bool open = true;
-  std::uint32_t cut = 0;    ///< bytes: larger GSO packets are cut into frames as they come
-  std::uint32_t limit = 0;  ///< bytes that may wait
+  std::uint32_t cut = 0;    ///< bytes; larger GSO packets are segmented on enqueue
+  std::uint32_t limit = 0;  ///< queue limit in bytes
 };
 
-/// A TBF. Open, its rate is no throttle. Shut, it takes every packet for larger than its bucket
-/// (`mpu`), so that none ever leaves; it looks again every millisecond, so late does it open.
-/// (`mpu` has had this effect since Linux 5.17.)
+/// Returns a gate, which is a TBF. Open, its rate does not throttle. Shut, it takes every packet
+/// for larger than its bucket (`mpu`), so that no packet leaves. A shut gate retries every
+/// millisecond, so it opens up to 1 ms late. (`mpu` has this effect since Linux 5.17.)
 QdiscRequest gate_request(const GateSettings& settings);
 
-/// A queue's own counters.
+/// Counters of a queue.
 struct QueueReading {
-  std::uint64_t bytes = 0;  ///< that have left it, as its link charges them
+  std::uint64_t bytes = 0;  ///< dequeued bytes, as the link charges them
   std::uint32_t packets_waiting = 0;
 };
 
 struct ScheduleQdiscSettings {
   double highest_rate = 0;        ///< bit/s, the highest that will be set
-  std::uint32_t burst = 0;        ///< bytes of the bucket at every rate; 0: default_burst() of each
-  std::uint32_t queue = 0;        ///< bytes that may wait
-  std::uint32_t overhead = 0;     ///< bytes that each packet is charged beyond its length
-  int frame_bytes = kFrameBytes;  ///< of a full frame
+  std::uint32_t burst = 0;        ///< token-bucket depth in bytes; 0: default_burst() of each rate
+  std::uint32_t queue = 0;        ///< queue limit in bytes
+  std::uint32_t overhead = 0;     ///< bytes charged for each packet beyond its length
+  int frame_bytes = kFrameBytes;  ///< bytes of a full frame
 };
 
-/// The root qdisc of one interface of the namespace it was made in:
+/// The root qdisc of an interface in the network namespace that was current at construction:
 ///
 ///   htb 1: -> class 1:1 with the rate -> tbf 2: the gate, with the queue
 ///
-/// Why not a TBF alone, as links without a schedule have: each change of a TBF fills its bucket, so
-/// that 20 changes a second at 100 Mbit/s with a bucket of 128 kB let 21 Mbit/s through for
-/// nothing. A change of an HTB class leaves its tokens alone.
+/// A TBF alone, as on links without a schedule, would not do: each change of a TBF fills its
+/// bucket, so that 20 changes per second at 100 Mbit/s with a bucket of 128 kB pass 21 Mbit/s
+/// unthrottled. A change of an HTB class keeps its tokens.
 ///
-/// The gate has no rate to speak of while it is open; it cuts GSO packets that are larger than the
-/// bucket, as TBF does, so that HTB, which sends a whole packet as soon as its credit is not
-/// negative, does not send 64 kB at once. Closed, nothing at all leaves: what waits keeps waiting,
-/// what comes is queued while there is room. HTB cannot do that: any rate above 0 lets a packet
-/// through, whose debt of up to 60 s it remembers afterwards.
+/// The open gate does not throttle. It segments GSO packets larger than the bucket, as every TBF
+/// does, because HTB would send a whole packet of 64 kB as soon as its tokens are not negative. A
+/// shut gate passes no packet: the backlog stays, and arriving packets queue up to the limit. HTB
+/// cannot block all packets: at any rate above 0 it sends one, and then stays in debt for up to
+/// 60 s.
 class ScheduleQdisc {
  public:
-  /// Replaces what the interface has; what waits there is lost, so do it between transfers.
-  /// Settings are read back.
-  /// @throws RunError when the kernel does not take it (needs sch_htb and sch_tbf, Linux 5.17 or
-  /// later)
+  /// Replaces the interface's qdiscs and reads the settings back. Queued packets are lost, so
+  /// create it between transfers.
+  /// @throws RunError when the kernel refuses (needs sch_htb and sch_tbf, Linux 5.17 or later)
   ScheduleQdisc(std::string interface, const ScheduleQdiscSettings& settings);
   ~ScheduleQdisc();
   ScheduleQdisc(const ScheduleQdisc&) = delete;
   ScheduleQdisc& operator=(const ScheduleQdisc&) = delete;
 
-  /// From now on so many bit/s; 0 holds everything.
+  /// Sets the rate in bit/s; 0 blocks all packets.
   void set_rate(double rate);
-  /// Asks the kernel whether it has what set_rate() told it: apart from that, because links are
-  /// told one after the other and the last must not wait for it.
-  /// @throws RunError naming interface, setting, what was asked and what the kernel has.
+  /// Reads the settings of set_rate() back. A separate call, so that changing several links one
+  /// after the other does not delay the last one.
+  /// @throws RunError naming interface, setting, the requested and the kernel's value.
   void check();
   QueueReading read();
-  /// Drift from what the kernel was told last, in words; "" when there is none.
-  std::string alteration();
-  /// The most bytes that leave in one piece: what HTB may send before it is paid for.
-  std::uint32_t largest_piece() const { return cut_ + settings_.overhead; }
+  /// Returns the drift from the last settings, in words; "" without drift.
+  std::string drift();
+  /// Returns the most bytes that HTB may send at once before their tokens have accumulated.
+  std::uint32_t largest_packet() const { return cut_ + settings_.overhead; }
 
  private:
   void set_up();
@@ -84,47 +83,49 @@ class ScheduleQdisc {
   ScheduleQdiscSettings settings_;
   nl_sock* socket_;
   int index_ = 0;
-  std::uint32_t cut_;  ///< bytes to which the gate cuts packets
+  std::uint32_t cut_;  ///< bytes above which the gate segments packets
   double rate_ = 0;    ///< bit/s of the class
   bool open_ = true;
-  std::uint32_t packets_ = 0;  ///< at the last reading, as the kernel counts: modulo 2^32
-  std::uint64_t charged_ = 0;  ///< overhead of all packets so far
+  std::uint32_t packets_ = 0;  ///< at the last reading, modulo 2^32 as the kernel counts
+  std::uint64_t charged_ = 0;  ///< bytes of overhead of all packets so far
 };
 
-/// Says which rate the throttle must be given.
+/// Computes the rates to set so that the traffic follows the integral of the schedule.
 ///
-/// HTB sends a piece as soon as its credit is not negative and then waits until the piece is paid
-/// for, at the rate of the moment at which it left. A change of rate does not change that wait: a
-/// frame sent at 62 kbit/s blocks the link for 194 ms, although it may do 1 Mbit/s 10 ms later. So
-/// rising rates lose and falling ones gain, up to a piece times the ratio of the rates; and a
-/// change that comes late leaves the old rate in force.
+/// HTB sends a packet as soon as its tokens are not negative, and then waits until tokens for the
+/// packet have accumulated, at the rate at which the packet left. A rate change does not shorten
+/// this wait: a frame sent at 62 kbit/s blocks the link for 194 ms, even if the rate rises to
+/// 1 Mbit/s 10 ms later. So rising rates lose traffic and falling rates gain traffic, up to a
+/// packet times the ratio of the rates. A late change, too, keeps the old rate in force.
 ///
-/// While something waits in the queue the keeper knows what crossed (the counter) and what should
-/// have (the integral), and how long the last piece blocks the link, and it sets the next rate so
-/// that both meet at the end of its span. A link on which nothing waits owes nothing.
+/// While the queue has a backlog, the keeper compares the traffic (the counter) with the schedule
+/// (the integral), and derives how long the last packet still blocks the link. It sets the next
+/// rate so that traffic and schedule agree at the end of the interval. A link without a backlog
+/// starts again from zero.
 class RateKeeper {
  public:
-  /// @param piece  bytes that leave at once at most
-  RateKeeper(const Schedule& schedule, double piece) : schedule_(schedule), piece_(8 * piece) {}
+  /// @param packet  the most bytes that leave at once
+  RateKeeper(const Schedule& schedule, double packet) : schedule_(schedule), packet_(8 * packet) {}
 
-  /// The rate in bit/s from `now` until `until` (schedule time, s), 0 for none. `reading` is the
-  /// queue's at `now`. The same as before when the difference would not be seen.
+  /// Returns the rate in bit/s for the interval from `now` to `until` (schedule time, s); 0 to
+  /// block. Returns the previous rate if the difference is negligible.
+  /// @param reading  the queue's counters at `now`
   double plan(double now, double until, const QueueReading& reading);
-  /// The next plan is the first: time was held, or set.
+  /// Forgets the past, after the schedule's clock was stopped or set.
   void begin_anew();
 
  private:
   void settle(double now, const QueueReading& reading);
 
   const Schedule& schedule_;
-  double piece_;  ///< bits
+  double packet_;  ///< bits
   bool begun_ = false;
-  double last_ = 0;  ///< when the rate was set
-  double rate_ = 0;  ///< to this
+  double last_ = 0;  ///< schedule time of the last plan
+  double rate_ = 0;  ///< of the last plan
   QueueReading counted_;
-  double owed_ = 0;       ///< bits that should have crossed and did not; negative: too many did
-  double blocked_ = 0;    ///< s until the last piece is paid for
-  double postponed_ = 0;  ///< bits that the last span could not make up for
+  double owed_ = 0;       ///< bits scheduled but not sent; negative: sent in excess
+  double blocked_ = 0;    ///< s until tokens for the last packet have accumulated
+  double postponed_ = 0;  ///< bits that the last interval could not make up for
 };
 
 }  // namespace thinpipe

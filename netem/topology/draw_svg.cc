@@ -16,12 +16,12 @@
 namespace thinpipe {
 namespace {
 
-// All in pixels of the drawing's own coordinates.
-constexpr double kSlot = 74;         // of the circle, for one host
-constexpr double kStarRadius = 150;  // of the hosts around a single switch, at least
-constexpr double kRadius = 235;      // of the hosts around several
-constexpr double kInner = 0.5;       // switches' circle over hosts' circle
-constexpr double kWidestStep = 0.5;  // rad between hosts of a switch that is one of several
+// The layout, in pixels of the drawing's own coordinates.
+constexpr double kSlot = 74;         // arc of the circle per host
+constexpr double kStarRadius = 150;  // minimum radius of hosts around a single switch
+constexpr double kRadius = 235;      // minimum radius of hosts around several switches
+constexpr double kInner = 0.5;       // radius of the switches' circle over the hosts'
+constexpr double kWidestStep = 0.5;  // rad between hosts of one of several switches
 constexpr double kCircle = 2 * std::numbers::pi;
 constexpr double kTop = -std::numbers::pi / 2;
 
@@ -41,8 +41,8 @@ Layout place_star(const Topology& topology) {
   return layout;
 }
 
-// Every switch with hosts has a part of the circle as wide as they need, and half a host's width
-// free on each side. The first part is at the top, or at the left when there are two.
+// Every switch with hosts gets an arc of the circle as wide as its hosts, with half a host's width
+// free on each side. The first arc is at the top or, with two arcs, at the left.
 void place_on_circle(const Topology& topology, const std::vector<int>& with_hosts, Layout& layout) {
   const double slots = static_cast<double>(topology.hosts.size() + with_hosts.size());
   const double slot = kCircle / slots, step = std::min(slot, kWidestStep);
@@ -85,7 +85,7 @@ constexpr double kHostWidth = 62, kHostHeight = 24;
 constexpr double kMargin = 24, kTitleHeight = 46, kLegendRow = 22;
 constexpr double kLetter = 7.2;  // mean width of a letter at 13 px
 constexpr std::size_t kLongestTitle = 100;
-constexpr std::size_t kMostLabels = 15;  // trunks with a text of their own
+constexpr std::size_t kMaxLabels = 15;  // most trunks that are labelled
 constexpr int kColours = 7;
 
 std::string escaped(std::string_view text) {
@@ -103,7 +103,7 @@ double switch_width(const std::string& name) {
   return std::max(46.0, static_cast<double>(name.size()) * kLetter + 20);
 }
 
-// 1.5 px at 1 Mbit/s and below, 1 px more for every tenfold.
+// Returns 1.5 px at 1 Mbit/s and below, and 1 px more for every factor of ten.
 double thickness(const LinkSpec& link) {
   const double rate = std::max(rate_of(link, true), rate_of(link, false));
   return rate == 0 ? 1.5 : 1.5 + std::clamp(std::log10(rate / 1e6), 0.0, 5.0);
@@ -155,7 +155,7 @@ text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;fill:v
 </style>
 )";
 
-// A file's statements make no title.
+// The statements of a file are too long for a title.
 std::string title_of(const Topology& topology) {
   return topology.text.size() <= kLongestTitle
              ? topology.text
@@ -175,9 +175,9 @@ std::string links_of(const Topology& topology, const Layout& layout, const LinkC
     const std::string words = link_in_words(topology.link(i));
     svg += line(a, b, style_of(topology.link(i), classes.class_of[index]),
                 topology.link_name(i) + ": " + words);
-    // Off the middle, where links of a mesh cross.
+    // Off the middle, where the links of a mesh cross.
     constexpr double kAlong = 0.42;
-    if (trunk && topology.trunks.size() <= kMostLabels)
+    if (trunk && topology.trunks.size() <= kMaxLabels)
       labels += fmt::format("<text class=\"t\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
                             a.x + kAlong * (b.x - a.x), a.y + kAlong * (b.y - a.y) + 4,
                             escaped(words.substr(0, words.find(','))));
@@ -215,7 +215,7 @@ Layout lay_out(const Topology& topology) {
   for (int i = 0; i < static_cast<int>(topology.switches.size()); ++i)
     (topology.hosts_at(i) > 0 ? with_hosts : without).push_back(i);
   if (!with_hosts.empty()) place_on_circle(topology, with_hosts, layout);
-  constexpr int kRounds = 30;  // where neighbours have no hosts either, it settles by and by
+  constexpr int kRounds = 30;  // for neighbours that have no hosts either, positions converge
   for (int round = 0; round < kRounds; ++round)
     for (const int index : without)
       layout.switches[place(index)] = amid_neighbours(topology, index, layout);

@@ -1,4 +1,4 @@
-// The drawing as text: a tree of switches and hosts, then what they can deliver.
+// The drawing as text: a tree of switches and hosts, then the TCP ceilings.
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -21,15 +21,15 @@ namespace thinpipe {
 namespace {
 
 constexpr std::size_t kTextColumns = 80;
-constexpr int kMostSingleHosts = 8;     // of a switch; more are drawn as runs
-constexpr int kMostForAllPairs = 64;    // hosts; 4032 flows
-constexpr std::size_t kMostWidth = 44;  // of the tree before the links' column
+constexpr int kMaxSingleHosts = 8;     // per switch; more are drawn as runs
+constexpr int kMaxForAllPairs = 64;    // hosts; 4032 flows
+constexpr std::size_t kMaxWidth = 44;  // of the tree before the links' column
 
 std::string padded(const std::string& text, std::size_t columns) {
   return text + std::string(columns - std::min(columns, text_columns(text)), ' ');
 }
 
-// Lines of 80 columns, broken behind blanks and commas; all but the first begin at `indent`.
+// Wraps to lines of 80 columns after blanks and commas. All lines but the first begin at `indent`.
 std::string wrapped(const std::string& text, std::size_t indent) {
   std::string result, line;
   std::size_t start = 0;
@@ -63,7 +63,7 @@ class Tree {
     }
     std::size_t column = 0;
     for (const LinkLine& line : lines_) column = std::max(column, text_columns(line.left));
-    column = std::min(column, kMostWidth) + 2;
+    column = std::min(column, kMaxWidth) + 2;
     std::string text;
     for (const LinkLine& line : lines_)
       text +=
@@ -73,12 +73,12 @@ class Tree {
   }
 
  private:
-  // The switch, its hosts and, in a tree, the switches behind it. `stem` goes before its own line,
-  // `indent` before those below.
+  // Adds the switch, its hosts and, in a tree, the switches behind it. `stem` precedes the switch's
+  // line, `indent` the lines below.
   void grow(int index, int from_trunk, const std::string& stem, const std::string& indent) {
     const std::string& name = topology_.switches[static_cast<std::size_t>(index)];
     lines_.push_back({"  " + stem + name, from_trunk < 0 ? "" : uplink(index, from_trunk)});
-    const std::vector<HostRun> runs = host_runs(topology_, index, kMostSingleHosts);
+    const std::vector<HostRun> runs = host_runs(topology_, index, kMaxSingleHosts);
     std::vector<int> trunks;
     for (int i = 0; whole_ && i < static_cast<int>(topology_.trunks.size()); ++i) {
       const Trunk& trunk = topology_.trunks[static_cast<std::size_t>(i)];
@@ -100,7 +100,7 @@ class Tree {
     }
   }
 
-  // The link to the switch above and, where its hosts together are faster, by how much.
+  // Returns the link to the switch above and its oversubscription, if any.
   std::string uplink(int index, int trunk) const {
     const LinkSpec& link = topology_.trunks[static_cast<std::size_t>(trunk)].link;
     std::string text = link_in_words(link);
@@ -141,7 +141,7 @@ std::string rate_in_words(double goodput) {
   return goodput > 0 ? format_rate(goodput) : "unthrottled";
 }
 
-// Paths alike in round trip, goodput and the kind of link that limits them.
+// Paths with equal RTT, goodput and kind of bottleneck link.
 struct PathClass {
   int pairs = 0;
   int narrowest = -1;
@@ -149,9 +149,9 @@ struct PathClass {
 };
 
 std::string narrowest_in_words(const Topology& topology, const PathClass& paths) {
-  if (paths.narrowest < 0) return "nothing";
+  if (paths.narrowest < 0) return "none";
   if (paths.one_link) return topology.link_name(paths.narrowest);
-  return topology.is_trunk(paths.narrowest) ? "the links between switches" : "the hosts' own links";
+  return topology.is_trunk(paths.narrowest) ? "links between switches" : "access links";
 }
 
 std::string pairs_table(const Topology& topology, const Routes& routes) {
@@ -161,20 +161,20 @@ std::string pairs_table(const Topology& topology, const Routes& routes) {
   for (int from = 0; from < hosts; ++from)
     for (int to = 0; to < hosts; ++to) {
       if (from == to) continue;
-      const PathFigures there = figures_of(topology, routes.path(from, to));
-      const PathFigures back = figures_of(topology, routes.path(to, from));
-      const bool trunk = there.narrowest >= 0 && topology.is_trunk(there.narrowest);
+      const PathFigures forward = figures_of(topology, routes.path(from, to));
+      const PathFigures reverse = figures_of(topology, routes.path(to, from));
+      const bool trunk = forward.narrowest >= 0 && topology.is_trunk(forward.narrowest);
       const int link_class =
-          there.narrowest < 0 ? -1 : links.class_of[static_cast<std::size_t>(there.narrowest)];
+          forward.narrowest < 0 ? -1 : links.class_of[static_cast<std::size_t>(forward.narrowest)];
       const double rank =
-          there.narrowest < 0 ? -std::numeric_limits<double>::infinity() : -there.goodput;
-      PathClass& paths = classes[{there.delay + back.delay, rank, trunk, link_class}];
-      paths.one_link = paths.pairs == 0 || (paths.one_link && paths.narrowest == there.narrowest);
-      paths.narrowest = there.narrowest;
+          forward.narrowest < 0 ? -std::numeric_limits<double>::infinity() : -forward.goodput;
+      PathClass& paths = classes[{forward.delay + reverse.delay, rank, trunk, link_class}];
+      paths.one_link = paths.pairs == 0 || (paths.one_link && paths.narrowest == forward.narrowest);
+      paths.narrowest = forward.narrowest;
       ++paths.pairs;
     }
-  std::string text = "From one host to another, nobody else sending\n";
-  text += "   pairs   TCP at most    round trip   narrowest\n";
+  std::string text = "From one host to another, without other traffic\n";
+  text += "   pairs   TCP ceiling    round trip   bottleneck\n";
   for (const auto& [key, paths] : classes) {
     const auto& [round_trip, rank, trunk, link_class] = key;
     text += fmt::format("  {:>6}   {:<12}   {:<10}   {}\n", paths.pairs,
@@ -198,14 +198,15 @@ std::string together(const Topology& topology, const Routes& routes) {
   std::vector<std::vector<Hop>> ring, all;
   for (int from = 0; from < hosts; ++from) {
     ring.push_back(routes.path(from, (from + 1) % hosts));
-    for (int to = 0; hosts <= kMostForAllPairs && to < hosts; ++to)
+    for (int to = 0; hosts <= kMaxForAllPairs && to < hosts; ++to)
       if (to != from) all.push_back(routes.path(from, to));
   }
-  std::string text = "All hosts at once, links shared fairly: the slowest flow gets at most\n";
-  text += fmt::format("  {:<12}   in a ring, each to the next\n",
+  std::string text = "All hosts at once (max-min fair): TCP ceiling of the slowest flow\n";
+  text += fmt::format("  {:<12}   ring: each host to the next\n",
                       rate_in_words(least_of(topology, ring)));
   if (!all.empty())
-    text += fmt::format("  {:<12}   each to every other\n", rate_in_words(least_of(topology, all)));
+    text += fmt::format("  {:<12}   all-to-all: each host to every other\n",
+                        rate_in_words(least_of(topology, all)));
   return text;
 }
 

@@ -1,4 +1,4 @@
-// A topology for people: as text of 80 columns, and as SVG.
+// Drawings of a topology: as text of 80 columns, and as SVG.
 #pragma once
 
 #include <string>
@@ -8,24 +8,24 @@
 
 namespace thinpipe {
 
-/// UTF-8, ends with a line end: the switches with what hangs on them, the links between them, and
-/// what TCP can get at most between pairs of hosts and when all send at once.
+/// Returns the drawing as UTF-8 text that ends with a newline: the switches with their hosts, the
+/// links between switches, and the highest TCP goodput between pairs of hosts and with all hosts
+/// sending at once.
 std::string draw_as_text(const Topology& topology);
 
-/// A whole SVG file that follows the viewer's light or dark colours. Switches stand inside, hosts
-/// around them; links of one colour are alike, and the thicker ones are faster.
+/// Returns an SVG file, which follows the viewer's light or dark colours. Switches are inside a
+/// circle of hosts. Links with equal settings have one colour, and faster links are thicker.
 std::string draw_as_svg(const Topology& topology);
 
-/// A link in a line: `100mbit, delay 10ms`.
+/// Returns a link in one line: `100mbit, delay 10ms`.
 std::string link_in_words(const LinkSpec& link);
 
-/// A place in the SVG, in pixels; x to the right, y down.
+/// A position in the SVG, in pixels; x to the right, y down.
 struct Spot {
   double x = 0, y = 0;
 };
 
-/// Where the SVG has everything, by index of host and switch; the middle of the hosts' circle is at
-/// 0,0.
+/// Positions in the SVG, by index of host and switch. The centre of the hosts' circle is at 0,0.
 struct Layout {
   std::vector<Spot> hosts, switches;
 };

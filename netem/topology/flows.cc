@@ -17,15 +17,15 @@
 namespace thinpipe {
 namespace {
 
-// The trunks of a way, highest index first. Shorter ways come first, then those whose highest
-// trunks are lower: an order that stays when both ways go on over the same trunk, so all switches
-// agree, and that does not ask in which direction the way is gone.
-struct Way {
+// The trunks of a path, highest index first. Shorter paths are better, then paths with lower
+// highest indices. Appending the same trunk to two paths keeps their order, so all switches agree.
+// The order does not depend on the direction, so forward and reverse paths are the same.
+struct Path {
   bool known = false;
   std::vector<int> trunks;
 };
 
-bool better(const Way& a, const Way& b) {
+bool better(const Path& a, const Path& b) {
   if (a.known != b.known) return a.known;
   if (a.trunks.size() != b.trunks.size()) return a.trunks.size() < b.trunks.size();
   return a.trunks < b.trunks;
@@ -33,23 +33,24 @@ bool better(const Way& a, const Way& b) {
 
 std::size_t as_index(int index) { return static_cast<std::size_t>(index); }
 
-// For every switch the trunk towards `to`.
+// Returns for every switch the trunk towards `to`.
 std::vector<int> trunks_towards(const Topology& topology, int to) {
-  std::vector<Way> ways(topology.switches.size());
+  std::vector<Path> paths(topology.switches.size());
   std::vector<int> next(topology.switches.size(), -1);
-  ways[as_index(to)].known = true;
-  for (bool changed = true; changed;) {  // Bellman and Ford: at most a round a switch
+  paths[as_index(to)].known = true;
+  for (bool changed = true; changed;) {  // Bellman and Ford: at most one round per switch
     changed = false;
     for (std::size_t i = 0; i < topology.trunks.size(); ++i)
       for (const auto& [from, via] : {std::pair{topology.trunks[i].a, topology.trunks[i].b},
                                       std::pair{topology.trunks[i].b, topology.trunks[i].a}}) {
-        if (!ways[as_index(via)].known) continue;
-        Way way = ways[as_index(via)];
+        if (!paths[as_index(via)].known) continue;
+        Path path = paths[as_index(via)];
         const int trunk = static_cast<int>(i);
-        way.trunks.insert(
-            std::upper_bound(way.trunks.begin(), way.trunks.end(), trunk, std::greater<>()), trunk);
-        if (!better(way, ways[as_index(from)])) continue;
-        ways[as_index(from)] = std::move(way);
+        path.trunks.insert(
+            std::upper_bound(path.trunks.begin(), path.trunks.end(), trunk, std::greater<>()),
+            trunk);
+        if (!better(path, paths[as_index(from)])) continue;
+        paths[as_index(from)] = std::move(path);
         next[as_index(from)] = trunk;
         changed = true;
       }
@@ -86,7 +87,7 @@ std::vector<Hop> Routes::path(int from_host, int to_host) const {
 void Routes::check_connected() const {
   for (std::size_t from = 1; from < next_.size(); ++from)
     if (next_[0][from] < 0)
-      throw InputError(fmt::format("no links lead from {} to {}", topology_.switches[from],
+      throw InputError(fmt::format("{} and {} are not connected", topology_.switches[from],
                                    topology_.switches[0]));
 }
 
@@ -94,7 +95,7 @@ double rate_of(const LinkSpec& link, bool up) { return up ? link.up.rate : link.
 
 LinkSpec as_trunk(const LinkSpec& link) {
   LinkSpec both = link;
-  if (both.up.way.none()) both.up.way = both.down.way;
+  if (both.up.impairment.none()) both.up.impairment = both.down.impairment;
   return both;
 }
 
@@ -106,9 +107,9 @@ PathFigures figures_of(const Topology& topology, const std::vector<Hop>& path) {
   for (const Hop& hop : path) {
     const LinkSpec link = directed(topology, hop.link).with_defaults();
     const Direction& direction = hop.up ? link.up : link.down;
-    figures.delay += std::chrono::duration<double>(direction.way.delay).count();
+    figures.delay += std::chrono::duration<double>(direction.impairment.delay).count();
     figures.queue += direction.rate > 0 ? direction.queue : 0;
-    figures.disturbed = figures.disturbed || direction.way.disturbs();
+    figures.disturbed = figures.disturbed || direction.impairment.disturbs();
     if (direction.rate == 0) continue;
     const double goodput = direction.rate * payload / (frame + direction.overhead);
     if (figures.narrowest >= 0 && goodput >= figures.goodput) continue;
@@ -122,8 +123,8 @@ PathFigures figures_of(const Topology& topology, const std::vector<Hop>& path) {
 std::vector<double> fair_rates(const Topology& topology,
                                const std::vector<std::vector<Hop>>& flows) {
   struct Load {
-    double left = 0;  // bit/s nobody has yet
-    int flows = 0;    // that may still take some
+    double left = 0;  // bit/s that are not allocated yet
+    int flows = 0;    // flows that are not settled yet
   };
   std::map<std::pair<int, bool>, Load> loads;
   for (const std::vector<Hop>& flow : flows)
@@ -136,7 +137,7 @@ std::vector<double> fair_rates(const Topology& topology,
   std::vector<double> rates(flows.size(), 0);
   std::vector<bool> settled(flows.size(), false);
   for (;;) {
-    // The link whose flows get least: they are settled, and leave the rest of their other links.
+    // Settles the flows of the tightest link, and deducts their rates from their other links.
     double least = std::numeric_limits<double>::infinity();
     std::pair<int, bool> tightest;
     for (const auto& [link, load] : loads)
@@ -160,7 +161,7 @@ std::vector<double> fair_rates(const Topology& topology,
 }
 
 double exchange_goodput(const Topology& topology) {
-  constexpr int kMostOfAllPairs = 64;  // 4032 flows
+  constexpr int kMaxOfAllPairs = 64;  // 4032 flows
   const Routes routes(topology);
   const int hosts = static_cast<int>(topology.hosts.size());
   std::vector<std::vector<Hop>> paths;
@@ -172,7 +173,7 @@ double exchange_goodput(const Topology& topology) {
       if (const PathFigures figures = figures_of(topology, paths.back()); figures.goodput > 0)
         slowest = std::min(slowest, figures.goodput);
     }
-  if (hosts <= kMostOfAllPairs)
+  if (hosts <= kMaxOfAllPairs)
     for (const double rate : fair_rates(topology, paths))
       if (rate > 0) slowest = std::min(slowest, tcp_ceiling(rate) * (hosts - 1));
   return std::isfinite(slowest) ? slowest : 0;

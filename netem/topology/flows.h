@@ -1,5 +1,4 @@
-// Which way frames take through the switches, the rate and the delay of a path, and the shares of
-// flows that meet.
+// Routes through the switches, the rate and delay of a path, and the fair rates of competing flows.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +8,25 @@
 
 namespace thinpipe {
 
-/// A link and the direction in which it is crossed.
+/// A link and the direction in which a path crosses it.
 struct Hop {
-  int link = 0;    ///< as Topology numbers them
+  int link = 0;    ///< index of the link in Topology
   bool up = true;  ///< host to switch, or a to b of a trunk
   bool operator==(const Hop&) const = default;
 };
 
-/// Fewest trunks; of ways as long the one whose trunks come first in the topology. The way back is
-/// the same way.
+/// Shortest paths by number of trunks. Among paths of equal length, the path whose trunks come
+/// first in the topology is taken. Forward and reverse paths are the same.
 class Routes {
  public:
   explicit Routes(const Topology& topology);
 
-  /// The trunk (index into Topology::trunks) on which switch `from` sends to switch `to`; -1 when
-  /// there is none: they are the same, or not connected.
+  /// Returns the trunk (index into Topology::trunks) on which switch `from` forwards to switch
+  /// `to`; -1 if both are the same or not connected.
   int next_trunk(int from, int to) const;
-  /// From one host to another, both access links included.
+  /// Returns the path from one host to another, including both access links.
   std::vector<Hop> path(int from_host, int to_host) const;
-  /// @throws InputError naming two switches with no way between them.
+  /// @throws InputError naming two switches that are not connected.
   void check_connected() const;
 
  private:
@@ -35,46 +34,47 @@ class Routes {
   std::vector<std::vector<int>> next_;  ///< next_[to][from]
 };
 
-/// bit/s on the wire of one direction; 0: not throttled.
+/// Returns the rate of one direction in bit/s on the wire; 0: not throttled.
 double rate_of(const LinkSpec& link, bool up);
 
-/// A link as it is between switches. A host's link applies delay, loss and the like once, on the
-/// downlink, unless `up` has its own: a frame between two hosts goes up once and down once. It
-/// crosses a trunk in one direction only, so both directions of a trunk have them.
+/// Returns a link as set between switches. Impairments of a host's link apply once, on the
+/// downlink, since a frame between two hosts crosses one uplink and one downlink. A frame crosses a
+/// trunk in one direction only, so both directions of a trunk have the impairments, unless `up` has
+/// impairments of its own.
 LinkSpec as_trunk(const LinkSpec& link);
 
-/// From one host to another.
+/// A flow between two hosts.
 struct Flow {
   int from = 0, to = 0;
 };
 
-/// A path on its own, nothing else on its links.
+/// Figures of a path without competing flows.
 struct PathFigures {
-  double rate = 0;         ///< bit/s on the wire of the narrowest link; 0: none is throttled
-  double goodput = 0;      ///< bit/s of payload that TCP can deliver at most; 0 likewise
-  double delay = 0;        ///< s, one way, without queues and transmission
-  double queue = 0;        ///< bytes that may wait on it
-  std::uint32_t mtu = 0;   ///< the least of its links
-  int narrowest = -1;      ///< link; the first of several; -1 when none is throttled
-  bool disturbed = false;  ///< frames may be lost, doubled, damaged or overtake each other
+  double rate = 0;         ///< bit/s on the wire of the bottleneck link; 0: no link is throttled
+  double goodput = 0;      ///< highest TCP goodput in bit/s of payload; 0 likewise
+  double delay = 0;        ///< one-way delay in s, without queueing and transmission
+  double queue = 0;        ///< sum of the queue limits in bytes
+  std::uint32_t mtu = 0;   ///< the smallest MTU of its links
+  int narrowest = -1;      ///< bottleneck link, the first of several; -1: no link is throttled
+  bool disturbed = false;  ///< frames may be lost, duplicated, corrupted or reordered
 };
 PathFigures figures_of(const Topology& topology, const std::vector<Hop>& path);
 
-/// The rate of each flow, in bit/s on the wire, when all send at once and share every link fairly
-/// (max-min fairness, by progressive filling: Bertsekas and Gallager, Data Networks, 6.5.2). 0 for
-/// a flow that no throttled link holds back.
+/// Returns the rate of each flow in bit/s on the wire when all flows send at once and compete
+/// fairly (max-min fairness, by progressive filling: Bertsekas and Gallager, Data Networks, 6.5.2).
+/// 0 for a flow that crosses no throttled link.
 std::vector<double> fair_rates(const Topology& topology,
                                const std::vector<std::vector<Hop>>& flows);
 
-/// bit/s of payload that every host can send at once to all others together, at most; 0 when no
-/// link is throttled. With more than 64 hosts: what the slowest path has.
+/// Returns the highest goodput, in bit/s of payload, at which every host can send to all others at
+/// the same time; 0 if no link is throttled. With more than 64 hosts: the slowest path's goodput.
 double exchange_goodput(const Topology& topology);
-/// The links as they are set, hosts' first (see as_trunk).
+/// Returns the links as set (see as_trunk), the hosts' first.
 std::vector<LinkSpec> links_as_set(const Topology& topology);
-/// Some link loses, doubles, damages or reorders frames.
+/// Returns true if any link loses, duplicates, corrupts or reorders frames.
 bool disturbs(const Topology& topology);
 
-/// The longest round trip between two hosts, in s, without queues and transmission.
+/// Returns the longest RTT between two hosts in s, without queueing and transmission.
 double longest_round_trip(const Topology& topology);
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// The named topologies, and planning: from a topology's words to a network.
+// The named topologies, and planning a network from a topology's spec.
 #include "netem/topology/kinds.h"
 
 #include <cstddef>
@@ -16,9 +16,9 @@
 namespace thinpipe {
 namespace {
 
-constexpr int kMostGroups = 64;  // racks or sites: a full mesh of so many has 2016 links
+constexpr int kMaxGroups = 64;  // racks or sites: a full mesh of so many has 2016 links
 
-// The value of a setting or its default.
+// Returns the value of a setting, or its default.
 std::string topology_value(const TopologySpec& spec, const std::string& name) {
   if (const auto found = spec.values.find(name); found != spec.values.end()) return found->second;
   for (const TopologySetting& setting : find_topology_kind(spec.kind)->values)
@@ -30,18 +30,18 @@ template <typename Number>
 Number number(const TopologySpec& spec, const char* name, Number least, Number most) {
   const std::string text = topology_value(spec, name);
   if (const auto value = parse_number<Number>(text, least, most)) return *value;
-  throw InputError(fmt::format("{}={}: a {}number from {} to {} is expected", name, excerpt(text),
+  throw InputError(fmt::format("{}={}: expected a {}number from {} to {}", name, excerpt(text),
                                std::is_integral_v<Number> ? "whole " : "", least, most));
 }
 
 int count_of(const TopologySpec& spec, const char* name, int least) {
-  return number<int>(spec, name, least, kMostGroups);
+  return number<int>(spec, name, least, kMaxGroups);
 }
 
 bool spread(const TopologySpec& spec) {
   const std::string text = topology_value(spec, "placement");
   if (text != "block" && text != "spread")
-    throw InputError(fmt::format("placement={}: block or spread is expected", text));
+    throw InputError(fmt::format("placement={}: expected block or spread", text));
   return text == "spread";
 }
 
@@ -56,17 +56,17 @@ LinkSpec link_or(const TopologySpec& spec, const char* name, const LinkSpec& oth
   return link == nullptr ? otherwise : link->applied_to(LinkSpec{}, reference);
 }
 
-// Hosts 0, 1, 2, ... fill one switch after the other, or are dealt round.
+// Places hosts 0, 1, 2, ... on one switch after the other (block) or round-robin (spread).
 void place_hosts(const TopologySpec& spec, int hosts, int groups, const char* group,
                  const LinkSpec& link, Topology& plan) {
   if (hosts < groups)
     throw InputError(
-        fmt::format("{} hosts do not fill {} {}s: each has at least one", hosts, groups, group));
-  const bool dealt = spread(spec);
+        fmt::format("{} hosts are too few for {} {}s (at least one each)", hosts, groups, group));
+  const bool round_robin = spread(spec);
   for (int i = 0; i < hosts; ++i) {
-    // The first hosts % groups blocks are one longer.
+    // The first hosts % groups blocks have one host more.
     const int longer = hosts % groups, size = hosts / groups;
-    const int at = dealt                     ? i % groups
+    const int at = round_robin               ? i % groups
                    : i < longer * (size + 1) ? i / (size + 1)
                                              : (i - longer) / size;
     plan.hosts.push_back({fmt::format("host{}", i), "", at, link});
@@ -86,7 +86,7 @@ void check_racks(const TopologySpec& spec) {
   spread(spec);
   number<double>(spec, "oversubscription", 0.01, 1000);
   if (given(spec, "uplink") != nullptr && spec.values.contains("oversubscription"))
-    throw InputError("uplink and oversubscription both say how fast the uplinks are: give one");
+    throw InputError("uplink and oversubscription both set the uplinks' rate; give one of them");
 }
 
 void lay_out_racks(const TopologySpec& spec, int hosts, const LinkSpec& link, Topology& plan) {
@@ -126,9 +126,10 @@ void check_ps(const TopologySpec& spec) { count_of(spec, "servers", 1); }
 void lay_out_ps(const TopologySpec& spec, int hosts, const LinkSpec& link, Topology& plan) {
   const int servers = count_of(spec, "servers", 1);
   if (hosts <= servers)
-    throw InputError(fmt::format("{} hosts with {} servers leave no worker", hosts, servers));
+    throw InputError(
+        fmt::format("{} hosts with {} servers leave no host for a worker", hosts, servers));
   lay_out_star(spec, hosts, link, plan);
-  // After the workers, as their ranks are.
+  // After the workers, in the order of the ranks.
   for (int i = hosts - servers; i < hosts; ++i) {
     TopologyHost& host = plan.hosts[static_cast<std::size_t>(i)];
     host.role = "server";
@@ -137,12 +138,11 @@ void lay_out_ps(const TopologySpec& spec, int hosts, const LinkSpec& link, Topol
 }
 
 constexpr TopologySetting kPlacement = {
-    "placement", "block",
-    "host0, host1, ... fill one after the other (block) or are dealt (spread)"};
+    "placement", "block", "host0, host1, ... in blocks (block) or round-robin (spread)"};
 
 void lay_out_file(const TopologySpec& spec, int hosts, const LinkSpec& link, Topology& plan) {
   if (hosts != spec.fixed_hosts())
-    throw InputError(fmt::format("it places {} hosts, and {} are asked for (--ranks {} fits)",
+    throw InputError(fmt::format("the file has {} hosts, but {} are requested (use --ranks {})",
                                  spec.fixed_hosts(), hosts, spec.fixed_hosts()));
   const LinkSpec own =
       spec.links.contains("hosts") ? spec.links.at("hosts").applied_to(LinkSpec{}, link) : link;
@@ -174,29 +174,29 @@ void except(const std::string& name, const LinkChange& change, const LinkSpec& l
 const std::vector<TopologyKind>& topology_kinds() {
   static const std::vector<TopologyKind> kKinds = {
       {"star",
-       "every host on one switch, by --link",
+       "all hosts on one switch; --link is the hosts' link",
        {},
        {{"hosts", "", "the hosts' link, instead of --link"}},
        no_check,
        lay_out_star},
       {"racks",
-       "a switch for each rack and a spine above them; --link is the hosts'",
-       {{"racks", "2", "how many"},
-        {"oversubscription", "4", "rates of a rack's hosts, added, over its uplink's"},
+       "a switch for each rack and a spine above them; --link is the hosts' link",
+       {{"racks", "2", "number of racks"},
+        {"oversubscription", "4", "sum of the rates of a rack's hosts over its uplink's rate"},
         kPlacement},
        {{"hosts", "", "the hosts' link, instead of --link"},
         {"uplink", "", "from each rack to the spine, instead of oversubscription"}},
        check_racks,
        lay_out_racks},
       {"wan",
-       "datacentres, a link between every two of them by --link",
-       {{"sites", "3", "how many"}, kPlacement},
-       {{"hosts", "unthrottled", "the hosts' link inside their site"}},
+       "fully meshed datacentres; --link is the link between every two of them",
+       {{"sites", "3", "number of datacentres"}, kPlacement},
+       {{"hosts", "unthrottled", "the hosts' link inside their datacentre"}},
        check_wan,
        lay_out_wan},
       {"ps",
        "a star in which the last hosts are parameter servers",
-       {{"servers", "1", "how many"}},
+       {{"servers", "1", "number of servers"}},
        {{"hosts", "", "the workers' link, instead of --link"},
         {"server", "", "the servers' link, instead of the workers'"}},
        check_ps,
@@ -225,7 +225,7 @@ Topology TopologySpec::plan(int hosts, const LinkSpec& link) const {
   Topology plan;
   plan.text = to_string();
   try {
-    if (hosts < 1) throw InputError(fmt::format("{} hosts: at least one is needed", hosts));
+    if (hosts < 1) throw InputError(fmt::format("{} hosts; expected at least one", hosts));
     if (const TopologyKind* named = find_topology_kind(kind))
       named->lay_out(*this, hosts, link, plan);
     else

@@ -1,4 +1,4 @@
-// The topologies that have a name. Parsing, help and planning all come from this table.
+// The table of named topologies. Parsing, help and planning all use it.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace thinpipe {
 
 struct TopologySetting {
   const char* name;
-  const char* default_value;  ///< "" where there is none
+  const char* default_value;  ///< "" without a default
   const char* help;
 };
 
@@ -19,15 +19,15 @@ struct TopologyKind {
   const char* help;
   std::vector<TopologySetting> values;
   std::vector<TopologySetting> links;
-  /// Throws InputError unless the values given are possible.
+  /// Throws InputError for invalid settings.
   void (*check)(const TopologySpec&);
-  /// Switches, trunks and hosts of the plan; exceptions come afterwards.
+  /// Adds switches, trunks and hosts to the plan. Exceptions are applied afterwards.
   void (*lay_out)(const TopologySpec&, int hosts, const LinkSpec& link, Topology& plan);
 };
 
 const std::vector<TopologyKind>& topology_kinds();
 
-/// Null for an unknown name.
+/// Returns the topology of this name, null if unknown.
 const TopologyKind* find_topology_kind(std::string_view name);
 
 }  // namespace thinpipe

@@ -58,7 +58,7 @@ std::string join(const Pairs& pairs) {
   return text;
 }
 
-// False where it is not a key with a value.
+// Parses the value, which throws if invalid. Returns false for an unknown key or an empty value.
 bool check_value(std::string_view key, const std::string& value) {
   if (value.empty()) return false;
   LinkSpec scratch;
@@ -85,12 +85,12 @@ void replace_by_multiple(Pairs& pairs, const std::string& key, double factor,
   for (const auto& [name, value] : known)
     if (is_rate(name) && (name == key || key == "rate"))
       scaled.emplace_back(name, rate_text(parse_rate(value) * factor));
-  if (scaled.empty())  // up.rate=2x of a link that is the same both ways
+  if (scaled.empty())  // up.rate=2x of a link with one rate for both directions
     for (const auto& [name, value] : known)
       if (name == "rate") scaled.emplace_back(key, rate_text(parse_rate(value) * factor));
   if (scaled.empty())
-    throw InputError(fmt::format("link: {}={}x is a multiple of the link {}, which has no rate",
-                                 key, factor, reference.to_string()));
+    throw InputError(fmt::format("link: {}={}x is a multiple of link {}, which has no rate", key,
+                                 factor, reference.to_string()));
   for (const auto& [name, value] : scaled) replace(pairs, name, value);
 }
 
@@ -103,18 +103,18 @@ LinkSpec to_link(const Pairs& pairs) {
 LinkChange LinkChange::parse(std::string_view text) {
   if (text.size() >= 2 && text.front() == '(' && text.back() == ')')
     text = text.substr(1, text.size() - 2);
-  if (text.empty()) throw InputError("a link such as (rate=10mbit) is expected, found nothing");
+  if (text.empty()) throw InputError("expected a link such as (rate=10mbit), found nothing");
   if (text.find('|') != std::string_view::npos)
     throw InputError(fmt::format(
-        "link {}: alternatives by | are for --link; a topology has one value", in_quotes(text)));
+        "link {}: only --link has alternatives (|); a topology has one value", in_quotes(text)));
   LinkChange change;
   if (text == kUnthrottled) {
     change.pairs_.emplace_back(kUnthrottled, "");
     return change;
   }
   change.pairs_ = split_pairs(text);
-  // Checked now, where the text is: each key by itself, since what it needs (a jitter its delay)
-  // may be in the link that it changes.
+  // Each key is checked separately here, so that errors name the text. Keys on which another key
+  // depends may be in the link that this one changes.
   std::set<std::string> seen;
   for (const auto& [key, value] : change.pairs_) {
     if (!seen.insert(key).second)
@@ -122,7 +122,7 @@ LinkChange LinkChange::parse(std::string_view text) {
     if (is_multiple(key, value))
       multiple(key, value);
     else if (!check_value(key, value))
-      parse_link_spec(join({{key, value}}));  // a name, or it says what is wrong
+      parse_link_spec(join({{key, value}}));  // accepts a preset's name, or throws
   }
   return change;
 }
@@ -130,7 +130,7 @@ LinkChange LinkChange::parse(std::string_view text) {
 LinkSpec LinkChange::applied_to(const LinkSpec& base, const LinkSpec& reference) const {
   if (pairs_.empty()) return base;
   if (pairs_.front().first == kUnthrottled) return LinkSpec{};
-  // A word without value is a link by name: nothing of the base is left then.
+  // A key without a value is a preset's name, which replaces the base.
   Pairs result = pairs_.front().second.empty() ? Pairs{} : split_pairs(base.to_string());
   for (const auto& [key, value] : pairs_) {
     if (is_multiple(key, value))
@@ -143,7 +143,7 @@ LinkSpec LinkChange::applied_to(const LinkSpec& base, const LinkSpec& reference)
 
 std::string LinkChange::to_string() const {
   Pairs sorted = pairs_;
-  // A name stays in front: it has no value. Then the rates.
+  // A name, which has no value, stays in front. The rates follow.
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return std::tuple(!a.second.empty(), !is_rate(a.first), a.first) <
            std::tuple(!b.second.empty(), !is_rate(b.first), b.first);

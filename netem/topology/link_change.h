@@ -1,4 +1,4 @@
-// A link as it stands inside a topology: whole, or as changes of another one.
+// A link inside a topology: a complete link spec, or changes to another link.
 #pragma once
 
 #include <string>
@@ -10,26 +10,28 @@
 
 namespace thinpipe {
 
-/// `rate=10mbit,delay=5ms`, in parentheses or not. Two things are more than in a LinkSpec:
-/// a rate may be a multiple of the run's link (`rate=4x`, `rate=0.1x`), and what is left out may
-/// come from another link. `unthrottled` is a link without limits.
+/// `rate=10mbit,delay=5ms`, in parentheses or not. Unlike in a LinkSpec, a rate may be a multiple
+/// of the run's link (`rate=4x`, `rate=0.1x`), and omitted keys may come from another link.
+/// `unthrottled` is a link without limits.
 class LinkChange {
  public:
   LinkChange() = default;  ///< changes nothing
   /// @throws InputError as parse_link_spec() does.
   static LinkChange parse(std::string_view text);
 
-  /// `base` with what is said here in place of what it says. `reference` is what `4x` multiplies.
-  /// A rate without direction also replaces those for one direction.
-  /// @throws InputError when the result is no link, such as 4x of a link without a rate.
+  /// Returns `base` with these keys replaced. A rate without a direction replaces the rates of both
+  /// directions.
+  /// @param reference  the link that `4x` multiplies
+  /// @throws InputError when the result is not a link, such as 4x of a link without a rate.
   LinkSpec applied_to(const LinkSpec& base, const LinkSpec& reference) const;
 
-  /// A name first, then rates, as LinkSpec writes them, then other keys in alphabetical order.
+  /// Returns canonical text: a name first, then rates as LinkSpec prints them, then other keys in
+  /// alphabetical order.
   std::string to_string() const;
   bool empty() const { return pairs_.empty(); }
 
  private:
-  using Pairs = std::vector<std::pair<std::string, std::string>>;  ///< a bare word has no value
+  using Pairs = std::vector<std::pair<std::string, std::string>>;  ///< a name has an empty value
   Pairs pairs_;
 };
 

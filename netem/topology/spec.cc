@@ -1,4 +1,4 @@
-// The text of a topology: a flag's, a file's, and the canonical text of any.
+// Parses topologies from flags and files, and prints their canonical text.
 #include "netem/topology/spec.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ bool among(const std::vector<TopologySetting>& settings, const std::string& name
                      [&](const TopologySetting& setting) { return name == setting.name; });
 }
 
-// Whether exceptions may be called so: a link of some number of hosts, racks or sites.
+// Returns true if an exception may have this name: a link of hosts, racks or sites with numbers.
 bool may_be_link(const TopologyKind& kind, std::string_view name) {
   for (const std::string_view prefix : {"host", "rack", "site"})
     if (name.starts_with(prefix) && name.size() > prefix.size() && name[prefix.size()] >= '0' &&
@@ -48,7 +48,7 @@ bool may_be_link(const TopologyKind& kind, std::string_view name) {
 
 TopologySpec parse_kind(const TopologyKind& kind, std::string_view text) {
   const KeyValues items = KeyValues::after_name("topology", text);
-  if (!split_outside(text, ',')) items.fail("its parentheses do not match");
+  if (!split_outside(text, ',')) items.fail("the parentheses do not match");
   TopologySpec spec;
   spec.kind = kind.name;
   for (const auto& [key, value] : items.left()) {
@@ -84,20 +84,20 @@ std::string file_text(const TopologySpec& spec) {
   return fmt::format("{}", fmt::join(statements, "; "));
 }
 
-// A topology's file: a statement a line (or up to a `;`), `#` begins a comment.
-//   switch NAME [hosts=N]       a switch and how many hosts hang on it
-//   link NAME NAME [LINK]       between two switches; up is from the first to the second
+// A topology's file has a statement per line (or up to a `;`). `#` begins a comment.
+//   switch NAME [hosts=N]       a switch and its number of hosts
+//   link NAME NAME [LINK]       between two switches; the uplink is from the first to the second
 //   hosts LINK                  every host's link
-//   hostI LINK, hostI-J LINK    what differs for those hosts
+//   hostI LINK, hostI-J LINK    differences for these hosts
 
-constexpr int kMostSwitches = 128;
+constexpr int kMaxSwitches = 128;
 constexpr std::size_t kLongestName = 32;
 constexpr std::uint64_t kLargestTopology = 1 << 20;  // 128 switches and 1000 hosts take a tenth
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// No hyphen, which joins two names to that of a link.
+// Names have no hyphen, since a link's name is two names joined by a hyphen.
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= kLongestName && is_letter(text[0]) &&
          std::all_of(text.begin(), text.end(),
@@ -132,12 +132,12 @@ class FileReader {
       }
     }
     if (spec_.switches.empty())
-      throw InputError(source + ": no switch in it (such as `switch paris hosts=2`)");
+      throw InputError(source + ": has no switch (such as `switch paris hosts=2`)");
     if (spec_.fixed_hosts() == 0)
       throw InputError(source + ": no switch has hosts (such as `switch paris hosts=2`)");
-    if (spec_.fixed_hosts() > kMostHosts)
-      throw InputError(fmt::format("{}: {} hosts; at most {} are possible", source,
-                                   spec_.fixed_hosts(), kMostHosts));
+    if (spec_.fixed_hosts() > kMaxHosts)
+      throw InputError(
+          fmt::format("{}: {} hosts (limit {})", source, spec_.fixed_hosts(), kMaxHosts));
     return spec_;
   }
 
@@ -158,18 +158,19 @@ class FileReader {
     constexpr std::string_view kHosts = "hosts=";
     if (words.size() < 2 || words.size() > 3 || !is_name(words[1]) || is_host(words[1]))
       throw InputError(fmt::format(
-          "expected NAME and perhaps hosts=N, found '{}'; a name has letters, digits, _ and .",
+          "expected NAME and optionally hosts=N, found '{}'; a name has letters, digits, _ and .",
           fmt::join(words.begin() + 1, words.end(), " ")));
-    if (known(words[1])) throw InputError(fmt::format("{} is there already", in_quotes(words[1])));
-    if (spec_.switches.size() == kMostSwitches)
-      throw InputError(fmt::format("more than {} switches", kMostSwitches));
+    if (known(words[1]))
+      throw InputError(fmt::format("{} is defined already", in_quotes(words[1])));
+    if (spec_.switches.size() == kMaxSwitches)
+      throw InputError(fmt::format("more than {} switches", kMaxSwitches));
     TopologySpec::FileSwitch one{words[1], 0};
     if (words.size() == 3) {
       const std::string& text = words[2];
       const auto hosts = parse_number<int>(
-          std::string_view(text).substr(std::min(kHosts.size(), text.size())), 0, kMostHosts);
+          std::string_view(text).substr(std::min(kHosts.size(), text.size())), 0, kMaxHosts);
       if (!text.starts_with(kHosts) || !hosts)
-        throw InputError(fmt::format("expected hosts=N with N from 0 to {}, found {}", kMostHosts,
+        throw InputError(fmt::format("expected hosts=N with N from 0 to {}, found {}", kMaxHosts,
                                      in_quotes(text)));
       one.hosts = *hosts;
     }
@@ -178,11 +179,11 @@ class FileReader {
 
   void read_link(const std::vector<std::string>& words) {
     if (words.size() < 3 || words.size() > 4)
-      throw InputError("expected two switches and perhaps a link such as rate=100mbit,delay=5ms");
+      throw InputError("expected two switches and an optional link (rate=100mbit,delay=5ms)");
     for (const std::string& name : {words[1], words[2]})
       if (!known(name))
         throw InputError(fmt::format("no switch {} before this line", in_quotes(name)));
-    if (words[1] == words[2]) throw InputError("it joins a switch to itself");
+    if (words[1] == words[2]) throw InputError("the link joins a switch to itself");
     for (const TopologySpec::FileTrunk& trunk : spec_.trunks)
       if ((trunk.a == words[1] && trunk.b == words[2]) ||
           (trunk.a == words[2] && trunk.b == words[1]))
@@ -196,7 +197,7 @@ class FileReader {
     if (words[0] != "hosts")
       spec_.exceptions.emplace_back(words[0], LinkChange::parse(words[1]));
     else if (!spec_.links.try_emplace("hosts", LinkChange::parse(words[1])).second)
-      throw InputError("it is given twice");
+      throw InputError("hosts is given twice");
   }
 
   bool known(const std::string& name) const {
@@ -224,7 +225,7 @@ TopologySpec parse_topology(std::string_view text) {
   const std::string name(text.substr(0, text.find(':')));
   if (const TopologyKind* kind = find_topology_kind(name)) return parse_kind(*kind, text);
   if (text.starts_with("switch ")) return FileReader().read(text, "topology");
-  std::error_code error;  // the name may be too long for one
+  std::error_code error;  // such as a text too long for a file name
   if (std::filesystem::exists(text, error))
     return FileReader().read(read_input(text, "the file of a topology", kLargestTopology),
                              std::string(text));

@@ -1,4 +1,4 @@
-// A topology as users write it: a kind with its settings, or a file of switches and links.
+// A topology spec as users write it: a kind with its settings, or a file of switches and links.
 #pragma once
 
 #include <map>
@@ -12,15 +12,15 @@
 
 namespace thinpipe {
 
-/// `racks:racks=2,oversubscription=4,host3=(rate=10mbit)`, or the statements of a file. Says
-/// nothing of the run's link (--link) and, unless it is of a file, of the number of hosts: plan()
-/// joins them. docs/topologies.md describes the grammar.
+/// `racks:racks=2,oversubscription=4,host3=(rate=10mbit)`, or the statements of a file. The run's
+/// link (--link) and, unless a file places them, the number of hosts are arguments of plan().
+/// docs/topologies.md describes the grammar.
 struct TopologySpec {
   std::string kind = "star";                  ///< a name of topology_kinds(), or "file"
-  std::map<std::string, std::string> values;  ///< settings that were given
-  std::map<std::string, LinkChange> links;    ///< settings that are links, that were given
-  /// Links that differ, by the name of a host, hosts (`host4-7`), a trunk or a rack. In the order
-  /// in which they are applied.
+  std::map<std::string, std::string> values;  ///< settings that the user gave
+  std::map<std::string, LinkChange> links;    ///< settings of links that the user gave
+  /// Links that differ, by the name of a host, hosts (`host4-7`), a trunk or a rack. They are
+  /// applied in this order.
   std::vector<std::pair<std::string, LinkChange>> exceptions;
 
   struct FileSwitch {
@@ -31,24 +31,24 @@ struct TopologySpec {
     std::string a, b;
     LinkChange link;  ///< empty: the run's link
   };
-  std::vector<FileSwitch> switches;  ///< kind "file" only, as the next
-  std::vector<FileTrunk> trunks;
+  std::vector<FileSwitch> switches;  ///< of kind "file" only
+  std::vector<FileTrunk> trunks;     ///< of kind "file" only
 
-  /// Canonical: parse_topology() reads it back, also that of a file.
+  /// Returns the canonical text, also of a file. parse_topology() reads the text back.
   std::string to_string() const;
   bool is_star() const { return to_string() == "star"; }
-  /// How many of the hosts are parameter servers, the last ones; 0 but in `ps`.
+  /// Returns the number of parameter servers, which are the last hosts; 0 except for `ps`.
   int servers() const;
-  /// How many hosts a file places; 0 when any number can be.
+  /// Returns the number of hosts that a file places; 0 if any number is possible.
   int fixed_hosts() const;
 
-  /// The network of so many hosts whose link is `link`: the hosts' own in star, racks and ps, that
-  /// between sites in wan, that of every link without a text in a file.
-  /// @throws InputError when it cannot be made of so many hosts, or a name in it is of nothing.
+  /// Plans the network for `hosts` hosts. `link` applies to the hosts in star, racks and ps,
+  /// between sites in wan, and to every link without settings in a file.
+  /// @throws InputError when the topology does not fit the number of hosts, or for an unknown name.
   Topology plan(int hosts, const LinkSpec& link) const;
 };
 
-/// The text of a flag: a kind, the statements of a file, or else its path.
+/// Parses the text of a flag: a kind, the statements of a file, or a file's path.
 /// @throws InputError naming the text (or file and line), what was found and what is expected.
 TopologySpec parse_topology(std::string_view text);
 

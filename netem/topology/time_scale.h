@@ -1,4 +1,5 @@
-// Links in slow motion: what is set so that, by a clock that runs slower, it is the link asked for.
+// Time dilation of links: the link to set so that, by a clock slower by a factor, it behaves like
+// the requested link (time dilation factor, as in Gupta et al., NSDI 2006).
 #pragma once
 
 #include <string>
@@ -9,22 +10,24 @@
 
 namespace thinpipe {
 
-inline constexpr double kLeastTimeScale = 1e-3, kMostTimeScale = 1e3;
+inline constexpr double kMinTimeScale = 1e-3, kMaxTimeScale = 1e3;
 
-/// The link that takes `factor` times as long for everything: rates are divided by it, delays and
-/// jitter multiplied. Bytes and shares of frames stay: queues, the buckets that the link would have
-/// at its own rate, losses. Only a bucket too small for the rate that is set grows to
-/// default_burst() of that, which happens with a factor below 1 and where the user gave none.
+/// Returns the link that is slower by `factor`: rates divided by it, delays and jitter multiplied.
+/// Bytes and probabilities stay: queues, losses, and the bucket depths of the link's own rate. Only
+/// a default bucket that is too small for the dilated rate, which needs a factor below 1, grows to
+/// default_burst() of that rate.
 /// @throws InputError when a rate leaves 1 kbit/s to 100 Gbit/s.
 LinkSpec slowed(const LinkSpec& link, double factor);
 
-/// Every link of it, in the same way: links between switches as links_as_set() has them.
+/// Returns the topology with every link dilated. Links between switches are as in links_as_set().
 /// @throws InputError naming the link whose rate leaves that range.
 Topology slowed(Topology topology, double factor);
 
-/// Effects that do not slow down with the link and show at this factor, as sentences; none at 1.
+/// Returns warnings about effects that time dilation does not scale and that matter at this factor;
+/// none at 1.
 std::vector<std::string> time_scale_warnings(const LinkSpec& link, double factor);
-/// The same of all links of a topology, each once; and that links without a rate do not slow down.
+/// Returns the warnings of all links of a topology, each once. Adds a warning about links without a
+/// rate, which time dilation cannot slow down.
 std::vector<std::string> time_scale_warnings(const Topology& topology, double factor);
 
 }  // namespace thinpipe

@@ -23,7 +23,7 @@ struct HostRange {
   int first = 0, last = 0;
 };
 
-// `host3` or `host4-7`; nothing for any other name.
+// Parses `host3` or `host4-7`; nothing for any other name.
 std::optional<HostRange> host_range(std::string_view name) {
   constexpr std::string_view kHost = "host";
   if (!name.starts_with(kHost)) return std::nullopt;
@@ -85,16 +85,15 @@ std::vector<int> Topology::links_named(const std::string& name) const {
   std::vector<std::string> known;
   for (int i = last + 1; i < links(); ++i) {
     known.push_back(link_name(i));
-    // A rack has one uplink, so its name will do.
+    // A rack has only one uplink, so the rack's name suffices.
     if (name == known.back() || name + "-spine" == known.back()) return {i};
   }
   constexpr std::size_t kFew = 6;
   const std::string more = known.size() > kFew ? ", ..." : "";
   const std::string hint = did_you_mean(name, known);
   known.resize(std::min(known.size(), kFew));
-  throw InputError(fmt::format("{} is no link of it; links: host0 to host{}{}{}{}{}",
-                               in_quotes(name), last, known.empty() ? "" : ", ",
-                               fmt::join(known, ", "), more, hint));
+  throw InputError(fmt::format("no link {} (links: host0 to host{}{}{}{}){}", in_quotes(name), last,
+                               known.empty() ? "" : ", ", fmt::join(known, ", "), more, hint));
 }
 
 std::vector<HostRun> host_runs(const Topology& topology, int switch_index, int most_single) {

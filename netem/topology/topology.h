@@ -1,5 +1,5 @@
-// A network as plain data: hosts on switches and the links between them, which of them are alike,
-// and whether the switches form a tree. Nothing here touches the kernel; Network builds it.
+// A network as plain data: hosts, switches and links, groups of equal links, and whether the
+// switches form a tree. Network builds the network; nothing in this folder uses the kernel.
 #pragma once
 
 #include <string>
@@ -9,27 +9,27 @@
 
 namespace thinpipe {
 
-/// Servers among them. The control bridge has at most 1023 ports; `--ranks` takes as many.
-inline constexpr int kMostHosts = 1000;
+/// Includes servers. The control bridge has at most 1023 ports. `--ranks` has the same limit.
+inline constexpr int kMaxHosts = 1000;
 
 /// A host and its access link.
 struct TopologyHost {
-  std::string name;  ///< its hostname: "host0"
-  std::string role;  ///< "server", or "" for one like all others
-  int at = 0;        ///< the switch it hangs on
-  LinkSpec link;     ///< up is from the host to its switch
+  std::string name;  ///< the hostname: "host0"
+  std::string role;  ///< "server" or ""
+  int at = 0;        ///< the switch of its access link
+  LinkSpec link;     ///< the uplink is from the host to its switch
 };
 
 /// A link between two switches.
 struct Trunk {
   int a = 0, b = 0;  ///< switches
-  LinkSpec link;     ///< up is from a to b
+  LinkSpec link;     ///< the uplink is from a to b
 };
 
 /// Hosts, switches and trunks by index. Links are numbered too: first the access link of every
 /// host, in the order of the hosts, then the trunks.
 struct Topology {
-  std::string text;  ///< the spec it was planned from, canonical
+  std::string text;  ///< canonical text of its spec
   std::vector<std::string> switches;
   std::vector<TopologyHost> hosts;
   std::vector<Trunk> trunks;
@@ -41,39 +41,41 @@ struct Topology {
   LinkSpec& link(int index);
   std::string link_name(int index) const;  ///< "host3", "rack0-spine"
   int hosts_at(int switch_index) const;
-  /// The links of a name: `host3`, `host4-7`, that of a trunk, `rack0` for `rack0-spine`, `hosts`
-  /// or `trunks` for all of them.
-  /// @throws InputError naming what there is, where it is of none.
+  /// Returns the links of a name: `host3`, `host4-7`, a trunk's name, `rack0` for `rack0-spine`, or
+  /// `hosts` or `trunks` for all of either.
+  /// @throws InputError with the known names, if no link has this name.
   std::vector<int> links_named(const std::string& name) const;
 };
 
-/// Neighbouring hosts of one switch with one link and one role.
+/// Consecutive hosts of one switch with equal links and roles.
 struct HostRun {
   int first = 0, last = 0;
   int count() const { return last - first + 1; }
 };
 
-/// The hosts of a switch in order; each on its own when there are at most `most_single`.
+/// Returns the hosts of a switch in order. Every host is a run of its own if the switch has at most
+/// `most_single` hosts.
 std::vector<HostRun> host_runs(const Topology& topology, int switch_index, int most_single);
 
-/// "host0", or "host0 ... host3"; with the role, if there is one.
+/// Returns "host0" or "host0 ... host3", and the role, if any.
 std::string run_name(const Topology& topology, const HostRun& run);
 
-/// The links with one setting.
+/// The links with equal settings.
 struct LinkClass {
   LinkSpec link;
-  int hosts = 0, trunks = 0;  ///< how many of each have it
+  int hosts = 0, trunks = 0;  ///< number of access links and of trunks
 };
-/// The most common first; class_of[link] is an index into classes.
+/// Link classes, the most common first. class_of[link] is an index into classes.
 struct LinkClasses {
   std::vector<LinkClass> classes;
   std::vector<int> class_of;
 };
 LinkClasses link_classes(const Topology& topology);
 
-/// No way round: every two switches have one way between them.
+/// Returns true if exactly one path connects every two switches.
 bool is_tree(const Topology& topology);
-/// The switch that is nearest to the farthest one; of several one with few hosts.
+/// Returns the switch with the smallest distance to its farthest switch; among several, the one
+/// with the fewest hosts.
 int central_switch(const Topology& topology);
 
 }  // namespace thinpipe

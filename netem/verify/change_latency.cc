@@ -27,16 +27,16 @@ namespace thinpipe {
 
 namespace {
 
-constexpr double kFrameSeconds = 4e-4;  // of a datagram at the link's rate, where that is so slow
-constexpr double kPieceSeconds = 2e-4;  // of datagrams sent as one packet, where it is fast
-constexpr double kFramesAPhase = 60;    // at half the rate: a straight line through a third of them
-constexpr double kSettled = 0.5;        // of a phase: what comes later is at the new rate
-constexpr double kPaceTolerance = 0.15;  // of the pace that is expected
-constexpr double kQueueShare = 0.25;     // of the queue may wait: nothing must be dropped
-constexpr double kSupplied = 0.05;       // of the time the sender must have waited for the link
+constexpr double kFrameSeconds = 4e-4;   // transmission time of a datagram on slow links
+constexpr double kBatchSeconds = 2e-4;   // transmission time of a GSO packet on fast links
+constexpr double kFramesAPhase = 60;     // at half the rate; a third of them determines a line
+constexpr double kSettled = 0.5;         // fraction of a phase until the new rate must be in effect
+constexpr double kPaceTolerance = 0.15;  // relative, of the expected arrival rate
+constexpr double kQueueShare = 0.25;     // fraction of the queue to use, so that nothing is dropped
+constexpr double kSupplied = 0.05;       // least fraction of the time that the sender waits
 constexpr double kDrain = 0.3;           // s for the last datagrams
 
-// bytes = offset + pace * time, by least squares; times are from an origin nearby.
+// bytes = offset + pace * time, by least squares. Times are relative to a nearby origin.
 struct Line {
   double offset = 0, pace = 0;
 };
@@ -48,7 +48,7 @@ std::optional<Line> line_through(const std::vector<NumberedArrival>& arrivals, d
     const double time = one.time - origin;
     if (time < from || time > to) continue;
     const double bytes =
-        static_cast<double>(one.number + 1) * frame;  // those a full socket lost too
+        static_cast<double>(one.number + 1) * frame;  // includes drops of a full socket
     n += 1, t += time, y += bytes, tt += time * time, ty += time * bytes;
   }
   const double spread = n * tt - t * t;
@@ -57,7 +57,7 @@ std::optional<Line> line_through(const std::vector<NumberedArrival>& arrivals, d
   return Line{(y - pace * t) / n, pace};
 }
 
-// Sends from a thread of its own, with little on its way, until destroyed.
+// Sends from its own thread, with little in flight, until destroyed.
 class SteadySender {
  public:
   SteadySender(const FileDescriptor& socket, int datagram, int at_once)
@@ -66,7 +66,7 @@ class SteadySender {
   SteadySender(const SteadySender&) = delete;
   SteadySender& operator=(const SteadySender&) = delete;
 
-  // How many datagrams were sent.
+  // Stops and returns the number of datagrams sent.
   std::uint64_t stop() {
     done_ = true;
     if (thread_.joinable()) thread_.join();
@@ -74,7 +74,7 @@ class SteadySender {
     return sender_.next();
   }
 
-  // s in which the link had all that it could take, once stopped.
+  // Returns the s in which the sender waited for the link. Call it after stop().
   double waited() const { return waited_; }
 
  private:
@@ -84,9 +84,9 @@ class SteadySender {
     pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are the main thread's
     try {
       while (!done_) {
-        if (sender_.send_piece(false)) continue;
+        if (sender_.send_batch(false)) continue;
         const double begin = wall_clock();
-        sender_.send_piece(true);
+        sender_.send_batch(true);
         waited_ += wall_clock() - begin;
       }
     } catch (...) {
@@ -105,7 +105,8 @@ struct Change {
   double time = 0, rate_before = 0, rate = 0;  // bytes/s
 };
 
-// Where the lines before and after meet; nothing when what came afterwards is not at the new rate.
+// Returns the intersection of the lines before and after the change; nothing if the arrivals do not
+// have the expected rates.
 std::optional<double> seen_after(const std::vector<NumberedArrival>& arrivals, const Change& change,
                                  double phase, double frame) {
   const auto before = line_through(arrivals, frame, change.time, -(1 - kSettled) * phase, 0);
@@ -131,12 +132,13 @@ ChangeFigures measure_changes(const Network& network, const LinkSpec& link, cons
   const int at_once =
       link.needs_single_frames()
           ? 1
-          : static_cast<int>(std::clamp(high / 8 * kPieceSeconds / frame, 1.0, 16.0));
+          : static_cast<int>(std::clamp(high / 8 * kBatchSeconds / frame, 1.0, 16.0));
   const double phase = std::max(options.phase, kFramesAPhase * at_once * frame * 8 / low);
   ChangeFigures figures;
   figures.changes = std::min(options.changes, static_cast<int>(options.most_seconds / phase) - 1);
   if (figures.changes < 1) {
-    figures.not_measured = fmt::format("its frames take {}", format_time(frame * 8 / low));
+    figures.not_measured = fmt::format("the link is too slow: a frame takes {} at half its rate",
+                                       format_time(frame * 8 / low));
     return figures;
   }
 
@@ -146,7 +148,7 @@ ChangeFigures measure_changes(const Network& network, const LinkSpec& link, cons
                              filled.down.queue > 0 ? filled.down.queue : filled.up.queue));
   setsockopt(pair.sender.get(), SOL_SOCKET, SO_SNDBUF, &waiting, sizeof(waiting));
   NumberedReceiver receiver(pair.receiver, datagram);
-  const std::uint64_t without_room = datagrams_without_room(network, flow.to);
+  const std::uint64_t drops_before = receive_buffer_drops(network, flow.to);
   set_rate(high);
   SteadySender sender(pair.sender, datagram, at_once);
   std::vector<NumberedArrival> arrivals;
@@ -169,12 +171,12 @@ ChangeFigures measure_changes(const Network& network, const LinkSpec& link, cons
     receiver.wait(0.02);
     receiver.take(arrivals);
   }
-  // The kernel counts packets, each of so many datagrams.
-  const std::uint64_t packets = datagrams_without_room(network, flow.to) - without_room;
+  // The kernel counts GSO packets, each of `at_once` datagrams.
+  const std::uint64_t packets = receive_buffer_drops(network, flow.to) - drops_before;
   const std::uint64_t came = arrivals.size() + packets * static_cast<std::uint64_t>(at_once);
   figures.lost = figures.sent > came ? figures.sent - came : 0;
   if (sender.waited() < kSupplied * (figures.changes + 1) * phase) {
-    figures.not_measured = "this machine does not send datagrams as fast as the link takes them";
+    figures.not_measured = "this machine cannot send datagrams as fast as the link";
     return figures;
   }
 

@@ -1,5 +1,5 @@
-// How long it takes from the call that changes a link's rate until the receiver sees the new rate,
-// and whether that costs frames.
+// Measures the latency of a rate change, from the call until the receiver sees the new rate, and
+// the frames lost meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,29 @@
 namespace thinpipe {
 
 struct ChangeOptions {
-  int changes = 8;          ///< between the link's rate and half of it, there and back
-  double phase = 0.1;       ///< s from one to the next, longer on slow links
-  double most_seconds = 4;  ///< for all of them
+  int changes = 8;          ///< alternating between the link's rate and half of it
+  double phase = 0.1;       ///< s between two changes, longer on slow links
+  double most_seconds = 4;  ///< for all changes
 };
 
 struct ChangeFigures {
-  double median = 0, most = 0;  ///< s, of the changes that were seen
+  double median = 0, most = 0;  ///< latency in s, of the changes that were seen
   int changes = 0;
-  int unseen = 0;                    ///< after half a phase what arrived was not at the new rate
+  int unseen = 0;                    ///< changes not in effect after half a phase
   std::uint64_t sent = 0, lost = 0;  ///< datagrams
-  std::string not_measured;          ///< why not; then all else is 0
+  std::string not_measured;          ///< the reason, if not measured; then all else is 0
 };
 
-/// Datagrams cross as fast as they go while `set_rate` is told the link's rate and half of it by
-/// turns; where the receiver's arrivals begin to come at the other pace is when the change was
-/// seen.
-/// @throws RunError when a stop was asked for.
+/// Sends datagrams as fast as the link passes them, while `set_rate` alternates between the link's
+/// rate and half of it. A change is seen when the arrival rate changes at the receiver.
+/// @throws RunError when a stop was requested.
 ChangeFigures measure_changes(const Network& network, const LinkSpec& link, const Flow& flow,
                               const ChangeOptions& options,
                               const std::function<void(double rate)>& set_rate);
 
-/// The same by the throttle that schedules use (netem/schedule/throttle.h), put in place of the
-/// shapers of both directions on the way; without the link's delay. Afterwards links must be set
-/// anew.
+/// Measures the change latency of the throttle that schedules use (netem/schedule/throttle.h),
+/// which replaces the shapers on the flow's path, without the link's delay. Afterwards the links
+/// must be set again.
 ChangeFigures measure_change_latency(const Network& network, const LinkSpec& link, const Flow& flow,
                                      const ChangeOptions& options);
 

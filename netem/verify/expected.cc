@@ -15,42 +15,44 @@ double least_of_throttled(const LinkSpec& link, const Figure& figure) {
   return std::min(figure(link.up), figure(link.down));
 }
 
-// Bytes that one shaper lets through at once: a token bucket its bytes; HTB sends as long as its
-// credit is not negative, so a frame more; netem has no bucket, and the frame under way is all.
-double credit_of(const Direction& direction, double frame) {
+// Returns the bytes that one shaper passes at once. TBF: the bucket's depth. HTB sends while its
+// tokens are not negative, so one frame more. netem has no bucket, so one frame.
+double depth_of(const Direction& direction, double frame) {
   if (direction.shaper == Shaper::kNetem) return frame;
   return direction.burst + (direction.shaper == Shaper::kHtb ? frame : 0);
 }
 
-// Flipped bits that no checksum covers and that misdirect nothing: Ethernet's source address.
+// Bytes in which a flipped bit has no effect (Ethernet's source address): no checksum covers them,
+// and they do not misdirect the frame.
 constexpr double kHarmlessBytes = 6;
 
-double loss_of(const Impairment& way, int datagram) {
-  const double lost = (way.bursts ? way.bursts->mean_loss() : way.loss.percent) / 100;
-  const double doubled = way.duplicate.percent / 100;
+double loss_of(const Impairment& impairment, int datagram) {
+  const double lost =
+      (impairment.bursts ? impairment.bursts->mean_loss() : impairment.loss.percent) / 100;
+  const double doubled = impairment.duplicate.percent / 100;
   const double damaged =
-      way.corrupt.percent / 100 * (1 - kHarmlessBytes / (datagram + kDatagramHeaders));
-  // netem decides to double before it decides to lose, and a doubled frame that is lost is one.
-  // The copy passes it all again, except that it is not doubled.
+      impairment.corrupt.percent / 100 * (1 - kHarmlessBytes / (datagram + kDatagramHeaders));
+  // netem decides on duplication before loss, and a duplicated frame that is lost arrives once. The
+  // copy passes all stages again, except duplication.
   const double single = lost + (1 - lost) * damaged;
   const double copy = lost + (1 - lost) * damaged;
   return (1 - doubled) * single + doubled * (lost * damaged + (1 - lost) * damaged * copy);
 }
 
-double clustering_of(const Impairment& way) {
-  if (!way.bursts) {
-    const double correlation = way.loss.correlation / 100;
+double clustering_of(const Impairment& impairment) {
+  if (!impairment.bursts) {
+    const double correlation = impairment.loss.correlation / 100;
     return (1 + correlation) / (1 - correlation);
   }
   // The covariance of frames k apart is (lost_in_bad - lost_in_good)^2 b (1-b) (1-p-r)^k, where b
-  // is the share of frames that find it bad; summed over all pairs.
-  const GilbertElliott& chain = *way.bursts;
+  // is the fraction of frames in the bad state. Summed over all pairs.
+  const GilbertElliott& chain = *impairment.bursts;
   const double p = chain.to_bad / 100, r = chain.to_good / 100, mean = chain.mean_loss() / 100;
   const double memory = 1 - p - r;
   if (p + r <= 0 || mean <= 0 || mean >= 1) return 1;
   const double bad = p / (p + r), step = (chain.lost_in_bad - chain.lost_in_good) / 100;
-  const double share = step * step * bad * (1 - bad) / (mean * (1 - mean));
-  return std::max(1.0, 1 + 2 * share * memory / (1 - memory));
+  const double ratio = step * step * bad * (1 - bad) / (mean * (1 - mean));
+  return std::max(1.0, 1 + 2 * ratio * memory / (1 - memory));
 }
 
 }  // namespace
@@ -81,7 +83,7 @@ QueueWait queue_wait(const LinkSpec& link, double overload) {
     const double charged =
         1 + static_cast<double>(direction->overhead) / static_cast<double>(filled.frame_bytes());
     result.seconds += direction->queue * 8 * charged / direction->rate;
-    // A burst reaches the downlink at the uplink's rate.
+    // The burst reaches the downlink at the uplink's rate.
     if (direction == &filled.down && filled.up.rate > 0)
       result.filling = direction->queue * 8 * charged / (filled.up.rate - direction->rate);
     arriving = direction->rate;
@@ -89,12 +91,12 @@ QueueWait queue_wait(const LinkSpec& link, double overload) {
   return result;
 }
 
-double burst_credit(const LinkSpec& link, double frame) {
+double bucket_depth(const LinkSpec& link, double frame) {
   const LinkSpec filled = link.with_defaults();
   const Direction &up = filled.up, &down = filled.down;
-  if (up.rate == 0 || (down.rate > 0 && down.rate < up.rate)) return credit_of(down, frame);
-  if (down.rate == 0 || up.rate < down.rate) return credit_of(up, frame);
-  return std::min(credit_of(up, frame), credit_of(down, frame));
+  if (up.rate == 0 || (down.rate > 0 && down.rate < up.rate)) return depth_of(down, frame);
+  if (down.rate == 0 || up.rate < down.rate) return depth_of(up, frame);
+  return std::min(depth_of(up, frame), depth_of(down, frame));
 }
 
 bool drops_at_switch(const LinkSpec& link) {
@@ -104,11 +106,13 @@ bool drops_at_switch(const LinkSpec& link) {
 }
 
 double expected_loss(const LinkSpec& link, int datagram) {
-  return 1 - (1 - loss_of(link.up.way, datagram)) * (1 - loss_of(link.down.way, datagram));
+  const double up = loss_of(link.up.impairment, datagram);
+  const double down = loss_of(link.down.impairment, datagram);
+  return 1 - (1 - up) * (1 - down);
 }
 
 double loss_clustering(const LinkSpec& link) {
-  return std::max(clustering_of(link.up.way), clustering_of(link.down.way));
+  return std::max(clustering_of(link.up.impairment), clustering_of(link.down.impairment));
 }
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// Does a link hold? Compares measurements with settings, by bounds that have a reason.
+// Decides whether a link passes calibration: compares measurements with settings.
 #pragma once
 
 #include <optional>
@@ -9,41 +9,41 @@
 
 namespace thinpipe {
 
-// docs/fidelity.md gives the reasons and what was measured of links that hold.
+// docs/fidelity.md has the reasons for these bounds, and measurements of links that pass.
 
-/// Goodput, of its ceiling; what `--tolerance` says. Also that of `run`'s calibration.
+/// Goodput, relative to the TCP ceiling. Default of `--tolerance`, and the bound of `run`'s
+/// calibration.
 inline constexpr double kCeilingTolerance = 0.03;
-/// A round trip of the idle link, of what was set; or so many s, whichever is more: an emulated
+/// RTT of the idle link, relative to the set RTT; or in s, whichever is more, since an emulated
 /// host is a process that has to be woken.
 inline constexpr double kRoundTripTolerance = 0.05, kRoundTripSlack = 1e-3;
-/// Tolerance of a full queue's delay: of its size over its rate; and so many s of scheduling.
+/// Bufferbloat delay of a full queue, relative to queue size over rate; plus s of scheduling.
 inline constexpr double kQueueTolerance = 0.15, kQueueSlack = 3e-3;
-/// A share that was set is outside the interval of what was counted once in so many links that
-/// hold.
+/// Confidence of the loss interval: the set loss is outside for one in a thousand correct links.
 inline constexpr double kLossConfidence = 0.999;
-/// Tolerance of the bytes let through after idling: of the bucket; and so many s of the rate, by
-/// which timers and the receiver's clock may be off; and two frames.
+/// Token-bucket depth, relative to the set depth; plus s of the rate, for errors of timers and of
+/// the receiver's clock; plus two frames.
 inline constexpr double kBurstTolerance = 0.15, kBurstSlack = 50e-6;
-/// A change of the rate is seen so many s after it was asked for: beyond this a schedule's points
-/// are invalid, too.
+/// Latency of a rate change in s. Beyond this, a schedule's points are invalid as well.
 inline constexpr double kChangeLatency = 20e-3;
-/// iperf3 and ping agree with us within these; ping's process has to be woken for every answer.
+/// Agreement with iperf3 and ping. ping's process has to be woken for every reply.
 inline constexpr double kToolTolerance = 0.05, kToolRoundTripTolerance = 0.1,
                         kToolRoundTripSlack = 1e-3;
 
 struct LinkVerdict {
-  std::vector<std::string> reasons;   ///< why it does not hold
-  std::vector<std::string> warnings;  ///< what is suspicious: a tool that says otherwise
-  std::vector<std::string> passed;    ///< what was judged and found as it was set
-  /// Measures that a busy machine kept from being judged, with the reason: "goodput (idle 0.4 %)".
+  std::vector<std::string> reasons;   ///< why the link fails calibration
+  std::vector<std::string> warnings;  ///< disagreements with iperf3 or ping
+  std::vector<std::string> passed;    ///< checks that passed
+  /// Measures without a verdict because the machine was busy: "goodput (idle 0.4 %)".
   std::vector<std::string> disturbed;
-  /// True when everything that was judged was measured while the machine was quiet.
+  /// Returns true if the machine was quiet during every judged measure.
   bool valid() const { return disturbed.empty(); }
-  /// True, false, or nothing when nothing that was measured can be held against what was set, or
-  /// some of it not any more because the machine was busy.
+  /// Returns true if the link passes, false if it fails. Returns nothing if no measure has an
+  /// expected value, or if the machine was too busy for some of them.
   std::optional<bool> holds() const;
 };
 
+/// Compares a report with the link's settings.
 /// @param tolerance  of goodput
 LinkVerdict judge(const LinkReport& report, double tolerance = kCeilingTolerance);
 

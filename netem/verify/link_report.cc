@@ -19,29 +19,30 @@ namespace thinpipe {
 
 namespace {
 
-constexpr double kOverload = 1.25;           // of the rate, to keep a queue full
-constexpr double kLongestQueue = 4;          // s; a longer one is not filled
-constexpr double kBesideShare = 0.02;        // of the rate may be probes beside a stream
-constexpr double kSettle = 0.5;              // s, of a stream before it is measured
-constexpr double kSettleBehindSwitch = 1.5;  // s likewise
-constexpr double kSettleBoth = 0.7;          // s more
-// s of the rate that each of two senders may have on its way: a stream fills the link with a window
-// of both senders' queues, since acknowledgements wait behind data.
+constexpr double kOverload = 1.25;           // load that keeps a queue full, over the rate
+constexpr double kLongestQueue = 4;          // longest queue to be filled: s to fill and drain it
+constexpr double kBesideShare = 0.02;        // fraction of the rate for probes beside a stream
+constexpr double kSettle = 0.5;              // time in s of a stream before it is measured
+constexpr double kSettleBehindSwitch = 1.5;  // settling time in s, if a switch drops excess frames
+constexpr double kSettleBoth = 0.7;          // additional settling time in s, for opposite streams
+// Upper limit of the data that each of two opposite TCP senders may have in flight, in seconds of
+// data at the link's rate. A stream's ACKs queue behind the other stream's data. So a stream fills
+// the link only if its window covers the sum of both senders' queues.
 constexpr double kBothBuffer = 0.4;
-// A window that left slow start too early takes seconds to get there: so many attempts, each of
-// which settles so many s longer. A link that delivers less fails all of them.
+// A window that left slow start too early takes seconds to grow, so each further attempt settles
+// longer. A link that is too slow fails all attempts.
 constexpr int kBothAttempts = 3;
 constexpr double kSettleMoreEachAttempt = 1.5;
-constexpr double kLossSeconds = 0.75;  // of `seconds` is each way's train
-constexpr int kPings = 20;             // of the tool
-constexpr double kWider = 8;           // times the link's own rate is what does not limit it
-constexpr double kFastest = 100e9;     // bit/s: what a link can be
+constexpr double kLossSeconds = 0.75;  // duration of each direction's train, over `seconds`
+constexpr int kPings = 20;             // of the ping program
+constexpr double kWider = 8;           // rate of a link that is no bottleneck, over the link's rate
+constexpr double kFastest = 100e9;     // bit/s, a link's highest rate
 
 void sleep_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-// About how long a measure takes, for those who wait.
+// Returns the approximate duration of a measure in s, for progress.
 double expected_seconds(Measure measure, const LinkReportOptions& options) {
   switch (measure) {
     case Measure::kGoodput:
@@ -75,14 +76,14 @@ class Reporter {
       watch(Measure::kRoundTrip, report_.round_trip, [&] { report_.round_trip = round_trip(); });
     if (wanted(Measure::kLoss)) watch(Measure::kLoss, report_.loss, [&] { report_.loss = loss(); });
     if (wanted(Measure::kBurst)) watch(Measure::kBurst, report_.burst, [&] { burst(); });
-    if (wanted(Measure::kTools)) report_.tools = tools();  // which are not judged
-    // Last: it replaces the shapers.
+    if (wanted(Measure::kTools)) report_.tools = tools();  // not judged, so not watched
+    // The change latency is measured last, since its measurement replaces the shapers.
     if (wanted(Measure::kChange)) watch(Measure::kChange, report_.change, [&] { change(); });
     return std::move(report_);
   }
 
  private:
-  // `found` is what `run` leaves when it could measure it.
+  // Watches the machine during `run`, which sets `found` if it could measure.
   template <class Found, class Run>
   void watch(Measure measure, const std::optional<Found>& found, const Run& run) {
     MachineWatch watch;
@@ -96,14 +97,14 @@ class Reporter {
       report_.disturbed.try_emplace(measure, reason);
   }
 
-  // Begins a step that takes this share of the measure.
-  void begin(Measure measure, double share, const std::string& what) {
+  // Reports the start of a step that takes this fraction of the measure.
+  void begin(Measure measure, double fraction, const std::string& what) {
     options_.progress(what, over_ / all_);
-    over_ += share * expected_seconds(measure, options_);
+    over_ += fraction * expected_seconds(measure, options_);
   }
 
-  // Where a switch's port drops what does not fit, slow start ends in losses, and TCP needs a while
-  // to come back; where acknowledgements wait behind data, it grows more slowly.
+  // If a switch's port drops excess frames, slow start ends in losses, and TCP needs time to
+  // recover. If ACKs queue behind data, the window grows more slowly.
   TcpStreamOptions streams(bool both, int attempt) const {
     TcpStreamOptions streams{.seconds = options_.seconds,
                              .settle = drops_at_switch(link_) ? kSettleBehindSwitch : kSettle};
@@ -115,42 +116,44 @@ class Reporter {
 
   double counted(int host) const { return static_cast<double>(network_.counters(host).up.bytes); }
 
-  // Streams over the given ways at once.
-  std::vector<GoodputWay> ways(const std::vector<Flow>& flows, int attempt = 0) {
+  // Measures concurrent streams.
+  std::vector<DirectionGoodput> streams_of(const std::vector<Flow>& flows, int attempt = 0) {
     std::vector<double> before;
     for (const Flow& flow : flows) before.push_back(counted(flow.from));
     const MeasuredStreams measured =
         run_streams(network_, link_, flows, streams(flows.size() > 1, attempt));
     const std::vector<StreamFigures>& figures = measured.streams;
-    // Without a rate the machine is what is measured, and streams take all of it.
+    // On a link without a rate, the streams measure the machine and keep it fully busy.
     if (link_.throttled()) note(Measure::kGoodput, measured.machine);
-    std::vector<GoodputWay> found;
+    std::vector<DirectionGoodput> found;
     for (std::size_t i = 0; i < flows.size(); ++i) {
-      GoodputWay way{figures[i], 0, 0};
+      DirectionGoodput one{figures[i], 0, 0};
       const StreamFigures other = flows.size() > 1 ? figures[1 - i] : StreamFigures{};
-      way.ceiling = ceiling_beside_acks(link_, other.acks);
-      const double needed = way.figures.payload * link_.frame_bytes() / link_.payload_bytes() +
+      one.ceiling = ceiling_beside_acks(link_, other.acks);
+      const double needed = one.figures.payload * link_.frame_bytes() / link_.payload_bytes() +
                             other.all_acks * kAckFrame;
-      way.wire_ratio = (counted(flows[i].from) - before[i]) / needed;
-      found.push_back(way);
+      one.wire_ratio = (counted(flows[i].from) - before[i]) / needed;
+      found.push_back(one);
     }
     return found;
   }
 
   GoodputReport goodput() {
-    begin(Measure::kGoodput, 0.3, "goodput there");
+    begin(Measure::kGoodput, 0.3, "forward goodput");
     GoodputReport report;
-    report.there = ways({kThere})[0];
-    begin(Measure::kGoodput, 0.3, "goodput back");
-    report.back = ways({kBack})[0];
-    begin(Measure::kGoodput, 0.4, "goodput both ways at once");
-    const auto is_low = [](const GoodputWay& way) { return way.deviation() < -kCeilingTolerance; };
+    report.forward = streams_of({kForward})[0];
+    begin(Measure::kGoodput, 0.3, "reverse goodput");
+    report.reverse = streams_of({kReverse})[0];
+    begin(Measure::kGoodput, 0.4, "duplex goodput");
+    const auto is_low = [](const DirectionGoodput& one) {
+      return one.deviation() < -kCeilingTolerance;
+    };
     const bool may_gain = link_.throttled() && !link_.disturbs() && !drops_at_switch(link_) &&
-                          !is_low(report.there) && !is_low(report.back);
+                          !is_low(report.forward) && !is_low(report.reverse);
     for (int attempt = 0; attempt < kBothAttempts; ++attempt) {
-      const std::vector<GoodputWay> both = ways({kThere, kBack}, attempt);
-      report.both_there = both[0];
-      report.both_back = both[1];
+      const std::vector<DirectionGoodput> both = streams_of({kForward, kReverse}, attempt);
+      report.both_forward = both[0];
+      report.both_reverse = both[1];
       if (!may_gain || (!is_low(both[0]) && !is_low(both[1]))) break;
     }
     return report;
@@ -160,16 +163,16 @@ class Reporter {
     begin(Measure::kRoundTrip, 0.3, "round trips");
     RoundTripReport report;
     report.set = link_.round_trip();
-    report.idle = measure_round_trips(network_, kThere, idle_probes(link_, options_.pings));
+    report.idle = measure_round_trips(network_, kForward, idle_probes(link_, options_.pings));
     report.wait = link_.throttled() ? queue_wait(link_, kOverload) : QueueWait{};
-    begin(Measure::kRoundTrip, 0.3, "round trips beside a stream");
+    begin(Measure::kRoundTrip, 0.3, "round trips with a TCP stream");
     report.beside_stream = beside_stream(report.wait);
     if (!link_.throttled()) {
-      report.full_not_measured = "without a rate nothing waits";
+      report.full_not_measured = "a link without a rate has no queue";
     } else if (report.wait.seconds + report.wait.filling > kLongestQueue) {
       report.full_not_measured =
-          fmt::format("takes {} to fill and {} to empty", format_time(report.wait.filling),
-                      format_time(report.wait.seconds));
+          fmt::format("the queue takes {} to fill and {} to drain",
+                      format_time(report.wait.filling), format_time(report.wait.seconds));
     } else {
       begin(Measure::kRoundTrip, 0.4, "round trips with a full queue");
       report.full = with_full_queue(report.wait);
@@ -179,28 +182,28 @@ class Reporter {
 
   RoundTripOptions loaded_probes(double wait) const {
     constexpr double kSpacing = 0.02;
-    constexpr int kFewest = 5, kMost = 25;
+    constexpr int kMin = 5, kMax = 25;
     RoundTripOptions probes;
     probes.spacing = std::max(kSpacing, transmission_time(link_, kProbePayload) / kBesideShare);
-    probes.count = std::clamp(static_cast<int>(kSettle / probes.spacing), kFewest, kMost);
-    probes.patience = 0.5 + link_.round_trip() + 1.5 * wait;
+    probes.count = std::clamp(static_cast<int>(kSettle / probes.spacing), kMin, kMax);
+    probes.timeout = 0.5 + link_.round_trip() + 1.5 * wait;
     return probes;
   }
 
   RoundTrips beside_stream(const QueueWait& wait) {
-    const BackgroundStream stream(network_, link_, kThere);
+    const BackgroundStream stream(network_, link_, kForward);
     sleep_for(kSettle + 10 * link_.round_trip());
-    return measure_round_trips(network_, kThere, loaded_probes(wait.seconds));
+    return measure_round_trips(network_, kForward, loaded_probes(wait.seconds));
   }
 
   RoundTrips with_full_queue(const QueueWait& wait) {
     RoundTrips found;
     {
-      const QueueFlood flood(network_, link_, kThere, kOverload);
+      const QueueFlood flood(network_, link_, kForward, kOverload);
       sleep_for(wait.filling + 0.1 * wait.seconds);
-      found = measure_round_trips(network_, kThere, loaded_probes(wait.seconds));
+      found = measure_round_trips(network_, kForward, loaded_probes(wait.seconds));
     }
-    sleep_for(1.1 * wait.seconds + link_.delay());  // until it is empty
+    sleep_for(1.1 * wait.seconds + link_.delay());  // until the queue has drained
     return found;
   }
 
@@ -208,48 +211,49 @@ class Reporter {
     LossReport report;
     report.expected = expected_loss(link_, kLossPayload);
     const double clustering = loss_clustering(link_);
-    for (auto [way, flow, name] :
-         {std::tuple(&report.there, kThere, "there"), std::tuple(&report.back, kBack, "back")}) {
-      begin(Measure::kLoss, 0.5, fmt::format("loss {}", name));
-      way->figures =
+    for (auto [one, flow, name] : {std::tuple(&report.forward, kForward, "forward"),
+                                   std::tuple(&report.reverse, kReverse, "reverse")}) {
+      begin(Measure::kLoss, 0.5, fmt::format("{} loss", name));
+      one->figures =
           measure_loss(network_, link_, flow, {.seconds = kLossSeconds * options_.seconds});
-      way->interval =
-          clopper_pearson(static_cast<double>(way->figures.lost) / clustering,
-                          static_cast<double>(way->figures.sent) / clustering, kLossConfidence);
+      one->interval =
+          clopper_pearson(static_cast<double>(one->figures.lost) / clustering,
+                          static_cast<double>(one->figures.sent) / clustering, kLossConfidence);
     }
     return report;
   }
 
   void burst() {
     if (!link_.throttled() || link_.disturbs()) {
-      report_.not_measured.push_back(!link_.throttled()
-                                         ? "burst credit: a link without a rate has none"
-                                         : "burst credit: frames are lost, late or out of order");
+      report_.not_measured.push_back(
+          !link_.throttled()
+              ? "token-bucket depth: a link without a rate has no bucket"
+              : "token-bucket depth: the link loses, reorders or unevenly delays frames");
       return;
     }
-    begin(Measure::kBurst, 1, "burst credit");
-    report_.burst = BurstReport{measure_burst_credit(network_, link_, kThere, {}),
-                                measure_burst_credit(network_, link_, kBack, {})};
-    for (const BurstFigures* way : {&report_.burst->there, &report_.burst->back})
-      if (!way->not_measured.empty()) {
-        report_.not_measured.push_back("burst credit: " + way->not_measured);
+    begin(Measure::kBurst, 1, "token-bucket depth");
+    report_.burst = BurstReport{measure_bucket_depth(network_, link_, kForward, {}),
+                                measure_bucket_depth(network_, link_, kReverse, {})};
+    for (const BurstFigures* one : {&report_.burst->forward, &report_.burst->reverse})
+      if (!one->not_measured.empty()) {
+        report_.not_measured.push_back("token-bucket depth: " + one->not_measured);
         report_.burst.reset();
         return;
       }
   }
 
   void change() {
-    LinkSpec bare = link_;  // delay and loss are no part of how long a change takes
-    bare.up.way = bare.down.way = {};
+    LinkSpec bare = link_;  // delay and loss do not affect the latency of a change
+    bare.up.impairment = bare.down.impairment = {};
     bare.place = Place::kSender;
     std::string why;
-    if (!link_.throttled()) why = "a link without a rate has none to change";
+    if (!link_.throttled()) why = "the link has no rate to change";
     if (link_.up.shaper == Shaper::kNetem || link_.down.shaper == Shaper::kNetem)
       why = "shaper=netem cannot be scheduled";
     if (why.empty()) {
-      begin(Measure::kChange, 1, "latency of changes");
+      begin(Measure::kChange, 1, "change latency");
       network_.set_links(bare);
-      report_.change = measure_change_latency(network_, bare, kThere, {});
+      report_.change = measure_change_latency(network_, bare, kForward, {});
       network_.set_links(link_);
       why = report_.change->not_measured;
       if (!why.empty()) report_.change.reset();
@@ -260,16 +264,16 @@ class Reporter {
   ToolReport tools() {
     ToolReport report;
     begin(Measure::kTools, 0.5, "iperf3");
-    report.there = iperf3_goodput(network_, kThere, options_.seconds);
-    if (report.there.value)
-      report.back = iperf3_goodput(network_, kBack, options_.seconds);
+    report.forward = iperf3_goodput(network_, kForward, options_.seconds);
+    if (report.forward.value)
+      report.reverse = iperf3_goodput(network_, kReverse, options_.seconds);
     else
-      report.back = report.there;
+      report.reverse = report.forward;
     begin(Measure::kTools, 0.5, "ping");
-    report.round_trip = ping_round_trip(network_, kThere, kPings, link_.round_trip());
+    report.round_trip = ping_round_trip(network_, kForward, kPings, link_.round_trip());
     if (report_.goodput) {
-      report.own_there = report_.goodput->there.figures.goodput;
-      report.own_back = report_.goodput->back.figures.goodput;
+      report.own_forward = report_.goodput->forward.figures.goodput;
+      report.own_reverse = report_.goodput->reverse.figures.goodput;
     }
     if (report_.round_trip) report.own_round_trip = report_.round_trip->idle.median;
     return report;
@@ -279,10 +283,10 @@ class Reporter {
   LinkSpec link_;
   const LinkReportOptions& options_;
   LinkReport report_;
-  double all_ = 0, over_ = 0;  // s, expected
+  double all_ = 0, over_ = 0;  // expected seconds: of all measures, of the steps begun
 };
 
-// Host 0's link against one of host 1's that is wider.
+// Measures each direction of host 0's link, with a faster link of host 1.
 void measure_directions(const LinkSpec& link, const LinkReportOptions& options,
                         LinkReport& report) {
   const double wide = std::min(kFastest, kWider * std::max(link.up.rate, link.down.rate));
@@ -291,21 +295,21 @@ void measure_directions(const LinkSpec& link, const LinkReportOptions& options,
   Network network(2, spec);
   network.set_links(link);
   for (const bool up : {true, false}) {
-    options.progress(up ? "goodput of the way up alone" : "goodput of the way down alone", 1);
+    options.progress(up ? "uplink goodput" : "downlink goodput", 1);
     LinkSpec one = link;
     (up ? one.down : one.up).rate = wide;
-    GoodputWay way;
-    const MeasuredStreams measured = run_streams(network, one, {up ? kThere : kBack},
+    DirectionGoodput direction;
+    const MeasuredStreams measured = run_streams(network, one, {up ? kForward : kReverse},
                                                  {.seconds = options.seconds, .settle = kSettle});
-    way.figures = measured.streams[0];
-    way.ceiling = ceiling_beside_acks(one, 0);
-    (up ? report.goodput->up : report.goodput->down) = way;
+    direction.figures = measured.streams[0];
+    direction.ceiling = ceiling_beside_acks(one, 0);
+    (up ? report.goodput->up : report.goodput->down) = direction;
     if (const std::string reason = measured.machine.reason(); !reason.empty())
       report.disturbed.try_emplace(Measure::kGoodput, reason);
   }
 }
 
-// In the order in which they are measured.
+// Returns all measures and their names, in the order of measurement.
 const std::vector<std::pair<std::string, Measure>>& measure_names() {
   static const std::vector<std::pair<std::string, Measure>> names = {
       {"goodput", Measure::kGoodput}, {"rtt", Measure::kRoundTrip}, {"loss", Measure::kLoss},
@@ -331,8 +335,7 @@ Measures parse_measures(const std::string& text) {
     if (found == names.end()) {
       std::string all;
       for (const auto& [name, measure] : names) all += (all.empty() ? "" : ", ") + name;
-      throw InputError(
-          fmt::format("{} is nothing that is measured (there are: {})", in_quotes(word), all));
+      throw InputError(fmt::format("unknown measure {} (known: {})", in_quotes(word), all));
     }
     measures.insert(found->second);
   }

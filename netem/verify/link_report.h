@@ -1,4 +1,4 @@
-// Everything `thinpipe net verify` finds out about one link between two hosts.
+// All measurements of `thinpipe net verify` on one link between two hosts.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 #include "netem/link/link_spec.h"
 #include "netem/network.h"
-#include "netem/verify/burst_credit.h"
+#include "netem/verify/bucket_depth.h"
 #include "netem/verify/change_latency.h"
 #include "netem/verify/expected.h"
 #include "netem/verify/loss.h"
@@ -24,58 +24,58 @@ namespace thinpipe {
 enum class Measure { kGoodput, kRoundTrip, kLoss, kBurst, kChange, kTools };
 using Measures = std::set<Measure>;
 
-/// "goodput", "rtt", "loss", "burst", "change", "tools": in the order in which they are measured.
+/// Returns "goodput", "rtt", "loss", "burst", "change" or "tools", in the order of measurement.
 const std::string& measure_name(Measure measure);
-/// Names with commas between. @throws InputError naming the unknown one and all that there are.
+/// Parses names separated by commas. @throws InputError naming an unknown name and all known names.
 Measures parse_measures(const std::string& text);
 
-/// From host 0 to host 1, and from host 1 to host 0. A frame crosses the sender's way up and then
-/// the receiver's way down.
-inline constexpr Flow kThere{0, 1}, kBack{1, 0};
+/// The forward flow is from host 0 to host 1, the reverse flow from host 1 to host 0. A frame
+/// crosses the sender's uplink and then the receiver's downlink.
+inline constexpr Flow kForward{0, 1}, kReverse{1, 0};
 
-struct GoodputWay {
+struct DirectionGoodput {
   StreamFigures figures;
   double ceiling = 0;     ///< bit/s: ceiling_beside_acks(); 0 without a rate
-  double wire_ratio = 0;  ///< frame bytes the sender's qdisc counted / those that should have been
+  double wire_ratio = 0;  ///< frame bytes counted by the sender's qdisc / expected frame bytes
   double deviation() const { return figures.goodput / ceiling - 1; }
 };
 
 struct GoodputReport {
-  GoodputWay there, back;            ///< one after the other
-  GoodputWay both_there, both_back;  ///< at once
-  /// Where a link's directions differ: each of host 0's against a wider one of host 1's, because
-  /// between two hosts with the same link only the slower shows.
-  std::optional<GoodputWay> up, down;
+  DirectionGoodput forward, reverse;            ///< one after the other
+  DirectionGoodput both_forward, both_reverse;  ///< duplex: at the same time
+  /// If a link's directions differ: host 0's uplink and downlink, each with a faster link of host
+  /// 1, because between two hosts with the same link only the slower direction shows.
+  std::optional<DirectionGoodput> up, down;
 };
 
 struct RoundTripReport {
   RoundTrips idle;
-  RoundTrips beside_stream;        ///< while a TCP stream fills the way there
-  std::optional<RoundTrips> full;  ///< while datagrams keep the queue on the way there full
-  QueueWait wait;                  ///< what that queue makes of it
-  double set = 0;                  ///< s, of the link's delays
-  std::string full_not_measured;   ///< why `full` is missing
+  RoundTrips beside_stream;        ///< while a TCP stream fills the forward path
+  std::optional<RoundTrips> full;  ///< while datagrams keep the forward path's queue full
+  QueueWait wait;                  ///< expected bufferbloat delay of that queue
+  double set = 0;                  ///< RTT in s by the link's delays
+  std::string full_not_measured;   ///< the reason, if `full` is missing
 };
 
-struct LossWay {
+struct DirectionLoss {
   LossFigures figures;
-  ShareInterval interval;  ///< of the share lost
+  ShareInterval interval;  ///< confidence interval of the loss
 };
 
 struct LossReport {
-  LossWay there, back;
-  double expected = 0;  ///< share: expected_loss()
+  DirectionLoss forward, reverse;
+  double expected = 0;  ///< fraction: expected_loss()
 };
 
 struct BurstReport {
-  BurstFigures there, back;
+  BurstFigures forward, reverse;
 };
 
 struct ToolReport {
-  ToolFigure there, back;              ///< iperf3
-  ToolFigure round_trip;               ///< ping
-  double own_round_trip = 0;           ///< s, the idle link's as we measured it
-  double own_there = 0, own_back = 0;  ///< bit/s
+  ToolFigure forward, reverse;              ///< iperf3
+  ToolFigure round_trip;                    ///< ping
+  double own_round_trip = 0;                ///< thinpipe's RTT of the idle link, s
+  double own_forward = 0, own_reverse = 0;  ///< thinpipe's goodput, bit/s
 };
 
 struct LinkReport {
@@ -86,29 +86,29 @@ struct LinkReport {
   std::optional<BurstReport> burst;
   std::optional<ChangeFigures> change;
   std::optional<ToolReport> tools;
-  /// Requested measures that such a link does not allow, with the reason.
+  /// Requested measures that are impossible on such a link, with the reason.
   std::vector<std::string> not_measured;
-  /// Measures that are not valid, with why (Disturbance::reason()): what they found says nothing.
+  /// Measures with invalid results, with the reason (Disturbance::reason()).
   std::map<Measure, std::string> disturbed;
-  double seconds = 0;  ///< that all of it took
+  double seconds = 0;  ///< duration of all measurements
 };
 
 struct LinkReportOptions {
   Measures measures = {Measure::kGoodput, Measure::kRoundTrip, Measure::kLoss,
                        Measure::kBurst,   Measure::kChange,    Measure::kTools};
-  double seconds = 1;  ///< of every stream and train of datagrams that is measured
+  double seconds = 1;  ///< duration of every measured stream and train of datagrams
   int pings = 100;
-  /// Hears what begins, and about what share of all is over by then.
-  std::function<void(const std::string& what, double share)> progress = [](const std::string&,
-                                                                           double) {};
+  /// Called with the next measurement and the approximate fraction that is done.
+  std::function<void(const std::string& what, double fraction)> progress = [](const std::string&,
+                                                                              double) {};
 };
 
-/// Makes two hosts with this link and measures it. Within a sandbox in which there is no network.
-/// @throws RunError when a stop was asked for or something broke.
+/// Creates two hosts with this link and measures the link. Call it in a sandbox without a Network.
+/// @throws RunError when a stop was requested or a measurement failed.
 LinkReport report_link(const LinkSpec& link, const LinkReportOptions& options = {});
 
-/// The same on a network of two hosts whose links were set to `link`, as they are now. Measuring
-/// the latency of changes sets them anew.
+/// Measures the current links of a network of two hosts, which were set to `link`. The measure
+/// kChange sets the links anew.
 LinkReport report_link_as_it_is(Network& network, const LinkSpec& link,
                                 const LinkReportOptions& options = {});
 

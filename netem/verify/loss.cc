@@ -13,12 +13,12 @@
 namespace thinpipe {
 namespace {
 
-// The continued fraction of the incomplete beta function, by Lentz's method (DLMF 8.17.22).
+// Returns the continued fraction of the incomplete beta function, by Lentz's method (DLMF 8.17.22).
 double continued_fraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300;
-  constexpr int kMostSteps = 20000;
+  constexpr int kMaxSteps = 20000;
   double c = 1, d = 1 / std::max(kTiny, 1 - (a + b) * x / (a + 1)), result = d;
-  for (int m = 1; m < kMostSteps; ++m) {
+  for (int m = 1; m < kMaxSteps; ++m) {
     for (const double term : {m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
                               -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))}) {
       d = 1 + term * d;
@@ -32,7 +32,7 @@ double continued_fraction(double a, double b, double x) {
   return result;
 }
 
-// The regularized incomplete beta function I_x(a, b).
+// Returns the regularized incomplete beta function I_x(a, b).
 double beta_probability(double a, double b, double x) {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
@@ -45,7 +45,7 @@ double beta_probability(double a, double b, double x) {
 
 double beta_quantile(double a, double b, double p) {
   double low = 0, high = 1;
-  // Bisection: 60 halvings leave less than a double tells apart.
+  // Bisection: 60 halvings reach a double's resolution.
   for (int i = 0; i < 60; ++i) {
     const double middle = (low + high) / 2;
     (beta_probability(a, b, middle) < p ? low : high) = middle;
@@ -53,7 +53,7 @@ double beta_quantile(double a, double b, double p) {
   return (low + high) / 2;
 }
 
-constexpr double kMostBehind = 16;  // datagrams that are sent at once when this process was late
+constexpr double kMaxBehind = 16;  // most datagrams sent at once when this process is late
 
 double spacing_of(const LinkSpec& link, const LossOptions& options) {
   const double frame =
@@ -62,12 +62,12 @@ double spacing_of(const LinkSpec& link, const LossOptions& options) {
   return std::max(by_rate, 1 / options.most_rate);
 }
 
-// s from the last datagram to when it must have come: four deviations of the jitter, what waits
-// before it, and a process that is not woken in time.
+// Returns the s after which the last datagram must have arrived: the delay, four deviations of the
+// jitter, the datagrams queued before it, and a late wake-up of this process.
 double linger(const LinkSpec& link) {
-  const auto jitter = link.up.way.jitter + link.down.way.jitter;
+  const auto jitter = link.up.impairment.jitter + link.down.impairment.jitter;
   return 0.25 + link.delay() + 4 * std::chrono::duration<double>(jitter).count() +
-         2 * kMostBehind * transmission_time(link, kLossPayload);
+         2 * kMaxBehind * transmission_time(link, kLossPayload);
 }
 
 void count(const std::vector<NumberedArrival>& arrivals, LossFigures& figures) {
@@ -75,7 +75,7 @@ void count(const std::vector<NumberedArrival>& arrivals, LossFigures& figures) {
   std::uint64_t newest = 0;
   figures.lost = figures.sent;
   for (const NumberedArrival& one : arrivals) {
-    if (one.number >= figures.sent) continue;  // damaged, though no checksum said so
+    if (one.number >= figures.sent) continue;  // corrupted without a checksum error
     if (seen[one.number]) {
       ++figures.duplicates;
       continue;
@@ -105,22 +105,23 @@ LossFigures measure_loss(const Network& network, const LinkSpec& link, const Flo
   const SocketPair pair = datagram_pair(network, flow, 1);
   NumberedSender sender(pair.sender, kLossPayload, 1);
   NumberedReceiver receiver(pair.receiver, kLossPayload);
-  const std::uint64_t without_room = datagrams_without_room(network, flow.to);
+  const std::uint64_t drops_before = receive_buffer_drops(network, flow.to);
   std::vector<NumberedArrival> arrivals;
   arrivals.reserve(wanted);
   double next = wall_clock();
-  const double patience = linger(link);
-  const bool doubles = link.up.way.duplicate.percent > 0 || link.down.way.duplicate.percent > 0;
-  for (double give_up = next + patience;
+  const double timeout = linger(link);
+  const bool doubles =
+      link.up.impairment.duplicate.percent > 0 || link.down.impairment.duplicate.percent > 0;
+  for (double give_up = next + timeout;
        sender.next() < wanted ||
        ((doubles || arrivals.size() < wanted) && wall_clock() < give_up);) {
     if (stop_requested()) throw RunError("interrupted");
     const double now = wall_clock();
-    next = std::max(next, now - kMostBehind * spacing);
+    next = std::max(next, now - kMaxBehind * spacing);
     while (sender.next() < wanted && next <= now) {
-      sender.send_piece(true);
+      sender.send_batch(true);
       next += spacing;
-      give_up = now + patience;
+      give_up = now + timeout;
     }
     receiver.wait(std::clamp((sender.next() < wanted ? next : give_up) - now, 0.0, 0.05));
     receiver.take(arrivals);
@@ -128,8 +129,8 @@ LossFigures measure_loss(const Network& network, const LinkSpec& link, const Flo
   LossFigures figures;
   figures.sent = wanted;
   count(arrivals, figures);
-  const std::uint64_t dropped_here = datagrams_without_room(network, flow.to) - without_room;
-  figures.lost -= std::min(figures.lost, dropped_here);
+  const std::uint64_t dropped_at_socket = receive_buffer_drops(network, flow.to) - drops_before;
+  figures.lost -= std::min(figures.lost, dropped_at_socket);
   return figures;
 }
 

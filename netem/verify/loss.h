@@ -1,5 +1,5 @@
-// The share of frames that a link loses: datagrams sent below its rate, counted by number; and how
-// sure one can be of a share after counting.
+// Measures a link's frame loss by numbered datagrams sent below its rate. Also computes confidence
+// intervals of a proportion.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ struct ShareInterval {
   bool holds(double value) const { return low <= value && value <= high; }
 };
 
-/// The share of successes of which `count` among `trials` were seen, with at least the given
-/// confidence: Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the
-/// case of the binomial", Biometrika 26 (1934), by quantiles of the beta distribution. Neither
-/// number need be whole: of draws that come in company fewer count.
+/// Returns the confidence interval of a proportion, for `count` successes in `trials`, with at
+/// least the given confidence: Clopper and Pearson, "The use of confidence or fiducial limits
+/// illustrated in the case of the binomial", Biometrika 26 (1934), by quantiles of the beta
+/// distribution. The numbers need not be whole, since correlated draws count as fewer.
 ShareInterval clopper_pearson(double count, double trials, double confidence);
 
 struct LossOptions {
   double seconds = 1;        ///< of sending
-  double share = 0.5;        ///< of the rate that the train takes
-  double most_rate = 12000;  ///< datagrams a second
-  int fewest = 100;          ///< datagrams, however long that takes
+  double share = 0.5;        ///< fraction of the link's rate to use
+  double most_rate = 12000;  ///< datagrams per s
+  int fewest = 100;          ///< datagrams, however long they take
 };
 
 struct LossFigures {
   std::uint64_t sent = 0;
-  std::uint64_t lost = 0;        ///< never came
-  std::uint64_t duplicates = 0;  ///< came again
-  std::uint64_t overtaken = 0;   ///< came after one that was sent later
+  std::uint64_t lost = 0;        ///< did not arrive
+  std::uint64_t duplicates = 0;  ///< arrived again
+  std::uint64_t overtaken = 0;   ///< arrived after a datagram that was sent later
   double share() const {
     return sent > 0 ? static_cast<double>(lost) / static_cast<double>(sent) : 0;
   }
@@ -39,8 +39,8 @@ struct LossFigures {
 
 inline constexpr int kLossPayload = 64;  ///< bytes of a datagram
 
-/// Datagrams that a full socket dropped are not lost: the link delivered them.
-/// @throws RunError when a stop was asked for.
+/// Datagrams that a full socket drops do not count as lost, since the link delivered them.
+/// @throws RunError when a stop was requested.
 LossFigures measure_loss(const Network& network, const LinkSpec& link, const Flow& flow,
                          const LossOptions& options);
 

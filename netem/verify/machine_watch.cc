@@ -19,14 +19,14 @@ constexpr double kWait = 2e-3;  // s
 
 }  // namespace
 
-std::string Disturbance::reason(double share) const {
-  if (idle && *idle < kLeastIdle) return fmt::format("idle {:.1f} %", 100 * *idle);
+std::string Disturbance::reason(double limit) const {
+  if (idle && *idle < kMinIdle) return fmt::format("idle {:.1f} %", 100 * *idle);
   if (late_p95 > kLateSeconds)
-    return fmt::format("5 % of timed waits late by {} or more", format_time(late_p95));
-  if (stalled > share)
-    return fmt::format("timed waits late for {:.1f} % of the time", 100 * stalled);
-  if (repeated > share)
-    return fmt::format("{:.1f} % of the payload sent twice without need", 100 * repeated);
+    return fmt::format("5 % of timed waits overran by {} or more", format_time(late_p95));
+  if (stalled > limit)
+    return fmt::format("timed waits overran for {:.1f} % of the time", 100 * stalled);
+  if (repeated > limit)
+    return fmt::format("{:.1f} % of the payload retransmitted spuriously", 100 * repeated);
   return "";
 }
 
@@ -49,8 +49,8 @@ void MachineWatch::run() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are the main thread's
-  prctl(PR_SET_TIMERSLACK, 1);                // ns, as ranks and the schedules' keepers have it
-  do {                                        // once at least, however short the measurement is
+  prctl(PR_SET_TIMERSLACK, 1);                // ns, as for ranks and schedule players
+  do {                                        // at least once, even in a short measurement
     const double due = now_seconds() + kWait;
     wait_until(due);
     late_.push_back(now_seconds() - due);

@@ -1,4 +1,5 @@
-// Watches the machine during a measurement, to tell whether the figures are the link's.
+// Watches the machine during a measurement, to detect results that reflect the machine rather than
+// the link.
 #pragma once
 
 #include <atomic>
@@ -11,33 +12,35 @@
 
 namespace thinpipe {
 
-/// Share of a measurement's time by which timed waits may end late beyond kStallSeconds, and of a
-/// stream's payload that may have been sent twice though none of it was lost. Either lowers a
-/// goodput by as much at most, and a link is judged to within 3 %: a third of that is the
-/// machine's.
+/// Upper limit of Disturbance::stalled and of Disturbance::repeated. Either of these fractions
+/// lowers a goodput by at most its own value. Goodput is judged to within 3 %, of which a third is
+/// left to the machine.
 inline constexpr double kMachineShare = 0.01;
-/// s: for so long the default bucket makes up, which is 1 ms of the rate (docs/links.md).
+/// Seconds by which a timed wait may overrun without counting as a stall. The default token bucket
+/// holds 1 ms of data at the link's rate and makes up for shorter overruns (docs/links.md).
 inline constexpr double kStallSeconds = 1e-3;
 
-/// Findings of a MachineWatch and of the senders of a measurement.
+/// Findings of a MachineWatch and of a measurement's senders.
 struct Disturbance {
-  /// Share of the processors' time; nothing of a short measurement.
+  /// Fraction of CPU idle time; no value for a short measurement.
   std::optional<double> idle = {};
-  double late_p95 = 0;  ///< s by which 5 % of the watch's waits ended late, or later
-  double stalled = 0;   ///< share of the time: sum of what waits were later than a stall
-  double repeated = 0;  ///< share of the payload that a TCP sender sent again without need, because
-                        ///< acknowledgements were late; of the worst stream
+  double late_p95 = 0;  ///< 95th percentile of the overruns of timed waits, in seconds
+  double stalled = 0;   ///< sum of the overruns beyond kStallSeconds, as a fraction of the time
+  double repeated = 0;  ///< fraction of the payload that a TCP sender retransmitted spuriously,
+                        ///< because ACKs were late; the worst stream's
 
-  /// Why the measurement is not valid, such as "idle 0.4 %"; "" when it is.
-  /// @param share  that the machine may take of what was measured: of `stalled` and `repeated` each
-  std::string reason(double share = kMachineShare) const;
+  /// Returns the reason why the measurement is invalid, such as "idle 0.4 %"; "" if it is valid.
+  /// @param limit  upper limit of `stalled` and of `repeated`
+  std::string reason(double limit = kMachineShare) const;
 };
 
-/// Returns the worse value of each sign.
+/// Returns a Disturbance in which each member is the worse of the two values.
 Disturbance worse_of(const Disturbance& a, const Disturbance& b);
 
-/// Watches from its construction on, by a thread that waits for 2 ms at a time as qdiscs and
-/// senders wait for their timers. That takes less than 1 % of a processor.
+/// Measures CPU idle time and how late timed waits end, from construction until stop(). A thread of
+/// the watch waits 2 ms at a time on a high-resolution timer of the kernel. Qdiscs and senders wait
+/// on such timers too, so the thread's overruns show how late theirs are. The watch takes less than
+/// 1 % of a CPU.
 class MachineWatch {
  public:
   MachineWatch();
@@ -45,8 +48,8 @@ class MachineWatch {
   MachineWatch(const MachineWatch&) = delete;
   MachineWatch& operator=(const MachineWatch&) = delete;
 
-  /// Ends it. Call it once.
-  /// @param spare  s of processor time that an Awake had meanwhile, which counts as idle
+  /// Ends the watch and returns its findings; the caller sets `repeated`. Call it once.
+  /// @param spare  CPU time in seconds that an Awake used during the watch; counts as idle time
   Disturbance stop(double spare = 0);
 
  private:
@@ -55,7 +58,7 @@ class MachineWatch {
   ProcessorTime before_ = processor_time();
   double begin_;
   std::atomic<bool> done_ = false;
-  std::vector<double> late_;  // s, of every wait
+  std::vector<double> late_;  // overrun of every wait, in seconds
   std::thread thread_;
 };
 

@@ -26,9 +26,9 @@
 namespace thinpipe {
 namespace {
 
-/// A virtual machine whose processors all sleep may be woken late, and TCP over several links was
-/// then seen to get 3 to 9 % less than there is: what the machine does, not what the network was
-/// set to. Meanwhile a thread a processor runs that gives way to everything else.
+/// Keeps all CPUs busy with one SCHED_IDLE thread each, which yields to everything else. A virtual
+/// machine whose CPUs are all idle may be woken late. TCP over several links was then measured at 3
+/// to 9 % below its ceiling, an effect of the machine rather than of the network's settings.
 class Awake {
  public:
   Awake() {
@@ -47,7 +47,7 @@ class Awake {
   Awake(const Awake&) = delete;
   Awake& operator=(const Awake&) = delete;
 
-  /// Processor time that the threads had so far: what nobody else wanted.
+  /// Returns the CPU time of the threads so far in s, which is otherwise idle time.
   double seconds() {
     double sum = 0;
     for (std::thread& thread : threads_)
@@ -64,10 +64,10 @@ class Awake {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kConnectSeconds = 10;
-constexpr double kDrainSeconds = 30;  // of what was sent when the time was up, and what it takes
+constexpr double kDrainSeconds = 30;  // s to drain, beyond the time of buffers and queues
 constexpr int kFlowPollMilliseconds = 100;
 
-// Closing then drops what the sender's buffer still holds.
+// Makes close() send a reset and drop the sender's buffer.
 void reset_on_close(const FileDescriptor& sender) {
   const linger at_once = {1, 0};
   if (setsockopt(sender.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) != 0)
@@ -80,7 +80,7 @@ double since(Clock::time_point begin) {
 
 struct Connection {
   SocketPair pair;
-  double received = 0, before = 0;  // bytes in all; and when the measured time began
+  double received = 0, before = 0;  // bytes in total, and at the start of the measurement
   double acks_before = 0;
   bool ended = false;
 };
@@ -89,7 +89,7 @@ int buffer_for(const PathFigures& path) {
   return static_cast<int>(std::clamp(path.rate / 8 * 0.3, 65536.0, 4e6));
 }
 
-// Time to drain the senders (the kernel grants twice the buffer) and the queues, flow by flow.
+// Returns the time to drain all senders (the kernel grants twice the buffer) and queues.
 double drain_seconds(const Network& network, const std::vector<Flow>& flows) {
   double seconds = kDrainSeconds;
   for (const Flow& flow : flows) {
@@ -101,8 +101,8 @@ double drain_seconds(const Network& network, const std::vector<Flow>& flows) {
 }
 
 Connection connect_flow(const Network& network, const Flow& flow) {
-  // Enough to keep the path busy while this process waits for a processor, and not seconds of it
-  // to drain at the end; a long path is left to the kernel's own tuning.
+  // Enough to keep the path busy while this process waits for a CPU, without seconds of draining at
+  // the end. On a path with delay the kernel tunes the buffer.
   const PathFigures path =
       figures_of(network.topology(), network.routes().path(flow.from, flow.to));
   Connection result;
@@ -115,7 +115,7 @@ class Traffic {
   explicit Traffic(std::vector<Connection>& connections)
       : connections_(connections), block_(1 << 20) {}
 
-  // Moves data until `seconds` are over or, once sending has stopped, all has arrived.
+  // Moves data for `seconds` s or, after stop_sending(), until all data has arrived.
   void run(double seconds, bool sending) {
     const auto begin = Clock::now();
     while (since(begin) < seconds && (sending || !all_ended())) {
@@ -127,7 +127,7 @@ class Traffic {
       }
     }
     if (!sending && !all_ended())
-      throw RunError(fmt::format("what was sent did not arrive within {} s", seconds));
+      throw RunError(fmt::format("the sent data did not arrive within {} s", seconds));
   }
 
   void stop_sending() {
@@ -153,8 +153,8 @@ class Traffic {
   }
 
   void send_some(Connection& connection) {
-    constexpr std::size_t kPiece = std::size_t{64} * 1024;
-    if (send(connection.pair.sender.get(), block_.data(), kPiece, MSG_DONTWAIT | MSG_NOSIGNAL) <
+    constexpr std::size_t kBlock = std::size_t{64} * 1024;
+    if (send(connection.pair.sender.get(), block_.data(), kBlock, MSG_DONTWAIT | MSG_NOSIGNAL) <
             0 &&
         errno != EAGAIN)
       throw SystemError("send over the emulated network");
@@ -180,7 +180,7 @@ MeasuredFlows measure_flows(const Network& network, const std::vector<Flow>& flo
   if (options.awake) awake.emplace();
   const auto spare = [&] { return awake ? awake->seconds() : 0.0; };
   Traffic traffic(connections);
-  // A disturbed slow start shows in the measurement after it.
+  // Watched too, since a disturbed slow start affects the measurement after it.
   MachineWatch settling;
   traffic.run(options.settle, true);
   const Disturbance before_measured = settling.stop(spare());
@@ -223,12 +223,12 @@ MeasuredFlows measure_flows(const Network& network, const std::vector<Flow>& flo
 double measure_round_trip(const Network& network, const Flow& flow, int count) {
   RoundTripOptions options;
   options.count = count;
-  options.patience =
+  options.timeout =
       1 + 4 * figures_of(network.topology(), network.routes().path(flow.from, flow.to)).delay;
   const RoundTrips trips = measure_round_trips(network, flow, options);
   if (2 * trips.lost > count)
-    throw RunError(fmt::format("{} of {} datagrams from {} to {} did not come back", trips.lost,
-                               count, network.host(flow.from).name(),
+    throw RunError(fmt::format("{} of {} round-trip datagrams between {} and {} were lost",
+                               trips.lost, count, network.host(flow.from).name(),
                                network.host(flow.to).name()));
   return trips.median;
 }

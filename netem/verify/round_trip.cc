@@ -29,7 +29,7 @@ class Prober {
       : pair_(std::move(pair)), options_(options) {}
 
   RoundTrips run() {
-    // Times between the calls of one loop: nobody has to be woken in between on an idle link.
+    // One loop sends, echoes and receives, so that no other process must be woken on an idle link.
     while (sent_.size() < wanted() || (answered_ < sent_.size() && now() < give_up_)) {
       if (stop_requested()) throw RunError("interrupted");
       if (sent_.size() < wanted() && now() >= next_) send_probe();
@@ -52,10 +52,10 @@ class Prober {
     std::memcpy(datagram.data(), &number, sizeof(number));
     sent_.push_back(now());
     times_.push_back(-1);
-    // A datagram that a full queue keeps from being sent counts as lost.
+    // A datagram that cannot be sent because of a full queue counts as lost.
     send(pair_.sender.get(), datagram.data(), datagram.size(), MSG_DONTWAIT);
     next_ = std::max(next_ + options_.spacing, sent_.back());
-    give_up_ = sent_.back() + options_.patience;
+    give_up_ = sent_.back() + options_.timeout;
   }
 
   void wait() {
@@ -109,18 +109,18 @@ class Prober {
   std::size_t answered_ = 0;
 };
 
-constexpr double kTurnSeconds = 5e-4;  // between two looks at what has drained
-constexpr int kMostAtOnce = 40;        // datagrams of a packet: 64 kB at MTU 1500
-constexpr double kSocketBytes = 60e3;  // of frames, that every socket may have on its way
-constexpr std::size_t kMostSockets = 400;
+constexpr double kTurnSeconds = 5e-4;  // s between two refills of the queue
+constexpr int kMaxAtOnce = 40;         // datagrams of a GSO packet: 64 kB at MTU 1500
+constexpr double kSocketBytes = 60e3;  // bytes of frames per socket in flight
+constexpr std::size_t kMaxSockets = 400;
 
-// Pieces small against the queue, so that it is full to the last one, and frames where netem or
-// `overhead` looks at each.
+// Returns the datagrams per batch: 1 if the link needs single frames. A batch is small compared
+// with the queue, so that the queue stays nearly full.
 int at_once(const LinkSpec& link, double bytes_per_second, double queue) {
   if (link.needs_single_frames()) return 1;
   const double frame = link.frame_bytes();
   const double most = std::min({queue / 16 / frame, bytes_per_second * kTurnSeconds / frame,
-                                65000.0 / frame, static_cast<double>(kMostAtOnce)});
+                                65000.0 / frame, static_cast<double>(kMaxAtOnce)});
   return std::max(1, static_cast<int>(most));
 }
 
@@ -132,13 +132,13 @@ RoundTrips measure_round_trips(const Network& network, const Flow& flow,
 }
 
 RoundTripOptions idle_probes(const LinkSpec& link, int count) {
-  constexpr double kSpacing = 2e-3, kShare = 0.1, kLong = 2;  // s, of the rate, s in all
-  constexpr int kFewest = 5;
+  constexpr double kSpacing = 2e-3, kShare = 0.1, kLong = 2;  // s, fraction of the rate, s in total
+  constexpr int kMin = 5;
   const double crossing = transmission_time(link, kProbePayload);
   RoundTripOptions options;
   options.spacing = std::max(kSpacing, crossing / kShare);
-  options.count = std::clamp(static_cast<int>(kLong / options.spacing), kFewest, count);
-  options.patience = 0.5 + 2 * link.round_trip() + 4 * crossing;
+  options.count = std::clamp(static_cast<int>(kLong / options.spacing), kMin, count);
+  options.timeout = 0.5 + 2 * link.round_trip() + 4 * crossing;
   return options;
 }
 
@@ -150,13 +150,13 @@ QueueFlood::QueueFlood(const Network& network, const LinkSpec& link, const Flow&
   first_bytes_ = filled.up.queue + filled.down.queue + filled.up.burst + filled.down.burst;
   const int together = at_once(link, bytes_per_second_, queue);
   const int datagram = static_cast<int>(link.mtu) + kEthernetHeader - kDatagramHeaders;
-  piece_bytes_ = together * static_cast<double>(link.frame_bytes());
+  batch_bytes_ = together * static_cast<double>(link.frame_bytes());
   const auto sockets = static_cast<std::size_t>(std::ceil(first_bytes_ / kSocketBytes)) + 1;
-  pairs_.resize(std::min(sockets, kMostSockets));
-  const int no_room = 1;  // nobody reads: what arrives is dropped at the socket
+  pairs_.resize(std::min(sockets, kMaxSockets));
+  const int no_buffer = 1;  // datagrams are dropped at the receiving socket, which nobody reads
   for (SocketPair& pair : pairs_) {
     pair = datagram_pair(network, flow, 1);
-    setsockopt(pair.receiver.get(), SOL_SOCKET, SO_RCVBUF, &no_room, sizeof(no_room));
+    setsockopt(pair.receiver.get(), SOL_SOCKET, SO_RCVBUF, &no_buffer, sizeof(no_buffer));
   }
   for (const SocketPair& pair : pairs_) senders_.emplace_back(pair.sender, datagram, together);
   thread_ = std::thread([this] { run(); });
@@ -167,10 +167,10 @@ QueueFlood::~QueueFlood() {
   thread_.join();
 }
 
-bool QueueFlood::send_piece() {
+bool QueueFlood::send_batch() {
   for (std::size_t tried = 0; tried < senders_.size(); ++tried) {
     turn_ = (turn_ + 1) % senders_.size();
-    if (senders_[turn_].send_piece(false)) return true;
+    if (senders_[turn_].send_batch(false)) return true;
   }
   return false;
 }
@@ -183,8 +183,8 @@ void QueueFlood::run() {
   double due = first_bytes_;
   double sent = 0;
   while (!done_) {
-    // Datagrams that found no room are not made up for.
-    while (sent < due && send_piece()) sent += piece_bytes_;
+    // Datagrams that could not be sent are not made up for.
+    while (sent < due && send_batch()) sent += batch_bytes_;
     sent = std::max(sent, due);
     std::this_thread::sleep_for(std::chrono::duration<double>(kTurnSeconds));
     const std::chrono::duration<double> passed = Clock::now() - begin;

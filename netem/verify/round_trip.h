@@ -1,4 +1,4 @@
-// How long a datagram takes there and back; and a link's queue kept full meanwhile.
+// Measures the RTT of datagrams. Also keeps a link's queue full meanwhile, for bufferbloat delay.
 #pragma once
 
 #include <atomic>
@@ -14,30 +14,29 @@ namespace thinpipe {
 
 struct RoundTripOptions {
   int count = 100;        ///< at least 2
-  double spacing = 2e-3;  ///< s from one probe to the next; answers are not waited for
-  double patience = 0.5;  ///< s after the last probe for the last answer
+  double spacing = 2e-3;  ///< s from one probe to the next, without waiting for replies
+  double timeout = 0.5;   ///< s after the last probe for the last reply
 };
 
 struct RoundTrips {
-  double median = 0, p95 = 0, most = 0;  ///< s; 0 when none came back
-  int sent = 0, lost = 0;                ///< of those that count
+  double median = 0, p95 = 0, most = 0;  ///< s; 0 if all probes were lost
+  int sent = 0, lost = 0;                ///< without the first probe
 };
 
 inline constexpr int kProbePayload = 64;  ///< bytes of a probe
 
-/// From `flow.from` to `flow.to` and back. The first probe, which finds caches cold, does not
-/// count.
-/// @throws RunError when a stop was asked for; SystemError of the sockets.
+/// Measures round trips from `flow.from` to `flow.to` and back. The first probe does not count,
+/// since it finds caches cold.
+/// @throws RunError when a stop was requested; SystemError of the sockets.
 RoundTrips measure_round_trips(const Network& network, const Flow& flow,
                                const RoundTripOptions& options);
 
-/// Probes for an idle link: they take a tenth of its rate at most, for a second or so.
+/// Returns options for an idle link: probes at a tenth of its rate or less, for up to 2 s.
 RoundTripOptions idle_probes(const LinkSpec& link, int count);
 
-/// Keeps a link's queue full, for something else to be measured meanwhile. Datagrams of full
-/// frames: first as many as the queues hold, then, until it is destroyed, `overload` times what the
-/// link's slower direction takes away. TCP would not do: it stops sending long before the queue of
-/// its own host is full.
+/// Keeps a link's queue full during its lifetime. Sends datagrams of full frames: first as many as
+/// the queues hold, then at `overload` times the rate of the link's slower direction. TCP is
+/// unsuitable, since it stops sending long before the queue of its own host is full.
 class QueueFlood {
  public:
   /// @param link  throttled
@@ -48,12 +47,12 @@ class QueueFlood {
 
  private:
   void run();
-  bool send_piece();  ///< on the next socket that has room
+  bool send_batch();  ///< on the next socket with buffer space; false if none has
 
   double bytes_per_second_;  ///< of frames
-  double first_bytes_;       ///< all queues together
-  double piece_bytes_;
-  std::vector<SocketPair> pairs_;  ///< one alone may not have more than some 100 kB on its way
+  double first_bytes_;       ///< the size of all queues and buckets
+  double batch_bytes_;
+  std::vector<SocketPair> pairs_;  ///< several, since one socket has at most some 100 kB in flight
   std::vector<NumberedSender> senders_;
   std::size_t turn_ = 0;
   std::atomic<bool> done_{false};

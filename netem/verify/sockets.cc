@@ -47,18 +47,18 @@ tcp_info info_of(const FileDescriptor& connection) {
   tcp_info info = {};
   socklen_t size = sizeof(info);
   if (getsockopt(connection.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
-    throw SystemError("ask for TCP_INFO");
+    throw SystemError("get TCP_INFO");
   return info;
 }
 
-// linux/udp.h; netinet/udp.h has them since glibc 2.28 behind a feature test.
+// From linux/udp.h. netinet/udp.h has them since glibc 2.28, behind a feature test.
 constexpr int kUdpSegment = 103, kUdpGro = 104;
-constexpr int kMuchRoom = 8 << 20;
+constexpr int kLargeBuffer = 8 << 20;
 constexpr std::size_t kLargestPacket = 65536;
 
-void ask_for_room(const FileDescriptor& socket, int option) {
-  int room = kMuchRoom;
-  setsockopt(socket.get(), SOL_SOCKET, option, &room, sizeof(room));  // clamped to what is allowed
+void enlarge_buffer(const FileDescriptor& socket, int option) {
+  int bytes = kLargeBuffer;
+  setsockopt(socket.get(), SOL_SOCKET, option, &bytes, sizeof(bytes));  // the kernel clamps it
 }
 
 }  // namespace
@@ -71,19 +71,19 @@ void limit_wait(const FileDescriptor& socket, double seconds) {
   setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 }
 
-SocketPair stream_pair(const Network& network, const Flow& flow, int send_buffer, double patience) {
+SocketPair stream_pair(const Network& network, const Flow& flow, int send_buffer, double timeout) {
   SocketPair pair;
   const FileDescriptor listener = bound_socket(network, flow.to, SOCK_STREAM);
   if (listen(listener.get(), 1) != 0) throw SystemError("listen");
   pair.sender = bound_socket(network, flow.from, SOCK_STREAM);
-  limit_wait(pair.sender, patience);
-  limit_wait(listener, patience);
+  limit_wait(pair.sender, timeout);
+  limit_wait(listener, timeout);
   if (send_buffer > 0)
     setsockopt(pair.sender.get(), SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
   connect_to(network, pair.sender, listener, flow.to);
   pair.receiver = FileDescriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!pair.receiver.valid()) throw SystemError("accept");
-  limit_wait(pair.receiver, patience);
+  limit_wait(pair.receiver, timeout);
   return pair;
 }
 
@@ -99,13 +99,13 @@ double repeated_share(const FileDescriptor& sender) {
          static_cast<double>(info.tcpi_data_segs_out);
 }
 
-SocketPair datagram_pair(const Network& network, const Flow& flow, double patience) {
+SocketPair datagram_pair(const Network& network, const Flow& flow, double timeout) {
   SocketPair pair{bound_socket(network, flow.from, SOCK_DGRAM),
                   bound_socket(network, flow.to, SOCK_DGRAM)};
   connect_to(network, pair.sender, pair.receiver, flow.to);
   connect_to(network, pair.receiver, pair.sender, flow.from);
-  limit_wait(pair.sender, patience);
-  limit_wait(pair.receiver, patience);
+  limit_wait(pair.sender, timeout);
+  limit_wait(pair.receiver, timeout);
   return pair;
 }
 
@@ -121,10 +121,10 @@ NumberedSender::NumberedSender(const FileDescriptor& socket, int datagram, int a
       block_(datagram_ * static_cast<std::size_t>(at_once)) {
   if (at_once > 1 &&
       setsockopt(socket.get(), IPPROTO_UDP, kUdpSegment, &datagram, sizeof(datagram)) != 0)
-    throw SystemError("several datagrams as one packet (UDP_SEGMENT)");
+    throw SystemError("set UDP_SEGMENT");
 }
 
-bool NumberedSender::send_piece(bool wait) {
+bool NumberedSender::send_batch(bool wait) {
   std::uint64_t number = next_;
   for (std::size_t at = 0; at < block_.size(); at += datagram_, ++number)
     std::memcpy(block_.data() + at, &number, sizeof(number));
@@ -141,9 +141,9 @@ NumberedReceiver::NumberedReceiver(const FileDescriptor& socket, int datagram)
     : socket_(socket), datagram_(static_cast<std::size_t>(datagram)), block_(kLargestPacket) {
   const int yes = 1;
   if (setsockopt(socket.get(), SOL_SOCKET, SO_TIMESTAMPNS, &yes, sizeof(yes)) != 0)
-    throw SystemError("the kernel's timestamps of datagrams");
-  setsockopt(socket.get(), IPPROTO_UDP, kUdpGro, &yes, sizeof(yes));  // Linux 5.0; faster, no more
-  ask_for_room(socket, SO_RCVBUF);
+    throw SystemError("enable timestamps of datagrams (SO_TIMESTAMPNS)");
+  setsockopt(socket.get(), IPPROTO_UDP, kUdpGro, &yes, sizeof(yes));  // Linux 5.0; only for speed
+  enlarge_buffer(socket, SO_RCVBUF);
 }
 
 void NumberedReceiver::take(std::vector<NumberedArrival>& arrivals) {
@@ -166,7 +166,7 @@ void NumberedReceiver::take(std::vector<NumberedArrival>& arrivals) {
       std::memcpy(&stamp, CMSG_DATA(header), sizeof(stamp));
       time = static_cast<double>(stamp.tv_sec) + 1e-9 * static_cast<double>(stamp.tv_nsec);
     }
-    // All datagrams are of one size, so a large packet falls into them.
+    // All datagrams have equal size, by which a GRO packet is split.
     for (std::size_t at = 0; at + datagram_ <= static_cast<std::size_t>(got); at += datagram_) {
       std::uint64_t number;
       std::memcpy(&number, block_.data() + at, sizeof(number));
@@ -182,7 +182,7 @@ void NumberedReceiver::wait(double seconds) const {
   ppoll(&waiting, 1, &limit, nullptr);
 }
 
-std::uint64_t datagrams_without_room(const Network& network, int host) {
+std::uint64_t receive_buffer_drops(const Network& network, int host) {
   return static_cast<std::uint64_t>(network.host(host).protocol_counters("Udp").at("RcvbufErrors"));
 }
 

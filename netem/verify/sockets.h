@@ -1,6 +1,5 @@
-// Sockets between the hosts of an emulated network, and datagrams that carry their number, as every
-// measurement needs them. A socket stays in the namespace it was made in, so one process can hold
-// both ends.
+// Sockets between the hosts of an emulated network, and numbered datagrams, for all measurements. A
+// socket stays in the network namespace of its creation, so one process can have both ends.
 #pragma once
 
 #include <cstddef>
@@ -13,42 +12,44 @@
 
 namespace thinpipe {
 
-/// The ends of one flow, connected to each other.
+/// The connected sockets of one flow.
 struct SocketPair {
   FileDescriptor sender, receiver;
 };
 
-/// Calls on the socket fail with EAGAIN after so many seconds.
+/// Makes calls on the socket fail with EAGAIN after so many seconds.
 void limit_wait(const FileDescriptor& socket, double seconds);
 
-/// A connection whose sender asks for a buffer of so many bytes; 0: the kernel tunes it. It is
-/// cubic where the kernel has that, whatever the namespace's default is. Both ends wait at most
-/// `patience` s.
+/// Returns a TCP connection. Both ends wait at most `timeout` s. The congestion control is CUBIC if
+/// the kernel has it, whatever the namespace's default is.
+/// @param send_buffer  bytes; 0: the kernel tunes the buffer
 /// @throws SystemError naming the addresses.
-SocketPair stream_pair(const Network& network, const Flow& flow, int send_buffer, double patience);
+SocketPair stream_pair(const Network& network, const Flow& flow, int send_buffer, double timeout);
 
-/// Segments without data, acknowledgements alone, that the end of a connection has sent.
+/// Returns the number of pure ACKs that this end of a connection has sent.
 double acks_sent(const FileDescriptor& connection);
 
-/// Share of a sender's segments that it sent again although the receiver had them, as duplicates
-/// that the receiver reports (D-SACK) tell: acknowledgements came late, nothing was lost.
+/// Returns the fraction of a sender's segments that were retransmitted spuriously: the receiver
+/// reported them as duplicates (D-SACK), because ACKs were late rather than segments lost.
 double repeated_share(const FileDescriptor& sender);
 
-/// Two UDP sockets; either may send. Likewise.
-SocketPair datagram_pair(const Network& network, const Flow& flow, double patience);
+/// Returns two connected UDP sockets. Either may send. Both wait at most `timeout` s.
+SocketPair datagram_pair(const Network& network, const Flow& flow, double timeout);
 
-/// CLOCK_REALTIME in s, the clock of the kernel's timestamps.
+/// Returns CLOCK_REALTIME in s, the clock of the kernel's timestamps.
 double wall_clock();
 
-/// Sends datagrams of one size, numbered from 0. Several go to the kernel as one packet
-/// (UDP_SEGMENT, Linux 4.18), which qdiscs see as one piece.
+/// Sends datagrams of equal size, numbered from 0, in batches. A batch is one GSO packet
+/// (UDP_SEGMENT, Linux 4.18), which qdiscs handle as one packet.
 class NumberedSender {
  public:
   /// @param datagram  bytes of payload each, at least 8
+  /// @param at_once   datagrams per batch
   NumberedSender(const FileDescriptor& socket, int datagram, int at_once);
-  /// The next `at_once`. False when there was no room (`wait` is false, or patience ran out).
-  bool send_piece(bool wait);
-  /// All pieces after this carry numbers from `next` on.
+  /// Sends the next batch. Returns false if the socket's buffer was full (without `wait`, or until
+  /// the timeout).
+  bool send_batch(bool wait);
+  /// Numbers the following datagrams from `next` on.
   void count_from(std::uint64_t next) { next_ = next; }
   std::uint64_t next() const { return next_; }
 
@@ -59,20 +60,20 @@ class NumberedSender {
   std::uint64_t next_ = 0;
 };
 
-/// A numbered datagram, and when the receiving kernel had it.
+/// A numbered datagram and its arrival time in the receiving kernel.
 struct NumberedArrival {
   std::uint64_t number = 0;
   double time = 0;  ///< wall_clock()
 };
 
-/// Receives what a NumberedSender sent.
+/// Receives the datagrams of a NumberedSender.
 class NumberedReceiver {
  public:
-  /// Asks for timestamps, large packets (UDP_GRO) and as much room as the kernel grants.
+  /// Enables timestamps and UDP_GRO, and requests a large receive buffer.
   NumberedReceiver(const FileDescriptor& socket, int datagram);
-  /// Adds all that has arrived, in order of arrival.
+  /// Appends all arrived datagrams, in order of arrival.
   void take(std::vector<NumberedArrival>& arrivals);
-  /// Waits until something has, for so many seconds at most.
+  /// Waits for a datagram, for at most `seconds` s.
   void wait(double seconds) const;
 
  private:
@@ -81,8 +82,8 @@ class NumberedReceiver {
   std::vector<char> block_;
 };
 
-/// Datagrams that arrived at this host and found no room in a socket, since it was made: these the
-/// links did deliver.
-std::uint64_t datagrams_without_room(const Network& network, int host);
+/// Returns the number of datagrams that full sockets of this host have dropped since its creation
+/// (RcvbufErrors). The links did deliver these datagrams.
+std::uint64_t receive_buffer_drops(const Network& network, int host);
 
 }  // namespace thinpipe

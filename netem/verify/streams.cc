@@ -20,9 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kPatience = 5;            // s without a byte, and what twenty frames take
+constexpr double kTimeout = 5;             // s without a byte, beyond the time of twenty frames
 constexpr double kGrantedBuffer = 212992;  // bytes: the kernel's default net.core.wmem_max
-constexpr double kDoublings = 20;          // of the congestion window, each a round trip
+constexpr double kDoublings = 20;          // of the congestion window, each takes an RTT
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -32,8 +32,8 @@ double frame_time(const LinkSpec& link) {
   return link.rate() > 0 ? link.frame_bytes() * 8 / link.rate() : 0;
 }
 
-// Enough to keep the link busy, and not seconds of it to drain at the end. Beyond what the kernel
-// grants, and without a rate, its own tuning decides, which a fixed size would end.
+// Returns a send buffer that keeps the link busy without seconds of draining at the end. Returns 0
+// (the kernel tunes the buffer) without a rate, and for windows beyond the kernel's limit.
 int send_buffer(const LinkSpec& link, double seconds) {
   if (!link.throttled()) return 0;
   const double bytes_per_second = link.rate() / 8;
@@ -45,7 +45,7 @@ int send_buffer(const LinkSpec& link, double seconds) {
 SocketPair connect_stream(const Network& network, const LinkSpec& link, const Flow& flow,
                           double buffer) {
   return stream_pair(network, flow, send_buffer(link, buffer),
-                     kPatience + 4 * link.round_trip() + 20 * frame_time(link));
+                     kTimeout + 4 * link.round_trip() + 20 * frame_time(link));
 }
 
 void send_until(const std::atomic<bool>& done, const FileDescriptor& sender) {
@@ -56,8 +56,8 @@ void send_until(const std::atomic<bool>& done, const FileDescriptor& sender) {
   shutdown(sender.get(), SHUT_WR);
 }
 
-// The receiver's clock cuts the windows, each from one arrival to another; then it reads to the
-// end, so that what qdiscs counted can be held against what arrived.
+// Divides the stream into windows by the receiver's clock, each from one arrival to another. Then
+// reads to the end, so that the payload can be compared with the qdiscs' counters.
 class Receiver {
  public:
   Receiver(const FileDescriptor& socket, const TcpStreamOptions& options)
@@ -69,7 +69,7 @@ class Receiver {
     while ((got = recv(socket_.get(), block.data(), block.size(), 0)) != 0) {
       if (stop_requested()) done = true;
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw SystemError("receive on the measured link (it stood still or broke)");
+      if (got < 0) throw SystemError("receive on the measured link (the stream stalled or broke)");
       figures_.payload += static_cast<double>(got);
       bytes_ += static_cast<double>(got);
       if (!measured_) take_time();
@@ -77,7 +77,7 @@ class Receiver {
       reported_ = measured_;
     }
     if (!measured_)
-      throw RunError(stop_requested() ? "interrupted before anything was measured"
+      throw RunError(stop_requested() ? "interrupted during a measurement"
                                       : "the measured stream ended early");
     figures_.all_acks = acks_sent(socket_);
   }
@@ -118,7 +118,7 @@ class Receiver {
   bool settled_ = false, measured_ = false, reported_ = false;
 };
 
-// Slow start takes a round trip for every doubling; and a window is some frames.
+// Adapts the times to the link: slow start takes an RTT per doubling, and a window some frames.
 TcpStreamOptions fitted(const LinkSpec& link, TcpStreamOptions options) {
   constexpr double kFramesAWindow = 6;
   options.settle += kDoublings * link.round_trip() + 2 * kFramesAWindow * frame_time(link);

@@ -1,4 +1,4 @@
-// Goodput of concurrent TCP streams on a link.
+// Measures the goodput of concurrent TCP streams on a link.
 #pragma once
 
 #include <memory>
@@ -11,20 +11,20 @@
 namespace thinpipe {
 
 struct TcpStreamOptions {
-  double seconds = 3;   ///< of traffic that is measured
-  double settle = 0.5;  ///< s before that: slow start, and the bucket's saved credit; long links
-                        ///< get more
-  int windows = 6;      ///< the measured time is cut into so many
-  double buffer = 0.1;  ///< s of the link's rate that a sender may have on its way
+  double seconds = 3;   ///< of measured traffic
+  double settle = 0.5;  ///< s before the measurement: slow start, and the bucket's initial tokens;
+                        ///< more on long links
+  int windows = 6;      ///< number of windows of the measurement
+  double buffer = 0.1;  ///< s of the link's rate that a sender may have in flight
 };
 
 struct StreamFigures {
   double goodput = 0;   ///< bit/s of TCP payload, median of the windows
   double low = 0;       ///< the slowest window
   double high = 0;      ///< the fastest window
-  double payload = 0;   ///< bytes that arrived in all, from the first to the last
-  double acks = 0;      ///< acknowledgements without data a second that the receiver sent
-  double all_acks = 0;  ///< from the first to the last
+  double payload = 0;   ///< bytes of payload that arrived in total
+  double acks = 0;      ///< pure ACKs per s that the receiver sent
+  double all_acks = 0;  ///< pure ACKs that the receiver sent in total
 };
 
 struct MeasuredStreams {
@@ -32,13 +32,13 @@ struct MeasuredStreams {
   Disturbance machine;
 };
 
-/// One stream for each flow, all for the same time; afterwards nothing is on its way. `link` is
-/// that of the hosts: buffers and times are chosen by it.
-/// @throws RunError when a stream breaks or stands still, or a stop was asked for.
+/// Runs one stream for each flow at the same time. Afterwards nothing is in flight.
+/// @param link  the hosts' link, which determines buffers and times
+/// @throws RunError when a stream breaks or stalls, or a stop was requested.
 MeasuredStreams run_streams(const Network& network, const LinkSpec& link,
                             const std::vector<Flow>& flows, const TcpStreamOptions& options);
 
-/// A stream that runs for as long as this lives, for something else to be measured beside it.
+/// A stream that runs during the object's lifetime, as load for another measurement.
 class BackgroundStream {
  public:
   BackgroundStream(const Network& network, const LinkSpec& link, const Flow& flow);

@@ -20,8 +20,8 @@ namespace thinpipe {
 namespace {
 
 constexpr int kOmitted = 1;             // s of slow start that iperf3 leaves out
-constexpr double kGrace = 10;           // s beyond its own duration after which a tool hangs
-constexpr double kServerSeconds = 5;    // to start
+constexpr double kGrace = 10;           // s beyond its duration after which a tool is killed
+constexpr double kServerSeconds = 5;    // s for the server to start
 constexpr double kPingInterval = 0.02;  // s
 
 void refuse_stop() {
@@ -30,7 +30,7 @@ void refuse_stop() {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// iperf3 prints JSON also when it fails: {"error": "..."}.
+// Returns iperf3's error. iperf3 also prints JSON on failure: {"error": "..."}.
 std::string error_of_iperf3(const std::string& output) {
   const auto json = nlohmann::json::parse(output, nullptr, false);
   return json.is_object() && json.contains("error") ? json["error"].dump() : first_line(output);
@@ -40,10 +40,10 @@ std::string error_of_iperf3(const std::string& output) {
 
 double goodput_of_iperf3(const std::string& json) {
   const auto parsed = nlohmann::json::parse(json, nullptr, false);
-  const nlohmann::json::json_pointer place("/end/sum_received/bits_per_second");
-  if (!parsed.is_object() || !parsed.contains(place) || !parsed[place].is_number())
+  const nlohmann::json::json_pointer pointer("/end/sum_received/bits_per_second");
+  if (!parsed.is_object() || !parsed.contains(pointer) || !parsed[pointer].is_number())
     throw RunError("iperf3's JSON has no end.sum_received.bits_per_second");
-  return parsed[place].get<double>();
+  return parsed[pointer].get<double>();
 }
 
 double round_trip_of_ping(const std::string& text) {
@@ -59,7 +59,7 @@ double round_trip_of_ping(const std::string& text) {
       throw RunError("ping's output has a time that is not in ms");
     times.push_back(milliseconds * 1e-3);
   }
-  if (times.empty()) throw RunError("ping got no answer");
+  if (times.empty()) throw RunError("ping got no reply");
   return median(times);
 }
 
@@ -75,7 +75,7 @@ ToolFigure iperf3_goodput(const Network& network, const Flow& flow, double secon
   HostProgram server(network.host(flow.to), {"iperf3", "--server", "--one-off", "--bind", address});
   if (!server.wait_until_listening(before, kServerSeconds)) {
     refuse_stop();
-    figure.trouble = "its server did not start";
+    figure.trouble = "the iperf3 server did not start";
     return figure;
   }
   HostProgram client(network.host(flow.from),
@@ -86,12 +86,12 @@ ToolFigure iperf3_goodput(const Network& network, const Flow& flow, double secon
   if (code == 0) {
     figure.value = goodput_of_iperf3(client.output());
   } else {
-    figure.trouble = code < 0 ? "did not end" : error_of_iperf3(client.output());
+    figure.trouble = code < 0 ? "timed out" : error_of_iperf3(client.output());
   }
   return figure;
 }
 
-ToolFigure ping_round_trip(const Network& network, const Flow& flow, int count, double patience) {
+ToolFigure ping_round_trip(const Network& network, const Flow& flow, int count, double timeout) {
   ToolFigure figure{"ping", std::nullopt, ""};
   std::vector<std::string> words = {"ping"};
   if (!find_in_path("ping")) {
@@ -105,7 +105,7 @@ ToolFigure ping_round_trip(const Network& network, const Flow& flow, int count, 
   words.insert(words.end(), {"-c", fmt::to_string(count), "-i", fmt::to_string(kPingInterval),
                              network.data_address(flow.to)});
   HostProgram ping(network.host(flow.from), words);
-  const int code = ping.wait(count * kPingInterval + patience + kGrace);
+  const int code = ping.wait(count * kPingInterval + timeout + kGrace);
   refuse_stop();
   try {
     figure.value = round_trip_of_ping(ping.output());

@@ -1,4 +1,4 @@
-// The same link seen by tools that everybody knows: iperf3 and ping, where they are installed.
+// Measures a link with iperf3 and ping, if installed, as independent references.
 #pragma once
 
 #include <optional>
@@ -9,22 +9,22 @@
 
 namespace thinpipe {
 
-/// A tool's figure, or why there is none.
+/// A tool's result, or the reason for a missing one.
 struct ToolFigure {
   std::string tool;             ///< "iperf3", "ping", "busybox ping"
   std::optional<double> value;  ///< bit/s or s
-  std::string trouble;          ///< set where `value` is not
+  std::string trouble;          ///< the reason, if `value` is missing
 };
 
-/// bit/s of TCP payload that iperf3's receiver counted in `seconds` (whole ones are rounded up),
-/// after one that does not count. @throws RunError when a stop was asked for.
+/// Returns the TCP goodput in bit/s at iperf3's receiver over `seconds` s (rounded up to whole
+/// seconds), after one second that does not count. @throws RunError when a stop was requested.
 ToolFigure iperf3_goodput(const Network& network, const Flow& flow, double seconds);
 
-/// s, median of what ping prints for `count` echoes. Likewise.
-ToolFigure ping_round_trip(const Network& network, const Flow& flow, int count, double patience);
+/// Returns ping's median RTT in s of `count` echoes. @throws RunError when a stop was requested.
+ToolFigure ping_round_trip(const Network& network, const Flow& flow, int count, double timeout);
 
-/// Their output as they print it, for the two above.
-/// @throws RunError when it is not what these tools print.
+/// Parse the tools' output for the two functions above.
+/// @throws RunError for unexpected output.
 double goodput_of_iperf3(const std::string& json);
 double round_trip_of_ping(const std::string& text);
 

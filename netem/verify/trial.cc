@@ -30,26 +30,27 @@ constexpr double kBin = 1e-3;  // s
 
 double finite(double value) { return value < std::numeric_limits<double>::infinity() ? value : 0; }
 
-// Goodput that TCP can reach between two hosts while a schedule plays.
+// The TCP ceiling of a path between two hosts while a schedule plays.
 class PathDelivery {
  public:
   /// @param player  outlives this
   PathDelivery(const SchedulePlayer& player, std::vector<Hop> path);
 
-  /// Mean over [from, to] in bit/s of payload, when in no millisecond more crosses than the
-  /// narrowest link of the path carries in it; 0 where nothing on it is throttled.
+  /// Returns the mean goodput over [from, to] in bit/s of payload, if in every millisecond as much
+  /// crosses as the bottleneck link of that millisecond carries; 0 if no link is throttled.
   double goodput(double from, double to) const;
 
-  /// The link of the path that carries the least in all.
+  /// The link of the path that carries the least over the whole interval.
   struct Narrowest {
-    double goodput = 0;  ///< bit/s of payload; 0 where nothing is throttled
+    double goodput = 0;  ///< bit/s of payload; 0 if no link is throttled
     double rate = 0;     ///< bit/s on the wire
   };
-  /// Where one link is the narrowest all the time, its goodput is that of goodput(). Where links
-  /// take turns, what crosses is between the two and depends on their queues.
+  /// Returns the bottleneck of the interval. If one link is always the bottleneck, its goodput is
+  /// goodput(). If the bottleneck alternates, the actual goodput is between the two values and
+  /// depends on the queues.
   Narrowest narrowest(double from, double to) const;
-  /// Both directions of the path's ends and what happens on the way: up_rate is the first link's,
-  /// down_rate the last one's, delay and loss those of all links together.
+  /// Returns the path's means: up_rate of the first link, down_rate of the last link, delay and
+  /// loss of all links together.
   LinkMean mean(double from, double to) const;
 
  private:
@@ -57,7 +58,7 @@ class PathDelivery {
 
   const SchedulePlayer& player_;
   std::vector<Hop> path_;
-  std::vector<double> payload_shares_;  ///< of the bytes that a full frame is charged, by hop
+  std::vector<double> payload_shares_;  ///< by hop: payload over charged bytes of a full frame
 };
 
 PathDelivery::PathDelivery(const SchedulePlayer& player, std::vector<Hop> path)
@@ -100,33 +101,34 @@ PathDelivery::Narrowest PathDelivery::narrowest(double from, double to) const {
 
 LinkMean PathDelivery::mean(double from, double to) const {
   LinkMean all;
-  double kept = 1;
+  double delivered = 1;
   for (const Hop& hop : path_) {
     const LinkMean one = player_.mean(hop.link, from, to);
     if (hop == path_.front()) all.up_rate = hop.up ? one.up_rate : one.down_rate;
     if (hop == path_.back()) all.down_rate = hop.up ? one.up_rate : one.down_rate;
-    // Frames are impaired on a host's downlink and on trunks; an uplink has only its own
+    // Impairments of a schedule are on hosts' downlinks and on trunks. An uplink has only its own
     // impairment, which does not change.
     const bool trunk = player_.planned().is_trunk(hop.link);
     if (hop.up && !trunk) {
-      const Impairment& way = player_.planned().link(hop.link).up.way;
-      all.delay += std::chrono::duration<double>(way.delay).count();
-      kept *= 1 - (way.bursts ? way.bursts->mean_loss() : way.loss.percent) / 100;
+      const Impairment& impairment = player_.planned().link(hop.link).up.impairment;
+      all.delay += std::chrono::duration<double>(impairment.delay).count();
+      const double loss =
+          impairment.bursts ? impairment.bursts->mean_loss() : impairment.loss.percent;
+      delivered *= 1 - loss / 100;
     } else {
       all.delay += one.delay;
-      kept *= 1 - one.loss;
+      delivered *= 1 - one.loss;
     }
   }
-  all.loss = 1 - kept;
+  all.loss = 1 - delivered;
   return all;
 }
 
 constexpr int kTrialPollMilliseconds = 20;
-// Longer than any outage a TCP stream survives; then something else is wrong.
-constexpr double kTrialPatience = 120;
+// s; longer than any outage that a TCP stream survives.
+constexpr double kTrialTimeout = 120;
 
-// Sends until stopped. The socket does not block for longer than a poll, so that stop() is heard
-// during an outage.
+// Sends until destroyed. Never blocks for longer than a poll, so that it also ends in an outage.
 class Sender {
  public:
   explicit Sender(int socket_fd) : thread_([this, socket_fd] { run(socket_fd); }) {}
@@ -145,17 +147,19 @@ class Sender {
       if (poll(&ready, 1, kTrialPollMilliseconds) <= 0) continue;
       if (send(socket_fd, block.data(), block.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
           errno != EAGAIN && errno != EINTR)
-        return;  // the receiver sees it
+        return;  // the receiver reports the error
     }
   }
   std::atomic<bool> done_{false};
   std::thread thread_;
 };
 
-// Payload received by a moment, as a straight line between two readings.
+// Payload received until a moment.
 struct Reading {
   double time = 0, bytes = 0;
 };
+
+// Returns the payload received until `t`, by linear interpolation.
 
 double bytes_at(const std::vector<Reading>& readings, double t) {
   const auto after = std::lower_bound(readings.begin(), readings.end(), t,
@@ -194,8 +198,8 @@ class Trial {
     if (bytes > 0) {
       result_.longest_gap = std::max(result_.longest_gap, time - std::max(heard_, 0.0));
       heard_ = time;
-    } else if (time - heard_ > kTrialPatience) {
-      throw RunError("nothing arrived on the scheduled link for two minutes");
+    } else if (time - heard_ > kTrialTimeout) {
+      throw RunError("no data arrived on the scheduled link for two minutes");
     }
     readings_.push_back({time, readings_.back().bytes + bytes});
     while (time >= window_end() && result_.windows.size() < window_count()) close_window();
@@ -222,7 +226,7 @@ class Trial {
         8 * (bytes_at(readings_, window.end) - bytes_at(readings_, window.begin)) / span;
     due_ += window.expected * span;
     result_.windows.push_back(window);
-    // Readings older than the window's end are not needed again.
+    // Readings before the window's end are not needed any more.
     const auto old = std::lower_bound(readings_.begin(), readings_.end(), window.end,
                                       [](const Reading& r, double time) { return r.time < time; });
     if (old != readings_.begin()) readings_.erase(readings_.begin(), std::prev(old));
@@ -247,7 +251,7 @@ class Trial {
   std::vector<Reading> readings_;
   double heard_ = 0;
   double bytes_at_zero_ = 0;
-  double due_ = 0;  ///< bits of payload, of all windows so far
+  double due_ = 0;  ///< expected bits of payload of all windows so far
   TrialResult result_;
 };
 
@@ -260,14 +264,15 @@ TrialResult try_schedule(Network& network, const LinkSpec& link, const ScheduleS
     if (host < 0 || host >= network.size())
       throw InputError(
           fmt::format("host{}: the hosts are host0 to host{}", host, network.size() - 1));
-  if (options.from == options.to) throw InputError("a stream needs two hosts, not one");
+  if (options.from == options.to) throw InputError("a stream needs two different hosts");
   SchedulePlayer player(network, network.plan(link), schedule, options.player);
   const PathDelivery path(player, network.routes().path(options.from, options.to));
   if (path.narrowest(0, options.seconds).goodput == 0)
-    throw InputError(fmt::format("from host{} to host{} nothing is throttled, or nothing crosses",
-                                 options.from, options.to));
+    throw InputError(
+        fmt::format("the path from host{} to host{} has no throttled link, or its rate is 0",
+                    options.from, options.to));
   player.start(options.settle);
-  const SocketPair stream = stream_pair(network, {options.from, options.to}, 0, kTrialPatience);
+  const SocketPair stream = stream_pair(network, {options.from, options.to}, 0, kTrialTimeout);
   const Sender sender(stream.sender.get());
   MachineWatch watch;
   TrialResult result = Trial(player, path, options, told).run(stream);

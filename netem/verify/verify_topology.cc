@@ -14,8 +14,8 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kMostFlows = 16;  // enough for 16:1, and few enough to start together
-constexpr double kFull = 0.999;         // rates are doubles
+constexpr std::size_t kMaxFlows = 16;  // enough for 16:1, and few enough to start together
+constexpr double kFull = 0.999;        // 1 up to rounding
 
 struct Candidate {
   Flow flow;
@@ -23,7 +23,7 @@ struct Candidate {
   PathFigures figures;
 };
 
-// All paths over the hop, the fastest first.
+// Returns all paths over the hop, the fastest first.
 std::vector<Candidate> candidates_over(const Topology& topology, const Routes& routes,
                                        const Hop& hop) {
   std::vector<Candidate> result;
@@ -48,7 +48,7 @@ double sum_of(const std::vector<double>& values) {
   return sum;
 }
 
-// Adds flow after flow, each between hosts that have none, until the hop is full or no more helps.
+// Adds flows between hosts that have none yet, until the hop is full or more flows do not help.
 LinkProbe probe_of(const Topology& topology, const Routes& routes, const Hop& hop) {
   LinkProbe probe{hop, {}, 0, false};
   const double wanted = kFull * rate_of(topology.link(hop.link), hop.up);
@@ -57,7 +57,7 @@ LinkProbe probe_of(const Topology& topology, const Routes& routes, const Hop& ho
   std::vector<std::vector<Hop>> paths;
   double reached = 0;
   for (const Candidate& one : candidates_over(topology, routes, hop)) {
-    if (probe.flows.size() == kMostFlows || probe.fills) break;
+    if (probe.flows.size() == kMaxFlows || probe.fills) break;
     const bool sender_is_free = (at_host && hop.up) || !senders.contains(one.flow.from);
     const bool receiver_is_free = (at_host && !hop.up) || !receivers.contains(one.flow.to);
     if (!sender_is_free || !receiver_is_free) continue;
@@ -81,7 +81,8 @@ LinkProbe probe_of(const Topology& topology, const Routes& routes, const Hop& ho
   return probe;
 }
 
-// A sender's own link pushes back on TCP; every other drops what does not fit.
+// Returns true if the bottleneck is a sender's uplink, which pushes back on TCP. All other links
+// drop excess frames.
 bool limited_at_sender(const Topology& topology, const LinkProbe& probe) {
   return !topology.is_trunk(probe.hop.link) && probe.hop.up;
 }
@@ -92,7 +93,7 @@ double path_round_trip(const Network& network, const Flow& flow) {
          figures_of(topology, network.routes().path(flow.to, flow.from)).delay;
 }
 
-// bit/s of payload that the flows get at most, all at once; 0 when one of them may lose frames.
+// Returns the TCP ceiling of concurrent flows in bit/s of payload; 0 if one may lose frames.
 double goodput_of(const Network& network, const std::vector<Flow>& flows) {
   const Topology& topology = network.topology();
   std::vector<std::vector<Hop>> paths;
@@ -107,46 +108,47 @@ double goodput_of(const Network& network, const std::vector<Flow>& flows) {
   return goodput;
 }
 
-// Where acknowledgements wait behind data, a window grows slowly: so many attempts, each of which
-// settles so many s longer. A link that delivers less fails all of them.
+// A window grows slowly if ACKs queue behind data. Each further attempt settles longer. A link that
+// is too slow fails all attempts.
 constexpr int kAttempts = 3;
-constexpr double kSettleMore = 1;
-constexpr double kLow = 0.97;  // of the ceiling
+constexpr double kSettleMore = 1;  // s
+constexpr double kLow = 0.97;      // of the ceiling
 
-std::optional<BothWays> both_once(const Network& network, const LinkProbe& probe,
-                                  const FlowOptions& options) {
+std::optional<BidirectionalGoodput> both_once(const Network& network, const LinkProbe& probe,
+                                              const FlowOptions& options) {
   std::vector<Flow> flows, reversed;
   for (const Flow& flow : probe.flows) reversed.push_back({flow.to, flow.from});
-  BothWays both{0, probe.goodput, 0, goodput_of(network, reversed), {}, false};
-  if (both.back_ceiling == 0) return std::nullopt;
+  BidirectionalGoodput both{0, probe.goodput, 0, goodput_of(network, reversed), {}, false};
+  if (both.reverse_ceiling == 0) return std::nullopt;
   flows = probe.flows;
   flows.insert(flows.end(), reversed.begin(), reversed.end());
   const MeasuredFlows measured = measure_flows(network, flows, options);
   const std::vector<FlowFigures>& figures = measured.flows;
   both.machine = measured.machine;
   const LinkSpec& link = network.topology().link(probe.hop.link);
-  both.held_back = probe.fills && probe.flows.size() == 1 &&
-                   limited_at_sender(network.topology(), probe) && !drops_at_switch(link);
-  // Payload that would have crossed where acknowledgements did.
-  const double instead = 8.0 * kAckFrame * link.payload_bytes() / link.frame_bytes();
+  both.backpressure = probe.fills && probe.flows.size() == 1 &&
+                      limited_at_sender(network.topology(), probe) && !drops_at_switch(link);
+  // Bits of payload that an ACK displaces.
+  const double displaced = 8.0 * kAckFrame * link.payload_bytes() / link.frame_bytes();
   for (std::size_t i = 0; i < probe.flows.size(); ++i) {
-    const FlowFigures &there = figures[i], &back = figures[probe.flows.size() + i];
-    both.there += there.goodput;
-    both.back += back.goodput;
-    both.there_ceiling -= back.acks * instead;
-    both.back_ceiling -= there.acks * instead;
+    const FlowFigures &forward = figures[i], &reverse = figures[probe.flows.size() + i];
+    both.forward += forward.goodput;
+    both.reverse += reverse.goodput;
+    both.forward_ceiling -= reverse.acks * displaced;
+    both.reverse_ceiling -= forward.acks * displaced;
   }
   return both;
 }
 
-std::optional<BothWays> both_ways(const Network& network, const LinkProbe& probe,
-                                  FlowOptions options) {
-  std::optional<BothWays> both;
+std::optional<BidirectionalGoodput> measure_both(const Network& network, const LinkProbe& probe,
+                                                 FlowOptions options) {
+  std::optional<BidirectionalGoodput> both;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     options.settle += kSettleMore;
     both = both_once(network, probe, options);
-    if (!both || !both->held_back ||
-        (both->there > kLow * both->there_ceiling && both->back > kLow * both->back_ceiling))
+    if (!both || !both->backpressure ||
+        (both->forward > kLow * both->forward_ceiling &&
+         both->reverse > kLow * both->reverse_ceiling))
       break;
   }
   return both;
@@ -163,7 +165,7 @@ std::vector<LinkProbe> link_probes(const Topology& topology, bool each_way) {
     const bool trunk = topology.is_trunk(i);
     if (!seen.insert({classes.class_of[static_cast<std::size_t>(i)], trunk}).second) continue;
     Direction up_shape = topology.link(i).up, down_shape = topology.link(i).down;
-    up_shape.way = down_shape.way = {};  // a delay makes no other goodput
+    up_shape.impairment = down_shape.impairment = {};  // a delay does not change the ceiling
     for (const bool up : {true, false}) {
       if (rate_of(topology.link(i), up) == 0) continue;
       if (!up && up_shape == down_shape && !each_way) continue;
@@ -176,7 +178,7 @@ std::vector<LinkProbe> link_probes(const Topology& topology, bool each_way) {
 
 std::vector<ProbeCheck> verify_topology(Network& network, const LinkSpec& link,
                                         const TopologyCheckOptions& options) {
-  constexpr double kDoublings = 20;  // of the window, each a round trip
+  constexpr double kDoublings = 20;  // of the congestion window, each takes an RTT
   network.set_links(link, options.time_scale);
   const Topology& topology = network.topology();
   std::vector<ProbeCheck> checks;
@@ -198,7 +200,7 @@ std::vector<ProbeCheck> verify_topology(Network& network, const LinkSpec& link,
     const MeasuredFlows measured = measure_flows(network, probe.flows, flows);
     for (const FlowFigures& flow : measured.flows) check.goodput += flow.goodput;
     check.disturbed = measured.machine.reason();
-    if (options.both && probe.hop.up) check.both = both_ways(network, probe, flows);
+    if (options.both && probe.hop.up) check.both = measure_both(network, probe, flows);
     if (check.both && check.disturbed.empty()) check.disturbed = check.both->machine.reason();
     check.probe = std::move(probe);
     checks.push_back(std::move(check));

@@ -1,4 +1,4 @@
-// From records to lines that can be compared, and to sentences that can be repeated.
+// From the records of a bench to comparable lines and to findings.
 #include "reports/bench/bench.h"
 
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ BenchLine line_of(const Point& point) {
   return line;
 }
 
-// Returns the Top-k at the ratio, preferably with the same memory, which costs a pass or none.
+// Returns the Top-k at the ratio, preferably with the same memory: a memory may cost a pass.
 const Point* top_k_for(const BenchSetting& setting, const BenchLine& line) {
   const Point* found = nullptr;
   for (const BenchLine& other : setting.lines) {
@@ -79,7 +79,7 @@ void set_speedups(BenchSetting& setting) {
     const std::vector<double> own = line.point->samples("encode_time"_metric);
     const std::vector<double> others = reference->samples("encode_time"_metric);
     if (own.empty() || others.empty()) continue;
-    // Repetitions of all compressors are shuffled among each other: independent draws.
+    // Repetitions of all compressors run in random order, so both samples are independent.
     line.speedup = ratio_of_medians(bootstrap_median({others}, 1), bootstrap_median({own}, 2));
     if (reference == line.point) line.speedup = Estimate{1, std::nullopt};
   }
@@ -110,10 +110,10 @@ void name_lines(BenchSummary& summary) {
   }
 }
 
-constexpr double kDenseBits = 32;  // of an element as it came
+constexpr double kDenseBits = 32;  // of an uncompressed element
 
-// The largest input on one thread, or the first of the largest.
-const BenchSetting& spoken_of(const BenchSummary& summary) {
+// Returns the setting that the findings are about: the largest input with the fewest threads.
+const BenchSetting& main_setting(const BenchSummary& summary) {
   const BenchSetting* chosen = &summary.settings.back();
   for (const BenchSetting& setting : summary.settings)
     if (setting.subject.elements == summary.settings.back().subject.elements &&
@@ -122,18 +122,19 @@ const BenchSetting& spoken_of(const BenchSummary& summary) {
   return *chosen;
 }
 
-std::string with_interval(const Estimate& estimate) {
-  std::string text = format_number(estimate.value);
-  if (estimate.interval) text += " (" + format_interval(estimate, format_number) + ")";
+// "4× (95 % CI 3.9 to 4.1)", with `what` after the sign.
+std::string times_with_interval(const Estimate& estimate, const std::string& what = "") {
+  std::string text = format_number(estimate.value) + "\xc3\x97" + what;
+  if (estimate.interval) text += " (95 % CI " + format_interval(estimate, format_number) + ")";
   return text;
 }
 
-// The price of speed: ", at 0.64 bits an element, its decoded input off by 90 %".
+// Returns what the speed costs: " It sends 0.64 bits per element with a relative error of 90 %."
 std::string price_of(const BenchLine& line) {
-  std::string text;
-  if (line.bits) text += ", at " + format_number(*line.bits) + " bits an element";
-  if (line.error) text += ", its decoded input off by " + format_percent(*line.error);
-  return text;
+  const std::string error = line.error ? format_percent(*line.error) : "";
+  if (!line.bits) return error.empty() ? "" : " Its relative error is " + error + ".";
+  return " It sends " + format_number(*line.bits) + " bits per element" +
+         (error.empty() ? "" : " with a relative error of " + error) + ".";
 }
 
 std::string fastest_sentence(const BenchSetting& setting) {
@@ -143,11 +144,11 @@ std::string fastest_sentence(const BenchSetting& setting) {
         (fastest == nullptr || line.encode->value < fastest->encode->value))
       fastest = &line;
   if (fastest == nullptr) return "";
-  std::string text = "Of those that compress, " + fastest->label + " encodes fastest (" +
-                     setting.title + "): " + format_time(fastest->encode->value);
+  std::string text = fastest->label + " encodes fastest among the compressors (" + setting.title +
+                     "): " + format_time(fastest->encode->value);
   if (fastest->encode_over)
-    text += ", " + with_interval(*fastest->encode_over) + " times the reading of the input";
-  return text + price_of(*fastest) + ".";
+    text += ", " + times_with_interval(*fastest->encode_over, " the time to read the input");
+  return text + "." + price_of(*fastest);
 }
 
 std::string top_k_sentence(const BenchSetting& setting) {
@@ -157,13 +158,13 @@ std::string top_k_sentence(const BenchSetting& setting) {
         (best == nullptr || line.speedup->value > best->speedup->value))
       best = &line;
   if (best == nullptr) return "";
-  const bool is_told = best->speedup->interval && best->speedup->interval->holds(1);
-  return "Against Top-k at the same ratio " + best->label +
-         " does best: " + with_interval(*best->speedup) + " times as fast" +
-         (is_told ? ", which is not told apart from 1" : "") + price_of(*best) + ".";
+  const bool holds_one = best->speedup->interval && best->speedup->interval->holds(1);
+  return best->label + " has the highest speed-up over Top-k at the same ratio: " +
+         times_with_interval(*best->speedup) +
+         (holds_one ? ", statistically indistinguishable from 1" : "") + "." + price_of(*best);
 }
 
-std::string doubt_sentence(const BenchSummary& summary) {
+std::string warning_sentence(const BenchSummary& summary) {
   int all = 0, bad = 0, on_gpu = 0;
   for (const BenchSetting& setting : summary.settings) {
     for (const BenchLine& line : setting.lines) {
@@ -173,17 +174,15 @@ std::string doubt_sentence(const BenchSummary& summary) {
     }
   }
   if (bad == 0) {
-    const auto lines = [](int count, const std::string& one, const std::string& many) {
-      return count == 1 ? "it " + one : "all " + std::to_string(count) + " lines " + many;
-    };
+    const std::string passed =
+        all == 1 ? "The line passed" : "All " + std::to_string(all) + " lines passed";
     if (on_gpu == all)
-      return "Nothing to doubt: " + lines(all, "sends", "send") +
-             " what the processor's compressor does, byte for byte.";
-    return "Nothing to doubt: " + lines(all, "decodes", "decode") + " to the same bits by the " +
-           (on_gpu > 0 ? "processor" : "plainest instruction set") + ".";
+      return passed + " validation: payloads are those of the CPU implementation, byte for byte.";
+    return passed + " validation: decoded values are the same bits as with the " +
+           (on_gpu > 0 ? "CPU implementation" : "plainest instruction set") + ".";
   }
-  return std::to_string(bad) + " of " + std::to_string(all) +
-         " lines did not validate and have no times; they are grey in the table, with the reason.";
+  return std::to_string(bad) + " of " + std::to_string(all) + " lines failed validation and " +
+         (bad == 1 ? "has" : "have") + " no times. The table states the reason.";
 }
 
 }  // namespace
@@ -191,7 +190,7 @@ std::string doubt_sentence(const BenchSummary& summary) {
 BenchSummary summarize_bench(const Records& records) {
   if (records.points.empty())
     throw InputError(records.file.string() +
-                     ": no finished point in it yet; there is nothing to report");
+                     ": no finished point yet, so there is nothing to report");
   BenchSummary summary;
   for (const Point& point : records.points) {
     auto setting = std::find_if(
@@ -217,9 +216,9 @@ BenchSummary summarize_bench(const Records& records) {
 
 std::vector<std::string> bench_findings(const BenchSummary& summary) {
   std::vector<std::string> sentences;
-  const BenchSetting& setting = spoken_of(summary);
+  const BenchSetting& setting = main_setting(summary);
   for (const std::string& sentence :
-       {fastest_sentence(setting), top_k_sentence(setting), doubt_sentence(summary)})
+       {fastest_sentence(setting), top_k_sentence(setting), warning_sentence(summary)})
     if (!sentence.empty()) sentences.push_back(sentence);
   return sentences;
 }

@@ -1,4 +1,4 @@
-// How fast compressors are, as a page or as Markdown: findings, figures, a table.
+// The speed of compressors as a page or as Markdown: findings, figures, a table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,10 +21,10 @@ namespace {
 using Pick = std::optional<Estimate> BenchLine::*;
 
 std::string estimate_text(const Estimate& estimate, std::string (*format)(double)) {
-  return format(estimate.value) + " (95 %: " + format_interval(estimate, format) + ")";
+  return format(estimate.value) + " (95 % CI " + format_interval(estimate, format) + ")";
 }
 
-// A panel a setting, a row a compressor: the marker is the median.
+// Draws a panel per setting and a row per compressor; the marker is the median.
 Figure rows_figure(const BenchSummary& summary, const std::string& id, const std::string& title,
                    const std::string& caption, const std::string& axis, Pick pick) {
   Figure figure{id, title, caption, {}, {}};
@@ -46,7 +46,7 @@ Figure rows_figure(const BenchSummary& summary, const std::string& id, const std
   return figure;
 }
 
-// Settings and lines that differ in one thing only, as curves over it.
+// Curves over the one axis in which settings or lines differ.
 using Abscissa = std::function<std::optional<double>(const BenchSetting&, const BenchLine&)>;
 using CurveName = std::function<std::string(const BenchSetting&, const BenchLine&)>;
 
@@ -88,7 +88,7 @@ Figure curves_figure(const BenchSummary& summary, Figure figure, const Axis& x,
       if (known.emplace(curve.style, curve.name).second)
         figure.legend.push_back({line_marker_svg(curve.style), curve.name});
     }
-    // The limit: the time in which the input is read.
+    // The limit: the time to read the input.
     Guide limit;
     for (const BenchSetting& setting : summary.settings)
       for (const BenchLine& line : setting.lines)
@@ -102,7 +102,7 @@ Figure curves_figure(const BenchSummary& summary, Figure figure, const Axis& x,
   return figure;
 }
 
-// Settings common to one panel of times against size.
+// Returns the settings that one panel of times against size has in common.
 std::string size_panel(const BenchSetting& setting, const BenchLine& line) {
   const BenchSubject& subject = setting.subject;
   return (line.ratio ? "ratio " + format_number(*line.ratio) : "no ratio") + ", " +
@@ -116,7 +116,7 @@ Figure time_by_size(const BenchSummary& summary) {
       {"latency-size",
        "Time against size",
        "Median encode times with 95 % intervals. Dashed: the time in which this machine reads the "
-       "input, which no encode that looks at all of it can beat.",
+       "input, a lower bound for every encode that reads all of it.",
        {},
        {}},
       {"elements", true, format_tick, {}, {}},
@@ -134,11 +134,11 @@ Figure time_by_ratio(const BenchSummary& summary) {
       summary,
       {"latency-ratio",
        "Time against ratio",
-       "Median encode times with 95 % intervals of the methods that send a share of the elements. "
-       "Dashed: the time in which this machine reads the input.",
+       "Median encode times with 95 % intervals of the methods that take a ratio. Dashed: the time "
+       "in which this machine reads the input.",
        {},
        {}},
-      {"share of the elements to send", true, format_tick, {}, {}},
+      {"requested ratio", true, format_tick, {}, {}},
       [](const BenchSetting&, const BenchLine& line) { return line.ratio; },
       [](const BenchSetting& setting, const BenchLine&) { return setting.title; },
       [&summary](const BenchSetting&, const BenchLine& line) {
@@ -148,29 +148,29 @@ Figure time_by_ratio(const BenchSummary& summary) {
 
 Figure bits_and_error(const BenchSummary& summary) {
   Figure figure{"bits-error",
-                "What is sent against what is lost",
-                "Payload bits an element against the distance of what is decoded from what was to "
-                "be sent, over the latter's norm. Down and left is better; the dashed line joins "
-                "those that no other beats in both.",
+                "Payload against relative error",
+                "Payload bits per element against the norm of decoded minus input over the norm of "
+                "the input. Lower left is better. The dashed line is the Pareto front: compressors "
+                "above and right of it are dominated by another.",
                 {},
                 {}};
   for (const BenchSetting& setting : summary.settings) {
     DotChart chart;
     chart.id = figure.id + "-" + std::to_string(figure.panels.size());
     chart.alt = figure.title + ", " + setting.title;
-    chart.x = {"bits an element", true, format_number, {}, {}};
+    chart.x = {"bits per element", true, format_number, {}, {}};
     chart.y = {"relative error", false, format_percent, {0.0}, {}};
     chart.has_front = true;
     for (const BenchLine& line : setting.lines) {
       if (!line.bits || !line.error) continue;
       chart.dots.push_back({line.label, line.style, *line.bits, *line.error, std::nullopt,
                             std::nullopt, line.is_trusted,
-                            line.label + "\n" + format_number(*line.bits) + " bits an element, " +
-                                format_percent(*line.error)});
+                            line.label + "\n" + format_number(*line.bits) +
+                                " bits per element, error " + format_percent(*line.error)});
     }
     if (chart.dots.size() < 2) continue;
     add_panel(figure, setting.title, dots_chart(chart));
-    // Errors depend on the input alone: threads and instruction sets give the same.
+    // Errors depend only on the input: they are equal for all threads and instruction sets.
     if (figure.panels.size() == 1 || summary.settings.size() < 2) {
       for (std::size_t i = 0; i < summary.families.size(); ++i)
         figure.legend.push_back({marker_svg(i + 1), summary.families[i]});
@@ -180,7 +180,7 @@ Figure bits_and_error(const BenchSummary& summary) {
   return figure;
 }
 
-constexpr const char* kBenchHeadline = "How fast compressors are on this machine";
+constexpr const char* kBenchHeadline = "Speed of compressors on this machine";
 
 TableCell bench_cell(const std::optional<Estimate>& estimate, std::string (*format)(double)) {
   if (!estimate) return {kAbsent};
@@ -195,7 +195,7 @@ TableCell bench_cell(const std::optional<double>& value, std::string (*format)(d
 
 Table bench_table(const BenchSummary& summary) {
   Table table{{"compressor", "status", "input", "threads", "elements", "encode", "encode / read",
-               "times Top-k", "decode", "bits / element", "error", "sent over asked", "passes"},
+               "vs Top-k", "decode", "bits / element", "error", "k\xcc\x82/k", "passes"},
               3,
               {}};
   table.facets = {0, 1, 2, 3};
@@ -217,14 +217,14 @@ Table bench_table(const BenchSummary& summary) {
           bench_cell(line.quality, format_number),
           bench_cell(line.passes, format_number)};
       if (!line.is_trusted)
-        for (TableCell& cell : row) cell.is_doubtful = true;
+        for (TableCell& cell : row) cell.is_untrusted = true;
       table.rows.push_back(std::move(row));
     }
   }
   return table;
 }
 
-// Commands of the rows of bench_table().
+// Returns the commands of the rows of bench_table().
 std::vector<std::string> bench_commands(const BenchSummary& summary, const Records& records) {
   std::vector<std::string> commands;
   for (const BenchSetting& setting : summary.settings)
@@ -238,13 +238,13 @@ std::vector<std::string> bench_notes() {
       "Times are medians over the repetitions, with exact 95 % intervals from order statistics; "
       "fewer than 6 repetitions give no interval. Repetitions of all compressors of a run were "
       "taken in random order.",
-      "Times Top-k: the median encode time of Top-k with the same ratio and, where there is one, "
-      "the same memory, over the compressor's; percentile interval of 2000 resamplings.",
-      "Encode / read: over the time in which the same run read the input, by the best of 1, 2, 4 "
-      "and 8 streams.",
-      "Bits, error, sent over asked and passes are means over the steps before timing and depend "
-      "on the seed alone. A compressor whose payloads or decoded values are not those of the "
-      "plainest instruction set is failed: it has no times."};
+      "vs Top-k: the median encode time of Top-k with the same ratio, and the same memory where "
+      "that was measured, over the compressor's; percentile interval of 2000 resamplings.",
+      "Encode / read: the encode time over the time in which the same run read the input, with the "
+      "best of 1, 2, 4 and 8 streams.",
+      "Bits, error, k\xcc\x82/k (sent elements over requested elements) and passes are means over "
+      "the steps before timing and depend only on the seed. A compressor fails where its payloads "
+      "or decoded values differ from those of the plainest instruction set; it has no times then."};
 }
 
 std::string where_line(const Records& records) {
@@ -262,18 +262,18 @@ std::vector<Figure> bench_figures(const BenchSummary& summary) {
   };
   keep(rows_figure(
       summary, "speedup-topk", "Speed-up over Top-k",
-      "The encode time of Top-k at the same ratio, over the compressor's own: medians, with the 95 "
-      "% percentile interval of 2000 resamplings. Right of the dashed line it is faster than "
-      "Top-k. Methods that send no share of the elements are not here.",
-      "times as fast as Top-k", &BenchLine::speedup));
-  keep(rows_figure(summary, "encode-roofline", "Encode against the memory's limit",
+      "Median encode time of Top-k at the same ratio over that of the compressor, with the 95 % "
+      "percentile interval of 2000 resamplings. Right of the dashed line the compressor is faster "
+      "than Top-k. Methods without a ratio are left out.",
+      "speed-up over Top-k", &BenchLine::speedup));
+  keep(rows_figure(summary, "encode-roofline", "Encode against the memory roofline",
                    "Median encode time over the time in which this machine read the input in the "
-                   "same run, with its 95 % interval. The dashed line is that limit.",
+                   "same run, with its 95 % interval. The dashed line is the time to read.",
                    "encode / time to read", &BenchLine::encode_over));
   keep(rows_figure(
-      summary, "decode-roofline", "Decode against the memory's limit",
+      summary, "decode-roofline", "Decode against the memory roofline",
       "Median decode time over the time in which this machine read the input in the same run, with "
-      "its 95 % interval. Decoding a sparse payload touches less than the input and can take less.",
+      "its 95 % interval. Decoding a sparse payload writes less than the input and can be faster.",
       "decode / time to read", &BenchLine::decode_over));
   keep(time_by_size(summary));
   keep(time_by_ratio(summary));
@@ -294,21 +294,21 @@ std::string render_bench_html(const Records& records) {
   if (!records.notes.empty())
     page += html::section("notes", "Notes on the records file", html::list(records.notes));
   page += html::section("method", "How it was computed", html::list(bench_notes())) +
-          html::section("origin", "Where it was measured", html::provenance(records));
+          html::section("origin", "Provenance", html::provenance(records));
   return html::document("Bench \xe2\x80\x93 thinpipe report", page);
 }
 
 std::string render_bench_markdown(const Records& records) {
   const BenchSummary summary = summarize_bench(records);
   std::string text = "# " + std::string(kBenchHeadline) + "\n\n" +
-                     escape_markdown(where_line(records)) + "\n\n## What was found\n\n" +
+                     escape_markdown(where_line(records)) + "\n\n## Findings\n\n" +
                      markdown::bullets(bench_findings(summary)) + "## All points\n\n" +
                      markdown::table(bench_table(summary));
   if (!records.notes.empty())
     text += "## Notes on the records file\n\n" + markdown::bullets(records.notes);
   return text + "## How it was computed\n\n" + markdown::bullets(bench_notes()) +
          "## How to reproduce\n\n" + markdown::code_block(reproduce_commands(records)) +
-         "## Where it was measured\n\n" + markdown::provenance(records);
+         "## Provenance\n\n" + markdown::provenance(records);
 }
 
 }  // namespace thinpipe

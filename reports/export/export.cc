@@ -40,7 +40,8 @@ Json context_of(const Json& header) {
           {"git", machine.value("git", Json(""))}};
 }
 
-// Not rows with `error_occurred`: compare.py asks every row for its times.
+// Names the points that are left out. Rows with `error_occurred` would break compare.py, which
+// reads times from every row.
 Json left_out(const std::vector<LaunchRecords>& launches) {
   Json names = Json::array();
   for (const LaunchRecords& launch : launches) {
@@ -160,15 +161,15 @@ std::string export_bmf(const std::vector<LaunchRecords>& launches) {
 
 namespace {
 
-// The Perfetto UI drops a slice that overlaps another of its thread without lying inside it: phases
-// that do get threads of their own. Times are whole nanoseconds, as its parser keeps them, so that
-// phases that touch in the record do not overlap by a rounding.
+// The Perfetto UI drops a slice that overlaps another one of its thread without lying inside it.
+// Such phases have threads of their own. Times are whole nanoseconds, as in its parser, so that
+// adjacent phases of a record do not overlap by rounding.
 using Nanoseconds = std::int64_t;
 
 constexpr Nanoseconds kBetweenPoints = 1'000'000;
 /// Concurrent work of a rank; further threads of a kind follow its first one.
 constexpr std::array<const char*, 3> kKinds = {"computes", "codec", "exchanges"};
-constexpr int kThreadsPerProcess = 1000;  // of a rank; only keeps thread numbers of ranks apart
+constexpr int kThreadsPerProcess = 1000;  // of a rank; makes thread numbers of ranks distinct
 
 struct Span {
   std::string phase;
@@ -181,7 +182,7 @@ Nanoseconds nanoseconds(const Json& seconds) { return std::llround(1e9 * seconds
 
 double microseconds(Nanoseconds time) { return static_cast<double>(time) / 1000; }
 
-/// Spans of one thread: each lies inside another or beside it.
+/// The spans of one thread: each lies inside another one or apart from it.
 class Lane {
  public:
   bool takes(const Span& span) {
@@ -195,7 +196,7 @@ class Lane {
   std::vector<Nanoseconds> open_;  // ends of the spans around the latest one
 };
 
-/// One rank of one point: a process.
+/// The events of one rank of one point, which is a process.
 class RankEvents {
  public:
   RankEvents(int process, Json& events) : process_(process), events_(events) {}
@@ -212,7 +213,7 @@ class RankEvents {
     for (const Span& span : spans) add(span);
   }
 
-  /// Arrows along what happened to each bucket: compressed, exchanged, decoded.
+  /// Adds arrows along each bucket: from compression over exchange to decoding.
   void add_flows(int& flow) {
     for (const auto& [bucket, places] : of_bucket_) {
       if (places.size() < 2) continue;
@@ -227,7 +228,7 @@ class RankEvents {
                       {"pid", process_},
                       {"tid", places[i].second},
                       {"ts", microseconds(places[i].first)}};
-        if (i > 0) event["bp"] = "e";  // belongs to the slice that it lies in
+        if (i > 0) event["bp"] = "e";  // belongs to the enclosing slice
         events_.push_back(std::move(event));
       }
     }
@@ -254,8 +255,8 @@ class RankEvents {
     if (span.kind() != 0) of_bucket_[span.bucket.dump()].emplace_back(span.begin, thread);
   }
 
-  // Numbers of all processes' threads differ, and none is its process's: that would be taken for
-  // the main one.
+  // Returns a thread number that is distinct over all processes and differs from the process's: an
+  // equal number would mark the main thread.
   int thread_of(std::size_t kind, std::size_t lane) {
     const auto [found, is_new] =
         threads_.try_emplace({kind, lane}, static_cast<int>(threads_.size()) + 1);
@@ -285,7 +286,7 @@ class RankEvents {
   std::map<std::string, std::vector<std::pair<Nanoseconds, int>>> of_bucket_;  // begins, threads
 };
 
-// Returns when the point's last phase ends.
+// Adds the point's events and returns the end of its last phase.
 Nanoseconds add_trace(const Json& point, Nanoseconds begin, int& process, int& flow, Json& events) {
   Nanoseconds end = begin;
   const Json& ranks = point.at("timeline").at("ranks");

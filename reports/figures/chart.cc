@@ -1,5 +1,5 @@
-// Charts and scattered dots, drawn by gnuplot from numbers alone: no text of a record reaches it.
-// Each has a sentence for readers that do not see it.
+// Charts and scatter plots. gnuplot receives numbers only, never text of a record. Each drawing has
+// a sentence for screen readers.
 #include "reports/figures/chart.h"
 
 #include <fmt/format.h>
@@ -21,8 +21,8 @@ constexpr Margins kChartMargins = {66, 22, 30, 52};
 std::vector<Curve> drawable(const Chart& chart) {
   std::vector<Curve> curves;
   for (const Curve& curve : chart.curves) {
-    Curve kept = curve;
-    kept.points.clear();
+    Curve drawn = curve;
+    drawn.points.clear();
     for (ChartPoint point : curve.points) {
       if (!is_drawable(point.x, chart.x) || !is_drawable(point.y, chart.y)) continue;
       if (point.interval && (!is_drawable(point.interval->low, chart.y) ||
@@ -32,9 +32,9 @@ std::vector<Curve> drawable(const Chart& chart) {
       if (point.x_interval && (!is_drawable(point.x_interval->low, chart.x) ||
                                !is_drawable(point.x_interval->high, chart.x)))
         point.x_interval.reset();
-      kept.points.push_back(point);
+      drawn.points.push_back(point);
     }
-    if (!kept.points.empty()) curves.push_back(std::move(kept));
+    if (!drawn.points.empty()) curves.push_back(std::move(drawn));
   }
   return curves;
 }
@@ -65,7 +65,7 @@ std::string rows_of(const Curve& curve, bool is_trusted) {
   return rows;
 }
 
-// Lines at the bottom, then what is not to be trusted, so that it hides nothing that is.
+// Draws lines first, then untrusted points, then trusted ones, which nothing hides.
 void add_curves(const std::vector<Curve>& curves, GnuplotBlocks& plot) {
   const auto bars = [](const Curve& curve) -> std::string {
     const bool is_wide = std::any_of(curve.points.begin(), curve.points.end(),
@@ -92,7 +92,7 @@ void add_curves(const std::vector<Curve>& curves, GnuplotBlocks& plot) {
   }
 }
 
-// A single point has no area to fill: it becomes a bar.
+// Draws bands. A single point has no area and becomes a bar.
 void add_bands(const Chart& chart, GnuplotBlocks& plot) {
   const std::string ink = stand_in(static_cast<int>(Ink::kMuted));
   for (const std::vector<BandPoint>& band : chart.bands) {
@@ -124,11 +124,11 @@ void add_guides(const Chart& chart, GnuplotBlocks& plot) {
 
 std::string overlay(const Chart& chart, const std::vector<Curve>& curves, const Canvas& canvas) {
   std::string text = canvas.title_text(chart.y.label);
-  // Where points lie closer than a pointer can aim, some of them speak for their neighbours.
-  constexpr std::size_t kMostTooltips = 60;
+  // Of points closer than a pointer can aim, some have no tooltip.
+  constexpr std::size_t kMaxTooltips = 60;
   std::size_t points = 0, place = 0;
   for (const Curve& curve : curves) points += curve.points.size();
-  const std::size_t every = points / kMostTooltips + 1;
+  const std::size_t every = points / kMaxTooltips + 1;
   for (const Curve& curve : curves) {
     for (const ChartPoint& point : curve.points) {
       if (point.tooltip.empty() || place++ % every != 0) continue;
@@ -150,7 +150,7 @@ bool is_shown(const ChartPoint& point, const Chart& chart) {
   return is_drawable(point.x, chart.x) && is_drawable(point.y, chart.y);
 }
 
-// The point of each named curve that lies nearest to an end, as long as it is on the end's half.
+// Returns the point of each named curve nearest to an end, if it lies on that half of the axis.
 std::vector<Seen> seen_at(const Chart& chart, double end, double other) {
   const auto off = [&](double x) {
     return chart.x.is_log ? std::fabs(std::log(x / end)) : std::fabs(x - end);
@@ -183,7 +183,7 @@ bool dominates(const Dot& a, const Dot& b) {
   return a.x <= b.x && a.y <= b.y && (a.x < b.x || a.y < b.y);
 }
 
-// Right and up from dot to dot: what lies above the line is beaten by some dot.
+// Returns the steps right and up from dot to dot. Dots above the line are dominated.
 Guide front_steps(const std::vector<const Dot*>& front) {
   Guide steps;
   for (const Dot* dot : front) {
@@ -206,16 +206,16 @@ Guide diagonal(const std::vector<Dot>& dots) {
   return {{least, least}, {most, most}};
 }
 
-// How far trusted dots lie off the diagonal.
-std::string off_diagonal(const std::vector<Dot>& dots) {
+// Describes the distance of trusted dots from the diagonal.
+std::string off_diagonal(const DotChart& chart) {
   std::vector<double> ratios;
-  for (const Dot& dot : dots)
+  for (const Dot& dot : chart.dots)
     if (dot.is_trusted && dot.x > 0 && std::isfinite(dot.y / dot.x))
       ratios.push_back(dot.y / dot.x);
   if (ratios.empty()) return "";
   const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
-  return ": the one over the other from " + format_number(*least) + " to " + format_number(*most) +
-         ", median " + format_number(median(ratios));
+  return ": " + chart.y.label + " over " + chart.x.label + " from " + format_number(*least) +
+         " to " + format_number(*most) + ", median " + format_number(median(ratios));
 }
 
 }  // namespace
@@ -278,10 +278,10 @@ std::vector<const Dot*> pareto_front(const std::vector<Dot>& dots) {
   std::vector<const Dot*> front;
   for (const Dot& dot : dots) {
     if (!dot.is_trusted || !std::isfinite(dot.x) || !std::isfinite(dot.y)) continue;
-    const bool is_beaten = std::any_of(dots.begin(), dots.end(), [&](const Dot& other) {
+    const bool is_dominated = std::any_of(dots.begin(), dots.end(), [&](const Dot& other) {
       return other.is_trusted && dominates(other, dot);
     });
-    if (!is_beaten) front.push_back(&dot);
+    if (!is_dominated) front.push_back(&dot);
   }
   std::sort(front.begin(), front.end(), [](const Dot* a, const Dot* b) { return a->x < b->x; });
   return front;
@@ -310,7 +310,7 @@ Chart dots_chart(const DotChart& dots) {
     chart.guides.push_back(front_steps(front));
   }
   if (dots.has_diagonal) {
-    chart.alt += off_diagonal(dots.dots);
+    chart.alt += off_diagonal(dots);
     chart.guides.push_back(diagonal(dots.dots));
   }
   return chart;

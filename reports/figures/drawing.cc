@@ -1,4 +1,4 @@
-// Ranges and ticks of axes, and the way from values to pixels.
+// Ranges and ticks of axes, and the mapping from values to pixels.
 #include "reports/figures/drawing.h"
 
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 namespace thinpipe {
 namespace {
 
-constexpr double kAir = 0.06;  // of the range, on both sides
+constexpr double kPadding = 0.06;  // fraction of the range, on both sides
 
-// As a share of the range.
+// Returns the position as a fraction of the range.
 double position(double value, const Range& range, bool is_log) {
   if (is_log) return std::log(value / range.low) / std::log(range.high / range.low);
   return (value - range.low) / (range.high - range.low);
@@ -27,13 +27,13 @@ Range padded_range(const std::vector<double>& values, bool is_log) {
   if (is_log) {
     const double span = std::max(std::log(*most / *least), std::log(1.5));
     const double middle = 0.5 * (std::log(*most) + std::log(*least));
-    const double half = span * (0.5 + kAir);
+    const double half = span * (0.5 + kPadding);
     return {std::exp(middle - half), std::exp(middle + half)};
   }
   const double scale = std::max({std::abs(*least), std::abs(*most), 1e-12});
   const double span = std::max(*most - *least, 0.02 * scale);
   const double middle = 0.5 * (*least + *most);
-  return {middle - span * (0.5 + kAir), middle + span * (0.5 + kAir)};
+  return {middle - span * (0.5 + kPadding), middle + span * (0.5 + kPadding)};
 }
 
 std::vector<double> linear_ticks(const Range& range, int count) {
@@ -55,23 +55,23 @@ std::vector<double> linear_ticks(const Range& range, int count) {
 std::vector<double> readable_ticks(const Range& range, int count, std::string (*format)(double)) {
   for (;; --count) {
     std::vector<double> ticks = linear_ticks(range, count);
-    const auto twin = std::adjacent_find(
+    const auto repeated = std::adjacent_find(
         ticks.begin(), ticks.end(), [&](double a, double b) { return format(a) == format(b); });
-    if (twin == ticks.end() || count == 1) return ticks;
+    if (repeated == ticks.end() || count == 1) return ticks;
   }
 }
 
 std::vector<double> thinned(const std::vector<double>& values, const Range& range, bool is_log,
                             double closest) {
-  std::vector<double> kept;
+  std::vector<double> chosen;
   for (const double value : values) {
     if (value < range.low || value > range.high) continue;
     const bool is_far =
-        kept.empty() ||
-        position(value, range, is_log) - position(kept.back(), range, is_log) >= closest;
-    if (is_far) kept.push_back(value);
+        chosen.empty() ||
+        position(value, range, is_log) - position(chosen.back(), range, is_log) >= closest;
+    if (is_far) chosen.push_back(value);
   }
-  return kept;
+  return chosen;
 }
 
 std::vector<double> log_ticks(const Range& range, double closest) {
@@ -122,7 +122,7 @@ std::string tick_list(const std::vector<double>& ticks, std::string (*format)(do
   std::string list;
   for (const double tick : ticks) {
     std::string label;
-    // gnuplot takes a tick's label for a number format.
+    // gnuplot interprets a tick's label as a number format.
     for (const char byte : format(tick))
       label += byte == '%' ? std::string("%%") : std::string(1, byte);
     list += fmt::format("{}{} {}", list.empty() ? "" : ", ", gnuplot_quoted(label), tick);

@@ -1,4 +1,4 @@
-// Panels of figures, and the values behind them.
+// Panels of figures, and their data.
 #include "reports/figures/figure.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr int kDigits = 6;  // more than any of these values is known to
+constexpr int kDigits = 6;  // more than the accuracy of any of these values
 
 std::string data_number(double value) {
   return std::isfinite(value) ? fmt::format("{:.{}g}", value, kDigits) : "";

@@ -1,4 +1,4 @@
-// A figure: one or several drawings with legend, caption and the data behind them.
+// A figure: one or several drawings with legend, caption and data.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace thinpipe {
 
 /// One drawing of a figure.
 struct Panel {
-  std::string title;  ///< plain text; "" when the figure's own title says it all
-  std::string svg;    ///< finished, safe to put into a page
+  std::string title;  ///< plain text; "" where the figure's title is enough
+  std::string svg;    ///< finished, safe for a page
 };
 
 struct LegendEntry {
@@ -22,29 +22,29 @@ struct LegendEntry {
 struct Figure {
   std::string id;       ///< unique in the page
   std::string title;    ///< plain text
-  std::string caption;  ///< plain text: what is drawn and how it was computed
+  std::string caption;  ///< plain text: the contents and how they were computed
   std::vector<LegendEntry> legend;
   std::vector<Panel> panels;           ///< never empty
   std::string data = {};               ///< rows of kFigureDataColumns
-  std::vector<std::string> axes = {};  ///< what x and y are in them: "x link rate, y step time"
+  std::vector<std::string> axes = {};  ///< meaning of x and y: "x link rate, y step time"
 };
 
-/// Draws the chart as the figure's next panel, with its data, unless it has nothing to draw.
+/// Adds the chart as the figure's next panel, with its data; adds nothing where there is nothing to
+/// draw.
 void add_panel(Figure& figure, const std::string& title, const Chart& chart);
 void add_panel(Figure& figure, const std::string& title, const BarChart& chart);
 void add_panel(Figure& figure, const std::string& title, const BoxChart& chart);
 
-/// Width of drawings that stand beside each other.
+/// The width of drawings side by side.
 inline constexpr int kPanelWidth = 400;
 
-/// The columns of a figure's data, in base units (s, bit/s, B, shares); what x and y are says
-/// Figure::axes. `low` and `high` are the interval of y (of a box: its middle half), empty where
-/// there is none; `trusted` is `no` for what is drawn grey. A part of a bar begins at x and is y
-/// long.
+/// The columns of a figure's data, in base units (s, bit/s, B, fractions). Figure::axes has the
+/// meaning of x and y. `low` and `high` are the interval of y (the ends of a box), empty without
+/// one; `trusted` is `no` for grey points. A part of a bar begins at x and has the length y.
 inline constexpr const char* kFigureDataColumns = "panel,series,x,y,low,high,trusted";
 
-/// The data behind a drawing in one long form for every kind of it: a row a value, each ended by a
-/// line feed, of the figure's panel `panel`.
+/// Returns a drawing's data as one row per value, each ended by a line feed; `panel` is the panel's
+/// title.
 std::string figure_data(const std::string& panel, const Chart& chart);
 std::string figure_data(const std::string& panel, const BarChart& chart);
 std::string figure_data(const std::string& panel, const BoxChart& chart);

@@ -1,6 +1,5 @@
-// Runs gnuplot as a child process, and makes its SVG fit for a page. The child's three streams are
-// files in memory, so that neither side can block on the other's full pipe and no SIGPIPE can reach
-// this process.
+// Runs gnuplot as a child process and converts its SVG for a page. The child's three streams are
+// files in memory: neither side can block on a full pipe, and no SIGPIPE can reach this process.
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -76,8 +75,8 @@ class SpawnActions {
   posix_spawn_file_actions_t actions_;
 };
 
-// gnuplot repeats the script's line and points below it; the line that says what is wrong has
-// "line".
+// Returns the first error. gnuplot repeats the script's line first; the line with the error has the
+// word "line".
 std::string first_complaint(const std::string& text) {
   std::size_t start = 0;
   while (start < text.size()) {
@@ -106,8 +105,8 @@ std::string run_gnuplot(const std::string& script) {
       posix_spawnp(&child, "gnuplot", actions.get(), nullptr, arguments.data(), environ);
   if (error == ENOENT || error == EACCES || error == ENOTDIR) {
     throw RunError(
-        "gnuplot is not on PATH; the HTML report draws its figures with it. Install it (Debian: "
-        "apt-get install gnuplot-nox) or ask for the report without figures: --format md");
+        "gnuplot, which draws the figures of HTML reports, is not on PATH. Install it (Debian: "
+        "apt-get install gnuplot-nox), or write the report without figures: --format md");
   }
   if (error != 0) throw SystemError("start gnuplot", error);
   int status = 0;
@@ -130,8 +129,8 @@ void GnuplotBlocks::add(const std::string& rows, const std::string& how) {
 std::string gnuplot_quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char byte : text) {
-    // Inside single quotes nothing is special but the quote itself; what could end the string or
-    // start a command elsewhere is exchanged rather than escaped.
+    // Only the quote is special inside single quotes. Characters that could end the string, or
+    // start a command elsewhere, are replaced rather than escaped.
     if (byte == '\'' || byte == '`') {
       quoted += "\xe2\x80\x99";  // U+2019, an apostrophe to the eye
     } else {
@@ -143,9 +142,9 @@ std::string gnuplot_quoted(std::string_view text) {
 
 namespace {
 
-// A group's attributes that are SVG's own defaults, or those of the group around all (finish_svg).
+// Drops a group's attributes that are SVG's defaults, or those of the outer group (finish_svg).
 void drop_inherited(std::string& text) {
-  // gnuplot's ground, which would inherit a frame.
+  // gnuplot's background, which would inherit a frame.
   static const std::regex kGround("<rect x=\"0\" y=\"0\"[^>]* fill=\"none\"/>\n?");
   text = std::regex_replace(text, kGround, "");
   replace_all(text, " stroke-linecap=\"butt\" stroke-linejoin=\"miter\"", "");
@@ -154,16 +153,16 @@ void drop_inherited(std::string& text) {
   for (const char* space : {"\n\t", "\t\n", "\n\n"}) replace_all(text, space, "\n");
 }
 
-// A tenth of a pixel is finer than anything that is drawn. Numbers in labels keep their digits: no
-// comma, bracket or path command follows them.
-void shorten_places(std::string& text) {
+// Rounds coordinates to a tenth of a pixel, which is finer than any line. Numbers in labels keep
+// their digits: no comma, bracket or path command follows them.
+void shorten_coordinates(std::string& text) {
   static const std::regex kHundredths(
       "([0-9]\\.[0-9])[0-9](?=,[0-9-]|\\) scale|\\)\"| L[0-9]|\nL[0-9]| M[0-9]|  ')");
   text = std::regex_replace(text, kHundredths, "$1");
 }
 
-// All markers of a plot have its colour, but for the grounds that set them off: it is said once, by
-// the plot's group, whose id nothing refers to.
+// Moves the colour of a plot's markers to the plot's group, whose id is not referenced. The
+// background that separates markers from lines keeps its own colour.
 void hoist_colours(std::string& text) {
   static const std::regex kPlot("<g id=\"[^\"]*gnuplot_plot_[0-9]+\" >");
   static const std::regex kColour(" color='var\\(--(?!panel)[a-z0-9]+\\)'/>");
@@ -179,9 +178,9 @@ void hoist_colours(std::string& text) {
     std::string plot = rest.substr(0, static_cast<std::size_t>(end));
     std::string group = "<g>";
     if (std::regex_search(plot, colour, kColour)) {
-      const std::string said = colour.str();
-      group = "<g" + said.substr(0, said.size() - 2) + ">";
-      replace_all(plot, said, "/>");
+      const std::string attribute = colour.str();
+      group = "<g" + attribute.substr(0, attribute.size() - 2) + ">";
+      replace_all(plot, attribute, "/>");
     }
     hoisted += group + plot;
     text = rest.substr(static_cast<std::size_t>(end));
@@ -189,22 +188,23 @@ void hoist_colours(std::string& text) {
   text = hoisted + text;
 }
 
-// gnuplot defines all of its markers, some by others: two passes find what none uses any more.
+// Drops unused markers. gnuplot defines all of its markers, some by reference to others, so a
+// marker may become unused in a later pass.
 void drop_unused_markers(std::string& text) {
   static const std::regex kMarker(
       "\\s*<(?:path|rect|circle|use)[^>]* id='([^']+gpPt[0-9]+)'[^>]*/>");
   for (int pass = 0; pass < 3; ++pass) {
-    std::string kept;
+    std::string used;
     auto from = text.cbegin();
     for (auto match = std::sregex_iterator(text.cbegin(), text.cend(), kMarker);
          match != std::sregex_iterator(); ++match) {
-      kept.append(from, (*match)[0].first);
+      used.append(from, (*match)[0].first);
       if (text.find("href='#" + (*match)[1].str() + "'") != std::string::npos)
-        kept.append((*match)[0].first, (*match)[0].second);
+        used.append((*match)[0].first, (*match)[0].second);
       from = (*match)[0].second;
     }
-    kept.append(from, text.cend());
-    text = std::move(kept);
+    used.append(from, text.cend());
+    text = std::move(used);
   }
 }
 
@@ -215,7 +215,7 @@ std::string inner_part(std::string_view svg) {
   const std::size_t close = svg.rfind("</svg>");
   if (open_end == std::string_view::npos || close == std::string_view::npos || close < open_end ||
       svg.find("<script") != std::string_view::npos) {
-    throw RunError("gnuplot wrote something else than the SVG that was asked for");
+    throw RunError("gnuplot's output is not the requested SVG");
   }
   return std::string(svg.substr(open_end + 1, close - open_end - 1));
 }
@@ -231,7 +231,7 @@ void drop_element(std::string& text, const std::string& name) {
   }
 }
 
-// gnuplot opens a group for every change of a pen, drawn with or not: half of its text.
+// Drops empty groups. gnuplot opens a group for every change of a pen, which is half of its text.
 void drop_empty_groups(std::string& text) {
   static const std::regex kEmpty("<g [^>]*>\\s*</g>\\s*");
   text = std::regex_replace(text, kEmpty, "");
@@ -244,7 +244,7 @@ void name_colours(std::string& text) {
   }
   for (const char* quote : {"'", "\""}) {
     replace_all(text, fmt::format("{0}black{0}", quote), fmt::format("{0}currentColor{0}", quote));
-    // The halo that sets a point off from its line is the page's colour, not paper.
+    // The halo that separates a point from its line has the page's colour.
     replace_all(text, fmt::format("{0}white{0}", quote), fmt::format("{0}var(--panel){0}", quote));
   }
 }
@@ -269,7 +269,7 @@ std::string finish_svg(std::string_view gnuplot_svg, const SvgFrame& frame,
   drop_inherited(text);
   drop_unused_markers(text);
   hoist_colours(text);
-  shorten_places(text);
+  shorten_coordinates(text);
   return fmt::format(
       "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\"><g fill=\"none\" "
       "stroke=\"currentColor\" font-size=\"13\">{}</g><g class=\"overlay\">{}</g></svg>",
@@ -277,7 +277,7 @@ std::string finish_svg(std::string_view gnuplot_svg, const SvgFrame& frame,
 }
 
 std::string tooltip_circle(double x, double y, std::string_view text) {
-  constexpr double kReach = 9;  // px; about a finger's or a pointer's precision
+  constexpr double kReach = 9;  // px; about the precision of a finger or a pointer
   return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>{}</title></circle>\n", x,
                      y, kReach, escape_html(text));
 }

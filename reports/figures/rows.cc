@@ -1,4 +1,4 @@
-// Horizontal stacked bars, and rows of markers or boxes: both have their names at the left.
+// Horizontal stacked bars, and rows of markers or boxes, with their names at the left.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,8 +26,8 @@ std::string shortened(const std::string& text) {
   return text;
 }
 
-// `label`, cut where it has no room and whole in its tooltip, ending at `right` on the row whose
-// middle lies at `y`.
+// Returns `label`, ending at `right` on the row with the middle `y`. A long label is cut; its
+// tooltip has all of it.
 std::string row_label(const std::string& label, double right, double y) {
   return fmt::format(
       "<text x=\"{}\" y=\"{:.1f}\" font-size=\"12.5\" "
@@ -38,8 +38,8 @@ std::string row_label(const std::string& label, double right, double y) {
 constexpr int kWidth = 400;
 constexpr int kRowHeight = 26;
 constexpr Margins kBarMargins = {152, 10, 8, 52};
-constexpr double kHalfBar = 0.34;       // of a row
-constexpr double kRoomForTotal = 1.24;  // the axis is so much longer than the longest bar
+constexpr double kHalfBar = 0.34;        // of a row
+constexpr double kAxisOfLongest = 1.24;  // the axis over the longest bar, for the totals' text
 
 double length(const Bar& bar) {
   double sum = 0;
@@ -70,10 +70,10 @@ GnuplotBlocks plotted(const BarChart& chart) {
   return plot;
 }
 
-// A letter, too, tells what fills a part: colour alone would not do.
+// Returns the part's letter: colour must not be the only distinction.
 std::string part_letter(const BarPart& part, double left, double right, double baseline) {
-  constexpr double kLeastWidth = 16;  // px
-  if (part.name.empty() || right - left < kLeastWidth) return "";
+  constexpr double kMinWidth = 16;  // px
+  if (part.name.empty() || right - left < kMinWidth) return "";
   return fmt::format(
       "<text class=\"letter\" x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"11\" "
       "text-anchor=\"middle\">{}</text>\n",
@@ -103,7 +103,7 @@ constexpr Margins kBoxMargins = {152, 18, 8, 52};
 constexpr double kHalfBox = 0.26;  // of a row
 constexpr double kReachOfTooltip = 0.45;
 
-// Without what cannot be drawn.
+// Drops rows and intervals that cannot be drawn.
 std::vector<BoxRow> drawable_rows(const BoxChart& chart) {
   std::vector<BoxRow> rows;
   for (BoxRow row : chart.rows) {
@@ -148,7 +148,7 @@ void add_row(const BoxRow& row, double y, GnuplotBlocks& plot) {
                        point_type(row.style, row.is_trusted), ink));
 }
 
-// Describes the chart in a sentence after `alt`: which bars are shortest and longest.
+// Describes the chart in a sentence after `alt`: the shortest and the longest bar.
 std::string bar_sentence(const BarChart& chart) {
   if (chart.bars.empty() || chart.format == nullptr) return chart.alt;
   const auto [least, most] =
@@ -160,7 +160,7 @@ std::string bar_sentence(const BarChart& chart) {
          chart.format(length(*most)) + " (" + most->label + ").";
 }
 
-// Describes the chart in a sentence after `alt`: which rows lie lowest and highest.
+// Describes the chart in a sentence after `alt`: the lowest and the highest row.
 std::string box_sentence(const BoxChart& chart) {
   const std::vector<BoxRow> rows = drawable_rows(chart);
   if (rows.empty() || chart.axis.format == nullptr) return chart.alt;
@@ -180,7 +180,7 @@ std::string draw_bars(const BarChart& chart) {
   double longest = 0;
   for (const Bar& bar : chart.bars) longest = std::max(longest, length(bar));
   if (!(longest > 0) || !std::isfinite(longest)) return "";
-  const Range x = {0, longest * kRoomForTotal};
+  const Range x = {0, longest * kAxisOfLongest};
   const double last = static_cast<double>(chart.bars.size()) - 0.5;
   const int height =
       kBarMargins.top + kBarMargins.bottom + kRowHeight * static_cast<int>(chart.bars.size());
@@ -223,9 +223,9 @@ std::string draw_boxes(const BoxChart& chart) {
     overlay += row_label(rows[i].label, kBoxMargins.left - 8, canvas.y(y));
     const Interval reach =
         rows[i].whiskers.value_or(rows[i].box.value_or(Interval{rows[i].middle, rows[i].middle}));
-    constexpr double kLeastHalf = 9;  // px, as tooltip_circle()
-    const double left = std::min(canvas.x(reach.low), canvas.x(rows[i].middle) - kLeastHalf);
-    const double right = std::max(canvas.x(reach.high), canvas.x(rows[i].middle) + kLeastHalf);
+    constexpr double kMinHalf = 9;  // px, as in tooltip_circle()
+    const double left = std::min(canvas.x(reach.low), canvas.x(rows[i].middle) - kMinHalf);
+    const double right = std::max(canvas.x(reach.high), canvas.x(rows[i].middle) + kMinHalf);
     const double top = canvas.y(y - kReachOfTooltip);
     if (!rows[i].tooltip.empty())
       overlay += tooltip_box(left, top, right - left, canvas.y(y + kReachOfTooltip) - top,

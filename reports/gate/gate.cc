@@ -1,4 +1,4 @@
-// Comparisons of single metrics, the tests of times, and what they say together.
+// Comparisons of single metrics, the tests of times, and the outcome over all metrics.
 #include "reports/gate/gate.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace thinpipe {
 namespace {
 
-// Whether a smaller value is a better one; times that have a target are taken as they are.
+// Returns whether a smaller value is better. Times with a target count as lower-is-better.
 bool lower_is_better(const MetricSeries& series) { return series.better != "higher"; }
 
 constexpr std::string_view kTarget = "target:";
@@ -24,7 +24,7 @@ std::vector<double> last_samples(const MetricSeries& series) {
   return {};
 }
 
-// Every launch of one build must give the same.
+// Returns whether launches of one build differ; an exact metric must not.
 bool varies(const MetricSeries& series) {
   const std::vector<double> last = last_samples(series);
   return std::any_of(
@@ -32,8 +32,8 @@ bool varies(const MetricSeries& series) {
       [&](const std::vector<double>& samples) { return !samples.empty() && samples != last; });
 }
 
-// Positive where `after` is worse. A share of what was before, of the target where there is one, or
-// the difference itself where that is 0.
+// Returns the change, positive where `after` is worse: as a fraction of `before`, or of the target
+// where the metric has one; the difference itself where that is 0.
 double worsening(const std::string& better, double before, double after) {
   const auto over = [](double difference, double whole) {
     return whole != 0 ? difference / std::abs(whole) : difference;
@@ -80,9 +80,9 @@ std::vector<double> logarithms_of_ratios(const std::vector<double>& above,
   return values;
 }
 
-constexpr std::size_t kFewestLaunches = 4;
+constexpr std::size_t kMinLaunches = 4;
 
-// The three one-sided questions about a time's change, and what goes into the report.
+// The p-values of a time's change, and its comparison for the report.
 struct Tested {
   MetricComparison comparison;
   double p_worse = 1, p_better = 1;  // two-sided
@@ -95,7 +95,7 @@ bool is_ignored(const GatePolicy& policy, const SeriesName& name) {
   return policy.of(name.first, name.second, policy.margin).ignore;
 }
 
-// Times that were divided by something of the same launch.
+// Returns whether the metric is a time over another time of the same launch.
 bool is_ratio(const MetricSeries& series) { return series.unit == "1"; }
 
 void add_missing(const Measured& has, const Measured& has_not, const char* where,
@@ -103,7 +103,7 @@ void add_missing(const Measured& has, const Measured& has_not, const char* where
   std::string last_point;
   for (const auto& [name, series] : has.series) {
     if (has_not.series.contains(name) || is_ignored(policy, name)) continue;
-    if (has_not.not_good.contains(name.first)) continue;  // told as failed
+    if (has_not.not_good.contains(name.first)) continue;  // reported as failed
     const bool has_point = std::any_of(
         has_not.series.begin(), has_not.series.end(),
         [&point = name.first](const auto& other) { return other.first.first == point; });
@@ -117,7 +117,7 @@ void add_missing(const Measured& has, const Measured& has_not, const char* where
 void check_sides(const Measured& before, const Measured& after, const GatePolicy& policy,
                  GateOutcome& outcome) {
   if (before.launches > 0 && after.launches > 0 && before.kind != after.kind) {
-    throw InputError(before.file.string() + " holds records of '" + before.kind + "', " +
+    throw InputError(before.file.string() + " has records of '" + before.kind + "', " +
                      after.file.string() + " of '" + after.kind + "'");
   }
   add_missing(before, after, "in the baseline only", policy, outcome);
@@ -128,7 +128,7 @@ void check_sides(const Measured& before, const Measured& after, const GatePolicy
   outcome.launches = std::max(before.launches, after.launches);
 }
 
-// Everything that is not a time; times are left to `timed`.
+// Compares exact and quality metrics, and calls `timed` for times.
 template <class Timed>
 void compare_all(const Measured& before, const Measured& after, const GatePolicy& policy,
                  bool direction_counts, GateOutcome& outcome, Timed timed) {
@@ -147,14 +147,14 @@ void compare_all(const Measured& before, const Measured& after, const GatePolicy
   }
 }
 
-// Believes what the rule lets it, of all times together, at a risk of `alpha`.
+// Sets the verdicts of all times together, with the false discovery rate `alpha`.
 void judge(std::vector<Tested>& tested, double alpha) {
-  const auto believed = [&](double Tested::*p) {
+  const auto accepted = [&](double Tested::*p) {
     std::vector<double> values;
     for (const Tested& one : tested) values.push_back(one.*p);
     return benjamini_hochberg(values, alpha);
   };
-  const std::vector<bool> worse = believed(&Tested::p_worse), better = believed(&Tested::p_better);
+  const std::vector<bool> worse = accepted(&Tested::p_worse), better = accepted(&Tested::p_better);
   for (std::size_t i = 0; i < tested.size(); ++i) {
     Verdict& verdict = tested[i].comparison.verdict;
     verdict = worse[i]                    ? Verdict::kWorse
@@ -197,7 +197,7 @@ Tested test_pairs(const SeriesName& name, const MetricSeries& before, const Metr
   return tested;
 }
 
-// Positive where greater is worse.
+// Returns logarithms whose sign makes greater values worse.
 std::vector<double> signed_logarithms(const MetricSeries& series) {
   std::vector<double> values;
   const double sign = lower_is_better(series) ? 1 : -1;
@@ -222,10 +222,10 @@ Tested test_launches(const SeriesName& name, const MetricSeries& before, const M
 void refuse_other_machines(const Measured& baseline, const Measured& measured, Times times,
                            GateOutcome& outcome) {
   for (const std::string& difference : measured.mixed)
-    outcome.missing.push_back("machines changed while measuring: " + difference);
+    outcome.missing.push_back("the machine changed between launches: " + difference);
   if (times != Times::kAll) return;
   for (const std::string& difference : baseline.mixed)
-    outcome.missing.push_back("the baseline is of several machines: " + difference);
+    outcome.missing.push_back("the baseline has launches of several machines: " + difference);
   for (const std::string& difference :
        machine_differences(baseline.fingerprint, measured.fingerprint))
     outcome.missing.push_back("another machine than the baseline's: " + difference);
@@ -262,10 +262,10 @@ MetricComparison compare_exact(const SeriesName& name, const MetricSeries& befor
   comparison.change = worsening(after.better, comparison.before, comparison.after);
   if (varies(after)) {
     comparison.verdict = Verdict::kWorse;
-    comparison.note = "differs from launch to launch of one build";
+    comparison.note = "differs between launches of one build";
   } else if (varies(before)) {
     comparison.verdict = Verdict::kWorse;
-    comparison.note = "differs from launch to launch of the baseline";
+    comparison.note = "differs between launches of the baseline";
   } else if (old_samples == samples) {
     comparison.verdict = Verdict::kSame;
   } else if (comparison.change < 0 && direction_counts) {
@@ -273,7 +273,7 @@ MetricComparison compare_exact(const SeriesName& name, const MetricSeries& befor
   } else {
     comparison.verdict = Verdict::kWorse;
     if (comparison.change < 0)
-      comparison.note = "better, but not what the baseline has: if it is meant, record a new one";
+      comparison.note = "better, but differs from the baseline; if intended, record a new one";
     if (comparison.change == 0) comparison.note = "other values with the same mean";
   }
   return comparison;
@@ -285,9 +285,9 @@ MetricComparison compare_quality(const SeriesName& name, const MetricSeries& bef
   comparison.margin = margins.margin;
   const std::vector<double> old_samples = last_samples(before), samples = last_samples(after);
   if (old_samples.empty() || samples.empty()) {
-    // Nothing finite on one side only is a change that no share can tell.
+    // Finite values on one side only are a change without a fraction.
     comparison.verdict = old_samples.empty() == samples.empty() ? Verdict::kSame : Verdict::kWorse;
-    comparison.note = "not one finite value";
+    comparison.note = "no finite value";
     return comparison;
   }
   comparison.before = mean(old_samples);
@@ -298,11 +298,11 @@ MetricComparison compare_quality(const SeriesName& name, const MetricSeries& bef
                                                              : Verdict::kSame;
   if (margins.least && comparison.after < *margins.least) {
     comparison.verdict = Verdict::kWorse;
-    comparison.note = "below the policy's least";
+    comparison.note = "below the policy's minimum";
   }
   if (margins.most && comparison.after > *margins.most) {
     comparison.verdict = Verdict::kWorse;
-    comparison.note = "above the policy's most";
+    comparison.note = "above the policy's maximum";
   }
   return comparison;
 }
@@ -339,7 +339,7 @@ GateOutcome PairedGate::look(const Measured& before, const Measured& after) {
   std::vector<Tested> tested;
   compare_all(before, after, policy_, /*direction_counts=*/true, outcome,
               [&](const SeriesName& name, const MetricSeries& old, const MetricSeries& series) {
-                // A ratio only repeats another time, over something of the same launch.
+                // A ratio repeats another time of the same launch.
                 if (is_ratio(series)) return;
                 if (const auto known = settled_.find(name); known != settled_.end()) {
                   outcome.comparisons.push_back(known->second);
@@ -375,10 +375,10 @@ GateOutcome judge_stored(const Measured& baseline, const Measured& measured,
                 if (times == Times::kNone || (times == Times::kRatios && !is_ratio(series))) return;
                 const std::size_t fewest =
                     std::min(signed_logarithms(old).size(), signed_logarithms(series).size());
-                if (fewest < kFewestLaunches) {
+                if (fewest < kMinLaunches) {
                   outcome.missing.push_back(text_of(name) + ": " + std::to_string(fewest) +
                                             " launches; times need " +
-                                            std::to_string(kFewestLaunches) + " on both sides");
+                                            std::to_string(kMinLaunches) + " on both sides");
                   return;
                 }
                 const double margin =

@@ -44,7 +44,7 @@ std::vector<Entry> read_entries(const std::vector<fs::path>& folders,
            .note = [](const std::string&) {},
            .complete = [](std::uint64_t) {}});
     } catch (const InputError& error) {
-      notes.push_back(std::string(error.what()) + " (file passed over)");
+      notes.push_back(std::string(error.what()) + " (file skipped)");
       continue;
     }
     std::move(of_file.begin(), of_file.end(), std::back_inserter(entries));
@@ -68,7 +68,7 @@ double value_of(const Metric& metric, const std::vector<double>& samples) {
   return metric.kind == "timed" ? median(samples) : mean(samples);
 }
 
-// The scatter of `values` about their median, made to agree with the deviation of a normal one.
+// Returns the median absolute deviation, scaled to the standard deviation of a normal distribution.
 double robust_deviation(const std::vector<double>& values, double middle) {
   constexpr double kOfNormal = 1.4826;
   std::vector<double> distances;
@@ -90,7 +90,7 @@ Standing stand(const std::vector<double>& before, double newest) {
   return result;
 }
 
-// +1 above, -1 below, 0 within the scatter or the margin.
+// Returns +1 above, -1 below, 0 within the scatter or the margin.
 int side(const Standing& standing, double margin) {
   if (!is_outlying(standing, margin)) return 0;
   return standing.change > 0 ? 1 : -1;
@@ -134,7 +134,7 @@ MetricComparison judge_one(const SeriesName& name, const HistorySeries& series,
   if (!found) {
     comparison.before = comparison.after;
     comparison.note =
-        "fewer than " + std::to_string(kFewestBefore) + " launches before it since the last step";
+        "fewer than " + std::to_string(kMinBefore) + " launches before it since the last step";
     return comparison;
   }
   comparison.before = found->typical;
@@ -147,11 +147,11 @@ MetricComparison judge_one(const SeriesName& name, const HistorySeries& series,
 }  // namespace
 
 std::vector<fs::path> history_files(const fs::path& folder_or_file) {
-  constexpr std::size_t kMostBelow = 100'000;
+  constexpr std::size_t kMaxBelow = 100'000;
   std::error_code failure;
   if (fs::is_regular_file(folder_or_file, failure)) return {folder_or_file};
   std::vector<fs::path> files =
-      input_files_below(folder_or_file, "a folder of record files", kMostBelow);
+      input_files_below(folder_or_file, "a folder of record files", kMaxBelow);
   std::erase_if(files, [](const fs::path& file) { return file.extension() != ".jsonl"; });
   std::sort(files.begin(), files.end());
   return files;
@@ -163,7 +163,7 @@ History read_history(const std::vector<fs::path>& folders) {
   History history;
   const std::vector<Entry> entries = read_entries(folders, history.notes);
   if (entries.empty())
-    throw InputError(folders.front().string() + ": not one launch in its *.jsonl files" +
+    throw InputError(folders.front().string() + ": no launch in its *.jsonl files" +
                      (history.notes.empty() ? "" : "; " + history.notes.front()));
   const Header& newest = entries.back().header;
   history.kind = newest.kind;
@@ -198,17 +198,17 @@ History read_history(const std::vector<fs::path>& folders) {
     }
   }
   if (of_other_kinds > 0)
-    history.notes.push_back(launches_text(of_other_kinds) + " not of '" + newest.kind +
-                            "', as the newest is, passed over");
+    history.notes.push_back(launches_text(of_other_kinds) + " skipped: not of '" + newest.kind +
+                            "' as the newest launch");
   if (of_other_machines > 0)
     history.notes.push_back(launches_text(of_other_machines) +
-                            " of another machine than the newest: times in seconds passed over");
+                            " of another machine than the newest: times in seconds skipped");
   return history;
 }
 
 double quiet_reach(const Standing& standing, double margin) {
-  const double share = standing.typical != 0 ? std::abs(standing.typical) : 1;
-  return std::max(margin * share, kOutlyingZ * standing.scatter);
+  const double unit = standing.typical != 0 ? std::abs(standing.typical) : 1;
+  return std::max(margin * unit, kOutlyingZ * standing.scatter);
 }
 
 bool is_outlying(const Standing& standing, double margin) {
@@ -224,7 +224,7 @@ Trend trend(const std::vector<double>& values, double margin) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::optional<Standing>& now = result.standings.emplace_back();
     int where = 0;
-    if (before.size() >= kFewestBefore) {
+    if (before.size() >= kMinBefore) {
       now = stand(before, values[i]);
       now->since = since;
       where = side(*now, margin);
@@ -262,7 +262,7 @@ GateOutcome judge_history(const History& history, const GatePolicy& policy) {
         outcome.missing.push_back("not in the newest launch: " + name.second + " of " + name.first);
       continue;
     }
-    if (series.entries.size() < 2) continue;  // new: there is nothing to hold it against
+    if (series.entries.size() < 2) continue;  // new: nothing to compare it with
     outcome.comparisons.push_back(judge_one(name, series, policy));
   }
   sort_worst_first(outcome.comparisons);

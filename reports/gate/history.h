@@ -1,4 +1,4 @@
-// A metric's values over many record files, and whether its newest value belongs there.
+// A metric's values over many record files, and whether the newest value is outlying.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace thinpipe {
 
-/// One launch's value: the median of times, the mean of others.
+/// One launch's value: the median of times, the mean of other metrics.
 struct HistoryEntry {
   std::size_t launch = 0;  ///< of History::launches, 0 the oldest
   std::string created;     ///< ISO 8601, UTC
@@ -27,56 +27,57 @@ struct HistorySeries {
   std::vector<HistoryEntry> entries;
 };
 
-/// Where a launch comes from.
+/// The origin of a launch.
 struct HistoryLaunch {
-  std::string created, revision, processor;  ///< "" where its header does not say
+  std::string created, revision, processor;  ///< "" where the header lacks it
   std::filesystem::path file;
 };
 
 struct History {
   std::size_t launches = 0;            ///< of the newest one's kind
-  std::vector<HistoryLaunch> origins;  ///< of each of them, 0 the oldest
+  std::vector<HistoryLaunch> origins;  ///< by launch, 0 the oldest
   std::string kind;
-  std::vector<std::string> notes;  ///< files and launches passed over, and why
+  std::vector<std::string> notes;  ///< skipped files and launches, with reasons
   std::map<SeriesName, HistorySeries> series;
   std::map<std::string, std::string> not_good;  ///< points of the newest launch that are not `ok`
 };
 
-/// Every `*.jsonl` below a folder, by name; of a file, the file itself.
+/// Returns every `*.jsonl` below a folder, by name; a file stands for itself.
 /// @throws InputError when it cannot be read, or has more than 100,000 files and folders.
 std::vector<std::filesystem::path> history_files(const std::filesystem::path& folder_or_file);
 
-/// Reads every `*.jsonl` below a folder, each launch an entry, in the order of their `created`.
-/// Only launches of the newest one's kind count; times in seconds, also only those of its machine.
-/// @throws InputError when there is no such folder, or not one launch in it.
+/// Reads every `*.jsonl` below a folder, each launch an entry, in the order of `created`. Only
+/// launches of the newest one's kind count; of times in seconds, only those of its machine.
+/// @throws InputError when the folder does not exist or has no launch
 History read_history(const std::filesystem::path& folder);
-/// The same of several folders; single files may be among them.
+/// Reads several folders, or single files.
 History read_history(const std::vector<std::filesystem::path>& folders);
 
-/// How the newest of some values stands to those before it, since the last step.
+/// The newest value compared with the values before it, since the last step.
 struct Standing {
   std::size_t since = 0;  ///< index of the first value after the last accepted step
-  double typical = 0;     ///< the median since then, the newest left out
-  double change = 0;      ///< newest / typical - 1; the difference where that is 0
-  /// |newest - typical| in units of 1.4826 MAD sqrt(1 + 1/n), the scatter to expect of one more
-  /// value; infinite where all were equal and this one is not.
+  double typical = 0;     ///< the median since then, without the newest
+  double change = 0;      ///< newest / typical - 1; the difference where `typical` is 0
+  /// |newest - typical| in units of 1.4826 MAD sqrt(1 + 1/n), the expected scatter of one more
+  /// value; infinite where all earlier values are equal and the newest differs.
   double z = 0;
-  double scatter = 0;  ///< that scatter, in the metric's unit
+  double scatter = 0;  ///< the expected scatter, in the metric's unit
 };
 
-/// Values farther than this are no scatter: 3.5, the usual bound for the robust z.
+/// A value with a larger z is outlying: 3.5, the usual bound for the robust z.
 inline constexpr double kOutlyingZ = 3.5;
-/// Fewer earlier values say nothing.
-inline constexpr std::size_t kFewestBefore = 5;
-/// So many values in a row, outlying the same way by the margin or more, are a step that has been
-/// accepted: what comes after is held against them.
+/// The minimum of earlier values for a judgement.
+inline constexpr std::size_t kMinBefore = 5;
+/// As many values in a row, outlying to the same side by the margin or more, are accepted as a
+/// step: later values are compared with them.
 inline constexpr std::size_t kStepLength = 3;
 
-/// @param margin  a share; changes below it are none
-/// Nothing where fewer than kFewestBefore values stand before the newest one since the last step.
+/// Compares the newest value with those before it. Returns nothing where fewer than kMinBefore
+/// values precede it since the last step.
+/// @param margin  a fraction; smaller changes are ignored
 std::optional<Standing> standing(const std::vector<double>& values, double margin);
 
-/// Each value as it stood to those before it when it was the newest, and where levels changed.
+/// Each value compared with those before it, and the accepted steps.
 struct Trend {
   std::vector<std::optional<Standing>> standings;  ///< as many as values
   std::vector<std::size_t> steps;  ///< indices of the first values after accepted steps
@@ -84,19 +85,20 @@ struct Trend {
 
 Trend trend(const std::vector<double>& values, double margin);
 
-/// How far from the typical value one more would not be outlying, in the metric's unit.
+/// Returns the distance from the typical value within which a value is not outlying, in the
+/// metric's unit.
 double quiet_reach(const Standing& standing, double margin);
 
-/// Farther than scatter goes, and by the margin or more.
+/// Returns whether the value lies beyond the scatter, and by the margin or more.
 bool is_outlying(const Standing& standing, double margin);
 
-/// The newest launch against those before it: times and quality by `standing` (margins:
+/// Compares the newest launch with those before it: times and quality by `standing` (margins:
 /// policy.stored_margin, policy.quality_margin), exact values by equality with the launch before.
-/// Metrics with too few predecessors are unclear; those of the launch before that the newest lacks
-/// are missing.
+/// Metrics with too few predecessors are unclear. Metrics of the launch before that the newest
+/// lacks are missing.
 GateOutcome judge_history(const History& history, const GatePolicy& policy);
 
-/// "▁▂▅█": the last `width` values between their smallest and their largest.
+/// Returns "▁▂▅█": the last `width` values between their minimum and maximum.
 std::string sparkline(const std::vector<double>& values, std::size_t width);
 
 }  // namespace thinpipe

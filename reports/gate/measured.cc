@@ -23,8 +23,8 @@ void add_machine(const Document& fingerprint, Measured& measured) {
   measured.fingerprint = fingerprint;
 }
 
-// A step's time over what it takes without communication, which the same launch measured: it says
-// the same on a faster machine.
+// Adds the step time over the ideal step of the same launch, which has no communication. The ratio
+// is comparable between machines.
 void add_step_over_ideal(const Point& point, Measured& measured) {
   std::vector<double> steps = point.samples("step_time"_metric);
   const std::vector<double> ideal = point.samples("ideal_time"_metric);
@@ -101,7 +101,7 @@ Measured read_measured(const std::filesystem::path& folder_or_file) {
 void append_launches(Measured& measured, const Measured& more) {
   if (measured.launches > 0 && more.launches > 0 && measured.kind != more.kind) {
     throw InputError(more.file.string() + ": records of '" + more.kind +
-                     "'; those before it are of '" + measured.kind + "'");
+                     "', but the launches before are of '" + measured.kind + "'");
   }
   if (more.launches == 0) return;
   measured.kind = more.kind;

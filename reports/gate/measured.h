@@ -1,4 +1,4 @@
-// A records file as a gate reads it: every metric of every point, launch by launch.
+// A records file for the gate: every metric of every point, by launch.
 #pragma once
 
 #include <filesystem>
@@ -15,30 +15,31 @@ namespace thinpipe {
 /// A metric of a point, by the point's id and the metric's name.
 using SeriesName = std::pair<std::string, std::string>;
 
-/// All that was measured of it.
+/// The measurements of one metric of one point.
 struct MetricSeries {
   std::string unit, better, kind;             ///< as in Metric
-  std::vector<std::vector<double>> launches;  ///< samples of each launch that has it, finite ones
+  std::vector<std::vector<double>> launches;  ///< finite samples of each launch with the metric
 
-  /// One value a launch, the median of its samples; without launches that have none.
+  /// Returns the median of each launch's samples; launches without samples are left out.
   std::vector<double> medians() const;
 };
 
+/// One side of a comparison.
 struct Measured {
   std::filesystem::path file;
   std::string kind;  ///< of the headers: kRunKind and its like
   std::size_t launches = 0;
-  bool in_turns = false;  ///< value i of a launch and of the other side's are of one moment
+  bool in_turns = false;  ///< value i of a launch and value i of the other side are of one moment
   Document fingerprint;   ///< of the last launch
   std::vector<std::string> mixed;               ///< machine_differences() between its launches
   std::map<SeriesName, MetricSeries> series;    ///< of points that are `ok`
-  std::map<std::string, std::string> not_good;  ///< id of a point that is not, and why
+  std::map<std::string, std::string> not_good;  ///< ids of other points, with reasons
 };
 
 /// Reads `records.jsonl` of a folder, or the file itself. @throws InputError as read_records().
 Measured read_measured(const std::filesystem::path& folder_or_file);
 
-/// Adds the launches of `more`, later ones. @throws InputError when it is of another kind.
+/// Appends the launches of `more`. @throws InputError when they are of another kind
 void append_launches(Measured& measured, const Measured& more);
 
 }  // namespace thinpipe

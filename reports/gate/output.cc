@@ -1,4 +1,4 @@
-// A gate's outcome on a terminal, as a job's summary, as an annotation, as JUnit's XML and as JSON.
+// A gate's outcome as text, job summary, annotation, JUnit's XML and JSON.
 #include "reports/gate/output.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace thinpipe {
 namespace {
 
-std::string signed_percent(double share) { return fmt::format("{:+.2f}", 100 * share); }
+std::string signed_percent(double fraction) { return fmt::format("{:+.2f}", 100 * fraction); }
 
 std::string detail_text(const MetricComparison& comparison) {
   std::string text = value_text(comparison, comparison.before) + " before, " +
@@ -24,7 +24,7 @@ std::string detail_text(const MetricComparison& comparison) {
   return text;
 }
 
-constexpr std::size_t kMostShown = 12;
+constexpr std::size_t kMaxShown = 12;
 
 std::string counted_if_any(std::size_t count, const char* what) {
   return count == 0 ? "" : fmt::format("{}{}", count, what);
@@ -36,7 +36,7 @@ void add_item(std::string& list, const std::string& item) {
 
 constexpr std::size_t kNamedWorst = 3;
 
-// As the workflow commands of GitHub's runner want it.
+// Escapes text for workflow commands of GitHub's runner.
 std::string escape_annotation(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -135,9 +135,9 @@ std::string gate_sentence(const GateOutcome& outcome) {
 std::string gate_text(const GateOutcome& outcome, bool all) {
   std::string text = gate_sentence(outcome) + "\n";
   std::size_t shown = 0, left_out = 0;
-  const auto shows = [&] {  // more than a screen hides what counts
-    if (!all && shown >= kMostShown) ++left_out;
-    return all || shown++ < kMostShown;
+  const auto shows = [&] {  // at most a screen
+    if (!all && shown >= kMaxShown) ++left_out;
+    return all || shown++ < kMaxShown;
   };
   for (const std::string& why : outcome.failed)
     if (shows()) text += "failed: " + why + "\n";
@@ -156,10 +156,10 @@ std::string gate_text(const GateOutcome& outcome, bool all) {
 
 std::string gate_markdown(const GateOutcome& outcome, std::size_t longest) {
   std::string text = "## thinpipe gate\n\n" + escape_markdown(gate_sentence(outcome)) + "\n\n";
-  constexpr std::size_t kRoomForCount = 100;
+  constexpr std::size_t kBytesForCount = 100;
   std::size_t left_out = 0;
   const auto add = [&](const std::string& line) {
-    if (left_out > 0 || text.size() + line.size() + kRoomForCount > longest) {
+    if (left_out > 0 || text.size() + line.size() + kBytesForCount > longest) {
       ++left_out;
     } else {
       text += line;
@@ -195,8 +195,8 @@ std::string gate_annotation(const GateOutcome& outcome) {
   if (!text.empty()) return "::error title=thinpipe gate::" + escape_annotation(text) + "\n";
   const std::size_t unclear = outcome.count(Verdict::kUnclear);
   if (unclear == 0) return "";
-  return fmt::format("::warning title=thinpipe gate::{} of {} metrics could not be told apart\n",
-                     unclear, outcome.comparisons.size());
+  return fmt::format("::warning title=thinpipe gate::{} of {} metrics are unclear\n", unclear,
+                     outcome.comparisons.size());
 }
 
 std::string gate_junit(const GateOutcome& outcome) {

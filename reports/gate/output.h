@@ -1,4 +1,4 @@
-// A gate's outcome for people and for the programs that run it.
+// A gate's outcome for people and for CI systems.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +9,29 @@
 
 namespace thinpipe {
 
-/// GitHub takes no longer summary of a job.
+/// The longest job summary that GitHub accepts, in bytes.
 inline constexpr std::size_t kLongestSummary = 1 << 20;
 
-/// One sentence: how many metrics of how many, and the worst of them.
+/// Returns the number of metrics by verdict, and the worst metric.
 std::string gate_sentence(const GateOutcome& outcome);
 
-/// For a terminal: the sentence, then what is not as it was, worst first. 80 columns but for ids of
-/// points, which stand on lines of their own. @param all  also what is the same
+/// Returns the sentence, then the changes, worst first. At most 80 columns, except for ids of
+/// points, which have lines of their own. @param all  also unchanged metrics
 std::string gate_text(const GateOutcome& outcome, bool all);
 
-/// A summary of a job; at most `longest` bytes, what does not fit is counted.
+/// Returns a job summary of at most `longest` bytes; lines that do not fit are counted.
 std::string gate_markdown(const GateOutcome& outcome, std::size_t longest = kLongestSummary);
 
-/// JUnit's XML: a test case a metric. Worse is a failure, not comparable an error, unclear skipped.
+/// Returns JUnit's XML with a test case per metric. `worse` is a failure, not comparable an error,
+/// `unclear` is skipped.
 std::string gate_junit(const GateOutcome& outcome);
 
-/// One GitHub annotation that names the worst metrics; "" when there is nothing to complain of.
+/// Returns one GitHub annotation that names the worst metrics; "" where nothing is wrong.
 std::string gate_annotation(const GateOutcome& outcome);
 
 nlohmann::json gate_json(const GateOutcome& outcome);
 
-// Phrases that all of them share.
+// Phrases that all formats share.
 
 std::string change_text(const MetricComparison& comparison);  ///< "+5.3 % (+4.1 to +6.4)"
 std::string value_text(const MetricComparison& comparison, double value);  ///< "12.3 ms"

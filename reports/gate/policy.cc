@@ -21,7 +21,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-// Where a value stands, for complaints, and what it is.
+// A value, with its file, line and key for errors.
 struct Setting {
   std::string where, key;
   std::string_view value;
@@ -35,12 +35,12 @@ struct Setting {
     return *result;
   }
   // "2%" or "0.02"
-  double share() const {
+  double fraction() const {
     Setting bare = *this;
     const bool percent = value.ends_with('%');
     if (percent) bare.value = trimmed(value.substr(0, value.size() - 1));
     const double result = bare.number() / (percent ? 100 : 1);
-    if (!(result > 0 && result < 1)) complain("a share above 0 and below 100 %, as 2% or 0.02");
+    if (!(result > 0 && result < 1)) complain("a fraction above 0 and below 100 %, as 2% or 0.02");
     return result;
   }
   int count(int least, int most) const {
@@ -55,25 +55,25 @@ struct Setting {
     complain("true or false");
   }
   [[noreturn]] void unknown(const std::vector<std::string>& known) const {
-    throw InputError(where + ": there is no key " + in_quotes(key) + " in this section" +
+    throw InputError(where + ": unknown key " + in_quotes(key) + " in this section" +
                      did_you_mean(key, known));
   }
 };
 
 void set_general(const Setting& setting, GatePolicy& policy) {
-  constexpr int kMostPairs = 1000, kMostLooks = 6;
+  constexpr int kMaxPairs = 1000, kMaxLooks = 6;
   if (setting.key == "margin") {
-    policy.margin = setting.share();
+    policy.margin = setting.fraction();
   } else if (setting.key == "stored_margin") {
-    policy.stored_margin = setting.share();
+    policy.stored_margin = setting.fraction();
   } else if (setting.key == "quality_margin") {
-    policy.quality_margin = setting.share();
+    policy.quality_margin = setting.fraction();
   } else if (setting.key == "alpha") {
-    policy.alpha = setting.share();
+    policy.alpha = setting.fraction();
   } else if (setting.key == "pairs") {
-    policy.pairs = setting.count(4, kMostPairs);
+    policy.pairs = setting.count(4, kMaxPairs);
   } else if (setting.key == "looks") {
-    policy.looks = setting.count(1, kMostLooks);
+    policy.looks = setting.count(1, kMaxLooks);
   } else {
     setting.unknown({"margin", "stored_margin", "quality_margin", "alpha", "pairs", "looks"});
   }
@@ -81,7 +81,7 @@ void set_general(const Setting& setting, GatePolicy& policy) {
 
 void set_rule(const Setting& setting, MetricRule& rule) {
   if (setting.key == "margin") {
-    rule.margin = setting.share();
+    rule.margin = setting.fraction();
   } else if (setting.key == "ignore") {
     rule.ignore = setting.truth();
   } else if (setting.key == "least") {

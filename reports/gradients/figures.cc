@@ -1,5 +1,4 @@
-// The figures of statistics of gradients: SIDCo's figures 2, 7 and 8, and how things change by
-// step.
+// The figures of gradient statistics: SIDCo's figures 2, 7 and 8, and curves over the steps.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -12,8 +11,8 @@
 namespace thinpipe {
 namespace {
 
-// A unit's gradients in a figure, with their titles: the first and the last step without, the last
-// one with error feedback (the first would be as without). Those that have points.
+// Returns a unit's gradients that have points, with their titles: the first and the last step
+// without error feedback, and the last step with it (the first step is equal in both).
 std::vector<std::pair<std::string, const StatsGradient*>> drawn_gradients(const StatsUnit& unit) {
   std::vector<std::pair<std::string, const StatsGradient*>> drawn;
   const auto add = [&](const StatsGradient* gradient, const std::string& how) {
@@ -26,7 +25,7 @@ std::vector<std::pair<std::string, const StatsGradient*>> drawn_gradients(const 
   return drawn;
 }
 
-// The data's marker, then the fits' lines.
+// Returns the data's marker, then the fits' lines.
 std::vector<LegendEntry> fit_legend() {
   std::vector<LegendEntry> legend = {{marker_svg(0), "data"}};
   for (std::size_t i = 0; i < kFitNames.size(); ++i)
@@ -34,15 +33,15 @@ std::vector<LegendEntry> fit_legend() {
   return legend;
 }
 
-// Densities and tails of magnitudes with what was fitted to them.
+// Densities and tails of magnitudes, with their fits.
 
-constexpr std::size_t kMostTensors = 6;
+constexpr std::size_t kMaxTensors = 6;
 
-/// Leaves out points whose markers would cover their neighbour's; both ends stay.
+/// Drops points whose markers would cover their neighbour's; both ends stay.
 void thin_out(Curve& curve, bool is_log_x) {
   if (curve.points.size() < 3) return;
   const auto x_of = [&](const ChartPoint& p) { return is_log_x ? std::log(p.x) : p.x; };
-  const auto y_of = [](const ChartPoint& p) { return std::log(p.y); };  // all axes of y are so
+  const auto y_of = [](const ChartPoint& p) { return std::log(p.y); };  // all y axes are log
   double low = INFINITY, high = -INFINITY;
   for (const ChartPoint& point : curve.points) {
     low = std::min(low, y_of(point));
@@ -59,7 +58,7 @@ void thin_out(Curve& curve, bool is_log_x) {
   curve.points = std::move(kept);
 }
 
-/// Points of the data under style 0 and of every fit under its own.
+/// Returns the data's curve in style 0, then the curve of every fit in its own style.
 template <class Add>
 std::vector<Curve> curves_of(const StatsGradient& gradient, bool is_log_x, Add add) {
   std::vector<Curve> curves = {{0, true, false, {}}};
@@ -73,17 +72,17 @@ std::vector<Curve> curves_of(const StatsGradient& gradient, bool is_log_x, Add a
   return curves;
 }
 
-std::string at_magnitude(const std::string& who, double x, double y) {
-  return who + "\nmagnitude over norm " + format_number(x) + "\n" + format_number(y);
+std::string at_magnitude(const std::string& name, double x, double y) {
+  return name + "\nmagnitude over norm " + format_number(x) + "\n" + format_number(y);
 }
 
-/// Shares of the intervals between neighbouring points over their lengths.
+/// Returns densities: the fraction of elements between neighbouring points over their distance.
 std::vector<Curve> density_curves(const StatsGradient& gradient) {
   const std::vector<double>& x = gradient.points->x;
   double least = INFINITY;
   for (std::size_t i = 1; i < x.size(); ++i) {
-    const double share = gradient.points->empirical[i] - gradient.points->empirical[i - 1];
-    if (share > 0 && x[i] > x[i - 1]) least = std::min(least, share / (x[i] - x[i - 1]));
+    const double fraction = gradient.points->empirical[i] - gradient.points->empirical[i - 1];
+    if (fraction > 0 && x[i] > x[i - 1]) least = std::min(least, fraction / (x[i] - x[i - 1]));
   }
   return curves_of(
       gradient, /*is_log_x=*/false,
@@ -91,9 +90,9 @@ std::vector<Curve> density_curves(const StatsGradient& gradient) {
         for (std::size_t i = 1; i < x.size(); ++i) {
           const double density = (below[i] - below[i - 1]) / (x[i] - x[i - 1]);
           const double middle = (x[i] + x[i - 1]) / 2;
-          // A fit without a tail would take the axis down to where there is no data.
-          constexpr double kRoomBelow = 0.1;
-          if (!(density >= kRoomBelow * least)) continue;
+          // A fit without a tail would extend the axis far below the data.
+          constexpr double kMinOfData = 0.1;
+          if (!(density >= kMinOfData * least)) continue;
           const bool has_tooltip = curve.has_markers;
           curve.points.push_back({middle, density, std::nullopt, true,
                                   has_tooltip ? at_magnitude(who, middle, density) : ""});
@@ -109,7 +108,7 @@ std::vector<Curve> tail_curves(const StatsGradient& gradient) {
       [&](Curve& curve, const std::vector<double>& below, const std::string& who) {
         for (std::size_t i = 0; i < points.x.size(); ++i) {
           const double beyond = 1 - below[i];
-          // Thresholds lie among the larger half.
+          // Thresholds lie in the larger half of the magnitudes.
           if (!(beyond >= least && points.empirical[i] >= 0.5)) continue;
           const bool has_tooltip = curve.has_markers;
           curve.points.push_back({points.x[i], beyond, std::nullopt, true,
@@ -129,11 +128,11 @@ Chart magnitude_chart(const Figure& figure, std::size_t panel, const std::string
 
 // SIDCo, figs. 2a, 2c, 8a, 8c.
 Figure densities(const StatsSummary& summary) {
-  Figure figure{"density", "How magnitudes are distributed, and what was fitted", "", {}, {}};
+  Figure figure{"density", "Distribution of magnitudes, with fits", "", {}, {}};
   figure.caption =
-      "Share of the elements over the length of the interval that holds them (data: points; fits: "
+      "Fraction of the elements in an interval over the interval's length (data: points; fits: "
       "lines), " +
-      summary.main().title + ", rank looked at first. SIDCo, figures 2 and 8.";
+      summary.main().title + ", first analysed rank. SIDCo, figures 2 and 8.";
   for (const auto& [title, gradient] : drawn_gradients(summary.main())) {
     Chart chart = magnitude_chart(figure, figure.panels.size(),
                                   "Density of magnitudes with four fits, " + title);
@@ -145,19 +144,19 @@ Figure densities(const StatsSummary& summary) {
   return figure;
 }
 
-// SIDCo, figs. 2b, 2d, 8b, 8d, as what is beyond.
+// SIDCo, figs. 2b, 2d, 8b, 8d, as complementary distribution functions.
 Figure tails(const StatsSummary& summary) {
-  Figure figure{"tail", "What lies beyond a magnitude", "", {}, {}};
+  Figure figure{"tail", "Tail of the magnitudes", "", {}, {}};
   figure.caption =
-      "Share of the elements that are larger, both axes logarithmic: a compressor that sends 0.1 % "
-      "sets its threshold where the curve is at 0.001, and a fit that lies above the data there "
-      "sets it too high. Of the " +
-      summary.main().title + ", rank looked at first.";
+      "Fraction of the elements that are larger than a magnitude, both axes logarithmic, " +
+      summary.main().title +
+      ", first analysed rank. A compressor that sends 0.1 % sets its threshold where the curve is "
+      "at 0.001. A fit above the data at that point sets the threshold too high.";
   for (const auto& [title, gradient] : drawn_gradients(summary.main())) {
     Chart chart = magnitude_chart(figure, figure.panels.size(),
-                                  "Share of elements beyond a magnitude with four fits, " + title);
+                                  "Fraction of elements beyond a magnitude, with fits, " + title);
     chart.x.is_log = true;
-    chart.y.label = "share beyond";
+    chart.y.label = "fraction beyond";
     chart.curves = tail_curves(*gradient);
     add_panel(figure, title, chart);
   }
@@ -173,9 +172,9 @@ Figure tensor_densities(const StatsSummary& summary) {
   std::stable_sort(units.begin(), units.end(), [](const StatsUnit* a, const StatsUnit* b) {
     return a->elements > b->elements;
   });
-  if (units.size() > kMostTensors) units.resize(kMostTensors);
+  if (units.size() > kMaxTensors) units.resize(kMaxTensors);
   figure.caption =
-      "As above, of the tensors with the most elements, in the last step without error feedback.";
+      "Densities of the tensors with the most elements, in the last step without error feedback.";
   for (const StatsUnit* unit : units) {
     Chart chart = magnitude_chart(figure, figure.panels.size(),
                                   "Density of magnitudes with four fits, " + unit->title);
@@ -187,7 +186,7 @@ Figure tensor_densities(const StatsSummary& summary) {
   return figure;
 }
 
-// How sorted magnitudes fall, and what the largest k leave out.
+// The decay of sorted magnitudes, and best-k errors.
 
 using Values = std::vector<double> StatsPoints::*;
 
@@ -202,7 +201,7 @@ void add_decay_curves(const StatsUnit& unit, Values values, Figure& figure, Char
       const std::string tooltip =
           i % kTooltipEvery != 0
               ? ""
-              : label + "\nplace " + format_number(points.places[i]) + "\n" + format_number(value);
+              : label + "\nindex " + format_number(points.places[i]) + "\n" + format_number(value);
       curve.points.push_back({points.places[i], value, std::nullopt, true, tooltip});
     }
     chart.curves.push_back(std::move(curve));
@@ -210,11 +209,11 @@ void add_decay_curves(const StatsUnit& unit, Values values, Figure& figure, Char
   }
 }
 
-Chart place_chart(const Figure& figure, const std::string& alt) {
+Chart order_chart(const Figure& figure, const std::string& alt) {
   Chart chart;
   chart.id = figure.id + "-0";
   chart.alt = alt;
-  chart.x = {"place j of the sorted magnitudes", true, format_tick, {}, {}};
+  chart.x = {"index j of the sorted magnitudes", true, format_tick, {}, {}};
   chart.y = {"", true, format_tick, {}, {}};
   return chart;
 }
@@ -222,15 +221,15 @@ Chart place_chart(const Figure& figure, const std::string& alt) {
 // SIDCo, fig. 7a.
 Figure power_decay(const StatsSummary& summary) {
   const StatsUnit& unit = summary.main();
-  Figure figure{"decay", "How fast sorted magnitudes fall", "", {}, {}};
+  Figure figure{"decay", "Decay of sorted magnitudes", "", {}, {}};
   figure.caption =
       "Magnitudes over the gradient's norm, the largest first, " + unit.title +
       ". A straight line of slope -p is a power law; above p = \xc2\xbd (the dark line's slope) a "
       "gradient counts as compressible. SIDCo, figure 7a.";
-  Chart chart = place_chart(figure, "Sorted magnitudes against their place");
+  Chart chart = order_chart(figure, "Sorted magnitudes against their index");
   chart.y.label = "magnitude over norm";
   add_decay_curves(unit, &StatsPoints::magnitudes, figure, chart);
-  // The border case through the middle of the first curve.
+  // The border case p = 1/2, through the middle of the first curve.
   if (!chart.curves.empty() && chart.curves[0].points.size() > 1) {
     const std::vector<ChartPoint>& points = chart.curves[0].points;
     const ChartPoint middle = points[points.size() / 2];
@@ -249,10 +248,10 @@ Figure power_decay(const StatsSummary& summary) {
 // SIDCo, fig. 7b.
 Figure best_k(const StatsSummary& summary) {
   const StatsUnit& unit = summary.main();
-  Figure figure{"best-k", "What the k largest elements leave out", "", {}, {}};
+  Figure figure{"best-k", "Best-k error", "", {}, {}};
   figure.caption = "Norm of all but the k largest elements over the gradient's norm, " +
                    unit.title + ". SIDCo, figure 7b.";
-  Chart chart = place_chart(figure, "Best-k error against k");
+  Chart chart = order_chart(figure, "Best-k error against k");
   chart.x.label = "k";
   chart.y = {"best-k error", false, format_tick, {0.0, 1.0}, {}};
   add_decay_curves(unit, &StatsPoints::errors, figure, chart);
@@ -262,7 +261,7 @@ Figure best_k(const StatsSummary& summary) {
 
 // Distances, decay and similarity over the steps.
 
-constexpr std::size_t kMostMarkers = 60;
+constexpr std::size_t kMaxMarkers = 60;
 
 Chart step_chart(const Figure& figure, const std::string& label, const std::string& alt) {
   Chart chart;
@@ -273,11 +272,11 @@ Chart step_chart(const Figure& figure, const std::string& label, const std::stri
   return chart;
 }
 
-/// A curve over steps; what is not finite is left out.
+/// Returns a curve over steps; values that are not finite are not drawn.
 template <class Step>
 Curve step_curve(std::size_t style, const std::string& name, const std::vector<Step>& steps,
                  const std::function<double(const Step&)>& value) {
-  Curve curve{style, steps.size() <= kMostMarkers, true, {}};
+  Curve curve{style, steps.size() <= kMaxMarkers, true, {}};
   for (const Step& step : steps) {
     const double y = value(step);
     curve.points.push_back(
@@ -293,9 +292,9 @@ std::string feedback_title(bool feedback) {
 
 Figure fits_by_step(const StatsSummary& summary) {
   const StatsUnit& unit = summary.main();
-  Figure figure{"fits", "How far the fits are off, by step", "", {}, {}};
+  Figure figure{"fits", "Distances of the fits, by step", "", {}, {}};
   figure.caption =
-      "Kolmogorov-Smirnov distance of each fit, " + unit.title + "; 0 would be a perfect one.";
+      "Kolmogorov-Smirnov distance of each fit, " + unit.title + "; a perfect fit has 0.";
   for (const bool feedback : {false, true}) {
     Chart chart = step_chart(figure, "distance",
                              "Distances of the fits by step, " + feedback_title(feedback));
@@ -316,8 +315,8 @@ Figure decay_by_step(const StatsSummary& summary) {
   const StatsUnit& unit = summary.main();
   Figure figure{"decay-steps", "Decay and best-k error, by step", "", {}, {}};
   figure.caption = "Left: the power law's exponent p, " + unit.title +
-                   "; above the dashed line a gradient counts as compressible. Others: norm of all "
-                   "but the k largest over the norm.";
+                   "; above the dashed line a gradient counts as compressible. Other panels: norm "
+                   "of all but the k largest elements over the norm.";
   Chart exponent = step_chart(figure, "p", "Decay exponent by step");
   exponent.y.include = {0.5};
   exponent.reference_lines = {0.5};
@@ -330,28 +329,28 @@ Figure decay_by_step(const StatsSummary& summary) {
   }
   add_panel(figure, "decay exponent", exponent);
   for (std::size_t i = 0; i < summary.records->ratios.size(); ++i) {
-    const std::string kept = "largest " + format_percent(summary.records->ratios[i]) + " kept";
-    Chart chart = step_chart(figure, "best-k error", "Best-k error by step, " + kept);
+    const std::string largest = "largest " + format_percent(summary.records->ratios[i]);
+    Chart chart = step_chart(figure, "best-k error", "Best-k error by step, " + largest);
     chart.y.include = {0.0, 1.0};
     for (const bool feedback : {false, true}) {
       chart.curves.push_back(step_curve<StatsMeans>(
           feedback ? 2 : 1, feedback_title(feedback), (feedback ? unit.feedback : unit.plain).steps,
           [i](const StatsMeans& step) { return step.best_k_errors[i]; }));
     }
-    add_panel(figure, kept, chart);
+    add_panel(figure, largest, chart);
   }
   return figure;
 }
 
 Figure similarity_by_step(const StatsSummary& summary) {
   const StatsUnit& unit = summary.main();
-  Figure figure{"alike", "How alike workers and steps are", "", {}, {}};
+  Figure figure{"alike", "Similarity of workers and steps", "", {}, {}};
   const std::string top = format_percent(summary.records->overlap_ratio);
-  figure.caption = "Cosine, and share of the places of the largest " + top +
+  figure.caption = "Cosine, and fraction of the positions of the largest " + top +
                    " in common, means over the ranks, " + unit.title +
-                   ". A step is compared with the one looked at before it.";
+                   ". A step is compared with the analysed step before it.";
   const auto panel = [&](const StatsAlike& alike, const std::string& title) {
-    Chart chart = step_chart(figure, "cosine, share in common", "Similarity of " + title);
+    Chart chart = step_chart(figure, "cosine, fraction in common", "Similarity of " + title);
     chart.y.include = {0.0};
     chart.curves = {
         step_curve<StatsAlikeMeans>(1, "cosine", alike.steps,

@@ -15,7 +15,7 @@ namespace {
 
 std::string whole(double value) { return std::to_string(std::llround(value)); }
 
-// Tables with a row a tensor: elements, zeros, moments.
+// Lists elements, zeros and moments of each tensor.
 Table stats_moments_table(const StatsSummary& summary) {
   Table table{{"tensor", "elements", "zeros", "mean |g|", "deviation", "excess kurtosis"}, 1, {}};
   for (const StatsUnit& unit : summary.units) {
@@ -30,8 +30,8 @@ Table stats_moments_table(const StatsSummary& summary) {
   return table;
 }
 
-// Decay, best-k errors and distances, the nearest fit set off; without rows where the gradients
-// were not looked at so.
+// Lists decay, best-k errors and distances of each tensor, with the best fit highlighted; without
+// rows where the gradients were not analysed with this `feedback`.
 Table stats_fits_table(const StatsSummary& summary, bool feedback) {
   Table table{{"tensor", "p", "R\xc2\xb2"}, 1, {}};
   for (const double ratio : summary.records->ratios)
@@ -51,9 +51,9 @@ Table stats_fits_table(const StatsSummary& summary, bool feedback) {
   return table;
 }
 
-// Cosines and shared places; without rows where there was nothing to compare.
+// Lists cosines and common positions; without rows where nothing was compared.
 Table stats_alike_table(const StatsSummary& summary) {
-  const std::string top = "top " + format_percent(summary.records->overlap_ratio) + " shared";
+  const std::string top = "top " + format_percent(summary.records->overlap_ratio) + " in common";
   Table table{{"tensor", "workers: cosine", top, "steps: cosine", top}, 1, {}};
   for (const StatsUnit& unit : summary.units) {
     if (unit.workers.steps.empty() && unit.steps.steps.empty()) continue;
@@ -69,9 +69,9 @@ Table stats_alike_table(const StatsSummary& summary) {
   return table;
 }
 
-constexpr const char* kGradientsHeadline = "How these gradients are distributed";
+constexpr const char* kGradientsHeadline = "Distribution of these gradients";
 
-/// The tables that have rows, with their titles.
+/// Returns the tables that have rows, with their titles.
 std::vector<std::pair<std::string, Table>> tables_of(const StatsSummary& summary) {
   std::vector<std::pair<std::string, Table>> tables;
   const auto add = [&](const std::string& title, Table table) {
@@ -84,7 +84,7 @@ std::vector<std::pair<std::string, Table>> tables_of(const StatsSummary& summary
   return tables;
 }
 
-/// The command that made the records, then the one that makes the page.
+/// Returns the command that made the records, then the command that makes the page.
 std::vector<std::string> commands_of(const StatsRecords& records) {
   return {shell_quoted(records.origin.headers.back().command),
           shell_quoted({"thinpipe", "report", records.origin.file.string()})};
@@ -106,20 +106,20 @@ std::string render_stats_html(const StatsRecords& records) {
         "<h3>" + escape_html(title) + "</h3>\n" + html::table(table, title, /*is_sortable=*/true);
   page += html::section("tables", "Every tensor", tables) +
           html::section("method", "How it was computed", html::list(stats_method_notes(summary))) +
-          html::section("origin", "Where it comes from", html::provenance(records.origin));
+          html::section("origin", "Provenance", html::provenance(records.origin));
   return html::document("Gradients \xe2\x80\x93 thinpipe report", page);
 }
 
 std::string render_stats_markdown(const StatsRecords& records) {
   const StatsSummary summary = summarize(records);
   std::string text = "# " + std::string(kGradientsHeadline) + "\n\n" +
-                     escape_markdown(stats_subject(summary)) + "\n\n## What was found\n\n" +
+                     escape_markdown(stats_subject(summary)) + "\n\n## Findings\n\n" +
                      markdown::bullets(stats_findings(summary));
   for (const auto& [title, table] : tables_of(summary))
     text += "## " + escape_markdown(title) + "\n\n" + markdown::table(table);
   return text + "## How it was computed\n\n" + markdown::bullets(stats_method_notes(summary)) +
          "## How to reproduce\n\n" + markdown::code_block(commands_of(records)) +
-         "## Where it comes from\n\n" + markdown::provenance(records.origin);
+         "## Provenance\n\n" + markdown::provenance(records.origin);
 }
 
 }  // namespace thinpipe

@@ -45,7 +45,7 @@ StatsPoints parse_points(const Fields& fields) {
   return points;
 }
 
-/// The second of each pair, whose firsts are the ratios.
+/// Returns the second value of each pair; the first values are the ratios.
 std::vector<double> parse_errors(const Fields& fields, std::size_t ratios) {
   const auto found = fields.json().find("best_k_error");
   const std::string expected = std::to_string(ratios) + " pairs of a ratio and an error";

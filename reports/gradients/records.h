@@ -14,10 +14,10 @@
 
 namespace thinpipe {
 
-/// The file's name inside a folder that `trace stats --out` was given.
+/// The file's name inside the folder of `trace stats --out`.
 inline constexpr const char* kStatsFileName = "trace-stats.jsonl";
 
-/// The distributions that are fitted, as records name them; the last one is the normal one.
+/// The fitted distributions, as records name them; the last one is the normal distribution.
 inline constexpr std::array<const char*, 4> kFitNames = {"exponential", "gamma", "gpareto",
                                                          "normal"};
 
@@ -41,7 +41,8 @@ struct StatsGradient {
   std::optional<StatsPoints> points;
 };
 
-/// Two gradients of one tensor: of neighbouring workers in a step, or of a worker in two steps.
+/// The similarity of two gradients of one tensor: of neighbouring workers in a step, or of a worker
+/// in two steps.
 struct StatsSimilarity {
   std::string tensor;
   bool between_workers = false;
@@ -52,18 +53,18 @@ struct StatsSimilarity {
 struct StatsRecords {
   Records origin;  ///< file and header; no points
   std::vector<double> ratios;
-  std::optional<double> feedback_ratio;  ///< nothing where no error was fed back
+  std::optional<double> feedback_ratio;  ///< nothing without error feedback
   double overlap_ratio = 0;
   std::vector<StatsGradient> gradients;
   std::vector<StatsSimilarity> similarities;
 };
 
-/// The statistics in a file, or of a folder that has them and no records of a run; nothing where
-/// the first record is of another kind or there is none. @throws InputError naming file, line and
-/// field for records that are broken.
+/// Reads the statistics in a file, or in a folder without records of a run. Returns nothing where
+/// the first record is of another kind or there is no record. @throws InputError naming file, line
+/// and field of broken records
 std::optional<StatsRecords> find_trace_stats(const std::filesystem::path& folder_or_file);
 
-/// The same of a text in memory, whose first line is a header of that kind.
+/// Reads the same from text in memory, whose first line is a header of that kind.
 StatsRecords parse_trace_stats(InputLines lines, const std::filesystem::path& name);
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// Statistics of gradients, put together by tensor and by step, and what they say.
+// Gradient statistics by tensor and by step, and their findings.
 #include "reports/gradients/summary.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kWhole = "*";
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-/// The mean over `items` of what `of` says of one, leaving out what is not finite.
+/// Returns the mean of `of` over `items`, without values that are not finite.
 template <class Items, class Of>
 double mean_of(const Items& items, Of of) {
   double sum = 0;
@@ -86,15 +86,15 @@ struct Parts {
 };
 
 constexpr double kCompressible = 0.5;  // SIDCo, definition 1
-constexpr double kManyZeros = 0.01;    // a distance of as much, which no fit can go below
-// With fewer, chance alone puts a sample some hundredths from its own distribution (0.9 / sqrt n).
-constexpr int kFewestElements = 1000;
+constexpr double kManyZeros = 0.01;    // as a fraction: a lower bound of every fit's distance
+// Chance alone puts a smaller sample some hundredths from its own distribution (0.9 / sqrt n).
+constexpr int kMinElements = 1000;
 
 std::string counted(std::size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// "gamma at 0.0595; exponential at 0.0714, gpareto at 0.0743 and normal at 0.386".
+/// "gamma (0.0595), followed by exponential (0.0714), gpareto (0.0743) and normal (0.386)".
 std::string fits_in_order(const StatsMeans& means) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < kFitNames.size(); ++i)
@@ -104,20 +104,20 @@ std::string fits_in_order(const StatsMeans& means) {
   });
   std::vector<std::string> names;
   for (const std::size_t i : order)
-    names.push_back(std::string(kFitNames[i]) + " at " + format_number(means.distances[i]));
+    names.push_back(std::string(kFitNames[i]) + " (" + format_number(means.distances[i]) + ")");
   const std::string nearest = names.front();
   names.erase(names.begin());
-  return names.empty() ? nearest : nearest + "; then " + listed(names);
+  return names.empty() ? nearest : nearest + ", followed by " + listed(names);
 }
 
 std::string nearest_sentence(const StatsSeries& series, const std::string& subject) {
   if (series.all.best_fit() == kFitNames.size())
-    return subject + ": none of the distributions could be fitted.";
-  return subject + ": nearest by Kolmogorov-Smirnov distance is the fit of " +
-         fits_in_order(series.all) + ".";
+    return subject + ": no distribution could be fitted.";
+  return subject + ": the best fit by Kolmogorov-Smirnov distance is " + fits_in_order(series.all) +
+         ".";
 }
 
-/// "" where there was nothing to fit a line to.
+/// Returns the exponent and the best-k errors; "" where no line could be fitted.
 std::string decay_sentence(const StatsSummary& summary, const StatsSeries& series,
                            const std::string& subject) {
   if (!std::isfinite(series.all.p)) return "";
@@ -129,10 +129,10 @@ std::string decay_sentence(const StatsSummary& summary, const StatsSeries& serie
   std::vector<std::string> errors;
   for (std::size_t i = 0; i < summary.records->ratios.size(); ++i) {
     if (!std::isfinite(series.all.best_k_errors[i])) continue;
-    errors.push_back(format_percent(series.all.best_k_errors[i]) + " with the largest " +
+    errors.push_back(format_percent(series.all.best_k_errors[i]) + " for the largest " +
                      format_percent(summary.records->ratios[i]));
   }
-  if (!errors.empty()) text += "; of the norm is lost " + listed(errors);
+  if (!errors.empty()) text += ". The best-k error is " + listed(errors);
   return text + ".";
 }
 
@@ -143,7 +143,7 @@ std::string farthest_sentence(const StatsSummary& summary) {
     return unit.plain.all.distances[unit.plain.all.best_fit()];
   };
   for (const StatsUnit& unit : summary.units) {
-    if (&unit == &summary.main() || unit.elements < kFewestElements ||
+    if (&unit == &summary.main() || unit.elements < kMinElements ||
         unit.plain.all.best_fit() == kFitNames.size()) {
       continue;
     }
@@ -151,43 +151,41 @@ std::string farthest_sentence(const StatsSummary& summary) {
     if (farthest == nullptr || least(unit) > least(*farthest)) farthest = &unit;
   }
   if (count < 2) return "";
-  return "Of " + counted(count, "tensor") + " with " + std::to_string(kFewestElements) +
-         " elements and more " + farthest->title + " is farthest from all fits: the nearest, " +
-         kFitNames[farthest->plain.all.best_fit()] + ", is off by " +
+  return "Of " + counted(count, "tensor") + " with at least " + std::to_string(kMinElements) +
+         " elements, " + farthest->title + " is fitted worst: its best fit, " +
+         kFitNames[farthest->plain.all.best_fit()] + ", has a distance of " +
          format_number(least(*farthest)) + ".";
 }
 
 std::string alike_sentence(const StatsSummary& summary) {
   const StatsUnit& unit = summary.main();
-  const std::string top =
-      " of their largest " + format_percent(summary.records->overlap_ratio) + " in common";
+  const std::string top = " of their largest " + format_percent(summary.records->overlap_ratio);
   std::string text;
   const auto add = [&](const StatsAlike& alike, const std::string& who) {
     if (!std::isfinite(alike.all.cosine)) return;
     text += (text.empty() ? "" : " ") + who + " have a cosine of " +
-            format_number(alike.all.cosine) + " and " + format_percent(alike.all.overlap) + top +
-            ".";
+            format_number(alike.all.cosine) + " and share " + format_percent(alike.all.overlap) +
+            top + ".";
   };
-  add(unit.workers, "Neighbouring workers");
-  add(unit.steps, "Successive steps that were looked at");
+  add(unit.workers, "Gradients of neighbouring workers");
+  add(unit.steps, "Gradients of successive analysed steps");
   return text;
 }
 
 std::string zeros_sentence(const StatsSummary& summary) {
-  const double share = summary.main().plain.all.zero_share;
-  if (!(share >= kManyZeros)) return "";
-  if (share == 1) return "All elements are exactly 0.";
-  return format_percent(share) +
-         " of the elements are exactly 0, which none of the fits can follow.";
+  const double fraction = summary.main().plain.all.zero_share;
+  if (!(fraction >= kManyZeros)) return "";
+  if (fraction == 1) return "All elements are exactly 0.";
+  return format_percent(fraction) + " of the elements are exactly 0, which no fit can represent.";
 }
 
-std::string doubt_sentence(const StatsSummary& summary) {
+std::string warning_sentence(const StatsSummary& summary) {
   std::size_t non_finite = 0;
   for (const StatsGradient& gradient : summary.records->gradients)
     non_finite += gradient.non_finite > 0 ? 1 : 0;
   if (non_finite == 0) return "";
   return counted(non_finite, "gradient") +
-         " held values that are not finite; they are left out of everything.";
+         " contained values that are not finite; all statistics exclude these values.";
 }
 
 }  // namespace
@@ -205,7 +203,7 @@ std::size_t StatsMeans::best_fit() const {
 
 StatsSummary summarize(const StatsRecords& records) {
   if (records.gradients.empty())
-    throw InputError(records.origin.file.string() + ": no gradient's statistics in it");
+    throw InputError(records.origin.file.string() + ": no statistics of a gradient");
   StatsSummary summary{&records, {}};
   std::vector<std::string> order;
   std::map<std::string, Parts> parts;
@@ -234,7 +232,7 @@ StatsSummary summarize(const StatsRecords& records) {
     summary.units.push_back(std::move(unit));
   }
   if (summary.units.empty())
-    throw InputError(records.origin.file.string() + ": no gradient without error feedback in it");
+    throw InputError(records.origin.file.string() + ": no gradient without error feedback");
   const auto whole = std::find_if(summary.units.begin(), summary.units.end(),
                                   [](const StatsUnit& unit) { return unit.tensor == kWhole; });
   const auto largest =
@@ -260,18 +258,18 @@ std::vector<std::string> stats_findings(const StatsSummary& summary) {
   const StatsUnit& unit = summary.main();
   std::vector<std::string> sentences;
   sentences.push_back(nearest_sentence(unit.plain, stats_subject(summary)));
-  const std::string fed =
+  const std::string with_feedback =
       summary.records->feedback_ratio
           ? "With error feedback of a top-k of " + format_percent(*summary.records->feedback_ratio)
           : "";
-  if (!unit.feedback.empty()) sentences.push_back(nearest_sentence(unit.feedback, fed));
+  if (!unit.feedback.empty()) sentences.push_back(nearest_sentence(unit.feedback, with_feedback));
   const std::string plain =
-      decay_sentence(summary, unit.plain, "Sorted magnitudes fall as a power law with ");
+      decay_sentence(summary, unit.plain, "Sorted magnitudes decay as a power law with ");
   const std::string feedback =
-      unit.feedback.empty() ? "" : decay_sentence(summary, unit.feedback, fed + ": ");
+      unit.feedback.empty() ? "" : decay_sentence(summary, unit.feedback, with_feedback + ": ");
   for (const std::string& sentence :
        {plain, feedback, zeros_sentence(summary), farthest_sentence(summary),
-        alike_sentence(summary), doubt_sentence(summary)}) {
+        alike_sentence(summary), warning_sentence(summary)}) {
     if (!sentence.empty()) sentences.push_back(sentence);
   }
   return sentences;
@@ -279,21 +277,21 @@ std::vector<std::string> stats_findings(const StatsSummary& summary) {
 
 std::vector<std::string> stats_method_notes(const StatsSummary& summary) {
   std::vector<std::string> notes = {
-      "Figures of a step are means over the ranks that were looked at; those of a tensor are means "
-      "over its steps, too.",
-      "Fits are those that SIDCo's thresholds come from: exponential by the mean magnitude, gamma "
-      "by mean and mean logarithm, generalised Pareto by mean and variance; the normal one by mean "
-      "and deviation of the signed values. Distances are the Kolmogorov-Smirnov statistic over "
-      "magnitudes, computed exactly.",
+      "Figures of a step are means over the analysed ranks; figures of a tensor are means over "
+      "ranks and steps.",
+      "The fits are those of SIDCo's thresholds: exponential by the mean magnitude, gamma by mean "
+      "and mean logarithm, generalised Pareto by mean and variance. The normal fit is by mean and "
+      "deviation of the signed values. Distances are exact Kolmogorov-Smirnov statistics over "
+      "magnitudes.",
       "Decay is SIDCo's definition 1: p is the slope of ln of the sorted magnitudes against ln of "
-      "their place, up to 0.37 of the elements; a gradient counts as compressible above \xc2\xbd. "
-      "The best-k error is the norm of all but the k largest over the norm.",
-      "Densities are over intervals that hold 2 % of the elements each, fewer in the tail; data "
-      "and fits are shares of the same intervals over their lengths."};
+      "their index, up to 0.37 of the elements; a gradient counts as compressible above \xc2\xbd. "
+      "The best-k error is the norm of all but the k largest elements over the norm.",
+      "Densities are over intervals with 2 % of the elements each, fewer in the tail; for data and "
+      "fits, the fraction of the elements in an interval over its length."};
   if (summary.records->feedback_ratio) {
     notes.push_back(
-        "Error feedback adds what top-k left over to the next gradient that was looked at, from "
-        "nothing at the first: its first step is that without.");
+        "Error feedback adds the residual of top-k to the next analysed gradient. The residual is "
+        "zero at the first step, so the first step equals that without error feedback.");
   }
   return notes;
 }

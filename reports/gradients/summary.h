@@ -1,4 +1,4 @@
-// Statistics of gradients, put together by tensor and by step, and what they say.
+// Gradient statistics by tensor and by step, and their findings.
 #pragma once
 
 #include <array>
@@ -10,22 +10,22 @@
 
 namespace thinpipe {
 
-/// Means of what was found, over the finite values; NaN where there is none.
+/// Means over the finite values; NaN where there are none.
 struct StatsMeans {
-  std::uint64_t step = 0;  ///< of a step's; 0 of all steps'
+  std::uint64_t step = 0;  ///< 0 in the means over all steps
   double p = 0, r_squared = 0, zero_share = 0, kurtosis = 0, mean_magnitude = 0, deviation = 0;
   std::vector<double> best_k_errors;  ///< in the order of StatsRecords::ratios
   std::array<double, kFitNames.size()> distances = {};
 
-  /// The fit at the least distance, an index of kFitNames; kFitNames.size() without any.
+  /// Returns the index in kFitNames of the least distance; kFitNames.size() without any fit.
   std::size_t best_fit() const;
 };
 
 /// The gradients of a tensor without, or with, error feedback.
 struct StatsSeries {
-  std::vector<StatsMeans> steps;  ///< a step's means over the ranks, in ascending order
-  StatsMeans all;                 ///< over all of them
-  /// The first analysed rank's gradients in the first and the last step; null without points.
+  std::vector<StatsMeans> steps;  ///< means over the ranks, in ascending order of steps
+  StatsMeans all;                 ///< means over all steps and ranks
+  /// The gradients of the first analysed rank in the first and the last step; null without points.
   const StatsGradient* first = nullptr;
   const StatsGradient* last = nullptr;
   bool empty() const { return steps.empty(); }
@@ -36,9 +36,9 @@ struct StatsAlikeMeans {
   double cosine = 0, overlap = 0;
 };
 
-/// How alike a tensor's gradients are.
+/// The similarity of a tensor's gradients.
 struct StatsAlike {
-  std::vector<StatsAlikeMeans> steps;  ///< a step's means over ranks or pairs of them
+  std::vector<StatsAlikeMeans> steps;  ///< means over ranks or pairs of ranks
   StatsAlikeMeans all;
 };
 
@@ -55,23 +55,23 @@ struct StatsSummary {
   const StatsRecords* records = nullptr;
   std::vector<StatsUnit> units;  ///< in the order of the records, the whole model first
 
-  /// The whole model, or the largest tensor where it was not looked at. There is at least one.
+  /// Returns the whole model, or the largest tensor where the model was not analysed as a whole.
   const StatsUnit& main() const { return units.front(); }
 };
 
-/// Points into `records`, which must outlive it.
-/// @throws InputError when there is no gradient in them.
+/// Returns a summary that points into `records`.
+/// @throws InputError when the records have no gradient without error feedback
 StatsSummary summarize(const StatsRecords& records);
 
-/// "lenet5, whole model (431,080 elements), 10 steps from 150 to 159".
+/// Returns "lenet5, whole model (431080 elements), 10 training steps, 150 to 159".
 std::string stats_subject(const StatsSummary& summary);
 
-/// Which distribution is nearest without and with error feedback; whether the gradient counts as
-/// compressible and what its largest elements hold; the tensor that is farthest from the fits; how
-/// alike workers and steps are; what is to be doubted. Plain text: not escaped for any markup.
+/// Returns the best fit without and with error feedback; decay and best-k errors; the tensor that
+/// is fitted worst; the similarity of workers and of steps; warnings. Plain text: not escaped for
+/// any markup.
 std::vector<std::string> stats_findings(const StatsSummary& summary);
 
-/// How the figures were computed, in sentences.
+/// Describes in sentences how the figures were computed.
 std::vector<std::string> stats_method_notes(const StatsSummary& summary);
 
 }  // namespace thinpipe

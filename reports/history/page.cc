@@ -1,4 +1,4 @@
-// A history's page: value against launch, a panel a point, with findings and tables.
+// A history's page: value against launch, a panel per point, with findings and tables.
 #include "reports/history/page.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kMostPanels = 60;
+constexpr std::size_t kMaxPanels = 60;
 constexpr std::size_t kValueStyle = 1, kOutlyingStyle = 2;
 
 bool is_drawn(const HistoryTrend& of) {
@@ -24,7 +24,7 @@ bool is_drawn(const HistoryTrend& of) {
   return of.series.kind != "exact" || !of.trend.steps.empty();
 }
 
-/// The most interesting ones, and those that stand first among equals.
+/// Returns the trends with the highest interest(), in their order among equals.
 std::set<const HistoryTrend*> drawn_ones(const HistorySummary& summary) {
   std::vector<const HistoryTrend*> all;
   for (const HistoryTrend& of : summary.trends)
@@ -32,7 +32,7 @@ std::set<const HistoryTrend*> drawn_ones(const HistorySummary& summary) {
   std::stable_sort(all.begin(), all.end(), [](const HistoryTrend* a, const HistoryTrend* b) {
     return a->interest() > b->interest();
   });
-  all.resize(std::min(all.size(), kMostPanels));
+  all.resize(std::min(all.size(), kMaxPanels));
   return {all.begin(), all.end()};
 }
 
@@ -77,7 +77,7 @@ Chart chart_of(const HistoryTrend& of, const std::string& id, const History& his
   chart.y.label = of.name.second + (names_unit ? "" : ", " + of.series.unit);
   Curve curve{kValueStyle, true, true, {}};
   chart.bands.emplace_back();
-  std::size_t since = 0;  // the values that made a step are held against the level before
+  std::size_t since = 0;  // the values that make a step are compared with the level before it
   for (std::size_t i = 0; i < of.values.size(); ++i) {
     const ChartPoint point = chart_point(of, i, history);
     if (std::find(of.trend.steps.begin(), of.trend.steps.end(), i) != of.trend.steps.end())
@@ -107,7 +107,7 @@ std::vector<LegendEntry> history_legend(bool is_exact) {
         {"<span class='swatch' aria-hidden='true' "
          "style='background:var(--muted);opacity:.3'></span>",
          "expected"});
-    entries.push_back({line + "<path d='M0,7H14'/></svg>", "median of those before"});
+    entries.push_back({line + "<path d='M0,7H14'/></svg>", "median of earlier launches"});
     entries.push_back(
         {"<svg class='marker' viewBox='0 0 14 14' width='14' height='14' aria-hidden='true' "
          "style='stroke:var(--s2);stroke-width:2;fill:none'><path d='M7,1L13,7L7,13L1,7z'/></svg>",
@@ -121,9 +121,9 @@ std::vector<LegendEntry> history_legend(bool is_exact) {
 Figure figure_of(const std::string& metric, const HistorySeries& series, std::size_t number) {
   Figure figure{"history-" + std::to_string(number), metric, "", {}, {}};
   const bool is_exact = series.kind == "exact";
-  figure.caption = is_exact ? "Exact values: the same in every launch, or there is a reason."
-                            : "Band: what would not have been outlying, by the launches before it. "
-                              "It begins when there are enough of them, and again after a step.";
+  figure.caption = is_exact ? "Exact values, which change only with the code."
+                            : "Band: the values that would not be outlying, by the launches before "
+                              "each one. It begins after enough launches, and again after a step.";
   if (series.better == "lower" || series.better == "higher")
     figure.caption +=
         " " + std::string(series.better == "lower" ? "Lower" : "Higher") + " is better.";
@@ -133,7 +133,7 @@ Figure figure_of(const std::string& metric, const HistorySeries& series, std::si
 
 namespace fs = std::filesystem;
 
-constexpr const char* kHistoryHeadline = "What changed from launch to launch";
+constexpr const char* kHistoryHeadline = "Changes from launch to launch";
 
 }  // namespace
 
@@ -153,9 +153,9 @@ std::vector<Figure> history_figures(const HistorySummary& summary) {
   const auto all = static_cast<std::size_t>(
       std::count_if(summary.trends.begin(), summary.trends.end(), is_drawn));
   if (!result.empty() && all > drawn.size())
-    result.front().caption += " Of " + std::to_string(all) + " metrics of points " +
+    result.front().caption += " Of " + std::to_string(all) + " metrics of points, " +
                               std::to_string(drawn.size()) +
-                              " are drawn, what changed first; the table has all.";
+                              " are drawn, those with changes first; the table has all.";
   return result;
 }
 
@@ -182,16 +182,16 @@ std::string render_history_html(const HistorySummary& summary, const std::string
                         html::table(history_trends_table(summary), "Every metric", true));
   page += html::section("launches", "Launches",
                         html::table(history_launches_table(summary), "Launches", false));
-  page += html::section("method", "How it was judged", html::list(history_method_notes()));
+  page += html::section("method", "How it was computed", html::list(history_method_notes()));
   return html::document("History \xe2\x80\x93 thinpipe report", page);
 }
 
 std::string render_history_markdown(const HistorySummary& summary, const std::string& command) {
   return "# " + std::string(kHistoryHeadline) + "\n\n" + escape_markdown(history_subject(summary)) +
-         "\n\n## What was found\n\n" + markdown::bullets(history_findings(summary)) +
+         "\n\n## Findings\n\n" + markdown::bullets(history_findings(summary)) +
          "## Every metric\n\n" + markdown::table(history_trends_table(summary)) +
          "## Launches\n\n" + markdown::table(history_launches_table(summary)) +
-         "## How it was judged\n\n" + markdown::bullets(history_method_notes()) +
+         "## How it was computed\n\n" + markdown::bullets(history_method_notes()) +
          "## How to reproduce\n\n" + markdown::code_block({command});
 }
 

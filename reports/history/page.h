@@ -1,4 +1,4 @@
-// A history made ready to be told and drawn, and its page.
+// The summary of a history, its figures and its page.
 #pragma once
 
 #include <filesystem>
@@ -17,63 +17,64 @@ struct HistoryTrend {
   SeriesName name;
   HistorySeries series;
   std::vector<double> values;  ///< of series.entries
-  double margin = 0;           ///< a share; 0 for exact metrics, which are equal or not
-  /// Exact metrics have no standings, and a step wherever the value is another than before.
+  double margin = 0;           ///< a fraction; 0 for exact metrics, which are equal or not
+  /// Exact metrics have no standings, and a step wherever the value changes.
   Trend trend;
-  bool is_newest = false;            ///< the newest launch has it
-  Verdict verdict = Verdict::kSame;  ///< of the newest launch; unclear without it
+  bool is_newest = false;            ///< the newest launch has the metric
+  Verdict verdict = Verdict::kSame;  ///< of the newest launch; kUnclear where it lacks the metric
 
   bool is_outlying(std::size_t entry) const;
-  bool makes_step(std::size_t entry) const;  ///< is one of those by which a step was accepted
-  /// How much the eye should be led to it: 3 when the newest value is worse, 2 when it is better, 1
-  /// when something was once.
+  bool makes_step(std::size_t entry) const;  ///< one of the values by which a step was accepted
+  /// Returns the priority in figures: 3 where the newest value is worse, 2 where it is better, 1
+  /// where an earlier value was outlying or made a step, else 0.
   int interest() const;
 };
 
 struct HistorySummary {
   History history;
   GateOutcome outcome;  ///< of the newest launch, by the standard margins
-  /// By metric, then point; what the standard policy ignores is left out.
+  /// By metric, then point; without metrics that the standard policy ignores.
   std::vector<HistoryTrend> trends;
 };
 
 HistorySummary summarize(History history);
 
-/// "bench, 9 launches, 2026-01-01T00:00:00Z to 2026-01-09T00:00:00Z"
+/// Returns "bench, 9 launches, 2026-01-01T00:00:00Z to 2026-01-09T00:00:00Z"
 std::string history_subject(const HistorySummary& summary);
 
-/// Changes in the newest launch, changes of level, missing metrics; in sentences.
+/// Returns changes in the newest launch, accepted steps and missing metrics, in sentences.
 std::vector<std::string> history_findings(const HistorySummary& summary);
 
-/// How values are judged, in sentences.
+/// Describes in sentences how values are judged.
 std::vector<std::string> history_method_notes();
 
-/// A row a metric and point, with a sparkline; and a row a launch.
+/// Lists metrics and points, each with a sparkline; and the launches.
 Table history_trends_table(const HistorySummary& summary);
 Table history_launches_table(const HistorySummary& summary);
 
-/// A value with its unit, as value_text() has it.
+/// Returns a value with its unit, as value_text() does.
 std::string history_value_text(const HistorySeries& series, double value);
 
-/// A row a value (RFC 4180): `launch` (from 1), `created`, `point`, `metric`, `unit`, `better`,
-/// `kind`, `value`, the `typical` value before it with the `least` and `most` that would not have
-/// been outlying (empty where too few were before it), `outlying` and `step` (yes or no).
+/// Returns comma-separated values (RFC 4180), one row per value: `launch` (from 1), `created`,
+/// `point`, `metric`, `unit`, `better`, `kind`, `value`, the `typical` value before it with the
+/// `least` and `most` that would not be outlying (empty after too few values), `outlying` and
+/// `step` (yes or no).
 std::string history_csv(const HistorySummary& summary);
 
-/// Whether this folder, or file, has records of which only a history can be told: those of `bench`
-/// or `quality`; or a folder that has no records itself, but files of some below it.
+/// Returns whether a report on this folder or file is a history: records of `bench` or `quality`,
+/// or a folder without records of its own but with record files below it.
 bool is_history(const std::filesystem::path& folder_or_file);
 
-/// A figure a metric, a panel a point: value against launch, with the band in which values were
-/// expected, outlying ones and accepted steps. Exact metrics only where they changed. At most 60
-/// panels, what changed first. @throws RunError without gnuplot.
+/// Returns a figure per metric with a panel per point: value against launch, with the band of
+/// expected values, outlying values and accepted steps. Exact metrics are drawn where they changed.
+/// At most 60 panels, those with changes first. @throws RunError without gnuplot
 std::vector<Figure> history_figures(const HistorySummary& summary);
 
-/// As render_html(): one page that loads nothing; everything from the records is escaped.
-/// `command` is how the page is made again, ready for a shell. @throws RunError without gnuplot.
+/// Returns one page that loads nothing; everything from the records is escaped. `command` makes the
+/// page again and is ready for a shell. @throws RunError without gnuplot
 std::string render_history_html(const HistorySummary& summary, const std::string& command);
 
-/// As render_markdown().
+/// Returns the report as Markdown.
 std::string render_history_markdown(const HistorySummary& summary, const std::string& command);
 
 }  // namespace thinpipe

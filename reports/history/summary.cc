@@ -1,4 +1,4 @@
-// Results of a history: verdicts, sentences, tables, values.
+// The results of a history: verdicts, sentences, tables and values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,25 +24,25 @@ std::vector<std::size_t> changes(const std::vector<double>& values) {
   return places;
 }
 
-/// Sentences of one kind; what is beyond them is counted.
-constexpr std::size_t kMostSentences = 10;
-constexpr std::size_t kBars = 16;  // as fit one line of the table
+/// Sentences of one kind; further ones are only counted.
+constexpr std::size_t kMaxSentences = 10;
+constexpr std::size_t kBars = 16;  // fit one line of the table
 
 std::string counted_as(std::size_t count, const std::string& one, const std::string& many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-/// The first of `sentences`, then how many more there are of `what`.
+/// Adds the first of `sentences`, then the number of the remaining `what`.
 void add_some(const std::vector<std::string>& sentences, const std::string& what,
               std::vector<std::string>& findings) {
-  const std::size_t shown = std::min(sentences.size(), kMostSentences);
+  const std::size_t shown = std::min(sentences.size(), kMaxSentences);
   findings.insert(findings.end(), sentences.begin(),
                   sentences.begin() + static_cast<std::ptrdiff_t>(shown));
   if (shown < sentences.size())
     findings.push_back(fmt::format("And {} more {}.", sentences.size() - shown, what));
 }
 
-// The values from one step to the next.
+// Returns the median of the values from one step to the next.
 double level(const HistoryTrend& of, std::size_t step) {
   const std::size_t begin = step == 0 ? 0 : of.trend.steps[step - 1];
   const std::size_t end = step < of.trend.steps.size() ? of.trend.steps[step] : of.values.size();
@@ -75,7 +75,7 @@ std::vector<std::string> step_sentences(const HistorySummary& summary) {
   for (const HistoryTrend& of : summary.trends) {
     for (std::size_t i = 0; i < of.trend.steps.size(); ++i) {
       const HistoryEntry& first = of.series.entries[of.trend.steps[i]];
-      // An exact value that the newest launch changed is told as that.
+      // newest_sentences() has the exact values that the newest launch changed.
       if (of.series.kind == "exact" && first.launch + 1 == summary.history.launches) continue;
       const double before = level(of, i), after = level(of, i + 1);
       sentences.push_back(fmt::format(
@@ -184,11 +184,11 @@ std::vector<std::string> history_findings(const HistorySummary& summary) {
   const GateOutcome& outcome = summary.outcome;
   std::vector<std::string> findings;
   if (outcome.comparisons.empty())
-    findings.push_back("There is no launch before the newest one that it could be held against.");
+    findings.push_back("There is no earlier launch to compare the newest one with.");
   else
     findings.push_back(
-        fmt::format("Of {} in the newest launch {} worse, {} better, {} as before; of {} too few "
-                    "launches are there to tell.",
+        fmt::format("Of {} in the newest launch, {} worse, {} better, {} the same and {} unclear "
+                    "after too few launches.",
                     counted_as(outcome.comparisons.size(), "metric", "metrics"),
                     outcome.count(Verdict::kWorse), outcome.count(Verdict::kBetter),
                     outcome.count(Verdict::kSame), outcome.count(Verdict::kUnclear)));
@@ -200,17 +200,17 @@ std::vector<std::string> history_findings(const HistorySummary& summary) {
       passing += of.is_outlying(i) && !of.makes_step(i);
   if (passing > 0)
     findings.push_back(
-        fmt::format("Before the newest launch {} without a new level.",
+        fmt::format("Before the newest launch, {} without a change of level.",
                     counted_as(passing, "value was outlying", "values were outlying")));
   std::vector<std::string> absent = outcome.missing;
   for (const std::string& failed : outcome.failed)
-    absent.push_back("In the newest launch " + failed);
+    absent.push_back("In the newest launch, " + failed);
   for (std::string& sentence : absent) {
     sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
     sentence += ".";
   }
   add_some(absent, "that the newest launch lacks", findings);
-  add_some(summary.history.notes, "files with such complaints", findings);
+  add_some(summary.history.notes, "files with such errors", findings);
   return findings;
 }
 
@@ -218,23 +218,25 @@ std::vector<std::string> history_method_notes() {
   return {
       "A launch's value is the median of its samples for times, their mean for others.",
       fmt::format(
-          "A value is outlying where it differs from the median of those before it by the margin "
-          "(10 % of times, 1 % of quality) or more, and by more than {:g} times the scatter to "
-          "expect of one more value: 1.4826 times the median absolute deviation, times the root of "
-          "1 + 1/n, of the n values since the last step without outlying ones, at least {}.",
-          kOutlyingZ, kFewestBefore),
-      fmt::format("{} outlying values in a row, on one side, are a step that has been accepted: "
-                  "what follows is held against them.",
+          "A value is outlying where it differs from the median of the earlier values by the "
+          "margin (10 % of times, 1 % of quality) or more, and by more than {:g} times the "
+          "expected scatter of one more value. That scatter is 1.4826 times the median absolute "
+          "deviation of the n values since the last step, outlying ones excluded, times the root "
+          "of 1 + 1/n. There are at least {} such values.",
+          kOutlyingZ, kMinBefore),
+      fmt::format("{} outlying values in a row, on one side, are accepted as a step; later values "
+                  "are compared with them.",
                   kStepLength),
-      "Exact values (bytes, bits an element, passes, allocations) are held against the launch "
-      "before, and must be equal.",
-      "Times in seconds are those of the newest launch's machine; ratios are of all. What is "
-      "measured of the machine and not of thinpipe is left out, as `thinpipe gate` does."};
+      "Exact values (bytes, bits per element, passes, allocations) must equal those of the launch "
+      "before.",
+      "Times in seconds are only those of the newest launch's machine; ratios are those of all "
+      "launches. Metrics of the machine rather than of thinpipe are left out, as in `thinpipe "
+      "gate`."};
 }
 
 Table history_trends_table(const HistorySummary& summary) {
   Table table;
-  table.columns = {"metric", "point", "trend", "newest", "before it", "change", "launches", "now"};
+  table.columns = {"metric", "point", "trend", "newest", "before", "change", "launches", "verdict"};
   table.text_columns = 3;
   for (const HistoryTrend& of : summary.trends) {
     const bool is_exact = of.series.kind == "exact";
@@ -255,7 +257,7 @@ Table history_trends_table(const HistorySummary& summary) {
     row.push_back({std::to_string(of.values.size()), "", static_cast<double>(of.values.size())});
     TableCell now{of.is_newest ? verdict_name(of.verdict) : "missing"};
     now.is_best = of.is_newest && of.verdict == Verdict::kBetter;
-    now.is_doubtful = !of.is_newest;
+    now.is_untrusted = !of.is_newest;
     row.push_back(std::move(now));
     table.rows.push_back(std::move(row));
   }
@@ -264,7 +266,7 @@ Table history_trends_table(const HistorySummary& summary) {
 
 Table history_launches_table(const HistorySummary& summary) {
   Table table;
-  table.columns = {"launch", "begun", "revision", "processor", "records"};
+  table.columns = {"launch", "begun", "revision", "CPU", "records"};
   table.text_columns = table.columns.size();
   std::size_t number = 0;
   for (const HistoryLaunch& launch : summary.history.origins)

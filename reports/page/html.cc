@@ -1,4 +1,4 @@
-// The pieces that HTML pages are put together from, their style sheet and script.
+// The building blocks of HTML pages, their style sheet and script.
 #include "reports/page/html.h"
 
 #include <fmt/format.h>
@@ -14,11 +14,11 @@ namespace thinpipe::html {
 namespace {
 
 std::string table_cell(const TableCell& cell, bool is_row_header, bool is_figure) {
-  // A cell's value marks it as a figure: a class in thousands of cells would be heavy.
+  // A cell's value marks it as a figure: a class in thousands of cells would enlarge the page.
   std::string classes = is_figure && !cell.value ? "figure" : "";
   if (cell.is_best) classes += " best";
-  if (cell.is_doubtful) classes += " doubtful";
-  constexpr std::size_t kLongText = 48;  // would make a column of few letters
+  if (cell.is_untrusted) classes += " untrusted";
+  constexpr std::size_t kLongText = 48;  // characters that need a wider column
   if (cell.text.size() + cell.detail.size() > kLongText) classes += " long";
   const char* tag = is_row_header ? "th scope=\"row\"" : "td";
   std::string text = fmt::format("<{}", tag);
@@ -134,8 +134,7 @@ std::string masthead(const std::string& headline, const std::string& facts) {
 }
 
 std::string findings(const std::vector<std::string>& sentences) {
-  return "<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 id=\"found\">What was "
-         "found</h2>\n" +
+  return "<section class=\"verdict\" aria-labelledby=\"found\">\n<h2 id=\"found\">Findings</h2>\n" +
          list(sentences) + "</section>\n";
 }
 
@@ -173,8 +172,8 @@ std::string provenance(const Records& records) {
 
 // The page's style sheet. Series colours follow Okabe and Ito's palette (distinct for the common
 // kinds of colour blindness), darkened for light pages where the original has too little contrast,
-// lightened for dark ones. Parts of a step come from Paul Tol's muted set, so that they are not
-// taken for compressors.
+// lightened for dark ones. The parts of a step have colours of Paul Tol's muted set, which differ
+// from those of compressors.
 std::string style() {
   return R"css(:root{color-scheme:light dark;
 --page:#fff;--panel:#f7f8fa;--ink:#1b1f24;--soft:#57606a;--line:#d5dae0;--grid:#e4e7eb;--muted:#7f8791;--faint:#646c75;
@@ -246,7 +245,7 @@ td.long:not(.figure):not([data-value]){min-width:22em}
 td.long[data-value],.figure.long{min-width:16em;white-space:normal}
 .best{background:var(--best);font-weight:700}
 .best .detail{font-weight:400}
-.doubtful,.doubtful .detail{color:var(--faint);font-style:italic}
+.untrusted,.untrusted .detail{color:var(--faint);font-style:italic}
 th button{all:unset;cursor:pointer;white-space:nowrap}
 th button::after{content:" \2195"}
 th[aria-sort=ascending] button::after{content:" \2191"}
@@ -285,9 +284,9 @@ h2,h3{break-after:avoid}.scroll{overflow:visible;border:0}.sortable{font-size:6.
 
 namespace {
 
-// The page's only script: tables sort and filter, commands and data can be copied and saved.
-// Buttons are put in by the script itself, so a page without scripts shows plain tables. Cells
-// without a value sort last in either direction.
+// The page's script sorts and filters tables, and copies and saves commands and data. The script
+// adds its own buttons, so a page without scripts shows plain tables. Cells without a value sort
+// last in both directions.
 const char* const kSorting = R"js('use strict';
 for (const table of document.querySelectorAll('table.sortable')) {
   const body = table.tBodies[0];
@@ -319,8 +318,8 @@ for (const table of document.querySelectorAll('table.sortable')) {
 }
 )js";
 
-// A row is shown when every word of the search stands in it and its facets are the chosen ones.
-// Smaller text in a cell is no part of its facet.
+// A row is shown when it has every word of the search and the chosen facets. The smaller text in a
+// cell is not part of its facet.
 const char* const kFiltering = R"js(const facetOf = (cell) => cell.firstChild.nodeType === 3 ?
   cell.firstChild.data : cell.childNodes.length > 1 && cell.childNodes[1].nodeType === 3 ?
   cell.childNodes[1].data : cell.textContent;
@@ -365,7 +364,7 @@ for (const table of document.querySelectorAll('table[data-facets]')) {
 }
 )js";
 
-// Buttons come when a part is opened: a page of hundreds of them would open late.
+// Buttons are added when a part is opened: hundreds of them would delay the page.
 const char* const kCopying = R"js(const copy = async (code, button) => {
   const text = code.textContent;
   try {

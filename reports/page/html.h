@@ -1,4 +1,4 @@
-// The pieces that HTML pages are put together from.
+// The building blocks of HTML pages.
 #pragma once
 
 #include <string>
@@ -11,43 +11,44 @@
 
 namespace thinpipe::html {
 
-/// The page's style sheet and script.
+/// Return the page's style sheet and script.
 std::string style();
 std::string script();
 
-/// The whole document around `body`, which begins with a <header> and has a section for each of its
-/// parts; `title` is plain text. Has a link past what stands before the content.
+/// Returns the whole document around `body`, which begins with a <header> and has a section per
+/// part; `title` is plain text. A skip link leads to the content.
 std::string document(const std::string& title, const std::string& body);
 
-/// Links to the page's sections: their ids and names, plain text.
+/// Returns links to the page's sections, given as ids and names in plain text.
 std::string contents(const std::vector<std::pair<std::string, std::string>>& sections);
 
-/// The table in a box that scrolls sideways; `label` names it for assistive technology. With facets
-/// (Table::facets) the script puts a search field and a choice for each of them above it, and says
-/// how many rows there are.
+/// Returns the table in a box that scrolls sideways; `label` names it for screen readers. With
+/// facets (Table::facets), the script adds a search field, a choice per facet and the number of
+/// rows.
 std::string table(const Table& table, const std::string& label, bool is_sortable);
 
-/// Comma-separated values to look at, to copy and, with the script, to save as `name`.csv.
+/// Returns comma-separated values to read, to copy and, with the script, to save as `name`.csv.
 std::string csv(const std::string& name, const std::string& summary, const std::string& text);
 
-/// Title, legend, drawings, caption, the data behind them and how to reproduce it.
+/// Returns title, legend, drawings, caption, data and the commands to reproduce the figure.
 std::string figure(const Figure& figure, const std::vector<std::string>& commands);
 
-/// One after the other, two beside each other where there is room.
+/// Returns the figures in a grid of up to two columns.
 std::string figures(const std::vector<Figure>& figures, const std::vector<std::string>& commands);
 
-/// The top of a page: its headline, plain text, and a line of facts, finished.
+/// Returns the top of a page: its headline, plain text, and a line of facts, finished markup.
 std::string masthead(const std::string& headline, const std::string& facts);
 
-/// The first part of the page: sentences, set off from the rest.
+/// Returns the page's first section, the findings.
 std::string findings(const std::vector<std::string>& sentences);
 
-/// A part of the page with its heading; `title` is plain text, `inside` finished.
+/// Returns a section with its heading; `title` is plain text, `inside` finished markup.
 std::string section(const std::string& id, const std::string& title, const std::string& inside);
 
+/// Returns a list of lines in plain text.
 std::string list(const std::vector<std::string>& lines);
 
-/// Every launch: command, trace, machine, calibration.
+/// Returns command, trace, machine and calibration of every launch.
 std::string provenance(const Records& records);
 
 }  // namespace thinpipe::html

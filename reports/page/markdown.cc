@@ -1,4 +1,4 @@
-// The pieces that Markdown reports are put together from.
+// The building blocks of Markdown reports.
 #include "reports/page/markdown.h"
 
 #include "reports/text/escape.h"
@@ -10,7 +10,7 @@ namespace {
 std::string markdown_cell(const TableCell& cell) {
   std::string text = escape_markdown(cell.text);
   if (cell.is_best) text = "**" + text + "**";
-  if (cell.is_doubtful) text = "*" + text + "*";
+  if (cell.is_untrusted) text = "*" + text + "*";
   if (!cell.detail.empty()) text += " (" + escape_markdown(cell.detail) + ")";
   return text;
 }

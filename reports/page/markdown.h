@@ -1,4 +1,4 @@
-// The pieces that Markdown reports are put together from.
+// The building blocks of Markdown reports.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace thinpipe::markdown {
 
 std::string table(const Table& table);
 std::string bullets(const std::vector<std::string>& lines);
-/// An indented block takes any text but line ends.
+/// Returns an indented block; line ends inside a line become spaces.
 std::string code_block(const std::vector<std::string>& lines);
-/// Every launch: trace, machine, calibration.
+/// Returns trace, machine and calibration of every launch.
 std::string provenance(const Records& records);
 
 }  // namespace thinpipe::markdown

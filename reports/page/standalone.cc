@@ -1,4 +1,4 @@
-// Cuts a figure out of a page and lays its drawings and its legend out anew.
+// Extracts a figure from a page and lays out its drawings and its legend.
 #include "reports/page/standalone.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace thinpipe::html {
 namespace {
 
 constexpr double kGap = 16, kTitleHeight = 22, kLegendHeight = 22;
-constexpr double kLetterWidth = 8;  // px; of 13 px sans-serif, on average and a little more
+constexpr double kLetterWidth = 8;  // px; a little above the average of 13 px sans-serif
 constexpr const char* kFigureStart = "<figure id=\"";
 
 std::string_view between(std::string_view text, std::string_view open, std::string_view close,
@@ -61,7 +61,7 @@ struct Key {
   double symbol_width = 14;
 };
 
-// A marker is an SVG element already; a swatch is a square with a letter in it.
+// Parses a legend entry. A marker is an SVG element; a swatch becomes a square with its letter.
 Key key_of(std::string_view entry) {
   constexpr std::string_view kSvgEnd = "</svg>", kSpanEnd = "</span>";
   if (const std::size_t end = entry.rfind(kSvgEnd); end != std::string_view::npos) {
@@ -89,7 +89,8 @@ std::vector<Key> figure_legend(std::string_view figure) {
   return keys;
 }
 
-// Characters as they are seen: an entity is one, and so is what UTF-8 writes in several bytes.
+// Returns the width of the visible characters: an entity counts as one, and so does a character of
+// several bytes in UTF-8.
 double text_width(const std::string& escaped) {
   static const std::regex kEntity("&[#a-z0-9]+;");
   const std::string plain = std::regex_replace(escaped, kEntity, "x");
@@ -98,7 +99,7 @@ double text_width(const std::string& escaped) {
          }));
 }
 
-// Row by row; `y` becomes where the next thing may begin.
+// Draws the legend in rows; `y` becomes the top of what follows.
 std::string drawn_legend(const std::vector<Key>& keys, double width, double& y) {
   std::string text;
   double x = 0;
@@ -145,7 +146,7 @@ std::string drawn_panels(const std::vector<Drawing>& drawings, std::size_t colum
   return text;
 }
 
-// Outside a browser `var(--s1)` has no value: the light palette's takes its place.
+// Replaces `var(--s1)`, which has no value outside a browser, by the light palette's colour.
 std::string with_colours(std::string text) {
   const std::string sheet = style();
   const std::string light(between(sheet, ":root{", "}"));
@@ -174,7 +175,7 @@ std::string figure_called(std::string_view page, const std::string& name) {
     if (one.ends_with("-" + name)) meant.push_back(one);
   if (meant.size() == 1) return meant[0];
   if (!meant.empty())
-    throw InputError("'" + name + "' could be " + joined(meant, ", ") + " of this report");
+    throw InputError("figure '" + name + "' is ambiguous in this report: " + joined(meant, ", "));
   throw InputError("no figure '" + name + "' in this report" +
                    (names.empty() ? "; it has none" : "; it has " + joined(names, ", ")));
 }

@@ -1,4 +1,4 @@
-// A figure of a page as a file of its own, for a paper or slides.
+// A figure of a page as a separate file, for a paper or slides.
 #pragma once
 
 #include <string>
@@ -7,21 +7,21 @@
 
 namespace thinpipe::html {
 
-/// The ids of the figures in a page, in its order; empty where it has none.
+/// Returns the ids of the figures in a page, in its order; may be empty.
 std::vector<std::string> figure_names(std::string_view page);
 
-/// The figure that a name means: that of the name, or the only one that ends in it after a dash, as
-/// `step-time` means `g0-step-time` where points make one group.
-/// @throws InputError where there is none or several, with their names
+/// Returns the id that a name stands for: the id itself, or the only one that ends in it after a
+/// dash, as `step-time` stands for `g0-step-time` in a report of one group.
+/// @throws InputError where no id or several ids match, with their names
 std::string figure_called(std::string_view page, const std::string& name);
 
-/// The figure of that name as one SVG document: title of each drawing, legend, drawings; in the
-/// colours of light pages, without styles that only browsers know. `page` is what html::document()
-/// made. @throws InputError as figure_called()
+/// Returns the figure as one SVG document: titles, legend and drawings, in the colours of light
+/// pages and without styles that only browsers support. `page` is the result of html::document().
+/// @throws InputError as figure_called()
 std::string standalone_svg(std::string_view page, const std::string& name);
 
-/// A drawing (markup) of that size as an SVG document in those colours, with a margin.
-/// @param title  what it shows, for who cannot see it; plain text, may be empty
+/// Returns a drawing (markup) of this size as an SVG document in the colours of light pages, with a
+/// margin. @param title  description for screen readers; plain text, may be empty
 std::string standalone_document(double width, double height, const std::string& title,
                                 const std::string& body);
 

@@ -1,4 +1,4 @@
-// Tables as comma-separated values and as text; columns and rows that several reports share.
+// Tables as comma-separated values and as text; tables that several reports share.
 #include "reports/page/table.h"
 
 #include <fmt/format.h>
@@ -56,10 +56,11 @@ std::string plain_text(const Table& table) {
     std::vector<std::string> cells, beside(row.size());
     for (std::size_t i = 0; i < row.size(); ++i) {
       const TableCell& cell = row[i];
-      const std::size_t end = table.beside.empty() ? std::string::npos : cell.text.find(kSecondFigure);
+      const std::size_t end =
+          table.beside.empty() ? std::string::npos : cell.text.find(kSecondFigure);
       if (end != std::string::npos) beside[i] = cell.text.substr(end + kSecondFigure.size());
       cells.push_back((cell.text == kAbsent ? "-" : cell.text.substr(0, end)) +
-                      (cell.is_best ? "*" : "") + (cell.is_doubtful ? "?" : ""));
+                      (cell.is_best ? "*" : "") + (cell.is_untrusted ? "?" : ""));
     }
     plain.add(std::move(cells));
     if (std::ranges::all_of(beside, &std::string::empty)) continue;

@@ -1,4 +1,4 @@
-// A table before it becomes HTML, Markdown, comma-separated values or text for a terminal.
+// A table, for HTML, Markdown, comma-separated values or a terminal.
 #pragma once
 
 #include <cstddef>
@@ -12,45 +12,45 @@
 
 namespace thinpipe {
 
-/// Where there is no figure: an en dash.
+/// The text of a cell without a figure: an en dash.
 inline constexpr const char* kAbsent = "\xe2\x80\x93";
 
-/// Between two figures of a cell.
+/// The separator of two figures in a cell.
 inline constexpr std::string_view kSecondFigure = " / ";
 
 struct TableCell {
   std::string text{};                  ///< plain text
-  std::string detail{};                ///< set smaller beside it: an interval
-  std::optional<double> value{};       ///< what the column is sorted by; else by `text`
-  std::optional<std::size_t> style{};  ///< the compressor's marker goes before the text
+  std::string detail{};                ///< smaller text beside it, such as an interval
+  std::optional<double> value{};       ///< sort key of the cell; `text` if unset
+  std::optional<std::size_t> style{};  ///< style of the compressor's marker before the text
   bool is_best = false;
-  bool is_doubtful = false;  ///< not to be trusted: greyed
-  std::string command{};     ///< to copy; in place of text
+  bool is_untrusted = false;  ///< greyed
+  std::string command{};      ///< to copy; in place of text
 };
 
 struct Table {
   std::vector<std::string> columns;
-  std::size_t text_columns = 1;  ///< how many from the left hold words; the rest holds figures
+  std::size_t text_columns = 1;  ///< number of columns of text, at the left of those of figures
   std::vector<std::vector<TableCell>> rows;
-  std::vector<std::size_t> facets{};  ///< columns by whose values a reader may choose rows
-  std::string beside{};               ///< what figures behind a kSecondFigure are; "" without any
+  std::vector<std::size_t> facets{};  ///< columns by whose values a reader may filter rows
+  std::string beside{};               ///< heading of the figures after kSecondFigure; may be ""
 };
 
-/// A figure by which a column is sorted; kAbsent where it is not finite.
+/// Returns a cell with a figure, which is its sort key; kAbsent where it is not finite.
 TableCell figure_cell(double value, std::string (*format)(double) = format_number);
 
-/// The table as comma-separated values: numbers as they are, in base units, else the text; what is
-/// set smaller beside them in a column of its own.
+/// Returns the table as comma-separated values: numbers in base units, else the text. Details have
+/// columns of their own.
 std::string table_csv(const Table& table);
 
-/// The command of every row as the table's last column, unless none is known ("").
+/// Adds the command of every row as the table's last column, unless all are "".
 void add_commands(Table& table, const std::vector<std::string>& commands);
 
-/// The failed and invalid points with their reasons.
+/// Lists the failed and invalid points with their reasons.
 Table problems_table(const Records& records);
 
-/// The cells' texts without what is set smaller beside them; what is best has a `*` behind it, what
-/// is doubtful a `?`. A figure behind a kSecondFigure has a line of its own.
+/// Returns the table for a terminal, without details. The best cells have a `*`, untrusted ones a
+/// `?`. Figures after kSecondFigure have a line of their own.
 std::string plain_text(const Table& table);
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// A part of a record that is kept as it was written: a JSON object.
+// A member of a record that stays as it was written: a JSON object.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace thinpipe {
 
-/// Stands wherever a JSON value is read. Copies share what they hold, which nobody changes. Code
-/// that looks deeper than number() and text() must include nlohmann/json.hpp.
+/// Converts to a JSON value for reading. Copies share one immutable object. Code that reads more
+/// than number() and text() includes nlohmann/json.hpp.
 class Document {
  public:
   Document();  ///< an empty object
@@ -19,9 +19,9 @@ class Document {
   const nlohmann::json& operator*() const { return *json_; }
   const nlohmann::json* operator->() const { return json_.get(); }
   bool empty() const;
-  /// A member that is a finite number; nothing when it is absent or something else.
+  /// Returns a member that is a finite number; nothing when it is absent or of another type.
   std::optional<double> number(const std::string& name) const;
-  /// A member that is a string; "" when it is absent or something else.
+  /// Returns a member that is a string; "" when it is absent or of another type.
   std::string text(const std::string& name) const;
 
  private:

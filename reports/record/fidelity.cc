@@ -35,9 +35,9 @@ nlohmann::json fidelity_json(const Fidelity& fidelity) {
 }
 
 Fidelity parse_fidelity(const nlohmann::json& object) {
-  const Document said(object);
+  const Document document(object);
   Fidelity fidelity;
-  for (const auto& [name, figure] : kFigures) fidelity.*figure = said.number(name);
+  for (const auto& [name, figure] : kFigures) fidelity.*figure = document.number(name);
   if (const auto drops = object.find("drops"); drops != object.end() && drops->is_number_unsigned())
     fidelity.drops = drops->get<std::uint64_t>();
   const auto shared = object.find("shared_machine");

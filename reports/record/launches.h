@@ -1,4 +1,4 @@
-// Records as they stand in a file, launch by launch, for those who pass them on.
+// Records as JSON, by launch, for programs that write them on.
 #pragma once
 
 #include <filesystem>
@@ -7,15 +7,15 @@
 
 namespace thinpipe {
 
-/// Records as they stand in the file, to be passed on: a header and the points behind it, up to the
-/// next header; of one id the later point counts.
+/// A header and the points after it, up to the next header, as JSON. Of several points with one id,
+/// the last one counts.
 struct LaunchRecords {
   nlohmann::json header;
   std::vector<nlohmann::json> points;
 };
 
-/// Every launch of `records.jsonl` of a folder, or of the file itself, each record checked as
-/// read_records() does. @throws InputError likewise.
+/// Reads every launch of a folder's `records.jsonl`, or of the file itself, and checks each record
+/// as read_records() does. @throws InputError as read_records()
 std::vector<LaunchRecords> read_launches(const std::filesystem::path& folder_or_file);
 
 }  // namespace thinpipe

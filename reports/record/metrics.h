@@ -1,6 +1,6 @@
-// The metrics of records, each with its unit and its meaning, once. Code that writes or reads one
-// asks for "step_time"_metric, which does not compile for a name that is not here;
-// docs/records.md and records.schema.json are held against this.
+// The metrics of records, each defined once with unit and meaning. Code names a metric as
+// "step_time"_metric, which does not compile for an unknown name. A test compares docs/records.md
+// and records.schema.json with this list.
 #pragma once
 
 #include <cmath>
@@ -13,13 +13,13 @@
 
 namespace thinpipe {
 
-/// Stands wherever a metric's name is asked for.
+/// A metric's definition; converts to its name.
 struct MetricType {
   const char* name;     ///< in records, exports and the gate's rules
   const char* unit;     ///< `s`, `B`, `bit`, `bit/s`; `1` for none
   const char* better;   ///< `lower`, `higher` or `target:<number>`
   const char* kind;     ///< `timed` (by clocks and counters), `exact` or `quality`
-  const char* meaning;  ///< and which rank it is of
+  const char* meaning;  ///< including the rank it is of
 
   operator std::string() const { return name; }  // NOLINT(google-explicit-constructor)
 
@@ -34,25 +34,26 @@ struct MetricType {
   }
 };
 
-/// Times "of the last rank" are of the one that entered the exchange last in a step: the
-/// others' exchange times hold their waiting for it. Where exchanges run under the rest of the step
-/// they are of the one that exchanged for the shortest time.
+/// Times "of the last rank" are those of the rank that entered the exchange last in a step:
+/// exchange times of other ranks include their wait for it. Where exchanges overlap with the rest
+/// of the step, they are those of the rank with the shortest exchange.
 inline constexpr MetricType kMetricTypes[] = {
     MetricType::seconds("step_time", "a step, from its begin to its end, on the slowest rank"),
     MetricType::seconds("compute_time", "computing, of the last rank"),
     MetricType::seconds("compress_time", "compressing, of the last rank"),
     MetricType::seconds("compress_cpu_time",
-                        "processor time of that: less where ranks share cores"),
+                        "CPU time of compressing: less where ranks share cores"),
     MetricType::seconds("exchange_time", "exchanging scales and payloads, of the last rank"),
     MetricType::seconds("decode_time",
                         "decoding and averaging, of the last rank; of `bench`, a payload's"),
     MetricType::seconds("copy_down_time",
-                        "copies from a GPU to the host, by its clock, of the last rank"),
+                        "copies from a GPU to the host, by the GPU's clock, of the last rank"),
     MetricType::seconds("copy_up_time", "copies from the host to a GPU, likewise"),
     MetricType::seconds("exposed_time",
-                        "waiting for exchanges when all else is done, on the slowest rank"),
+                        "waiting for exchanges after all other work, on the slowest rank"),
     MetricType::seconds("link_idle_time", "without an exchange under way, on the slowest rank"),
-    {"ideal_time", "s", "lower", "exact", "the longest computing of a rank, and nothing else"},
+    {"ideal_time", "s", "lower", "exact",
+     "the longest compute time of a rank: a step without communication"},
     MetricType::seconds("noop_time", "a step whose hooks do nothing, on the slowest rank"),
     {"bus_bandwidth", "bit/s", "higher", "timed",
      "payload over the exchange's time, as nccl-tests"},
@@ -64,17 +65,15 @@ inline constexpr MetricType kMetricTypes[] = {
     MetricType::quality("quality", "target:1", "k\xcc\x82/k, summed over tensors; mean over ranks"),
     MetricType::quality("tensor_quality", "target:1", "k\xcc\x82/k of each tensor"),
     MetricType::quality("relative_error", "lower",
-                        "distance of what is decoded from what was to be sent, "
-                        "relative to that; mean over ranks"),
+                        "norm of decoded minus input over the norm of the input; mean over ranks"),
     MetricType::quality("second_relative_error", "lower",
-                        "the same of means that are compressed again"),
-    MetricType::quality("cosine", "higher",
-                        "of the angle between what is decoded and what was to be sent"),
-    MetricType::quality("drift", "lower", "as `relative_error`, of the sums over all steps so far"),
-    MetricType::quality("top_k_overlap", "higher", "share of the k greatest elements that is sent"),
-    MetricType::seconds("encode_time", "an encode of the tensor; on a GPU by its own clock"),
+                        "the same for means that are compressed again"),
+    MetricType::quality("cosine", "higher", "of the angle between decoded values and input"),
+    MetricType::quality("drift", "lower", "`relative_error` of the sums over all steps so far"),
+    MetricType::quality("top_k_overlap", "higher", "sent fraction of the k largest elements"),
+    MetricType::seconds("encode_time", "an encode of the tensor; on a GPU by the GPU's clock"),
     MetricType::seconds("encode_wall_time",
-                        "an encode on a GPU by the host's clock, with the wait"),
+                        "an encode on a GPU by the host's clock, including the wait"),
     MetricType::seconds("decode_wall_time", "a decode on a GPU, likewise"),
     MetricType::seconds("read_time", "t_R: reading the tensor once"),
     MetricType::seconds("copy_time", "copying the tensor within the GPU"),
@@ -82,28 +81,28 @@ inline constexpr MetricType kMetricTypes[] = {
     {"decode_over_read", "1", "lower", "timed", "`decode_time` over `read_time`"},
     MetricType::bytes("encoded_bytes", "a payload"),
     {"bits_per_element", "bit", "lower", "exact", "payload over elements"},
-    {"passes", "1", "lower", "exact", "times that an encode goes through the tensor"},
-    {"allocations", "1", "lower", "exact", "of memory in an encode"},
+    {"passes", "1", "lower", "exact", "passes of an encode over the tensor"},
+    {"allocations", "1", "lower", "exact", "memory allocations of an encode"},
     MetricType::seconds("train_seconds", "the whole training, in emulated time"),
     MetricType::bytes("train_bytes", "`payload_bytes` of the whole training"),
     MetricType::quality("final_loss", "lower", "on held-out data, at the end"),
-    MetricType::quality("final_accuracy", "higher", "on held-out data, at the end; a share"),
+    MetricType::quality("final_accuracy", "higher", "on held-out data, at the end; a fraction"),
     MetricType::quality("final_perplexity", "lower", "on held-out data, at the end"),
     MetricType::quality("target_steps", "lower", "steps until an evaluation reaches the target"),
     MetricType::seconds("target_seconds", "emulated time until then"),
     MetricType::bytes("target_bytes", "payloads of a worker until then"),
 };
 
-/// The metric of that name.
+/// Returns the metric of that name.
 consteval const MetricType& operator""_metric(const char* name, std::size_t length) {
   for (const MetricType& metric : kMetricTypes)
     if (std::string_view(name, length) == metric.name) return metric;
   throw "no such metric";
 }
 
-/// A metric with its raw samples. A sample that was not finite is NaN here.
+/// A metric with its raw samples; NaN stands for a sample that was not finite.
 struct Metric {
-  std::string unit;  ///< as MetricType has them
+  std::string unit;  ///< unit, better and kind as in MetricType
   std::string better;
   std::string kind;
   std::vector<double> samples;
@@ -119,7 +118,7 @@ struct Metric {
 /// By name.
 using Metrics = std::map<std::string, Metric>;
 
-/// Adds what was measured, in place of what was there.
+/// Sets the metric's samples.
 inline void put(Metrics& metrics, const MetricType& type, std::vector<double> samples) {
   metrics[type] = {type.unit, type.better, type.kind, std::move(samples)};
 }

@@ -12,7 +12,7 @@
 namespace thinpipe {
 namespace {
 
-// A found value is quoted in the message; a long one would bury it.
+// Messages quote the found value, but no more of it than this.
 constexpr std::size_t kLongestQuote = 60;
 
 std::string quote(const nlohmann::json& value) {
@@ -86,7 +86,7 @@ std::int64_t Fields::integer(const std::string& key, std::int64_t least, std::in
   const std::string expected =
       "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
   const nlohmann::json& value = need(key, expected);
-  // An unsigned number above 2^63 would turn negative when it is read as signed.
+  // An unsigned number above 2^63 would become negative as a signed one.
   const bool too_large = value.is_number_unsigned() &&
                          value.get<std::uint64_t>() >
                              static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -140,8 +140,8 @@ Document Fields::document(const std::string& key) const {
 
 namespace {
 
-constexpr int kMostRanks = 1 << 20;
-constexpr int kMostThreads = 1 << 20;
+constexpr int kMaxRanks = 1 << 20;
+constexpr int kMaxThreads = 1 << 20;
 
 Header parse_header(const Fields& fields, const std::string& where) {
   Header header;
@@ -156,10 +156,10 @@ Header parse_header(const Fields& fields, const std::string& where) {
   header.command = fields.texts("command");
   header.seed = fields.natural("seed");
   if (fields.has("threads")) {
-    header.threads = static_cast<int>(fields.integer("threads", 1, kMostThreads));
+    header.threads = static_cast<int>(fields.integer("threads", 1, kMaxThreads));
   }
   header.simd = fields.text_or("simd", "");
-  // A run replays a trace; other kinds of measurement need not.
+  // Runs and trainings have a trace; other kinds may have none.
   const bool replays = header.kind == kRunKind || header.kind == kTrainKind;
   header.trace = replays ? Document(fields.object("trace").json()) : fields.document("trace");
   header.settings = fields.document("settings");
@@ -201,12 +201,13 @@ Axes parse_axes(const Fields& fields) {
   axes.link = fields.text("link");
   axes.topology = fields.text_or("topology", axes.topology);
   axes.stragglers = fields.text_or("stragglers", axes.stragglers);
-  axes.pattern = fields.text("pattern");
-  axes.feed = fields.text_or("feed", axes.feed);
+  // `pattern` and `feed` are the names before version 0.2 of thinpipe.
+  axes.collective = fields.text(fields.has("pattern") ? "pattern" : "collective");
+  axes.bucketing = fields.text_or(fields.has("feed") ? "feed" : "bucketing", axes.bucketing);
   axes.device = fields.text_or("device", axes.device);
   axes.rate = fields.positive_number("rate");
   axes.delay = fields.number_at_least("delay", 0);
-  axes.ranks = static_cast<int>(fields.integer("ranks", 1, kMostRanks));
+  axes.ranks = static_cast<int>(fields.integer("ranks", 1, kMaxRanks));
   axes.repeat = static_cast<int>(fields.integer("repeat", 0, std::numeric_limits<int>::max()));
   if (fields.has("seed")) axes.seed = fields.natural("seed");
   if (fields.has("time_scale")) axes.time_scale = fields.positive_number("time_scale");
@@ -221,7 +222,7 @@ BenchSubject parse_bench(const Fields& fields) {
   subject.device = fields.text_or("device", "cpu");
   if (fields.has("elements")) subject.elements = fields.number_at_least("elements", 0);
   if (fields.has("threads"))
-    subject.threads = static_cast<int>(fields.integer("threads", 1, kMostThreads));
+    subject.threads = static_cast<int>(fields.integer("threads", 1, kMaxThreads));
   if (fields.has("ratio") && !fields.json().at("ratio").is_null())
     subject.ratio = fields.positive_number("ratio");
   return subject;
@@ -270,7 +271,7 @@ Point parse_point(const Fields& fields, const std::string& kind) {
                                        : Status::kFailed;
   point.reasons = fields.texts("reasons");
   point.started = fields.text_or("started", "");
-  // A failed point may have measured nothing.
+  // A failed point may have no metrics.
   if (point.status != Status::kFailed || fields.has("metrics")) {
     const Fields metrics = fields.object("metrics");
     for (const auto& [name, metric] : metrics.json().items()) {

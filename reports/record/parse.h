@@ -1,4 +1,4 @@
-// From one line's JSON to a header or a point: every complaint names file, line and field.
+// From one line's JSON to a header or a point. Every error names file, line and field.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace thinpipe {
 
-/// A JSON object of a record and where it stands. Every accessor throws InputError
+/// A JSON object of a record and its location. Every accessor throws InputError
 /// `WHERE: field 'axes.rate': expected …, found …`.
 class Fields {
  public:
@@ -32,9 +32,10 @@ class Fields {
   std::vector<std::string> texts(const std::string& key) const;
   std::vector<double> numbers_or_nulls(const std::string& key) const;  ///< null becomes NaN
   Fields object(const std::string& key) const;
-  /// The object, or an empty one when the key is absent.
+  /// Returns the object, or an empty one when the key is absent.
   Document document(const std::string& key) const;
 
+  /// @throws InputError always
   [[noreturn]] void complain(const std::string& key, std::string_view expected) const;
 
  private:
@@ -45,10 +46,10 @@ class Fields {
   std::string path_;
 };
 
-/// Reads one record. `where` (file and line) opens every message, `kind` is that of the header
-/// before it: the axes of points other than a run's are not looked into. Throws InputError for a
-/// missing or mistyped field, an unknown `record` and an unknown `version`; unknown fields are
-/// passed over, so that a later writer may add some.
+/// Reads one record. `where` (file and line) begins every message. `kind` is that of the header
+/// before it: the kinds differ in their axes. Unknown fields are ignored, so that a later writer
+/// may add some. @throws InputError for a missing or mistyped field, an unknown `record` or
+/// `version`
 std::variant<Header, Point> parse_record(const nlohmann::json& record, const std::string& where,
                                          const std::string& kind = kRunKind);
 

@@ -13,7 +13,7 @@
 namespace thinpipe {
 namespace {
 
-// Where an id stands twice the later record counts, at the place of the first.
+// Adds the point; of two points with one id, the later one replaces the earlier.
 void add_point(Point point, std::map<std::string, std::size_t>& places, Records& records) {
   const auto [place, is_new] = places.try_emplace(point.id, records.points.size());
   if (is_new) {
@@ -45,7 +45,7 @@ void walk_records(InputLines lines, const std::filesystem::path& name,
   while (lines.next()) {
     const std::string where = name.string() + " line " + std::to_string(lines.number());
     if (!lines.finished()) {
-      visitor.note(where + ": unfinished last line passed over");
+      visitor.note(where + ": unfinished last line skipped");
       break;
     }
     if (!is_blank(lines.line())) {
@@ -53,7 +53,7 @@ void walk_records(InputLines lines, const std::filesystem::path& name,
       if (json.is_discarded()) {
         if (!lines.last())
           throw InputError(where + ": not JSON; the file was damaged after writing");
-        visitor.note(where + ": last line is not JSON and was passed over");
+        visitor.note(where + ": last line is not JSON and was skipped");
         break;
       }
       std::variant<Header, Point> record =
@@ -118,7 +118,7 @@ Records read_records(const std::filesystem::path& folder_or_file) {
 Records read_run_records(const std::filesystem::path& folder_or_file) {
   Records records = read_records(folder_or_file);
   if (records.kind() != kRunKind) {
-    throw InputError(records.file.string() + ": expected the records of a run, found those of '" +
+    throw InputError(records.file.string() + ": expected the records of a run, found records of '" +
                      records.kind() + "'");
   }
   return records;

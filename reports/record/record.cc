@@ -1,4 +1,4 @@
-// Conversions from the typed view to JSON, and queries on it.
+// Conversions from the typed view to JSON, and queries on the typed view.
 #include "reports/record/record.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::optional<double> number_of(const nlohmann::json& object, const char* key) {
   return found->get<double>();
 }
 
-// The objects of a list; none of anything else.
+// Returns the objects of a list; empty for anything else.
 std::vector<nlohmann::json> objects_of(const nlohmann::json& object, const char* key) {
   std::vector<nlohmann::json> objects;
   if (!object.is_object() || !object.contains(key) || !object[key].is_array()) return objects;
@@ -90,8 +90,8 @@ nlohmann::json axes_json(const Point& point) {
                          {"repeat", axes.repeat},
                          {"topology", axes.topology},
                          {"time_scale", axes.time_scale},
-                         {"pattern", axes.pattern},
-                         {"feed", axes.feed}};
+                         {"collective", axes.collective},
+                         {"bucketing", axes.bucketing}};
   if (axes.stragglers != "none") json["stragglers"] = axes.stragglers;
   if (axes.device != "cpu") json["device"] = axes.device;
   if (axes.seed > 0) json["seed"] = axes.seed;
@@ -123,9 +123,9 @@ const char* status_name(Status status) {
 }
 
 std::optional<Baseline> Axes::baseline() const {
-  if (feed.find("local_steps=") != std::string::npos) return std::nullopt;
+  if (bucketing.find("local_steps=") != std::string::npos) return std::nullopt;
   if (method == "none") return Baseline::kFp32;
-  if (method == "bf16" && !pattern.starts_with("allgather-")) return Baseline::kBf16;
+  if (method == "bf16" && !collective.starts_with("allgather-")) return Baseline::kBf16;
   return std::nullopt;
 }
 

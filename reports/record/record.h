@@ -1,5 +1,5 @@
-// The typed view of a records file, its links' calibration and its machines' fingerprints included;
-// docs/records.md is the format's contract.
+// The typed view of a records file, including calibration and fingerprints. docs/records.md
+// specifies the format.
 #pragma once
 
 #include <cstdint>
@@ -17,68 +17,70 @@
 
 namespace thinpipe {
 
-/// The version of docs/records.md that this library writes and reads.
+/// The format version of docs/records.md that this library writes and reads.
 inline constexpr int kRecordVersion = 1;
 
-/// The file's name inside a run's output folder.
+/// The name of the records file in a run's output folder.
 inline constexpr const char* kRecordFileName = "records.jsonl";
 
-/// Header::kind of what each verb measures.
+/// Header::kind by verb.
 inline constexpr const char* kRunKind = "run";
 inline constexpr const char* kBenchKind = "bench";
 inline constexpr const char* kQualityKind = "quality";
 inline constexpr const char* kTrainKind = "train";
 inline constexpr const char* kStatsKind = "trace-stats";
 
-/// One launch of a measurement: what was asked for, on which trace and which machine.
+/// One launch of a measurement: its command, trace and machine.
 struct Header {
   int version = kRecordVersion;
   std::string kind = kRunKind;
   std::string created;               ///< ISO 8601, UTC
   std::vector<std::string> command;  ///< argv
   std::uint64_t seed = 0;
-  int threads = 1;   ///< that one encode or decode might use
-  std::string simd;  ///< instruction set of the kernels; "" in records that do not say it
+  int threads = 1;   ///< available to one encode or decode
+  std::string simd;  ///< instruction set of the kernels; "" in records without it
   Document trace;
-  Document settings;                               ///< options that change figures, no axes
+  Document settings;                               ///< options other than axes that change figures
   Document fingerprint;                            ///< machine and build
   Document calibration;                            ///< of the links
-  Document training;                               ///< what was trained, of kTrainKind
-  Document machines;                               ///< of ranks: emulated, or what they are
+  Document training;                               ///< model, data and target, of kTrainKind
+  Document machines;                               ///< the ranks' hosts, emulated or real
   Document device;                                 ///< the GPU; empty without one
   std::vector<std::string> rank_devices;           ///< PCI addresses, by worker
   std::optional<bool> mpi_takes_device_addresses;  ///< with GPUs
 };
 
-/// Compressors are held against the step as it is without them.
+/// The step without a compressor, which compressors are compared with.
 enum class Baseline {
-  kFp32,  ///< `none`: gradients as they are
-  kBf16,  ///< `bf16`, summed in 16 bits: what is run in practice
+  kFp32,  ///< `none`: gradients in 32 bits
+  kBf16,  ///< `bf16`: gradients summed in 16 bits, the common practice
 };
 
-/// Where a point of a run lies in the sweep.
+/// The axes of a run's point in the sweep.
 struct Axes {
   std::string compressor;           ///< the whole spec, `topk:memory=residual,ratio=0.01`
   std::string method;               ///< the spec's name, `topk`
   std::string link;                 ///< the whole link spec, `rate=100mbit,delay=10ms`
   std::string topology = "star";    ///< the network, `racks:racks=2`
-  std::string stragglers = "none";  ///< who computes longer, `host3:compute=2`
-  std::string pattern;              ///< the exchange, `allgather-ring`
-  std::string feed;                 ///< how gradients went to compressors, `overlap=bucket`; or ""
+  std::string stragglers = "none";  ///< hosts that compute longer, `host3:compute=2`
+  std::string collective;           ///< `allgather-ring`
+  std::string bucketing;            ///< how gradients are bucketed, `overlap=bucket`; or ""
   std::string device = "cpu";       ///< where compressors ran
   double rate = 0;                  ///< bit/s, > 0
   double delay = 0;                 ///< s, one way
   int ranks = 1;
   int repeat = 0;
   std::uint64_t seed = 0;  ///< of a training; 0 of other points
-  double time_scale = 1;   ///< the machine ran so many times slower; times are of the emulated one
+  double time_scale = 1;   ///< factor of the time dilation; times are those of the emulated links
 
-  /// Pattern, feed and device: what tells apart points of one compressor, link and number of ranks.
+  /// Returns collective, bucketing and device, which distinguish points of one compressor, link and
+  /// number of ranks.
   std::string way() const {
-    return pattern + (feed.empty() ? "" : ", " + feed) + (device == "cpu" ? "" : ", " + device);
+    return collective + (bucketing.empty() ? "" : ", " + bucketing) +
+           (device == "cpu" ? "" : ", " + device);
   }
-  /// Nothing for compressors; nor for local steps, which send less than others, nor for 16 bits
-  /// that are gathered instead of summed.
+  /// Returns nothing for compressors, for local steps, which send less, and for 16 bits that are
+  /// all-gathered instead of summed.
   std::optional<Baseline> baseline() const;
 };
 
@@ -86,30 +88,31 @@ struct Axes {
 struct BenchSubject {
   std::string tensor;     ///< a distribution's name or a captured tensor's
   std::string simd;       ///< instruction set of the kernels; a GPU's architecture
-  std::string residency;  ///< where inputs lay: `memory` or `cache`
+  std::string residency;  ///< of the inputs: `memory` or `cache`
   std::string device;     ///< where compressors ran: `cpu` or `cuda`
   double elements = 0;
   int threads = 1;
-  std::optional<double> ratio;  ///< k/d that was asked for; nothing for methods that are not asked
+  std::optional<double> ratio;  ///< requested k/d; nothing for methods without a ratio
 };
 
 /// The subject of a point of `quality`.
 struct QualitySubject {
-  std::string tensor;   ///< "*" is all of them together
+  std::string tensor;   ///< "*" is all tensors together
   double elements = 0;  ///< of one step of one rank
 };
 
-/// Which of a trace's gradients each sample is of.
+/// The step and rank of each sample in a trace.
 struct SamplePlaces {
   std::vector<double> step, rank;
 };
 
 enum class Status { kOk, kInvalid, kFailed };
 
-/// `ok`, `invalid` or `failed`, as records write it.
+/// Returns `ok`, `invalid` or `failed`, as in records.
 const char* status_name(Status status);
 
-/// A phase of a rank's step: `compute`, `compress`, `exchange` or `decode`; s since the step began.
+/// A phase of a rank's step: `compute`, `compress`, `exchange` or `decode`; in s since the step
+/// began.
 struct PhaseOfStep {
   std::string phase;
   std::int64_t bucket = 0;
@@ -117,56 +120,56 @@ struct PhaseOfStep {
 };
 using RankTimeline = std::vector<PhaseOfStep>;
 
-/// One compressor on one link with so many ranks, one repeat; or what another verb calls a point.
+/// One repeat of one compressor on one link with one number of ranks; or a point of another verb.
 struct Point {
   std::string id;
-  Axes axes;  ///< of a run; of what other verbs measure, compressor and method alone
+  Axes axes;  ///< of a run or training; of other kinds, compressor and method alone
   std::optional<BenchSubject> bench;      ///< of kBenchKind
   std::optional<QualitySubject> quality;  ///< of kQualityKind
   Status status = Status::kOk;
-  std::vector<std::string> reasons;  ///< why it is invalid or failed
+  std::vector<std::string> reasons;  ///< why the point is invalid or failed
   std::string started;               ///< ISO 8601, UTC; may be empty
   Metrics metrics;
   std::optional<Fidelity> fidelity;
   Document validation;
   Document prediction;                 ///< of the cost models; may be empty
-  std::vector<RankTimeline> timeline;  ///< by rank, of one step; empty where there is none
-  std::uint64_t timeline_step = 0;     ///< which of the measured ones that is
+  std::vector<RankTimeline> timeline;  ///< by rank, of one step; may be empty
+  std::uint64_t timeline_step = 0;     ///< index of that step among the measured ones
   Document critical_path;
   Document training;               ///< the curves of a training
   std::optional<SamplePlaces> at;  ///< of kQualityKind
-  /// Members of the record that are written for other programs: `per_rank`, `servers`, `raw`,
-  /// `schedule`, `trunks`, `order`. Not read.
+  /// Members of the record for other programs, written but not read: `per_rank`, `servers`, `raw`,
+  /// `schedule`, `trunks`, `order`.
   Document details;
 
-  /// The metric's finite samples; none when the metric is absent.
+  /// Returns the metric's finite samples; empty when the metric is absent.
   std::vector<double> samples(const MetricType& metric) const;
 };
 
-/// Everything one records file says.
+/// The contents of one records file.
 struct Records {
   std::filesystem::path file;
-  std::vector<Header> headers;     ///< one a launch, in file order
-  std::vector<Point> points;       ///< one an id: the later record counts
-  std::vector<std::string> notes;  ///< what the reader left out, for a person to read
+  std::vector<Header> headers;     ///< one per launch, in file order
+  std::vector<Point> points;       ///< one per id, the last record
+  std::vector<std::string> notes;  ///< skipped lines, for a reader
 
-  /// The headers' one kind; kRunKind without any.
+  /// Returns the kind of all headers; kRunKind without any.
   const std::string& kind() const;
-  /// The ids that a resumed run skips: those whose status is `ok` or `invalid`.
+  /// Returns the ids that a resumed run skips: those with status `ok` or `invalid`.
   std::set<std::string> finished_ids() const;
 };
 
-/// The JSON of a record as docs/records.md lays it down. A metric with samples that are not finite,
-/// which JSON writes as null, says in `missing` how many they are.
+/// Returns the JSON of a record (docs/records.md). JSON writes samples that are not finite as null;
+/// the member `missing` of their metric has their number.
 nlohmann::json metric_json(const Metric& metric);
 nlohmann::json metrics_json(const Metrics& metrics);
 nlohmann::json header_json(const Header& header);
 nlohmann::json point_json(const Point& point);
 
-/// One way of a calibrated link, before ranks used it.
+/// One direction of a calibrated link.
 struct CalibratedWay {
   std::string where;  ///< "rack0-spine up"
-  std::string set;    ///< what that link was set to; "" when nobody did
+  std::string set;    ///< the link's settings; "" where thinpipe made none
   double ceiling = 0, goodput = 0, ratio = 0;
   std::optional<double> round_trip;  ///< s
 };
@@ -180,23 +183,23 @@ struct CalibratedLinkRecord {
   std::vector<CalibratedWay> ways;
 
   bool held() const { return verdict == "holds"; }
-  /// The way farthest off its ceiling; null without any.
+  /// Returns the direction with the ratio farthest from 1; null without any.
   const CalibratedWay* farthest() const;
 };
 
-/// The links of all launches, in file order. Links not as docs/records.md has them are left out:
-/// calibration is optional, and the points hold its decision.
+/// Returns the links of all launches, in file order. Links of another shape than docs/records.md
+/// specifies are ignored: calibration is optional, and points have its result.
 std::vector<CalibratedLinkRecord> calibrated_links(const Records& records);
 
-/// Differences of two fingerprints' machines, each as "cpu: 'A' against 'B'": processor,
+/// Returns the differences between two fingerprints' machines, each as `cpu: "A" against "B"`: CPU,
 /// cores, hyper-threading, turbo, governor, caches, memory, limits, kernel, its timer's rate and
-/// GPUs. Load and free memory change by the minute, and what was built is what is measured: these
-/// are not looked at. A field that only one of them has (an older record) is none. Empty: the same.
+/// GPUs. Load and free memory change by the minute, and the build is the subject of a comparison:
+/// both are ignored. So is a field that only one side has (an older record). Empty for one machine.
 std::vector<std::string> machine_differences(const nlohmann::json& one,
                                              const nlohmann::json& other);
 
-/// The same of the whole that was measured with: also compiler, flags, thinpipe's version and
-/// revision, MPI, its transports, congestion control, sysctls, qdiscs and environment.
+/// Returns the same for the whole setting: also compiler, flags, thinpipe's version and revision,
+/// MPI, its transports, congestion control, sysctls, qdiscs and environment.
 std::vector<std::string> setting_differences(const nlohmann::json& one,
                                              const nlohmann::json& other);
 

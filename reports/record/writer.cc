@@ -1,4 +1,5 @@
-// Appends records: one write, one fsync, and back to the last whole record when either fails.
+// Appends records: one write and one fsync each. When either fails, the file is cut to its last
+// whole record.
 #include "reports/record/writer.h"
 
 #include <fcntl.h>
@@ -29,14 +30,14 @@ std::string read_whole(int descriptor, const std::string& name) {
   }
 }
 
-// A new file's name survives a power cut only when its folder is flushed as well.
+// Flushes the folder, so that a new file's name survives a power cut.
 void sync_folder(const std::filesystem::path& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) throw SystemError("open " + folder.string());
   const int result = fsync(descriptor);
   const int error = errno;
   close(descriptor);
-  // Some file systems cannot flush a folder; there is nothing to be done about those.
+  // EINVAL: the file system cannot flush a folder.
   if (result != 0 && error != EINVAL) throw SystemError("fsync " + folder.string(), error);
 }
 
@@ -65,7 +66,7 @@ void RecordWriter::open_locked() {
   struct stat status = {};
   if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
     close(descriptor_);
-    throw InputError(file_.string() + ": is no regular file; records are appended to one");
+    throw InputError(file_.string() + ": not a regular file; records need one to append to");
   }
   struct flock lock = {};
   lock.l_type = F_WRLCK;
@@ -98,7 +99,7 @@ void RecordWriter::append(const nlohmann::json& record) {
   if (line.size() > kMaxRecordBytes)
     throw InputError("record for " + file_.string() + ": " + std::to_string(line.size()) +
                      " bytes; expected at most " + std::to_string(kMaxRecordBytes));
-  // Validates the record as a reader sees it: after dump, NaN is null.
+  // Validates the record as a reader sees it: in the dump, NaN is null.
   const std::variant<Header, Point> parsed =
       parse_record(nlohmann::json::parse(line), "record for " + file_.string(),
                    kind_.empty() ? kRunKind : kind_);
@@ -107,7 +108,7 @@ void RecordWriter::append(const nlohmann::json& record) {
     throw InputError("record for " + file_.string() + ": the first record must be a header");
   }
   if (header != nullptr && !kind_.empty() && header->kind != kind_) {
-    throw InputError(file_.string() + ": it holds records of '" + kind_ + "', not of '" +
+    throw InputError(file_.string() + ": it has records of '" + kind_ + "', not of '" +
                      header->kind + "'; choose another folder");
   }
   line += '\n';

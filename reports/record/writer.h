@@ -1,4 +1,4 @@
-// Appends records so that neither a crash nor a full disk can leave a broken file.
+// Appends records so that neither a crash nor a full disk leaves a broken file.
 //
 // Example:
 //
@@ -18,15 +18,15 @@
 
 namespace thinpipe {
 
-/// The one writer of a run's records. Every append is written, flushed with fsync and validated
-/// before it returns. While the writer lives the file is locked against a second writer of another
-/// process (POSIX record lock: a crash frees it; reading the same file by a stream in this process
-/// would free it too, so read before opening).
+/// The only writer of a run's records. Every append is validated, written and flushed with fsync
+/// before it returns. The writer locks the file against writers in other processes. The lock is a
+/// POSIX record lock: a crash frees it, and so does closing any other stream on the same file in
+/// this process. Read existing records before opening the writer.
 class RecordWriter {
  public:
   enum class Mode {
-    kCreate,  ///< the file must not hold records yet
-    kResume,  ///< go on with what is there, after cutting an unfinished last line; or create
+    kCreate,  ///< the file must not have records yet
+    kResume,  ///< appends to existing records, after cutting an unfinished last line; or creates
   };
 
   /// Creates the folder as needed. Throws InputError when `kCreate` finds records, when the records
@@ -37,13 +37,13 @@ class RecordWriter {
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
-  /// The file's records when it was opened: their finished_ids() are those to skip.
+  /// Returns the file's records at opening. A resumed run skips their finished_ids().
   const Records& existing() const { return existing_; }
   const std::filesystem::path& file() const { return file_; }
 
-  /// Appends one record; numbers that are not finite become null, invalid UTF-8 is replaced.
-  /// Throws InputError when the record breaks docs/records.md (nothing is written then), RunError
-  /// that names the file when it cannot be written: the file then ends at its last whole record.
+  /// Appends one record. Numbers that are not finite become null; invalid UTF-8 is replaced.
+  /// @throws InputError when the record breaks docs/records.md, and writes nothing; RunError naming
+  /// the file when it cannot be written: the file then ends at its last whole record
   void append(const nlohmann::json& record);
   void append(const Header& header);
   void append(const Point& point);

@@ -1,4 +1,4 @@
-// Values of a point that count, and the columns of predictions, benches, gradients and qualities.
+// The values of a point that count, and the columns of predictions, benches, gradients and quality.
 #include "reports/reproduction/columns.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ std::string complaint_about(const Point& point) {
   return point.reasons.empty() ? text : text + ", " + joined(point.reasons, "; ");
 }
 
-// Predictions for the given point; 0 is no figure.
+// Returns the predictions for the given point; 0 is no figure.
 MeasuredCell predicted(const ArmRecords& arm, const std::string& compressor, double rate, int ranks,
                        const std::function<double(const nlohmann::json&)>& value) {
   MeasuredCell cell;
@@ -65,7 +65,7 @@ MeasuredCell of_whole_models(const ArmRecords& arm,
   return cell;
 }
 
-// Points of all tensors taken together: those of single ones have their name after the bar.
+// Returns the points of all tensors together; points of single tensors have a name after the bar.
 std::vector<const Point*> whole_models(const ArmRecords& arm, const std::string& compressor) {
   std::vector<const Point*> points;
   for (const Point* point : points_of(arm, compressor))
@@ -73,9 +73,9 @@ std::vector<const Point*> whole_models(const ArmRecords& arm, const std::string&
   return points;
 }
 
-constexpr double kMostRanks = 1 << 20;
+constexpr double kMaxAxisRanks = 1 << 20;
 
-// Each worker's mean over steps of `change` applied to k-hat over k.
+// Returns each worker's mean over steps of `change`, applied to k-hat over k.
 MeasuredCell means_of_workers(const ArmRecords& arm, const std::string& compressor,
                               double (*change)(double)) {
   MeasuredCell cell;
@@ -85,7 +85,7 @@ MeasuredCell means_of_workers(const ArmRecords& arm, const std::string& compress
     const std::vector<double>&samples = found->second.samples, &ranks = point->at->rank;
     std::map<std::uint64_t, std::vector<double>> by_worker;
     for (std::size_t i = 0; i < std::min(samples.size(), ranks.size()); ++i)
-      if (ranks[i] >= 0 && ranks[i] < kMostRanks)
+      if (ranks[i] >= 0 && ranks[i] < kMaxAxisRanks)
         by_worker[static_cast<std::uint64_t>(ranks[i])].push_back(change(samples[i]));
     for (const auto& [worker, values] : by_worker)
       cell.repetitions.push_back({worker, mean(values)});
@@ -93,10 +93,10 @@ MeasuredCell means_of_workers(const ArmRecords& arm, const std::string& compress
   return cell;
 }
 
-// Nothing sent at all is as far off as this can tell.
-double share_off_one(double share) {
-  constexpr double kLeastTold = 1e-6;
-  return std::abs(std::log(std::max(share, kLeastTold)));
+// Returns |ln(quality)|. A quality of 0, nothing sent, counts as kMinQuality.
+double quality_distance(double quality) {
+  constexpr double kMinQuality = 1e-6;
+  return std::abs(std::log(std::max(quality, kMinQuality)));
 }
 
 ReproductionColumn exact_size(const char* name, std::string (*format)(double),
@@ -194,7 +194,7 @@ ReproductionColumn encode_speed_up(const std::string& over) {
             MeasuredCell ratio;
             ratio.is_ratio = true;
             ratio.complaints = cell.complaints;
-            // Repetitions are in random order: which is held against which does not matter.
+            // Repetitions are in random order, so any pairing will do.
             for (const PairedValue& pair : paired(encode_samples(others), cell))
               ratio.repetitions.push_back({ratio.repetitions.size(), pair.first / pair.second});
             return ratio;
@@ -234,7 +234,7 @@ ReproductionColumn estimation_quality() {
 
 ReproductionColumn estimation_error() {
   return {"off by", format_times, [](const ArmRecords& arm, const std::string& compressor) {
-            MeasuredCell cell = means_of_workers(arm, compressor, share_off_one);
+            MeasuredCell cell = means_of_workers(arm, compressor, quality_distance);
             for (Repetition& one : cell.repetitions) one.value = std::exp(one.value);
             return cell;
           }};

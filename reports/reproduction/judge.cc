@@ -1,4 +1,4 @@
-// Means of figures and of what two have in common, and the rules on them.
+// Means of figures, of paired differences and of paired ratios, and the rules on them.
 #include "reports/reproduction/judge.h"
 
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 namespace thinpipe {
 namespace {
 
-// The mean and its 95 % interval by their logarithms; of at least one value. The arithmetic mean if
-// not all values are positive.
+// Returns the geometric mean of at least one value and its 95 % interval, by the logarithms; the
+// arithmetic mean where a value is not positive.
 Estimate mean_ratio_of_samples(const std::vector<double>& ratios) {
   std::vector<double> logarithms;
   for (const double ratio : ratios) {

@@ -1,4 +1,4 @@
-// A figure of a reproduction, a paper's finding as a rule on figures, and whether it appeared.
+// A figure of a reproduction, a paper's finding as a rule on figures, and whether the rule holds.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace thinpipe {
 
-/// One value for each time that the same was measured. Values of one key were measured alike: the
-/// same seed, the same repeat of a run, the same worker's gradients.
+/// One repetition of a measurement. Values with the same key belong together: the same seed, the
+/// same repeat of a run, the same worker's gradients.
 struct Repetition {
   std::uint64_t key = 0;
   double value = 0;
 };
 
-/// One figure of a reproduction: what was measured of a row in a column.
+/// One figure of a reproduction: the measurements of one row and column.
 struct MeasuredCell {
   std::vector<Repetition> repetitions;
-  bool exact = false;                   ///< measured again it would be the same to the last digit
-  bool is_ratio = false;                ///< its mean is a geometric one
-  bool distrusted = false;              ///< there are times, but none that can be trusted
-  std::vector<std::string> complaints;  ///< what does not count, and why
+  bool exact = false;                   ///< deterministic: every repetition is equal
+  bool is_ratio = false;                ///< the mean is geometric
+  bool distrusted = false;              ///< has times, but none is trusted
+  std::vector<std::string> complaints;  ///< points that do not count, with reasons
 
   std::vector<double> values() const;
-  /// Their mean, with its 95 % interval where it is not exact and there are enough of them; of at
-  /// least one.
+  /// Returns the mean of at least one value, with its 95 % interval where the cell is not exact and
+  /// has enough values.
   Estimate estimate() const;
 };
 
@@ -41,32 +41,32 @@ std::vector<PairedValue> paired(const MeasuredCell& first, const MeasuredCell& s
 /// The bounded quantity of two cells.
 enum class Bounded {
   kDifference,  ///< the first less the second
-  kRatio,       ///< the first over the second; its mean is a geometric one
+  kRatio,       ///< the first over the second; the mean is geometric
   kValue,       ///< the first alone
 };
 
-/// Written before anything runs.
+/// A rule, which is written before anything runs.
 struct Expectation {
-  std::string says;            ///< the finding, for a person
-  std::string arm, than = {};  ///< rows; `than` stands for nothing where a value is bounded
+  std::string says;            ///< the finding, for a reader
+  std::string arm, than = {};  ///< rows; `than` is unused for Bounded::kValue
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   Bounded bounded = Bounded::kDifference;
   std::string column = {};       ///< heading; "" is the first column
-  std::string than_column = {};  ///< of the second cell, if not the same
+  std::string than_column = {};  ///< of the second cell; "" for the same column
 };
 
 enum class Appeared {
   kYes,         ///< the interval lies within the bounds; of exact figures, the figure
-  kNo,          ///< it lies outside
-  kUnclear,     ///< it reaches across a bound
-  kSeen,        ///< too few repetitions for an interval: the mean lies within the bounds
-  kNotSeen,     ///< likewise, outside
-  kDistrusted,  ///< there are times, but none that can be trusted
+  kNo,          ///< the interval lies outside the bounds
+  kUnclear,     ///< the interval holds a bound
+  kSeen,        ///< too few repetitions for an interval; the mean lies within the bounds
+  kNotSeen,     ///< likewise; the mean lies outside
+  kDistrusted,  ///< has times, but none is trusted
   kMissing,     ///< nothing was measured
 };
 
-/// "yes", "no", "unclear", "looks so", "does not look so", "not trusted", "not measured".
+/// Returns "yes", "no", "unclear", "looks so", "does not look so", "not trusted", "not measured".
 const char* words_of(Appeared appeared);
 
 struct JudgedFinding {
@@ -80,7 +80,7 @@ struct JudgedFinding {
 JudgedFinding judge(const Expectation& expected, const MeasuredCell& first,
                     const MeasuredCell* second);
 
-/// "'a' less 'b', accuracy: at least -1".
+/// Returns "'a' less 'b', accuracy: at least -1".
 std::string rule_text(const Expectation& expected, const std::string& column,
                       const std::string& than_column);
 

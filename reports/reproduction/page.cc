@@ -1,4 +1,4 @@
-// A reproduction as Markdown and on a terminal, and the list of all.
+// A reproduction as Markdown and on a terminal, and the index of all reproductions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace thinpipe {
 namespace {
 
-// Percentages have decimals of their own; of others three digits do.
+// Percentages have two decimals; other figures have three significant digits.
 bool is_percentage(std::string (*format)(double)) { return format == format_percentage; }
 
 std::string formatted_with_interval(const Estimate& estimate, std::string (*format)(double)) {
@@ -39,14 +39,14 @@ const ReproductionColumn& column_called(const ReproductionPlan& plan, const std:
   return found == plan.columns.end() ? plan.columns.front() : *found;
 }
 
-// "91.25 % +-2.48": the mean and its 95 % interval; "not trusted"; or an en dash.
+// Returns "91.25 +-2.48 %", the mean and its 95 % interval; "not trusted"; or an en dash.
 std::string cell_words(const MeasuredCell& cell, std::string (*format)(double)) {
   if (cell.distrusted) return "not trusted";
   if (cell.repetitions.empty()) return kAbsent;
   return formatted_with_interval(cell.estimate(), format);
 }
 
-// The rule, with the columns' headings.
+// Returns the rule, with the columns' headings.
 std::string rule_words(const ReproductionPlan& plan, const Expectation& expected) {
   const std::string& column = column_called(plan, expected.column).name;
   return rule_text(
@@ -54,7 +54,7 @@ std::string rule_words(const ReproductionPlan& plan, const Expectation& expected
       expected.than_column.empty() ? column : column_called(plan, expected.than_column).name);
 }
 
-// The value that the rule was applied to; an en dash without any.
+// Returns the value that the rule was applied to; an en dash without any.
 std::string measured_words(const ReproductionPlan& plan, const JudgedFinding& finding) {
   if (!finding.measured) return kAbsent;
   const ReproductionColumn& column = column_called(plan, finding.expected.column);
@@ -83,14 +83,14 @@ std::string outcome_words(const std::vector<JudgedFinding>& findings) {
   return joined(parts, ", ");
 }
 
-// Some row has a figure of the paper in that column.
+// Returns whether some row has a figure of the paper in that column.
 bool paper_has(const ReproductionPlan& plan, std::size_t column) {
   return std::any_of(plan.rows.begin(), plan.rows.end(), [column](const ReproductionRow& row) {
     return column < row.paper.size() && !row.paper[column].empty();
   });
 }
 
-// The paper's figure, or an en dash.
+// Returns the paper's figure, or an en dash.
 std::string paper_words(const ReproductionRow& row, std::size_t column) {
   return column < row.paper.size() && !row.paper[column].empty() ? row.paper[column] : kAbsent;
 }
@@ -110,7 +110,7 @@ std::string origin_of(const std::string& created, const nlohmann::json& fingerpr
                      text("compiler"));
 }
 
-// The machines, builds and days of all commands, each once.
+// Returns the machines, builds and days of all commands, each once.
 std::vector<std::string> origins_of(const Reproduction& reproduction) {
   std::vector<std::string> lines;
   for (const ArmRecords& arm : reproduction.arms) {
@@ -119,7 +119,7 @@ std::vector<std::string> origins_of(const Reproduction& reproduction) {
     if (arm.stats)
       for (const Header& header : arm.stats->origin.headers)
         add_once(lines, origin_of(header.created, header.fingerprint));
-    // Older records of commands that print JSON do not say where they ran.
+    // Older records of commands that print JSON have no fingerprint.
     if (const std::string created = arm.printed.text("created");
         !created.empty() && arm.printed->contains("fingerprint"))
       add_once(lines, origin_of(created, arm.printed->at("fingerprint")));
@@ -128,7 +128,7 @@ std::vector<std::string> origins_of(const Reproduction& reproduction) {
   return lines;
 }
 
-// Commands that failed; points that do not count, and why; each once.
+// Returns the commands that failed and the points that do not count, with reasons, each once.
 std::vector<std::string> complaints_of(const Reproduction& reproduction) {
   std::vector<std::string> lines;
   for (const ArmRecords& arm : reproduction.arms)
@@ -141,15 +141,15 @@ std::vector<std::string> complaints_of(const Reproduction& reproduction) {
 }
 
 constexpr const char* kRules =
-    "The rules stood in the recipe before this was measured. A difference or ratio is taken "
-    "between "
-    "figures of the same seed, repeat or worker; *yes*: the 95 % interval of its mean lies within "
-    "the bounds; *no*: outside; *unclear*: it reaches across. With fewer than three there is no "
-    "interval, only *looks so* or *does not look so*. Of figures that come out the same every time "
-    "the figure itself decides.";
+    "The recipe had the rules before the measurement. A difference or ratio is taken between "
+    "figures of the same seed, repeat or worker. *yes*: the 95 % interval of its mean lies within "
+    "the bounds; *no*: it lies outside; *unclear*: it holds a bound. Fewer than three repetitions "
+    "have no interval, only *looks so* or *does not look so* by the mean. Deterministic figures "
+    "decide without an interval.";
 
 std::string findings_table(const Reproduction& reproduction) {
-  Table table{.columns = {"finding", "rule", "measured", "here"}, .text_columns = 4, .rows = {}};
+  Table table{
+      .columns = {"finding", "rule", "measured", "reproduced"}, .text_columns = 4, .rows = {}};
   for (const JudgedFinding& finding : reproduction.findings)
     table.rows.push_back({{.text = finding.expected.says},
                           {.text = rule_words(reproduction.plan, finding.expected)},
@@ -183,10 +183,10 @@ std::size_t most_repetitions(const Reproduction& reproduction) {
   return most;
 }
 
-std::string doubts(const Reproduction& reproduction) {
+std::string warnings(const Reproduction& reproduction) {
   std::vector<std::string> lines = complaints_of(reproduction);
   if (lines.empty()) return "";
-  return "## What does not count\n\n" + markdown::bullets(lines);
+  return "## Points that do not count\n\n" + markdown::bullets(lines);
 }
 
 constexpr std::size_t kTextColumns = 80;
@@ -222,7 +222,7 @@ std::vector<TextColumn> columns_in_text(const Reproduction& reproduction) {
   return columns;
 }
 
-// As many columns side by side as fit, then the rest below.
+// Returns the table in blocks: as many columns as fit side by side, then the rest below.
 std::string blocks_of(const ReproductionPlan& plan, const std::vector<TextColumn>& columns) {
   std::string text;
   for (std::size_t begin = 0; begin < columns.size();) {
@@ -262,19 +262,21 @@ std::string reproduction_page(const Reproduction& reproduction, const std::strin
   const ReproductionPlan& plan = reproduction.plan;
   std::string text = fmt::format("# {}: {}\n\n", plan.name, escape_markdown(plan.title));
   if (reproduction.quick)
-    text += "**A quick try: it shows that everything runs, and proves nothing.**\n\n";
-  if (!reproduction.complete()) text += "**Not complete: some command failed (see below).**\n\n";
+    text +=
+        "**A quick try: it checks that every command runs, and its figures prove nothing.**\n\n";
+  if (!reproduction.complete())
+    text += "**Not complete: at least one command failed (see below).**\n\n";
   if (reproduction.nothing_trusted())
     text +=
-        "**No times here can be trusted: the machine was disturbed, or is too slow for it.**\n\n";
+        "**No times are trusted: the machine was disturbed, or is too slow for these links.**\n\n";
   text += fmt::format("In the paper: {}\n\nHere: {}\n\n", escape_markdown(plan.source),
                       escape_markdown(plan.here));
-  text += fmt::format("## The rules, and what came of them\n\n{}\n\n{}", kRules,
+  text += fmt::format("## The rules and their outcomes\n\n{}\n\n{}", kRules,
                       findings_table(reproduction));
   const std::size_t most = most_repetitions(reproduction);
   text += "## The figures\n\n" +
           (most <= 1
-               ? std::string("Of one repetition.")
+               ? std::string("One repetition.")
                : fmt::format(
                      "Means of {} repetitions, with 95 % intervals where there are three or more.",
                      most)) +
@@ -282,12 +284,12 @@ std::string reproduction_page(const Reproduction& reproduction, const std::strin
   if (!picture.empty()) text += fmt::format("![{}]({})\n\n", escape_markdown(plan.title), picture);
   if (!plan.differences.empty())
     text += "## Why figures differ from the paper's\n\n" + markdown::bullets(plan.differences);
-  text += doubts(reproduction);
+  text += warnings(reproduction);
   std::vector<std::string> commands;
   for (const ArmRecords& arm : reproduction.arms) commands.push_back(arm.command);
-  text += "## Commands\n\nIn the folder of this page, one after the other:\n\n" +
+  text += "## Commands\n\nRun in the folder of this page, one after the other:\n\n" +
           markdown::code_block(commands);
-  return text + "## Where it was measured\n\n" + markdown::bullets(origins_of(reproduction));
+  return text + "## Provenance\n\n" + markdown::bullets(origins_of(reproduction));
 }
 
 std::string reproduction_text(const Reproduction& reproduction) {
@@ -336,8 +338,8 @@ std::optional<ReproductionOutcome> read_outcome(const std::filesystem::path& fil
 
 std::string reproduction_index(const std::vector<ReproductionOutcome>& outcomes) {
   std::string text =
-      "# What the papers found, tried here\n\n"
-      "Each page has the rules, which stood before it was measured, and the paper's figures "
+      "# Reproductions of the papers' findings\n\n"
+      "Each page has the rules, which were written before the measurement, and the paper's figures "
       "beside those of this machine.\n\n| recipe | finding | rules | measured |\n| --- | --- | --- "
       "| --- |\n";
   for (const ReproductionOutcome& one : outcomes)

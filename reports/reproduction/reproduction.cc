@@ -1,4 +1,4 @@
-// From records to cells and findings, and the drawing as a file of its own.
+// From records to cells and findings, and the picture as a file of its own.
 #include "reports/reproduction/reproduction.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ std::size_t column_of(const ReproductionPlan& plan, const std::string& name) {
 
 constexpr int kChartHeight = 296, kLine = 22, kSide = 24, kAcross = 2;
 
-// Markers are 28 px wide and 14 high; words stand on the same line.
+// Draws the legend: markers of 28 x 14 px, each with its name on the same line.
 std::string picture_legend(const ReproductionPicture& picture, int width) {
   std::string text;
   int place = 0;
@@ -95,7 +95,7 @@ std::string reproduction_picture(const Reproduction& reproduction) {
   const ReproductionPicture picture = reproduction.plan.picture(reproduction.arms);
   std::string chart = draw_chart(picture.chart);
   if (chart.empty()) return "";
-  // At the top of the room it has: below it is the legend.
+  // Aligned at the top: the legend is below.
   chart.insert(chart.find("<svg") + 4, " preserveAspectRatio='xMidYMin'");
   const int width = picture.chart.width;
   const int lines = (static_cast<int>(picture.names.size()) + kAcross - 1) / kAcross;

@@ -1,4 +1,4 @@
-// A paper's finding held against what was measured here: figures, the rules, and a page of both.
+// A paper's finding compared with measurements on this machine: figures, rules and their page.
 #pragma once
 
 #include <filesystem>
@@ -13,11 +13,11 @@
 
 namespace thinpipe {
 
-/// A line of the table.
+/// A row of the table.
 struct ReproductionRow {
   std::string label;                    ///< as the paper names it
-  std::string arm;                      ///< whose records, where the column does not say
-  std::string compressor = {};          ///< of these, as the records spell it; "" for all
+  std::string arm;                      ///< label of the row's command; a column may have its own
+  std::string compressor = {};          ///< as the records spell it; "" for all
   std::vector<std::string> paper = {};  ///< the paper's figures, column by column; "" for none
 };
 
@@ -27,12 +27,12 @@ struct ReproductionPicture {
   std::vector<std::string> names;  ///< of the chart's curves, in their order
 };
 
-/// The question, before there are records.
+/// The plan of a reproduction, before there are records.
 struct ReproductionPlan {
   std::string name, title;
-  std::string source;                    ///< the paper, its table or figure, what was done there
-  std::string here;                      ///< what is measured instead, and why that says something
-  std::vector<std::string> differences;  ///< what makes figures differ: hardware, data, scale
+  std::string source;                    ///< the paper, its table or figure, and its setting
+  std::string here;                      ///< the measurement instead, and why it is informative
+  std::vector<std::string> differences;  ///< causes of differing figures: hardware, data, scale
   bool rests_on_times = false;
   std::vector<ReproductionColumn> columns;
   std::vector<ReproductionRow> rows;
@@ -45,30 +45,30 @@ struct Reproduction {
   bool quick = false;
   std::vector<ArmRecords> arms;
   std::vector<std::vector<MeasuredCell>> cells;  ///< by row and column
-  std::vector<JudgedFinding> findings;           ///< as the expectations
+  std::vector<JudgedFinding> findings;           ///< in the order of the expectations
 
-  /// Rules rest on times and no time can be trusted.
+  /// The rules rest on times, and no time is trusted.
   bool nothing_trusted() const;
   /// No command failed.
   bool complete() const;
 };
 
-/// Reads the cells and judges. @throws std::logic_error where the plan names a row or column that
-/// it has not
+/// Reads the cells and judges them. @throws std::logic_error where the plan names a row or column
+/// that it lacks
 Reproduction reproduced(ReproductionPlan plan, std::vector<ArmRecords> arms, bool quick);
 
-/// Markdown: what the paper did and what was done here, the rules and what came of them, the
-/// paper's figures beside ours, why they differ, the commands.
+/// Returns the page as Markdown: the paper's setting and this one, the rules and their outcomes,
+/// the paper's figures beside the reproduced ones, causes of differences, the commands.
 /// @param picture  file name of the drawing; "" for none
 std::string reproduction_page(const Reproduction& reproduction, const std::string& picture);
 
-/// The table and the findings, at most 80 columns wide.
+/// Returns the table and the findings, at most 80 columns wide.
 std::string reproduction_text(const Reproduction& reproduction);
 
-/// The drawing as an SVG file that needs nothing else; "" where there is nothing to draw.
+/// Returns the drawing as a self-contained SVG file; "" where there is nothing to draw.
 std::string reproduction_picture(const Reproduction& reproduction);
 
-/// A recipe's entry in the list of all that were carried out in a folder.
+/// A recipe's entry in the index of a folder's reproductions.
 struct ReproductionOutcome {
   std::string name, title;
   std::string outcome;  ///< "3 yes, 1 unclear"
@@ -79,12 +79,12 @@ struct ReproductionOutcome {
 
 ReproductionOutcome outcome_of(const Reproduction& reproduction);
 
-/// Leaves it where outcomes_in() finds it. @throws SystemError when it cannot be written
+/// Writes the outcome for the index. @throws SystemError when it cannot be written
 void write_outcome(const std::filesystem::path& file, const ReproductionOutcome& outcome);
-/// @returns nothing for a file that is not there, or not an outcome
+/// Reads an outcome; returns nothing where the file is missing or has no outcome.
 std::optional<ReproductionOutcome> read_outcome(const std::filesystem::path& file);
 
-/// Markdown, with links to the pages beside it.
+/// Returns the index as Markdown, with links to the pages beside it.
 std::string reproduction_index(const std::vector<ReproductionOutcome>& outcomes);
 
 }  // namespace thinpipe

@@ -20,7 +20,7 @@ ReproductionColumn emulated_time(const char* name, const MetricType& metric) {
           }};
 }
 
-// Dense bytes over what was sent; nothing where nothing was.
+// Returns dense bytes over sent bytes; nothing where nothing was sent.
 std::optional<double> dense_over_sent(const Point& point) {
   const auto dense = mean_sample(point, "dense_bytes"_metric),
              sent = mean_sample(point, "payload_bytes"_metric);
@@ -140,7 +140,7 @@ ReproductionColumn sooner_at_target() {
               for (const Repetition& other : without.repetitions)
                 if (one.key == other.key)
                   cell.repetitions.push_back({one.key, other.value / one.value});
-            // Whether the target was reached is no matter of how long steps took.
+            // Step times have no influence on whether the target was reached.
             for (const Point* point : never) cell.repetitions.push_back({seed_of(*point), 0});
             cell.distrusted = cell.distrusted && cell.repetitions.empty();
             return cell;

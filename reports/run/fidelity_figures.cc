@@ -1,4 +1,4 @@
-// Figures of whether the links and the models did what was expected, and of scaling with workers.
+// Figures of the fidelity of links and models, and of scaling with workers.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -13,7 +13,7 @@ namespace {
 
 struct Compared {
   const char* title;
-  std::vector<MetricType> metrics;  // added up
+  std::vector<MetricType> metrics;  // summed
 };
 
 const std::vector<Compared>& compared_times() {
@@ -41,9 +41,9 @@ std::optional<double> total(const Cell& cell, const Compared& compared, Read rea
 Figure predicted_figure(const Group& group, const std::string& id) {
   Figure figure{id + "-predicted", "Predicted against measured", "", {}, {}};
   figure.caption =
-      "Times that models gave before the point was measured, against the measured medians; a "
-      "marker a compressor and link rate. On the dashed line they agree, above it too long a time "
-      "was predicted. Hollow grey markers did not pass their checks.";
+      "Times predicted by models before the measurement, against the measured medians; one marker "
+      "per compressor and link rate. Prediction and measurement agree on the dashed line; above it "
+      "the prediction is too long. Hollow grey markers are points that failed their checks.";
   std::vector<Curve> drawn;
   for (const Compared& compared : compared_times()) {
     DotChart dots;
@@ -115,13 +115,13 @@ std::vector<Check> checks() {
            {},
            burst_share},
           {"idle",
-           "Idle processor",
-           {"idle share of the machine", false, format_percent, {0.0}, {}},
+           "CPU idle time",
+           {"idle fraction of the CPU time", false, format_percent, {0.0}, {}},
            {},
            [](const Cell& cell) { return cell.fidelity(&Fidelity::idle_cpu); }}};
 }
 
-// Compressors at one rate would cover each other: each is moved a little along the axis.
+// Shifts each compressor a little along the axis, so that those at one rate do not overlap.
 double dodged(double rate, std::size_t index, std::size_t count) {
   constexpr double kStep = 0.045;  // of the natural logarithm
   return rate *
@@ -133,10 +133,10 @@ double dodged(double rate, std::size_t index, std::size_t count) {
 Figure fidelity_figure(const Group& group, const std::string& id) {
   Figure figure{id + "-fidelity", "Fidelity of the links", "", {}, {}};
   figure.caption =
-      "Bytes on the wire: what the queueing disciplines counted against what the messages should "
-      "take. Resolution of the shaper: how long its largest burst lasts at the link's rate, as a "
-      "share of the step; shorter events are not shaped. Idle processor: where it nears zero, the "
-      "machine and not the link sets the pace. Compressors stand side by side at each rate.";
+      "Bytes on the wire: bytes counted by the queueing disciplines over the bytes predicted from "
+      "the messages. Resolution of the shaper: the duration of its largest burst at the link's "
+      "rate, as a fraction of the step; shorter events are not shaped. CPU idle time: near zero, "
+      "the host rather than the link sets the pace. Compressors are shifted apart at each rate.";
   std::vector<Curve> drawn;
   for (const Check& check : checks()) {
     Chart chart;
@@ -167,14 +167,14 @@ Figure fidelity_figure(const Group& group, const std::string& id) {
 }
 
 Figure calibration_figure(const Records& records) {
-  Figure figure{"calibration", "What the links delivered before they were used", "", {}, {}};
+  Figure figure{"calibration", "Calibration of the links", "", {}, {}};
   figure.caption =
-      "Goodput of thinpipe's own traffic over what TCP can deliver on a link of that rate, both "
-      "ways; the dashed lines are 100 % and the tolerance on both sides. Hollow grey markers are "
-      "links that did not hold.";
+      "Goodput of thinpipe's own traffic over the TCP ceiling of a link of that rate, in both "
+      "directions. The dashed lines are 100 % and the tolerance. Hollow grey markers are links "
+      "that failed calibration.";
   BoxChart chart;
   chart.id = figure.id;
-  chart.alt = "Goodput over what TCP can deliver, of every calibrated link";
+  chart.alt = "Goodput over the TCP ceiling of every calibrated link";
   chart.axis = {"goodput / ceiling", false, format_percent, {1.0}, {}};
   chart.reference_lines = {1.0};
   double tolerance = 0;
@@ -202,9 +202,9 @@ Figure calibration_figure(const Records& records) {
          .box = link.ways.size() > 1 ? std::optional<Interval>({least->ratio, most->ratio})
                                      : std::nullopt,
          .is_trusted = link.held(),
-         .tooltip = link.link + "\nfarthest off: " + farthest->where + ", " +
+         .tooltip = link.link + "\nfarthest from the ceiling: " + farthest->where + ", " +
                     format_rate(farthest->goodput) + " of " + format_rate(farthest->ceiling) +
-                    "\nall ways: " + format_percent(least->ratio) + " to " +
+                    "\nall directions: " + format_percent(least->ratio) + " to " +
                     format_percent(most->ratio)});
   }
   add_panel(figure, "", chart);
@@ -220,7 +220,7 @@ struct Family {
 
 std::string format_ranks(double ranks) { return format_number(ranks); }
 
-// Workers times what a step takes without communication over what it takes.
+// Returns the workers times the ideal step over the measured step, against the number of ranks.
 std::optional<Curve> scaling_curve(const Family& family, const Series& series, double rate) {
   Curve curve{series.style, true, true, {}, series.label};
   for (const Group* group : family.groups)
@@ -239,7 +239,7 @@ std::optional<Curve> scaling_curve(const Family& family, const Series& series, d
       curve.points.push_back({static_cast<double>(group->ranks), value, interval,
                               cell->status == Status::kOk,
                               cell_title(candidate, *cell) + ", " + group->title + "\n" +
-                                  format_number(value) + " times one worker's pace (" +
+                                  format_number(value) + "\xc3\x97 over one worker (" +
                                   format_percent(value / group->ranks) + " of the ideal)"});
     }
   return curve.points.size() > 1 ? std::optional<Curve>(curve) : std::nullopt;
@@ -250,9 +250,9 @@ Figure scaling_figure(const Family& family, const std::string& id) {
   const std::string& setting = family.groups.front()->setting;
   if (!setting.empty()) figure.title += ", " + setting;
   figure.caption =
-      "Workers times the step without communication, over the step: how many times as much work is "
-      "done as by one worker alone, which exchanges nothing. The dashed line is the ideal; with 95 "
-      "% intervals of the step time (DGC's figure 6 has the same of images a second).";
+      "Speed-up over one worker, which exchanges nothing: the number of workers times the step "
+      "without communication, over the measured step. The dashed line is ideal scaling; bars are "
+      "95 % intervals of the step time (DGC's figure 6 shows the same for images per second).";
   // The largest group names the series; styles are the same in every group.
   const Group& named = **std::max_element(
       family.groups.begin(), family.groups.end(),
@@ -264,7 +264,7 @@ Figure scaling_figure(const Family& family, const std::string& id) {
     chart.alt = "Speed-up over one worker against workers at " + format_rate(rate);
     chart.width = kPanelWidth;
     chart.x = {"workers", true, format_ranks, {}, {}};
-    chart.y = {"times one worker", true, format_number, {}, {}};
+    chart.y = {"speed-up over one worker", true, format_number, {}, {}};
     for (const Group* group : family.groups) {
       const double ranks = group->ranks;
       chart.x.ticks.push_back(ranks);

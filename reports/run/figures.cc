@@ -1,4 +1,4 @@
-// Code shared by a run's figures, and the figures against the link's rate.
+// Code that a run's figures share, and the figures against the link's rate.
 #include "reports/run/figures.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::string break_even_tooltip(const Series& series) {
          " to " + high;
 }
 
-// Farther out it would squeeze what was measured into a corner.
+// Returns the predicted rate unless it lies so far out that the measured rates would be squeezed.
 std::optional<double> drawn_prediction(const Group& group, const Series& series) {
   constexpr double kFarthest = 10;
   const std::optional<double> rate = predicted_rate(series);
@@ -29,7 +29,7 @@ std::optional<double> drawn_prediction(const Group& group, const Series& series)
   return rate;
 }
 
-// Encoding does not depend on the link: trusted repeats at all rates are taken together.
+// Returns the trusted repeats at all rates: encoding does not depend on the link.
 Repeats encode_times(const Series& series) {
   Repeats all;
   for (const Cell& cell : series.cells) {
@@ -41,7 +41,7 @@ Repeats encode_times(const Series& series) {
   return all;
 }
 
-// Top-k with the same ratio, else any.
+// Returns Top-k with the same ratio, else any Top-k.
 const Series* top_k_for(const Group& group, const Series& series) {
   const Series* found = nullptr;
   for (const Series& candidate : group.series) {
@@ -77,18 +77,18 @@ Axis rate_axis(const Group& group) {
   axis.label = "link rate";
   axis.is_log = true;
   axis.format = format_rate;
-  // Measured rates are better ticks than round ones, as long as there is room for them.
-  constexpr std::size_t kMostRateTicks = 7;
-  if (group.rates.size() <= kMostRateTicks) axis.ticks = group.rates;
+  // Measured rates are better ticks than round ones, where they fit.
+  constexpr std::size_t kMaxRateTicks = 7;
+  if (group.rates.size() <= kMaxRateTicks) axis.ticks = group.rates;
   return axis;
 }
 
 std::vector<double> panel_rates(const std::vector<double>& rates) {
-  constexpr std::size_t kMostPanels = 6;
-  if (rates.size() <= kMostPanels) return rates;
+  constexpr std::size_t kMaxPanels = 6;
+  if (rates.size() <= kMaxPanels) return rates;
   std::vector<double> spread;
-  for (std::size_t i = 0; i < kMostPanels; ++i)
-    spread.push_back(rates[i * (rates.size() - 1) / (kMostPanels - 1)]);
+  for (std::size_t i = 0; i < kMaxPanels; ++i)
+    spread.push_back(rates[i * (rates.size() - 1) / (kMaxPanels - 1)]);
   return spread;
 }
 
@@ -126,7 +126,7 @@ Figure step_time_figure(const Group& group, const std::string& id) {
   Figure figure{id + "-step-time", "Step time against link rate", "", {}, {}};
   figure.caption =
       "Median step time of the slowest rank; bars are 95 % intervals. Both axes are logarithmic. "
-      "Hollow grey markers are points that did not pass their checks.";
+      "Hollow grey markers are points that failed their checks.";
   Chart chart;
   chart.id = figure.id;
   chart.alt = "Step time against link rate for each compressor, " + group.title;
@@ -150,19 +150,19 @@ Figure step_time_figure(const Group& group, const std::string& id) {
 
 Figure speedup_figure(const Group& group, const std::string& id) {
   const std::string baseline = group.baseline_name();
-  Figure figure{id + "-speed-up", "Speed-up, and where it ends", "", {}, {}};
+  Figure figure{id + "-speed-up", "Speed-up and break-even rate", "", {}, {}};
   figure.caption =
       "Step time of " + baseline +
-      " over that of the compressor, with 95 % bootstrap intervals. Above the "
-      "dashed line compression pays. Open diamonds mark the break-even rate, interpolated between "
-      "neighbouring measured rates in log-log coordinates; crosses the one that models predicted "
-      "before, where it lies no farther than a decade off the measured rates.";
+      " over that of the compressor, with 95 % bootstrap intervals. Above the dashed line the "
+      "compressor is faster than the baseline. Open diamonds mark the break-even rate, "
+      "interpolated between neighbouring measured rates in log-log coordinates. Crosses mark the "
+      "predicted break-even rate, where it lies within a decade of the measured rates.";
   Chart chart;
   chart.id = figure.id;
   chart.alt =
       "Speed-up over " + baseline + " against link rate for each compressor, " + group.title;
   chart.x = rate_axis(group);
-  chart.y = {"times as fast as " + baseline, true, format_number, {1.0}, {}};
+  chart.y = {"speed-up over " + baseline, true, format_number, {1.0}, {}};
   chart.reference_lines = {1.0};
   for (const Series& series : group.series) {
     if (series.is_baseline()) continue;
@@ -194,12 +194,12 @@ Figure speedup_figure(const Group& group, const std::string& id) {
 Figure exposed_figure(const Group& group, const std::string& id) {
   Figure figure{id + "-exposed", "Exposed communication", "", {}, {}};
   figure.caption =
-      "The part of a step in which its slowest rank waited for exchanges when compute and codec "
-      "work were over, as a share of the step; medians over the steps. What is hidden under "
-      "compute does not count.";
+      "Time in which the slowest rank waited for exchanges after its compute and codec work, as a "
+      "fraction of the step; medians over the steps. Communication hidden by compute does not "
+      "count.";
   Chart chart;
   chart.id = figure.id;
-  chart.alt = "Share of a step that waits for exchanges against link rate, " + group.title;
+  chart.alt = "Exposed communication as a fraction of the step against link rate, " + group.title;
   chart.x = rate_axis(group);
   chart.y = {"exposed / step", false, format_percent, {0.0}, {}};
   for (const Series& series : group.series) {
@@ -207,10 +207,10 @@ Figure exposed_figure(const Group& group, const std::string& id) {
     for (const Cell& cell : series.cells) {
       const std::optional<double> waited = cell.median_of_metric("exposed_time"_metric);
       if (!waited || !cell.step_time) continue;
-      const double share = *waited / cell.step_time->value;
-      curve.points.push_back({cell.rate, share, std::nullopt, cell.status == Status::kOk,
+      const double fraction = *waited / cell.step_time->value;
+      curve.points.push_back({cell.rate, fraction, std::nullopt, cell.status == Status::kOk,
                               cell_title(series, cell) + "\nexposed: " + format_time(*waited) +
-                                  " (" + format_percent(share) + " of the step)"});
+                                  " (" + format_percent(fraction) + " of the step)"});
     }
     chart.curves.push_back(std::move(curve));
   }
@@ -222,15 +222,14 @@ Figure exposed_figure(const Group& group, const std::string& id) {
 Figure latency_figure(const Group& group, const std::string& id) {
   Figure figure{id + "-latency", "Encoding against Top-k", "", {}, {}};
   figure.caption =
-      "Median time in which Top-k encodes a step's gradients over that of the compressor, with 95 "
-      "% bootstrap intervals, all link rates together: right of the dashed line it is faster than "
-      "Top-k, as SIDCo's figure 1 has it. Ranks shared the machine's cores, so these times are "
-      "longer than those of thinpipe bench. Against the Top-k of the same ratio where there is "
-      "one.";
+      "Median time in which Top-k encodes a step's gradients over that of the compressor, with "
+      "95 % bootstrap intervals, over all link rates (SIDCo's figure 1). Right of the dashed line "
+      "the compressor is faster than Top-k; Top-k has the same ratio where it was measured. Ranks "
+      "share the machine's cores, so these times are longer than those of thinpipe bench.";
   BoxChart chart;
   chart.id = figure.id;
-  chart.alt = "How many times as fast as Top-k each compressor encodes, " + group.title;
-  chart.axis = {"times as fast as Top-k", true, format_number, {1.0}, {}};
+  chart.alt = "Encoding speed-up of each compressor over Top-k, " + group.title;
+  chart.axis = {"speed-up over Top-k", true, format_number, {1.0}, {}};
   chart.reference_lines = {1.0};
   for (const Series& series : group.series) {
     const Repeats own = encode_times(series);
@@ -243,7 +242,7 @@ Figure latency_figure(const Group& group, const std::string& id) {
                           .middle = ratio.value,
                           .box = ratio.interval,
                           .tooltip = series.label + "\n" + format_number(ratio.value) +
-                                     " times as fast as " + top_k->label + " (" +
+                                     "\xc3\x97 over " + top_k->label + " (95 % CI " +
                                      format_interval(ratio, format_number) + ")"});
   }
   add_panel(figure, "", chart);

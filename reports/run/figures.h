@@ -10,33 +10,33 @@
 
 namespace thinpipe {
 
-/// Those figures for which the group has something to draw, in reading order: step time and
-/// speed-up against rate, step time against error, error against bytes, exposed communication,
-/// parts of a step, whom ranks waited for, predicted against measured, estimation quality, sizes
-/// over steps, encoding against Top-k, timelines. `id` goes before the figures' own ids. Throws
-/// RunError without gnuplot, as all of these do.
+/// Returns the figures for which the group has data, in reading order: step time and speed-up
+/// against rate, step time against error, error against bytes, exposed communication, breakdown of
+/// a step, waits by host, predicted against measured, estimation quality, sizes over steps,
+/// encoding against Top-k, timelines. `id` is the prefix of the figures' ids.
+/// @throws RunError without gnuplot, as all functions of this header that draw
 std::vector<Figure> group_figures(const Group& group, const std::string& id);
 
-/// Whether the group's links did what was asked of them; without panels where records do not say.
+/// Shows the fidelity of the group's links; without panels where records have no fidelity.
 Figure fidelity_figure(const Group& group, const std::string& id);
 
-/// Speed-up over one worker against the number of workers (DGC, figure 6), of each setting that was
-/// run with several numbers of ranks.
+/// Shows the speed-up over one worker against the number of workers (DGC, figure 6), for each
+/// setting that was run with several numbers of ranks.
 std::vector<Figure> scaling_figures(const Summary& summary, const std::string& id);
 
-/// Goodput over its ceiling, of every calibrated link; without panels where none was.
+/// Shows goodput over the TCP ceiling of every calibrated link; without panels where none was.
 Figure calibration_figure(const Records& records);
 
 // Shared by the single figures.
 
-/// "topk at 100 Mbit/s", and why it is not to be trusted if it is not.
+/// Returns "topk at 100 Mbit/s", with the reason where the cell is invalid.
 std::string cell_title(const Series& series, const Cell& cell);
-/// The rates of the group as the x axis.
+/// Returns the x axis of the group's rates.
 Axis rate_axis(const Group& group);
-/// The legend of those series that have a curve.
+/// Returns the legend of the series that have a curve.
 std::vector<LegendEntry> series_legend(const Group& group, const std::vector<Curve>& curves);
 
-/// The rates that get a panel each: all, of many six with the ends among them.
+/// Returns the rates that get a panel each: all of up to six, else six with both ends.
 std::vector<double> panel_rates(const std::vector<double>& rates);
 std::vector<double> panel_rates(const Group& group);
 

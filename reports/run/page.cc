@@ -1,5 +1,5 @@
-// The report of a run, as one page (what was found and what can be believed first, then figures,
-// every point and where it all comes from) and as Markdown.
+// The report of a run, as one page (findings and validity first, then figures, all points and
+// provenance) and as Markdown.
 #include "reports/run/page.h"
 
 #include <utility>
@@ -18,18 +18,17 @@
 namespace thinpipe {
 namespace {
 
-// How to read overview_table().
+// Explains overview_table().
 constexpr const char* kOverviewNote =
-    "Step times of the baselines, and how many times as fast the others are: as bf16, summed in 16 "
-    "bits, and as none, where both were measured; 95 % intervals beside or beneath.";
+    "Step times of the baselines, and speed-ups of the compressors: over bf16 (gradients summed in "
+    "16 bits) and over none (fp32), where both were measured; 95 % intervals beside or beneath.";
 
-// The training with the same compressor and feed that ended with a loss: of as many workers where
-// there is a trusted one, for the link does not change what a training ends with; null without
-// any.
+// Returns the training with the same compressor and bucketing that has a final loss, preferably a
+// trusted one with as many workers. The link does not change the final loss. Null without any.
 const TrainedGroup* trained_like(const TrainingSummary& trained, const Series& series, int ranks) {
   const TrainedGroup* found = nullptr;
   for (const TrainedGroup& group : trained.groups) {
-    if (group.compressor != series.compressor || group.feed != series.feed) continue;
+    if (group.compressor != series.compressor || group.bucketing != series.bucketing) continue;
     if (!group.mean("final_loss"_metric)) continue;
     if (group.ranks == ranks && group.trusted()) return &group;
     if (found == nullptr || (group.trusted() && !found->trusted())) found = &group;
@@ -37,12 +36,12 @@ const TrainedGroup* trained_like(const TrainingSummary& trained, const Series& s
   return found;
 }
 
-// Step times beside the loss that trainings of the same compressors ended with.
-// @throws InputError when `training` has none of them, or is no training
+// Lists step times beside the final loss of trainings with the same compressors.
+// @throws InputError when `training` has none of these compressors, or is no training
 Table losses_table(const Summary& summary, const Records& training) {
   const TrainingSummary trained = summarize_training(training);
   Table table{
-      {"compressor", "ranks", "link rate", "step time", "final loss", "trainings", "workers there"},
+      {"compressor", "ranks", "link rate", "step time", "final loss", "trainings", "workers"},
       1,
       {}};
   for (const Group& group : summary.groups)
@@ -63,7 +62,7 @@ Table losses_table(const Summary& summary, const Records& training) {
             {std::to_string(count), "", static_cast<double>(count)},
             {std::to_string(like->ranks), "", static_cast<double>(like->ranks)}};
         for (TableCell& entry : row)
-          entry.is_doubtful = cell.status != Status::kOk || !like->trusted();
+          entry.is_untrusted = cell.status != Status::kOk || !like->trusted();
         table.rows.push_back(std::move(row));
       }
     }
@@ -73,15 +72,15 @@ Table losses_table(const Summary& summary, const Records& training) {
   return table;
 }
 
-// Step time against the loss that trainings of the same compressors ended with; without panels
-// where there is none of them.
+// Shows step time against the final loss of trainings with the same compressors; without panels
+// where there are none.
 Figure loss_figure(const Group& group, const std::string& id, const TrainingSummary& trained) {
   Figure figure{id + "-loss", "Step time against loss, " + group.title, "", {}, {}};
   figure.caption =
       "Loss on held-out data at the end of trainings with the same compressor, mean over the seeds "
-      "with its 95 % interval, against the median step time of the run; lower left is better. What "
-      "lies above and right of the dashed line is both slower and worse than some other "
-      "compressor.";
+      "with its 95 % interval, against the median step time of the run; lower left is better. The "
+      "dashed line is the Pareto front: compressors above and right of it are dominated by "
+      "another.";
   std::vector<Curve> drawn;
   for (const double rate : panel_rates(group)) {
     DotChart dots;
@@ -132,7 +131,7 @@ std::string page_title(const Records& records) {
 std::string masthead(const Records& records) {
   std::string facts = escape_html(trace_line(records));
   if (!records.headers.empty()) facts += " &middot; " + escape_html(records.headers.back().created);
-  return html::masthead("Which compressor pays on which link", facts);
+  return html::masthead("Speed-up of compressors by link rate", facts);
 }
 
 std::string found(const Summary& summary) {
@@ -145,19 +144,19 @@ std::string found(const Summary& summary) {
                         /*is_sortable=*/false);
   }
   return text + "<p class=\"note\">" + kOverviewNote +
-         " The fastest compressor is set off where it pays.</p>\n";
+         " The fastest compressor is highlighted where it is faster than the baseline.</p>\n";
 }
 
 std::string links_part(const Records& records, const std::vector<std::string>& commands) {
   const Table links = calibration_table(records);
   if (links.rows.empty()) return "";
-  std::string text = "<h3 id=\"links\">The links before they were used</h3>\n";
+  std::string text = "<h3 id=\"links\">Calibration of the links</h3>\n";
   if (const Figure figure = calibration_figure(records); !figure.panels.empty())
     text += html::figures({figure}, commands);
   return text + html::table(links, "Calibration of the links", /*is_sortable=*/true) +
-         "<p class=\"note\">Traffic of thinpipe's own filled each way of every distinct link "
-         "before the first point. A link that is farther from what TCP can deliver over it than 3 "
-         "% is not the one it is called: its points are greyed.</p>\n";
+         "<p class=\"note\">Before the first point, thinpipe filled both directions of every "
+         "distinct link with traffic of its own. A link fails calibration where its goodput "
+         "differs from the TCP ceiling by more than 3 %; its points are greyed.</p>\n";
 }
 
 std::string problems_part(const Records& records) {
@@ -167,8 +166,8 @@ std::string problems_part(const Records& records) {
     text += "<p>None: every point passed its checks.</p>\n";
   } else {
     text +=
-        "<p class=\"note\">Invalid points were measured and failed a check; they are grey in "
-        "tables and hollow in figures, and nothing is concluded from them. Failed ones have no "
+        "<p class=\"note\">Invalid points were measured but failed a check. They are grey in "
+        "tables and hollow in figures, and no conclusion rests on them. Failed points have no "
         "figures.</p>\n" +
         html::table(problems, "Invalid and failed points", /*is_sortable=*/true);
   }
@@ -191,13 +190,13 @@ std::string believed(const Summary& summary, const std::vector<std::string>& com
 
 std::string all_points(const Summary& summary) {
   Table table = points_table(summary);
-  const std::string csv = table_csv(table);  // without the commands, which each row has
+  const std::string csv = table_csv(table);  // without the commands, which the table has
   add_commands(table, again_commands(summary));
   return html::table(table, "All points", /*is_sortable=*/true) +
          html::csv("points", "All points (CSV)", csv) +
-         "<p class=\"note\">Medians over the steps of all trusted repeats, 95 % intervals beneath "
-         "step times and speed-ups. Each row's command measures that point again, into a folder of "
-         "its own.</p>\n";
+         "<p class=\"note\">Medians over the steps of all trusted repeats, with 95 % intervals "
+         "beneath step times and speed-ups. Each row's command measures that point again, into a "
+         "folder of its own.</p>\n";
 }
 
 std::string losses(const Summary& summary, const Records& trained,
@@ -216,21 +215,20 @@ std::string losses(const Summary& summary, const Records& trained,
 std::vector<Section> sections_of(const Records& records, const Summary& summary,
                                  const Records* trained) {
   const std::vector<std::string> commands = reproduce_commands(records);
-  std::vector<Section> sections = {
-      {"found", "What was found", found(summary)},
-      {"believed", "What can be believed", believed(summary, commands)}};
+  std::vector<Section> sections = {{"found", "Findings", found(summary)},
+                                   {"believed", "Validity", believed(summary, commands)}};
   for (std::size_t i = 0; i < summary.groups.size(); ++i) {
     const std::string id = "g" + std::to_string(i);
     sections.push_back({id, summary.groups[i].title,
                         html::figures(group_figures(summary.groups[i], id), commands)});
   }
   if (const std::vector<Figure> scaling = scaling_figures(summary, "scaling"); !scaling.empty())
-    sections.push_back({"more-workers", "More workers", html::figures(scaling, commands)});
+    sections.push_back({"more-workers", "Scaling", html::figures(scaling, commands)});
   if (trained != nullptr)
     sections.push_back({"losses", "Speed against loss", losses(summary, *trained, commands)});
   sections.push_back({"points", "All points", all_points(summary)});
   sections.push_back({"method", "How it was computed", html::list(method_notes())});
-  sections.push_back({"origin", "Where it was measured", html::provenance(records)});
+  sections.push_back({"origin", "Provenance", html::provenance(records)});
   return sections;
 }
 
@@ -252,20 +250,19 @@ std::string render_markdown(const Records& records, const Records* trained) {
   const Summary summary = summarize(records);
   const bool has_titles = summary.groups.size() > 1;
   std::string text = "# thinpipe report\n\n" + escape_markdown(trace_line(records)) + "\n\n";
-  text += "## What was found\n\n";
+  text += "## Findings\n\n";
   for (const Group& group : summary.groups) {
     if (has_titles) text += "### " + escape_markdown(group.title) + "\n\n";
     text += markdown::bullets(group_verdict(group)) + kOverviewNote + "\n\n" +
             markdown::table(overview_table(group));
   }
-  text += "## What can be believed\n\n" + markdown::bullets({trust_sentence(summary)});
+  text += "## Validity\n\n" + markdown::bullets({trust_sentence(summary)});
   const Table links = calibration_table(records), problems = problems_table(records);
   if (!problems.rows.empty())
     text += "### Invalid and failed points\n\n" + markdown::table(problems);
   if (!records.notes.empty())
     text += "### Notes on the records file\n\n" + markdown::bullets(records.notes);
-  if (!links.rows.empty())
-    text += "### The links before they were used\n\n" + markdown::table(links);
+  if (!links.rows.empty()) text += "### Calibration of the links\n\n" + markdown::table(links);
   if (trained != nullptr)
     text += "## Speed against loss\n\n" + markdown::table(losses_table(summary, *trained));
   text += "## All points\n\n" + markdown::table(points_table(summary));
@@ -280,7 +277,7 @@ std::string render_markdown(const Records& records, const Records* trained) {
   std::erase(again, "");
   if (!again.empty())
     text += "One point at a time, in the order of the table:\n\n" + markdown::code_block(again);
-  text += "## Where it was measured\n\n" + markdown::provenance(records);
+  text += "## Provenance\n\n" + markdown::provenance(records);
   return text;
 }
 

@@ -10,36 +10,34 @@
 
 namespace thinpipe {
 
-/// The report as one self-contained page: HTML5 with inline SVG, style and one small script that
-/// sorts tables; it loads nothing from anywhere (a content security policy in the page forbids it)
-/// and reads well without the script. Everything from the records is escaped. Throws RunError
-/// without gnuplot. With the records of a training there is a section on step time against its
-/// final loss.
-/// @throws InputError when `trained` has none of the run's compressors.
+/// Returns the report as one self-contained page: HTML5 with inline SVG, style and one small script
+/// that sorts tables. The page loads nothing (its content security policy forbids it) and is
+/// complete without the script. Everything from the records is escaped. With `trained`, the records
+/// of a training, a section shows step time against the final loss.
+/// @throws InputError when `trained` has none of the run's compressors; RunError without gnuplot
 std::string render_html(const Records& records, const Records* trained = nullptr);
 
-/// The report as Markdown with pipe tables (GitHub's dialect): no figures, no need of gnuplot.
-/// Everything from the records is escaped. With the records of a training there is a table of its
-/// final losses beside step times.
+/// Returns the report as Markdown with pipe tables (GitHub's dialect). It needs no gnuplot.
+/// Everything from the records is escaped. With the records of a training, a table shows its final
+/// losses beside step times.
 /// @throws InputError when `trained` has none of the run's compressors.
 std::string render_markdown(const Records& records, const Records* trained = nullptr);
 
-/// Compressors by link rates: the step times of the baselines, the others' speed-up over them
-/// ("1.8x / 3.4x": over `bf16` first, over `none` beside it), the break-even rate and the geometric
-/// mean of the speed-ups over the rates where all figures are there.
+/// Lists compressors by link rate: the baselines' step times, the compressors' speed-ups ("1.8x /
+/// 3.4x": over `bf16`, then over `none`), the rates at which each is worth it, and the geometric
+/// mean of the speed-ups where no rate lacks one.
 Table overview_table(const Group& group);
 
-/// Every compressor at every rate of every group with everything that was measured; what is grey
-/// says why.
+/// Lists every compressor at every rate of every group with all metrics. Grey rows have reasons.
 Table points_table(const Summary& summary);
 
-/// For each row of the above the command that measures it again; "" where it is not known.
+/// Returns for each row of points_table() the command that measures it again; "" where unknown.
 std::vector<std::string> again_commands(const Summary& summary);
 
-/// The models' predictions beside measurements; no rows where nothing was predicted.
+/// Lists predictions beside measurements; no rows where records have no predictions.
 Table predictions_table(const Group& group);
 
-/// Every way of every link that was calibrated: what it delivered before ranks used it.
+/// Lists both directions of every calibrated link with goodput and TCP ceiling.
 Table calibration_table(const Records& records);
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// Figures of what a compressor keeps and sends: estimation quality, error, bytes.
+// Figures of a compressor's estimation quality, error and bytes.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -11,8 +11,8 @@
 namespace thinpipe {
 namespace {
 
-// Neither depends on the link, so the first rate that has the metric, and can be trusted if any
-// can, stands for all.
+// Returns the cell of the first rate that has the metric, a trusted one if there is any. Quality
+// and sizes do not depend on the link, so one rate stands for all.
 const Cell* first_cell_with(const Series& series, const MetricType& metric) {
   const Cell* found = nullptr;
   for (const Cell& cell : series.cells) {
@@ -23,8 +23,8 @@ const Cell* first_cell_with(const Series& series, const MetricType& metric) {
   return found;
 }
 
-// The first used point of the series, from the lowest rate on, with a sample of the metric: a
-// trusted one if there is any; or null.
+// Returns the first used point with a sample of the metric, from the lowest rate on; a trusted one
+// if there is any. Null without any.
 const Point* first_point_with(const Series& series, const MetricType& metric) {
   const Cell* cell = first_cell_with(series, metric);
   if (cell == nullptr) return nullptr;
@@ -33,20 +33,20 @@ const Point* first_point_with(const Series& series, const MetricType& metric) {
   return nullptr;
 }
 
-// Values of the point's steps, counted from 1; of very many every so many-th. `told` words a value
-// for tooltips.
+// Returns the curve of the point's values over its steps, which count from 1. Of many values, every
+// n-th is drawn. `told` formats a value for tooltips.
 Curve curve_over_steps(const Series& series, const Point& point, const std::vector<double>& values,
                        const std::function<std::string(double)>& told) {
-  // More points than the drawing has pixels for would only make the page heavy.
-  constexpr std::size_t kMostPoints = 240;
-  constexpr std::size_t kMostTooltips = 40;
-  constexpr std::size_t kMostMarkers = 60;
-  Curve curve{series.style, values.size() <= kMostMarkers, true, {}, series.label};
+  // More points than the drawing has pixels would only make the page larger.
+  constexpr std::size_t kMaxPoints = 240;
+  constexpr std::size_t kMaxTooltips = 40;
+  constexpr std::size_t kMaxMarkers = 60;
+  Curve curve{series.style, values.size() <= kMaxMarkers, true, {}, series.label};
   const std::size_t stride =
-      std::max<std::size_t>((values.size() + kMostPoints - 1) / kMostPoints, 1);
+      std::max<std::size_t>((values.size() + kMaxPoints - 1) / kMaxPoints, 1);
   const std::size_t drawn = (values.size() + stride - 1) / stride;
   const std::size_t tooltip_every =
-      std::max<std::size_t>((drawn + kMostTooltips - 1) / kMostTooltips, 1);
+      std::max<std::size_t>((drawn + kMaxTooltips - 1) / kMaxTooltips, 1);
   for (std::size_t i = 0; i < drawn; ++i) {
     const std::size_t step = i * stride;
     const std::string tooltip =
@@ -73,10 +73,10 @@ bool spans_factor(const std::vector<Curve>& curves, double factor) {
 
 constexpr double kLogarithmicFrom = 4;  // RedSync and GaussianK can be off by factors of ten
 
-// A quarter of the steps, ten at most: wide enough to smooth, too narrow to hide a drift.
+// Returns a quarter of the steps, ten at most: wide enough to smooth, too narrow to hide a drift.
 std::size_t window_of(std::size_t steps) { return std::clamp<std::size_t>(steps / 4, 1, 10); }
 
-// When each step ended, s since the first began; as many as there are samples, or none.
+// Returns the end of each step in s since the first began; empty unless there are `count` samples.
 std::vector<double> ends_of_steps(const Point& point, std::size_t count) {
   const std::vector<double> steps = point.samples("step_time"_metric);
   if (steps.size() != count) return {};
@@ -132,9 +132,9 @@ BoxChart quality_spread(const Group& group, const std::string& id) {
                           .whiskers = most_of,
                           .is_trusted = cell->status == Status::kOk,
                           .tooltip = series.label + "\nmedian " + format_number(median(all)) +
-                                     "\nhalf of the steps: " + format_number(half.low) + " to " +
+                                     "\n50 % of the steps: " + format_number(half.low) + " to " +
                                      format_number(half.high) +
-                                     "\n90 % of them: " + format_number(most_of.low) + " to " +
+                                     "\n90 % of the steps: " + format_number(most_of.low) + " to " +
                                      format_number(most_of.high)});
   }
   chart.axis.is_log = least > 0 && most > kLogarithmicFrom * least;
@@ -150,12 +150,12 @@ Figure quality_figure(const Group& group, const std::string& id) {
     if (const Point* point = first_point_with(series, "quality"_metric))
       window = std::max(window, window_of(point->samples("quality"_metric).size()));
   figure.caption =
-      "Elements sent over elements asked for, k\xcc\x82/k, summed over the tensors, mean over the "
+      "Sent elements over requested elements, k\xcc\x82/k, summed over the tensors, mean over the "
       "ranks; 1 is on target. Against time: running mean over " +
       std::to_string(window) + (window == 1 ? " step" : " steps") +
-      ", first trusted repeat at the lowest link rate (SIDCo's figure 9 has the same of "
-      "trainings). Distribution over the steps of all repeats there: the box holds half of them, "
-      "the line 90 %. Methods without a target number of elements are left out.";
+      ", first trusted repeat at the lowest link rate (SIDCo's figure 9 shows the same for "
+      "trainings). Distribution over the steps of all repeats at that rate: the box holds 50 % of "
+      "the steps, the line 90 %. Methods without a requested number of elements are left out.";
   const Chart by_time = quality_by_time(group, figure.id);
   figure.legend = series_legend(group, by_time.curves);
   add_panel(figure, "Against time", by_time);
@@ -166,9 +166,9 @@ Figure quality_figure(const Group& group, const std::string& id) {
 Figure error_and_bytes_figure(const Group& group, const std::string& id) {
   Figure figure{id + "-error", "Relative error against payload", "", {}, {}};
   figure.caption =
-      "Norm of decoded minus input over norm of input, against the bytes one rank encodes for a "
-      "step. Medians over the steps; bars hold 90 % of the steps. Lower left is better; what lies "
-      "above and right of the dashed line sends more and is farther off than some other.";
+      "Norm of decoded minus input over norm of input, against the bytes that one rank encodes per "
+      "step. Medians over the steps; bars hold 90 % of the steps. Lower left is better. The dashed "
+      "line is the Pareto front: compressors above and right of it are dominated by another.";
   DotChart dots;
   dots.id = figure.id;
   dots.alt = "Relative error against payload bytes, " + group.title;
@@ -201,9 +201,10 @@ Figure pareto_figure(const Group& group, const std::string& id) {
   Figure figure{id + "-pareto", "Step time against error", "", {}, {}};
   figure.caption =
       "Norm of decoded minus input over norm of input, median over the steps, against the median "
-      "step time with its 95 % interval; lower left is better. What lies above and right of the "
-      "dashed line is both slower and farther off than some other compressor. Hollow grey markers "
-      "did not pass their checks. Speed and error of single steps do not say how training ends.";
+      "step time with its 95 % interval; lower left is better. The dashed line is the Pareto "
+      "front: compressors above and right of it are dominated by another. Hollow grey markers are "
+      "points that failed their checks. The error of single steps does not predict how training "
+      "ends.";
   std::vector<Curve> drawn;
   for (const double rate : panel_rates(group)) {
     DotChart dots;
@@ -239,12 +240,12 @@ Figure pareto_figure(const Group& group, const std::string& id) {
 Figure sizes_figure(const Group& group, const std::string& id) {
   Figure figure{id + "-sizes", "Compressed size over the steps", "", {}, {}};
   figure.caption =
-      "Bits that a rank encodes for an element of the gradient in each step, mean over the ranks; "
-      "uncompressed ones have 32. First trusted repeat at the lowest link rate that was measured "
-      "(3LC's figure 9 has the same over a training).";
+      "Encoded bits per element of the gradient in each step, mean over the ranks; an uncompressed "
+      "element has 32. First trusted repeat at the lowest measured link rate (3LC's figure 9 shows "
+      "the same over a training).";
   Chart chart;
   chart.id = figure.id;
-  chart.alt = "Bits an element by step for each compressor, " + group.title;
+  chart.alt = "Bits per element by step for each compressor, " + group.title;
   chart.x = {"step", false, format_number, {}, {}};
   chart.y = {"bits / element", true, format_number, {}, {}};
   for (const Series& series : group.series) {

@@ -1,4 +1,4 @@
-// Figures of where a step's time goes: its parts, whom ranks waited for, what each did when.
+// Figures of where a step's time goes: its breakdown, waits by host, and timelines.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -13,7 +13,7 @@ namespace {
 
 struct Part {
   const char* name;
-  const MetricType* metric;  // null: what the others leave of the step
+  const MetricType* metric;  // null: the rest of the step
   const char* letter;
 };
 
@@ -23,8 +23,8 @@ constexpr std::array<Part, kParts> kPartTable = {{{"compute", &"compute_time"_me
                                                   {"decode", &"decode_time"_metric, "d"},
                                                   {"other", nullptr, "o"}}};
 
-// Overlapped work does not make a step longer: of overlapped exchanges the exposed part counts, of
-// codecs no more than what is left.
+// Returns the length of a part. Overlapped work does not make a step longer: of overlapped
+// exchanges only the exposed time counts, of codecs no more than the rest of the step.
 double part_length(const Series& series, const Cell& cell, const MetricType* metric, double rest) {
   if (metric == nullptr) return rest;
   const bool hides = series.is_overlapped();
@@ -34,7 +34,7 @@ double part_length(const Series& series, const Cell& cell, const MetricType* met
   return hides ? std::min(length, rest) : length;
 }
 
-// Means, because means of parts add up to the mean of the step; medians would not.
+// Uses means: the means of parts add up to the mean of the step; medians would not.
 Bar make_bar(const Series& series, const Cell& cell) {
   const double step = cell.mean_of_metric("step_time"_metric).value_or(0);
   Bar bar;
@@ -57,13 +57,12 @@ Bar make_bar(const Series& series, const Cell& cell) {
 }  // namespace
 
 Figure parts_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-parts", "Parts of a step", "", {}, {}};
+  Figure figure{id + "-parts", "Breakdown of a step", "", {}, {}};
   figure.caption =
-      "Mean time of each part on the rank that entered the exchange last, the one the others "
-      "waited for. Means are drawn because they add up; they lie above the medians where single "
-      "steps were slow. Where exchanges overlap with compute, only what the step waited for them "
-      "is drawn. Each link rate has its own scale. Bars in outline are points that did not pass "
-      "their checks.";
+      "Mean time of each part on the rank that entered the exchange last, which the other ranks "
+      "waited for. Means add up to the step; they exceed the medians where single steps were slow. "
+      "Where exchanges overlap with compute, only exposed communication is drawn. Each link rate "
+      "has its own scale. Outlined bars are points that failed their checks.";
   for (std::size_t part = 0; part < kParts; ++part) {
     figure.legend.push_back({part_swatch(part, kPartTable[part].letter), kPartTable[part].name});
   }
@@ -87,9 +86,9 @@ Figure parts_figure(const Group& group, const std::string& id) {
 
 namespace {
 
-using WaitsByHost = std::map<int, double>;  // shares of the step
+using WaitsByHost = std::map<int, double>;  // fractions of the step
 
-// Mean over the repeats.
+// Returns the mean over the repeats.
 WaitsByHost waits_of(const Cell& cell) {
   WaitsByHost mean;
   for (const Point* point : cell.used)
@@ -98,9 +97,9 @@ WaitsByHost waits_of(const Cell& cell) {
   return mean;
 }
 
-// More would have no room in a legend: those that were waited for longest.
+// Returns the hosts that ranks waited for longest, as many as fit the legend.
 std::vector<int> drawn_hosts(const Group& group) {
-  constexpr std::size_t kMostHosts = 8;
+  constexpr std::size_t kMaxHosts = 8;
   WaitsByHost total;
   for (const Series& series : group.series)
     for (const Cell& cell : series.cells)
@@ -108,7 +107,7 @@ std::vector<int> drawn_hosts(const Group& group) {
   std::vector<int> hosts;
   for (const auto& [host, share] : total) hosts.push_back(host);
   std::stable_sort(hosts.begin(), hosts.end(), [&](int a, int b) { return total[a] > total[b]; });
-  if (hosts.size() > kMostHosts) hosts.resize(kMostHosts);
+  if (hosts.size() > kMaxHosts) hosts.resize(kMaxHosts);
   std::sort(hosts.begin(), hosts.end());
   return hosts;
 }
@@ -136,11 +135,11 @@ Bar wait_bar(const Series& series, const Cell& cell, const std::vector<int>& hos
 }  // namespace
 
 Figure waits_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-waits", "Whom the ranks waited for", "", {}, {}};
+  Figure figure{id + "-waits", "Waits by host", "", {}, {}};
   figure.caption =
-      "How long the median other rank stood in exchanges until a host came, as a share of the step "
-      "and for what its compute or codec took it longer: the number in a bar is the host's. With "
-      "nothing but equal hosts these are small. Bars in outline did not pass their checks.";
+      "Time that the median other rank waited in exchanges for a host whose compute or codec took "
+      "longer, as a fraction of the step. The number in a bar is the host's. Waits are small where "
+      "all hosts are equal. Outlined bars are points that failed their checks.";
   const std::vector<int> hosts = drawn_hosts(group);
   for (std::size_t i = 0; i < hosts.size(); ++i)
     figure.legend.push_back(
@@ -148,7 +147,7 @@ Figure waits_figure(const Group& group, const std::string& id) {
   for (const double rate : panel_rates(group)) {
     BarChart chart;
     chart.id = figure.id + "-" + std::to_string(figure.panels.size());
-    chart.alt = "Share of a step spent waiting for other hosts at " + format_rate(rate) + ", " +
+    chart.alt = "Fraction of a step spent waiting for other hosts at " + format_rate(rate) + ", " +
                 group.title;
     chart.label = "waited / step";
     chart.format = format_percent;
@@ -178,8 +177,8 @@ double end_of(const RankTimeline& timeline) {
   return end;
 }
 
-// Phases one after the other with gaps between; where one begins inside another, the later one is
-// what is drawn: hooks inside the backward pass.
+// Lays out phases one after the other with gaps between them. Where one begins inside another, as
+// hooks do inside the backward pass, the later one is drawn.
 std::vector<BarPart> laid_out(std::vector<PhaseOfStep> phases) {
   std::sort(phases.begin(), phases.end(),
             [](const auto& a, const auto& b) { return a.begin < b.begin; });
@@ -201,7 +200,7 @@ std::vector<BarPart> laid_out(std::vector<PhaseOfStep> phases) {
     parts.push_back(std::move(part));
     at = end;
   };
-  const PhaseOfStep* around = nullptr;  // what the phases so far lie in
+  const PhaseOfStep* around = nullptr;  // the phase around the latest one
   for (const PhaseOfStep& phase : phases) {
     if (around != nullptr) lay(std::min(phase.begin, around->end), around);
     lay(phase.begin, nullptr);
@@ -228,7 +227,7 @@ const std::vector<RankTimeline>* timeline_of(const Cell* cell) {
   return &cell->used.front()->timeline;
 }
 
-// Two rows: compute and codec, and the exchanges beside them.
+// Adds two rows: compute and codec work, and the exchanges.
 void add_rows(const Series& series, const Cell& cell, const std::vector<RankTimeline>& ranks,
               BarChart& chart) {
   const RankTimeline& last =
@@ -257,9 +256,9 @@ void add_overlapped(const Group& group, Figure& figure) {
   }
 }
 
-// A row a rank, phases one after the other: who waits for whom.
+// Adds a row per rank with its phases one after the other, which shows the waits.
 void add_ranks(const Group& group, const Series& series, double rate, Figure& figure) {
-  constexpr std::size_t kMostRows = 16;
+  constexpr std::size_t kMaxRows = 16;
   const Cell* cell = series.at(rate);
   const std::vector<RankTimeline>* ranks = timeline_of(cell);
   if (ranks == nullptr || series.is_overlapped()) return;
@@ -269,7 +268,7 @@ void add_ranks(const Group& group, const Series& series, double rate, Figure& fi
               " on every rank, " + group.title;
   chart.label = "time since the first rank began";
   chart.format = format_time;
-  for (std::size_t rank = 0; rank < std::min(ranks->size(), kMostRows); ++rank) {
+  for (std::size_t rank = 0; rank < std::min(ranks->size(), kMaxRows); ++rank) {
     std::vector<PhaseOfStep> phases = known_phases((*ranks)[rank], false);
     for (const PhaseOfStep& exchange : known_phases((*ranks)[rank], true))
       phases.push_back(exchange);
@@ -284,11 +283,11 @@ void add_ranks(const Group& group, const Series& series, double rate, Figure& fi
 Figure timeline_figure(const Group& group, const std::string& id) {
   Figure figure{id + "-timeline", "Timeline of one step", "", {}, {}};
   figure.caption =
-      "One step of median length. Of each rank, at the lowest link rate: without compression, and "
-      "with what was fastest there; exchanges hold the waiting for ranks that come later. "
-      "Overlapped: of the rank that ended the step last, where buckets left as their gradients "
-      "became ready: above, compute and codec work; below, the exchanges that ran beside them. "
-      "What sticks out behind compute is what the step waited for.";
+      "One step of median length. Not overlapped: every rank at the lowest link rate, without "
+      "compression and with the fastest compressor; exchanges include the wait for ranks that "
+      "arrive later. Overlapped, where buckets leave as their gradients become ready: the rank "
+      "that ended the step last, with compute and codec work above and the concurrent exchanges "
+      "below. Exchanges that end after compute are exposed.";
   for (std::size_t phase = 0; phase < kPhases.size(); ++phase)
     figure.legend.push_back({part_swatch(phase, kPhaseLetters.at(phase)), kPhases[phase]});
   const double lowest = group.rates.front();

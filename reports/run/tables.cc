@@ -13,7 +13,7 @@
 namespace thinpipe {
 namespace {
 
-// The interval of a break-even rate; or what a claim about all rates leaves out.
+// Returns the interval of a break-even rate, or the rates that a claim about all rates leaves out.
 std::string measured_detail(const Group& group, const Series& series) {
   const BreakEven& even = series.break_even;
   if (even.kind == BreakEven::Kind::kOpen) return rates_told(series);
@@ -27,20 +27,20 @@ std::string measured_detail(const Group& group, const Series& series) {
     if (cell == nullptr || !cell->speedup) missing.push_back(format_rate(rate));
   }
   if (series.is_baseline() || missing.empty()) return "";
-  return "not told at " + listed(missing);
+  return "no trusted figure at " + listed(missing);
 }
 
 std::string break_even_detail(const Group& group, const Series& series) {
   std::vector<std::string> parts = {measured_detail(group, series)};
   if (const std::string over = over_none_text(group, series); !over.empty())
-    parts.push_back("over none " + over);
+    parts.push_back("vs fp32: " + over);
   const std::string predicted = series.is_baseline() ? "" : predicted_break_even(series);
   if (!predicted.empty()) parts.push_back("predicted " + predicted);
   std::erase(parts, "");
   return joined(parts, "; ");
 }
 
-// "1.8x / 3.4x": over bf16, and over none beside it; sorted by the first.
+// "1.8x / 3.4x": over bf16, then over none; the first is the sort key.
 TableCell times_cell(const std::optional<double>& over_bf16,
                      const std::optional<double>& over_fp32) {
   TableCell cell;
@@ -63,7 +63,7 @@ TableCell rate_cell(const Group& group, const Series& series, double rate) {
   TableCell result;
   if (cell->status != Status::kOk) {
     result.text = status_name(cell->status);
-    result.is_doubtful = true;
+    result.is_untrusted = true;
     return result;
   }
   if (series.is_baseline() || !cell->speedup) {
@@ -83,7 +83,7 @@ TableCell rate_cell(const Group& group, const Series& series, double rate) {
   return result;
 }
 
-// Geometric mean of the speed-ups at all of the group's rates; nothing where one is missing.
+// Returns the geometric mean of the speed-ups at all of the group's rates; nothing if one has none.
 std::optional<double> mean_over_rates(const Group& group, const Series& series,
                                       std::optional<Estimate> Cell::*speedup) {
   std::vector<double> values;
@@ -118,8 +118,8 @@ std::optional<double> over(const std::optional<double>& top, const std::optional
   return *top / *bottom;
 }
 
-// Repeats that the figures do not rest on, or why none is to be trusted.
-std::string why_doubtful(const Cell& cell) {
+// Returns the number of repeats left out, or the reasons why no repeat is trusted.
+std::string why_untrusted(const Cell& cell) {
   if (cell.status != Status::kOk) return joined(cell.reasons, "; ");
   std::string text;
   if (cell.invalid > 0) text = std::to_string(cell.invalid) + " invalid left out";
@@ -156,7 +156,7 @@ Column metric_column(const char* name, const MetricType& metric) {
           [&metric](const Place& at) { return figure(at.cell.median_of_metric(metric), format); }};
 }
 
-// Those of words, to the left of those of figures.
+// Columns of text, to the left of the columns of figures.
 std::vector<Column> word_columns() {
   return {{"compressor", true,
            [](const Place& at) -> TableCell {
@@ -164,7 +164,7 @@ std::vector<Column> word_columns() {
            }},
           {"status", true,
            [](const Place& at) -> TableCell {
-             return {status_name(at.cell.status), why_doubtful(at.cell)};
+             return {status_name(at.cell.status), why_untrusted(at.cell)};
            }},
           {"network", true, [](const Place& at) -> TableCell { return {at.group.setting}; }},
           {"waited", false, [](const Place& at) -> TableCell { return {waited_for(at.cell)}; }}};
@@ -184,10 +184,8 @@ std::vector<Column> figure_columns() {
          return {format_rate(at.cell.rate), "", at.cell.rate};
        }},
       {"step time", false, [](const Place& at) { return figure(at.cell.step_time, format_time); }},
-      {"times bf16", false,
-       [](const Place& at) { return figure(at.cell.over_bf16, format_number); }},
-      {"times none", false,
-       [](const Place& at) { return figure(at.cell.over_fp32, format_number); }},
+      {"vs bf16", false, [](const Place& at) { return figure(at.cell.over_bf16, format_number); }},
+      {"vs fp32", false, [](const Place& at) { return figure(at.cell.over_fp32, format_number); }},
       {"predicted", false,
        [](const Place& at) { return figure(at.cell.prediction("step_time"_metric), format_time); }},
       {"predicted / step", false,
@@ -240,8 +238,8 @@ void for_each_place(const Summary& summary, const std::function<void(const Place
       for (const Cell& cell : series.cells) act({group, series, cell});
 }
 
-// A column of words that is empty in every row tells nothing.
-bool tells(const Summary& summary, const Column& column) {
+// Returns whether some row of the column has text.
+bool has_text(const Summary& summary, const Column& column) {
   bool any = false;
   for_each_place(summary, [&](const Place& at) { any = any || !column.cell(at).text.empty(); });
   return any;
@@ -270,12 +268,13 @@ std::vector<TableCell> prediction_row(const Series& series, const Cell& cell, do
                        cell.median_of_metric("decode_time"_metric))),
       time_cell(
           sum_of(cell.prediction("compress_time"_metric), cell.prediction("decode_time"_metric)))};
-  for (TableCell& entry : row) entry.is_doubtful = cell.status != Status::kOk;
+  for (TableCell& entry : row) entry.is_untrusted = cell.status != Status::kOk;
   return row;
 }
 
 std::string verdict_text(const CalibratedLinkRecord& link) {
-  if (link.verdict == "off") return "does not hold";
+  if (link.verdict == "holds") return "passed";
+  if (link.verdict == "off") return "failed";
   if (link.verdict == "unjudged") return "not judged: the network was left as it is";
   if (link.reason.empty()) return link.verdict;
   return (link.verdict == "unmeasured" ? "not measured: " : link.verdict + ": ") + link.reason;
@@ -298,7 +297,7 @@ std::vector<TableCell> calibration_row(const CalibratedLinkRecord& link, const C
   row.push_back(way != nullptr && way->round_trip
                     ? TableCell{format_time(*way->round_trip), "", *way->round_trip}
                     : TableCell{kAbsent});
-  for (TableCell& cell : row) cell.is_doubtful = link.verdict == "off" || link.verdict == "broken";
+  for (TableCell& cell : row) cell.is_untrusted = link.verdict == "off" || link.verdict == "broken";
   return row;
 }
 
@@ -308,15 +307,15 @@ Table overview_table(const Group& group) {
   Table table;
   table.columns = {"compressor"};
   if (group.has_baseline(Baseline::kBf16) && group.has_baseline(Baseline::kFp32))
-    table.beside = "as none";
+    table.beside = "vs fp32";
   for (const double rate : group.rates) table.columns.push_back(format_rate(rate));
-  table.columns.insert(table.columns.end(), {"pays", "geometric mean"});
+  table.columns.insert(table.columns.end(), {"worth it", "geometric mean"});
   for (const Series& series : group.series) {
     std::vector<TableCell> row = {{series.label, "", std::nullopt, series.style}};
     for (const double rate : group.rates) row.push_back(rate_cell(group, series, rate));
-    const std::string pays = break_even_text(series.break_even);
-    row.push_back(
-        {pays.empty() ? kAbsent : pays, break_even_detail(group, series), series.break_even.rate});
+    const std::string rates = break_even_text(series.break_even);
+    row.push_back({rates.empty() ? kAbsent : rates, break_even_detail(group, series),
+                   series.break_even.rate});
     row.push_back(mean_cell(group, series));
     table.rows.push_back(std::move(row));
   }
@@ -326,7 +325,7 @@ Table overview_table(const Group& group) {
 Table points_table(const Summary& summary) {
   std::vector<Column> columns;
   for (Column& column : word_columns())
-    if (tells(summary, column)) columns.push_back(std::move(column));
+    if (has_text(summary, column)) columns.push_back(std::move(column));
   Table table;
   table.text_columns = columns.size();
   for (Column& column : figure_columns()) columns.push_back(std::move(column));
@@ -338,7 +337,7 @@ Table points_table(const Summary& summary) {
     std::vector<TableCell> row;
     for (const Column& column : columns) {
       row.push_back(column.cell(at));
-      row.back().is_doubtful = at.cell.status != Status::kOk;
+      row.back().is_untrusted = at.cell.status != Status::kOk;
     }
     table.rows.push_back(std::move(row));
   });
@@ -372,9 +371,9 @@ Table calibration_table(const Records& records) {
   Table table;
   table.columns = {"link"};
   if (several) table.columns.emplace_back("launch");
-  for (const char* column : {"way", "set to", "verdict"}) table.columns.emplace_back(column);
+  for (const char* column : {"direction", "set to", "verdict"}) table.columns.emplace_back(column);
   table.text_columns = table.columns.size();
-  for (const char* column : {"goodput", "TCP at most", "share of it", "round trip, idle"})
+  for (const char* column : {"goodput", "TCP ceiling", "goodput / ceiling", "idle round trip"})
     table.columns.emplace_back(column);
   for (const CalibratedLinkRecord& link : calibrated_links(records)) {
     if (link.ways.empty()) table.rows.push_back(calibration_row(link, nullptr, several));

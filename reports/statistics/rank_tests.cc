@@ -1,5 +1,5 @@
-// The rank sums' distributions by counting: of signed ranks by adding one rank after the other, of
-// two samples by the subsets of ranks that have a sum.
+// The exact distributions of rank sums: for signed ranks by adding one rank after the other, for
+// two samples by counting the subsets of ranks with each sum.
 #include "reports/statistics/rank_tests.h"
 
 #include <algorithm>
@@ -21,7 +21,8 @@ std::vector<double> walsh_averages(std::span<const double> d) {
   return averages;
 }
 
-// The probabilities of sums of a subset of `ranks`, each in it or not by the toss of a coin.
+// Returns the probability of each sum of a random subset that has each of `ranks` with probability
+// 1/2.
 std::vector<double> distribution_of_sum(const std::vector<std::size_t>& ranks) {
   std::vector<double> probability{1};
   for (const std::size_t rank : ranks) {
@@ -35,11 +36,11 @@ std::vector<double> distribution_of_sum(const std::vector<std::size_t>& ranks) {
   return probability;
 }
 
-constexpr std::size_t kMostExact = 60;  // values in all
+constexpr std::size_t kMaxExact = 60;  // values of both samples together
 
 double upper_normal(double z) { return 0.5 * std::erfc(z / std::sqrt(2.0)); }
 
-// probability[s]: that so many of `ranks`, drawn without putting back, have the sum s.
+// Returns by sum s the probability that `draws` of `ranks`, drawn without replacement, sum to s.
 std::vector<double> distribution_of_draws(const std::vector<std::size_t>& ranks,
                                           std::size_t draws) {
   const std::size_t most = std::accumulate(ranks.begin(), ranks.end(), std::size_t{0});
@@ -48,13 +49,13 @@ std::vector<double> distribution_of_draws(const std::vector<std::size_t>& ranks,
   std::size_t reached = 0;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     reached += ranks[i];
-    // Subsets of the first i ranks: counts as shares of all of them, so that none overflows.
+    // Counts of subsets of the first i ranks, as fractions of all subsets, so that none overflows.
     const auto seen = static_cast<double>(i + 1);
     for (std::size_t taken = std::min(i + 1, draws);; --taken) {
-      const auto share = static_cast<double>(taken) / seen;
+      const auto fraction = static_cast<double>(taken) / seen;
       for (std::size_t sum = reached + 1; sum-- > 0;) {
-        double value = taken <= i ? by_draws[taken][sum] * (1 - share) : 0;
-        if (taken > 0 && sum >= ranks[i]) value += by_draws[taken - 1][sum - ranks[i]] * share;
+        double value = taken <= i ? by_draws[taken][sum] * (1 - fraction) : 0;
+        if (taken > 0 && sum >= ranks[i]) value += by_draws[taken - 1][sum - ranks[i]] * fraction;
         by_draws[taken][sum] = value;
       }
       if (taken == 0) break;
@@ -88,11 +89,11 @@ std::vector<double> sorted_differences(std::span<const double> earlier,
   return differences;
 }
 
-// How many differences may be left out at each end.
+// Returns how many differences the interval leaves out at each end.
 std::size_t cut_of(std::size_t m, std::size_t n, double tail) {
-  if (m + n > kMostExact) {
+  if (m + n > kMaxExact) {
     const auto a = static_cast<double>(m), b = static_cast<double>(n);
-    double low = 0, high = 40;  // the normal quantile by halving; 60 steps reach the last bit
+    double low = 0, high = 40;  // bisects for the normal quantile; 60 steps reach the last bit
     for (int i = 0; i < 60; ++i) {
       const double middle = 0.5 * (low + high);
       (upper_normal(middle) > tail ? low : high) = middle;
@@ -137,7 +138,7 @@ std::optional<Interval> signed_rank_interval(std::span<const double> differences
   for (std::size_t i = 0; i < n; ++i) ranks[i] = i + 1;
   const std::vector<double> probability = distribution_of_sum(ranks);
   const double tail = 0.5 * (1 - confidence);
-  // The most averages that may be left out at each end.
+  // The number of averages that the interval leaves out at each end.
   std::size_t cut = 0;
   for (double below = probability[0]; below <= tail; below += probability[cut]) ++cut;
   if (cut == 0) return std::nullopt;
@@ -163,9 +164,9 @@ double signed_rank_above(std::span<const double> differences, double bound) {
 }
 
 double signed_rank_below(std::span<const double> differences, double bound) {
-  std::vector<double> turned(differences.begin(), differences.end());
-  for (double& difference : turned) difference = -difference;
-  return signed_rank_above(turned, -bound);
+  std::vector<double> negated(differences.begin(), differences.end());
+  for (double& difference : negated) difference = -difference;
+  return signed_rank_above(negated, -bound);
 }
 
 double hodges_lehmann_shift(std::span<const double> earlier, std::span<const double> later) {
@@ -189,7 +190,7 @@ double rank_sum_above(std::span<const double> earlier, std::span<const double> l
   const std::vector<std::size_t> ranks = doubled_ranks(all);
   const std::size_t sum = std::accumulate(
       ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(later.size()), std::size_t{0});
-  if (all.size() > kMostExact) return normal_upper_tail(ranks, later.size(), sum);
+  if (all.size() > kMaxExact) return normal_upper_tail(ranks, later.size(), sum);
   const std::vector<double> probability = distribution_of_draws(ranks, later.size());
   return std::min(1.0, std::accumulate(probability.begin() + static_cast<std::ptrdiff_t>(sum),
                                        probability.end(), 0.0));
@@ -208,9 +209,9 @@ std::vector<bool> benjamini_hochberg(std::span<const double> p, double rate) {
     const double line = static_cast<double>(i + 1) / static_cast<double>(sorted.size()) * rate;
     if (sorted[i] <= line) largest = sorted[i];
   }
-  std::vector<bool> believed(p.size());
-  for (std::size_t i = 0; i < p.size(); ++i) believed[i] = p[i] <= largest;
-  return believed;
+  std::vector<bool> accepted(p.size());
+  for (std::size_t i = 0; i < p.size(); ++i) accepted[i] = p[i] <= largest;
+  return accepted;
 }
 
 }  // namespace thinpipe

@@ -1,10 +1,10 @@
-// Tests by ranks, which assume no distribution, and what to believe of many tests at once.
+// Rank tests, which assume no distribution, and the control of many tests at once.
 //
-// Paired: of n independent differences, each symmetric about one centre, the Hodges–Lehmann
-// estimate and the Wilcoxon signed-rank test. A few wild differences, as a busy machine gives them,
-// move neither the estimate nor the interval far. Unpaired: of two samples that have the same
-// distribution but for a shift, the Hodges–Lehmann shift and the Mann–Whitney (Wilcoxon rank-sum)
-// test. (Hollander, Wolfe & Chicken, Nonparametric Statistical Methods, 3rd ed., ch. 3 and 4.)
+// Paired: the Hodges–Lehmann estimate and the Wilcoxon signed-rank test, for n independent
+// differences that are symmetric about one centre. A few outliers, as on a busy machine, move
+// neither the estimate nor the interval far. Unpaired: the Hodges–Lehmann shift and the
+// Mann–Whitney (Wilcoxon rank-sum) test, for two samples whose distributions differ by a shift.
+// (Hollander, Wolfe & Chicken, Nonparametric Statistical Methods, 3rd ed., ch. 3 and 4.)
 #pragma once
 
 #include <cstddef>
@@ -16,51 +16,48 @@
 
 namespace thinpipe {
 
-/// The median of the n (n + 1) / 2 Walsh averages (d_i + d_j) / 2, i <= j; of at least one.
+/// Returns the median of the n (n + 1) / 2 Walsh averages (d_i + d_j) / 2, i <= j; n >= 1.
 double hodges_lehmann(std::span<const double> differences);
 
-/// The interval of the centre that goes with the signed-rank test: of the Walsh averages in order,
-/// the ones at the test's two critical values. It holds the centre with at least `confidence`
-/// (0.95), exactly by the test's distribution. None where n is too small for such confidence: 6
-/// differences are the fewest for 0.95.
+/// Returns the interval of the centre by the signed-rank test: the ordered Walsh averages at the
+/// test's two critical values. It holds the centre with at least `confidence` (0.95), by the test's
+/// exact distribution. Nothing where n is too small: 0.95 takes at least 6 differences.
 std::optional<Interval> signed_rank_interval(std::span<const double> differences,
                                              double confidence);
 
-/// The probability, were the centre no greater than `bound`, of differences that lie as far above
-/// it as these. Small: the centre is above. Exact: of all 2^n ways to sign the ranks that these
-/// differences have, equal ones sharing theirs; those equal to `bound` are left out. 1 where none
-/// are left.
+/// Returns the p-value for a centre above `bound`: small where the centre is above. Exact, over all
+/// 2^n signs of the differences' ranks; equal magnitudes share their mean rank. Differences equal
+/// to `bound` are left out; 1 where none remain.
 double signed_rank_above(std::span<const double> differences, double bound);
 
-/// The same the other way round: small where the centre is below `bound`.
+/// Returns the p-value for a centre below `bound`.
 double signed_rank_below(std::span<const double> differences, double bound);
 
-/// The median of all differences later - earlier; of at least one value each.
+/// Returns the median of all differences later - earlier, of at least one value each.
 double hodges_lehmann_shift(std::span<const double> earlier, std::span<const double> later);
 
-/// The interval of the shift that goes with the test; see signed_rank_interval. Exact up to 60
-/// values in all, by the normal approximation beyond. None where there are too few: 4 against 4 are
-/// the fewest for 0.95.
+/// Returns the interval of the shift by the rank-sum test, as signed_rank_interval(). Exact up to
+/// 60 values in total, by the normal approximation beyond. Nothing for too few values: 0.95 takes
+/// at least 4 on each side.
 std::optional<Interval> rank_sum_interval(std::span<const double> earlier,
                                           std::span<const double> later, double confidence);
 
-/// The probability, were the shift no greater than `bound`, of later values as far above the
-/// earlier ones as these. Small: the shift is greater. Exact up to 60 values in all, of all ways
-/// to draw the later sample's ranks, equal values sharing theirs; by the normal approximation with
-/// the correction for equal values beyond. 1 where a sample is empty.
+/// Returns the p-value for a shift above `bound`: small where the shift is greater. Exact up to 60
+/// values in total, over all draws of the later sample's ranks; equal values share their mean rank.
+/// Beyond, by the normal approximation with the correction for ties. 1 where a sample is empty.
 double rank_sum_above(std::span<const double> earlier, std::span<const double> later, double bound);
 
-/// The same the other way round: small where the shift is less than `bound`.
+/// Returns the p-value for a shift below `bound`.
 double rank_sum_below(std::span<const double> earlier, std::span<const double> later, double bound);
 
-/// Twice the rank of each value, in its place; the smallest has rank 1. Equal values have the mean
-/// of their ranks, which twice is a whole number.
+/// Returns twice the rank of each value, in the order of `values`; the smallest has rank 1. Equal
+/// values have the mean of their ranks, which is a multiple of 1/2.
 std::vector<std::size_t> doubled_ranks(std::span<const double> values);
 
-/// The rule of Benjamini and Hochberg: which of many tests to believe so that, in the mean, at most
-/// the share `rate` of those believed is wrong: the ones with p no greater than the largest p(i) <=
-/// i / m * rate, p in ascending order (J. R. Stat. Soc. B 57, 1995, eq. 1). For tests that are
-/// independent or positively dependent, as times of one run are.
+/// Returns the discoveries of Benjamini and Hochberg's procedure at the false discovery rate
+/// `rate`: the tests with p no greater than the largest p(i) <= i / m * rate, p in ascending order
+/// (J. R. Stat. Soc. B 57, 1995, eq. 1). Valid for tests that are independent or positively
+/// dependent, as times of one run are.
 std::vector<bool> benjamini_hochberg(std::span<const double> p, double rate);
 
 }  // namespace thinpipe

@@ -15,20 +15,20 @@ namespace thinpipe {
 namespace {
 
 constexpr double kTail = 0.025;
-// Any fixed seed will do; see bootstrap_median().
+// Any fixed seed; see bootstrap_median().
 constexpr std::uint64_t kSeed = 20240229;
 
 using Generator = std::mt19937_64;
 
-// Uniform in [0, n) by the high half of a product, biased by less than n / 2^64. (The standard
-// library's distribution would give other numbers on another platform, and a remainder is slow.)
+// Returns a uniform number in [0, n) by the high half of a product, with a bias below n / 2^64.
+// (The standard library's distribution differs between platforms, and a remainder is slow.)
 std::size_t draw(Generator& generator, std::size_t n) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::size_t>((static_cast<Wide>(generator()) * n) >> 64);
 }
 
-// Resamples by counting: every sample is its place in the sorted whole, so the median of a resample
-// is found by one pass over the counts instead of a selection among as many numbers.
+// Resamples by counting. A sample is represented by its index among all sorted samples, so one pass
+// over the counts finds the median of a resample, without a selection among as many numbers.
 class Resampler {
  public:
   Resampler(const Repeats& repeats, std::vector<double> all)
@@ -72,12 +72,12 @@ Interval percentile_interval(const std::vector<double>& values) {
   return {quantile(values, kTail), quantile(values, 1 - kTail)};
 }
 
-// A repeat that lost all its samples would be drawn as an empty one.
+// Drops repeats without samples, which would be drawn as empty ones.
 Repeats without_empty(const Repeats& repeats) {
-  Repeats kept;
-  std::copy_if(repeats.begin(), repeats.end(), std::back_inserter(kept),
+  Repeats filled;
+  std::copy_if(repeats.begin(), repeats.end(), std::back_inserter(filled),
                [](const std::vector<double>& repeat) { return !repeat.empty(); });
-  return kept;
+  return filled;
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ std::vector<double> pooled(const Repeats& repeats) {
 
 std::optional<Interval> exact_median_interval(std::span<const double> samples) {
   const std::size_t n = samples.size();
-  if (n < kFewestForInterval) return std::nullopt;
+  if (n < kMinForInterval) return std::nullopt;
   // term = P(Binomial(n, 1/2) = j) in logarithms: 2^-n is not a double for n > 1074.
   double log_term = -static_cast<double>(n) * std::log(2.0);
   double below = std::exp(log_term);  // P(Binomial < j + 1)
@@ -128,12 +128,12 @@ std::optional<Interval> exact_median_interval(std::span<const double> samples) {
 }
 
 BootstrappedMedian bootstrap_median(const Repeats& repeats, std::uint64_t stream) {
-  const Repeats kept = without_empty(repeats);
-  const std::vector<double> all = pooled(kept);
+  const Repeats filled = without_empty(repeats);
+  const std::vector<double> all = pooled(filled);
   BootstrappedMedian result{median(all), all.size(), {}};
-  if (all.size() < kFewestForInterval) return result;
+  if (all.size() < kMinForInterval) return result;
   Generator generator(kSeed + stream);
-  Resampler resampler(kept, all);
+  Resampler resampler(filled, all);
   result.resampled.reserve(kResamplings);
   for (int i = 0; i < kResamplings; ++i) {
     result.resampled.push_back(resampler.next_median(generator));
@@ -142,10 +142,10 @@ BootstrappedMedian bootstrap_median(const Repeats& repeats, std::uint64_t stream
 }
 
 Estimate median_of(const Repeats& repeats, const BootstrappedMedian& bootstrapped) {
-  const Repeats kept = without_empty(repeats);
+  const Repeats filled = without_empty(repeats);
   Estimate estimate{bootstrapped.value, std::nullopt};
-  if (kept.size() == 1) {
-    estimate.interval = exact_median_interval(kept[0]);
+  if (filled.size() == 1) {
+    estimate.interval = exact_median_interval(filled[0]);
   } else if (!bootstrapped.resampled.empty()) {
     estimate.interval = percentile_interval(bootstrapped.resampled);
   }
@@ -191,7 +191,7 @@ Estimate mean_of_samples(std::span<const double> samples) {
   constexpr double kConfidence = 0.95;
   const MeanInterval found = mean_interval(samples, kConfidence).value_or(MeanInterval{});
   return {.value = found.mean,
-          .interval = samples.size() < kFewestForMean ? std::nullopt : found.interval};
+          .interval = samples.size() < kMinForMean ? std::nullopt : found.interval};
 }
 
 }  // namespace thinpipe

@@ -1,5 +1,5 @@
-// Groups the points, pools their repeats, sets every compressor against the baselines, and finds
-// the break-even rate by interpolation between neighbouring measured rates.
+// Groups the points, pools their repeats, compares every compressor with the baselines, and
+// interpolates the break-even rate between neighbouring measured rates.
 #include "reports/summary/summary.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct RateAndRatio {
 
 bool is_above(const RateAndRatio& point) { return point.ratio > 1; }
 
-// Where the line through two points in log-log coordinates meets ratio 1.
+// Returns the rate at which the line through two points in log-log coordinates meets ratio 1.
 double crossing(const RateAndRatio& left, const RateAndRatio& right) {
   const double y0 = std::log(left.ratio);
   const double y1 = std::log(right.ratio);
@@ -33,9 +33,10 @@ double crossing(const RateAndRatio& left, const RateAndRatio& right) {
   return std::exp(x0 + (x1 - x0) * (y0 / (y0 - y1)));
 }
 
-std::optional<double> last_crossing(const std::vector<RateAndRatio>& curve, bool from_paying) {
+// Returns the crossing at the highest rate: with increasing rate from faster to slower, or back.
+std::optional<double> last_crossing(const std::vector<RateAndRatio>& curve, bool from_faster) {
   for (std::size_t i = curve.size(); i-- > 1;) {
-    if (is_above(curve[i - 1]) == from_paying && is_above(curve[i]) != from_paying) {
+    if (is_above(curve[i - 1]) == from_faster && is_above(curve[i]) != from_faster) {
       return crossing(curve[i - 1], curve[i]);
     }
   }
@@ -43,14 +44,14 @@ std::optional<double> last_crossing(const std::vector<RateAndRatio>& curve, bool
 }
 
 template <class End>
-std::optional<double> crossing_of_ends(std::span<const SpeedupAtRate> points, bool from_paying,
+std::optional<double> crossing_of_ends(std::span<const SpeedupAtRate> points, bool from_faster,
                                        End end) {
   std::vector<RateAndRatio> curve;
   for (const SpeedupAtRate& point : points) {
     if (!point.speedup.interval) return std::nullopt;
     curve.push_back({point.rate, end(*point.speedup.interval)});
   }
-  return last_crossing(curve, from_paying);
+  return last_crossing(curve, from_faster);
 }
 
 bool any_is(std::span<const SpeedupAtRate> points, Pays wanted) {
@@ -79,8 +80,8 @@ BreakEven break_even(std::span<const SpeedupAtRate> points) {
   for (std::size_t i = 1; i < curve.size(); ++i) {
     result.crossings += is_above(curve[i - 1]) != is_above(curve[i]) ? 1 : 0;
   }
-  const bool tells = any_is(points, Pays::kYes) || any_is(points, Pays::kNo);
-  if (!tells || (result.crossings == 0 && any_is(points, Pays::kOpen))) {
+  const bool decides = any_is(points, Pays::kYes) || any_is(points, Pays::kNo);
+  if (!decides || (result.crossings == 0 && any_is(points, Pays::kOpen))) {
     result.kind = BreakEven::Kind::kOpen;
     return result;
   }
@@ -89,14 +90,14 @@ BreakEven break_even(std::span<const SpeedupAtRate> points) {
         is_above(curve[0]) ? BreakEven::Kind::kPaysEverywhere : BreakEven::Kind::kPaysNowhere;
     return result;
   }
-  const std::optional<double> stops = last_crossing(curve, /*from_paying=*/true);
-  const bool from_paying = stops.has_value();
-  result.kind = from_paying ? BreakEven::Kind::kPaysBelow : BreakEven::Kind::kPaysAbove;
-  result.rate = from_paying ? *stops : last_crossing(curve, false).value_or(0);
-  result.low = crossing_of_ends(points, from_paying, [](const Interval& i) { return i.low; });
-  result.high = crossing_of_ends(points, from_paying, [](const Interval& i) { return i.high; });
-  // Where compression pays above a rate, the pessimistic curve crosses later than the optimistic.
-  if (!from_paying) std::swap(result.low, result.high);
+  const std::optional<double> stops = last_crossing(curve, /*from_faster=*/true);
+  const bool from_faster = stops.has_value();
+  result.kind = from_faster ? BreakEven::Kind::kPaysBelow : BreakEven::Kind::kPaysAbove;
+  result.rate = from_faster ? *stops : last_crossing(curve, false).value_or(0);
+  result.low = crossing_of_ends(points, from_faster, [](const Interval& i) { return i.low; });
+  result.high = crossing_of_ends(points, from_faster, [](const Interval& i) { return i.high; });
+  // Of a compressor that is faster above a rate, the pessimistic curve crosses later.
+  if (!from_faster) std::swap(result.low, result.high);
   return result;
 }
 
@@ -213,14 +214,14 @@ Cell make_cell(double rate, std::size_t style, const std::vector<const Point*>& 
   for (const std::vector<double>& repeat : repeats) cell.steps += repeat.size();
   cell.bootstrapped = bootstrap_median(repeats, style);
   const Estimate step_time = median_of(repeats, cell.bootstrapped);
-  // A step that took no time was not measured; ratios and logarithms need better.
+  // A step that took no time was not measured; ratios and logarithms need positive times.
   if (!is_positive(step_time)) return cell;
   cell.step_time = step_time;
   add_spread(cell, repeats);
   return cell;
 }
 
-// How many times as fast as the baseline; nothing for the baseline itself.
+// Returns the speed-up over the baseline; nothing for the baseline itself.
 std::optional<Estimate> speedup_over(const Series* baseline, const Cell& cell) {
   if (baseline == nullptr || cell.status != Status::kOk || !cell.step_time) return std::nullopt;
   const Cell* other = baseline->at(cell.rate);
@@ -250,7 +251,7 @@ void compare_with_baselines(Group& group) {
   }
 }
 
-// Colours and markers must mean the same in every group, so they are dealt out over all records.
+// Assigns colours and markers over all records, so that they mean the same in every group.
 std::map<SeriesKey, Series> make_styles(const Records& records) {
   std::set<std::string> compressors;
   std::map<SeriesKey, Series> styles;
@@ -259,8 +260,8 @@ std::map<SeriesKey, Series> make_styles(const Records& records) {
     Series& series = styles[{point.axes.compressor, point.axes.way()}];
     series.compressor = point.axes.compressor;
     series.method = point.axes.method;
-    series.pattern = point.axes.pattern;
-    series.feed = point.axes.feed;
+    series.collective = point.axes.collective;
+    series.bucketing = point.axes.bucketing;
     series.device = point.axes.device;
     series.baseline = point.axes.baseline();
   }
@@ -278,8 +279,8 @@ std::map<SeriesKey, Series> make_styles(const Records& records) {
     std::vector<Way> ways;
     for (const Series* series : list) {
       const std::string device = series->device == "cpu" ? "" : "device=" + series->device;
-      const bool both = !series->feed.empty() && !device.empty();
-      ways.push_back({series->pattern, series->feed + (both ? ";" : "") + device});
+      const bool both = !series->bucketing.empty() && !device.empty();
+      ways.push_back({series->collective, series->bucketing + (both ? ";" : "") + device});
     }
     const std::vector<std::string> different = way_labels(ways);
     for (std::size_t i = 0; i < list.size(); ++i) {

@@ -1,5 +1,4 @@
-// Which points may stand together in a report, and whether the same point came out the same at
-// several time scales.
+// Which points may share a report, and whether the same point agrees at several time scales.
 #include "reports/summary/time_scale.h"
 
 #include <fmt/format.h>
@@ -28,8 +27,8 @@ std::set<double> factors_of(const Records& records) {
   return factors;
 }
 
-// Two ways of measuring are never the same to the last digit, and many steps make any difference
-// significant; below this share of a step nobody would conclude otherwise.
+// Fraction of a step. Two ways of measuring never agree to the last digit, and many steps make any
+// difference significant. A smaller difference changes no conclusion.
 constexpr double kNegligible = 0.01;
 
 // Step times of the repeats that are ok, by factor.
@@ -78,8 +77,8 @@ void require_one_time_scale(const Records& records) {
     factors.insert(point.axes.time_scale);
     if (factors.size() > 1)
       throw InputError(fmt::format(
-          "{}: {} ranks on {} were measured at time scales {}, which must not be mixed; `thinpipe "
-          "report --time-scale {}` reports one, of {}, and says how they compare",
+          "{}: {} ranks on {} were measured at time scales {}, which one report cannot mix; "
+          "`thinpipe report --time-scale {}` reports one of {} and compares it with the others",
           records.file.string(), point.axes.ranks, point.axes.link, listed(texts(factors)),
           *factors_of(records).begin(), listed(texts(factors_of(records)))));
   }
@@ -88,7 +87,7 @@ void require_one_time_scale(const Records& records) {
 Records at_time_scale(Records records, double factor) {
   const std::set<double> factors = factors_of(records);
   if (!factors.contains(factor))
-    throw InputError(fmt::format("{}: no point was measured at time scale {}; there are {}",
+    throw InputError(fmt::format("{}: no point was measured at time scale {}; the records have {}",
                                  records.file.string(), factor, listed(texts(factors))));
   std::erase_if(records.points,
                 [&](const Point& point) { return point.axes.time_scale != factor; });
@@ -104,11 +103,11 @@ std::vector<std::string> time_scale_notes(const Records& records) {
   std::vector<std::string> notes;
   for (const auto& [factor, where] : links)
     notes.push_back(fmt::format(
-        "Time scale {}: {} {} measured in {} motion. Links were set to 1/{} of their rate, delays "
-        "and compute times to {} times theirs; the times in this report are those of the links as "
-        "they are named, and the records have the raw ones too.",
-        factor, listed({where.begin(), where.end()}), where.size() == 1 ? "was" : "were",
-        factor > 1 ? "slow" : "fast", factor, factor));
+        "Time scale {}: {} {} measured with time dilation. Links were set to 1/{} of their rate, "
+        "delays and compute times to {} times theirs. Times in this report are converted back to "
+        "the links as they are named; the records have the raw times too.",
+        factor, listed({where.begin(), where.end()}), where.size() == 1 ? "was" : "were", factor,
+        factor));
   return notes;
 }
 
@@ -124,7 +123,7 @@ std::vector<ScaleAgreement> compare_time_scales(const Records& records) {
   }
   std::vector<ScaleAgreement> agreements;
   for (const auto& [key, by_factor] : points) {
-    const auto& [ranks, topology, link, compressor, pattern] = key;
+    const auto& [ranks, topology, link, compressor, collective] = key;
     if (by_factor.size() > 1)
       compare(fmt::format("{} on {}, {} rank{}", compressor, link, ranks, ranks == 1 ? "" : "s"),
               by_factor, agreements);
@@ -142,12 +141,12 @@ std::string agreement_sentence(const ScaleAgreement& agreement) {
                                  format_time(agreement.base_time), agreement.base);
   const Estimate& ratio = agreement.ratio;
   if (agreement.verdict == Verdict::kTooFew)
-    return text + fmt::format("ratio {:.4g}, too few steps to tell", ratio.value);
+    return text + fmt::format("ratio {:.4g}, too few steps for a 95 % CI", ratio.value);
   const std::string interval = fmt::format("ratio {:.4g}, {:.4g} to {:.4g}", ratio.value,
                                            ratio.interval->low, ratio.interval->high);
   return text + (agreement.verdict == Verdict::kAgree
                      ? "agree (" + interval + ")"
-                     : "DO NOT AGREE (" + interval + "); one of them is not in proportion");
+                     : "DO NOT AGREE (" + interval + "): one did not scale in proportion");
 }
 
 }  // namespace thinpipe

@@ -43,7 +43,7 @@ std::string escape_html(std::string_view text) {
 }
 
 std::string escape_markdown(std::string_view text) {
-  // Parentheses mean something behind brackets alone, which are escaped.
+  // Parentheses have a meaning only after brackets, which are escaped.
   constexpr std::string_view kPunctuation = "\\`*_[]#|~";
   std::string escaped;
   for (const char byte : text) {
@@ -61,7 +61,7 @@ std::string escape_markdown(std::string_view text) {
       escaped += byte;
     }
   }
-  // Markdown readers turn a bare address into a link; a report loads and links nothing by itself.
+  // Markdown readers turn a bare address into a link; reports have no links from records.
   for (std::size_t place = escaped.find("://"); place != std::string::npos;
        place = escaped.find("://", place + 6)) {
     escaped.replace(place, 1, "&#58;");

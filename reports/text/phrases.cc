@@ -1,4 +1,4 @@
-// Figures, lists and compressors' names as people read them.
+// Figures, lists and compressors' names for readers.
 #include "reports/text/phrases.h"
 
 #include <fmt/format.h>
@@ -16,12 +16,12 @@ namespace {
 
 bool is_rules(const std::string& spec) { return spec.find(';') != std::string::npos; }
 
-// The method's name; of rules the whole.
+// Returns the method's name; rules keep their whole text.
 std::string spec_name(const std::string& spec) {
   return is_rules(spec) ? spec : spec.substr(0, spec.find(':'));
 }
 
-// A parameter is worth writing when not every spec of that name has it.
+// Writes a parameter only where some spec of that name lacks it.
 std::string label_of(const std::string& spec, const std::map<std::string, int>& uses, int specs) {
   std::string label = spec_name(spec);
   for (const std::string& parameter : spec_parameters(spec))
@@ -29,12 +29,13 @@ std::string label_of(const std::string& spec, const std::map<std::string, int>& 
   return label;
 }
 
-// "allgather-", where the patterns of all ways begin like that.
-std::string exchange_of_all(const std::set<std::string>& patterns) {
-  const std::string& first = *patterns.begin();
+// Returns "allgather-" where the collectives of all ways begin with it.
+std::string exchange_of_all(const std::set<std::string>& collectives) {
+  const std::string& first = *collectives.begin();
   const std::string exchange = first.substr(0, first.find('-') + 1);
-  for (const std::string& pattern : patterns)
-    if (pattern.size() <= exchange.size() || pattern.compare(0, exchange.size(), exchange) != 0)
+  for (const std::string& collective : collectives)
+    if (collective.size() <= exchange.size() ||
+        collective.compare(0, exchange.size(), exchange) != 0)
       return "";
   return exchange;
 }
@@ -57,7 +58,7 @@ std::string format_number(double value) {
   return text;
 }
 
-std::string format_percent(double share) { return format_number(100 * share) + " %"; }
+std::string format_percent(double fraction) { return format_number(100 * fraction) + " %"; }
 
 std::string format_interval(const Estimate& estimate, std::string (*format)(double)) {
   if (!estimate.interval) return "no interval";
@@ -71,16 +72,20 @@ std::string joined(const std::vector<std::string>& parts, const std::string& sep
 }
 
 std::string listed(std::vector<std::string> names) {
-  constexpr std::size_t kMostNames = 5;
-  if (names.size() > kMostNames) {
-    const std::size_t rest = names.size() - kMostNames + 1;
-    names.resize(kMostNames - 1);
+  constexpr std::size_t kMaxNames = 5;
+  if (names.size() > kMaxNames) {
+    const std::size_t rest = names.size() - kMaxNames + 1;
+    names.resize(kMaxNames - 1);
     names.push_back(std::to_string(rest) + " others");
   }
   if (names.size() < 2) return joined(names, "");
   const std::string last = names.back();
   names.pop_back();
   return joined(names, ", ") + " and " + last;
+}
+
+std::string baseline_words(const std::string& label) {
+  return label == "none" ? "none (fp32)" : label;
 }
 
 std::vector<std::string> spec_parameters(const std::string& spec) {
@@ -120,7 +125,7 @@ std::vector<std::string> short_labels(const std::vector<std::string>& specs) {
     labels.push_back(label_of(text, uses[spec_name(text)], count[spec_name(text)]));
     ++taken[labels.back()];
   }
-  // Two spellings of one label (an odd spec may repeat a key) fall back on the whole specs.
+  // Equal labels (an odd spec may repeat a key) are replaced by the whole specs.
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (taken[labels[i]] > 1) labels[i] = specs[i];
   }
@@ -128,37 +133,38 @@ std::vector<std::string> short_labels(const std::vector<std::string>& specs) {
 }
 
 std::vector<std::string> way_labels(const std::vector<Way>& ways) {
-  std::set<std::string> patterns;
+  std::set<std::string> collectives;
   std::map<std::string, std::size_t> uses;
-  std::size_t fed = 0;
+  std::size_t bucketed = 0;
   for (const Way& way : ways) {
-    patterns.insert(way.pattern);
-    if (way.feed.empty()) continue;
-    ++fed;
-    for (const std::string& part : split(way.feed, ';')) ++uses[part];
+    collectives.insert(way.collective);
+    if (way.bucketing.empty()) continue;
+    ++bucketed;
+    for (const std::string& part : split(way.bucketing, ';')) ++uses[part];
   }
-  const std::size_t exchange = patterns.empty() ? 0 : exchange_of_all(patterns).size();
+  const std::size_t exchange = collectives.empty() ? 0 : exchange_of_all(collectives).size();
   std::vector<std::string> labels;
   for (const Way& way : ways) {
     std::vector<std::string> pieces;
-    if (patterns.size() > 1) pieces.push_back(way.pattern.substr(exchange));
+    if (collectives.size() > 1) pieces.push_back(way.collective.substr(exchange));
     const std::size_t before = pieces.size();
-    if (!way.feed.empty() && ways.size() > 1) {
-      const std::vector<std::string> parts = split(way.feed, ';');
+    if (!way.bucketing.empty() && ways.size() > 1) {
+      const std::vector<std::string> parts = split(way.bucketing, ';');
       for (const std::string& part : parts)
-        if (uses[part] < fed) pieces.push_back(part);
-      // All that are fed otherwise than by default are fed like this one.
-      if (pieces.size() == before && fed < ways.size()) pieces.push_back(parts.front());
+        if (uses[part] < bucketed) pieces.push_back(part);
+      // All ways with a bucketing have this one; only the default ways differ.
+      if (pieces.size() == before && bucketed < ways.size()) pieces.push_back(parts.front());
     }
     std::string label;
     for (const std::string& piece : pieces) label += (label.empty() ? "" : ", ") + piece;
     labels.push_back(label);
   }
-  // Two labels that came out the same fall back on the whole.
+  // Equal labels are replaced by collective and bucketing as a whole.
   for (std::size_t i = 0; i < ways.size(); ++i)
     for (std::size_t j = 0; j < ways.size(); ++j)
       if (i != j && labels[i] == labels[j])
-        labels[i] = ways[i].pattern + (ways[i].feed.empty() ? "" : ", " + ways[i].feed);
+        labels[i] =
+            ways[i].collective + (ways[i].bucketing.empty() ? "" : ", " + ways[i].bucketing);
   return labels;
 }
 

@@ -1,4 +1,4 @@
-// Where the figures come from, and how a point is measured again.
+// The origin of the figures, and the command that measures a point again.
 #include "reports/text/provenance.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ std::string plain(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Deeper objects are written as JSON: a record is outside input and may nest without end.
+// Deeper objects stay JSON: a record is outside input and may nest to any depth.
 constexpr int kDeepest = 4;
 
 void flatten_into(const nlohmann::json& object, const std::string& prefix, int depth,
@@ -39,10 +39,10 @@ struct AxisOption {
 };
 using AxisOptions = std::vector<AxisOption>;
 
-// Options with a value that a point's axes say, or that are of a whole sweep.
+// Options with a value that a point's axes replace, or that apply to a whole sweep.
 const AxisOptions& replaced_options(const std::string& verb) {
   static const AxisOptions sweep = {
-      {"compressor", 'c'}, {"link", 'l'}, {"ranks", 'n'},  {"workers", 'w'}, {"pattern"},
+      {"compressor", 'c'}, {"link", 'l'}, {"ranks", 'n'},  {"workers", 'w'}, {"collective"},
       {"schedule"},        {"straggler"}, {"topology"},    {"time-scale"},   {"overlap"},
       {"codec"},           {"buckets"},   {"granularity"}, {"min-elements"}, {"local-steps"},
       {"outer"},           {"epoch"},     {"shard"}};
@@ -57,7 +57,8 @@ bool is_replaced_flag(const std::string& word) {
   return word == "--resume" || word == "--no-baseline";
 }
 
-// How many words from `word` on are a replaced option: 2 with its value apart, 1 with it, else 0.
+// Returns how many words from `word` on belong to a replaced option: 2 with a separate value, 1
+// with an attached value or for a flag, else 0.
 std::size_t words_of(const std::string& word, const AxisOptions& replaced) {
   for (const AxisOption& option : replaced) {
     const std::string name = "--" + std::string(option.name);
@@ -69,7 +70,7 @@ std::size_t words_of(const std::string& word, const AxisOptions& replaced) {
   return is_replaced_flag(word) ? 1 : 0;
 }
 
-// `--out DIR` or `--out=DIR` gets another folder, so that records stay as they are.
+// Changes the folder of `--out DIR` or `--out=DIR`, so that the records stay as they are.
 void rename_output(std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool is_apart = words[i] == "--out" && i + 1 < words.size();
@@ -94,10 +95,10 @@ void add(std::vector<std::string>& words, const std::string& option, const std::
   words.push_back(value);
 }
 
-// "granularity=bucket;buckets=first=1mb,rest=25mb" as options.
-void add_feed(std::vector<std::string>& words, const std::string& feed) {
-  if (feed.empty()) return;
-  for (const std::string& part : split(feed, ';')) {
+// Adds "granularity=bucket;buckets=first=1mb,rest=25mb" as options.
+void add_bucketing(std::vector<std::string>& words, const std::string& bucketing) {
+  if (bucketing.empty()) return;
+  for (const std::string& part : split(bucketing, ';')) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos) continue;
     std::string name = part.substr(0, equals);
@@ -106,7 +107,7 @@ void add_feed(std::vector<std::string>& words, const std::string& feed) {
   }
 }
 
-// Options of `run` and `train`.
+// Adds the options of `run` and `train`.
 void add_sweep_axes(std::vector<std::string>& words, const std::string& verb, const Axes& axes) {
   words.insert(words.end(), {"-c", axes.compressor, "--no-baseline"});
   const std::string marker = ",schedule=";
@@ -115,12 +116,12 @@ void add_sweep_axes(std::vector<std::string>& words, const std::string& verb, co
   if (schedule != std::string::npos)
     add(words, "schedule", axes.link.substr(schedule + marker.size()));
   add(words, verb == "train" ? "workers" : "ranks", std::to_string(axes.ranks));
-  add(words, "pattern", axes.pattern.substr(axes.pattern.find('-') + 1));
+  add(words, "collective", axes.collective.substr(axes.collective.find('-') + 1));
   if (axes.topology != "star") add(words, "topology", axes.topology);
   if (axes.stragglers != "none") add(words, "straggler", axes.stragglers);
   if (axes.time_scale != 1) add(words, "time-scale", fmt::format("{:g}", axes.time_scale));
   if (axes.device != "cpu") add(words, "device", axes.device);
-  add_feed(words, axes.feed);
+  add_bucketing(words, axes.bucketing);
 }
 
 void add_bench_axes(std::vector<std::string>& words, const Axes& axes,
@@ -186,28 +187,29 @@ std::vector<std::string> reproduce_commands(const Records& records) {
 std::vector<std::string> method_notes() {
   std::vector<std::string> notes;
   notes.emplace_back(
-      "A step's time is that of its slowest rank. Step times are medians over all measured steps "
-      "of all repeats; warm-up steps are not in the records.");
+      "The time of a step is that of its slowest rank. Step times are medians over all measured "
+      "steps of all repeats; warm-up steps are not recorded.");
   notes.emplace_back(
       "Intervals are 95 % confidence intervals. One repeat: the exact order-statistic interval of "
       "the median. Several repeats: a percentile bootstrap of 2000 resamplings that draws repeats "
       "and then steps within them. Fewer than 6 samples give no interval.");
   notes.emplace_back(
       "Speed-up is the median step time of a baseline over that of the compressor at the same link "
-      "rate and number of ranks. Baselines are none, which sends 32-bit floats as they are, and "
-      "bf16, which sums them in 16 bits; a compressor pays where it is faster than the faster of "
-      "both. Where one was run with several exchange patterns, the fastest of them counts.");
+      "rate and number of ranks. The baselines are none (fp32), which sends gradients in 32 bits, "
+      "and bf16, which sums them in 16 bits. A compressor is worth it where it is faster than the "
+      "faster of none and bf16. Of a baseline with several collectives, the fastest counts.");
   notes.emplace_back(
-      "The break-even rate is where ln(speed-up), taken as linear in ln(rate) between neighbouring "
-      "measured rates, is zero. Its interval is where the ends of the speed-up's intervals cross. "
-      "Nothing is extrapolated beyond the measured rates.");
+      "The break-even rate is the link rate with a speed-up of 1. Between neighbouring measured "
+      "rates, ln(speed-up) is taken as linear in ln(rate). The interval of the break-even rate "
+      "ends where the ends of the speed-up's intervals are 1. Nothing is extrapolated beyond the "
+      "measured rates.");
   notes.emplace_back(
-      "Relative error is the norm of decoded minus input over that of the input, of one step and "
-      "one rank: what error feedback sends later is not subtracted, and it does not say how "
-      "training ends.");
+      "Relative error is the norm of decoded minus input over the norm of the input, for one step "
+      "and one rank. Values that error feedback sends later are not subtracted. The error of "
+      "single steps does not predict how training ends.");
   notes.emplace_back(
-      "Invalid points were measured but failed a check of link, clock or aggregate: they are "
-      "shown, and decide nothing. Failed points have no figures.");
+      "Invalid points were measured but failed a check of link, clock or aggregate. They are "
+      "shown, and no conclusion rests on them. Failed points have no figures.");
   return notes;
 }
 

@@ -1,5 +1,5 @@
-// Where the figures come from: what was replayed, by which commands, on which machine, and which
-// command measures one point again.
+// Describes where a report's figures come from (trace, commands and machine), and finds the command
+// that repeats the measurement of a point.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,28 +13,32 @@ namespace thinpipe {
 
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
-/// A JSON object as dotted names and plain texts, in the object's order.
+/// Returns the members of a JSON object, nested ones with dotted names, as plain texts in the
+/// object's order.
 NamedValues flattened(const nlohmann::json& object);
 
-/// A header's calibration without the links, which have a table of their own.
+/// Returns a header's calibration without its links, which have a separate table in the report.
 NamedValues calibration_values(const Header& header);
 
-/// "lenet5, 431080 elements in 8 tensors, 20 steps"; as much of it as the last header tells.
+/// Returns a text such as "lenet5, 431080 elements in 8 tensors, 20 steps". Details that the last
+/// header lacks are left out.
 std::string trace_line(const Records& records);
 
-/// The distinct command lines of the launches, then the report's own; each ready for a shell.
+/// Returns the distinct command lines of the launches, then the command line of the report. All are
+/// quoted for a shell.
 std::vector<std::string> reproduce_commands(const Records& records);
 
-/// How intervals, ratios and break-even rates were computed, in sentences.
+/// Describes in sentences how intervals, ratios and break-even rates were computed.
 std::vector<std::string> method_notes();
 
-/// The command that measures one point of a run, a training or a bench again, for a shell: that of
-/// the launch that measured the point, with its axes in place of those of the sweep, and `-again`
-/// after the name of its folder. The launch is the last one that began no later than the point; ""
-/// where there is none or its command is another.
+/// Returns the shell command that repeats the measurement of one point. This is the command of the
+/// launch that measured the point, with two changes: the point's own values replace the options of
+/// the sweep's axes, and the output folder's name gets the suffix `-again`. The launch is the last
+/// one that began no later than the point. Returns "" if no launch with a command is recorded, or
+/// if the command's verb is none of `run`, `train` and `bench`.
 std::string again_command(const Records& records, const Point& point);
 
-/// The same, word by word; empty in place of "".
+/// Returns the words of again_command(), unquoted. Empty where again_command() returns "".
 std::vector<std::string> again_words(const Records& records, const Point& point);
 
 }  // namespace thinpipe

@@ -23,7 +23,7 @@ std::vector<double> array_of(const nlohmann::json& object, const std::string& na
   return values;
 }
 
-// The i-th value of each seed that has one that is a number.
+// Returns the i-th value of each seed that has a finite one.
 std::vector<double> column(const std::vector<std::vector<double>>& seeds, std::size_t i) {
   std::vector<double> values;
   for (const std::vector<double>& seed : seeds)
@@ -40,7 +40,7 @@ std::string told(const TrainedGroup& group, double x, const std::string& x_name,
          (seeds == 1 ? " seed" : " seeds");
 }
 
-constexpr std::size_t kMarkedPoints = 30;  // with more, lines alone
+constexpr std::size_t kMarkedPoints = 30;  // with more points, curves have no markers
 
 std::string per_cent(double value) { return format_number(value) + " %"; }
 
@@ -71,14 +71,13 @@ std::vector<LegendEntry> legend_of(const TrainingSection& section, bool is_line)
   return legend;
 }
 
-// A curve a compressor, over steps, bytes and emulated seconds.
+// Draws a curve per compressor, over steps, bytes and emulated seconds.
 Figure by_progress(const Sectioned& in, const char* name, const std::string& title,
                    const std::string& field, const Quality& quality) {
   Figure figure{in.id + "-" + name, title, "", {}, {}};
   figure.caption =
-      "Means over the seeds at each evaluation; bars are 95 % intervals by Student's t where there "
-      "are three seeds or more. Bytes are what a worker sent, seconds those of the emulated "
-      "network.";
+      "Means over the seeds at each evaluation; bars are 95 % intervals by Student's t, with three "
+      "seeds or more. Bytes are those that a worker sent; seconds are emulated time.";
   const auto panel = [&](const std::string& over, const std::string& x, const std::string& label,
                          std::string (*format)(double)) {
     Chart chart;
@@ -115,7 +114,7 @@ BoxChart rows_of(const Sectioned& in, const std::string& id, const std::string& 
   for (std::size_t i = 0; i < in.section.groups.size(); ++i) {
     const TrainedGroup& group = *in.section.groups[i];
     std::optional<Estimate> mean = group.mean(metric);
-    // A mean over those seeds alone that got there would flatter.
+    // A mean over only the seeds that reached the target would be biased.
     if (!mean || (all_seeds && group.count(metric) < group.used.size())) continue;
     if (mean->interval)
       mean->interval = Interval{factor * mean->interval->low, factor * mean->interval->high};
@@ -130,10 +129,10 @@ BoxChart rows_of(const Sectioned& in, const std::string& id, const std::string& 
 Figure to_target(const Sectioned& in) {
   Figure figure{
       in.id + "-target",
-      "What it takes to " + in.summary.target,
-      "Means over the seeds with 95 % intervals by Student's t (three seeds or more): emulated "
-      "time and bytes of a worker up to the first evaluation that reached the target. Those of "
-      "which a seed did not reach it are left out; the table counts them.",
+      "Time and bytes to " + in.summary.target,
+      "Emulated time and bytes of a worker up to the first evaluation that reached the target: "
+      "means over the seeds with 95 % intervals by Student's t (three seeds or more). Compressors "
+      "with a seed that missed the target are left out; the table has the number of seeds.",
       {},
       {}};
   if (in.summary.target.empty()) return figure;
@@ -150,9 +149,9 @@ Figure final_quality(const Sectioned& in) {
   const Quality quality = quality_of(in.summary);
   Figure figure{
       in.id + "-final",
-      "What was learned in the end",
-      "Means over the seeds with 95 % intervals by Student's t (three seeds or more), after the "
-      "last step. Intervals that lie apart are differences; those that meet may be none.",
+      "Final quality",
+      "Means over the seeds after the last step, with 95 % intervals by Student's t (three seeds "
+      "or more). Compressors with disjoint intervals differ significantly; others may not differ.",
       {},
       {}};
   add_panel(figure, "",
@@ -166,7 +165,8 @@ Figure time_and_loss(const Sectioned& in) {
       in.id + "-pareto",
       "Time against loss",
       "Emulated time of all steps against the final loss on held-out data, means over the seeds. "
-      "Down and left is better; the dashed line joins those that no other beats in both.",
+      "Lower left is better. The dashed line is the Pareto front: compressors above and right of "
+      "it are dominated by another.",
       {},
       {}};
   DotChart chart;
@@ -192,16 +192,16 @@ Figure time_and_loss(const Sectioned& in) {
 Figure bits_by_step(const Sectioned& in) {
   Figure figure{
       in.id + "-bits",
-      "What is sent, by step",
-      "Payload bits of an element that a worker sends, means over the seeds; of long trainings "
-      "also over neighbouring steps, 100 points a curve. 32 are sent without compression.",
+      "Payload by step",
+      "Payload bits per element that a worker sends, means over the seeds. Long trainings are "
+      "averaged over neighbouring steps, to 100 points per curve. An uncompressed element has 32.",
       {},
       {}};
   Chart chart;
   chart.id = figure.id + "-0";
-  chart.alt = "Payload bits of an element by step";
+  chart.alt = "Payload bits per element by step";
   chart.x = {"step", false, format_step, {0.0}, {}};
-  chart.y = {"bits of an element", true, format_number, {}, {}};
+  chart.y = {"bits per element", true, format_number, {}, {}};
   for (std::size_t i = 0; i < in.section.groups.size(); ++i) {
     std::vector<ChartPoint> points = bits_points(*in.section.groups[i]);
     const bool is_marked = points.size() <= kMarkedPoints;
@@ -298,8 +298,8 @@ std::vector<Figure> training_figures(const TrainingSummary& summary, const Train
   const Quality quality = quality_of(summary);
   std::vector<Figure> figures;
   for (Figure& figure : std::vector<Figure>{
-           by_progress(in, "quality", "How well it learns", summary.figure, quality),
-           by_progress(in, "loss", "How the loss falls", "loss",
+           by_progress(in, "quality", "Quality on held-out data", summary.figure, quality),
+           by_progress(in, "loss", "Loss on held-out data", "loss",
                        {"loss on held-out data", 1, format_number}),
            to_target(in), final_quality(in), time_and_loss(in), bits_by_step(in)})
     if (!figure.panels.empty()) figures.push_back(std::move(figure));

@@ -14,7 +14,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr const char* kTrainingHeadline = "Which compressor learns soonest on which link";
+constexpr const char* kTrainingHeadline = "Training time and quality by compressor and link";
 
 TableCell mean_cell(const TrainedGroup& group, const MetricType& metric, double factor,
                     std::string (*format)(double), bool counts_seeds = false) {
@@ -30,8 +30,8 @@ TableCell mean_cell(const TrainedGroup& group, const MetricType& metric, double 
   return cell;
 }
 
-// Why the trainings of a group are in doubt, each reason once.
-std::string doubts_of(const Records& records, const TrainedGroup& group) {
+// Returns why trainings of a group are not trusted, each reason once.
+std::string warnings_of(const Records& records, const TrainedGroup& group) {
   std::vector<std::string> reasons;
   if (group.trusted()) {
     if (group.invalid > 0) reasons.push_back(std::to_string(group.invalid) + " invalid left out");
@@ -63,8 +63,8 @@ Table trainings_table(const Records& records, const TrainingSummary& summary) {
     table.columns.insert(table.columns.end(),
                          {"time to " + summary.target, "bytes to " + summary.target});
   const bool has_bf16 = summary.has_baseline(Baseline::kBf16);
-  if (has_bf16) table.columns.emplace_back("times bf16");
-  table.columns.emplace_back("times none");
+  if (has_bf16) table.columns.emplace_back("vs bf16");
+  table.columns.emplace_back("vs fp32");
   table.facets = {0, 1, 2};
   for (const TrainingSection& section : training_sections(summary)) {
     for (std::size_t i = 0; i < section.groups.size(); ++i) {
@@ -75,7 +75,7 @@ Table trainings_table(const Records& records, const TrainingSummary& summary) {
           {group.trusted()     ? "ok"
            : group.invalid > 0 ? "invalid"
                                : "failed",
-           doubts_of(records, group)},
+           warnings_of(records, group)},
           {section.title},
           {std::to_string(seeds), "", static_cast<double>(seeds)},
           mean_cell(group, summary.final_metric(), is_accuracy ? 100 : 1, format_number),
@@ -89,14 +89,14 @@ Table trainings_table(const Records& records, const TrainingSummary& summary) {
       if (has_bf16) row.push_back(sooner_cell(summary, group, Baseline::kBf16));
       row.push_back(sooner_cell(summary, group, Baseline::kFp32));
       if (!group.trusted())
-        for (TableCell& cell : row) cell.is_doubtful = true;
+        for (TableCell& cell : row) cell.is_untrusted = true;
       table.rows.push_back(std::move(row));
     }
   }
   return table;
 }
 
-// Commands of the rows of trainings_table(): all seeds of each.
+// Returns the commands of the rows of trainings_table(); each trains all seeds of its row.
 std::vector<std::string> training_commands(const Records& records, const TrainingSummary& summary) {
   std::vector<std::string> commands;
   for (const TrainingSection& section : training_sections(summary))
@@ -110,16 +110,16 @@ std::vector<std::string> training_commands(const Records& records, const Trainin
 
 std::vector<std::string> training_notes(const TrainingSummary& summary) {
   return {
-      "Every step was taken by real ranks over throttled links; seconds are those of the emulated "
-      "network and of the compute times in the header, bytes what a worker sent.",
-      "Figures are means over seeds; intervals are 95 % by Student's t, of three seeds or more. "
-      "Seeds share initial parameters and order of data between compressors.",
-      "Times none, times bf16: the " +
+      "Real ranks took every step over throttled links. Seconds are emulated time, from the "
+      "network and the compute times in the header; bytes are those that a worker sent.",
+      "Figures are means over seeds; intervals are 95 % by Student's t, of three seeds or more. A "
+      "seed sets initial parameters and order of data, which are equal for all compressors.",
+      "vs fp32, vs bf16: the " +
           std::string(summary.target.empty() ? "time of all steps" : "time to the target") +
           " of training without compression on the same network, or with gradients summed in 16 "
-          "bits, over the compressor's; only where every seed got there.",
+          "bits, over the compressor's; only where every seed has that time.",
       "Only trainings with status ok count. Where a compressor has none, its invalid ones are "
-      "drawn hollow and grey and nothing is concluded from them."};
+      "drawn hollow and grey, and no conclusion rests on them."};
 }
 
 std::string what_was_trained(const Records& records) {
@@ -134,7 +134,7 @@ std::string what_was_trained(const Records& records) {
 void require_points(const Records& records) {
   if (records.points.empty())
     throw InputError(records.file.string() +
-                     ": no finished training in it yet; there is nothing to report");
+                     ": no finished training yet, so there is nothing to report");
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ std::string render_training_html(const Records& records) {
   if (!records.notes.empty())
     page += html::section("notes", "Notes on the records file", html::list(records.notes));
   page += html::section("method", "How it was computed", html::list(training_notes(summary))) +
-          html::section("origin", "Where it was measured", html::provenance(records));
+          html::section("origin", "Provenance", html::provenance(records));
   return html::document("Training \xe2\x80\x93 thinpipe report", page);
 }
 
@@ -169,7 +169,7 @@ std::string render_training_markdown(const Records& records) {
   require_points(records);
   const TrainingSummary summary = summarize_training(records);
   std::string text = "# " + std::string(kTrainingHeadline) + "\n\n" +
-                     escape_markdown(what_was_trained(records)) + "\n\n## What was found\n\n" +
+                     escape_markdown(what_was_trained(records)) + "\n\n## Findings\n\n" +
                      markdown::bullets(training_findings(summary)) + "## All trainings\n\n" +
                      markdown::table(trainings_table(records, summary));
   if (const Table problems = problems_table(records); !problems.rows.empty())
@@ -178,7 +178,7 @@ std::string render_training_markdown(const Records& records) {
     text += "## Notes on the records file\n\n" + markdown::bullets(records.notes);
   return text + "## How it was computed\n\n" + markdown::bullets(training_notes(summary)) +
          "## How to reproduce\n\n" + markdown::code_block(reproduce_commands(records)) +
-         "## Where it was measured\n\n" + markdown::provenance(records);
+         "## Provenance\n\n" + markdown::provenance(records);
 }
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// Groups of trainings by what they have in common but the seed, and their table for a terminal.
+// Groups of trainings that differ only in the seed, and their table for a terminal.
 #include "reports/training/summary.h"
 
 #include <fmt/format.h>
@@ -19,8 +19,8 @@ TrainedGroup group_of(const Point& point) {
   TrainedGroup group;
   group.compressor = axes.compressor;
   group.link = axes.link;
-  group.pattern = axes.pattern;
-  group.feed = axes.feed;
+  group.collective = axes.collective;
+  group.bucketing = axes.bucketing;
   group.device = axes.device;
   group.topology = axes.topology;
   group.stragglers = axes.stragglers;
@@ -31,12 +31,12 @@ TrainedGroup group_of(const Point& point) {
   return group;
 }
 
-std::string feed_and_device(const TrainedGroup& group) {
-  if (group.device == "cpu") return group.feed;
-  return group.feed + (group.feed.empty() ? "" : ";") + "device=" + group.device;
+std::string bucketing_and_device(const TrainedGroup& group) {
+  if (group.device == "cpu") return group.bucketing;
+  return group.bucketing + (group.bucketing.empty() ? "" : ";") + "device=" + group.device;
 }
 
-// Short names: "topk ratio=0.01", "topk ratio=0.01, local_steps=8".
+// Sets short labels: "topk ratio=0.01", "topk ratio=0.01, local_steps=8".
 void label(std::vector<TrainedGroup>& groups) {
   std::vector<std::string> compressors;
   for (const TrainedGroup& group : groups)
@@ -47,12 +47,12 @@ void label(std::vector<TrainedGroup>& groups) {
     std::vector<Way> ways;
     const auto place = [&](const TrainedGroup& group) {
       return std::find_if(ways.begin(), ways.end(), [&](const Way& way) {
-        return way.pattern == group.pattern && way.feed == feed_and_device(group);
+        return way.collective == group.collective && way.bucketing == bucketing_and_device(group);
       });
     };
     for (const TrainedGroup& group : groups)
       if (group.compressor == compressors[i] && place(group) == ways.end())
-        ways.push_back({group.pattern, feed_and_device(group)});
+        ways.push_back({group.collective, bucketing_and_device(group)});
     const std::vector<std::string> labels = way_labels(ways);
     for (TrainedGroup& group : groups) {
       if (group.compressor != compressors[i]) continue;
@@ -68,13 +68,13 @@ void add_training(const Point& point, TrainedGroup& group) {
                                       : group.failed) += 1;
 }
 
-constexpr std::size_t kLink = 22;  // of a link with much to say; records have all of it
+constexpr std::size_t kLink = 22;  // columns of a long link spec; records have all of it
 
 std::string cut(const std::string& text, std::size_t columns) {
   return text.size() <= columns ? text : text.substr(0, columns - 2) + "..";
 }
 
-// "96.2 +-0.4 %": of accuracy in per cent, of perplexity as it is.
+// "96.2 +-0.4": accuracy in percent, perplexity unchanged.
 std::string quality_cell(const TrainingSummary& summary, const TrainedGroup& group) {
   const auto found = group.mean(summary.final_metric());
   if (!found) return "-";
@@ -86,7 +86,7 @@ std::string quality_cell(const TrainingSummary& summary, const TrainedGroup& gro
   return text;
 }
 
-// A mean over seeds; of a target that some did not reach, how many did.
+// Returns the mean over seeds, or how many seeds reached the target where some did not.
 std::string seconds_cell(const TrainedGroup& group, const MetricType& metric) {
   const std::size_t count = group.count(metric);
   if (count == 0) return group.used.empty() ? "-" : "never";
@@ -116,7 +116,7 @@ std::string link_of(const TrainedGroup& group) {
   return plain ? format_rate(group.rate) : group.link;
 }
 
-// The fastest training comparable with `like`; null where none got there.
+// Returns the fastest training comparable with `like`; null where none reached the target.
 const TrainedGroup* fastest(const TrainingSummary& summary, const TrainedGroup& like) {
   const TrainedGroup* best = nullptr;
   for (const TrainedGroup& one : summary.groups) {
@@ -131,39 +131,41 @@ std::string quality_words(const TrainingSummary& summary, const TrainedGroup& gr
   return quality_cell(summary, group) + (summary.figure == "accuracy" ? " %" : "");
 }
 
-std::string speed_clause(const TrainingSummary& summary, const TrainedGroup& best) {
+std::string speed_sentence(const TrainingSummary& summary, const TrainedGroup& best) {
   const MetricType& metric = summary.time_metric();
-  std::string text = fmt::format("On {} {} ", link_of(best), name_of(summary, best));
-  text += summary.target.empty()
-              ? fmt::format("took least time: {}", format_time(best.mean(metric)->value))
-              : fmt::format("reached {} first, after {}", summary.target,
-                            format_time(best.mean(metric)->value));
+  const std::string time = format_time(best.mean(metric)->value);
+  std::string text = name_of(summary, best);
+  text +=
+      summary.target.empty()
+          ? fmt::format(" took the least time on {}, {}", link_of(best), time)
+          : fmt::format(" reached {} first on {}, after {}", summary.target, link_of(best), time);
+  std::vector<std::string> gains;
   for (const auto& [kind, name] :
-       {std::pair(Baseline::kBf16, "bf16"), std::pair(Baseline::kFp32, "none")})
+       {std::pair(Baseline::kBf16, "bf16"), std::pair(Baseline::kFp32, "fp32")})
     if (const auto gain = summary.gain(best, kind); gain && summary.baseline(best, kind) != &best)
-      text += fmt::format(", {} times sooner than {}", format_number(*gain), name);
-  return text;
+      gains.push_back(format_number(*gain) + "\xc3\x97 over " + name);
+  return text + (gains.empty() ? "" : ": a speed-up of " + joined(gains, " and ")) + ".";
 }
 
-// The quality that it ended with, beside a baseline's.
-std::string quality_clause(const TrainingSummary& summary, const TrainedGroup& best) {
+// Returns the final quality, beside that of a baseline.
+std::string quality_sentence(const TrainingSummary& summary, const TrainedGroup& best) {
   const TrainedGroup* baseline = summary.baseline(best, Baseline::kFp32);
   if (baseline == nullptr) baseline = summary.baseline(best);
   if (baseline == nullptr || baseline == &best)
-    return fmt::format("its {} on held-out data is {}", summary.figure,
+    return fmt::format("Its {} on held-out data is {}.", summary.figure,
                        quality_words(summary, best));
   const auto own = best.mean(summary.final_metric());
   const auto dense = baseline->mean(summary.final_metric());
   std::string text = fmt::format(
-      "its {} on held-out data is {}, that of {} {}", summary.figure, quality_words(summary, best),
-      baseline->baseline == Baseline::kFp32 ? "none" : "bf16", quality_words(summary, *baseline));
+      "Its {} on held-out data is {}, that of {} {}", summary.figure, quality_words(summary, best),
+      baseline->baseline == Baseline::kFp32 ? "fp32" : "bf16", quality_words(summary, *baseline));
   if (own && dense && own->interval && dense->interval)
     text +=
         own->interval->low <= dense->interval->high && dense->interval->low <= own->interval->high
-            ? ": the 95 % intervals meet"
-            : ": the 95 % intervals lie apart";
+            ? "; the 95 % CIs overlap."
+            : "; the 95 % CIs do not overlap.";
   else
-    text += " (three seeds or more would have intervals)";
+    text += "; three seeds or more give 95 % CIs (`--seeds`).";
   return text;
 }
 
@@ -176,16 +178,17 @@ std::string trouble_sentence(const TrainingSummary& summary) {
   }
   if (invalid + failed == 0) return "";
   return fmt::format(
-      "Of {} trainings {} failed and {} are not to be believed; their records say why.", all,
-      failed, invalid);
+      "Of {} trainings, {} failed and {} are invalid, so no conclusion rests on them; their "
+      "records have the reasons.",
+      all, failed, invalid);
 }
 
 }  // namespace
 
 bool TrainedGroup::holds(const Point& point) const {
   const Axes& axes = point.axes;
-  return compressor == axes.compressor && link == axes.link && pattern == axes.pattern &&
-         feed == axes.feed && device == axes.device && topology == axes.topology &&
+  return compressor == axes.compressor && link == axes.link && collective == axes.collective &&
+         bucketing == axes.bucketing && device == axes.device && topology == axes.topology &&
          stragglers == axes.stragglers && ranks == axes.ranks && time_scale == axes.time_scale;
 }
 
@@ -235,7 +238,7 @@ std::optional<double> TrainingSummary::gain(const TrainedGroup& group, Baseline 
 TrainingSummary summarize_training(const Records& records) {
   if (records.kind() != kTrainKind)
     throw InputError(records.file.string() +
-                     ": expected the records of a training, found those of '" + records.kind() +
+                     ": expected the records of a training, found records of '" + records.kind() +
                      "'");
   TrainingSummary summary;
   for (const Header& header : records.headers) {
@@ -272,8 +275,8 @@ std::string training_table(const TrainingSummary& summary) {
   if (!summary.target.empty()) heads.push_back(summary.target);
   heads.emplace_back("bytes");
   const bool has_bf16 = summary.has_baseline(Baseline::kBf16);
-  if (has_bf16) heads.emplace_back("x bf16");
-  heads.emplace_back("x none");
+  if (has_bf16) heads.emplace_back("vs bf16");
+  heads.emplace_back("vs fp32");
   PlainTable table(heads, 2);
   for (const TrainedGroup& group : summary.groups) {
     const auto bytes = group.mean("train_bytes"_metric);
@@ -291,13 +294,13 @@ std::string training_table(const TrainingSummary& summary) {
 
 std::vector<std::string> training_findings(const TrainingSummary& summary) {
   std::vector<std::string> sentences;
-  // Speaks of the slowest link, where compression matters most.
+  // Describes the slowest link, where compression matters most.
   const TrainedGroup* best =
       summary.groups.empty() ? nullptr : fastest(summary, summary.groups.front());
   if (best != nullptr) {
-    sentences.push_back(speed_clause(summary, *best) + "; " + quality_clause(summary, *best) + ".");
+    sentences.push_back(speed_sentence(summary, *best) + " " + quality_sentence(summary, *best));
   } else if (!summary.groups.empty() && !summary.target.empty()) {
-    sentences.push_back("No training that can be believed reached " + summary.target + ".");
+    sentences.push_back("No trusted training reached " + summary.target + ".");
   }
   if (const std::string trouble = trouble_sentence(summary); !trouble.empty())
     sentences.push_back(trouble);

@@ -1,5 +1,5 @@
-// The records of a training brought together (the seeds of one compressor on one link), and told on
-// a terminal.
+// Summaries of trainings: the seeds of one compressor on one link together, and their table for a
+// terminal.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace thinpipe {
 
-/// Points that differ in their seed only. Only `ok` ones count; where there are none, the `invalid`
-/// ones are shown and nothing is concluded from them.
+/// Points that differ in their seed only. Only `ok` points count. Where there are none, the
+/// `invalid` ones are shown, and no conclusion rests on them.
 struct TrainedGroup {
-  std::string compressor, link, pattern, feed, device, topology, stragglers;
-  std::string label;  ///< of compressor and way, and no more of them than tells it from others
+  std::string compressor, link, collective, bucketing, device, topology, stragglers;
+  std::string label;  ///< compressor, collective and bucketing, as far as groups differ in them
   double rate = 0;
   int ranks = 1;
   double time_scale = 1;
@@ -23,14 +23,14 @@ struct TrainedGroup {
   int ok = 0, invalid = 0, failed = 0;
   std::vector<const Point*> used;
 
-  /// Over the used points, of the metric's one value each; nothing where none has it.
+  /// Returns the mean over the used points, which have one value each; nothing where none has one.
   std::optional<Estimate> mean(const MetricType& metric) const;
-  /// How many of the used points have the metric.
+  /// Returns how many of the used points have the metric.
   std::size_t count(const MetricType& metric) const;
-  /// Whether the point is one of its seeds, used or not.
+  /// Returns whether the point is one of the group's seeds, used or not.
   bool holds(const Point& point) const;
   bool trusted() const { return ok > 0; }
-  /// Everything but what is sent and how is the same.
+  /// Returns whether link, topology, stragglers, ranks and time scale are equal.
   bool comparable(const TrainedGroup& other) const;
 };
 
@@ -40,33 +40,33 @@ struct TrainingSummary {
   /// By workers and link rate; `none` and `bf16` first, then as recorded.
   std::vector<TrainedGroup> groups;
 
-  /// The metric of the time that counts: to the target, else of all steps.
+  /// Returns the metric of the time to the target, or of all steps without a target.
   const MetricType& time_metric() const {
     return target.empty() ? "train_seconds"_metric : "target_seconds"_metric;
   }
-  /// The metric of the quality that is trained for.
+  /// Returns the metric of the final accuracy or perplexity.
   const MetricType& final_metric() const {
     return figure == "accuracy" ? "final_accuracy"_metric : "final_perplexity"_metric;
   }
-  /// The baseline that took least time by time_metric(), of that kind if one is given; null without
-  /// any that can be compared with the group.
+  /// Returns the comparable baseline with the least time_metric(), of `kind` if given; null without
+  /// any.
   const TrainedGroup* baseline(const TrainedGroup& group, std::optional<Baseline> kind = {}) const;
-  /// How many times sooner than that baseline the group was; nothing without one, where a seed did
-  /// not get there and where nothing is trusted.
+  /// Returns that baseline's time over the group's. Nothing without a baseline, where a seed missed
+  /// the target, and where the group is not trusted.
   std::optional<double> gain(const TrainedGroup& group, Baseline kind) const;
   bool has_baseline(Baseline kind) const;
 };
 
-/// Points into `records`, which must outlive it. @throws InputError for records of another kind
+/// Returns a summary that points into `records`. @throws InputError for records of another kind
 TrainingSummary summarize_training(const Records& records);
 
-/// A line for each compressor on each link, at most 80 columns wide.
+/// Returns a line for each compressor on each link, at most 80 columns wide.
 std::string training_table(const TrainingSummary& summary);
 
-/// At most three sentences: who was fastest, what it cost in quality, what went wrong.
+/// Returns the fastest training and its quality, and how many trainings failed or are invalid.
 std::vector<std::string> training_findings(const TrainingSummary& summary);
 
-/// Both, of the records of a training. @throws InputError for records of another kind
+/// Returns table and findings. @throws InputError for records of another kind
 std::string training_text(const Records& records);
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// At which rates a compressor pays, at which it does not, and at which that cannot be told.
+// Rates at which a compressor is faster than the baseline, slower, or indistinguishable from it.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,7 +10,10 @@
 namespace thinpipe {
 namespace {
 
-// "at 10 Mbit/s and 100 Mbit/s"; of a single rate with the figure.
+// "fp32" for `none`; other baselines keep their label.
+std::string over_words(const std::string& label) { return label == "none" ? "fp32" : label; }
+
+// "at 10 Mbit/s and 100 Mbit/s"; a single rate comes with its speed-up.
 std::string at_those(const Series& series, Pays wanted) {
   std::vector<std::string> rates;
   const Cell* last = nullptr;
@@ -22,24 +25,28 @@ std::string at_those(const Series& series, Pays wanted) {
   if (rates.empty()) return "";
   std::string text = "at " + listed(rates);
   if (rates.size() == 1 && last != nullptr)
-    text += ": " + format_number(last->speedup->value) + " times as fast as " + last->over + " (" +
-            format_interval(*last->speedup, format_number) + ")";
+    text += ": " + format_number(last->speedup->value) + "\xc3\x97 over " + over_words(last->over) +
+            " (" + format_interval(*last->speedup, format_number) + ")";
   return text;
 }
 
-// The models' prediction for the point; null without one.
+// Returns the models' prediction for the point; null without one.
 const nlohmann::json* break_even_of(const Point& point) {
   const auto found = point.prediction->find("break_even");
   return found == point.prediction->end() || !found->is_object() ? nullptr : &*found;
 }
 
+// "212 to 218 Mbit/s": the unit stands once where both ends have it.
 std::string open_interval(const BreakEven& even) {
   if (!even.low && !even.high) return "no interval";
-  return (even.low ? format_rate(*even.low) : "open") + " to " +
-         (even.high ? format_rate(*even.high) : "open");
+  std::string low = even.low ? format_rate(*even.low) : "open";
+  const std::string high = even.high ? format_rate(*even.high) : "open";
+  const std::string unit = high.substr(std::min(high.find(' '), high.size()));
+  if (!unit.empty() && low.ends_with(unit)) low.erase(low.size() - unit.size());
+  return low + " to " + high;
 }
 
-// The rates at which the compressor was held against a baseline.
+// Returns the rates at which the compressor was compared with a baseline.
 std::vector<double> trusted_rates(const Series& series) {
   std::vector<double> rates;
   for (const Cell& cell : series.cells) {
@@ -53,43 +60,45 @@ bool has_baseline(const Group& group) {
                      [](const Series& series) { return series.is_baseline(); });
 }
 
+// Returns what follows the compressor's name. The lines go to a terminal of 80 columns, so "faster"
+// stands for "faster than the baseline".
 std::string statement(const Group& group, const Series& series) {
   const BreakEven& even = series.break_even;
   const std::vector<double> rates = trusted_rates(series);
-  if (!has_baseline(group)) return " cannot be told: neither bf16 nor none was measured";
-  if (rates.empty()) return " cannot be told: no step times to be trusted";
-  if (rates.size() == 1) return " " + rates_told(series);
+  if (!has_baseline(group)) return " has no baseline: neither bf16 nor none was measured";
+  if (rates.empty()) return " has no trusted step times to compare";
+  if (rates.size() == 1) return " is " + rates_told(series);
   const std::string range =
-      "all rates from " + format_rate(rates.front()) + " to " + format_rate(rates.back());
+      " (" + format_rate(rates.front()) + " to " + format_rate(rates.back()) + ")";
   switch (even.kind) {
     case BreakEven::Kind::kPaysEverywhere:
-      return " pays at " + range;
+      return " is faster at all rates" + range;
     case BreakEven::Kind::kPaysNowhere:
-      return " does not pay: " + range;
+      return " is never faster" + range;
     case BreakEven::Kind::kOpen:
-      return " " + rates_told(series);
+      return " is " + rates_told(series);
     case BreakEven::Kind::kPaysBelow:
-      return " pays up to " + format_rate(even.rate) + " (" + open_interval(even) + ")";
+      return " is faster below " + format_rate(even.rate) + " (" + open_interval(even) + ")";
     case BreakEven::Kind::kPaysAbove:
-      return " pays only above " + format_rate(even.rate) + " (" + open_interval(even) + ")";
+      return " is faster above " + format_rate(even.rate) + " (" + open_interval(even) + ")";
     case BreakEven::Kind::kNothingMeasured:
       break;
   }
   return "";
 }
 
-std::string without_up_to(const std::string& text) {
-  const std::string begin = "up to ";
+std::string without_below(const std::string& text) {
+  const std::string begin = "below ";
   return text.compare(0, begin.size(), begin) == 0 ? text.substr(begin.size()) : text;
 }
 
-// A name that is too long loses its end, the statement nothing.
+// Joins name and statement in `columns` characters. Only the name is cut, to no less than kMin.
 std::string fitted(std::string name, const std::string& rest, std::size_t columns) {
-  constexpr std::size_t kFewest = 24;
+  constexpr std::size_t kMin = 24;
   const std::string cut = "...";
   if (name.size() + rest.size() > columns) {
     const std::size_t room = columns > rest.size() ? columns - rest.size() : 0;
-    const std::size_t kept = std::max(room, kFewest);
+    const std::size_t kept = std::max(room, kMin);
     if (kept < name.size()) name = name.substr(0, kept - cut.size()) + cut;
   }
   return name + rest;
@@ -101,13 +110,14 @@ std::string times_told(const Cell& cell) {
   std::vector<std::string> parts;
   const auto add = [&](const std::optional<Estimate>& speedup, const char* over) {
     if (!speedup) return;
-    parts.push_back(format_number(speedup->value) + " times as fast as " + over + " (" +
-                    (speedup->interval ? format_interval(*speedup, format_number)
-                                       : "too few steps for an interval") +
+    const std::string named = parts.empty() ? "95 % CI " : "";
+    parts.push_back(format_number(speedup->value) + "\xc3\x97 over " + over + " (" +
+                    (speedup->interval ? named + format_interval(*speedup, format_number)
+                                       : "too few steps for a 95 % CI") +
                     ")");
   };
   add(cell.over_bf16, "bf16");
-  add(cell.over_fp32, "none");
+  add(cell.over_fp32, "fp32");
   return joined(parts, " and ");
 }
 
@@ -117,9 +127,9 @@ std::string rates_told(const Series& series) {
     if (const std::string rates = at_those(series, wanted); !rates.empty())
       clauses.push_back(begin + rates);
   };
-  add("pays ", Pays::kYes);
-  add("does not pay ", Pays::kNo);
-  add("cannot be told ", Pays::kOpen);
+  add("faster ", Pays::kYes);
+  add("not faster ", Pays::kNo);
+  add("indistinguishable ", Pays::kOpen);
   return joined(clauses, "; ");
 }
 
@@ -130,11 +140,11 @@ std::string break_even_text(const BreakEven& even) {
     case BreakEven::Kind::kPaysEverywhere:
       return "at every rate";
     case BreakEven::Kind::kPaysNowhere:
-      return "at no rate";
+      return "never";
     case BreakEven::Kind::kOpen:
-      return "cannot be told";
+      return "unclear";
     case BreakEven::Kind::kPaysBelow:
-      return "up to " + format_rate(even.rate);
+      return "below " + format_rate(even.rate);
     case BreakEven::Kind::kPaysAbove:
       return "above " + format_rate(even.rate);
   }
@@ -165,13 +175,13 @@ std::optional<double> predicted_rate(const Series& series) {
 
 std::string predicted_break_even(const Series& series) {
   if (const std::optional<double> rate = predicted_rate(series))
-    return "up to " + format_rate(*rate);
+    return "below " + format_rate(*rate);
   for (const Cell& cell : series.cells)
     for (const Point* point : cell.used)
       if (const nlohmann::json* said = break_even_of(*point))
         return said->value("pays_at_least_rate", false)  ? "at every rate"
                : said->value("pays_at_most_rate", false) ? "at high rates only"
-                                                         : "at no rate";
+                                                         : "never";
   return "";
 }
 
@@ -184,12 +194,12 @@ std::vector<std::string> break_even_lines(const Summary& summary, std::size_t co
       if (series.is_baseline()) continue;
       std::string rest = statement(group, series);
       if (const std::string predicted = predicted_break_even(series); !predicted.empty())
-        rest += ", predicted " + without_up_to(predicted);
+        rest += ", predicted " + without_below(predicted);
       if (const std::string more = note ? note(group, series) : ""; !more.empty())
         rest += ", " + more;
       lines.push_back(fitted(prefix + series.label, rest, columns));
       if (const std::string over = over_none_text(group, series); !over.empty())
-        lines.push_back("  over none alone " + over);
+        lines.push_back("  vs fp32 alone: " + over);
     }
   }
   return lines;

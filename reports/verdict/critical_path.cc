@@ -1,4 +1,4 @@
-// Hosts that steps waited for, from the critical paths in records.
+// The hosts that steps waited for, from the critical paths in records.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,13 +13,13 @@ namespace {
 
 using nlohmann::json;
 
-// Less is what a machine's ranks differ by that all have the same to do.
+// Fraction of the steps' time. Ranks of one machine with equal work differ by less.
 constexpr double kToldWait = 0.05;
-// Links that all carry the same differ by what a ring's ends send less.
+// Ratio of busy times. Links with equal loads differ by less: the ends of a ring send less.
 constexpr double kToldBusier = 1.2;
-// As many times the others' payload; selections of one target differ by less.
+// Ratio of payloads. Selections with one target number of elements differ by less.
 constexpr double kToldLonger = 1.2;
-// Fraction of the steps' time: below it, a faster link would not change much.
+// Fraction of the steps' time. Below it, a faster link would not change much.
 constexpr double kToldExchange = 0.2;
 
 double number(const json& object, const char* key) {
@@ -50,9 +50,9 @@ std::string link_words(const std::string& name) {
 
 // Waits of several points for one host's phase.
 struct Waits {
-  std::vector<double> shares;
+  std::vector<double> shares;  // fractions of the steps' time, by point
   double most = 0;
-  std::string where;  // "topk at 1 Gbit/s", of the most
+  std::string where;  // the point with the longest wait: "topk at 1 Gbit/s"
 };
 
 std::string wait_clause(const std::string& whom, const Waits& waits) {
@@ -97,12 +97,12 @@ PathFinding path_finding(const json& record) {
 }
 
 std::map<int, double> waited_by_host(const nlohmann::json& record) {
-  constexpr double kMostHosts = 1 << 20;
+  constexpr double kMaxHosts = 1 << 20;
   std::map<int, double> waits;
   for (const json& wait : list(record, "waits")) {
     if (!wait.is_object() || text(wait, "phase") == "start") continue;
     const double host = number(wait, "host"), share = number(wait, "share");
-    if (host < 0 || host > kMostHosts || share <= 0 || share > 1) continue;
+    if (host < 0 || host > kMaxHosts || share <= 0 || share > 1) continue;
     waits[static_cast<int>(host)] += share;
   }
   return waits;
@@ -113,7 +113,7 @@ std::string path_phrase(const PathFinding& finding) {
   if (finding.waited > 0)
     phrase = format_percent(finding.waited) + " of it waiting for " + finding.whom;
   if (!finding.link.empty())
-    phrase += (phrase.empty() ? "" : ", ") + ("exchanges at the pace of " + finding.link);
+    phrase += (phrase.empty() ? "" : ", ") + ("exchanges paced by " + finding.link);
   if (!finding.sender.empty())
     phrase += (phrase.empty() ? "" : ", ") + finding.sender + "'s payload " +
               format_number(finding.times) + " times the others'";
@@ -148,7 +148,7 @@ std::string critical_path_sentence(const Group& group) {
   std::vector<std::string> clauses;
   if (worst != waits.end()) clauses.push_back(wait_clause(worst->first, worst->second));
   if (slowest != links.end())
-    clauses.push_back("exchanges went at the pace of " + slowest->first +
+    clauses.push_back("exchanges were paced by " + slowest->first +
                       (slowest->second == points
                            ? ""
                            : " in " + std::to_string(slowest->second) + " of " +

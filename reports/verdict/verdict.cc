@@ -1,8 +1,7 @@
-// The sentences of the verdict: where compression stops paying, and what cannot be trusted.
+// The sentences of the verdict: break-even rates, warnings and the links' calibration.
 #include "reports/verdict/verdict.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <set>
 
@@ -11,17 +10,17 @@
 namespace thinpipe {
 namespace {
 
-// " (nothing to be trusted at 1 Gbit/s)": a claim about every rate must name those it leaves out.
+// " (no trusted figure at 1 Gbit/s)": a claim about every rate must name the rates it leaves out.
 std::string untrusted_rates(const Group& group, const Series& series) {
   std::vector<std::string> rates;
   for (const double rate : group.rates) {
     const Cell* cell = series.at(rate);
     if (cell == nullptr || !cell->speedup) rates.push_back(format_rate(rate));
   }
-  return rates.empty() ? "" : " (nothing to be trusted at " + listed(rates) + ")";
+  return rates.empty() ? "" : " (no trusted figure at " + listed(rates) + ")";
 }
 
-// Repeats further apart than this make a figure of little use whatever its steps' spread.
+// Repeats that differ by more make a figure of little use, however small its steps' spread.
 constexpr double kLargeSpread = 0.1;
 
 std::string first_reason(const Records& records, Status status) {
@@ -32,17 +31,16 @@ std::string first_reason(const Records& records, Status status) {
   return "";
 }
 
-using Doubt = bool (*)(const Cell&);
+using Warning = bool (*)(const Cell&);
 
-// "3 points failed a check (sbc at 1 Gbit/s)": the cells in doubt by name.
-std::string names_of(const Summary& summary, Doubt is_doubtful) {
+// Returns the cells that a warning applies to: "sbc at 1 Gbit/s and dgc at 1 Gbit/s".
+std::string names_of(const Summary& summary, Warning applies) {
   std::vector<std::string> names;
   for (const Group& group : summary.groups) {
     const std::string suffix = summary.groups.size() > 1 ? " with " + group.title : "";
     for (const Series& series : group.series) {
       for (const Cell& cell : series.cells) {
-        if (is_doubtful(cell))
-          names.push_back(series.label + " at " + format_rate(cell.rate) + suffix);
+        if (applies(cell)) names.push_back(series.label + " at " + format_rate(cell.rate) + suffix);
       }
     }
   }
@@ -67,33 +65,42 @@ bool replays_one_trace(const Records& records) {
   return traces.size() <= 1;
 }
 
-std::vector<std::string> doubts(const Summary& summary) {
+std::vector<std::string> warnings(const Summary& summary) {
   const Records& records = *summary.records;
+  const std::string of_all = " of " + points(records.points.size());
   std::vector<std::string> result;
   if (const std::size_t count = count_points(records, Status::kInvalid); count > 0) {
-    result.push_back(points(count) + " failed a check (" +
+    result.push_back(std::to_string(count) + of_all +
+                     " failed a check, so no conclusion rests on " +
+                     (count == 1 ? "it (" : "them (") +
                      names_of(summary, [](const Cell& cell) { return cell.invalid > 0; }) +
-                     first_reason(records, Status::kInvalid) + ")");
+                     first_reason(records, Status::kInvalid) + ").");
   }
   if (const std::size_t count = count_points(records, Status::kFailed); count > 0) {
-    result.push_back(points(count) + " could not be measured (" +
+    result.push_back(std::to_string(count) + of_all + " could not be measured (" +
                      names_of(summary, [](const Cell& cell) { return cell.failed > 0; }) +
-                     first_reason(records, Status::kFailed) + ")");
+                     first_reason(records, Status::kFailed) +
+                     "); `--resume` measures failed points again.");
   }
   const std::string spread = names_of(summary, [](const Cell& cell) {
     return cell.status == Status::kOk && cell.repeat_spread.value_or(0) > kLargeSpread;
   });
   if (!spread.empty())
-    result.push_back("repeats lie more than 10 % off their common median for " + spread);
+    result.push_back("Repeats of " + spread +
+                     " differ by more than 10 % from their common median; measure again on an idle "
+                     "machine.");
   const std::string bare = names_of(summary, [](const Cell& cell) {
     return cell.status == Status::kOk && cell.step_time && !cell.step_time->interval;
   });
-  if (!bare.empty()) result.push_back("fewer than 6 steps, and so no interval, for " + bare);
-  if (!replays_one_trace(records)) result.push_back("the launches replayed different traces");
+  if (!bare.empty())
+    result.push_back("Fewer than 6 steps give no 95 % CI for " + bare +
+                     "; measure more of them (`--steps`).");
+  if (!replays_one_trace(records))
+    result.push_back("The launches replayed different traces, so their times are not comparable.");
   return result;
 }
 
-// The last launch that calibrated a link counts.
+// Returns each link once, as the last launch calibrated it.
 std::vector<CalibratedLinkRecord> last_of_each(const Records& records) {
   std::vector<CalibratedLinkRecord> links = calibrated_links(records);
   std::set<std::string> seen;
@@ -109,7 +116,7 @@ std::string count_of(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " link" : " links");
 }
 
-// How many links delivered what they were set to, and which did not; "" when nobody looked.
+// Returns how many links passed calibration, and which did not; "" where none was calibrated.
 std::string calibration_sentence(const Summary& summary) {
   double least = 0, most = 0;
   std::size_t held = 0;
@@ -126,26 +133,32 @@ std::string calibration_sentence(const Summary& summary) {
       off.push_back(link.link + " (" + farthest->where + ": " + format_percent(farthest->ratio) +
                     ")");
     } else if (link.verdict == "broken") {
-      off.push_back(link.link + " (nothing came through)");
+      off.push_back(link.link + " (no data arrived)");
     } else {
       unknown.push_back(link.link);
     }
   }
-  std::vector<std::string> clauses;
+  const std::size_t all = held + off.size() + unknown.size();
+  std::vector<std::string> sentences;
   if (held > 0) {
     const std::string low = format_percent(least), high = format_percent(most);
-    clauses.push_back(count_of(held) + " held, at " + low + (low == high ? "" : " to " + high) +
-                      " of what TCP can deliver");
+    const std::string who = held < all ? std::to_string(held) + " of " + count_of(all)
+                            : all == 1 ? std::string("The link")
+                                       : "All " + count_of(all);
+    sentences.push_back(who + " passed calibration (" + low + (low == high ? "" : " to " + high) +
+                        " of the TCP ceiling).");
   }
-  if (!off.empty()) clauses.push_back(count_of(off.size()) + " did not: " + listed(off));
-  if (!unknown.empty()) clauses.push_back("not judged: " + listed(unknown));
-  return clauses.empty() ? "" : "Before they were used, " + joined(clauses, "; ") + ".";
+  if (!off.empty())
+    sentences.push_back(std::to_string(off.size()) + " of " + count_of(all) +
+                        " failed calibration: " + listed(off) + ".");
+  if (!unknown.empty()) sentences.push_back("Not judged: " + listed(unknown) + ".");
+  return joined(sentences, " ");
 }
 
 }  // namespace
 
 std::string break_even_sentence(const Group& group) {
-  std::vector<std::string> stops, everywhere, nowhere, above, open, over_none, predicted;
+  std::vector<std::string> below, everywhere, nowhere, above, open, over_none, predicted;
   std::vector<const Series*> ordered;
   for (const Series& series : group.series) {
     if (!series.is_baseline()) ordered.push_back(&series);
@@ -157,7 +170,7 @@ std::string break_even_sentence(const Group& group) {
     const BreakEven& even = series->break_even;
     const std::string several = even.crossings > 1 ? ", the highest of several" : "";
     const std::string at = series->label + " (" + format_rate(even.rate) + several + ")";
-    if (even.kind == BreakEven::Kind::kPaysBelow) stops.push_back(at);
+    if (even.kind == BreakEven::Kind::kPaysBelow) below.push_back(at);
     if (even.kind == BreakEven::Kind::kPaysAbove) above.push_back(at);
     const std::string name = series->label + untrusted_rates(group, *series);
     if (even.kind == BreakEven::Kind::kPaysEverywhere) everywhere.push_back(name);
@@ -173,25 +186,24 @@ std::string break_even_sentence(const Group& group) {
   const std::string to = format_rate(group.rates.back());
   const std::string range =
       group.rates.size() == 1 ? "at " + from : "at every measured rate from " + from + " to " + to;
-  std::vector<std::string> clauses;
-  if (!stops.empty())
-    clauses.push_back("compression stops paying above these link rates: " + listed(stops));
-  if (!above.empty()) clauses.push_back("paying only above: " + listed(above));
-  if (!everywhere.empty()) clauses.push_back("paying " + range + ": " + listed(everywhere));
-  const std::string baseline = group.baseline_name();
+  const std::string baseline = baseline_words(group.baseline_name());
+  const std::string faster = "Faster than " + baseline + " ";
+  std::vector<std::string> sentences;
+  if (!below.empty()) sentences.push_back(faster + "below a break-even rate: " + listed(below));
+  if (!above.empty()) sentences.push_back(faster + "above a break-even rate: " + listed(above));
+  if (!everywhere.empty()) sentences.push_back(faster + range + ": " + listed(everywhere));
   if (!nowhere.empty())
-    clauses.push_back("slower than " + baseline + " " + range + ": " + listed(nowhere));
+    sentences.push_back("Slower than " + baseline + " " + range + ": " + listed(nowhere));
   if (!open.empty())
-    clauses.push_back("not told apart from " + baseline + " somewhere: " + listed(open));
-  if (clauses.empty())
-    return "Where compression stops paying cannot be told: no trusted step times of a baseline and "
-           "a compressor at one rate.";
-  if (!over_none.empty()) clauses.push_back("over none alone: " + listed(over_none));
-  std::string sentence = joined(clauses, "; ") + ".";
-  sentence[0] =
-      static_cast<char>(std::toupper(sentence[0]));  // the clauses begin with words of ours
-  if (!predicted.empty()) sentence += " Predicted to pay: " + listed(predicted) + ".";
-  return sentence;
+    sentences.push_back("Statistically indistinguishable from " + baseline +
+                        " at some rates: " + listed(open));
+  if (sentences.empty())
+    return "No break-even rate: no link rate has trusted step times of both a baseline and a "
+           "compressor.";
+  if (!over_none.empty()) sentences.push_back("Faster than fp32 alone: " + listed(over_none));
+  if (!predicted.empty())
+    sentences.push_back("Predicted to be faster than the baseline: " + listed(predicted));
+  return joined(sentences, ". ") + ".";
 }
 
 std::vector<std::string> group_verdict(const Group& group) {
@@ -214,16 +226,15 @@ std::vector<std::string> verdict(const Summary& summary) {
 std::vector<std::string> verdict(const Records& records) { return verdict(summarize(records)); }
 
 std::string trust_sentence(const Summary& summary) {
-  const std::vector<std::string> all = doubts(summary);
-  const std::string total = points(summary.records->points.size());
+  const std::vector<std::string> all = warnings(summary);
+  const std::size_t total = summary.records->points.size();
   std::string links = calibration_sentence(summary);
   if (!links.empty()) links = " " + links;
   if (all.empty()) {
-    return "Nothing to doubt: " + total +
-           " passed the checks of links, clocks and aggregates that were made while measuring." +
-           links;
+    return (total == 1 ? "The point passed its" : "All " + points(total) + " passed their") +
+           " link, clock and aggregate checks." + links;
   }
-  return "With care, of " + total + ": " + joined(all, "; ") + "." + links;
+  return "Warnings: " + joined(all, " ") + links;
 }
 
 }  // namespace thinpipe

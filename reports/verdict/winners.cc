@@ -1,8 +1,8 @@
-// The fastest at each rate and at equal error, and whether the figures can tell.
+// The fastest compressor at each rate and at equal error, and whether that is significant.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "reports/text/phrases.h"
@@ -30,11 +30,11 @@ Outcome::Kind kind_of(const Cell& cell) {
   return cell.speedup->value > 1 ? Outcome::Kind::kWins : Outcome::Kind::kLoses;
 }
 
-// Neighbouring rates with one outcome, told together.
+// Neighbouring rates with one outcome, which share a sentence.
 using Run = std::vector<Outcome>;
 
 std::vector<Run> runs_of(const Group& group) {
-  // So few rates are told one by one, each with its own figure.
+  // Up to four rates have a sentence each, with their own figures.
   constexpr std::size_t kToldSingly = 4;
   std::vector<Run> runs;
   for (const double rate : group.rates) {
@@ -51,83 +51,95 @@ std::vector<Run> runs_of(const Group& group) {
   return runs;
 }
 
-// Speed-ups at one rate, or at the first and the last one of a run.
+// Returns the speed-ups at one rate, or at the first and the last rate of a run.
 std::string times(const Run& run) {
   const std::string text = times_told(*run.front().cell);
   if (run.size() == 1) return text;
-  return text + " at " + format_rate(run.front().rate) + ", " + times_told(*run.back().cell) +
+  return text + " at " + format_rate(run.front().rate) + "; " + times_told(*run.back().cell) +
          " at " + format_rate(run.back().rate);
 }
 
-// How many times the elements that it is asked for, where that is beyond SIDCo's tolerance
-// (epsilon 0.2: from 0.8 to 1.25 times): who sends less is fast for that alone, who sends more is
-// faster than it looks.
+// Returns k^/k where it lies outside SIDCo's tolerance (epsilon 0.2: from 0.8 to 1.25). A
+// compressor that sends fewer elements than requested is faster for that reason alone; one that
+// sends more is faster than its figures show.
 std::string target_missed(const Cell& cell) {
   const auto is_close = [](double times) { return times >= 0.8 && times <= 1.25; };
   const std::optional<double> mean = cell.mean_of_metric("quality"_metric);
   const std::optional<double> median = cell.median_of_metric("quality"_metric);
   if (!mean || !median || (is_close(*mean) && is_close(*median))) return "";
-  return "selecting " + format_number(*mean) + " times the elements that it is asked for (median " +
+  return "it sends " + format_number(*mean) +
+         "\xc3\x97 the requested number of elements (mean k\xcc\x82/k, median " +
          format_number(*median) + ")";
 }
 
-// The price of speed: ", sending 0.9 % of the bytes, its decoded gradient off by 88 %".
+// Returns what the speed costs: " It sends 0.9 % of the bytes, and its decoded gradient has a
+// relative error of 88 %."
 std::string price(const Cell& cell) {
-  std::string text;
+  std::vector<std::string> clauses;
   const std::optional<double> payload = cell.median_of_metric("payload_bytes"_metric);
   const std::optional<double> dense = cell.median_of_metric("dense_bytes"_metric);
   const std::optional<double> error = cell.median_of_metric("relative_error"_metric);
   if (payload && dense && *dense > 0)
-    text += ", sending " + format_percent(*payload / *dense) + " of the bytes";
-  if (error) text += ", its decoded gradient off by " + format_percent(*error);
-  if (const std::string missed = target_missed(cell); !missed.empty()) text += ", " + missed;
-  return text;
+    clauses.push_back("it sends " + format_percent(*payload / *dense) + " of the bytes");
+  if (error)
+    clauses.push_back("its decoded gradient has a relative error of " + format_percent(*error));
+  if (std::string missed = target_missed(cell); !missed.empty())
+    clauses.push_back(std::move(missed));
+  if (clauses.empty()) return "";
+  std::string text;
+  for (std::size_t i = 0; i < clauses.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < clauses.size() ? ", " : ", and ") + clauses[i];
+  text[0] = 'I';  // "it" or "its"
+  return " " + text + ".";
 }
 
-std::string tie_clause(const Run& run) {
+std::string tie_sentence(const Run& run) {
   std::vector<std::string> names;
   for (const Outcome& outcome : run) {
     const std::string at = run.size() > 1 ? " at " + format_rate(outcome.rate) : "";
     for (const Series* series : outcome.ties) names.push_back(series->label + at);
   }
-  return names.empty() ? "" : ", not told apart from " + listed(names);
+  if (names.empty()) return "";
+  return " " + listed(names) + (names.size() == 1 ? " is" : " are") +
+         " statistically indistinguishable from it.";
 }
 
-// @param told  those whose price has been named, which this adds to
-std::string clause(const Group& group, const Run& run, std::set<const Series*>& told) {
+// @param told  the series whose price has been stated; receives the one stated here
+std::string sentences_on(const Group& group, const Run& run, std::set<const Series*>& told) {
   const Outcome& first = run.front();
-  const std::string at = run.size() == 1 ? "at " + format_rate(first.rate) + " "
-                                         : "from " + format_rate(first.rate) + " to " +
-                                               format_rate(run.back().rate) + " ";
+  const std::string at =
+      run.size() == 1 ? " at " + format_rate(first.rate)
+                      : " from " + format_rate(first.rate) + " to " + format_rate(run.back().rate);
   const Series* baseline = group.baseline(first.rate);
-  const std::string over = baseline == nullptr ? "" : baseline->label;
+  const std::string over = baseline == nullptr ? "" : baseline_words(baseline->label);
   const std::string cost =
       first.best != nullptr && told.insert(first.best).second ? price(*first.cell) : "";
   switch (first.kind) {
     case Outcome::Kind::kNothing:
-      return at + "no compressor was measured that can be trusted";
+      return "No compressor has a trusted step time" + at + ".";
     case Outcome::Kind::kNoBaseline:
-      return at + first.best->label + " is fastest with " +
+      return first.best->label + " is fastest" + at + " with " +
              format_time(first.cell->step_time->value) + " a step" +
-             (run.size() > 1 ? " at first" : "") + cost + tie_clause(run) +
-             " (no trusted baseline to compare with)";
+             (run.size() > 1 ? " at " + format_rate(first.rate) : "") +
+             "; there is no trusted baseline to compare with." + cost + tie_sentence(run);
     case Outcome::Kind::kWins:
-      return at + first.best->label + " wins, " + times(run) + cost + tie_clause(run);
+      return first.best->label + " is fastest" + at + ": " + times(run) + "." + cost +
+             tie_sentence(run);
     case Outcome::Kind::kEven:
-      return at + over + " is as good as any: the fastest compressor, " + first.best->label +
-             ", is " + times(run) + cost;
+      return first.best->label + ", the fastest compressor" + at +
+             ", is statistically indistinguishable from " + over + ": " + times(run) + "." + cost;
     case Outcome::Kind::kLoses:
-      return at + over + " wins: the fastest compressor, " + first.best->label + ", is only " +
-             times(run) + cost;
+      return over + " is fastest" + at + ". The fastest compressor, " + first.best->label +
+             ", has a speed-up of " + times(run) + "." + cost;
   }
   return "";
 }
 
-// From what 16 bits lose to what the sparsest methods do.
+// Relative errors, from that of 16 bits to those of the sparsest methods.
 constexpr std::array kErrors = {0.01, 0.1, 0.5, 0.9};
 
-// The fastest whose error is no larger; a compressor that no interval tells from the faster
-// baseline stands back. Null where nothing is known.
+// Returns the fastest series whose error is no larger. A compressor that is statistically
+// indistinguishable from the faster baseline is left out. Null where no error is known.
 const Series* fastest_within(const Group& group, double rate, double most_error) {
   const Series* best = nullptr;
   for (const Series& series : group.series) {
@@ -189,12 +201,10 @@ Outcome outcome_at(const Group& group, double rate) {
 }
 
 std::string winners_sentence(const Group& group) {
-  std::vector<std::string> clauses;
+  std::vector<std::string> sentences;
   std::set<const Series*> told;
-  for (const Run& run : runs_of(group)) clauses.push_back(clause(group, run, told));
-  std::string sentence = joined(clauses, "; ") + ".";
-  sentence[0] = static_cast<char>(std::toupper(sentence[0]));  // "at" or "from"
-  return sentence;
+  for (const Run& run : runs_of(group)) sentences.push_back(sentences_on(group, run, told));
+  return joined(sentences, " ");
 }
 
 std::string equal_error_sentence(const Group& group) {
@@ -202,13 +212,13 @@ std::string equal_error_sentence(const Group& group) {
   std::string last;
   for (const double error : kErrors) {
     const std::string fastest = fastest_by_rate(group, error);
-    if (fastest.empty() || fastest == last) continue;  // the larger error buys no speed
-    clauses.push_back((clauses.empty() ? "off by at most " : "by at most ") +
-                      format_percent(error) + ", " + fastest);
+    if (fastest.empty() || fastest == last) continue;  // the larger error brings no speed
+    clauses.push_back((clauses.empty() ? "" : "of at most ") + format_percent(error) + ": " +
+                      fastest);
     last = fastest;
   }
   if (clauses.empty()) return "";
-  return "Fastest at equal error, with a decoded gradient " + joined(clauses, "; ") + ".";
+  return "Fastest with a relative error of at most " + joined(clauses, "; ") + ".";
 }
 
 }  // namespace thinpipe

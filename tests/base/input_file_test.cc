@@ -26,7 +26,7 @@ TEST(ReadInput, ReadsUpToTheLimit) {
             (folder / "a").string() + ": is larger than 2 bytes; expected a plan");
   write_bytes(folder / "empty", "");
   EXPECT_EQ(read_input(folder / "empty", "a plan", 0), "");
-  // Files that the kernel makes up say that they are empty.
+  // The kernel reports a size of 0 for files whose content it makes up.
   EXPECT_FALSE(read_input("/proc/self/status", "a status", 1 << 16).empty());
   EXPECT_EQ(refusal("/proc/self/status", 10),
             "/proc/self/status: is larger than 10 bytes; expected a plan");

@@ -1,4 +1,4 @@
-// Pairs of keys and values: what is taken, what is refused, and how that is said.
+// Pairs of keys and values: accepted texts, refused texts, and the messages.
 #include "base/key_values.h"
 
 #include <gtest/gtest.h>

@@ -159,8 +159,8 @@ TEST(Digits, StrokesLieInTheUnitSquare) {
   }
 }
 
-// The nearest class mean tells far more than one digit in ten apart, but is far from perfect: the
-// label is in the picture, and it takes more than a template to read it.
+// The nearest class mean recognises far more than one digit in ten, but is far from perfect: the
+// label is in the picture, and reading it takes more than a template.
 TEST(Digits, CanBeToldApartButNotByTemplates) {
   const ImageSet train = draw_digits(4000, 1);
   const ImageSet test = draw_digits(1000, 2);

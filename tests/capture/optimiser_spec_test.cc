@@ -71,7 +71,7 @@ TEST(RateSchedule, Constant) {
   EXPECT_EQ(factor("constant", 1'000'000), 1);
 }
 
-// As the ResNets': at half and at three quarters, in steps or in shares.
+// As the ResNets': at half and at three quarters, in steps or as fractions.
 TEST(RateSchedule, Steps) {
   for (const char* text : {"step:at=0.5/0.75", "step:at=50/75,factor=0.1"}) {
     EXPECT_EQ(factor(text, 49), 1) << text;
@@ -110,7 +110,7 @@ TEST(RateSchedule, PlateauIsNoFunctionOfTheStep) {
   EXPECT_FALSE(RateSchedule::parse("constant", 100).plateau());
   EXPECT_THAT(schedule_error("plateau:after=1.5"), HasSubstr("after=1.5"));
   EXPECT_THAT(schedule_error("plateau:factor=2"), HasSubstr("factor"));
-  EXPECT_THAT(schedule_error("plateau:patience=2"), HasSubstr("patience"));
+  EXPECT_THAT(schedule_error("plateau:timeout=2"), HasSubstr("timeout"));
 }
 
 TEST(Plateau, FallsAfterSoManyEvaluationsWithoutANewBest) {
@@ -130,7 +130,7 @@ TEST(RateSchedule, WarmUpGrowsInAStraightLine) {
   }
   EXPECT_EQ(factor(text, 4), 1);
   EXPECT_DOUBLE_EQ(factor("constant:warmup=0.04,start=0.5", 0), 0.5 + 0.5 / 5);
-  // It meets the schedule where it ends.
+  // The warm-up ends on the schedule's own value.
   EXPECT_DOUBLE_EQ(factor("cosine:warmup=50", 49), 50.0 / 51 * 0.5);
   EXPECT_NEAR(factor("cosine:warmup=50", 50), 0.5, 1e-12);
 }

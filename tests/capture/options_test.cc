@@ -1,4 +1,4 @@
-// Options of a capture, and the line that tells how far it is.
+// Options of a capture, and its progress line.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -149,7 +149,7 @@ TEST(StepProgress, LineHoldsBarCountNoteAndTimeLeft) {
   EXPECT_NE(line.find(" 50% 50/100  loss 1.250  0:10 left"), std::string::npos) << line;
   EXPECT_EQ(std::count(line.begin(), line.end(), '#'),
             std::count(line.begin(), line.end(), '.') - 1)
-      << line;  // the note holds one more dot
+      << line;  // the note contains one more dot
 }
 
 TEST(StepProgress, LineFitsTheTerminal) {

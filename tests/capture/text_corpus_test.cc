@@ -1,4 +1,4 @@
-// Texts for language models, and the part of any data that is held out of training.
+// Texts for language models, and the fraction of any data that is held out of training.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-"""thinpipe_capture in real DDP trainings over gloo: what it records, and that nothing else changes."""
+"""thinpipe_capture in real DDP trainings over gloo: its records, and that nothing else changes."""
 import copy
 import os
 import threading
@@ -63,7 +63,7 @@ def by_hand(kind, ranks, accumulate=1):
 
 
 class ExitTest(unittest.TestCase):
-    """What the exit waits for; that a job does not abort there, example_test.py sees now and then."""
+    """Waiting of the exit for callbacks; without it jobs sometimes abort (example_test.py)."""
 
     def capture(self, callback):
         capture = object.__new__(thinpipe_capture._DdpCapture)

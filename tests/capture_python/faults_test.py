@@ -1,4 +1,4 @@
-"""Killed ranks and a disk that takes no more: what is left opens, and is named incomplete."""
+"""Killed ranks and a full disk: the trace that is left opens, and is reported as incomplete."""
 import json
 import os
 import resource
@@ -41,7 +41,7 @@ class FaultsTest(support.TestCase):
     def assert_incomplete(self, words):
         code, out, err = thinpipe("trace", "verify", self.trace)
         self.assertEqual(code, 4, out + err)
-        self.assertIn("all hashes hold", out)
+        self.assertIn("all hashes match", out)
         self.assertRegex(out, words)
         code, out, err = thinpipe("quality", "--trace", self.trace, "-c", "topk:ratio=0.1")
         self.assertEqual(code, 0, out + err)
@@ -63,17 +63,18 @@ class FaultsTest(support.TestCase):
     def test_all_ranks_killed(self):
         codes = self.train_until_killed({0, 1})
         self.assertIn(-signal.SIGKILL, codes)
-        # Whatever trace.json had come to, the manifests have all of it. No torch is needed.
+        # However complete trace.json is, the manifests have all steps. No torch is needed.
         command = [sys.executable, "-S", os.path.join(MODULE, "thinpipe_capture.py"), "assemble",
                    self.trace]
         done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual(done.returncode, 4, done.stderr)
-        self.assertIn("steps that all ranks have; incomplete: rank", done.stdout)
+        self.assertIn("steps recorded by all ranks; incomplete: rank", done.stdout)
         self.assertGreaterEqual(len(read_trace(self.trace)["steps"]), 3)
         self.assert_incomplete("incomplete: rank [01]: not closed")
 
     def test_a_disk_that_takes_no_more(self):
-        # Step files of 40 kB meet a limit of 20 kB; then one of 8 bytes, which no line passes.
+        # Step files of 40 kB against a file-size limit of 20 kB; then a limit of 8 bytes, below any
+        # line.
         for limit, words in ((20_000, "rank 0: .*File too large"), (8, "rank 0: not closed")):
             with self.subTest(limit=limit):
                 self.trace = os.path.join(self.folder, str(limit))
@@ -108,7 +109,7 @@ class FaultsTest(support.TestCase):
                         model(torch.ones(1, 3)).sum().backward()
         part(0, nn.Linear(3, 2), first=0)
         self.assertEqual(thinpipe_capture.assemble(self.trace),
-                         (0, ["rank 1: nothing of it is in this folder"]))
+                         (0, ["rank 1: no files in this folder"]))
         code, _, err = thinpipe("trace", "verify", self.trace)
         self.assertEqual(code, 2)
         self.assertIn("trace.json: missing", err)
@@ -116,7 +117,7 @@ class FaultsTest(support.TestCase):
         self.assertEqual(thinpipe_capture.assemble(self.trace), (0, []))
         os.rename(os.path.join(self.trace, "rank-001"), os.path.join(self.folder, "other"))
         part(1, nn.Linear(3, 4), first=0)
-        with self.assertRaisesRegex(ValueError, "rank 1 recorded other tensors than rank 0"):
+        with self.assertRaisesRegex(ValueError, "rank 1 and rank 0 differ in tensors"):
             thinpipe_capture.assemble(self.trace)
 
     def test_folders_of_several_hosts_put_together(self):

@@ -16,7 +16,7 @@ import torch.utils.checkpoint
 
 
 def train(kind, folder, length=8, mark=False, accumulate=1, spoil=False, **options):
-    """A script in one process. Returns (gradients of each step by hand, what was said)."""
+    """A script in one process. Returns (gradients of each step by hand, the messages)."""
     model, _, _ = make_model(kind)
     gradients = []
     with support.heard() as said:
@@ -29,7 +29,7 @@ def train(kind, folder, length=8, mark=False, accumulate=1, spoil=False, **optio
                     loss = loss_of(model, batch_of(kind, step, part))
                     (capture.loss(loss) / accumulate).backward()
                 gradients.append(named_gradients(model))
-                if spoil:  # what clipping does to .grad before the step is over
+                if spoil:  # as clipping changes .grad before the step is over
                     nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
                 optimizer.step()
         capture.close()
@@ -37,7 +37,7 @@ def train(kind, folder, length=8, mark=False, accumulate=1, spoil=False, **optio
 
 
 class Caller:
-    """What a clock asks of a capture."""
+    """The part of a capture that a clock calls."""
 
     def __init__(self):
         self.spent, self.entered = 0.0, None
@@ -236,10 +236,10 @@ class ModuleTest(support.TestCase):
         size = read_trace(self.trace)["steps"][0]["workers"][0]["bytes"]
         limited = os.path.join(self.folder, "limited")
         _, said = train("mlp", limited, steps=5, limit=3 * size - 1)
-        self.assertIn("holds 2 of the 5 steps", said)
+        self.assertIn("allows 2 of the 5 requested steps", said)
         trace = read_trace(limited)
         self.assertEqual(len(trace["steps"]), 2)
-        self.assertIn("holds 2 of the 5 steps", trace["provenance"]["stopped"])
+        self.assertIn("allows 2 of the 5 requested steps", trace["provenance"]["stopped"])
         self.assert_replays(limited)
         with self.assertRaisesRegex(ValueError, "one step of 1 ranks takes"):
             train("mlp", os.path.join(self.folder, "none"), steps=5, limit=size - 1)
@@ -257,7 +257,7 @@ class ModuleTest(support.TestCase):
                     return slot(*arguments)
                 save = thinpipe_capture._Writer._save
 
-                def held(writer, record):  # a disk that takes nothing until it is told to
+                def held(writer, record):  # a disk that writes nothing until the gate opens
                     gate.wait(60)
                     save(writer, record)
                 with support.heard() as said, \
@@ -275,7 +275,7 @@ class ModuleTest(support.TestCase):
                 recorded = [s["training_step"] for s in read_trace(folder)["steps"]]
                 if when_full == "wait":
                     self.assertEqual(recorded, list(range(6)))
-                    self.assertIn("which waited", said.getvalue())
+                    self.assertIn("the training waited", said.getvalue())
                 else:
                     self.assertEqual(recorded, [0, 1])
                     self.assertIn("step 2 is not recorded: all 2 buffers wait", said.getvalue())
@@ -292,7 +292,7 @@ class ModuleTest(support.TestCase):
         with unittest.mock.patch.dict(os.environ, TORCHELASTIC_RESTART_COUNT="1"):
             gradients, said = train("mlp", self.trace, steps=1)
             self.assertEqual(len(gradients), 8)
-            self.assertIn("from before this job's restart: nothing is recorded", said)
+            self.assertIn("from before this job's restart, so nothing is recorded", said)
             train("mlp", self.trace + "-new", steps=1)  # where nothing is left, it records
         self.assertEqual(read_trace(self.trace)["provenance"], before)
         self.assertTrue(read_trace(self.trace + "-new")["complete"])
@@ -314,7 +314,7 @@ class ModuleTest(support.TestCase):
             for step in range(6):
                 loss_of(model, batch_of("mlp", step)).backward()
                 if step == 2:
-                    capture.parameters = None  # as a bug of ours would
+                    capture.parameters = None  # as a bug in thinpipe_capture would
             capture.close()
         self.assertIn("stopped: TypeError", said.getvalue())
         code, out, _ = support.thinpipe("trace", "verify", self.trace)

@@ -1,4 +1,4 @@
-"""Second moments: against a loop over samples, and what the trace says of how they came to be."""
+"""Second moments: against a loop over samples, and the method that the trace names for them."""
 import os
 import unittest
 
@@ -7,7 +7,7 @@ from support import batch_of, loss_of, make_model, nn, read_trace, thinpipe_capt
 
 
 def by_hand(model, loss, parts, size):
-    """sum over the parts of (gradient of the part's mean loss * its share of the mini-batch)^2."""
+    """Sum over parts of (gradient of a part's mean loss * its fraction of the mini-batch)^2."""
     squares = [torch.zeros_like(p, dtype=torch.float64) for p in model.parameters()]
     for part, count in parts:
         gradients = torch.autograd.grad(loss(model, part), list(model.parameters()))

@@ -1,4 +1,4 @@
-"""What the tests of thinpipe_capture share: small models, ranks as forked processes, a reader."""
+"""Shared by the tests of thinpipe_capture: small models, ranks as forked processes, a reader."""
 import atexit
 import contextlib
 import io
@@ -21,7 +21,7 @@ try:
     import torch
 except ImportError:
     print(f"skipped: {sys.executable} has no torch (Debian: python3-torch)")
-    sys.exit(77)  # what ctest takes for skipped
+    sys.exit(77)  # ctest's code for skipped
 import torch.distributed
 from torch import nn
 
@@ -105,7 +105,7 @@ def thinpipe(*words):
 
 
 def heard():
-    """with heard() as said: what goes to standard error is in said.getvalue()."""
+    """with heard() as said: collects standard error, as said.getvalue()."""
     return contextlib.redirect_stderr(io.StringIO())
 
 
@@ -167,7 +167,7 @@ class TestCase(unittest.TestCase):
                 self.fail(f"{where} {name}: off by up to {off}")
 
     def assert_replays(self, folder):
-        """thinpipe finds every hash right, and compressors take what is recorded."""
+        """thinpipe verifies every hash, and compressors accept the recorded gradients."""
         code, out, err = thinpipe("trace", "verify", folder)
         self.assertEqual(code, 0, out + err)
         code, out, err = thinpipe("quality", "--trace", folder, "-c", "topk:ratio=0.1", "-c", "none")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ./check relies on: sums over ctest's results, and what is found left behind."""
+"""Tests of the scripts behind ./check: sums over ctest's results, detection of leftovers."""
 import contextlib
 import io
 import os
@@ -127,7 +127,7 @@ class LeftBehind(unittest.TestCase):
     def after(self):
         code, told = self.call("after", str(self.folder / "state"), str(self.folder / "build"),
                                self.MARK)
-        # Other tests may run beside this one: theirs are in shared folders.
+        # Other tests may run at the same time: their additions are in shared folders.
         lines = [line for line in told.splitlines() if str(self.own) in line or "process" in line]
         return code, lines
 

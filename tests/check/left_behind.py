@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Says what a run of the tests left on the machine.
+"""Reports everything that a run of the tests left on the machine.
 
-left_behind.py before FILE              writes down what there is
-left_behind.py after FILE BUILD MARK    prints what has been added since, a line each, and exits with
-                                        1 if there is anything. BUILD is the folder of the programs
-                                        under test; MARK is a NAME=VALUE that every process of the
-                                        tests has in its environment
+left_behind.py before FILE              writes the machine's state to FILE
+left_behind.py after FILE BUILD MARK    prints every addition since then, one a line, and exits with
+                                        1 if there is one. BUILD is the folder of the programs under
+                                        test; MARK is a NAME=VALUE in the environment of every
+                                        process of the tests
 
-Looked at: the folder for temporary files, /tmp, /var/tmp, /dev/shm, processes, named network
-namespaces, network interfaces, mounts. Other programs use /tmp at the same time, so outside of the
-tests' own folder for temporary files only names that thinpipe, its tests and Open MPI give count.
-Standard library only.
+Checked are the folder for temporary files, /tmp, /var/tmp, /dev/shm, processes, named network
+namespaces, network interfaces and mounts. Other programs use /tmp at the same time. Outside the
+tests' own folder for temporary files, only names of thinpipe, its tests and Open MPI therefore
+count. Standard library only.
 """
 import json
 import os
@@ -53,7 +53,7 @@ def ancestors():
 
 
 def processes(build, mark):
-    """Command lines of living processes of the tests."""
+    """Yields the command lines of running processes of the tests."""
     spared = ancestors()
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         if pid in spared:

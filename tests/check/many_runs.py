@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs ./check again and again, and writes what each run said as a Markdown table.
+"""Runs ./check several times and prints the results of the runs as a Markdown table.
 
 many_runs.py RUNS [--beside COMMAND] [--log FOLDER] [-- CHECK OPTIONS]
 
-With --beside, COMMAND (a shell's) begins anew whenever it ends, on the machine's first core, for as
-long as ./check runs: `--beside 'ccache -C; cmake --build build/other --clean-first -j1'`. Each run's
-output is kept in FOLDER (default: build/many_runs). Exits with 1 if a test failed.
+With --beside, the shell command COMMAND runs repeatedly on the machine's first core while ./check
+runs, for example `--beside 'ccache -C; cmake --build build/other --clean-first -j1'`. Each run's
+output goes to FOLDER (default: build/many_runs). Exits with 1 if a test failed.
 """
 import argparse
 import collections
@@ -24,7 +24,7 @@ BUSY = "machine too busy"
 
 
 class Beside:
-    """A command that goes on and on, on one core."""
+    """A command that runs repeatedly on one core."""
 
     def __init__(self, command):
         self.process = command and subprocess.Popen(
@@ -41,7 +41,7 @@ class Beside:
 
 
 def read_end(lines):
-    """Of what ./check printed: (passed, failed, time, [(kind, name and reason)])."""
+    """Parses the output of ./check: (passed, failed, time, [(kind, name and reason)])."""
     sums = SUMS.fullmatch(lines[-1]) if lines else None
     took = next(filter(None, map(TOOK.match, reversed(lines))), None)
     if not sums or not took:
@@ -52,14 +52,14 @@ def read_end(lines):
 
 
 def run_check(options, beside, log):
-    """@returns what read_end() does"""
+    """Runs ./check once and returns the result of read_end()."""
     with Beside(beside), open(log, "w", encoding="utf-8") as out:
         subprocess.run([ROOT / "check", *options], stdin=subprocess.DEVNULL, stdout=out,
                        stderr=subprocess.STDOUT, check=False)
     try:
         return read_end(log.read_text(encoding="utf-8", errors="replace").splitlines())
     except ValueError:
-        raise SystemExit(f"many_runs.py: {log} does not end as ./check does") from None
+        raise SystemExit(f"many_runs.py: {log} does not end with the sums of ./check") from None
 
 
 def main(arguments):
@@ -70,7 +70,7 @@ def main(arguments):
     parser.add_argument("options", nargs="*")
     given = parser.parse_args(arguments)
     given.log.mkdir(parents=True, exist_ok=True)
-    runs_of = collections.defaultdict(list)  # (kind, name and reason but for its figures) -> runs
+    runs_of = collections.defaultdict(list)  # (kind, name and reason without figures) -> runs
     any_failed = False
     print("| run | passed | failed | skipped for load | skipped for another reason | time |")
     print("|---|---|---|---|---|---|")

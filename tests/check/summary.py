@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Counts what ctest's JUnit files hold, and names each failure and each skip with its reason.
+"""Counts the results in ctest's JUnit files, and lists each failure and each skip with its reason.
 
 summary.py [--failed NAME]... FILE.xml...
-                           NAMEs are parts that failed before their tests; prints the skips, then the failures, and as the last line
-                           `N passed, N failed, N skipped`; exits with 1 if a test failed, a file is
-                           missing or damaged, or nothing was executed
+
+Each NAME is a stage that failed before its tests. Prints the skips, then the failures, then as the
+last line `N passed, N failed, N skipped`. Exits with 1 if a test failed, a file is missing or
+damaged, or no test was executed.
 
 Standard library only.
 """
@@ -14,33 +15,33 @@ import re
 import sys
 import xml.etree.ElementTree as xml
 
-# How programs that hold several tests under one ctest entry name what they skip: a line of their own,
-# or what Python's unittest prints.
+# Skips of programs with several tests in one ctest entry: a line "skipped: NAME: REASON", or the
+# output of Python's unittest.
 OWN_SKIP = re.compile(r"^skipped: (?P<name>[^:]+): (?P<reason>.+)$", re.MULTILINE)
 UNITTEST_SKIP = re.compile(r"^(?P<name>\w+) \(.*\)(?:\n.*)? \.\.\. skipped ['\"](?P<reason>.+)['\"]$",
                            re.MULTILINE)
-# GoogleTest: a program's first line, how many cases passed, and the names of the others.
+# GoogleTest: a program's first line, the number of passed cases, and the names of the others.
 GTEST_START = "Running main() from"
 GTEST_PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?\.$", re.MULTILINE)
 GTEST_FAILED = re.compile(r"^\[  FAILED  \] ([^\s,]+\.[^\s,]+)", re.MULTILINE)
-GTEST_REASON = re.compile(r"Skipped\n(.+)")  # also where cases are not named (--gtest_brief)
+GTEST_REASON = re.compile(r"Skipped\n(.+)")  # also without names of cases (--gtest_brief)
 GTEST_SKIPPED = re.compile(r"Skipped\n(?P<reason>.+)\n+\[  SKIPPED \] (?P<name>\S+)")
 REASON_LENGTH = 160  # characters: the whole output is in ctest's log
 
 
 def own_skips(name, output):
-    """What a program of several tests says that it skipped, as (name, reason)."""
+    """Returns the skips that a program of several tests prints, as (name, reason)."""
     patterns = [GTEST_SKIPPED] if output.startswith(GTEST_START) else [OWN_SKIP, UNITTEST_SKIP]
     for pattern in patterns:
         found = [(one["name"], one["reason"].strip()) for one in pattern.finditer(output)]
         if found:
-            # ctest's name of a single case of GoogleTest is the case's own.
+            # For a single case of GoogleTest, ctest's name is the name of the case.
             return [(case if case == name else f"{name} {case}", why) for case, why in found]
     return []
 
 
 def reason_of(output):
-    """Why a test was skipped, as it said itself, on one line."""
+    """Returns the reason that a skipped test printed, on one line."""
     found = GTEST_REASON.search(output)
     if found:
         return found[1].strip()
@@ -80,7 +81,7 @@ class Summary:
             self.skipped += own_skips(name, output)
         elif status in ("notrun", "disabled") and case.find("skipped") is not None:
             message = case.find("skipped").get("message") or ""
-            # ctest reports a test whose program is missing as not run; that is no skip.
+            # ctest reports a test whose program is missing as not run, which is a failure.
             if message.startswith(("SKIP_RETURN_CODE", "SKIP_REGULAR", "Disabled")):
                 self.skipped += own_skips(name, output) or [(name, reason_of(output))]
             else:

@@ -3,7 +3,7 @@
 
 The script runs under bash in an empty folder, with BIN first in PATH. Its standard output, standard
 error and exit code are compared with CASE.expected beside it. The folder's and BIN's paths are
-written $DIR and $BIN there. With THINPIPE_UPDATE_SNAPSHOTS=1 the file is rewritten instead.
+written $DIR and $BIN in that file. With THINPIPE_UPDATE_SNAPSHOTS=1 the file is rewritten instead.
 A script that prints why and exits with 77 is skipped.
 """
 import difflib

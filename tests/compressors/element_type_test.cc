@@ -74,10 +74,10 @@ TEST(Half, RoundsToTheNearestAndTiesToEven) {
 
 TEST(Half, OverflowSaturatesAndNanBecomesZero) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  constexpr float kMost = std::numeric_limits<float>::max();
+  constexpr float kMax = std::numeric_limits<float>::max();
   EXPECT_EQ(from_half(to_half(65536, HalfFormat::kFp16), HalfFormat::kFp16), 65504);
   EXPECT_EQ(from_half(to_half(-kInfinity, HalfFormat::kFp16), HalfFormat::kFp16), -65504);
-  EXPECT_EQ(to_half(kMost, HalfFormat::kBf16), 0x7f7f);
+  EXPECT_EQ(to_half(kMax, HalfFormat::kBf16), 0x7f7f);
   EXPECT_EQ(to_half(-kInfinity, HalfFormat::kBf16), 0xff7f);
   for (HalfFormat format : {HalfFormat::kFp16, HalfFormat::kBf16}) {
     EXPECT_EQ(to_half(std::numeric_limits<float>::quiet_NaN(), format), 0);
@@ -87,7 +87,7 @@ TEST(Half, OverflowSaturatesAndNanBecomesZero) {
 
 TEST(Half, OverflowsToInfinityWhereItIsToShow) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  // Halfway to the next number that there would be is a tie, and the greatest one is odd.
+  // Halfway to the number that would come next is a tie, and the greatest number is odd.
   EXPECT_EQ(to_half_or_infinity(65519.996F, HalfFormat::kFp16), 0x7bff);
   EXPECT_EQ(to_half_or_infinity(65520, HalfFormat::kFp16), 0x7c00);
   EXPECT_EQ(to_half_or_infinity(-1e9F, HalfFormat::kFp16), 0xfc00);

@@ -1,4 +1,4 @@
-// Methods by name: specs as text, the registry, and the skeleton that is there to be copied.
+// Methods by name: specs as text, the registry, and the skeleton for copying.
 #include "compressors/registry.h"
 
 #include <gtest/gtest.h>
@@ -203,7 +203,8 @@ TEST(Spec, AValueInParenthesesIsASpec) {
                 "ps:pull=(topk:ratio=0.01),servers=1", "ps:pull=(topk:ratio=0.01),servers=2"}));
 }
 
-// The skeleton works as docs/adding-a-compressor.md promises, with what every method gets for free.
+// The skeleton works as docs/adding-a-compressor.md promises, with everything that each method gets
+// for free.
 
 TEST(Skeleton, SendsWhatExceedsTheLimit) {
   const auto compressor = make("skeleton:limit=0.5", 5);

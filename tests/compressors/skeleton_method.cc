@@ -8,12 +8,12 @@
 namespace thinpipe {
 namespace {
 
-// 1. The part that is new: which elements are sent.
+// 1. The new code: the choice of the elements that are sent.
 class SkeletonSelector : public Selector {
  public:
   SkeletonSelector(std::size_t elements, double limit) : elements_(elements), limit_(limit) {}
 
-  // Whatever the input, never more than this: it bounds the payload.
+  // Never more than this for any input: it bounds the payload.
   std::size_t max_selected() const override { return elements_; }
 
   void select(Signal& c, const SelectContext& /*context*/, Selection& selection) override {
@@ -40,13 +40,13 @@ const Registration kSkeleton{sparse_method({
     .name = "skeleton",
     .summary = "every magnitude above a fixed limit",
     .source = "Strom, 2015, the selection only",
-    .ratio_name = "",  // it aims at no share of the elements
+    .ratio_name = "",  // it aims at no fraction of the elements
     .parameters = {limit_parameter()},
     .selector =
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
           return std::make_unique<SkeletonSelector>(tensor.elements, parameters.real("limit"));
         },
-    .density = [](const Parameters&) { return 0.01; },  // what listings assume of a gradient
+    .density = [](const Parameters&) { return 0.01; },  // the density that listings assume
 })};
 
 }  // namespace

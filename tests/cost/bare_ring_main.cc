@@ -1,9 +1,9 @@
-// bare_ring ELEMENTS BLOCKS STEPS WAIT CONGESTION GATE: a pipelined ring all-reduce and its own
-// clock, in plain MPI and nothing of thinpipe: what own_cost holds the harness against. WAIT says
-// what a rank does that has nothing to do: `sleep` a little, or `spin` in MPI_Test. Before each
-// block of STEPS steps rank r waits for a byte from the FIFO GATE.r, and rank 0 writes one to
-// GATE.done when it is ready for it. Rank 0 prints `sum ok` (or all end with 1), then of each step
-// the seconds on its slowest rank and the seconds since the end of the one before it, a line each.
+// bare_ring ELEMENTS BLOCKS STEPS WAIT CONGESTION GATE: a pipelined ring all-reduce with its own
+// clock, in plain MPI without thinpipe: the program with which own_cost compares the harness. WAIT
+// is the action of an idle rank: `sleep` a little, or `spin` in MPI_Test. Before each block of
+// STEPS steps rank r waits for a byte from the FIFO GATE.r, and rank 0 writes one to GATE.done when
+// it is ready for it. Rank 0 prints `sum ok` (or all end with 1), then of each step the seconds on
+// its slowest rank and the seconds since the end of the one before it, a line each.
 #include <fcntl.h>
 #include <mpi.h>
 #include <netinet/in.h>

@@ -1,15 +1,15 @@
-// own_cost [KEY=VALUE]...: what a step of thinpipe costs beyond a plain MPI program that does the
+// own_cost [KEY=VALUE]...: the cost of a step of thinpipe beyond a plain MPI program that does the
 // same ring (bare_ring), on the same emulated hosts, whose links are not throttled, without a
 // compressor and without a compute phase. Launches of both live side by side and take turns, a
-// block of steps each, while the other's ranks sleep: what else the machine does meets both.
-// docs/measuring.md has figures, and says what is the same in both.
+// block of steps each, while the other's ranks sleep: other load on the machine affects both.
+// docs/measuring.md has figures, and lists the settings that both have in common.
 //
 //   ranks=2 elements=262144 launches=10 blocks=8 steps=12 settle=2 wait=spin
 //
 // Both sums are checked. The first `settle` steps of a block do not count, after which a rank has
 // its core and its caches back. `step` is the slowest rank's time, `period` the time from one
-// step's end to the next one's, with what lies between (the barrier there; here the control
-// messages and what the harness computes about a step): medians of a launch's steps, and of those
+// step's end to the next one's, with the work in between (bare_ring's barrier; thinpipe's control
+// messages and its figures of a step): medians of a launch's steps, and of those
 // over launches.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -50,11 +50,11 @@ struct BareStep {
   double since_end = 0;  ///< of the step before: took, and what lies between
 };
 
-/// One launch of it. While it is not asked for a block, its ranks sleep.
+/// One launch of it. Its ranks sleep until a block is requested.
 class BareProgram {
  public:
   /// @param program  path of bare_ring
-  /// @param scratch  a folder for its FIFOs and what it prints
+  /// @param scratch  a folder for its FIFOs and its output
   /// @param arguments  elements, blocks, steps of each, wait, congestion control
   BareProgram(Machines& machines, const std::string& program, const std::string& scratch, int ranks,
               const std::vector<std::string>& arguments);
@@ -62,7 +62,7 @@ class BareProgram {
   BareProgram(const BareProgram&) = delete;
   BareProgram& operator=(const BareProgram&) = delete;
 
-  /// Runs the next block. @throws RunError when the program ends, or says nothing for a minute.
+  /// Runs the next block. @throws RunError when the program ends, or prints nothing for a minute.
   void run_block();
   /// Waits for its end. @returns all steps @throws RunError when its sum was wrong.
   std::vector<BareStep> finish();
@@ -77,7 +77,7 @@ class BareProgram {
   pid_t child_ = -1;
 };
 
-constexpr int kPatience = 60'000;  // ms
+constexpr int kTimeout = 60'000;  // ms
 
 // Open at both ends, so that neither waits for the other to open it.
 int make_fifo(const std::string& path) {
@@ -135,7 +135,7 @@ void BareProgram::start(std::vector<std::string> command) {
 void BareProgram::await_done() {
   pollfd done = {done_, POLLIN, 0};
   char byte = 0;
-  for (int waited = 0; waited < kPatience; waited += 100) {
+  for (int waited = 0; waited < kTimeout; waited += 100) {
     if (poll(&done, 1, 100) > 0 && read(done_, &byte, 1) == 1) return;
     if (waitpid(child_, nullptr, WNOHANG) == child_) {
       child_ = -1;
@@ -171,7 +171,7 @@ struct Times {
   Repeats periods;
 };
 
-/// Parts of a thinpipe step (docs/records.md).
+/// Phases of a thinpipe step (docs/records.md).
 constexpr MetricType kParts[] = {"compute_time"_metric, "compress_time"_metric,
                                  "exchange_time"_metric, "decode_time"_metric};
 
@@ -277,8 +277,8 @@ class OwnCost {
     for (const MetricType& part : kParts) parts_[part].push_back(samples(part));
   }
 
-  // Compares medians of every launch: changes between launches (which rank meets which core, what
-  // else the machine does) are not seen in the steps of one.
+  // Compares medians of every launch: changes between launches (placement of ranks on cores, other
+  // load on the machine) are not seen in the steps of one.
   static void print(const char* what, const Repeats& bare, const Repeats& ours) {
     std::vector<double> a, b, ratios;
     for (std::size_t launch = 0; launch < bare.size(); ++launch) {

@@ -1,4 +1,4 @@
-// Several payloads that are decoded together, on a processor that plays a GPU.
+// Decoding of several payloads together, on a simulated GPU.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/make.h"
-#include "tests/cuda/twins.h"
+#include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {
 namespace {
@@ -36,9 +36,9 @@ class DecodesTest : public ::testing::TestWithParam<const char*> {
     std::vector<const float*> gradients;
     for (std::size_t i = 0; i < kTensors; ++i) {
       const std::vector<float> drawn_values = drawn(kElements, i + 1);
-      float* const there = array();
-      device_->upload(there, drawn_values.data(), kElements * sizeof(float));
-      gradients.push_back(there);
+      float* const gradient = array();
+      device_->upload(gradient, drawn_values.data(), kElements * sizeof(float));
+      gradients.push_back(gradient);
     }
     compressor_->encode(gradients, {});
     for (const EncodeReport& report : compressor_->finish()) bytes_.push_back(report.encoded_bytes);
@@ -49,7 +49,7 @@ class DecodesTest : public ::testing::TestWithParam<const char*> {
     compressor_->begin_decode(tensor, compressor_->device_payload(tensor), bytes_[tensor], 0.5F,
                               out);
   }
-  static bool same(const float* a, const float* b) {  // a played device's memory is the host's
+  static bool same(const float* a, const float* b) {  // simulated device memory is host memory
     return std::memcmp(a, b, kElements * sizeof(float)) == 0;
   }
 
@@ -58,7 +58,7 @@ class DecodesTest : public ::testing::TestWithParam<const char*> {
   std::vector<std::size_t> bytes_;
 };
 
-TEST_P(DecodesTest, OfAllTensorsAreWaitedForOnce) {
+TEST_P(DecodesTest, OneWaitForAllTensors) {
   float *alone[kTensors], *together[kTensors];
   for (std::size_t i = 0; i < kTensors; ++i) {
     alone[i] = array();
@@ -74,7 +74,7 @@ TEST_P(DecodesTest, OfAllTensorsAreWaitedForOnce) {
   for (std::size_t i = 0; i < kTensors; ++i) EXPECT_TRUE(same(alone[i], together[i])) << i;
 }
 
-TEST_P(DecodesTest, MoreThanTensorsAreWaitedForInBetween) {
+TEST_P(DecodesTest, MorePayloadsThanTensorsNeedAnotherWait) {
   float *const once = array(), *const often = array();
   for (const float factor : {0.5F, 0.5F, 0.5F, 0.5F})
     compressor_->decode_add(1, compressor_->device_payload(1), bytes_[1], factor, once);
@@ -85,7 +85,7 @@ TEST_P(DecodesTest, MoreThanTensorsAreWaitedForInBetween) {
   EXPECT_TRUE(same(once, often));
 }
 
-TEST_P(DecodesTest, OneThatIsMalformedIsNamedAndTheNextAreAgainAsTheyWere) {
+TEST_P(DecodesTest, AMalformedPayloadIsNamedAndLaterOnesAreDecoded) {
   const auto refused = [&](std::size_t bytes, const std::byte* payload) {
     begin(0, array());
     try {
@@ -100,7 +100,7 @@ TEST_P(DecodesTest, OneThatIsMalformedIsNamedAndTheNextAreAgainAsTheyWere) {
   EXPECT_NE(refused(bytes_[2] + (std::size_t{1} << 20), compressor_->device_payload(2))
                 .find("tensor 'tensor-2'"),
             std::string::npos);
-  // Ones everywhere: counts, positions, codes and padding that nothing writes.
+  // 1 bits only: no compressor writes such counts, positions, codes and padding.
   auto* const ones = static_cast<std::byte*>(device_->allocate(bytes_[2] + 4));
   device_->wait();
   std::memset(ones, 0xff, bytes_[2]);
@@ -109,7 +109,7 @@ TEST_P(DecodesTest, OneThatIsMalformedIsNamedAndTheNextAreAgainAsTheyWere) {
   compressor_->finish_decodes();
 }
 
-// All ones are no code of 2 or 8 bits.
+// A code of 2 or 8 bits with 1 bits only is invalid.
 INSTANTIATE_TEST_SUITE_P(All, DecodesTest,
                          ::testing::Values("topk:ratio=0.01", "topk:ratio=0.01,positions=golomb",
                                            "terngrad", "int8"));

@@ -1,4 +1,4 @@
-// Device operations of compressors do not grow with the number of tensors.
+// The number of kernel launches, copies and allocations does not depend on the number of tensors.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -7,15 +7,15 @@
 
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/make.h"
-#include "tests/cuda/twins.h"
+#include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {
 namespace {
 
 using Shapes = std::vector<std::vector<std::int64_t>>;
 
-// One of each kind of tensor, then as many more as are wanted: vectors and matrices of fewer and
-// more elements than a tile, of one, and of none.
+// Returns `count` shapes, of all kinds in turn: vectors and matrices with fewer and more elements
+// than a tile, with one, and with none.
 Shapes shapes(std::size_t count) {
   const Shapes kinds = {{300}, {50, 100}, {1}, {9000}, {70, 3}, {0}, {4097}};
   Shapes all;
@@ -71,18 +71,18 @@ class Model {
       compressor_->finish_decodes();
     }
   }
-  // Hands the first and the last element of every tensor back, all at once or one by one.
+  // Restores the first and the last element of every tensor, all together or one tensor at a time.
   void give_back(bool together) {
     const std::vector<float> values = {0.5F, -1.25F};
     std::vector<DeviceReturn> returns;
     for (std::size_t i = 0; i < infos_.size(); ++i) {
       const auto n = static_cast<std::uint32_t>(infos_[i].elements);
       const std::vector<std::uint32_t> positions = {0, n - 1};
-      auto* const there = reinterpret_cast<std::uint32_t*>(array(2));
-      float* const values_there = array(2);
-      device_->upload(there, positions.data(), 2 * sizeof(std::uint32_t));
-      device_->upload(values_there, values.data(), 2 * sizeof(float));
-      returns.push_back({i, there, values_there, n < 2 ? n : 2});
+      auto* const device_positions = reinterpret_cast<std::uint32_t*>(array(2));
+      float* const device_values = array(2);
+      device_->upload(device_positions, positions.data(), 2 * sizeof(std::uint32_t));
+      device_->upload(device_values, values.data(), 2 * sizeof(float));
+      returns.push_back({i, device_positions, device_values, n < 2 ? n : 2});
     }
     const SerialDevice::Did before = did();
     if (together) {
@@ -101,7 +101,7 @@ class Model {
     return state;
   }
 
-  // A played device's memory is the host's.
+  // Simulated device memory is host memory.
   bool same(std::size_t tensor, const float* a, const float* b) const {
     return infos_[tensor].elements == 0 ||
            std::memcmp(a, b, infos_[tensor].elements * sizeof(float)) == 0;
@@ -116,7 +116,7 @@ class Model {
   float* array(std::size_t n) {
     return static_cast<float*>(device_->allocate((n + 1) * sizeof(float)));
   }
-  // Counts all that has been asked for.
+  // Returns the counts of all work enqueued so far.
   SerialDevice::Did did() const {
     device_->wait();
     return device_->did();
@@ -177,7 +177,7 @@ std::vector<std::string> specs() {
 
 class LaunchesTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(LaunchesTest, OfManyTensorsAreAsManyAsOfFew) {
+TEST_P(LaunchesTest, ManyTensorsTakeAsManyAsFew) {
   Model few(GetParam(), shapes(7));
   Model many(GetParam(), shapes(70));
   for (Model* model : {&few, &many}) {
@@ -202,13 +202,13 @@ TEST_P(LaunchesTest, OfManyTensorsAreAsManyAsOfFew) {
 
 INSTANTIATE_TEST_SUITE_P(All, LaunchesTest, ::testing::ValuesIn(specs()));
 
-TEST(Launches, OfATensorThatIsBegunAgainComeAfterTheFirst) {
+TEST(Launches, PayloadsOfOneTensorAreDecodedInOrder) {
   for (const std::string& spec : specs()) {
     SCOPED_TRACE(spec);
     Model model(spec, shapes(7));
     model.encode(0);
     const auto alone = model.outputs(), together = model.outputs();
-    // Some of these are in the next launch, and the last waits for all before it.
+    // Repeated tensors go into the next launch; the last payload waits for all before it.
     const std::vector<std::size_t> order = {1, 3, 1, 0, 3, 3, 4, 1};
     for (const std::size_t tensor : order) model.begin(tensor, together[tensor]);
     model.decode(together);
@@ -222,7 +222,7 @@ TEST(Launches, OfATensorThatIsBegunAgainComeAfterTheFirst) {
   }
 }
 
-TEST(Launches, WhatIsGivenBackTakesOne) {
+TEST(Launches, RestoredElementsTakeOne) {
   for (const char* spec : {"topk:ratio=0.1", "topk:ratio=0.1,memory=momentum", "ef21:ratio=0.1",
                            "topk:ratio=0.1,memory=none"}) {
     SCOPED_TRACE(spec);
@@ -239,7 +239,7 @@ TEST(Launches, WhatIsGivenBackTakesOne) {
       EXPECT_EQ(alone.state(i), together.state(i)) << "tensor " << i;
       changed += together.state(i) != before.state(i) ? 1 : 0;
     }
-    EXPECT_EQ(changed, keeps ? 60U : 0U) << "all but those of no element";
+    EXPECT_EQ(changed, keeps ? 60U : 0U) << "all tensors with elements";
   }
 }
 

@@ -1,8 +1,8 @@
-// Malformed payloads, which compressors on any device must refuse as the processor's do.
+// Malformed payloads, which GPU compressors must refuse as the CPU implementation does.
 #include <gtest/gtest.h>
 
 #include "base/splitmix64.h"
-#include "tests/cuda/twins.h"
+#include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {
 namespace {
@@ -13,54 +13,54 @@ std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   return bytes;
 }
 
-/// Damages payloads of the first tensor.
-void expect_refusals(Twins& twins) {
-  const std::vector<std::byte> payload = twins.payload(0);
+/// Damages payloads of the first tensor and expects both implementations to agree.
+void expect_refusals(SideBySide& both) {
+  const std::vector<std::byte> payload = both.payload(0);
   SplitMix64 random(5);
   int refusals = 0;
   for (int i = 0; i < 400; ++i) {
     std::vector<std::byte> damaged = payload;
     for (std::uint64_t flips = 1 + random.below(3); flips > 0; --flips) {
-      // The first bytes, which say what the others are, more often.
+      // Half of the flips hit the first bytes, which determine the meaning of the others.
       const std::size_t within = random.below(2) == 0 ? 4 : damaged.size();
       damaged[random.below(within)] ^= static_cast<std::byte>(1U << random.below(8));
     }
     if (random.below(4) == 0) damaged.resize(random.below(damaged.size() + 1));
     SCOPED_TRACE("damage " + std::to_string(i));
-    refusals += twins.refuses(damaged) ? 1 : 0;
+    refusals += both.refuses(damaged) ? 1 : 0;
   }
   EXPECT_GT(refusals, 50);
 }
 
 void expect_damage_refused(const OpenDevice& open, const std::string& spec, std::size_t elements) {
   SCOPED_TRACE(spec);
-  Twins twins = opened(open, spec, {elements});
-  twins.step({drawn(elements, 1)});
-  expect_refusals(twins);
+  SideBySide both = opened(open, spec, {elements});
+  both.step({drawn(elements, 1)});
+  expect_refusals(both);
 }
 
 void expect_damaged_matrix_refused(const OpenDevice& open) {
-  const TwinDevice device = open(1);
-  Twins twins(device.device, device.make, "onebit",
-              std::vector<std::vector<std::int64_t>>{{7, 43}});
-  twins.step({drawn(301, 1)});
-  expect_refusals(twins);
+  const TestDevice device = open(1);
+  SideBySide both(device.device, device.make, "onebit",
+                  std::vector<std::vector<std::int64_t>>{{7, 43}});
+  both.step({drawn(301, 1)});
+  expect_refusals(both);
 }
 
 }  // namespace
 
 void expect_malformed_payloads_refused(const OpenDevice& open) {
-  Twins twins = opened(open, "topk:ratio=0.1", {300});
-  EXPECT_FALSE(twins.refuses(bytes_of({0})));
-  EXPECT_FALSE(twins.refuses(bytes_of({1, 0, 0, 128, 63, 199, 0, 0, 0})));
-  EXPECT_TRUE(twins.refuses({}));
-  EXPECT_TRUE(twins.refuses(bytes_of({0, 0})));                           // too long
-  EXPECT_TRUE(twins.refuses(bytes_of({1, 0, 0, 128, 63, 199, 0, 0})));    // too short
-  EXPECT_TRUE(twins.refuses(bytes_of({1, 0, 0, 128, 63, 44, 1, 0, 0})));  // 300
-  EXPECT_TRUE(twins.refuses(bytes_of({0x80, 0})));                        // not shortest
-  EXPECT_TRUE(twins.refuses(bytes_of({0x80})));                           // no end
-  EXPECT_TRUE(twins.refuses(bytes_of({0xff, 0xff, 0xff, 0xff, 0xff})));   // too many
-  EXPECT_TRUE(twins.refuses(bytes_of({2, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0})));
+  SideBySide both = opened(open, "topk:ratio=0.1", {300});
+  EXPECT_FALSE(both.refuses(bytes_of({0})));
+  EXPECT_FALSE(both.refuses(bytes_of({1, 0, 0, 128, 63, 199, 0, 0, 0})));
+  EXPECT_TRUE(both.refuses({}));
+  EXPECT_TRUE(both.refuses(bytes_of({0, 0})));                           // too long
+  EXPECT_TRUE(both.refuses(bytes_of({1, 0, 0, 128, 63, 199, 0, 0})));    // too short
+  EXPECT_TRUE(both.refuses(bytes_of({1, 0, 0, 128, 63, 44, 1, 0, 0})));  // 300
+  EXPECT_TRUE(both.refuses(bytes_of({0x80, 0})));                        // not shortest
+  EXPECT_TRUE(both.refuses(bytes_of({0x80})));                           // no end
+  EXPECT_TRUE(both.refuses(bytes_of({0xff, 0xff, 0xff, 0xff, 0xff})));   // too many
+  EXPECT_TRUE(both.refuses(bytes_of({2, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0})));
   for (const char* spec : {"topk:ratio=0.1,positions=index28",
                            "topk:ratio=0.1,positions=bitmap",
                            "topk:ratio=0.1,positions=run16",
@@ -130,7 +130,7 @@ void expect_malformed_payloads_refused(const OpenDevice& open) {
   expect_damage_refused(open, "qsgd:coding=elias,bits=4,bucket=5000", 12001);
   expect_damage_refused(open, "qsgd:coding=elias,bits=3,bucket=4096", 9001);
   expect_damage_refused(open, "qsgd:coding=elias,bits=8,bucket=1024", 1500);
-  // Payloads of more than one stretch.
+  // Payloads of several segments.
   expect_damage_refused(open, "topk:ratio=0.5,positions=packed", 150001);
   expect_damage_refused(open, "topk:ratio=1,positions=packed", 70001);
   expect_damage_refused(open, "qsgd:bits=3,bucket=5000", 12001);

@@ -1,4 +1,4 @@
-// Steps that are recorded once and then repeated.
+// Steps that are captured once as a graph and then repeated.
 #include "compressors/cuda/grid/repeated.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/make.h"
-#include "tests/cuda/twins.h"
+#include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {
 namespace {
@@ -15,14 +15,11 @@ namespace {
 TEST(Repeated, TheThirdTimeIsTheFirstRepeatedOne) {
   SerialDevice device;
   Repeated<SerialDevice> repeated;
-  int from = 0, to = 0, asked = 0;
+  int from = 0, to = 0;
   const auto run = [&](std::uint64_t kind) {
-    repeated.run(device, kind, [&] {
-      ++asked;
-      device.copy(&to, &from, sizeof to);
-    });
+    repeated.run(device, kind, [&] { device.copy(&to, &from, sizeof to); });
   };
-  // Done as it is asked for, then recorded and done, then done without a recording.
+  // Runs directly, then is captured and launched, then is launched from the graph.
   for (const std::size_t repeats : {0U, 1U, 2U, 3U}) {
     ++from;
     run(7);
@@ -33,10 +30,10 @@ TEST(Repeated, TheThirdTimeIsTheFirstRepeatedOne) {
   run(8);
   EXPECT_EQ(device.repeats(), 3U) << "another kind begins anew";
   run(7);
-  EXPECT_EQ(device.repeats(), 4U) << "and the first one is kept";
+  EXPECT_EQ(device.repeats(), 4U) << "and the first graph still exists";
 }
 
-TEST(Repeated, TooManyKindsAreDoneAsTheyAreAskedFor) {
+TEST(Repeated, TooManyKindsRunDirectly) {
   SerialDevice device;
   Repeated<SerialDevice> repeated;
   int done = 0, one = 1;
@@ -55,28 +52,28 @@ TEST(Repeated, TooManyKindsAreDoneAsTheyAreAskedFor) {
 TEST(Repeated, OtherWorkOfTheSameKindIsABug) {
   SerialDevice device;
   Repeated<SerialDevice> repeated;
-  char there[2] = {};
+  char memory[2] = {};
   std::size_t bytes = 1;
-  const auto run = [&] { repeated.run(device, 1, [&] { device.zero(there, bytes); }); };
+  const auto run = [&] { repeated.run(device, 1, [&] { device.zero(memory, bytes); }); };
   run();
   run();
   bytes = 2;
   EXPECT_THROW(run(), std::logic_error);
 }
 
-TEST(Repeated, StepsOfEveryCompressorAre) {
-  for (const std::string& spec : twin_specs()) {
+TEST(Repeated, StepsOfEveryCompressorAreRepeated) {
+  for (const std::string& spec : gpu_specs()) {
     const auto device = std::make_shared<SerialDevice>();
     const std::vector<std::size_t> sizes = {3000, 10};
-    Twins twins(
+    SideBySide both(
         device,
         [&](const Spec& parsed, std::span<const TensorInfo> tensors) {
           return make_device_compressor(device, parsed, tensors, {});
         },
         spec, sizes);
     for (std::uint64_t step = 0; step < 12; ++step)
-      twins.step({drawn(sizes[0], step), drawn(sizes[1], step)});
-    // All exchanges but the first; SIDCo's stages change from step to step at first.
+      both.step({drawn(sizes[0], step), drawn(sizes[1], step)});
+    // All exchanges but the first are repeated. SIDCo's stages change between the first steps.
     const bool waits = spec.find("delay=") != std::string::npos;
     EXPECT_GE(device->repeats(), spec.starts_with("sidco") ? 1U : waits ? 3U : 10U) << spec;
   }

@@ -1,4 +1,4 @@
-// Reading and copying on a device, and its clock.
+// Reads and copies on a simulated GPU, and its clock.
 #include "compressors/cuda/roofline.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compressors/cuda/grid/serial_device.h"
-#include "tests/cuda/twins.h"
+#include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {
 namespace {
@@ -25,24 +25,24 @@ std::uint32_t sum_of_words(const std::vector<float>& values) {
 TEST(Roofline, EveryElementIsReadOnce) {
   const auto device = std::make_shared<SerialDevice>();
   Roofline<SerialDevice> roofline(device);
-  // Around a vector, a vector of each stream, a block of each, and none at all.
+  // No element, and sizes around a vector, a vector per stream and a block per stream.
   for (const std::size_t n :
        {0, 1, 3, 4, 5, 31, 32, 33, 1023, 1024, 1025, 8191, 8192, 8223, 70001}) {
     const std::vector<float> values = drawn(n, n + 1);
-    auto* const there = static_cast<float*>(device->allocate(n * sizeof(float)));
-    device->upload(there, values.data(), n * sizeof(float));
+    auto* const x = static_cast<float*>(device->allocate(n * sizeof(float)));
+    device->upload(x, values.data(), n * sizeof(float));
     for (const int streams : DeviceRoofline::kStreamCounts) {
-      roofline.read(there, n, streams);
+      roofline.read(x, n, streams);
       EXPECT_EQ(roofline.take_sum(), sum_of_words(values)) << n << " " << streams;
     }
-    roofline.read(there, n, 1);
-    roofline.read(there, n, 8);
+    roofline.read(x, n, 1);
+    roofline.read(x, n, 8);
     EXPECT_EQ(roofline.take_sum(), 2 * sum_of_words(values));
   }
   EXPECT_EQ(roofline.take_sum(), 0U);
 }
 
-TEST(Roofline, ACopyIsTheSame) {
+TEST(Roofline, ACopyHasTheSameElements) {
   const auto device = std::make_shared<SerialDevice>();
   Roofline<SerialDevice> roofline(device);
   const std::vector<float> values = drawn(1000, 1);
@@ -55,7 +55,7 @@ TEST(Roofline, ACopyIsTheSame) {
   EXPECT_EQ(copied, values);
 }
 
-TEST(SerialClock, MarksMoveWithTheWork) {
+TEST(SerialClock, MarksMoveWhenTheyAreSetAgain) {
   SerialDevice device;
   device.mark(0);
   device.mark_waits(1);

@@ -1,5 +1,4 @@
-// Compressors for devices on a processor that plays one: what they send and keep is what the
-// processor's own do.
+// GPU compressors on a simulated GPU: payloads and memories are those of the CPU implementation.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -7,12 +6,12 @@
 #include "base/splitmix64.h"
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/make.h"
-#include "tests/cuda/twins.h"
+#include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {
 namespace {
 
-TwinDevice serial(std::uint64_t seed) {
+TestDevice serial(std::uint64_t seed) {
   const auto device = std::make_shared<SerialDevice>(seed);
   return {.device = device,
           .make = [device](const Spec& spec, std::span<const TensorInfo> tensors) {
@@ -26,41 +25,41 @@ TEST_P(Serial, SendsAndKeepsTheSame) { expect_same_bytes(serial, GetParam()); }
 TEST_P(Serial, WhateverTheValues) { expect_same_bytes_of_special_values(serial, GetParam()); }
 TEST_P(Serial, GoesOnFromAStateOfTheOther) { expect_same_states(serial, GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Twins, Serial, ::testing::ValuesIn(twin_specs()));
+INSTANTIATE_TEST_SUITE_P(SideBySide, Serial, ::testing::ValuesIn(gpu_specs()));
 
-TEST(SerialTwins, SendTheSameOfMatrices) { expect_same_bytes_of_matrices(serial); }
-TEST(SerialTwins, SendTheSameInRounds) { expect_same_bytes_in_rounds(serial); }
-TEST(SerialTwins, RefuseMalformedPayloads) { expect_malformed_payloads_refused(serial); }
+TEST(OnSerialDevice, SendTheSameOfMatrices) { expect_same_bytes_of_matrices(serial); }
+TEST(OnSerialDevice, SendTheSameInRounds) { expect_same_bytes_in_rounds(serial); }
+TEST(OnSerialDevice, RefuseMalformedPayloads) { expect_malformed_payloads_refused(serial); }
 
-TEST(SerialTwins, AddUpMoreBlocksThanThereArePartsOfASum) {
+TEST(OnSerialDevice, AddUpMoreBlocksThanPartsOfASum) {
   const std::vector<std::size_t> sizes = {2'300'001};
   for (const char* spec : {"efsignsgd", "mqe1bit", "terngrad", "qsgd:bucket=0,clip=0.5"}) {
     SCOPED_TRACE(spec);
-    const TwinDevice device = serial(1);
-    Twins twins(device.device, device.make, spec, sizes);
+    const TestDevice device = serial(1);
+    SideBySide both(device.device, device.make, spec, sizes);
     std::vector<float> values = drawn(sizes[0], 1);
-    twins.step({values});
+    both.step({values});
     values[sizes[0] / 2] = std::numeric_limits<float>::infinity();
-    twins.step({values});
+    both.step({values});
   }
 }
 
-TEST(SerialTwins, ASampleThatLiesCostsAnotherChoice) {
-  // The sampled positions hold the only large values: the sample says that many are that large.
+TEST(OnSerialDevice, AMisleadingSampleCostsAnotherChoice) {
+  // Only the sampled positions have large values, so that the sample overestimates the k-th value.
   const std::size_t n = 20000;
   std::vector<float> values = drawn(n, 7);
   SplitMix64 random(SplitMix64::mix(n ^ SplitMix64::mix(0)));
   for (std::size_t i = 0; i < n / 64; ++i) values[random.below(n)] = 100.0F + static_cast<float>(i);
   for (const char* spec : {"topk:ratio=0.1", "sbc:p=0.1"}) {
-    const TwinDevice device = serial(1);
-    Twins twins(device.device, device.make, spec, std::vector<std::size_t>{n, n});
-    for (int step = 0; step < 2; ++step) twins.step({drawn(n, 8), values});
-    EXPECT_EQ(twins.sent(1), 2000U) << spec;
+    const TestDevice device = serial(1);
+    SideBySide both(device.device, device.make, spec, std::vector<std::size_t>{n, n});
+    for (int step = 0; step < 2; ++step) both.step({drawn(n, 8), values});
+    EXPECT_EQ(both.sent(1), 2000U) << spec;
   }
 }
 
-TEST(SerialTwins, AThresholdThatTooFewExceedIsLowered) {
-  // Values that DGC samples are 1; a ninth of the rest is between 0.8 and 0.9.
+TEST(OnSerialDevice, AThresholdThatTooFewExceedIsLowered) {
+  // The values that DGC samples are 1; a ninth of the others are between 0.8 and 0.9.
   const std::size_t n = 20000;
   SplitMix64 random(3);
   std::vector<float> values(n);
@@ -70,17 +69,17 @@ TEST(SerialTwins, AThresholdThatTooFewExceedIsLowered) {
   for (std::size_t i = 0; i < n / 100; ++i) values[sampled.below(n)] = 1;
   for (const char* spec : {"dgc:ratio=0.1,positions=raw32,memory=residual",  // once
                            "dgc:ratio=0.6,positions=raw32,memory=none"}) {   // often
-    const TwinDevice device = serial(1);
-    Twins twins(device.device, device.make, spec, std::vector<std::size_t>{n, n});
+    const TestDevice device = serial(1);
+    SideBySide both(device.device, device.make, spec, std::vector<std::size_t>{n, n});
     const std::vector<float> others = drawn(n, 5);
-    for (int step = 0; step < 3; ++step) twins.step({values, others});
-    EXPECT_GT(twins.sent(0), n / 20) << spec;
+    for (int step = 0; step < 3; ++step) both.step({values, others});
+    EXPECT_GT(both.sent(0), n / 20) << spec;
   }
 }
 
-TEST(SerialTwins, WhatIsNotThereYetIsSaid) {
+TEST(OnSerialDevice, RefuseWhatHasNoGpuImplementation) {
   const std::vector<TensorInfo> tensors = {{.name = "t", .shape = {8}, .elements = 8}};
-  const TwinDevice device = serial(1);
+  const TestDevice device = serial(1);
   for (const char* spec : {"randomk:values=exp4", "randomk:scale=true", "variance:delay=2"})
     EXPECT_THROW(device.make(parse_spec(spec), tensors), InputError) << spec;
   EXPECT_THROW(device.make(parse_spec("topk:rato=1"), tensors), InputError);

@@ -1,4 +1,4 @@
-// Devices and memory.
+// Devices and memory of the simulated CUDA runtime.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -6,7 +6,7 @@
 
 #include "tests/cuda_runtime/state.h"
 
-namespace thinpipe::cuda::played {
+namespace thinpipe::cuda::simulated {
 namespace {
 
 bool holds(const std::map<const std::byte*, std::size_t, std::less<>>& ranges, const void* at,
@@ -42,10 +42,10 @@ cudaError_t release(void* memory, std::map<const std::byte*, std::size_t, std::l
 
 cudaError_t launch(cudaStream_t stream, std::function<void()> kernel) {
   const std::lock_guard lock(runtime().mutex);
-  // Kernels are started by threads whose device is the stream's.
+  // A kernel must be launched by a thread whose current device is the stream's.
   if (stream == nullptr || stream->device != current_device)
     return failed(cudaErrorInvalidResourceHandle);
-  return ask(stream, std::move(kernel));
+  return enqueue(stream, std::move(kernel));
 }
 
 Alive alive() {
@@ -63,9 +63,9 @@ Alive alive() {
 void refuse_graphs(bool refuse) { runtime().refuses_graphs = refuse; }
 std::size_t graph_launches() { return runtime().graph_launches; }
 
-}  // namespace thinpipe::cuda::played
+}  // namespace thinpipe::cuda::simulated
 
-using namespace thinpipe::cuda::played;  // NOLINT(google-build-using-namespace): CUDA's have none
+using namespace thinpipe::cuda::simulated;  // NOLINT(google-build-using-namespace): CUDA has none
 
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = kVersion;
@@ -87,7 +87,7 @@ cudaError_t cudaSetDevice(int device) {
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (device < 0 || device >= kDevices) return failed(cudaErrorInvalidDevice);
-  *properties = {.name = "a played CUDA runtime",
+  *properties = {.name = "simulated CUDA runtime",
                  .totalGlobalMem = kMemoryBytes,
                  .major = 9,
                  .minor = 0,
@@ -96,7 +96,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int device) {
-  std::snprintf(text, static_cast<std::size_t>(size), "played:%d", device);
+  std::snprintf(text, static_cast<std::size_t>(size), "simulated:%d", device);
   return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
@@ -144,30 +144,31 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   Runtime& all = runtime();
   const std::lock_guard lock(all.mutex);
   if (bytes == 0) return cudaSuccess;
-  const bool there_to = holds(all.memory, to, bytes), there_from = holds(all.memory, from, bytes);
-  if (there_to != (kind != cudaMemcpyDeviceToHost) ||
-      there_from != (kind != cudaMemcpyHostToDevice))
+  const bool to_device = holds(all.memory, to, bytes);
+  const bool from_device = holds(all.memory, from, bytes);
+  if (to_device != (kind != cudaMemcpyDeviceToHost) ||
+      from_device != (kind != cudaMemcpyHostToDevice))
     return failed(cudaErrorInvalidValue);
   const void* const host = kind == cudaMemcpyHostToDevice ? from : to;
   const Work move = [to, from, bytes] { std::memcpy(to, from, bytes); };
   if (kind == cudaMemcpyDeviceToDevice || holds(all.host_memory, host, bytes)) {
     if (kind == cudaMemcpyDeviceToHost && capturing == nullptr) std::memset(to, kUnwritten, bytes);
-    return ask(stream, move);
+    return enqueue(stream, move);
   }
   if (capturing != nullptr) return forbidden_in_capture();
-  if (kind == cudaMemcpyHostToDevice) {  // memory that is not pinned is read at once
+  if (kind == cudaMemcpyHostToDevice) {  // unpinned memory is read at once
     const auto* const first = static_cast<const std::byte*>(from);
-    return ask(stream, [to, staged = std::vector<std::byte>(first, first + bytes)] {
+    return enqueue(stream, [to, staged = std::vector<std::byte>(first, first + bytes)] {
       std::copy(staged.begin(), staged.end(), static_cast<std::byte*>(to));
     });
   }
-  const cudaError_t error = ask(stream, move);
-  if (error == cudaSuccess) run(*stream);  // and has been written to
+  const cudaError_t error = enqueue(stream, move);
+  if (error == cudaSuccess) run(*stream);  // a copy to unpinned memory is synchronous
   return error;
 }
 cudaError_t cudaMemsetAsync(void* at, int value, std::size_t bytes, cudaStream_t stream) {
   const std::lock_guard lock(runtime().mutex);
   if (bytes == 0) return cudaSuccess;
   if (!holds(runtime().memory, at, bytes)) return failed(cudaErrorInvalidValue);
-  return ask(stream, [at, value, bytes] { std::memset(at, value, bytes); });
+  return enqueue(stream, [at, value, bytes] { std::memset(at, value, bytes); });
 }

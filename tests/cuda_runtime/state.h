@@ -1,4 +1,4 @@
-// State of the simulated runtime, and how its streams go on. Callers hold its mutex.
+// State of the simulated CUDA runtime, and functions that run its streams. Callers hold its mutex.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/splitmix64.h"
-#include "tests/cuda_runtime/played.h"
+#include "tests/cuda_runtime/simulated.h"
 
 using Work = std::function<void()>;
 
@@ -22,7 +22,7 @@ struct CUstream_st {
   std::size_t begun = 0;
   std::unique_ptr<CUgraph_st> capture;
 
-  std::size_t asked() const { return begun + queued.size(); }
+  std::size_t enqueued() const { return begun + queued.size(); }
 };
 struct CUgraph_st {
   std::vector<Work> work;
@@ -35,11 +35,11 @@ struct CUevent_st {
   int device = 0;
   bool timed = true;
   CUstream_st* stream = nullptr;  ///< null: never recorded
-  std::size_t at = 0;             ///< of the stream's work
+  std::size_t at = 0;             ///< index in the stream's work
   std::chrono::steady_clock::time_point when;
 };
 
-namespace thinpipe::cuda::played {
+namespace thinpipe::cuda::simulated {
 
 constexpr int kDevices = 2, kVersion = 13000;
 constexpr unsigned char kUnwritten = 0xa5;
@@ -48,7 +48,7 @@ constexpr std::size_t kMemoryBytes = std::size_t{1} << 34;
 struct Runtime {
   std::recursive_mutex mutex;
   SplitMix64 random{1};
-  std::deque<CUstream_st> streams;  ///< all that there ever were: events may name them
+  std::deque<CUstream_st> streams;  ///< all ever created, because events may refer to them
   std::map<const std::byte*, std::size_t, std::less<>> memory, host_memory;
   std::size_t events = 0, graphs = 0, graph_launches = 0;
   bool refuses_graphs = false;
@@ -65,7 +65,7 @@ inline thread_local cudaError_t last_error = cudaSuccess;
 
 inline cudaError_t failed(cudaError_t error) { return last_error = error; }
 
-/// Nothing that waits or allocates may be asked for by a thread that records.
+/// Fails a call that waits or allocates, in a thread that captures a graph.
 inline cudaError_t forbidden_in_capture() {
   capturing->capture->broken = true;
   return failed(cudaErrorStreamCaptureUnsupported);
@@ -79,19 +79,19 @@ inline void run_until(CUstream_st& stream, std::size_t number) {
     work();
   }
 }
-inline void run(CUstream_st& stream) { run_until(stream, stream.asked()); }
+inline void run(CUstream_st& stream) { run_until(stream, stream.enqueued()); }
 inline void run_all() {
   for (CUstream_st& stream : runtime().streams) run(stream);
 }
 
-inline cudaError_t ask(CUstream_st* stream, Work work) {
+inline cudaError_t enqueue(CUstream_st* stream, Work work) {
   if (stream == nullptr || stream->destroyed) return failed(cudaErrorInvalidResourceHandle);
   if (stream->capture) {
     stream->capture->work.push_back(std::move(work));
     return cudaSuccess;
   }
   stream->queued.push_back(std::move(work));
-  // A GPU may be anywhere.
+  // A GPU may have finished any enqueued work by now.
   Runtime& all = runtime();
   constexpr std::uint64_t kOneOf = 8;
   if (all.random.below(kOneOf) == 0) run(all.streams[all.random.below(all.streams.size())]);
@@ -102,4 +102,4 @@ inline bool is_done(const CUevent_st& event) {
   return event.stream == nullptr || event.stream->begun > event.at;
 }
 
-}  // namespace thinpipe::cuda::played
+}  // namespace thinpipe::cuda::simulated

@@ -1,7 +1,7 @@
-// Streams, graphs and events.
+// Streams, graphs and events of the simulated CUDA runtime.
 #include "tests/cuda_runtime/state.h"
 
-using namespace thinpipe::cuda::played;  // NOLINT(google-build-using-namespace): CUDA's have none
+using namespace thinpipe::cuda::simulated;  // NOLINT(google-build-using-namespace): CUDA has none
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned /*flags*/) {
   const std::lock_guard lock(runtime().mutex);
@@ -26,7 +26,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
   const std::lock_guard lock(runtime().mutex);
   if (event->stream == nullptr) return cudaSuccess;
-  return ask(stream, [other = event->stream, at = event->at] { run_until(*other, at + 1); });
+  return enqueue(stream, [other = event->stream, at = event->at] { run_until(*other, at + 1); });
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode /*mode*/) {
   const std::lock_guard lock(runtime().mutex);
@@ -64,7 +64,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   const std::lock_guard lock(runtime().mutex);
   ++runtime().graph_launches;
   for (const Work& work : graph->work)
-    if (const cudaError_t error = ask(stream, work); error != cudaSuccess) return error;
+    if (const cudaError_t error = enqueue(stream, work); error != cudaSuccess) return error;
   return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
@@ -98,10 +98,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (event->stream != nullptr) run_until(*event->stream, event->at + 1);
   const bool idle = stream->queued.empty();
   event->stream = stream;
-  event->at = stream->asked();
+  event->at = stream->enqueued();
   const cudaError_t error =
-      ask(stream, [event] { event->when = std::chrono::steady_clock::now(); });
-  if (idle) run(*stream);  // what times a GPU sees that nothing was in the way
+      enqueue(stream, [event] { event->when = std::chrono::steady_clock::now(); });
+  if (idle) run(*stream);  // an event on an idle stream is reached at once
   return error;
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {

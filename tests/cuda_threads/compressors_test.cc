@@ -1,16 +1,16 @@
-// Compressors for GPUs with the blocks that GPUs run, whose threads a processor plays.
+// GPU compressors on CudaBlock, the block type of real GPUs, with simulated threads.
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "compressors/cuda/make.h"
-#include "tests/cuda/twins.h"
+#include "tests/cuda/side_by_side.h"
 #include "tests/cuda_threads/threads_device.h"
 
 namespace thinpipe::cuda {
 namespace {
 
-TwinDevice threads(std::uint64_t seed) {
+TestDevice threads(std::uint64_t seed) {
   const auto device = std::make_shared<ThreadsDevice>(seed);
   return {.device = device,
           .make = [device](const Spec& spec, std::span<const TensorInfo> tensors) {
@@ -21,24 +21,24 @@ TwinDevice threads(std::uint64_t seed) {
 class Threads : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Threads, SendAndKeepTheSame) {
-  // Several tiles, and what is less than a warp.
+  // Several tiles, and less than a warp.
   std::vector<std::size_t> sizes = {4097, 65, 0, 1};
-#ifndef __SANITIZE_THREAD__  // which takes eight times as long
+#ifndef __SANITIZE_THREAD__  // with it, tests take eight times as long
   sizes.push_back(33000);    // several blocks of sums
 #endif
-  Twins twins = opened(threads, GetParam(), sizes, 7);
+  SideBySide both = opened(threads, GetParam(), sizes, 7);
   for (std::uint64_t step = 0; step < 3; ++step) {
     std::vector<std::vector<float>> gradients;
     for (const std::size_t size : sizes) gradients.push_back(drawn(size, 10 * step + size));
     if (step == 2) gradients[0][17] = std::numeric_limits<float>::infinity();
-    twins.step(gradients);
+    both.step(gradients);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Twins, Threads, ::testing::ValuesIn(twin_specs()));
+INSTANTIATE_TEST_SUITE_P(SideBySide, Threads, ::testing::ValuesIn(gpu_specs()));
 
-TEST(ThreadsTwins, SendTheSameOfMatrices) { expect_same_bytes_of_matrices(threads); }
-TEST(ThreadsTwins, SendTheSameInRounds) { expect_same_bytes_in_rounds(threads); }
+TEST(OnThreadsDevice, SendTheSameOfMatrices) { expect_same_bytes_of_matrices(threads); }
+TEST(OnThreadsDevice, SendTheSameInRounds) { expect_same_bytes_in_rounds(threads); }
 
 }  // namespace
 }  // namespace thinpipe::cuda

@@ -1,5 +1,6 @@
 #include "tests/cuda_threads/grid.h"
 
+#include <sanitizer/asan_interface.h>
 #include <algorithm>
 #include <array>
 #include <boost/context/fiber.hpp>
@@ -8,7 +9,6 @@
 #include <deque>
 #include <exception>
 #include <new>
-#include <sanitizer/asan_interface.h>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -18,25 +18,25 @@
 #include "compressors/cuda/grid/warp.h"
 #include "tests/cuda_threads/race_notes.h"
 
-namespace thinpipe::cuda::played {
+namespace thinpipe::cuda::simulated {
 namespace grid_parts {
 
 namespace context = boost::context;
 
-#ifdef THINPIPE_PLAYED_RACES
-constexpr std::size_t kMostThreads = 1024;  ///< under way: each takes memory of ThreadSanitizer's
-constexpr std::size_t kStackBytes = std::size_t{1} << 20;  ///< it reports on it
+#ifdef THINPIPE_SIMULATED_RACES
+constexpr std::size_t kMaxThreads = 1024;  ///< at a time: each takes ThreadSanitizer's memory
+constexpr std::size_t kStackBytes = std::size_t{1} << 20;  ///< its reports need this much
 #else
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;
-constexpr std::size_t kMostThreads = 4096;
+constexpr std::size_t kMaxThreads = 4096;
 #endif
-constexpr unsigned kMostBlocks = 64;
-constexpr std::align_val_t kRoomAlignment{16};
+constexpr unsigned kMaxBlocks = 64;
+constexpr std::align_val_t kSharedAlignment{16};
 
 struct Thread;
 
-/// Stacks that AddressSanitizer takes for clean: of one that was unwound, which it does not follow,
-/// it remembers the last variables, and the next may lie in the same place.
+/// Stacks that are unpoisoned for AddressSanitizer. It does not follow a stack's unwinding, so that
+/// the poison of its last variables would remain, and the next stack may have the same address.
 using PlainStack = context::protected_fixedsize_stack;
 struct CleanStack : PlainStack {
   explicit CleanStack(std::size_t bytes) : PlainStack(bytes) {}
@@ -47,8 +47,8 @@ struct CleanStack : PlainStack {
   }
 };
 
-/// Threads that wait for each other. The slots of `shown` alternate: a thread that has
-/// gone on to the next meeting has shown the slower ones of this nothing more.
+/// Threads that wait for each other. Meetings use the slots of `shown` in turn, so that a thread
+/// that has reached the next meeting publishes nothing to slower threads of this one.
 struct Meeting {
   std::vector<Thread*> waiting;
   std::array<char, 2> shown{};
@@ -56,7 +56,8 @@ struct Meeting {
 
 struct Warp {
   Meeting meeting;
-  /// By the parity of how often lanes have met: who is late still reads what was told before.
+  /// By the parity of the number of meetings: slower lanes still read the values of the previous
+  /// one.
   std::array<std::array<std::uint32_t, kWarpThreads>, 2> values{};
   std::array<std::array<Together, kWarpThreads>, 2> acts{};
 };
@@ -64,14 +65,14 @@ struct Warp {
 struct Block {
   unsigned index = 0;
   int unfinished = 0;
-  std::byte* room = nullptr;
+  std::byte* shared = nullptr;
   Meeting meeting;
   std::vector<Warp> warps;
 };
 
 struct Thread {
-  context::fiber here;   ///< where it goes on
-  context::fiber there;  ///< who let it go on
+  context::fiber own;     ///< continuation of this thread
+  context::fiber caller;  ///< continuation of its caller
   void* stack = nullptr;
   Block* block = nullptr;
   unsigned index = 0;
@@ -86,10 +87,10 @@ inline thread_local void* main_stack = nullptr;
 inline void pause() {
   Thread& self = *current;
   change_stack(main_stack);
-  self.there = std::move(self.there).resume();
+  self.caller = std::move(self.caller).resume();
 }
 
-/// Waits until so many have come.
+/// Waits until `size` threads have arrived.
 inline void meet(Meeting& meeting, std::size_t size, std::size_t number) {
   show(&meeting.shown[number % 2]);
   meeting.waiting.push_back(current);
@@ -112,17 +113,17 @@ struct Grid::State {
       if (thread.idle) resume(thread);
     }
     for (Thread& thread : threads) {
-      // A thread that never came to its end is unwound, on its own stack.
-      if (thread.here) {
+      // A thread that did not end is unwound on its own stack.
+      if (thread.own) {
         change_stack(thread.stack);
-        thread.here = {};
+        thread.own = {};
         show(&ended);
         change_stack(main_stack);
         see(&ended);
       }
       end_stack(thread.stack);
     }
-    for (std::byte* one : rooms) ::operator delete(one, kRoomAlignment);
+    for (std::byte* one : shared_memory) ::operator delete(one, kSharedAlignment);
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -130,7 +131,7 @@ struct Grid::State {
   void resume(Thread& thread) {
     current = &thread;
     change_stack(thread.stack);
-    thread.here = std::move(thread.here).resume();
+    thread.own = std::move(thread.own).resume();
     current = nullptr;
   }
   Thread& idle_thread() {
@@ -141,35 +142,34 @@ struct Grid::State {
     }
     Thread& thread = threads.emplace_back();
     thread.stack = new_stack();
-    thread.here =
-        context::fiber(std::allocator_arg, CleanStack(kStackBytes),
-                       [this, &thread](context::fiber&& back) {
-                         thread.there = std::move(back);
-                         while (!thread.quits) {
-                           see(&began);
-                           see(thread.block->room);
-                           try {
-                             (*body)(thread.block->room);
-                           } catch (const std::logic_error&) {
-                             error = std::current_exception();
-                           }
-                           show(thread.block->room);
-                           show(&ended);
-                           thread.idle = true;
-                           pause();
-                         }
-                         change_stack(main_stack);
-                         return std::move(thread.there);
-                       });
+    thread.own = context::fiber(std::allocator_arg, CleanStack(kStackBytes),
+                                [this, &thread](context::fiber&& back) {
+                                  thread.caller = std::move(back);
+                                  while (!thread.quits) {
+                                    see(&began);
+                                    see(thread.block->shared);
+                                    try {
+                                      (*body)(thread.block->shared);
+                                    } catch (const std::logic_error&) {
+                                      error = std::current_exception();
+                                    }
+                                    show(thread.block->shared);
+                                    show(&ended);
+                                    thread.idle = true;
+                                    pause();
+                                  }
+                                  change_stack(main_stack);
+                                  return std::move(thread.caller);
+                                });
     return thread;
   }
   void begin(Block& block, unsigned index, int count, std::size_t bytes) {
     block.index = index;
     block.unfinished = count;
     block.warps.assign(static_cast<std::size_t>(count) / kWarpThreads, {});
-    // A GPU's blocks find in shared memory what others have left there.
+    // On a GPU, shared memory starts with values of other blocks.
     constexpr int kGarbage = 0xa5;
-    std::memset(block.room, kGarbage, bytes);
+    std::memset(block.shared, kGarbage, bytes);
     for (int i = 0; i < count; ++i) {
       Thread& thread = idle_thread();
       thread.block = &block;
@@ -180,35 +180,36 @@ struct Grid::State {
       ready_threads.push_back(&thread);
     }
   }
-  void grow_rooms(std::size_t count, std::size_t bytes) {
-    if (bytes > room_bytes) {
-      for (std::byte* one : rooms) ::operator delete(one, kRoomAlignment);
-      rooms.clear();
-      room_bytes = bytes;
+  void grow_shared(std::size_t count, std::size_t bytes) {
+    if (bytes > shared_bytes) {
+      for (std::byte* one : shared_memory) ::operator delete(one, kSharedAlignment);
+      shared_memory.clear();
+      shared_bytes = bytes;
     }
-    while (rooms.size() < count)
-      rooms.push_back(static_cast<std::byte*>(::operator new(room_bytes, kRoomAlignment)));
+    while (shared_memory.size() < count)
+      shared_memory.push_back(
+          static_cast<std::byte*>(::operator new(shared_bytes, kSharedAlignment)));
   }
   void run_all(unsigned blocks, int count, std::size_t bytes);
 
   SplitMix64 random;
-  std::deque<Thread> threads;  ///< all that there ever were
+  std::deque<Thread> threads;  ///< all threads ever made
   std::vector<Thread*> idle, ready_threads;
-  std::vector<std::byte*> rooms;
-  std::size_t room_bytes = 0;
+  std::vector<std::byte*> shared_memory;
+  std::size_t shared_bytes = 0;
   const std::function<void(std::byte*)>* body = nullptr;
   std::exception_ptr error;
-  char began = 0, ended = 0;  ///< what was done before a run, and in it
+  char began = 0, ended = 0;  ///< publish the writes before a run, and in it
 };
 
 void Grid::State::run_all(unsigned blocks, int count, std::size_t bytes) {
   const auto most = static_cast<unsigned>(
-      std::clamp<std::size_t>(kMostThreads / static_cast<std::size_t>(count), 1, kMostBlocks));
+      std::clamp<std::size_t>(kMaxThreads / static_cast<std::size_t>(count), 1, kMaxBlocks));
   const auto at_once =
       static_cast<unsigned>(1 + random.below(std::min(most, std::max(blocks, 1U))));
-  grow_rooms(at_once, bytes);
+  grow_shared(at_once, bytes);
   std::vector<Block> under_way(at_once);
-  for (unsigned i = 0; i < at_once; ++i) under_way[i].room = rooms[i];
+  for (unsigned i = 0; i < at_once; ++i) under_way[i].shared = shared_memory[i];
   unsigned next = 0;
   for (Block& block : under_way)
     if (next < blocks) begin(block, next++, count, bytes);
@@ -228,7 +229,7 @@ void Grid::State::run_all(unsigned blocks, int count, std::size_t bytes) {
     if (block.unfinished == 0) continue;
     throw std::logic_error("block " + std::to_string(block.index) + ": " +
                            std::to_string(block.unfinished) +
-                           " threads wait for others that have ended or wait elsewhere");
+                           " threads wait for threads that have ended or wait elsewhere");
   }
 }
 
@@ -240,14 +241,14 @@ Grid::~Grid() {
   state_ = nullptr;
 }
 
-void Grid::run(unsigned blocks, int threads, std::size_t room,
-               const std::function<void(std::byte* room)>& body) {
+void Grid::run(unsigned blocks, int threads, std::size_t shared_bytes,
+               const std::function<void(std::byte* shared)>& body) {
   const OutsideKernels outside;
   ready = &state_->ready_threads;
   main_stack = this_stack();
   state_->body = &body;
   show(&state_->began);
-  state_->run_all(blocks, threads, room);
+  state_->run_all(blocks, threads, shared_bytes);
 }
 
 unsigned Grid::block() { return current->block->index; }
@@ -265,7 +266,7 @@ void Grid::let_others() {
   pause();
 }
 
-const std::uint32_t* Grid::tell(Together what, std::uint32_t value) {
+const std::uint32_t* Grid::exchange(Together what, std::uint32_t value) {
   const OutsideKernels outside;
   Warp& warp = current->block->warps[current->index / kWarpThreads];
   const std::size_t number = current->acts++, lane = current->index % kWarpThreads;
@@ -275,8 +276,8 @@ const std::uint32_t* Grid::tell(Together what, std::uint32_t value) {
   acts[lane] = what;
   meet(warp.meeting, kWarpThreads, number);
   if (!std::all_of(acts.begin(), acts.end(), [&](Together act) { return act == what; }))
-    throw std::logic_error("lanes of a warp that do different things together");
+    throw std::logic_error("lanes of a warp do different warp operations");
   return values.data();
 }
 
-}  // namespace thinpipe::cuda::played
+}  // namespace thinpipe::cuda::simulated

@@ -1,4 +1,4 @@
-// A GPU's threads, each of which a processor plays on a stack of its own.
+// Simulated GPU threads, each on its own stack.
 #pragma once
 
 #include <cstddef>
@@ -6,38 +6,41 @@
 #include <functional>
 #include <memory>
 
-namespace thinpipe::cuda::played {
+namespace thinpipe::cuda::simulated {
 
-/// Operations of a whole warp. All lanes must do the same.
-enum class Together : std::uint32_t { kBallot, kGreatest, kSum, kShuffle, kShuffleUp };
+/// Warp operations. All lanes must do the same one.
+enum class Together : std::uint32_t { kBallot, kMax, kSum, kShuffle, kShuffleUp };
 
-/// Blocks of threads that run until they must wait for each other, and then in an order drawn anew.
-/// Several blocks are under way at a time, the lower ones first, as on a GPU. Not thread-safe.
+/// A grid of thread blocks. Threads run until they wait for each other, in an order that is drawn
+/// again each time. Several blocks run at a time, the lower ones first, as on a GPU. Not
+/// thread-safe.
 class Grid {
  public:
   explicit Grid(std::uint64_t seed);
   ~Grid();
 
-  /// Calls body(room) in all threads of all blocks, and returns when all have ended. `room` is what
-  /// the block's threads share: so many bytes of garbage, aligned to 16.
-  /// @throws std::logic_error when threads wait for others that never come, or lanes of a warp do
-  ///         different things together
-  void run(unsigned blocks, int threads, std::size_t room,
-           const std::function<void(std::byte* room)>& body);
+  /// Calls body(shared) in all threads of all blocks, and returns when all have ended.
+  /// @param shared_bytes  size of a block's shared memory, which is aligned to 16 bytes and starts
+  ///                      as garbage
+  /// @throws std::logic_error if threads wait for threads that never arrive, or if lanes of a warp
+  /// do
+  ///         different warp operations
+  void run(unsigned blocks, int threads, std::size_t shared_bytes,
+           const std::function<void(std::byte* shared)>& body);
 
-  // In body: of the thread that asks.
+  // Within body: the index of the calling thread and of its block.
   static unsigned block();
   static unsigned thread();
   /// Waits for all threads of the block.
   static void wait();
-  /// Lets others go first: in a loop that waits for something in memory.
+  /// Lets other threads run, in a loop that waits for a value in memory.
   static void let_others();
-  /// Tells all lanes of the warp a value and waits for theirs. @returns what the 32 have told
-  static const std::uint32_t* tell(Together what, std::uint32_t value);
+  /// Exchanges a value with all lanes of the warp. @returns the 32 values
+  static const std::uint32_t* exchange(Together what, std::uint32_t value);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-}  // namespace thinpipe::cuda::played
+}  // namespace thinpipe::cuda::simulated

@@ -1,4 +1,4 @@
-// Threads that a processor plays, and what CudaBlock makes of them.
+// Simulated GPU threads, and CudaBlock on them.
 #include "tests/cuda_threads/grid.h"
 
 #include <gtest/gtest.h>
@@ -17,48 +17,48 @@ constexpr int kThreads = 96;
 TEST(Grid, AllThreadsOfAllBlocksRunOnce) {
   for (const unsigned blocks : {0U, 1U, 7U, 200U}) {
     std::vector<int> ran(blocks * kThreads);
-    played::Grid grid(blocks);
-    grid.run(blocks, kThreads, 8, [&](std::byte* /*room*/) {
-      ++ran[played::Grid::block() * kThreads + played::Grid::thread()];
+    simulated::Grid grid(blocks);
+    grid.run(blocks, kThreads, 8, [&](std::byte* /*shared*/) {
+      ++ran[simulated::Grid::block() * kThreads + simulated::Grid::thread()];
     });
     EXPECT_EQ(ran, std::vector<int>(blocks * kThreads, 1));
   }
 }
 
-TEST(Grid, NobodyPassesABarrierAlone) {
-  played::Grid grid(1);
-  grid.run(5, kThreads, sizeof(std::uint32_t), [](std::byte* room) {
-    std::uint32_t& arrived = *reinterpret_cast<std::uint32_t*>(room);
-    if (played::Grid::thread() == 0) arrived = 0;
-    played::Grid::wait();
+TEST(Grid, NoThreadPassesABarrierAlone) {
+  simulated::Grid grid(1);
+  grid.run(5, kThreads, sizeof(std::uint32_t), [](std::byte* shared) {
+    std::uint32_t& arrived = *reinterpret_cast<std::uint32_t*>(shared);
+    if (simulated::Grid::thread() == 0) arrived = 0;
+    simulated::Grid::wait();
     for (int round = 1; round <= 3; ++round) {
       atomicAdd(&arrived, 1);
-      played::Grid::wait();
+      simulated::Grid::wait();
       EXPECT_EQ(arrived, static_cast<std::uint32_t>(round * kThreads));
-      played::Grid::wait();
+      simulated::Grid::wait();
     }
   });
 }
 
-TEST(Grid, ThreadsThatWaitForWhoHasEndedAreABug) {
-  played::Grid grid(1);
-  const auto some_wait = [](std::byte* /*room*/) {
-    if (played::Grid::thread() != 3) played::Grid::wait();
+TEST(Grid, WaitingForEndedThreadsIsABug) {
+  simulated::Grid grid(1);
+  const auto some_wait = [](std::byte* /*shared*/) {
+    if (simulated::Grid::thread() != 3) simulated::Grid::wait();
   };
   EXPECT_THROW(grid.run(2, kThreads, 8, some_wait), std::logic_error);
 }
 
-TEST(Grid, LanesThatDoDifferentThingsTogetherAreABug) {
-  played::Grid grid(1);
-  const auto differ = [](std::byte* /*room*/) {
-    using played::Together;
-    const bool odd = played::Grid::thread() % 2 == 1;
-    played::Grid::tell(odd ? Together::kBallot : Together::kSum, 1);
+TEST(Grid, DifferentWarpOperationsInOneWarpAreABug) {
+  simulated::Grid grid(1);
+  const auto differ = [](std::byte* /*shared*/) {
+    using simulated::Together;
+    const bool odd = simulated::Grid::thread() % 2 == 1;
+    simulated::Grid::exchange(odd ? Together::kBallot : Together::kSum, 1);
   };
   EXPECT_THROW(grid.run(1, kThreads, 8, differ), std::logic_error);
 }
 
-// Operations of a block's threads together, and of blocks with each other, beside plain loops.
+// Block-wide and grid-wide operations, compared with plain loops below.
 struct AllTogether {
   static constexpr int kThreads = 96;
   struct Shared {};
@@ -81,8 +81,7 @@ struct AllTogether {
     const std::uint32_t most = block.greatest(y);
     const std::uint32_t all = block.prefix(z);
     const Counts counts = block.before(sum_states, tile, {sum, 1});
-    const Counts greater =
-        block.template before<Joined::kGreatest>(greatest_states, tile, {most, tile});
+    const Counts greater = block.template before<Joined::kMax>(greatest_states, tile, {most, tile});
     block.each([&](int t) {
       const std::uint32_t i = tile * kThreads + static_cast<unsigned>(t);
       sums[i] = sum == all ? sum : 0;
@@ -102,7 +101,7 @@ struct AllTogether {
 };
 
 TEST(CudaBlock, DoesWhatPlainLoopsDo) {
-  // More blocks than a warp looks back at once, so that several of their ways are gone.
+  // Up to more blocks than a warp looks back at a time, so that look-backs take several steps.
   for (const std::uint32_t blocks : {1U, 2U, 31U, 33U, 300U}) {
     const std::size_t n = std::size_t{blocks} * AllTogether::kThreads;
     SplitMix64 random(blocks);
@@ -112,12 +111,12 @@ TEST(CudaBlock, DoesWhatPlainLoopsDo) {
     std::uint32_t total = 0, arrived = 0;
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
       std::vector<PrefixState> sum_states(blocks), greatest_states(blocks);
-      ThreadsPlayer player(seed);
+      ThreadsSimulator simulator(seed);
       total = 0;
-      player.play(AllTogether{in.data(), sums.data(), greatest.data(), before_thread.data(),
-                              before_tile.data(), greatest_before.data(), &total, sum_states.data(),
-                              greatest_states.data(), &arrived, blocks},
-                  blocks);
+      simulator.run(AllTogether{in.data(), sums.data(), greatest.data(), before_thread.data(),
+                                before_tile.data(), greatest_before.data(), &total,
+                                sum_states.data(), greatest_states.data(), &arrived, blocks},
+                    blocks);
       EXPECT_EQ(total, std::accumulate(in.begin(), in.end(), 0U));
       EXPECT_EQ(arrived, 0U);
       std::uint32_t before = 0, most_before = 0;

@@ -1,4 +1,5 @@
-// The parts of CUDA C++ that CudaBlock uses, for simulated threads. Only before cuda_block.cuh.
+// The parts of CUDA C++ that CudaBlock uses, for simulated threads. Include only before
+// cuda_block.cuh.
 #pragma once
 
 #include <algorithm>
@@ -11,49 +12,49 @@
 
 // NOLINTBEGIN(bugprone-reserved-identifier, cert-dcl37-c, cert-dcl51-cpp): CUDA's own names.
 #define __device__
-#define threadIdx (::thinpipe::cuda::played::Index{::thinpipe::cuda::played::Grid::thread()})
-#define blockIdx (::thinpipe::cuda::played::Index{::thinpipe::cuda::played::Grid::block()})
+#define threadIdx (::thinpipe::cuda::simulated::Index{::thinpipe::cuda::simulated::Grid::thread()})
+#define blockIdx (::thinpipe::cuda::simulated::Index{::thinpipe::cuda::simulated::Grid::block()})
 
-namespace thinpipe::cuda::played {
+namespace thinpipe::cuda::simulated {
 
 struct Index {
   unsigned x;
 };
 
 inline void __syncthreads() { Grid::wait(); }
-/// Threads are played by one of the processor's: nothing is left to be ordered.
+/// One CPU thread runs all simulated threads, so that nothing must be ordered.
 inline void __threadfence() {}
 
 inline std::uint32_t __ballot_sync(unsigned /*lanes*/, int holds) {
-  const std::uint32_t* const told = Grid::tell(Together::kBallot, holds != 0 ? 1 : 0);
+  const std::uint32_t* const values = Grid::exchange(Together::kBallot, holds != 0 ? 1 : 0);
   std::uint32_t word = 0;
-  for (int lane = 0; lane < kWarpThreads; ++lane) word |= told[lane] << lane;
+  for (int lane = 0; lane < kWarpThreads; ++lane) word |= values[lane] << lane;
   return word;
 }
 inline std::uint32_t __reduce_add_sync(unsigned /*lanes*/, std::uint32_t x) {
-  const std::uint32_t* const told = Grid::tell(Together::kSum, x);
+  const std::uint32_t* const values = Grid::exchange(Together::kSum, x);
   std::uint32_t sum = 0;
-  for (int lane = 0; lane < kWarpThreads; ++lane) sum += told[lane];
+  for (int lane = 0; lane < kWarpThreads; ++lane) sum += values[lane];
   return sum;
 }
 template <class T>
 T __reduce_max_sync(unsigned /*lanes*/, T x) {
-  const std::uint32_t* const told =
-      Grid::tell(Together::kGreatest, std::bit_cast<std::uint32_t>(x));
-  T most = std::bit_cast<T>(told[0]);
+  const std::uint32_t* const values =
+      Grid::exchange(Together::kMax, std::bit_cast<std::uint32_t>(x));
+  T most = std::bit_cast<T>(values[0]);
   for (int lane = 1; lane < kWarpThreads; ++lane)
-    most = std::max(most, std::bit_cast<T>(told[lane]));
+    most = std::max(most, std::bit_cast<T>(values[lane]));
   return most;
 }
 inline std::uint32_t __shfl_sync(unsigned /*lanes*/, std::uint32_t x, int from) {
-  return Grid::tell(Together::kShuffle, x)[from % kWarpThreads];
+  return Grid::exchange(Together::kShuffle, x)[from % kWarpThreads];
 }
 inline std::uint32_t __shfl_up_sync(unsigned /*lanes*/, std::uint32_t x, int distance) {
-  const std::uint32_t* const told = Grid::tell(Together::kShuffleUp, x);
+  const std::uint32_t* const values = Grid::exchange(Together::kShuffleUp, x);
   const auto lane = static_cast<int>(Grid::thread() % kWarpThreads);
-  return told[lane < distance ? lane : lane - distance];
+  return values[lane < distance ? lane : lane - distance];
 }
-/// The place of the lowest one, from 1; 0 where there is none.
+/// Returns the index of the lowest 1 bit, from 1; 0 if the word is 0.
 inline int __ffs(int word) {
   return word == 0 ? 0 : std::countr_zero(static_cast<unsigned>(word)) + 1;
 }
@@ -72,9 +73,9 @@ inline std::uint32_t atomicMax(std::uint32_t* to, std::uint32_t value) {
   return most;
 }
 
-}  // namespace thinpipe::cuda::played
+}  // namespace thinpipe::cuda::simulated
 
 namespace thinpipe::cuda {
-using namespace played;  // NOLINT(google-build-using-namespace): CUDA's are everywhere
+using namespace simulated;  // NOLINT(google-build-using-namespace): CUDA's names are global
 }
 // NOLINTEND(bugprone-reserved-identifier, cert-dcl37-c, cert-dcl51-cpp)

@@ -1,7 +1,7 @@
-// Annotations of simulated threads for ThreadSanitizer: without it, nothing.
+// Annotations of simulated threads for ThreadSanitizer; without it, they do nothing.
 #pragma once
 
-#ifdef THINPIPE_PLAYED_RACES
+#ifdef THINPIPE_SIMULATED_RACES
 #include <sanitizer/tsan_interface.h>
 
 extern "C" {
@@ -12,10 +12,11 @@ void AnnotateIgnoreWritesEnd(const char* file, int line);
 }
 #endif
 
-namespace thinpipe::cuda::played {
+namespace thinpipe::cuda::simulated {
 
-#ifdef THINPIPE_PLAYED_RACES
-/// While it is there, what is done is nothing that kernels do, also where the sanitizer sees it.
+#ifdef THINPIPE_SIMULATED_RACES
+/// While an object exists, ThreadSanitizer ignores memory accesses, because kernels do not make
+/// them.
 class OutsideKernels {
  public:
   OutsideKernels() {
@@ -29,18 +30,18 @@ class OutsideKernels {
   OutsideKernels(const OutsideKernels&) = delete;
   OutsideKernels& operator=(const OutsideKernels&) = delete;
 };
-/// Work done before show() is visible to whoever calls see() on the same place afterwards.
+/// Writes before show() are visible after a later see() of the same address.
 inline void show(void* at) { __tsan_release(at); }
 inline void see(void* at) { __tsan_acquire(at); }
 
 inline void* this_stack() { return __tsan_get_current_fiber(); }
 inline void* new_stack() { return __tsan_create_fiber(0); }
 inline void end_stack(void* stack) { __tsan_destroy_fiber(stack); }
-/// Before the stack is changed, which shows nobody anything.
+/// Call before the stack changes. Does not order memory accesses.
 inline void change_stack(void* to) { __tsan_switch_to_fiber(to, __tsan_switch_to_fiber_no_sync); }
 #else
 struct OutsideKernels {
-  OutsideKernels() {}  // NOLINT(modernize-use-equals-default): else it is an unused variable
+  OutsideKernels() {}  // NOLINT(modernize-use-equals-default): avoids an unused-variable warning
 };
 inline void show(void* /*at*/) {}
 inline void see(void* /*at*/) {}
@@ -50,4 +51,4 @@ inline void end_stack(void* /*stack*/) {}
 inline void change_stack(void* /*to*/) {}
 #endif
 
-}  // namespace thinpipe::cuda::played
+}  // namespace thinpipe::cuda::simulated

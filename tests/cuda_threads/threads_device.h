@@ -1,4 +1,4 @@
-// A processor that plays a GPU with CudaBlock itself, every thread on a stack of its own.
+// A simulated GPU that runs CudaBlock itself, with every thread on its own stack.
 #pragma once
 
 #include <cstddef>
@@ -12,32 +12,33 @@
 
 namespace thinpipe::cuda {
 
-/// SerialBlock plays what CudaBlock does; this runs CudaBlock's own lines, with CUDA's functions
-/// played. Threads go on from one barrier to the next, in an order drawn anew each time, and all
-/// that is between, also what kernels do outside of each(): a thread may be a barrier ahead of
-/// others. Blocks are under way at the same time. Slower than SerialDevice by far.
-class ThreadsPlayer {
+/// SerialBlock simulates CudaBlock; this class runs CudaBlock's own code on simulated CUDA
+/// functions. Threads run from one barrier to the next, in an order that is drawn again each time,
+/// including the code of kernels outside of each(); a thread may be a barrier ahead of others.
+/// Several blocks run at a time. Much slower than SerialDevice.
+class ThreadsSimulator {
  public:
-  explicit ThreadsPlayer(std::uint64_t seed) : grid_(seed) {}
+  explicit ThreadsSimulator(std::uint64_t seed) : grid_(seed) {}
 
   template <class Kernel>
-  void play(const Kernel& kernel, std::size_t blocks) {
+  void run(const Kernel& kernel, std::size_t blocks) {
     using Block = CudaBlock<Kernel::kThreads>;
-    struct Room {
-      alignas(16) typename Kernel::Shared shared;
-      alignas(16) typename Block::Shared own;
+    struct SharedMemory {
+      alignas(16) typename Kernel::Shared kernel;
+      alignas(16) typename Block::Shared block;
     };
-    grid_.run(static_cast<unsigned>(blocks), Kernel::kThreads, sizeof(Room), [&](std::byte* at) {
-      Room& room = *reinterpret_cast<Room*>(at);
-      Block block(room.own);
-      kernel(block, room.shared);
-    });
+    grid_.run(static_cast<unsigned>(blocks), Kernel::kThreads, sizeof(SharedMemory),
+              [&](std::byte* at) {
+                SharedMemory& shared = *reinterpret_cast<SharedMemory*>(at);
+                Block block(shared.block);
+                kernel(block, shared.kernel);
+              });
   }
 
  private:
-  played::Grid grid_;
+  simulated::Grid grid_;
 };
 
-using ThreadsDevice = HostDevice<ThreadsPlayer>;
+using ThreadsDevice = HostDevice<ThreadsSimulator>;
 
 }  // namespace thinpipe::cuda

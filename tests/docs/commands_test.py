@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """commands_test.py BIN quick|long [PAGE...]: pages' commands are run, and print what the pages show.
 
-Every sh block and every session (`$ command` and what it printed) of README and docs is run, a page
+Every sh block and every session (`$ command` and its output) of README and docs is run, a page
 in a folder of its own, in order, as somebody would who reads it; see pages.py for the directives.
 `quick` leaves out the blocks marked long, and `long` runs the pages that have such blocks, whole.
 With THINPIPE_UPDATE_DOCS=1 outputs that differ are put into the pages; read the diff. Outputs of
-blocks that are not run, or that vary, are still held against the words that thinpipe has.
+blocks that are not run, or that vary, are still checked against the words that thinpipe has.
 """
 import concurrent.futures
 import os
@@ -30,7 +30,7 @@ def is_long(block):
 
 
 class Page:
-    """A page's blocks, and what came of them."""
+    """A page's blocks, and the results of running them."""
 
     def __init__(self, path, mode):
         self.path, self.mode = path, mode
@@ -100,7 +100,7 @@ class Page:
         if index is not None and (index == len(commands) - 1 or block.is_session):
             wanted = int(block.directives.get("exits", 0))
         if index is not None and index + 1 < len(commands) and commands[index + 1].strip() == "echo $?":
-            return  # what it exits with is shown
+            return  # its exit code is shown
         if wanted == 0 and result.too_busy():
             result.spoilt = True
             self.busy.append(f"{block.where}: machine too busy ({result.too_busy()})")
@@ -135,7 +135,7 @@ class Page:
                 self.wrong.append(f"{block.where}: printed something else {command}\n{text}")
 
     def check_words(self, strings):
-        """Outputs that are not compared say nothing that thinpipe cannot say."""
+        """Outputs that are not compared have only words that thinpipe can print."""
         before = None
         for block in self.blocks:
             source = block if block.is_session else before

@@ -1,6 +1,6 @@
-"""Is what a command printed what a page shows? Figures are masked, words are not.
+"""Compares a command's output with a page's. Figures are masked, words are not.
 
-Masked are numbers that stand by themselves, with the unit behind them, and runs of spaces: a busy
+Masked are separate numbers, with the unit behind them, and runs of spaces: a busy
 machine measures something else. A number within a word (`host0`, `rate=100mbit`, `topk:ratio=0.01`)
 is a setting, no measurement, and stays. A line of `...` or `[...]` stands for any lines, `[...]`,
 `(...)` or `…` within a line for any words.
@@ -16,10 +16,10 @@ NUMBER = re.compile(r"""(?<![\w=:/.'"-])                          # not within a
 DASH = re.compile(r"(?<=\s)-(?=\s|$)")
 # A point that was measured; whether the machine was too busy to believe it is no matter of words.
 MEASURED = re.compile(r"^(?:ok|invalid) +(.*?: .*? a step)(?:[;,].*)?$")
-VERDICT = re.compile(r": (?:holds(?:, within .*)?|does not hold.*)$")
-# The first line of a benchmark: the processor's own name, which no source has.
+VERDICT = re.compile(r": (?:passed(?:, within .*)?|FAILED.*)$")
+# The first line of a benchmark: the CPU's own name, which no source has.
 PROCESSOR = re.compile(r"^.*(?=; \d+ cores?, )")
-# What a busy machine makes thinpipe say, wherever it stands.
+# Messages of thinpipe about a busy machine, on any line.
 BUSY = re.compile(r"^(?:another run is being measured on this machine|.* load|busy)\b.*")
 ELISION = re.compile(r"\[\.\.\.\]|\(\.\.\.\)|…|(?<=\s)\.\.\.(?=\s|$)")
 FIGURE = "#"
@@ -40,7 +40,7 @@ def masked(line, exact=False):
 
 
 def unwrapped(lines):
-    """Sentences that go on in the next line are one line; tables and what is indented stay."""
+    """Joins sentences that continue in the next line; tables and indented lines stay."""
     joined = []
     for line in lines:
         goes_on = [bool(one.strip()) and not one.startswith(" ") and "  " not in one.strip()
@@ -70,7 +70,7 @@ def complaint(shown, printed, exact=False, any_order=False):
     if not exact:
         want, have = [line for line in want if line], [line for line in have if line]
     if any_order:
-        some = any(map(is_elision, want))  # then there may be more lines than are shown
+        some = any(map(is_elision, want))  # then the output may have more lines than are shown
         want, have = sorted(line for line in want if not is_elision(line)), sorted(have)
         if some:
             have = [line for line in have if line in want]
@@ -97,6 +97,6 @@ def matches(want, have):
 
 
 def words(lines):
-    """The words of lines, without figures and settings, and without what a machine calls its processor."""
+    """The words of lines, without figures, settings and the name of the machine's CPU."""
     lines = [PROCESSOR.sub("", line) for line in lines]
     return set(re.findall(r"(?<![\w=:/.-])[A-Za-z]{4,}(?![\w=:/])", "\n".join(lines)))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""completion_test.py BIN: the completion script offers what the command has; the manual page says it all.
+"""completion_test.py BIN: completion offers the command's words; the manual page has them all.
 
-Held against `thinpipe --help`, which is made from the same table by other code, and against
+Compared with `thinpipe --help`, which is made from the same table by other code, and against
 `thinpipe list --json`.
 """
 import json
+import os
 import pathlib
 import re
 import shlex
@@ -25,12 +26,15 @@ def thinpipe(*words):
 
 
 def offered(*lines):
-    """What bash offers for each command line, whose last word is being typed."""
+    """The words that bash offers for each command line, whose last word is being typed."""
     script = thinpipe("--completion", "bash")
     for words in lines:
-        script += (f"COMP_WORDS=({' '.join(map(shlex.quote, words))})\nCOMP_CWORD={len(words) - 1}\n"
-                   'COMPREPLY=()\n_thinpipe\necho "${COMPREPLY[*]}"\n')
-    return [line.split() for line in run("bash", "-u", "-c", script).split("\n")[:-1]]
+        line = " ".join(words)
+        script += (f"COMP_LINE={shlex.quote(line)}\nCOMP_POINT=${{#COMP_LINE}}\n"
+                   '_thinpipe\necho "${COMPREPLY[*]}"\n')
+    environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}")
+    return [line.split() for line in
+            run("bash", "-u", "-c", script, env=environment).split("\n")[:-1]]
 
 
 def verbs():
@@ -70,10 +74,10 @@ class Completion(unittest.TestCase):
         self.assertGreater(len(methods), 30)
         cases = {
             ("run", "--compressor", ""): methods, ("bench", "-c", ""): methods, ("train", "-c", ""): methods,
-            ("run", "--pattern", ""): {pattern["name"] for pattern in listed["patterns"]},
+            ("run", "--collective", ""): {one["name"] for one in listed["collectives"]},
             ("run", "-l", ""): {link["name"] for link in listed["links"]["presets"]}
                                if "presets" in listed["links"] else {link["name"] for link in listed["links"]},
-            ("list", ""): methods | models | {"compressors", "patterns", "models", "links", "metrics"},
+            ("list", ""): methods | models | {"compressors", "collectives", "models", "links", "metrics"},
             ("run", "--overlap", ""): {"none", "bucket"},
             ("report", "--format", "h"): {"html"},
             ("run", "--topology", "r"): {"racks"},
@@ -83,6 +87,25 @@ class Completion(unittest.TestCase):
             self.assertEqual(expected, set(answer), words)
         trained = set(offered(("thinpipe", "capture", "--model", ""))[0])
         self.assertTrue({"lenet5", "charlstm", "resnet20"} <= trained <= models, trained)
+
+    def test_specs(self):
+        rules = "'conv*:none;fc*:topk:memory=none,ra"
+        cases = {("run", "-c", "topk:ra"): ["ratio="],
+                 ("run", "-c", "topk:memory=resi"): ["residual"],
+                 ("run", "-c", rules): [rules[1:-2] + "ratio="],
+                 ("bench", "--compressor=topk"): ["topk"],
+                 ("run", "--collective", "hierarchical:g"): ["group="]}
+        answers = offered(*(("thinpipe", *words) for words in cases))
+        for (words, expected), answer in zip(cases.items(), answers):
+            self.assertEqual(expected, answer, words)
+
+    def test_folders(self):
+        self.assertIn("/tmp", offered(("thinpipe", "run", "--out", "/tm"))[0])
+
+    def test_other_shells_read_their_scripts(self):
+        for shell in ("zsh", "fish"):
+            if shutil.which(shell):
+                subprocess.run([shell, "-n"], input=thinpipe("--completion", shell), text=True, check=True)
 
 
 class Manual(unittest.TestCase):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files, folders and tests that README, docs and examples name are there.
+"""Files, folders and tests that README, docs and examples name exist.
 
 A file is a code span that begins with a folder of the project (`netem/link/qdisc.h`, `netem/sandbox` for both
 of its files, `tests/run`), a test is `Suite.Case` or `Suite.*`. Words in capitals stand for something.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""options_test.py BIN: what README, docs and examples say of verbs and options is so.
+"""options_test.py BIN: verbs and options in README, docs and examples exist.
 
 Every `thinpipe VERB --option` that is shown, in a block or in the text, has a verb and options that
-the command's own table has; an option by itself is one of some verb or of ./check, ./demo, ./setup;
-every verb is named somewhere. The table is read from the completion script, which is made from it.
+the command's own table has; a lone option is one of some verb or of ./check, ./demo, ./setup;
+every verb is named somewhere. The table is read from `--help`.
 """
 import json
 import pathlib
@@ -17,9 +17,9 @@ from pages import ROOT, blocks_of, commands_of, pages, spans
 
 BIN = pathlib.Path(sys.argv.pop(1)).resolve()
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*(?![\w-])")
-# Options of other programs that the text names by themselves, and whose they are.
+# Options of other programs that the text names alone, and their programs.
 FOREIGN = {"--privileged": "docker", "--bind-to": "mpirun", "--mca": "mpirun",
-           "--gtest_filter": "GoogleTest"}
+           "--gtest_filter": "GoogleTest", "--patience": "thinpipe before --timeout"}
 ENDS = {"|", "||", "&&", ";", "&", ">", ">>", "2>", "<", "2>&1", "--"}
 
 
@@ -29,22 +29,13 @@ def run(*words):
 
 def table():
     """verb -> options, as `--name` and `-x`, of the command; '' is the command itself."""
-    script, verbs, verb = run(str(BIN / "thinpipe"), "--completion", "bash"), {}, None
-    for line in script.split("\n"):
-        label = re.match(r"    '([^']*)'\)(.*)", line)
-        if label and not label[2]:
-            verb = label[1]
-            verbs[verb] = {"-h"}
-        words = re.search(r"\$current == -\* \]\]; then generate=\(-W '([^']*)'\)", line)
-        if words:
-            verbs[verb].update(words[1].split())
-        letter = re.match(r"        --[\w-]+\|(-\w)\)", line)
-        if letter:
-            verbs[verb].add(letter[1])
-    # Flags have no values to complete, so their letters stand in the help alone.
-    for verb, options in verbs.items():
-        options.update(re.findall(r"(?m)^  (-\w), --", run(str(BIN / "thinpipe"), *verb.split(), "--help")))
-    return verbs
+    listing = re.search(r"Verbs:\n(.*?)\n\n", run(str(BIN / "thinpipe"), "--help"), re.DOTALL)[1]
+    names = [""]
+    for name, of_group in re.findall(r"(?m)^  ([a-z-]+)(?: ([a-z|]+))?(?:  |$)", listing):
+        names += [f"{name} {second}" for second in of_group.split("|")] if of_group else [name]
+    helps = {name: run(str(BIN / "thinpipe"), *name.split(), "--help") for name in names}
+    return {name: {option for pair in re.findall(r"(?m)^  (?:(-\w), |    )(--[\w-]+)", text)
+                   for option in pair if option} for name, text in helps.items()}
 
 
 VERBS = table()
@@ -74,7 +65,7 @@ def invocations(text):
 
 
 def complaint(words):
-    """What is wrong with what follows `thinpipe`, or None."""
+    """The error in the words that follow `thinpipe`, or None."""
     if not words or words[0].startswith("-"):
         verb, rest = "", words
     elif words[0] in GROUPS:
@@ -99,7 +90,7 @@ def sources():
 
 
 def shown():
-    """(where, command) of what the pages show to be typed."""
+    """(where, command) of each command line on the pages."""
     for page in sources():
         for block in blocks_of(page):
             for command in commands_of(block):

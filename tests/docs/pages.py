@@ -8,12 +8,12 @@ directives may stand between):
     <!-- long -->                          run by docs.commands_long only: it takes its time
     <!-- with: trace -->                   the folder gets a trace `trace` before (see runner.py)
     <!-- before: mkdir grads -->           run before the block, without being shown
-    <!-- output -->                        what the sh block before printed
+    <!-- output -->                        output of the sh block before
     <!-- exact -->                         no figure is masked: this output is the same everywhere
     <!-- any order -->                     lines may stand in another order
     <!-- wrapped -->                       sentences may be broken elsewhere: figures have other lengths
     <!-- varies: the winner -->            only words are looked at: they must be ones that thinpipe has
-    <!-- exits: 2 -->                      what a session's commands, or a block's last one, exit with
+    <!-- exits: 2 -->                      exit code of a session's commands, or a block's last one
 """
 import dataclasses
 import pathlib

@@ -9,7 +9,7 @@ import uuid
 
 from pages import ROOT
 
-# What a measurement on a busy machine says: points are not believed, links cannot be judged.
+# Messages of a measurement on a busy machine: invalid points, links without a verdict.
 BUSY = re.compile(r"(?m)^.*(\binvalid\b|not trusted|too busy)")
 
 
@@ -27,7 +27,7 @@ def prepare(folder, binaries):
     for entry in ROOT.iterdir():
         if entry.name not in ("build", "out", ".git"):
             (folder / entry.name).symlink_to(entry)
-    release = folder / "build" / "release"  # without what would make it a build that can be built
+    release = folder / "build" / "release"  # without the files that make it a build tree
     release.mkdir(parents=True)
     for entry in binaries.parent.iterdir():
         if entry.name in ("bin", "lib", "plugins", "tests", "generated", "cmake_install.cmake"):
@@ -45,7 +45,7 @@ def environment(binaries, folder):
 class Result:
     def __init__(self, output, code):
         self.output, self.code = output, code
-        self.spoilt = False  # by a busy machine: what it printed is not compared
+        self.spoilt = False  # by a busy machine: its output is not compared
 
     @property
     def lines(self):
@@ -55,13 +55,13 @@ class Result:
         return self.code == wanted
 
     def too_busy(self):
-        """The line that says why a measurement is not believed, where it ended with an error; else ''."""
+        """The reason for an invalid measurement, if it ended with an error; else ''."""
         line = BUSY.search(self.output)
         return self.output[line.start():].split("\n")[0] if line and self.code in (3, 4) else ""
 
 
 def script(steps, mark):
-    """`steps`: pairs of a command and whether it is shown. What hidden ones print is printed, too."""
+    """`steps`: pairs of a command and whether it is shown. Hidden ones print, too."""
     lines = ["exec 2>&1 </dev/null", "__status=0"]
     for number, command in enumerate(steps):
         lines += [f"printf '%s begin {number}\\n' {mark}", "(exit $__status)", command, "__status=$?",
@@ -106,7 +106,7 @@ def copy_trace(source, folder):
 
 
 def installed(names):
-    """Whether programs are there, and Python's modules, written `python:torch`."""
+    """Whether programs are installed, and Python's modules, written `python:torch`."""
     def there(name):
         if name.startswith("python:"):
             return subprocess.run(["/usr/bin/python3", "-c", f"import {name[7:]}"],

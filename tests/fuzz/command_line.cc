@@ -1,7 +1,7 @@
 // Words as a shell hands them to `thinpipe`, each ended by a zero byte as in /proc/PID/cmdline, `@`
-// being a folder of sound and damaged files: the command knows what it would do, or says in a few
-// lines what is wrong. Nothing is done: a verb's texts become checked types in Verb::prepare, and
-// the action that this returns is dropped.
+// being a folder of sound and damaged files: the command is accepted, or refused with an error of a
+// few lines. Nothing is done: a verb's texts become checked types in Verb::prepare, and the action
+// that this returns is dropped.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -17,8 +17,8 @@ namespace thinpipe::fuzz {
 namespace {
 
 constexpr std::size_t kLongestError = 2048;  // bytes; a screen of 80 columns has 1920
-// Alternatives multiply: 7 options of two each are 128 points, more are a user's own wish.
-constexpr std::ptrdiff_t kMostAlternatives = 7;
+// Alternatives multiply: 7 options of two each are 128 points; a user may wish for more.
+constexpr std::ptrdiff_t kMaxAlternatives = 7;
 
 // Files of every kind that an option names.
 void write_files(const std::filesystem::path& folder) {
@@ -76,7 +76,7 @@ std::vector<std::string> words_of(std::string_view bytes) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace thinpipe;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  if (std::count(bytes.begin(), bytes.end(), '|') > fuzz::kMostAlternatives) return 0;
+  if (std::count(bytes.begin(), bytes.end(), '|') > fuzz::kMaxAlternatives) return 0;
   const ReadCommand command = read_command(fuzz::words_of(bytes));
   const std::string& error = command.error;
   fuzz::require(!error.starts_with(command.who + ": internal error"), error);

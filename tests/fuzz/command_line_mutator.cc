@@ -1,6 +1,6 @@
 // Mutations of command lines by libFuzzer: words are made of the tables of verbs, methods,
-// patterns, links and topologies, so that what is new there is fuzzed from the day it is there; values are
-// changed token by token. The bytes are as tests/fuzz/command_line.cc reads them.
+// collectives, links and topologies, so that new entries are fuzzed from their first day; values
+// are changed token by token. The bytes are as tests/fuzz/command_line.cc reads them.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -16,7 +16,7 @@
 #include "netem/link/link_keys.h"
 #include "netem/link/link_spec.h"
 #include "netem/topology/kinds.h"
-#include "workloads/exchange/patterns.h"
+#include "workloads/collectives/collectives.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
@@ -32,34 +32,84 @@ namespace {
 using Words = std::vector<std::string>;
 using Type = OptionInfo::Type;
 
-const Words kFiles = {"@/trace",     "@/damaged",          "@/records", "@/damaged/records.jsonl",
-                      "@/hosts",     "@/net",              "@/parts",   "@/table.csv",
-                      "@/mahimahi",  "@/empty",            "@",         "@/policy.ini",
-                      "@/library.so", "@/trace/rank-000",  "none",      "synthetic:elements=10",
+const Words kFiles = {"@/trace",
+                      "@/damaged",
+                      "@/records",
+                      "@/damaged/records.jsonl",
+                      "@/hosts",
+                      "@/net",
+                      "@/parts",
+                      "@/table.csv",
+                      "@/mahimahi",
+                      "@/empty",
+                      "@",
+                      "@/policy.ini",
+                      "@/library.so",
+                      "@/trace/rank-000",
+                      "none",
+                      "synthetic:elements=10",
                       "-"};
-const Words kNumbers = {"0",    "1",    "2",      "3",    "4",     "7",          "-1",
-                        "-4",   "-0",   "+1",     "0.5",  "0.01",  "1e-9",       "1e300",
-                        "1e-300", "nan", "inf",   "-inf", "0x10",  "4294967295", "4294967296",
-                        "2147483647", "2147483648", "-2147483648", "9223372036854775807",
-                        "18446744073709551616", "99999999999999999999", "1000", "1e6", ".5", "5."};
-const Words kUnits = {"",  "s",  "ms",   "us",   "ns",   "bit", "kbit", "mbit", "gbit", "%",
-                      "x", "kb", "mb",   "kib",  "mib",  "gib", "k",    "m",    "g",    "bdp"};
+const Words kNumbers = {"0",
+                        "1",
+                        "2",
+                        "3",
+                        "4",
+                        "7",
+                        "-1",
+                        "-4",
+                        "-0",
+                        "+1",
+                        "0.5",
+                        "0.01",
+                        "1e-9",
+                        "1e300",
+                        "1e-300",
+                        "nan",
+                        "inf",
+                        "-inf",
+                        "0x10",
+                        "4294967295",
+                        "4294967296",
+                        "2147483647",
+                        "2147483648",
+                        "-2147483648",
+                        "9223372036854775807",
+                        "18446744073709551616",
+                        "99999999999999999999",
+                        "1000",
+                        "1e6",
+                        ".5",
+                        "5."};
+const Words kUnits = {"",  "s",  "ms", "us",  "ns",  "bit", "kbit", "mbit", "gbit", "%",
+                      "x", "kb", "mb", "kib", "mib", "gib", "k",    "m",    "g",    "bdp"};
 const Words kSeparators = {":", ",", "=", "|", ";", "/", "-", "(", ")", ".", "*", "?", "[", "]"};
-const Words kStrange = {"\x1b[31m", "\n", "\x7f", "\xc2\x9b", "\xe2\x80\xae",
-                        "\xff",     "%s%n", "'",  "\"",        "\\",
-                        "{}",       " ",  "../",  "$(x)",     "\xf0\x9f\x98\x80"};
+const Words kStrange = {"\x1b[31m", "\n",   "\x7f", "\xc2\x9b", "\xe2\x80\xae",
+                        "\xff",     "%s%n", "'",    "\"",       "\\",
+                        "{}",       " ",    "../",  "$(x)",     "\xf0\x9f\x98\x80"};
 
 // Values of which no table has an example.
 const std::map<std::string, Words> kTexts = {
     {"schedule",
-     {"none", "steps:0s=100%,100ms=50%,repeat=200ms", "ramp:0s=10%,5s=100%,of=delay",
-      "sine:low=20%,high=100%,period=10s,shift=1s", "sine:low=1ms,high=9ms,period=3s,of=delay",
-      "walk:low=10%,high=100%,every=100ms,step=10%,seed=1,lasts=600s", "steps:0s=0%,of=loss",
-      "outage:first=5s,lasts=1s", "host1:outage:every=10s,lasts=1s", "host0-2:steps:0s=20%",
-      "host1.up:sine:low=1mbit,high=2mbit,period=1s", "rack0:outage:every=4s,lasts=500ms",
-      "site0-site2:ramp:0s=1mbit,1s=2mbit", "trunks:steps:0s=50%", "hosts:steps:0s=1mbit",
-      "mahimahi:file=@/mahimahi,bin=50ms", "csv:file=@/table.csv,shape=ramp,repeat=9s", "@/parts",
-      "@/table.csv", "up:mahimahi:file=@/mahimahi;down:steps:0s=10%"}},
+     {"none",
+      "steps:0s=100%,100ms=50%,repeat=200ms",
+      "ramp:0s=10%,5s=100%,of=delay",
+      "sine:low=20%,high=100%,period=10s,shift=1s",
+      "sine:low=1ms,high=9ms,period=3s,of=delay",
+      "walk:low=10%,high=100%,every=100ms,step=10%,seed=1,lasts=600s",
+      "steps:0s=0%,of=loss",
+      "outage:first=5s,lasts=1s",
+      "host1:outage:every=10s,lasts=1s",
+      "host0-2:steps:0s=20%",
+      "host1.up:sine:low=1mbit,high=2mbit,period=1s",
+      "rack0:outage:every=4s,lasts=500ms",
+      "site0-site2:ramp:0s=1mbit,1s=2mbit",
+      "trunks:steps:0s=50%",
+      "hosts:steps:0s=1mbit",
+      "mahimahi:file=@/mahimahi,bin=50ms",
+      "csv:file=@/table.csv,shape=ramp,repeat=9s",
+      "@/parts",
+      "@/table.csv",
+      "up:mahimahi:file=@/mahimahi;down:steps:0s=10%"}},
     {"straggler",
      {"none", "host1:compute=2,chance=0.5", "hosts:jitter=0.2,dist=exponential",
       "host0-1:stall=1s,seed=3", "hosts:jitter=0.5,dist=uniform;host2:compute=3"}},
@@ -162,7 +212,7 @@ std::string parameter_value(Dice& dice, const ParameterInfo& parameter) {
   }
 }
 
-// "name:key=value,...", of a method or a pattern.
+// "name:key=value,...", of a method or a collective.
 template <class Info>
 std::string spec(Dice& dice, const std::vector<Info>& infos) {
   const Info& info = dice.of(infos);
@@ -240,7 +290,7 @@ std::string value_of(Dice& dice, const OptionInfo& option) {
       {"compressor", compressor},
       {"link", link},
       {"topology", topology},
-      {"pattern", [](Dice& d) { return spec(d, patterns()); }}};
+      {"collective", [](Dice& d) { return spec(d, collectives()); }}};
   if (const auto found = made.find(option.name); found != made.end() && !dice.once_in(4))
     return found->second(dice);
   const Words& values = known.at(option.name);

@@ -1,4 +1,4 @@
-// Arbitrary bytes as a file of frames, the checksums put right where the first byte is even: they
+// Arbitrary bytes as a file of frames, with correct checksums where the first byte is even. They
 // are a PayloadError, or frames that are written as the same bytes again and whose payloads decode
 // or are an InputError.
 #include <cstring>
@@ -12,8 +12,8 @@
 namespace thinpipe::fuzz {
 namespace {
 
-/// Decoding a frame takes memory for its elements; finding that out is not what is fuzzed.
-constexpr std::size_t kMostElements = 4096;
+/// Decoding a frame takes memory for its elements; the limit of memory is not fuzzed.
+constexpr std::size_t kMaxElements = 4096;
 
 template <class T>
 T at(const std::vector<std::byte>& file, std::size_t offset) {
@@ -22,8 +22,8 @@ T at(const std::vector<std::byte>& file, std::size_t offset) {
   return value;
 }
 
-/// Writes the checksum of `size` bytes from `begin` behind them. @returns where it ends, or the
-/// file's end when it lies past it.
+/// Writes the checksum of `size` bytes from `begin` behind them. @returns the end of the checksum,
+/// or the file's end if that comes first.
 std::size_t seal(std::vector<std::byte>& file, std::size_t begin, std::size_t size) {
   if (size + sizeof(std::uint32_t) > file.size() - begin) return file.size();
   const std::uint32_t checksum = crc32c(std::span(file).subspan(begin, size));
@@ -47,7 +47,7 @@ void put_checksums_right(std::vector<std::byte>& file) {
 }
 
 void decode(const Frame& frame) {
-  if (frame.held || frame.tensor.elements > kMostElements) return;
+  if (frame.held || frame.tensor.elements > kMaxElements) return;
   try {
     const auto compressor =
         make_compressor(parse_spec(frame.spec), frame.tensor, {.seed = frame.seed});

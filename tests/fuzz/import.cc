@@ -1,5 +1,5 @@
-// Input of `thinpipe trace import`: the first byte says as what the rest is taken. It is
-// understood, or it is an InputError.
+// Input of `thinpipe trace import`: the first byte selects the kind of the rest, which is imported
+// or is an InputError.
 #include <nlohmann/json.hpp>
 #include <string_view>
 

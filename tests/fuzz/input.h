@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-/// Called by libFuzzer and replay.cc. Returns 0; whatever is wrong ends the program.
+/// Called by libFuzzer and replay.cc. Returns 0; any error ends the program.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace thinpipe::fuzz {

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     std::set<std::string> keys;
     for (const auto& [key, value] : items.left()) {
       again += (again.empty() ? "" : ",") + key + "=" + value;
-      fuzz::require(keys.insert(key).second, "no key is there twice");
+      fuzz::require(keys.insert(key).second, "no key occurs twice");
     }
     fuzz::require(again == text, "the pairs are the text");
     for (const std::string& key : keys) {

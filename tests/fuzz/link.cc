@@ -1,5 +1,5 @@
-// Arbitrary text as a link: it parses, and then prints what parses to the same link again and can
-// be turned into qdiscs; or it is an InputError.
+// Arbitrary text as a link: it parses, its printed form parses to the same link again, and the link
+// can be turned into qdiscs; or it is an InputError.
 #include <algorithm>
 
 #include "base/error.h"
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace thinpipe;
   const std::string text(reinterpret_cast<const char*>(data), size);
   try {
-    // Alternatives multiply: more than these are a user's own wish.
+    // Alternatives multiply: a user may wish for more than these.
     if (std::count(text.begin(), text.end(), '|') > 6) return 0;
     for (const LinkSpec& link : expand_link_specs(text)) {
       const std::string canonical = link.to_string();
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       fuzz::require(filled.up.rate == 0 || filled.up.queue >= link.frame_bytes(),
                     "a frame fits into the queue");
       // Tables are files of the machine's, and making one takes longer than all else.
-      if (link.up.way.jitter.count() == 0 && link.down.way.jitter.count() == 0)
+      if (link.up.impairment.jitter.count() == 0 && link.down.impairment.jitter.count() == 0)
         fuzz::require(!shaping_of(link).port.empty(), "it has qdiscs");
     }
   } catch (const InputError&) {

@@ -15,7 +15,7 @@ bool can_address(const std::string& codec, std::size_t elements) {
   return elements <= (codec == "bitmap" ? 1U << 20 : codec == "index28" ? 1U << 28 : 0xffffffffU);
 }
 
-/// In blocks of changing sizes, as `blocks` says.
+/// Decodes in blocks of changing sizes, taken from `blocks`.
 Positions decode(const PositionCodec& codec, std::span<const std::byte> bytes, std::size_t count,
                  std::size_t elements, std::uint32_t blocks) {
   PositionCursor cursor = codec.start(ByteReader(bytes), count, elements);

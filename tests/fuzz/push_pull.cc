@@ -1,13 +1,13 @@
-// Arbitrary bytes as what workers push to a parameter server, or servers answer to a worker: it is
-// refused, or units come whole, each once, the workers' in their order.
+// Arbitrary bytes as the messages that workers push to a parameter server, or that servers answer:
+// refused, or units arrive whole, each once, the workers' in their order.
 #include <vector>
 
 #include "compressors/compressor.h"
-#include "tests/exchange/push_pull.h"
+#include "tests/collectives/push_pull.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/scripted_transport.h"
-#include "workloads/exchange/push_pull_server.h"
-#include "workloads/exchange/push_pull_worker.h"
+#include "workloads/collectives/push_pull_server.h"
+#include "workloads/collectives/push_pull_worker.h"
 
 namespace thinpipe::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-// Arbitrary bytes as what the kernel says of a qdisc: they are read and compared, or are a
+// Arbitrary bytes as the kernel's description of a qdisc: they are read and compared, or are a
 // RunError.
 #include "netem/link/qdisc.h"
 #include "base/error.h"
@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace thinpipe;
   NetemSettings netem;
-  netem.way.bursts = GilbertElliott{1, 10, 100, 0};
+  netem.impairment.bursts = GilbertElliott{1, 10, 100, 0};
   netem.seed = 1;
   const QdiscRequest requests[] = {
       tbf_request({.rate = 12500000, .burst = 12500, .limit = 625000}), htb_request(),

@@ -11,7 +11,7 @@
 namespace thinpipe::fuzz {
 namespace {
 
-/// The gradients of one step: floats off the input for as long as there are any, then a pattern.
+/// The gradients of one step: floats off the input as long as any are left, then a fixed pattern.
 std::vector<float> take_gradient(Input& input, std::size_t elements) {
   std::vector<float> gradient(elements);
   for (std::size_t i = 0; i < elements; ++i) {

@@ -1,4 +1,4 @@
-// Arbitrary bytes as a safetensors file: they are an InputError, or every tensor lies within them.
+// Arbitrary bytes as a safetensors file: an InputError, or every tensor lies within them.
 #include <vector>
 
 #include "base/error.h"

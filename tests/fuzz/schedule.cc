@@ -21,7 +21,7 @@ void check(const Schedule& schedule) {
     const double rate = schedule.mean(t, end).rate;
     // Rounding is relative to the highest rate, and a difference of two long integrals.
     const double slack = 1e-6 * schedule.most_rate();
-    // Corners of different kinds may lie a rounding apart: no mean can be had of that.
+    // Corners of different kinds may lie a rounding error apart, which is too short for a mean.
     if (end - t > 1e-4)
       fuzz::require(rate >= -slack && rate <= schedule.most_rate() + slack, "means are within");
     fuzz::require(schedule.at(t).rate <= schedule.most_rate() + slack, "values are within");

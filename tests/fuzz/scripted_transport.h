@@ -1,5 +1,5 @@
-// Peers that send whatever an input says: messages come off its front, of the length that the two
-// bytes before each say, filled up with zeros where it ends.
+// Peers whose messages are an input's bytes: messages come off its front, with the length in the
+// two bytes before each, filled up with zeros at its end.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <span>
 
 #include "tests/fuzz/input.h"
-#include "workloads/exchange/transport.h"
+#include "workloads/collectives/transport.h"
 
 namespace thinpipe::fuzz {
 
@@ -25,7 +25,7 @@ class ScriptedTransport : public Transport {
   void send(Request slot, int peer, int, std::span<const std::byte> data) override {
     require(peer >= 0 && peer < size_ && peer != rank_, "messages go to another rank");
     require(!rooms_.contains(slot), "a slot has one request at a time");
-    for (const std::byte one : data) sent_ += std::to_integer<std::uint64_t>(one);  // all is there
+    for (const std::byte one : data) sent_ += std::to_integer<std::uint64_t>(one);  // readable
   }
   void receive(Request slot, int peer, int, std::span<std::byte> data) override {
     require(peer >= 0 && peer < size_ && peer != rank_, "messages come from another rank");
@@ -37,7 +37,8 @@ class ScriptedTransport : public Transport {
     if (input_.rest().empty()) throw PeersAreSilent();
     const std::span<std::byte> room = at->second;
     const std::size_t size = std::min<std::size_t>(input_.get<std::uint16_t>(), room.size());
-    for (std::byte& one : room.first(size)) one = static_cast<std::byte>(input_.get<std::uint8_t>());
+    for (std::byte& one : room.first(size))
+      one = static_cast<std::byte>(input_.get<std::uint8_t>());
     if (received != nullptr) *received = size;
     rooms_.erase(at);
     return true;

@@ -1,5 +1,5 @@
 // Writes small seeds into the folders of a corpus: well-formed inputs of each target, from which a
-// fuzzer finds its way to what is not. Deterministic: what is there already stays as it is.
+// fuzzer derives malformed ones. Deterministic: seeds that exist already stay unchanged.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -50,7 +50,7 @@ Bytes subject(const std::string& spec, std::uint8_t rows, std::uint8_t columns) 
 constexpr std::uint8_t kRows = 6;
 constexpr std::uint8_t kColumns = 7;
 
-/// A compressor after its first exchange, and what it sent.
+/// A compressor after its first exchange, and its payload.
 struct Encoded {
   std::unique_ptr<Compressor> compressor;
   std::vector<std::byte> payload;
@@ -269,7 +269,8 @@ void write_sparse_seeds(const fs::path& corpus) {
   write(corpus / "sparse_pairs", "oktopk", split);
 }
 
-/// Two workers, one server, two units of 40 bytes at most each way; both take part in each step.
+/// Two workers, one server, two units of 40 bytes at most in either direction; both are in each
+/// step.
 Bytes push_pull(char who) { return {who, 1, 0, 1, 40, 40, 0, 40, 40, 0}; }
 
 Bytes unit_message(std::uint32_t unit, const Bytes& payload) {

@@ -1,5 +1,5 @@
-// Arbitrary bytes as lists of pairs, and as what peers say in sparse all-reduces: they are refused,
-// or what comes of them is a list of pairs.
+// Arbitrary bytes as lists of pairs, and as peers' messages in sparse all-reduces: they are
+// refused, or the result is a list of pairs.
 #include <cmath>
 #include <map>
 #include <vector>
@@ -7,9 +7,9 @@
 #include "compressors/compressor.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/scripted_transport.h"
-#include "workloads/exchange/sparse_pairs.h"
-#include "workloads/exchange/sparse_patterns.h"
-#include "workloads/exchange/streams.h"
+#include "workloads/collectives/sparse_collectives.h"
+#include "workloads/collectives/sparse_pairs.h"
+#include "workloads/collectives/streams.h"
 
 namespace thinpipe::fuzz {
 namespace {
@@ -69,7 +69,7 @@ void check_selection(const SparsePairs& pairs, std::size_t k) {
     }
 }
 
-/// The first bytes say where the list lies and where it is cut in two.
+/// The first bytes choose the list's position and its cut in two.
 void check_lists(Input& input) {
   const std::size_t begin = input.get<std::uint8_t>(), end = input.get<std::uint32_t>();
   const std::size_t k = input.get<std::uint8_t>();

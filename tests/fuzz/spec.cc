@@ -1,5 +1,5 @@
 // Arbitrary text as a spec: it parses, expands, is checked and makes a compressor, or it is an
-// InputError. An accepted spec says the same when it is written and parsed again.
+// InputError. An accepted spec is the same after it is written and parsed again.
 #include <algorithm>
 
 #include "compressors/registry.h"
@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace thinpipe;
   const std::string text(reinterpret_cast<const char*>(data), size);
   try {
-    // Alternatives multiply: more than these are a user's own wish.
+    // Alternatives multiply: a user may wish for more than these.
     if (std::count(text.begin(), text.end(), '|') <= 6) {
       for (const Spec& spec : expand_specs(text)) {
         fuzz::require(parse_spec(spec.to_string()) == spec, "an expanded spec parses to itself");

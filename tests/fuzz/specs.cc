@@ -1,4 +1,4 @@
-// The list is made from the registry, so that a method is fuzzed from the day it is there.
+// The list is made from the registry, so that a method is fuzzed from its first day.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
-// Arbitrary bytes as a file of states, its checksum put right where the first byte after the
-// subject is even: they are an InputError, or are written as the same bytes again; a compressor
-// refuses each state with an InputError, or saves what it loads again and encodes what decodes.
+// Arbitrary bytes as a file of states, with a correct checksum where the first byte after the
+// subject is even: they are an InputError, or are written as the same bytes again. A compressor
+// refuses each state with an InputError, or saves the loaded state again and encodes payloads that
+// decode.
 #include <cstring>
 #include <vector>
 

@@ -11,7 +11,7 @@ namespace {
 
 using namespace thinpipe;
 
-constexpr std::size_t kMostElements = 5000;
+constexpr std::size_t kMaxElements = 5000;
 constexpr std::size_t kLatestStep = 3;  // those before it are drawn as well
 
 void check_values(const SyntheticSpec& spec) {
@@ -31,8 +31,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const SyntheticSpec spec = parse_synthetic_spec(text);
     const std::string canonical = spec.to_string();
     fuzz::require(parse_synthetic_spec(canonical).to_string() == canonical, "it is canonical");
-    // A fit would read what folders the machine has.
-    if (spec.is_fit() || spec.elements == 0 || spec.elements > kMostElements) return 0;
+    // A fit would read folders of the machine.
+    if (spec.is_fit() || spec.elements == 0 || spec.elements > kMaxElements) return 0;
     check_values(spec);
   } catch (const InputError&) {
   }

@@ -3,13 +3,13 @@
 [--beside N] [--only NAME...]. Prints a Markdown table. Each gate is a real one, with its default settings:
 
 aa       two builds that are the same: alarms are false
-slower   a codec that really takes 5 % longer (burden.c); calibrated before, told in the table
-faster   the same the other way round, 20 %: must pass and be told
+slower   a codec that really takes 5 % longer (burden.c); calibrated before, listed in the table
+faster   the same in reverse, 20 %: must pass and be reported
 byte     one byte more of payload
 quality  a relative error 2 % greater
 link     a run over a link of 90 Mbit/s against one of 100 Mbit/s
 
-`byte` and `quality` change what the older build recorded; the others change what runs."""
+`byte` and `quality` change the older build's records; the others change the program that runs."""
 import argparse
 import concurrent.futures
 import itertools

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What docs/ci shows to type is run as it stands, but for building and for smaller measurements:
+"""The commands of docs/ci are run unchanged, but for building and for smaller measurements:
 both files are read as YAML, their steps run by a shell in an empty folder."""
 import os
 import pathlib

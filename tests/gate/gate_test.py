@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The gate's exit codes and messages, on real measurements. Builds that are slower, larger or worse
-are made by changing what a real build recorded, by far more than any machine's noise."""
+are made by changing a real build's records, by far more than any machine's noise."""
 import json
 import signal
 import subprocess
@@ -60,7 +60,7 @@ class Builds(GateTest):
         self.against("record['status'] = 'invalid'\nrecord['reasons'] = ['idle']\nreturn record",
                      measure=QUALITY, pairs=4, expect=5)
 
-    # The first launch is in doubt, all later ones are good.
+    # The first launch is invalid, all later ones are good.
     DISTURBED_ONCE = """
         if not pathlib.Path(__file__ + '.run').exists():
             pathlib.Path(__file__ + '.run').touch()
@@ -95,7 +95,7 @@ class Builds(GateTest):
         self.assertIn("killed by signal 9", result.stderr)
 
     def test_strict_tells_what_is_unclear(self):
-        # Of 4 pairs no test can be sure at 5 %.
+        # No test of 4 pairs can be significant at 5 %.
         self.against("return record", "--strict", pairs=4, expect=3)
         self.against("return record", pairs=4, expect=0)
 
@@ -189,9 +189,10 @@ class Usage(GateTest):
         self.assertIn("expected one of --baseline", self.complaint("--", *QUALITY))
         self.assertIn("after --", self.complaint("--baseline-exe", THINPIPE))
         self.assertIn("found 'list'", self.complaint("--baseline-exe", THINPIPE, "--", "list"))
-        self.assertIn("--out is the gate's own",
+        self.assertIn("--out is set by the gate",
                       self.complaint("--save", "x", "--", *QUALITY, "--out", "y"))
-        self.assertIn("no program", self.complaint("--baseline-exe", "nowhere", "--", *QUALITY))
+        self.assertIn("not an executable program",
+                      self.complaint("--baseline-exe", "nowhere", "--", *QUALITY))
         self.assertIn("cannot read it", self.complaint("--baseline", "nowhere", "--", *QUALITY))
         self.assertIn("unknown compressor", self.complaint(
             "--save", "x", "--", "quality", "--trace", "synthetic:model=lenet5", "-c", "nonsense")

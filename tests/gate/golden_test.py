@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every method's exact metrics (bits an element, passes, allocations) are those of the kept records,
-and what it keeps is within bounds of them: thinpipe's gate on thinpipe itself.
-THINPIPE_UPDATE_GOLDEN=1 rewrites the records; review what changed."""
+"""Every method's exact metrics (bits an element, passes, allocations) are those of the stored
+records, and its quality is within bounds of them: thinpipe's gate on thinpipe itself.
+THINPIPE_UPDATE_GOLDEN=1 rewrites the records; review the diff."""
 import json
 import os
 import subprocess
@@ -21,7 +21,7 @@ class Golden(GateTest):
         return self.records("now")
 
     def write_golden(self, records):
-        """Without what changes from machine to machine."""
+        """Without the fields that change from machine to machine."""
         lines = []
         for record in records:
             if record["record"] == "header":

@@ -1,4 +1,4 @@
-"""What the tests of the gate share: starting it, and builds that measure something else."""
+"""Shared by the tests of the gate: starting it, and builds that measure something else."""
 import json
 import os
 import pathlib

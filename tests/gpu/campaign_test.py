@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""tests/gpu/campaign where a processor plays the GPU: what it measures becomes the table, what was
-interrupted goes on, and what was good is not done again.
+"""tests/gpu/campaign on a simulated GPU: measurements become the table, an interrupted campaign
+continues, and steps that passed are not repeated.
 
-Environment: BUILD, the build folder; PLAYED_GPU, a library which, preloaded, is a machine with a
-GPU."""
+Environment: BUILD, the build folder; SIMULATED_GPU, a library that simulates a GPU when
+preloaded."""
 import json
 import os
 import pathlib
@@ -20,11 +20,11 @@ SIZE = "2k"
 SMALL = {"CAMPAIGN_SIZES": SIZE, "CAMPAIGN_SMALL": "1k", "CAMPAIGN_WARMUP": "2",
          "CAMPAIGN_BENCH": "--repetitions 2 --min-time 1e-5"}
 STAGES = ["bench", "graphs", "roofline"]
-# A program of the packed ones that finds the played GPU; others do not. The loader splits LD_PRELOAD
-# at spaces: the library's folder goes where its name is looked for.
-PLAY = """#!/bin/sh
+# A wrapper that lets a packed program find the simulated GPU. The loader splits LD_PRELOAD at
+# spaces, so that the library's folder goes into LD_LIBRARY_PATH.
+WRAPPER = """#!/bin/sh
 export LD_LIBRARY_PATH='{folder}' LD_PRELOAD='{library}' ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0"
-exec "$(dirname "$0")/played/{name}" "$@"
+exec "$(dirname "$0")/simulated/{name}" "$@"
 """
 
 
@@ -36,11 +36,12 @@ class Campaign(unittest.TestCase):
         cls.packed = cls.folder / "packed"
         subprocess.run([CAMPAIGN, "pack", BUILD, cls.packed], check=True,
                        env=os.environ | {"CAMPAIGN_PEERS": "off"})
-        (cls.packed / "played").mkdir()
-        folder, library = os.path.split(os.environ["PLAYED_GPU"])
+        (cls.packed / "simulated").mkdir()
+        folder, library = os.path.split(os.environ["SIMULATED_GPU"])
         for name in ("thinpipe", "gpu_tests"):
-            (cls.packed / name).rename(cls.packed / "played" / name)
-            (cls.packed / name).write_text(PLAY.format(folder=folder, library=library, name=name))
+            (cls.packed / name).rename(cls.packed / "simulated" / name)
+            (cls.packed / name).write_text(
+                WRAPPER.format(folder=folder, library=library, name=name))
             (cls.packed / name).chmod(0o755)
 
     def setUp(self):
@@ -60,7 +61,7 @@ class Campaign(unittest.TestCase):
         return self.finish(self.start(*stages), code)
 
     def rows(self):
-        """Of the table: (compressor, verdict)."""
+        """Returns (compressor, verdict) of each row of the table."""
         lines = (self.out / "roofline.md").read_text().splitlines()
         return [(cells[0].strip(" `"), cells[-1].strip()) for cells in
                 (line.strip("|").split("|") for line in lines if line.startswith("| `"))]
@@ -77,17 +78,18 @@ class Campaign(unittest.TestCase):
         rows = self.rows()
         self.assertEqual(len(rows), len(self.asked()))
         self.assertGreater(len(rows), 40)
-        # A processor is not as fast as CUB on an H200, but has measured everything.
+        # The simulated GPU is slower than CUB on an H200, but all rows have been measured.
         self.assertEqual({verdict for name, verdict in rows if name != "none"}, {"**not met**"})
         self.assertEqual({verdict for name, verdict in rows if name == "none"}, {"-"})
         text = (self.out / "roofline.md").read_text()
-        self.assertIn("a processor that plays a GPU (played)", text)
-        self.assertEqual(text.count("not measured"), 1 + 2)  # the sum, and torch.topk of two sizes
+        self.assertIn("simulated GPU (simulated)", text)
+        # In the summary, and for torch.topk of two sizes.
+        self.assertEqual(text.count("not measured"), 1 + 2)
         for path in self.out.glob("bench-*.json"):
             self.assertTrue(json.loads(path.read_text())["benchmarks"], path)
         measured = self.times()
         again = self.run_campaign(*STAGES)
-        self.assertEqual(again.count("good before"), len(measured), again)
+        self.assertEqual(again.count("passed before"), len(measured), again)
         self.assertEqual(self.times(), measured)
         self.assertEqual(self.rows(), rows)
         (self.packed / "lib" / "another").write_text("another build")
@@ -103,17 +105,17 @@ class Campaign(unittest.TestCase):
         self.assertIn("interrupted", self.finish(process, code=130))
         done = {path.name for path in self.out.glob("done/*")}
         measured = self.times()
-        # A step that ended by itself may have come before the signal; not all of them.
+        # Some steps may have ended before the signal, but not all of them.
         self.assertLess(len(done), 4)
         asked = self.asked()
         self.run_campaign("roofline")
         missing = [name for name, verdict in self.rows() if verdict.startswith("not measured")]
-        # An interrupted step has kept what it had measured.
+        # An interrupted step keeps the points that it has measured.
         points = [line for path in measured for line in path.read_text().splitlines()
                   if "axes" in json.loads(line)]
         self.assertEqual(len(missing), len(asked) - len(points))
         said = self.run_campaign("bench", "roofline")
-        self.assertEqual(said.count("good before"), len(done), said)
+        self.assertEqual(said.count("passed before"), len(done), said)
         for path, moment in self.times().items():
             if path.parent.name in done:
                 self.assertEqual(moment, measured[path])

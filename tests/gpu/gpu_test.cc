@@ -1,4 +1,4 @@
-// Compressors on a GPU: what they send and keep is what the processor's do.
+// Compressors on a GPU: payloads and memories are those of the CPU implementation.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -6,12 +6,12 @@
 #include <cstdio>
 
 #include "compressors/cuda/gpu.h"
-#include "tests/cuda/twins.h"
+#include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {
 namespace {
 
-TwinDevice gpu(std::uint64_t /*seed*/) {
+TestDevice gpu(std::uint64_t /*seed*/) {
   const std::shared_ptr<DeviceMemory> device = open_gpu();
   return {.device = device,
           .make = [device](const Spec& spec, std::span<const TensorInfo> tensors) {
@@ -33,15 +33,15 @@ TEST_P(Gpu, SendsAndKeepsTheSame) { expect_same_bytes(gpu, GetParam()); }
 TEST_P(Gpu, WhateverTheValues) { expect_same_bytes_of_special_values(gpu, GetParam()); }
 TEST_P(Gpu, GoesOnFromAStateOfTheOther) { expect_same_states(gpu, GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Twins, Gpu, ::testing::ValuesIn(twin_specs()));
+INSTANTIATE_TEST_SUITE_P(SideBySide, Gpu, ::testing::ValuesIn(gpu_specs()));
 
 class GpuPayloads : public Gpu {};
 TEST_P(GpuPayloads, AreTheSameOfMatrices) { expect_same_bytes_of_matrices(gpu); }
 TEST_P(GpuPayloads, AreTheSameInRounds) { expect_same_bytes_in_rounds(gpu); }
 TEST_P(GpuPayloads, MalformedOnesAreRefused) { expect_malformed_payloads_refused(gpu); }
-INSTANTIATE_TEST_SUITE_P(Twins, GpuPayloads, ::testing::Values("topk"));
+INSTANTIATE_TEST_SUITE_P(SideBySide, GpuPayloads, ::testing::Values("topk"));
 
-// The device that times compressors (harness/bench/device_measure.h).
+// The device on which compressors are timed (harness/bench/device_measure.h).
 class GpuClock : public Gpu {};
 TEST_P(GpuClock, ReadsAreWholeAndTimesAreWithinTheHosts) {
   const TimedDevice device = open_timed_gpu();
@@ -50,16 +50,16 @@ TEST_P(GpuClock, ReadsAreWholeAndTimesAreWithinTheHosts) {
     const std::vector<float> values = drawn(n, n);
     std::uint32_t expected = 0;
     for (const float value : values) expected += std::bit_cast<std::uint32_t>(value);
-    auto* const there = static_cast<float*>(device.memory->allocate(n * sizeof(float)));
-    auto* const other = static_cast<float*>(device.memory->allocate(n * sizeof(float)));
-    device.memory->upload(there, values.data(), n * sizeof(float));
-    device.roofline->copy(there, n, other);
+    auto* const from = static_cast<float*>(device.memory->allocate(n * sizeof(float)));
+    auto* const to = static_cast<float*>(device.memory->allocate(n * sizeof(float)));
+    device.memory->upload(from, values.data(), n * sizeof(float));
+    device.roofline->copy(from, n, to);
     for (const int streams : DeviceRoofline::kStreamCounts) {
       constexpr int kReads = 20;
       device.clock->wait_for_all();
       const auto begin = std::chrono::steady_clock::now();
       device.clock->mark(0);
-      for (int i = 0; i < kReads; ++i) device.roofline->read(other, n, streams);
+      for (int i = 0; i < kReads; ++i) device.roofline->read(to, n, streams);
       device.clock->mark(1);
       device.clock->wait_for_all();
       const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
@@ -69,21 +69,21 @@ TEST_P(GpuClock, ReadsAreWholeAndTimesAreWithinTheHosts) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Twins, GpuClock, ::testing::Values("topk"));
+INSTANTIATE_TEST_SUITE_P(SideBySide, GpuClock, ::testing::Values("topk"));
 
-// Larger than what any block of threads sees at once, and than caches.
+// Tensors larger than what all thread blocks process at a time, and than caches.
 class GpuLarge : public Gpu {};
 TEST_P(GpuLarge, SendsAndKeepsTheSame) {
-  const TwinDevice device = gpu(1);
+  const TestDevice device = gpu(1);
   const std::vector<std::size_t> sizes = {26'000'000, 2'600'001, 269'467};
-  Twins twins(device.device, device.make, GetParam(), sizes);
+  SideBySide both(device.device, device.make, GetParam(), sizes);
   for (std::uint64_t step = 0; step < 2; ++step) {
     std::vector<std::vector<float>> gradients;
     for (std::size_t size : sizes) gradients.push_back(drawn(size, size + step));
-    twins.step(gradients);
+    both.step(gradients);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Twins, GpuLarge,
+INSTANTIATE_TEST_SUITE_P(SideBySide, GpuLarge,
                          ::testing::Values("topk:ratio=0.1", "topk:ratio=0.001", "sidco:ratio=0.01",
                                            "sidco:ratio=0.001,stages=4", "threshold:tau=0.05",
                                            "dgc:ratio=0.01", "sbc:p=0.01", "randomk:ratio=0.01",

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The roofline table of a campaign on a GPU, in Markdown: what its records (OUT/bench-*) and peers
-say beside what the memory allows.
+"""Writes the roofline table of a campaign on a GPU, in Markdown.
 
-Every time is the median of a call by the GPU's clock. The floor is t_R, the best read of the
-tensor in the same run, times the bytes that a method's passes must move over the 4 an element that
-a read does. A row is `met`, `not met` or `not measured`; what was asked for and is not in the
-records stands in OUT/asked.txt. Needs Python alone.
+The table compares measured times (OUT/bench-*) with the memory roofline and with peers.
+
+Every time is the median over calls by the GPU's clock. The floor is t_R, the time of the best read
+of the tensor in the same run, times the bytes per element that a method's passes must move, over
+the 4 bytes of a read. The verdict of a row is `met`, `not met` or `not measured`. OUT/asked.txt
+lists the requested points. Needs only Python.
 """
 import argparse
 import json
@@ -14,21 +15,20 @@ import re
 import statistics
 import sys
 
-# Factors on the floor, and what is below them.
+# Targets as factors of the floor.
 SELECTION, QUANTISER, TOP_K = 1.6, 1.4, 2.0
-# Elements from which the memory bounds a method; below, launches do, and CUB's exact top-k of 0.26
-# million elements is what there is to beat: 14 to 18 us on an H200.
+# From LARGE elements on, memory bandwidth bounds a method. Below, kernel launches do, and the target
+# is CUB's exact top-k of 0.26 million elements: 14 to 18 us on an H200.
 LARGE, CUB_SECONDS = 1_000_000, 14e-6
 CUB_METHODS = ("CUB radix sort + gather", "CUB DeviceTopK + gather")  # of docs/peers/peers.cu
 TORCH_FACTOR, TORCH_RATIO = 10, 0.001
 
-# Memories that are not `none` by default, as `thinpipe list` has them; sparse methods keep a
-# residual.
+# Default memories other than `none`, as in `thinpipe list`; other sparse methods have a residual.
 MEMORY = {"dgc": "momentum", "3lc": "residual"}
-# What a first pass moves of an element: the gradient read; with a residual, that read and written
-# as well, and with momentum the velocity, too.
+# Bytes per element of the first pass: reads the gradient; with a residual, reads and writes it as
+# well; with momentum, also the velocity.
 FIRST_PASS = {"none": 4, "residual": 12, "momentum": 20}
-# Passes over the tensor by docs/gpu.md, "How a step goes"; SIDCo's are in its records.
+# Passes over the tensor by docs/gpu.md, "How a step works"; SIDCo's are in its records.
 SELECTING = {"topk": 1, "threshold": 1, "dgc": 1, "gradientdropping": 1, "redsync": 2, "sidco": None}
 QUANTISING = {"none": 1, "fp16": 1, "signsgd": 1, "int8": 2, "stoch3": 2, "3lc": 2}
 
@@ -44,8 +44,8 @@ def parse_size(text):
 
 
 def is_of(point, asked):
-    """Whether a point is of the spec that was asked for. Its own leaves out what is default, as a
-    ratio may be."""
+    """Returns whether a point is of the requested spec. A point's own spec leaves out defaults,
+    which may include the ratio."""
     (name, own), (other, wanted) = parse_spec(point["axes"]["compressor"]), parse_spec(asked)
     ratio = wanted.pop("ratio", None)
     own.pop("ratio", None)
@@ -57,7 +57,7 @@ def memory_of(name, parameters):
 
 
 def floor_bytes(spec, passes, bits):
-    """Bytes an element that the method's passes must move, payload included."""
+    """Returns the bytes per element that the method's passes must move, payload included."""
     name, parameters = parse_spec(spec)
     memory = memory_of(name, parameters)
     payload = bits / 8
@@ -65,15 +65,15 @@ def floor_bytes(spec, passes, bits):
         count = SELECTING[name] or min(max(passes, 2), 3)
         return FIRST_PASS[memory] + 4 * (count - 1) + payload
     count = 1 if int(parameters.get("bucket", 0)) else QUANTISING[name]
-    # Errors are written by whoever codes; where that is another pass, once more.
+    # The coding pass writes the residual; if it is a later pass, it also reads c again.
     moved = FIRST_PASS[memory] + (4 + 4 * (memory != "none")) * (count - 1)
     if name == "3lc" and parameters.get("zre", "true") == "true":
-        moved += 2 * 1.6 / 8  # packed, and read again where zero runs are folded
+        moved += 2 * 1.6 / 8  # bytes packed, and read again to fold zero runs
     return moved + payload
 
 
 def target_of(spec):
-    """Factor on the floor, and its name; None for what has no target."""
+    """Returns the target as a factor of the floor; None without a target."""
     name, _ = parse_spec(spec)
     if name == "topk":
         return TOP_K
@@ -83,7 +83,7 @@ def target_of(spec):
 
 
 def json_lines(path):
-    """The objects of a file in which other lines may stand."""
+    """Yields the JSON objects of a file that may contain other lines."""
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         if line.startswith("{"):
             try:
@@ -93,7 +93,7 @@ def json_lines(path):
 
 
 class Campaign:
-    """What lies in a campaign's folder."""
+    """The files of a campaign's folder."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -113,19 +113,19 @@ class Campaign:
             self.asked.append((run, parse_size(size), spec))
 
     def peer(self, methods, ratio, elements):
-        """Seconds of the fastest of some peers; None where none was measured."""
+        """Returns the seconds of the fastest of some peers; None if none was measured."""
         times = [row["ns_per_element"] * 1e-9 * elements for row in self.peers
                  if row["method"] in methods and row["ratio"] == ratio
                  and row["elements"] == elements]
         return min(times, default=None)
 
     def missing(self):
-        """(elements, spec, run, why) of what was asked for and is not there."""
+        """Yields (elements, spec, run, reason) of requested points without records."""
         for run, size, spec in self.asked:
-            there = [point for point in self.points
+            found = [point for point in self.points
                      if point["run"] == run and point["axes"]["elements"] == size
                      and is_of(point, spec)]
-            if not there:
+            if not found:
                 yield size, spec, run, "its step did not end"
 
 
@@ -142,7 +142,7 @@ def verdict(met):
 
 
 def judge(campaign, point):
-    """Target and verdict of a row."""
+    """Returns target and verdict of a row."""
     spec, elements = point["axes"]["compressor"], point["axes"]["elements"]
     encode = seconds(point, "encode_time")
     factor = target_of(spec)
@@ -172,16 +172,16 @@ def spaced(number):
 
 
 def rows_of(campaign):
-    """(run, elements, cells) of every row, the verdict last."""
+    """Yields (run, elements, cells) of every row; the last cell is the verdict."""
     for point in campaign.points:
         axes = point["axes"]
-        place = (point["run"], axes["elements"])
+        group = (point["run"], axes["elements"])
         if point["status"] != "ok":
             reason = "; ".join(point["reasons"]).replace("|", "\\|").replace("\n", " ")
-            yield *place, [f"`{axes['compressor']}`", *["-"] * 6, f"not measured: {reason}"]
+            yield *group, [f"`{axes['compressor']}`", *["-"] * 6, f"not measured: {reason}"]
             continue
         encode, floor = seconds(point, "encode_time"), floor_seconds(point)
-        yield *place, [f"`{axes['compressor']}`", micro(encode),
+        yield *group, [f"`{axes['compressor']}`", micro(encode),
                        micro(seconds(point, "encode_wall_time")),
                        micro(seconds(point, "decode_time")), micro(floor), f"{encode / floor:.2f}",
                        *judge(campaign, point)]
@@ -190,7 +190,7 @@ def rows_of(campaign):
 
 
 def against_torch(campaign):
-    """Rows of exact top-k beside torch.topk."""
+    """Yields rows that compare exact top-k with torch.topk."""
     sizes = sorted({size for _, size, _ in campaign.asked} |
                    {point["axes"]["elements"] for point in campaign.points})
     for size in sizes:
@@ -219,21 +219,21 @@ def megahertz(hertz):
 def where_and_when(headers):
     devices = [header["device"] for header in headers if "device" in header]
     if not devices:
-        return "No records of a GPU here.\n"
+        return "No records of a GPU.\n"
     device = devices[0]
     times = sorted(header["created"] for header in headers)
     built = sorted({f"thinpipe {h['fingerprint']['thinpipe']} ({h['fingerprint']['git']})"
                     for h in headers})
     if len({d["name"] for d in devices}) > 1:
-        sys.exit("roofline.py: records of several GPUs in one folder")
+        sys.exit("roofline.py: the folder has records of several GPUs; expected one GPU")
     return (f"{device['name']} ({device['architecture']}), CUDA {device['cuda_runtime']}, driver "
-            f"{device['driver'] or 'unknown'} (CUDA {device['cuda_driver']}), at work SM "
-            f"{megahertz(device['sm_hz'])}, memory {megahertz(device['memory_hz'])}; "
+            f"{device['driver'] or 'unknown'} (CUDA {device['cuda_driver']}), clocks under load: "
+            f"SM {megahertz(device['sm_hz'])}, memory {megahertz(device['memory_hz'])}; "
             f"{times[0]} to {times[-1]}; {', '.join(built)}.\n")
 
 
 def key_of(run):
-    """Runs by their names, numbers in them as numbers."""
+    """Returns a sort key of a run's name that compares numbers by value."""
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", run)]
 
 
@@ -246,14 +246,14 @@ def page(campaign):
         measured = [p for p in campaign.points if p["run"] == run and p["status"] == "ok"
                     and p["axes"]["elements"] == size]
         reads = f"t_R = {micro(seconds(measured[0], 'read_time'))} us, " if measured else ""
-        places = {p["axes"]["residency"] for p in measured}
-        in_cache = ", in the L2 cache" if places == {"cache"} else ""
+        residencies = {p["axes"]["residency"] for p in measured}
+        in_cache = ", in the L2 cache" if residencies == {"cache"} else ""
         parts.append(f"**{spaced(size)} elements{in_cache}** ({reads}`{run}`)\n")
-        parts.append(table(["compressor", "encode, us", "and back, us", "decode, us", "floor, us",
+        parts.append(table(["compressor", "encode, us", "with wait, us", "decode, us", "floor, us",
                             "floors", "target", "verdict"], group) + "\n")
         verdicts += [cells[-1] for cells in group]
     torch = list(against_torch(campaign))
-    parts.append(f"**Exact top-k, without memory, beside torch.topk at ratio {TORCH_RATIO:g}** "
+    parts.append(f"**Exact top-k, without memory, and torch.topk at ratio {TORCH_RATIO:g}** "
                  f"(target: {TORCH_FACTOR} times as fast)\n")
     parts.append(table(["elements", "thinpipe, us", "torch, us", "times", "verdict"], torch) + "\n")
     verdicts += [cells[-1] for cells in torch]
@@ -266,7 +266,8 @@ def page(campaign):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path, help="OUT of tests/gpu/campaign run")
-    parser.add_argument("--output", metavar="FILE", type=pathlib.Path, help="else standard output")
+    parser.add_argument("--output", metavar="FILE", type=pathlib.Path,
+                        help="default: standard output")
     options = parser.parse_args()
     if not options.folder.is_dir():
         parser.error(f"{options.folder}: no such folder")

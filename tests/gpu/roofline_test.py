@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""roofline.py: floors, targets and verdicts, of records that were not measured but say what they
-must for the verdict; and that thinpipe's own memories are those it assumes."""
+"""roofline.py: floors, targets and verdicts of made-up records, and that its default memories are
+those of thinpipe."""
 import json
 import os
 import pathlib
@@ -38,13 +38,13 @@ def record(spec, encode, elements=LARGE, ratio=0.01, passes=1.0, bits=0.0, **mor
 
 
 class Floors(unittest.TestCase):
-    """Bytes an element by hand."""
+    """Bytes per element, computed by hand."""
 
     def expect(self, spec, moved, passes=1, bits=0):
         self.assertAlmostEqual(roofline.floor_bytes(spec, passes, bits), moved, msg=spec)
 
     def test_selection(self):
-        self.expect("topk:memory=none", 4)  # read once
+        self.expect("topk:memory=none", 4)  # one read
         self.expect("topk:memory=none", 4.08, bits=0.64)  # and a payload of 0.64 bits
         self.expect("threshold:tau=4.6", 12)  # gradient and residual read, residual written
         self.expect("redsync", 16, passes=2)
@@ -57,7 +57,7 @@ class Floors(unittest.TestCase):
         self.expect("none", 8, bits=32)
         self.expect("int8", 4 + 4 + 1, bits=8)
         self.expect("int8:bucket=512", 4 + 1, bits=8)
-        # The sum (12), then c read and the error written, a fifth of a byte written and read again.
+        # Memory update (12), then c read and residual written (8); 0.2 bytes packed and read again.
         self.expect("3lc", 12 + 8 + 2 * 0.2, passes=3)
         self.expect("3lc:memory=none", 4 + 4 + 2 * 0.2)
         self.expect("3lc:memory=none,zre=false", 4 + 4 + 0.2, bits=1.6)
@@ -89,7 +89,7 @@ class Page(unittest.TestCase):
         return result.stdout
 
     def rows(self, page, what):
-        """Cells of the rows that begin so."""
+        """Returns the cells of the rows whose first cell is `what`."""
         return [[cell.strip() for cell in line.strip("|").split("|")]
                 for line in page.splitlines() if line.startswith(f"| {what} |")]
 
@@ -98,7 +98,7 @@ class Page(unittest.TestCase):
         return row[-2:]
 
     def test_verdicts_of_large_tensors(self):
-        # A read is 30 us of 4 bytes: floors of 30, 90 (12 bytes), 60 (8) and 30 us.
+        # A read of 4 bytes per element takes 30 us: floors of 30, 90 (12 bytes), 60 (8) and 30 us.
         self.write("bench-26m", record("topk:memory=none", 59e-6), record("topk:memory=none,k=1", 61e-6),
                    record("threshold:tau=1", 143e-6), record("threshold:tau=2", 145e-6),
                    record("int8", 83e-6, ratio=None), record("int8:x=1", 85e-6, ratio=None),
@@ -114,17 +114,19 @@ class Page(unittest.TestCase):
         self.assertEqual(self.rows(page, "`topk:memory=none`")[0][1:6],
                          ["59", "118", "59", "30", "1.97"])
         self.assertIn("not measured: out of memory \\", page)
-        self.assertIn("some GPU (sm_90), CUDA 13.0, driver unknown (CUDA 13.0), at work SM 1980 MHz", page)
+        self.assertIn("some GPU (sm_90), CUDA 13.0, driver unknown (CUDA 13.0), "
+                      "clocks under load: SM 1980 MHz", page)
         self.assertIn("2026-01-31T12:00:00Z", page)
-        self.assertIn("3 met, 3 not met, 2 not measured.", page)  # and torch.topk, which is not there
+        # The rows not measured include torch.topk, which has no records.
+        self.assertIn("3 met, 3 not met, 2 not measured.", page)
 
-    def test_small_tensors_are_held_against_cub(self):
+    def test_small_tensors_are_compared_with_cub(self):
         self.write("bench-260k", record("topk:memory=none", 13e-6, SMALL),
                    record("3lc", 15e-6, SMALL, ratio=None))
         page = self.page()
         self.assertEqual(self.verdict(page, "`topk:memory=none`"), ["under CUB's 14 us (H200)", "met"])
         self.assertEqual(self.verdict(page, "`3lc`"), ["under CUB's 14 us (H200)", "**not met**"])
-        # CUB was measured: the faster of its two, 12 us, at the row's ratio.
+        # With CUB's times, the limit is the faster of its two methods at the row's ratio: 12 us.
         (self.folder / "peers-cub-260k.txt").write_text("".join(
             ["a word before\n"] + [json.dumps({
                 "method": method, "ratio": ratio, "elements": SMALL,
@@ -149,7 +151,7 @@ class Page(unittest.TestCase):
             self.assertEqual(self.rows(self.page(), "26 000 000"),
                              [["26 000 000", "50", f"{micro}", factor, said]])
 
-    def test_what_was_asked_for_and_is_not_there(self):
+    def test_requested_points_without_records(self):
         self.write("bench-a", record("topk", 50e-6), record("dgc:positions=raw32", 50e-6))
         (self.folder / "asked.txt").write_text(
             "bench-a\t26m\ttopk:ratio=0.01\nbench-a\t26m\tdgc:positions=raw32,ratio=0.01\n"
@@ -160,7 +162,7 @@ class Page(unittest.TestCase):
         self.assertEqual(self.verdict(page, "`3lc`")[1], "not measured: its step did not end")
 
     def test_nothing(self):
-        self.assertIn("No records of a GPU here.", self.page())
+        self.assertIn("No records of a GPU.", self.page())
         self.folder, folder = self.folder / "nowhere", self.folder
         self.page(code=2)
         self.folder = folder

@@ -1,4 +1,4 @@
-"""`thinpipe run --hosts` over two namespaces that play machines. Runs inside play_hosts.
+"""`thinpipe run --hosts` over two namespaces as test hosts. Runs inside test_hosts.
 
 The hosts share neither /tmp nor /dev/shm nor /run, and are reached only over their control
 interface, by a server that stands for sshd. Standard library only.
@@ -18,16 +18,16 @@ from measured import Measured, main  # noqa: E402
 
 THINPIPE = os.environ["THINPIPE"]
 MAKE_TRACE = os.environ["MAKE_TRACE"]
-PLAY_HOSTS = os.environ["PLAY_HOSTS"]
+TEST_HOSTS = os.environ["TEST_HOSTS"]
 HOSTS = ["198.19.0.2", "198.19.0.3"]  # of the control network
 DATA = "thin0"
 CONTROL = "ctl0"
-HAD = ["bfifo 1:"] * 2  # what the star counts with
+HAD = ["bfifo 1:"] * 2  # the star's counters
 
 
 def on(host, *words):
-    """What a command prints on a host."""
-    result = subprocess.run([PLAY_HOSTS, "on", host, shlex.join(words)], stdout=subprocess.PIPE,
+    """Returns the output of a command on a host."""
+    result = subprocess.run([TEST_HOSTS, "on", host, shlex.join(words)], stdout=subprocess.PIPE,
                             stdin=subprocess.DEVNULL, check=True, text=True, timeout=60)
     return result.stdout.strip()
 
@@ -38,8 +38,8 @@ class HostsCase(Measured):
         self.folder = tempfile.mkdtemp(prefix="thinpipe-hosts-", dir="/var/tmp")
         self.addCleanup(shutil.rmtree, self.folder)
         self.out = os.path.join(self.folder, "out")
-        # --agent is a text of several words, and PLAY_HOSTS may lie below a folder with a space.
-        self.agent = self.write("agent", f'#!/bin/sh\nexec {shlex.quote(PLAY_HOSTS)} on "$@"\n')
+        # --agent is a text of several words, and TEST_HOSTS may lie below a folder with a space.
+        self.agent = self.write("agent", f'#!/bin/sh\nexec {shlex.quote(TEST_HOSTS)} on "$@"\n')
         os.chmod(self.agent, 0o755)
         self.hostfile = self.write("hosts", "".join(f"{host} slots=1\n" for host in HOSTS))
         self.trace = os.path.join(self.folder, "trace")
@@ -71,7 +71,7 @@ class HostsCase(Measured):
         return [record for record in self.records() if record["record"] == "point"]
 
     def qdiscs(self):
-        return [on(host, PLAY_HOSTS, "qdisc", DATA) for host in HOSTS]
+        return [on(host, TEST_HOSTS, "qdisc", DATA) for host in HOSTS]
 
     def assert_all_given_back(self):
         self.assertEqual(self.qdiscs(), HAD)
@@ -109,13 +109,13 @@ class HostsCase(Measured):
         self.wait_for(throttled, "throttled interfaces")
 
     def wait_for_given_back(self, seconds=20):
-        self.wait_for(lambda: self.qdiscs() == HAD, "interfaces given back",
+        self.wait_for(lambda: self.qdiscs() == HAD, "restored interfaces",
                       seconds)
         self.wait_for(lambda: not self.processes("thinpipe-shape"), "the guards' end", seconds)
         self.assert_all_given_back()
 
 
-# A point that takes some 20 s: there is time to do something to it.
+# A point that takes some 20 s: long enough to disturb it.
 SLOW = ("--shape", DATA, "--link", "rate=5mbit", "--steps", "12", "--warmup", "0")
 
 
@@ -132,7 +132,7 @@ class RunTest(HostsCase):
             self.assertEqual(on(HOSTS[1], "ls", "-A", folder).count("of-host-0"), 0)
             on(HOSTS[0], "rm", folder + "/of-host-0")
 
-    def test_slow_motion_throttles_to_the_slowed_link(self):
+    def test_time_dilation_throttles_to_the_slowed_link(self):
         self.run_thinpipe("--shape", DATA, "--link", "rate=80mbit", "-c", "none", "--steps", "3",
                           "--warmup", "1", "--time-scale", "1|4")
         self.assert_all_given_back()
@@ -144,7 +144,7 @@ class RunTest(HostsCase):
         slowed, steps = points[4], points[4]["raw"]["step_time"]
         payload = slowed["metrics"]["payload_bytes"]["samples"][0]
         self.assert_no_faster(steps, slowed, payload, 20e6)  # not 80
-        # What is told is the named link's, a quarter; or all that was computed, where a busy
+        # Reported times are the named link's, a quarter; or all that was computed, where a busy
         # machine took longer for that.
         for rank in slowed["per_rank"]:
             for raw, *told in zip(steps, rank["total"], rank["decode"], rank["compute"],
@@ -162,7 +162,7 @@ class RunTest(HostsCase):
                          ("real", 2, DATA))
         self.assertEqual(machines["cards"], [{"mtu": 1500, "given_back": "bfifo 1:"}] * 2)
         self.assertEqual(len(machines["ranks"]), 2)
-        self.assertTrue(header["fingerprint"]["congestion_control"])  # whatever the hosts chose
+        self.assertTrue(header["fingerprint"]["congestion_control"])  # any that the hosts chose
         self.assertEqual(len(points), 6)
         for point in points:
             self.assert_measured(point)
@@ -179,10 +179,10 @@ class RunTest(HostsCase):
 
     def test_sums_in_16_bits_and_two_shots(self):
         self.run_thinpipe("--shape", DATA, "--link", "rate=100mbit", "-c", "fp16", "-c", "int8",
-                          "--pattern", "ring|twoshot", "--steps", "3", "--warmup", "1")
+                          "--collective", "ring|twoshot", "--steps", "3", "--warmup", "1")
         self.assert_all_given_back()
         points = self.records()[1:]
-        self.assertEqual(sorted(point["axes"]["pattern"] for point in points),
+        self.assertEqual(sorted(point["axes"]["collective"] for point in points),
                          ["allgather-ring", *["allreduce-ring"] * 2, *["pushpull-twoshot"] * 3])
         for point in points:
             self.assert_measured(point)
@@ -214,7 +214,7 @@ class RefusalTest(HostsCase):
                     "--shape", CONTROL)
 
     def test_the_default_route_unless_told_twice(self):
-        on(HOSTS[1], PLAY_HOSTS, "route", DATA)
+        on(HOSTS[1], TEST_HOSTS, "route", DATA)
         try:
             self.refuse(f"host {HOSTS[1]}: {DATA} carries the default route", "--shape", DATA)
             self.assert_all_given_back()
@@ -222,7 +222,7 @@ class RefusalTest(HostsCase):
                               "--steps", "1", "--warmup", "0", "--no-baseline")
             self.assertEqual(len(self.points()), 1)
         finally:
-            on(HOSTS[1], PLAY_HOSTS, "unroute", DATA)
+            on(HOSTS[1], TEST_HOSTS, "unroute", DATA)
         self.assert_all_given_back()
 
     def test_hosts_that_cannot_be(self):
@@ -232,17 +232,19 @@ class RefusalTest(HostsCase):
 
     def test_words_that_cannot_be(self):
         for text, expected in (("198.19.0.2 slot=1\n", "bad:1: 'slot=1' after"),
-                               ("198.19.0.2\n\n198.19.0.2\n", "bad:3: '198.19.0.2' stands in"),
-                               ("# none\n", "bad: no machine is named")):
+                               ("198.19.0.2\n\n198.19.0.2\n", "bad:3: '198.19.0.2' is already in line 1"),
+                               ("# none\n", "bad: names no machine")):
             self.hostfile = self.write("bad", text)
             self.refuse(expected, "--shape", DATA, code=2)
         self.hostfile = self.write("one", "198.19.0.2\n")
-        self.refuse("a machine gets one rank", "--shape", DATA, "--ranks", "2", code=2)
-        self.refuse("say with one --link what it is", code=2)
-        self.refuse("on a real interface only rate", "--shape", DATA, "--link",
+        self.refuse("one for each machine of --hosts", "--shape", DATA, "--ranks", "2", code=2)
+        self.refuse("describe it by one --link", code=2)
+        self.refuse("a real interface supports only rate", "--shape", DATA, "--link",
                     "rate=10mbit,delay=5ms", code=2)
-        self.refuse("of emulated networks", "--shape", DATA, "--topology", "racks", code=2)
-        self.refuse("--lease says how to throttle", "--link", "rate=1gbit", "--lease", "3", code=2)
+        self.refuse("--topology applies to emulated networks", "--shape", DATA, "--topology",
+                    "racks", code=2)
+        self.refuse("--lease applies to throttled interfaces", "--link", "rate=1gbit", "--lease",
+                    "3", code=2)
 
 
 class GiveBackTest(HostsCase):
@@ -278,14 +280,15 @@ class GiveBackTest(HostsCase):
 
     def test_after_the_connection_is_cut(self):
         # Pulled out, not closed: no end of anything is ever seen on that host.
-        process = self.start(*SLOW, "--lease", "2")
+        # The lease is long enough that a busy machine does not end the other host's too.
+        process = self.start(*SLOW, "--lease", "6")
         self.wait_for_throttled(process)
         keepers = set(self.processes("thinpipe-shape"))
         self.assertEqual(len(keepers), 4)  # two a host
         self.cut(HOSTS[0])
         try:
-            # That host's two end by themselves; the other's go on.
-            self.wait_for(lambda: len(self.processes("thinpipe-shape")) == 2, "the lease's end", 20)
+            # That host's two end on their own; the other's go on.
+            self.wait_for(lambda: len(self.processes("thinpipe-shape")) == 2, "the lease's end", 30)
         finally:
             self.join(HOSTS[0])
         self.assertEqual(self.qdiscs(), ["bfifo 1:", "tbf 1:"])
@@ -294,11 +297,11 @@ class GiveBackTest(HostsCase):
         self.wait_for_given_back()
 
     def cut(self, host):
-        # The switch's port: the command that would do it on the host itself could not say so.
-        subprocess.run([PLAY_HOSTS, "down", f"ctl0.{HOSTS.index(host)}"], check=True)
+        # The switch's port: the same command on the host itself would cut off its own answer.
+        subprocess.run([TEST_HOSTS, "down", f"ctl0.{HOSTS.index(host)}"], check=True)
 
     def join(self, host):
-        subprocess.run([PLAY_HOSTS, "up", f"ctl0.{HOSTS.index(host)}"], check=True)
+        subprocess.run([TEST_HOSTS, "up", f"ctl0.{HOSTS.index(host)}"], check=True)
 
     def test_a_second_run_is_refused_and_does_no_harm(self):
         process = self.start(*SLOW)
@@ -326,9 +329,9 @@ class GiveBackTest(HostsCase):
         self.wait_for(lambda: not self.processes("thinpipe-shape"), "the guards' end")
         self.assertEqual(self.qdiscs(), ["tbf 1:", "tbf 1:"])
         doctor = on(HOSTS[0], "sh", "-c", shlex.quote(THINPIPE) + " doctor; true")
-        self.assertIn("and its guard is dead", " ".join(doctor.split()))
+        self.assertIn("the guard process died", " ".join(doctor.split()))
         for host in HOSTS:
-            self.assertEqual(on(host, THINPIPE, "net", "restore"), DATA + ": gave back bfifo 1:")
+            self.assertEqual(on(host, THINPIPE, "net", "restore"), DATA + ": back to bfifo 1:")
             self.assertIn("no interface", on(host, THINPIPE, "net", "restore"))
         self.assert_all_given_back()
 

@@ -1,7 +1,7 @@
 """The Debian packages, in a clean root: apt resolves what they declare, an ordinary user works with them.
 
 package_test.py BUILD SOURCE WORK. Needs root, debootstrap and a mirror (THINPIPE_DEBIAN_MIRROR, else
-deb.debian.org); ends with 77, which is a skipped test, where one of them is not there.
+deb.debian.org); ends with 77, which is a skipped test, where one of them is missing.
 """
 
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Where no CUDA Toolkit is to be found, configuring goes on without, says so, and plans the library
-that refuses; asked for, it is an error. Nothing is built.
+"""Without a CUDA Toolkit, configuring goes on, reports that, and plans the library that refuses
+GPUs; if CUDA was requested, configuring fails. Nothing is built.
 
 Usage: without_cuda_test.py SOURCE WORK GENERATOR COMPILER. Toolkits of this machine are hidden in a
 mount namespace of its own, by empty folders over them; skipped where there may be none."""
@@ -27,8 +27,8 @@ def compilers():
 
 
 def hidden():
-    """What is covered: toolkits; of an nvcc that lies among other programs, as one that stands for
-    a toolkit's may, only itself."""
+    """Paths to hide: toolkits; only the program itself if nvcc lies among other programs, as a
+    stand-in for a toolkit's nvcc may."""
     folders = {program.parent.parent.resolve() for program in compilers()}
     toolkits = {folder for folder in folders if str(folder) not in ("/usr", "/usr/local")}
     alone = {program.resolve() for program in compilers()

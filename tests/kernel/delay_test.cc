@@ -55,8 +55,7 @@ TEST(Jitter, IsUniformUnlessSaid) {
   EXPECT_NEAR(median(delays), kDelay, 1e-3);
   EXPECT_LT(distance(delays,
                      [&](double delay) {
-                       // Timers are late by a little: judge by the shape, not
-                       // by the place.
+                       // Timers are late by a little: the test judges the shape, not the position.
                        const double late = median(delays) - kDelay;
                        return std::clamp((delay - late - kDelay + kJitter) / (2 * kJitter), 0., 1.);
                      }),
@@ -79,8 +78,7 @@ TEST(Jitter, NormalHasItsDeviation) {
             distance_band(2000));
 }
 
-// A long tail upwards, and the deviation that was asked for: tc's own table has
-// but 0.82 of it.
+// A long tail upwards, and the requested deviation: tc's own table has only 0.82 of it.
 TEST(Jitter, ParetoHasATail) {
   constexpr double kJitter = 5e-3;
   const auto delays =

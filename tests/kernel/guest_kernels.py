@@ -17,7 +17,7 @@ GUEST_PRIORITY = 10  # of 1 to 99: before all ordinary programs
 
 
 class NoKernel(Exception):
-    """This kernel cannot be booted here; the text says why."""
+    """This kernel cannot be booted on this machine; the text is the reason."""
 
 
 def find_program(name, package):
@@ -32,7 +32,7 @@ def plain_name(path):
 
 
 def needs_of(file):
-    """The modules that a module names as what must be loaded before it."""
+    """The modules that must be loaded before a module, as the module lists them."""
     text = re.search(rb"\0depends=([^\0]*)\0", file.read_bytes())
     return text[1].decode().replace("-", "_").split(",") if text and text[1] else []
 
@@ -93,7 +93,7 @@ class UserModeLinux:
                 "con0=null,fd:1", "ssl=null"]
 
     def first_lines(self):
-        """Of the init script, whose root file system is this machine's."""
+        """The init script's first lines. Its root file system is this machine's."""
         busybox = shlex.quote(self.busybox)
         return [f"{busybox} mount -t proc proc /proc", f"{busybox} mount -t sysfs sysfs /sys",
                 f"{busybox} mkdir -p /dev/shm /dev/pts",
@@ -105,7 +105,7 @@ class UserModeLinux:
                 f"-o {shlex.quote(folder)} hostfs {shlex.quote(folder)}")
 
     def environment(self, memory, work):
-        """The guest's memory is an unlinked file: in memory if there is room, else on disk."""
+        """The guest's memory is an unlinked file: in memory if enough is free, else on disk."""
         try:
             shm = os.statvfs("/dev/shm")
             if not shm.f_flag & os.ST_NOEXEC and shm.f_bavail * shm.f_frsize >= memory << 20:
@@ -129,7 +129,7 @@ class UserModeLinux:
 
 
 class Qemu:
-    """Debian's kernel on a processor that QEMU plays (TCG: no rights and no KVM needed). It sees
+    """Debian's kernel on a CPU that QEMU emulates (TCG: no rights and no KVM needed). It sees
     this machine's files by 9p.
 
     Its clock is not this machine's: `-icount shift=0` lets a nanosecond pass with each instruction,
@@ -207,7 +207,7 @@ class Qemu:
         return {}
 
     def prepare_process(self):
-        die_with_parent()  # no priority: its clock stands still while it waits for a processor
+        die_with_parent()  # no priority: its clock stands still while it waits for a CPU
 
 
 NINE_P = "trans=virtio,version=9p2000.L,msize=512000"  # the most that virtio takes at a time

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""One boot for GoogleTest programs, and ctest entries that tell how they did there.
+"""One boot for GoogleTest programs, and ctest entries that report their results in the guest.
 
 guest_test.py FOLDER run PROGRAM [--gtest_filter=...] [PROGRAM...]
                                      boots a guest (in_guest.py), runs the programs there, keeps
                                      their reports in FOLDER; fails if one left no report
 guest_test.py FOLDER all PROGRAM [--gtest_filter=...] [PROGRAM...]
                                      run, then report for each program
-guest_test.py FOLDER report PROGRAM  passes if the program did, else names what failed
+guest_test.py FOLDER report PROGRAM  passes if the program did, else names the failed tests
 guest_test.py FOLDER PROGRAM --gtest_list_tests
                                      lists them, without a guest
 guest_test.py FOLDER PROGRAM --gtest_filter=NAME
-                                     passes, fails or skips as the report says of that test
+                                     passes, fails or skips as that test did in the report
 
 CMake calls the last two as a program's CROSSCOMPILING_EMULATOR; `run` is a ctest fixture.
 """
@@ -23,7 +23,7 @@ import xml.etree.ElementTree as xml
 
 IN_GUEST = pathlib.Path(__file__).resolve().with_name("in_guest.py")
 SKIPPED = 77
-TOO_BUSY = "machine too busy"  # says a test that took no valid measurement (tests/netem/measured.h)
+TOO_BUSY = "machine too busy"  # from a test without a valid measurement (tests/netem/measured.h)
 TIME_LIMIT_SECONDS = 240
 
 

@@ -6,12 +6,12 @@ in_guest.py --probe
 
 The kernel is user-mode Linux, or, where that does not boot, Debian's own under QEMU, without KVM.
 The guest sees the machine's files read-only, at the same paths, but has a /tmp, /run, /var/tmp and
-/dev/shm of its own; what it may write on the machine are the folders named by --out. It is root
-there, with modules for emulating links loaded, and has no network but lo.
+/dev/shm of its own; it may write only to the machine's folders that --out names. It is root in
+the guest, with modules for emulating links loaded, and has no network but lo.
 
 Exits with the command's exit code; 77 when no such kernel boots here, with the reasons; 124 when
-the time limit ended it; 125 when the guest ended without saying how the command did. However it
-ends, no process is left. docs/kernel-tests.md says more. Standard library only.
+the time limit ended it; 125 when the guest ended without the command's exit code. However it
+ends, no process is left. docs/kernel-tests.md has details. Standard library only.
 
 THINPIPE_GUEST=uml or qemu boots that one alone. THINPIPE_UML names the program of user-mode Linux,
 if not linux.uml in PATH.
@@ -34,8 +34,8 @@ OWN_FOLDERS = ("/tmp", "/run", "/var/tmp", "/dev/shm")  # the guest's, in its me
 POLL_SECONDS = 0.05
 LOG_LINES = 40  # of the kernel's messages, when something went wrong; --log keeps all
 SIGN_OF_LIFE = "in_guest: init runs"  # on the console, init's first deed
-# A kernel that has said so does nothing else: user-mode Linux then spins, and ends by no signal but
-# SIGKILL.
+# A kernel that has printed one of these does nothing else: user-mode Linux then spins, and ends by
+# no signal but SIGKILL.
 PANIC = re.compile(r"Kernel panic.*|.*fatal_sigsegv.*")
 
 
@@ -44,15 +44,15 @@ def is_below(path, folder):
 
 
 def shares_of(options, work):
-    """(folder, whether it is writable) of what the guest sees otherwise than by its root: what lies
-    below its own folders and is needed all the same, and what may be written."""
+    """(folder, whether it is writable) of each folder that the guest mounts beside its root: needed
+    folders below its own ones, and folders that it may write to."""
     seen = [os.path.realpath(folder) for folder in options.visible]
     return [(folder, False) for folder in seen if any(is_below(folder, own) for own in OWN_FOLDERS)
             ] + [(os.path.realpath(out), True) for out in [*options.out, work]]
 
 
 def init_script(kernel, options, shares, work):
-    """What the guest's first process runs: sets the guest up, runs the command, leaves its code."""
+    """The script of the guest's first process: sets it up, runs the command, leaves its code."""
     quote, busybox = shlex.quote, shlex.quote(kernel.busybox)
     lines = [f"#!{kernel.busybox} sh", f"echo {quote(SIGN_OF_LIFE)}", *kernel.first_lines(),
              f"{busybox} mount -t devpts devpts /dev/pts"]
@@ -75,7 +75,7 @@ def init_script(kernel, options, shares, work):
 
 
 def boot(kernel, options, work):
-    """Boots, forwards what the command prints. @returns its exit code and the console's text.
+    """Boots, forwards the command's output. @returns its exit code and the console's text.
 
     Raises NoKernel if the guest did not get as far as its init: the command has not run then."""
     shares = shares_of(options, work)
@@ -92,7 +92,7 @@ def boot(kernel, options, work):
         keeper = Keeper(kernel, command, console, environment, work)
         try:
             while reason is None:
-                ended = keeper.has_ended()  # what it said last is read after that
+                ended = keeper.has_ended()  # its last output is read after that
                 sys.stdout.buffer.write(told.read())
                 sys.stdout.buffer.flush()
                 said += messages.read()
@@ -136,8 +136,8 @@ def run_in(kernel, options):
 
 
 def run_in_first(kernels, options):
-    """In the first kernel that boots. @returns the exit code, that kernel or None, and what the
-    kernels before it lacked."""
+    """Runs in the first kernel that boots. @returns the exit code, that kernel or None, and the
+    reasons against the kernels before it."""
     reasons = []
     for make in kernels:
         try:
@@ -149,7 +149,7 @@ def run_in_first(kernels, options):
 
 
 def probe(kernels, options):
-    """Prints one line that says which kernel boots here, and why another does not."""
+    """Prints one line with the kernel that boots on this machine and why another does not."""
     code, kernel, reasons = run_in_first(kernels, options)
     if kernel is None:
         print("none: " + "; ".join(reasons))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""in_guest.py keeps what its text promises. Standard library only.
+"""in_guest.py does as its description promises. Standard library only.
 
 in_guest_test.py NoBoot    with programs that only claim to be user-mode Linux
 in_guest_test.py UnderUml UnderQemu
@@ -17,8 +17,8 @@ import unittest
 IN_GUEST = pathlib.Path(__file__).resolve().with_name("in_guest.py")
 PYTHON = os.path.realpath(sys.executable)  # a shim may need the PATH that a test takes away
 
-# As user-mode Linux 6.1 does on a processor with amx_tile: messages, and then it spins, deaf to
-# SIGTERM. Its child is of another session.
+# As user-mode Linux 6.1 does on a CPU with amx_tile: messages, and then it spins, deaf to SIGTERM.
+# Its child is of another session.
 SPINS = """#!/bin/sh
 [ "$1" != --version ] || { echo 6.1.176; exit; }
 trap '' TERM
@@ -150,7 +150,7 @@ class Boots(Runner):
         self.assertLess(time.monotonic() - begin, 60)
         self.assertEqual(output, "before\n")
         self.assertIn(f"not done after {self.limit} s", error)
-        self.assertIn("as init process", error)  # what the guest's kernel said
+        self.assertIn("as init process", error)  # a message of the guest's kernel
         self.assert_nothing_left()
 
     def test_a_time_limit_ends_it_without_namespaces_too(self):

@@ -13,9 +13,9 @@ RELEASED = b"."  # to a keeper from a process that removes its folder itself
 
 
 def namespace_prefix():
-    """Words before a command that make a PID namespace for it, or [] where there is none to be had.
+    """Words before a command that make a PID namespace for it, or [] where none can be made.
 
-    What the kernel ends with the namespace's first process needs nobody who lives to end it."""
+    The kernel ends all processes of the namespace with its first, so no other process has to."""
     prefix = ["unshare", "--pid", "--fork", "--kill-child"]
     if os.geteuid() != 0:
         prefix += ["--user", "--map-root-user"]
@@ -27,7 +27,7 @@ def namespace_prefix():
 
 
 def descendants():
-    """Of this process, in any order."""
+    """Returns the descendants of this process, in any order."""
     children = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -42,10 +42,10 @@ def descendants():
 
 
 def end_descendants():
-    """Of a subreaper, whose children's children become its own when those end.
+    """Ends the descendants of a subreaper, whose children's children become its own when those end.
 
-    Each is signalled: one that waits for a processor which its child does not let go cannot end,
-    and would not end its child."""
+    Each is signalled: one that waits for a CPU which its child does not release cannot end, and
+    would not end its child."""
     while True:
         for process in descendants():
             try:
@@ -59,8 +59,8 @@ def end_descendants():
 
 
 class Keeper:
-    """Runs a command. It ends with all its descendants when it has ended by itself, at end(), or
-    when this process is gone, whichever way; in the last case its folder is removed too."""
+    """Runs a command. Its descendants end when the command has ended, at end(), or when this
+    process is gone for any reason; in the last case its folder is removed too."""
 
     def __init__(self, kernel, command, console, environment, work):
         read, self._leash = os.pipe()
@@ -97,7 +97,7 @@ class Keeper:
         try:
             os.write(self._leash, RELEASED)
         except BrokenPipeError:
-            pass  # it has ended by itself
+            pass  # it has ended already
         os.close(self._leash)
         if self._pid:
             os.waitpid(self._pid, 0)

@@ -1,5 +1,5 @@
-// The kernel itself: it has all that links are made of, its clock tells short times, and its timers
-// fire. With --skip-unless-able the tests run only where that is so.
+// The kernel itself: it has all features that links need, its clock resolves short times, and its
+// timers fire. With --skip-unless-able the tests run only where that is so.
 
 #include <gtest/gtest.h>
 #include <time.h>

@@ -59,7 +59,7 @@ TEST(Loss, GilbertElliottHasItsMeanAndItsBursts) {
   EXPECT_NEAR(losses / bursts, 1 / kStop, kSigmas * std::sqrt((1 - kStop) / bursts) / kStop);
 }
 
-// netem, asked for 20 % with a correlation of 25 %, loses 10.2 %: it is asked for more
+// netem, set to 20 % with a correlation of 25 %, loses 10.2 %: a greater chance is requested
 // (netem/link/qdisc_netem.h). Losses then come in company.
 TEST(Loss, CorrelatedIsWhatWasAskedForToo) {
   constexpr int kCount = 20000;
@@ -144,8 +144,7 @@ TEST(Reorder, OnlyEveryGapThFrameWhereAGapIsSet) {
   EXPECT_NEAR(early, 100, 1);
 }
 
-// Attributes that a change leaves out keep their values in the kernel: all must
-// be sent.
+// Attributes that a change leaves out keep their values in the kernel, so all are sent.
 TEST(Impairments, AreGoneWhenTheLinkChanges) {
   const auto counts = counts_in_sandbox([] {
     Network network(2);

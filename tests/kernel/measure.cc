@@ -25,7 +25,7 @@
 namespace thinpipe {
 namespace {
 
-// Results of the sandboxed process, in memory that it shares with this one.
+// Results of the sandboxed process, in memory that both processes map.
 struct Shared {
   std::size_t count;
   char error[1000];
@@ -71,7 +71,7 @@ std::vector<double> in_sandbox(const std::function<std::vector<double>()>& body)
   } catch (const MachineTooBusy& busy) {
     [&] { GTEST_SKIP() << busy.what(); }();
   }
-  // GoogleTest's own, which ends a test that has told its result.
+  // GoogleTest's own, which ends a test that has printed its result.
   throw ::testing::AssertionException(
       ::testing::TestPartResult(::testing::TestPartResult::kSkip, nullptr, -1, ""));
 }
@@ -91,7 +91,7 @@ namespace {
 struct Header {
   double sent;
   std::uint32_t number;
-  std::uint32_t train;  // tells this train's datagrams from those of the one before
+  std::uint32_t train;  // separates this train's datagrams from the last one's
 };
 
 constexpr int kReceiveEvery = 32;
@@ -152,7 +152,7 @@ class Train {
       for (double left; (left = due - wall_clock()) > 0;) receive(left);
       send_one(static_cast<std::uint32_t>(i));
       due += options_.spacing;
-      // A socket has room for many; asking after each costs more than sending it.
+      // A socket's buffer takes many; reading after each costs more than sending it.
       if (options_.spacing > 0 || i % kReceiveEvery == 0) receive(0);
     }
     while (receive(options_.linger)) {
@@ -161,7 +161,8 @@ class Train {
   }
 
  private:
-  // Both ways, until something has come through: a link may lose datagrams, and ARP's too.
+  // In both directions, until a datagram has come through: a link may lose datagrams, and ARP's
+  // too.
   void meet() {
     constexpr int kAttempts = 100, kMilliseconds = 100;
     for (const auto& [from, to] : {std::pair{&sender_, &receiver_}, {&receiver_, &sender_}}) {

@@ -14,10 +14,10 @@
 
 namespace thinpipe {
 
-/// Runs `body` in a sandbox (netem/sandbox.h) and returns what it returned, at most a million
-/// figures. A measurement that the program does not hold valid (netem/verify/machine_watch.h) is
-/// repeated, three times in all; then the test that runs is skipped, and ends.
-/// @throws RunError with the text of what `body` threw.
+/// Runs `body` in a sandbox (netem/sandbox.h) and returns its result, at most a million figures. A
+/// measurement that the program does not accept as valid (netem/verify/machine_watch.h) is
+/// repeated, three times in all; then the running test is skipped, and ends.
+/// @throws RunError with the text of the exception from `body`.
 std::vector<double> in_sandbox(const std::function<std::vector<double>()>& body);
 
 /// The same for counts, which a busy machine does not change: measured once, and always valid.
@@ -26,7 +26,7 @@ std::vector<double> counts_in_sandbox(const std::function<std::vector<double>()>
 /// Leaves a figure in the report of the test that runs: `note("delay", 0.0201, "s")`.
 void note(const std::string& name, double value, const std::string& unit);
 
-// A train of numbered datagrams from one emulated host to another: what arrives, when and how.
+// A train of numbered datagrams from one emulated host to another: which arrive, when and how.
 
 struct TrainOptions {
   int count = 100;
@@ -46,7 +46,7 @@ struct Arrival {
 };
 
 /// Sends a train over the network's data links and returns the arrivals in their order. Both hosts
-/// know each other's link addresses before it starts.
+/// have each other's link addresses before it starts.
 std::vector<Arrival> send_train(const Network& network, int from, int to,
                                 const TrainOptions& options);
 
@@ -54,8 +54,8 @@ std::vector<Arrival> send_train(const Network& network, int from, int to,
 /// to `link`.
 std::vector<Arrival> train_over(const std::string& link, const TrainOptions& options);
 
-/// The same for who asks what became of the datagrams, and not when. The sender takes in what has
-/// arrived after every 32, so however late the machine is, no buffer overflows.
+/// The same for tests of which datagrams arrive, and not of when. The sender takes in arrivals
+/// after every 32, so however late the machine is, no buffer overflows.
 std::vector<Arrival> fates_over(const std::string& link, const TrainOptions& options);
 
 /// For use inside a sandbox: sets the network's links from text.
@@ -73,7 +73,7 @@ std::vector<double> delays_of(std::vector<Arrival> arrivals);
 /// Tests that allow five standard deviations fail by chance once in 1.7 million.
 inline constexpr double kSigmas = 5;
 
-/// Standard deviation without the `trim` share of values farthest out at either end.
+/// Standard deviation without the `trim` fraction of values farthest out at either end.
 inline double deviation(std::vector<double> values, double trim = 0) {
   std::sort(values.begin(), values.end());
   const auto cut = static_cast<std::ptrdiff_t>(trim * static_cast<double>(values.size()));

@@ -1,4 +1,4 @@
-// A rate is what crosses the link in a second, by each of the shapers.
+// A rate is the traffic that crosses the link in a second, by each of the shapers.
 
 #include <gtest/gtest.h>
 
@@ -106,7 +106,7 @@ TEST(Shaper, EachSpacesFramesByTheirLength) {
   }
 }
 
-// 0 to 1 crosses 0's way up, 1 to 0 crosses its way down.
+// 0 to 1 crosses 0's uplink, 1 to 0 crosses its downlink.
 TEST(Asymmetry, EachDirectionHasItsOwnDelay) {
   const auto delays = in_sandbox([] {
     Network network(2, parse_topology("star:host0=(up.delay=10ms,down.delay=30ms)"));
@@ -133,7 +133,7 @@ TEST(Presets, AreTakenByTheKernel) {
       TrainOptions train;
       train.count = 20;
       train.spacing = 5e-3;
-      train.linger = 0.4;  // more than the way to a satellite and back to the ground
+      train.linger = 0.4;  // more than the path to a satellite and back to the ground
       return std::vector<double>{median(delays_of(send_train(network, 0, 1, train)))};
     });
     note(preset.name, found[0] * 1e3, "ms");
@@ -143,8 +143,8 @@ TEST(Presets, AreTakenByTheKernel) {
   }
 }
 
-// Kernels before 6.6 take no seed and say nothing; read back, it is missing.
-// Later ones lose the same frames again.
+// Kernels before 6.6 ignore the seed without an error; read back, it is missing. Later ones lose
+// the same frames again.
 TEST(Seed, IsTakenOrRefused) {
   const auto lose = [] {
     TrainOptions train;

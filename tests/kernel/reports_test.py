@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What guest_test.py makes of tests that pass, fail or are skipped. A shell stands for the guest."""
+"""guest_test.py's results for tests that pass, fail or are skipped, with a shell as the guest."""
 import contextlib
 import io
 import os

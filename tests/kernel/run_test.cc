@@ -87,8 +87,7 @@ class Run : public ::testing::Test {
   }
   ~Run() override { fs::remove_all(folder_); }
 
-  // By method; small gradients, so that what takes time is the way and not the
-  // rate.
+  // By method; small gradients, so that delays rather than rates set the times.
   std::map<std::string, json> points_over(const std::string& link) {
     const std::string trace = folder_ / "trace", out = folder_ / "out";
     const Finished made = run_program({MAKE_TRACE_PROGRAM, trace, "2", "6", "300", "0.01"});
@@ -114,11 +113,9 @@ std::vector<double> samples(const json& point, const char* metric) {
   return point.at("metrics").at(metric).at("samples").get<std::vector<double>>();
 }
 
-// Two ranks all-gather in one message each way, and all-reduce in two, one
-// after the other: a rank needs the other's half before it can send the sum on.
-// A message takes the delay of one way.
-// The exchange is timed from where the later rank entered it, which the other's message may
-// precede.
+// Two ranks all-gather in one message in each direction, and all-reduce in two, one after the
+// other: a rank needs the other's half before it can send the sum on. A message takes the one-way
+// delay. The exchange is timed from the later rank's entry, which the other's message may precede.
 TEST_F(Run, StepsTakeTheDelaysOfTheirMessages) {
   constexpr double kDelay = 20e-3, kApart = 2e-3;
   constexpr double kSlack = 10e-3;  // 0.6 ms on a quiet machine; half a message on a busy one

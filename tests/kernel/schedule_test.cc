@@ -16,8 +16,8 @@ namespace thinpipe {
 namespace {
 
 // Frames of 1042 bytes at 4 Mbit/s, 0.3 s later at 1 Mbit/s. After a change that came late the
-// player holds the rate lower for a while, to make good for frames that left too early: on a guest
-// without real-time priority by a twentieth over what is looked at here.
+// player keeps the rate lower for a while, to make good for frames that left too early: on a guest
+// without real-time priority by a twentieth over the time of this test.
 TEST(Schedule, ChangesTheRateWhenItIsDue) {
   constexpr double kFrameBits = 1042 * 8, kFirst = 4e6, kThen = 1e6, kChange = 0.3;
   const auto gaps = in_sandbox([] {
@@ -25,7 +25,7 @@ TEST(Schedule, ChangesTheRateWhenItIsDue) {
     SchedulePlayer player(network, network.plan(parse_link_spec("rate=4mbit,burst=16kb")),
                           parse_schedule("steps:0s=100%,300ms=25%"));
     TrainOptions train;
-    train.count = 250;  // which the queue holds
+    train.count = 250;  // which fit into the queue
     train.spacing = 0;
     train.bytes = 1000;
     const auto wall = std::chrono::system_clock::now().time_since_epoch();
@@ -109,7 +109,7 @@ TEST(ScheduledLink, LossComesAndGoes) {
   EXPECT_EQ(trains[2].size(), 100U);
 }
 
-// A trunk has its delay in both directions, whichever is asked for.
+// A trunk has its delay in both directions, whichever is requested.
 TEST(ScheduledLink, TheDelayOfATrunkChangesBothWays) {
   for (const char* trunk : {"rack0", "rack1"}) {  // up the one, down the other
     const auto trains = trains_under(

@@ -197,12 +197,12 @@ TEST(ModelFile, NamesWhatIsWrong) {
   EXPECT_THAT(error("/layers/0", json::array({"x"})),
               HasSubstr("layers[0]: expected [name, shape"));
   EXPECT_THAT(error("/layers/0/1/0", 0), HasSubstr("layers[0][1][0]"));
-  EXPECT_THAT(error("/layers/0/0", "1.bias"), HasSubstr("'1.bias' stands twice"));
+  EXPECT_THAT(error("/layers/0/0", "1.bias"), HasSubstr("'1.bias' appears twice"));
   EXPECT_THAT(error("/layers/1/for", json::array({2, 1})), HasSubstr("layers[1].for[1]"));
   EXPECT_THAT(error("/times", json::array()), HasSubstr("times: expected at least one"));
   EXPECT_THAT(error("/times/0/kind", "guessed"), HasSubstr("expected measured or estimated"));
   EXPECT_THAT(error("/times/0/forward", 1), HasSubstr("forward"));  // an estimate is computed
-  EXPECT_THAT(error("/published/0/difference", 3), HasSubstr("a difference without why"));
+  EXPECT_THAT(error("/published/0/difference", 3), HasSubstr("expected why for the difference"));
   EXPECT_THAT(error("/published/0/mib", 1.5), HasSubstr("either parameters or mib"));
   EXPECT_THAT(error("/extra", 1), HasSubstr("extra"));
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Seeds the defects of defects.py one at a time and asks the tests named beside each: one of them
+"""Seeds the defects of defects.py one at a time and runs the tests named beside each: one of them
 has to fail, or nobody would notice the defect.
 
 A mutated file is compiled in the place of its own, with the flags of the build; the shared libraries
 that it belongs to are linked anew into a folder of their own, and the tests run with that folder in
 LD_LIBRARY_PATH, they and the programs that they start. Nothing of the build changes. Before, all the
-tests that will be asked run with libraries made in this way of files that are as they were; one that
+tests that will be run are run once with libraries made in this way of unchanged files; one that
 fails then has caught nothing, nor has one that fails without the defect right afterwards. A file that
 does not compile, a program that does not start and a test that runs on for ever are no catch either.
 
@@ -37,18 +37,18 @@ BEGIN, END = "<!-- made by tests/mutation/campaign.py -->\n", "<!-- end of the c
 SECONDS = 300  # that the tests of one defect may take; the longest take a third of it on a busy core
 SECONDS_OF_A_HANG = 30  # where the tests may well wait for ever; they take 3 otherwise
 # Kernels compile in a third of the time with -O1, and compute the same: no -O contracts or reorders
-# floating-point arithmetic. What a defect leaves unused is no error.
+# floating-point arithmetic. Code that a defect leaves unused is no error.
 OTHER_FLAGS = ["-O1", "-w"]
 CONTROL_FILES = {  # a file of each library, which is compiled as it is
     "compressors": "compressors/methods/dgc.cc", "netem": "netem/link/shaping.cc",
     "reports": "reports/statistics/statistics.cc", "harness": "harness/launch/machines.cc",
-    "trace": "workloads/trace/trace.cc", "exchange": "workloads/exchange/ring.cc",
+    "trace": "workloads/trace/trace.cc", "collectives": "workloads/collectives/ring.cc",
     "predict": "workloads/predict/pipeline.cc", "replay": "workloads/replay/plan.cc",
 }
 
 
 class NotTried(Exception):
-    """The defect could not be seeded: nothing is known of the tests."""
+    """The defect could not be seeded, so the tests have no result."""
 
 
 @dataclass
@@ -107,7 +107,7 @@ class Build:
                 self.tests.update(cases_of(test))
 
     def library(self, file, text, folder):
-        """Makes in `folder` the library of `file`, which says `text` there."""
+        """Makes in `folder` the library of `file`, with `text` as the file's content."""
         unit = self.units.get(str(ROOT / file))
         if unit is None:
             raise NotTried(f"{file} is in no library's unit")
@@ -147,7 +147,7 @@ def environment_of(test):
 
 
 def cases_of(test):
-    """The cases of a GoogleTest program of which entries of ctest run a part each, as tests."""
+    """The cases of a GoogleTest program that several ctest entries run in shards, as tests."""
     program = test["command"][0]
     cases, suite = {}, ""
     for line in output_of([program, "--gtest_list_tests"]).splitlines():
@@ -181,7 +181,7 @@ def run_program(command, test, folder, seconds):
 
 
 def failed_cases(code, output):
-    """Of a GoogleTest program: those that failed, and the one in which it crashed."""
+    """The failed tests of a GoogleTest program, and the one in which it crashed."""
     failed = re.findall(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", output, re.MULTILINE)
     if code is not None and code < 0:
         begun = re.findall(r"^\[ RUN      \] ([\w/]+\.[\w/]+)", output, re.MULTILINE)

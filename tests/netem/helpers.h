@@ -33,7 +33,7 @@ inline std::vector<std::byte> from_hex(std::string_view text) {
   return bytes;
 }
 
-/// Settings of a qdisc that the kernel did not take as asked, a line each.
+/// Settings of a qdisc that the kernel did not take as requested, a line each.
 inline std::string settings_of(const std::vector<Mismatch>& mismatches) {
   std::string text;
   for (const Mismatch& mismatch : mismatches)
@@ -41,7 +41,7 @@ inline std::string settings_of(const std::vector<Mismatch>& mismatches) {
   return text;
 }
 
-/// Expectations inside a sandbox are in another process: they are thrown, and the exit code tells.
+/// Expectations inside a sandbox are in another process: they are thrown, and set the exit code.
 inline void require(bool condition, const std::string& what) {
   if (!condition) throw RunError("not so: " + what);
 }

@@ -1,6 +1,6 @@
-// Tests that measure: what the program holds a valid measurement is judged, and what it does not is
+// Tests that measure: a measurement that the program accepts as valid is judged, and any other is
 // taken again, a few times at most; then the test is skipped, with the sign of the busy machine.
-// Expectations inside a sandbox are in another process: they are thrown, and the exit code tells.
+// Expectations inside a sandbox are in another process: they are thrown, and set the exit code.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -56,14 +56,14 @@ inline LinkCheck verify_link(Network& network, const LinkSpec& link, const Verif
   LinkCheck check;
   check.ceiling = link.tcp_ceiling();
   network.set_links(link);
-  const RoundTrips trips = measure_round_trips(network, kThere, idle_probes(link, kPings));
+  const RoundTrips trips = measure_round_trips(network, kForward, idle_probes(link, kPings));
   if (trips.lost == trips.sent)
     throw RunError(fmt::format("link '{}': no probe came back", link.to_string()));
   check.round_trip = trips.median;
 
   const std::uint64_t counted_before = network.counters(0).up.bytes;
   const MeasuredStreams measured = run_streams(
-      network, link, {kThere},
+      network, link, {kForward},
       {.seconds = options.seconds, .settle = options.settle, .windows = options.windows});
   const StreamFigures& stream = measured.streams[0];
   check.machine = measured.machine;
@@ -93,7 +93,7 @@ class MachineTooBusy : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Why a measurement is not valid, as the program says it; "" when it is.
+/// The program's reason why a measurement is not valid; "" when it is.
 template <class Measured>
 std::string disturbance_of(const Measured& measured, double share) {
   return measured.machine.reason(share);

@@ -31,7 +31,7 @@ TEST(Probe, FindsWhatARunNeeds) {
   EXPECT_TRUE(features.veth.available) << features.veth.detail;
   EXPECT_TRUE(features.bridge.available) << features.bridge.detail;
   EXPECT_TRUE(features.tbf.available) << features.tbf.detail;
-  // Features that a kernel may lack say why.
+  // Features that a kernel may lack have a reason.
   for (const KernelFeature& feature : {features.ifb, features.htb, features.netem})
     EXPECT_FALSE(feature.detail.empty());
 }
@@ -77,7 +77,7 @@ TEST(Network, DeliversItsRateWithinThreePercent) {
   });
 }
 
-// Whatever shapes it, and wherever.
+// By each shaper, at the host and at the switch.
 TEST(Network, DeliversEveryKindOfRate) {
   const KernelFeatures features = probe_kernel();
   measure_between_two([&](Network& network) {
@@ -102,7 +102,7 @@ void require_anew(std::uint64_t bytes, const char* what) {
   require(bytes < 10000, fmt::format("{}, not at {} bytes", what, bytes));
 }
 
-// The way up of place=switch passes an IFB, which is gone with the next link.
+// The uplink of place=switch passes an IFB, which is gone with the next link.
 TEST(Network, ShapesAtTheSwitch) {
   if (!probe_kernel().ifb.available) GTEST_SKIP() << probe_kernel().ifb.detail;
   measure_between_two([](Network& network) {
@@ -113,16 +113,16 @@ TEST(Network, ShapesAtTheSwitch) {
     verify_link(network, parse_link_spec("rate=50mbit,place=switch"), quick);
     const LinkCounters counters = network.counters(0);
     require(counters.up.bytes > 100000, "the host sent");
-    require(counters.way_up.bytes > 100000, "and the IFB let it pass");
+    require(counters.uplink.bytes > 100000, "and the IFB let it pass");
     // The same IFB serves the next link that needs one, and counts anew.
     const LinkSpec slow = parse_link_spec("rate=20mbit,place=switch");
     network.set_links(slow);
-    require_anew(network.counters(0).way_up.bytes, "counters start again");
+    require_anew(network.counters(0).uplink.bytes, "counters start again");
     const LinkCheck slower = valid([&] { return verify_link(network, slow, quick); });
     // At 20 Mbit/s, not at 50. So short a stream is still making up for slow start's drops.
     require(slower.goodput < 20e6 && slower.goodput > 15e6, "the new rate");
     network.set_links(parse_link_spec("rate=50mbit"));
-    require(network.counters(0).way_up.bytes == 0, "no IFB any more");
+    require(network.counters(0).uplink.bytes == 0, "no IFB any more");
     network.switch_at(0).inside([] { require(!Netlink().exists("up0"), "it is gone"); });
   });
 }
@@ -143,7 +143,7 @@ TEST(Network, CountsFromZeroAfterEveryChange) {
             0);
 }
 
-// The kernel's settings are read back: none may differ unseen.
+// The kernel's settings are read back: none may differ unnoticed.
 TEST(Network, SeesWhatSomebodyElseChanged) {
   const KernelFeatures features = probe_kernel();
   if (!features.ifb.available || !features.htb.available) GTEST_SKIP() << "needs ifb and htb";
@@ -151,7 +151,7 @@ TEST(Network, SeesWhatSomebodyElseChanged) {
       run_in_sandbox([](const Sandbox&) {
         Network network(2);
         const auto expect = [&](const char* text, const char* setting) {
-          const std::vector<std::string> found = network.alterations();
+          const std::vector<std::string> found = network.drift();
           const bool seen = found.size() == 1 && found[0].find(setting) != std::string::npos;
           require(seen,
                   fmt::format("{}: {} instead of {}", text, fmt::join(found, " | "), setting));
@@ -166,7 +166,7 @@ TEST(Network, SeesWhatSomebodyElseChanged) {
         for (const char* text :
              {"rate=80mbit", "rate=80mbit,shaper=htb", "rate=80mbit,place=switch", "mtu=9000"}) {
           network.set_links(parse_link_spec(text));
-          require(network.alterations().empty(), text);
+          require(network.drift().empty(), text);
         }
         const LinkSpec plain = parse_link_spec("rate=80mbit");
         network.set_links(plain);
@@ -177,7 +177,7 @@ TEST(Network, SeesWhatSomebodyElseChanged) {
         expect("rate", "link host1: qdisc tbf on thin0: tbf rate");
         network.set_links(plain);
         on_host([](Netlink& netlink) { netlink.delete_root_qdisc("thin0"); });
-        expect("taken away", "link host1: qdisc tbf on thin0: the kernel has");
+        expect("taken away", "link host1: qdisc tbf on thin0: deleted");
         network.set_links(plain);
         on_host([](Netlink& netlink) { netlink.set_frame_limits("thin0", 1400, kManySegments); });
         expect("mtu", "link host1: interface thin0: mtu");
@@ -193,7 +193,7 @@ TEST(Network, SeesWhatSomebodyElseChanged) {
         expect("class", "link host1: class 1:1 of htb on thin0: htb rate");
         network.set_links(parse_link_spec("rate=80mbit,place=switch"));
         network.switch_at(0).inside([] { Netlink().delete_root_qdisc("up1"); });
-        expect("way up", "link host1: qdisc tbf on up1");
+        expect("uplink", "link host1: qdisc tbf on up1");
         return 0;
       }),
       0);
@@ -207,8 +207,8 @@ TEST(Network, RefusesAnImpossibleSize) {
             kExitUsage);
 }
 
-// Topologies as real networks: every pair of hosts reaches each other, paths deliver what their
-// narrowest link has, flows that meet share it, and what switches take in they give out.
+// Topologies as real networks: every pair of hosts reaches each other, paths deliver the
+// rate of their narrowest link, flows on one link divide it, and switches forward every byte.
 
 constexpr FlowOptions kQuick = {.settle = 0.3, .seconds = 0.7, .awake = true};
 // Where senders are faster than a switch's port, slow start ends in drops.
@@ -259,7 +259,7 @@ TEST(TopologyNetwork, APathDeliversWhatItsNarrowestLinkHas) {
              [](Network& network) {
                require_goodput(network, {{0, 1}}, {20e6});
                require_goodput(network, {{0, 2}}, {12e6});
-               // One after the other: at once, each way's acknowledgements would take 2.2 %.
+               // One after the other: at once, each direction's acknowledgements would take 2.2 %.
                require_goodput(network, {{0, 3}}, {5e6});
                require_goodput(network, {{3, 0}}, {5e6});
              });
@@ -277,7 +277,7 @@ TEST(TopologyNetwork, AFlowThatIsResetLeavesLittleOnItsWay) {
                         }).value;
     // By TCP small queues two packets are in the queue, of 64 KiB in 45 frames, before the
     // datagram. Both hosts wait for it, and a wait on a machine that is not disturbed ends within 2
-    // ms. The buffer held 1.5 MB, or 0.6 s.
+    // ms. The buffer contained 1.5 MB, or 0.6 s.
     require(trip < 2 * 45 * 1514 * 8 / 20e6 + 2 * kLateSeconds, fmt::format("{} s", trip));
   });
 }
@@ -307,7 +307,7 @@ TEST(TopologyNetwork, AServerHasItsOwnLink) {
   });
 }
 
-// Kirchhoff's law, of bytes: what comes into a switch leaves it.
+// Kirchhoff's law, of bytes: every byte that enters a switch leaves it.
 TEST(TopologyNetwork, SwitchesGiveOutWhatTheyTakeIn) {
   in_network("wan:sites=3,hosts=(rate=30mbit)", 6, "rate=10mbit", [](Network& network) {
     const std::vector<FlowFigures> flows =
@@ -327,8 +327,8 @@ TEST(TopologyNetwork, SwitchesGiveOutWhatTheyTakeIn) {
     for (std::size_t i = 0; i < 3; ++i)
       require(in[i] > 1e5 && in[i] == out[i],
               fmt::format("site{}: {} in, {} out", i, in[i], out[i]));
-    // Flow 0 alone is on site0-site1, so that trunk carried its payload in
-    // full frames, and on the way back its acknowledgements.
+    // Flow 0 alone is on site0-site1, so that trunk carried its payload in full frames, and in the
+    // reverse direction its acknowledgements.
     const double payload = flows[0].payload * kFrameBytes / kPayloadBytes;
     const double carried = double(network.counters(6).up.bytes);
     require(carried > payload && carried < payload * 1.01,
@@ -339,24 +339,27 @@ TEST(TopologyNetwork, SwitchesGiveOutWhatTheyTakeIn) {
 TEST(TopologyNetwork, BothWaysAtOnceLeaveRoomForAcknowledgements) {
   in_network("racks:uplink=(rate=12mbit)", 2, "rate=20mbit", [](Network& network) {
     const LinkSpec link = parse_link_spec("rate=20mbit");
-    // A retransmission timeout costs 0.2 s and what slow start then takes: three of them leave two
+    // A retransmission timeout costs 0.2 s and the slow start after it: three of them leave two
     // thirds of 3 s.
     const auto checks = valid(
         [&] { return verify_topology(network, link, {.seconds = 3, .settle = 1, .both = true}); });
     require(checks.size() == 2, "hosts' links and the uplinks");
     for (const ProbeCheck& check : checks) {
-      require(check.both.has_value(), "both ways");
-      const BothWays& both = *check.both;
+      require(check.both.has_value(), "both directions");
+      const BidirectionalGoodput& both = *check.both;
       // An acknowledgement for each segment would cost 66 of every 1514 bytes, 4.4 %.
-      require(both.there_ceiling < check.probe.goodput &&
-                  both.there_ceiling > 0.95 * check.probe.goodput,
+      require(both.forward_ceiling < check.probe.goodput &&
+                  both.forward_ceiling > 0.95 * check.probe.goodput,
               "the ceiling less acknowledgements");
-      require(both.there < 1.03 * both.there_ceiling && both.back < 1.03 * both.back_ceiling,
-              "no more than the link has");
-      require(both.there > 0.5 * both.there_ceiling && both.back > 0.5 * both.back_ceiling,
-              fmt::format(
-                  "{}: neither way starves, there {:.0f} of {:.0f} bit/s, back {:.0f} of {:.0f}",
-                  check.link, both.there, both.there_ceiling, both.back, both.back_ceiling));
+      require(
+          both.forward < 1.03 * both.forward_ceiling && both.reverse < 1.03 * both.reverse_ceiling,
+          "no more than the link has");
+      require(
+          both.forward > 0.5 * both.forward_ceiling && both.reverse > 0.5 * both.reverse_ceiling,
+          fmt::format("{}: neither direction starves, forward {:.0f} of {:.0f} bit/s, reverse "
+                      "{:.0f} of {:.0f}",
+                      check.link, both.forward, both.forward_ceiling, both.reverse,
+                      both.reverse_ceiling));
     }
   });
 }
@@ -370,7 +373,7 @@ TEST(TopologyNetwork, CountersStartAnewAndAreOfTheirDirection) {
       const LinkCounters found = network.counters(link);
       const auto there = up ? found.up.bytes : found.down.bytes;
       const auto back = up ? found.down.bytes : found.up.bytes;
-      require(there > 20 * back && back > 0, "data one way, ACKs the other");
+      require(there > 20 * back && back > 0, "data in one direction, ACKs in the other");
     }
     network.set_links(parse_link_spec("rate=20mbit"));
     for (int i = 0; i < network.topology().links(); ++i)
@@ -380,7 +383,7 @@ TEST(TopologyNetwork, CountersStartAnewAndAreOfTheirDirection) {
 }
 
 TEST(TopologyNetwork, NothingButOurTrafficCrossesALink) {
-  // No ARP, no neighbour discovery: a datagram of 64 bytes there and back is two frames a hop.
+  // No ARP, no neighbour discovery: a datagram of 64 bytes and its echo are two frames a hop.
   in_network("racks", 2, "rate=20mbit", [](Network& network) {
     measure_round_trip(network, {0, 1}, 3);
     for (int i = 0; i < network.topology().links(); ++i) {

@@ -1,4 +1,4 @@
-// Sandboxes leave nothing behind, and limits hold in them.
+// Sandboxes leave nothing behind, and limits are in force in them.
 #include "netem/sandbox.h"
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@
 namespace thinpipe {
 namespace {
 
-// Every process that inherited the writing end keeps the pipe open: its end of file says that all
-// of them are gone. The alarm fails the test instead of hanging it.
+// Every process that inherited the writing end keeps the pipe open: its end of file is the sign
+// that all of them are gone. The alarm fails the test instead of hanging it.
 class LifeLine {
  public:
   LifeLine() {
@@ -158,7 +158,7 @@ TEST(Rights, WhatIsMissingIsNamed) {
                 network.set_links(parse_link_spec("rate=10mbit"));
                 return 3;
               } catch (const RunError&) {
-                // The kernel says no; nothing is set by half and called good.
+                // The kernel refuses; a setting never counts as done when only half of it is.
               }
               lose(CAP_SYS_ADMIN);
               return missing_rights().size() == 2 ? 0 : 4;

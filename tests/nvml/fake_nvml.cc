@@ -1,4 +1,4 @@
-// Plays NVIDIA's management library: one card, whose memory's clock cannot be asked for.
+// A fake of NVIDIA's management library: one GPU, whose memory clock cannot be read.
 #include <cstdio>
 #include <cstring>
 

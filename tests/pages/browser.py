@@ -10,7 +10,7 @@ import tempfile
 import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-PATIENCE = 60  # s; of one answer, on a machine that has other things to do
+TIMEOUT = 60  # s; of one answer, on a machine that has other things to do
 
 
 def find_chromium():
@@ -84,7 +84,7 @@ class Browser:
         if self.session:
             request["sessionId"] = self.session
         os.write(self.writing, json.dumps(request).encode() + b"\0")
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             message = self.next_message(deadline)
             if message.get("id") == self.count:
@@ -101,12 +101,12 @@ class Browser:
                  features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.events.clear()
         self.ask("Page.navigate", url=pathlib.Path(page).resolve().as_uri())
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self.next_message(deadline))
 
     def requests(self):
-        """What the page has asked for since open(), itself included."""
+        """The page's requests since open(), itself included."""
         return [event["params"]["request"]["url"] for event in self.events
                 if event.get("method") == "Network.requestWillBeSent"]
 

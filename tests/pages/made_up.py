@@ -1,11 +1,11 @@
 """Records of runs and trainings that nobody measured, for pages to be looked at. The figures follow from
-closed forms; every kind of point is there: ok, invalid, failed, with hostile and with long names."""
+closed forms; every kind of point occurs: ok, invalid, failed, with hostile and with long names."""
 
 import json
 import math
 
 ELEMENTS = 431080
-COMPRESSORS = {  # spec: payload share of the dense bytes, error, compression time in s
+COMPRESSORS = {  # spec: payload / dense bytes, error, compression time in s
     "none": (1, 0, 0),
     "bf16": (0.5, 0.002, 0.0004),
     "topk:memory=residual,ratio=0.01,positions=packed,values=fp32": (0.015, 0.9, 0.004),
@@ -48,7 +48,7 @@ def run_point(spec, rate, ranks):
     point = {"record": "point", "id": f"{spec}/{rate:g}/{ranks}",
              "axes": {"compressor": spec, "method": spec.split(":")[0],
                       "link": f"rate={rate / 1e6:g}mbit", "rate": rate, "delay": 0, "ranks": ranks,
-                      "pattern": "allreduce-ring" if spec in ("none", "bf16") else "allgather-ring",
+                      "collective": "allreduce-ring" if spec in ("none", "bf16") else "allgather-ring",
                       "repeat": 0},
              "status": status, "reasons": reasons}
     if status == "failed":
@@ -82,7 +82,7 @@ def train_point(spec, rate, seed):
     point = {"record": "point", "id": f"{spec}/{rate:g}/{seed}",
              "axes": {"compressor": spec, "method": spec.split(":")[0],
                       "link": f"rate={rate / 1e6:g}mbit", "rate": rate, "delay": 0, "ranks": 4,
-                      "pattern": "allgather-ring", "repeat": seed, "seed": seed},
+                      "collective": "allgather-ring", "repeat": seed, "seed": seed},
              "status": status, "reasons": reasons}
     if status == "failed":
         return point

@@ -1,6 +1,6 @@
 """Reports of every kind in a real browser: nothing overflows or overlaps, at 1280 and at 390 px, in light
-and in dark; images say what they show, text has contrast, tables sort and filter by keyboard, and
-nothing is asked of any network. Without Chromium the tests are skipped."""
+and in dark; images have descriptions, text has contrast, tables sort and filter by keyboard, and
+pages send no request to any network. Without Chromium the tests are skipped."""
 
 import os
 import pathlib
@@ -82,7 +82,7 @@ class Pages(unittest.TestCase):
                         self.assertEqual([], wrong, "\n" + "\n".join(wrong))
 
     def test_the_look_finds_what_is_wrong(self):
-        """The checks above can fail: a page with one fault of each kind."""
+        """The checks above can fail: a page with one error of each kind."""
         page = pathlib.Path(self.temporary.name) / "faulty.html"
         page.write_text(
             "<body style='background:#fff'><h1>t</h1><h3>level</h3>"

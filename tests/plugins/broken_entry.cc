@@ -1,4 +1,4 @@
-// Throws before it has said anything.
+// Throws before it has registered anything.
 #include <stdexcept>
 
 #include "thinpipe_plugin.h"

@@ -1,5 +1,5 @@
-// Methods that each break the contract in one way, as their names say. Their other functions send
-// one byte and decode to nothing.
+// Methods that each break the contract in one way, named after it. Their other functions send one
+// byte and decode to nothing.
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>

@@ -99,7 +99,7 @@ TEST(Description, ReadsStructsThatHaveGrown) {
   EXPECT_EQ(describe_plugin(&plugin, "a.so")[1].name, "second");
 }
 
-/// Every case is refused with `place` and what it says.
+/// Expects that every case is refused with `place` and its own message.
 void expect_said(const std::vector<Case>& cases, const std::string& place) {
   for (const Case& wrong : cases) {
     Description description;
@@ -125,7 +125,7 @@ TEST(Description, WhatIsWrongWithThePlugInIsSaid) {
       {"'Good' is not allowed", [](auto& d) { d.method.name = "Good"; }},
       {"'3good' is not allowed", [](auto& d) { d.method.name = "3good"; }},
       {"'a:b' is not allowed", [](auto& d) { d.method.name = "a:b"; }},
-      {"another method 'topk'", [](auto& d) { d.method.name = "topk"; }}};
+      {"a method 'topk' already exists", [](auto& d) { d.method.name = "topk"; }}};
   expect_said(cases, "plug-in 'a.so'");
   EXPECT_THAT(testing::error_of<InputError>([] { describe_plugin(nullptr, "a.so"); }),
               HasSubstr("plug-in 'a.so': it does not work with version 1"));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """docs_test.py ROOT: the code that docs/plugins.md shows is that of examples/plugins, which is
-compiled and tested, and both examples keep below the 60 lines that it promises."""
+compiled and tested, and both examples are below the 60 lines that it promises."""
 import pathlib
 import re
 import sys

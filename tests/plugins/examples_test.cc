@@ -1,4 +1,5 @@
-// The plug-ins of examples/plugins against their formulas, with what thinpipe puts around them.
+// The plug-ins of examples/plugins against their formulas, with the parts of a pipeline that
+// thinpipe adds.
 #include <gtest/gtest.h>
 
 #include <cmath>

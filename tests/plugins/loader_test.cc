@@ -65,8 +65,8 @@ TEST(Loader, RefusesWhatIsNoPlugIn) {
               AllOf(HasSubstr("broken_no_entry.so"), HasSubstr("no function thinpipe_plugin_get")));
 }
 
-// The dynamic loader maps pages that are not there of a file that is shorter than its headers say,
-// and dies of SIGBUS when it reads them.
+// The dynamic loader maps pages that a file shorter than its headers claim does not have, and dies
+// of SIGBUS when it reads them.
 TEST(Loader, RefusesAFileThatIsCutShort) {
   const std::string copy = ::testing::TempDir() + "/thinpipe-short.so";
   const auto whole = std::filesystem::file_size(example_plugin("example_sign"));
@@ -77,7 +77,7 @@ TEST(Loader, RefusesAFileThatIsCutShort) {
     EXPECT_THAT(refusal(copy), AllOf(HasSubstr(copy), HasSubstr("cannot be loaded")));
   }
   std::filesystem::resize_file(copy, whole - 1);
-  EXPECT_THAT(refusal(copy), HasSubstr("it is damaged: its headers promise more than the file's"));
+  EXPECT_THAT(refusal(copy), HasSubstr("it is damaged: its headers describe more than the file's"));
   std::filesystem::remove(copy);
 }
 
@@ -106,12 +106,12 @@ TEST(Loader, RefusesATableOutsideOfTheFile) {
     }
   }
   file.close();
-  EXPECT_THAT(refusal(copy), HasSubstr("a table of its dynamic section lies outside of it"));
+  EXPECT_THAT(refusal(copy), HasSubstr("a table of its dynamic section lies outside its segments"));
   std::filesystem::remove(copy);
 }
 
 TEST(Loader, RefusesAFolder) {
-  EXPECT_THAT(refusal(::testing::TempDir()), HasSubstr("it is no regular file"));
+  EXPECT_THAT(refusal(::testing::TempDir()), HasSubstr("it is not a regular file"));
 }
 
 TEST(Loader, RefusesAnotherVersion) {
@@ -139,7 +139,7 @@ TEST(Loader, RefusesANameThatIsTaken) {
   std::filesystem::copy_file(example_plugin("example_sign"), copy,
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_THAT(refusal(copy),
-              AllOf(HasSubstr(copy), HasSubstr("there is another method 'example-sign'")));
+              AllOf(HasSubstr(copy), HasSubstr("a method 'example-sign' already exists")));
   std::filesystem::remove(copy);
 }
 
@@ -154,7 +154,7 @@ auto names(const std::string& method, const std::string& said) {
 TEST(Broken, EncodersAreCaught) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"throws", "encode threw an exception: out of ideas"},
-      {"throws-anything", "encode threw an exception that is no std::exception"},
+      {"throws-anything", "encode threw an exception that is not a std::exception"},
       {"writes-after", "encode wrote outside of the 16 bytes of its payload"},
       {"writes-before", "encode wrote outside of the 16 bytes of its payload"},
       {"says-too-much", "encode reported a payload of 17 bytes; max_encoded_size is 16"},

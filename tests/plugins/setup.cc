@@ -1,4 +1,4 @@
-// A method whose payload is the text of all that it was given.
+// A method whose payload is the text of all its inputs.
 #include <cstdio>
 #include <cstring>
 

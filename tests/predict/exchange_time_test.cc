@@ -1,4 +1,5 @@
-// Closed forms and followed messages, held against each other and a slow simulation of rings.
+// Closed forms and simulated messages, compared with each other and with a slow simulation of
+// rings.
 
 #include <gtest/gtest.h>
 
@@ -10,23 +11,24 @@
 #include <stdexcept>
 #include <vector>
 
-#include "workloads/exchange/flow_graph.h"
-#include "workloads/exchange/traffic.h"
+#include "workloads/collectives/flow_graph.h"
+#include "workloads/collectives/traffic.h"
 #include "workloads/predict/closed_forms.h"
 #include "workloads/predict/exchange_time.h"
 
 namespace thinpipe {
 namespace {
 
-// The rings step by step: every segment of every rank through a token bucket. Slow, and plainly
-// what workloads/exchange/ring.cc does.
+// The rings step by step: every segment of every rank through a token bucket. Slow, and plainly as
+// workloads/collectives/ring.cc does it.
 
-/// A link that has idled: saves up `credit` bytes, refilled by one byte every beta seconds.
+/// A link that has idled: saves up tokens for `credit` bytes, refilled by one byte every beta
+/// seconds.
 class SimulatedLink {
  public:
   explicit SimulatedLink(const LinkFigures& figures) : figures_(figures), tokens_(figures.credit) {}
 
-  /// When bytes that are there at `moment` have left, after all that was sent before.
+  /// Returns the time at which bytes that are ready at `moment` have left, after all sent before.
   double send(double moment, double bytes) {
     const double begin = std::max(moment, free_);
     if (figures_.beta > 0)
@@ -41,14 +43,15 @@ class SimulatedLink {
   double tokens_, free_ = 0;
 };
 
-/// Rank r sends `rounds` pieces to r+1: first its own, then those that came from r-1, each cut into
-/// segments. @param sizes  sizes[r]: bytes of the piece that began at rank r
-/// @returns when the last segment has arrived anywhere
+/// Rank r sends `rounds` chunks to r+1: first its own, then those that came from r-1, each cut into
+/// segments.
+/// @param sizes  sizes[r]: bytes of the chunk that began at rank r
+/// @returns the time at which the last segment has arrived anywhere
 double simulate_ring(const std::vector<double>& sizes, int rounds, const LinkFigures& link,
                      double segment = kRingSegment) {
   const std::size_t n = sizes.size();
   std::vector<SimulatedLink> links(n, SimulatedLink(link));
-  std::vector<std::vector<double>> here(n);  // when the segments of the piece to be sent were there
+  std::vector<std::vector<double>> here(n);  // when segments of the next chunk arrived
   const auto cut = [&](double bytes) {
     std::vector<double> segments;
     for (double left = bytes; left > 0; left -= segment)
@@ -222,21 +225,22 @@ TEST(SparseTime, IsNeverLongerThanDense) {
 constexpr double kOneSegment = 32768;
 constexpr LinkFigures kSlowStar = {.alpha = 1e-3, .beta = 1e-6, .credit = 0};
 
-double reduce_time(const char* pattern, int ranks, double bytes,
+double reduce_time(const char* collective, int ranks, double bytes,
                    const LinkFigures& link = kSlowStar) {
   ExchangeTimes times;
   return times
-      .all_reduce(parse_spec(pattern), static_cast<std::size_t>(bytes / sizeof(float)), ranks, link)
+      .all_reduce(parse_spec(collective), static_cast<std::size_t>(bytes / sizeof(float)), ranks,
+                  link)
       ->seconds;
 }
 
-double gather_time(const char* pattern, const std::vector<std::size_t>& sizes,
+double gather_time(const char* collective, const std::vector<std::size_t>& sizes,
                    const LinkFigures& link = kSlowStar) {
   ExchangeTimes times;
-  return times.all_gather(parse_spec(pattern), sizes, link)->seconds;
+  return times.all_gather(parse_spec(collective), sizes, link)->seconds;
 }
 
-// Two hops of one segment; of the second one only what follows counts.
+// Two hops of one segment: the second hop adds only its last segment.
 TEST(FlowTime, ATreeOfTwoPassesOnWholeSegments) {
   EXPECT_NEAR(reduce_time("tree", 2, kOneSegment), 2 * (1e-3 + kOneSegment * 1e-6), 1e-9);
   EXPECT_NEAR(reduce_time("tree", 2, 3 * kOneSegment), 2e-3 + 4 * kOneSegment * 1e-6, 1e-9);
@@ -274,7 +278,7 @@ TEST(FlowTime, SaysWhenMessagesWaitForEachOther) {
   EXPECT_THROW((void)flow_time(graph, std::vector{kSlowStar}, 1), std::logic_error);
 }
 
-// Partners exchange segment by segment: both ways of the links are always busy.
+// Partners exchange segment by segment: both directions of the links are always busy.
 TEST(FlowTime, OfDoublingTheStepsFollowWithoutAGap) {
   EXPECT_NEAR(reduce_time("recursive-doubling", 8, kOneSegment), 3 * (1e-3 + kOneSegment * 1e-6),
               1e-9);
@@ -282,7 +286,7 @@ TEST(FlowTime, OfDoublingTheStepsFollowWithoutAGap) {
               1e-3 + 30 * kOneSegment * 1e-6, 33e-3);
 }
 
-// The ring, of which there is a simulation of its own and a closed form.
+// The ring, for which the test has a simulation and a closed form.
 TEST(FlowTime, AgreesWithTheSimulationOfARing) {
   for (const int ranks : {2, 3, 4, 8})
     for (const double chunk : {4000.0, kOneSegment, 5 * kOneSegment, 40 * kOneSegment})
@@ -297,55 +301,56 @@ TEST(FlowTime, AgreesWithTheSimulationOfARing) {
         }
 }
 
-// Messages of one segment: steps times what one takes, where no port is shared.
+// Messages of one segment: steps times the time of one, where each port carries one message at a
+// time.
 TEST(FlowTime, OfSingleSegmentsTakesTheSteps) {
-  for (const char* pattern :
+  for (const char* collective :
        {"ring", "recursive-doubling", "halving-doubling", "hierarchical:group=2"})
     for (const int ranks : {2, 4, 8, 16}) {
       const LinkFigures latency = {.alpha = 1, .beta = 1e-12, .credit = 0};
-      EXPECT_NEAR(reduce_time(pattern, ranks, 64 * 4, latency),
-                  all_reduce_steps(parse_spec(pattern), ranks), 1e-6)
-          << pattern << " " << ranks;
+      EXPECT_NEAR(reduce_time(collective, ranks, 64 * 4, latency),
+                  all_reduce_steps(parse_spec(collective), ranks), 1e-6)
+          << collective << " " << ranks;
       const std::vector<std::size_t> sizes(static_cast<std::size_t>(ranks), 10);
-      EXPECT_NEAR(gather_time(pattern, sizes, latency),
-                  all_gather_steps(parse_spec(pattern), ranks), 1e-6)
-          << pattern << " " << ranks;
+      EXPECT_NEAR(gather_time(collective, sizes, latency),
+                  all_gather_steps(parse_spec(collective), ranks), 1e-6)
+          << collective << " " << ranks;
     }
 }
 
-// Long arrays: what the busiest port carries, by the closed forms of the patterns.
+// Long arrays: the load of the busiest port, by the closed forms of the collectives.
 TEST(FlowTime, OfLongArraysTheBusiestPortDecides) {
-  for (const char* pattern : {"ring", "recursive-doubling", "halving-doubling", "tree",
-                              "hierarchical:group=2", "hierarchical:group=3"})
+  for (const char* collective : {"ring", "recursive-doubling", "halving-doubling", "tree",
+                                 "hierarchical:group=2", "hierarchical:group=3"})
     for (const int ranks : {2, 3, 4, 5, 8}) {
       const std::size_t elements = 2'000'000;
       std::uint64_t busiest = 0;
       for (int rank = 0; rank < ranks; ++rank) {
-        const Traffic traffic = all_reduce_traffic(parse_spec(pattern), elements, ranks, rank);
+        const Traffic traffic = all_reduce_traffic(parse_spec(collective), elements, ranks, rank);
         busiest = std::max({busiest, traffic.sent.bytes, traffic.received.bytes});
       }
       const double seconds =
-          reduce_time(pattern, ranks, elements * sizeof(float), {.alpha = 0, .beta = 1e-8});
+          reduce_time(collective, ranks, elements * sizeof(float), {.alpha = 0, .beta = 1e-8});
       const double least = static_cast<double>(busiest) * 1e-8;
-      EXPECT_GE(seconds, least * (1 - 1e-6)) << pattern << " " << ranks;
+      EXPECT_GE(seconds, least * (1 - 1e-6)) << collective << " " << ranks;
       // Where ranks are folded in, they come before and after the rest.
       const bool folds = !std::has_single_bit(static_cast<unsigned>(ranks));
-      EXPECT_LE(seconds, least * (folds ? 1.45 : 1.1)) << pattern << " " << ranks;
+      EXPECT_LE(seconds, least * (folds ? 1.45 : 1.1)) << collective << " " << ranks;
     }
 }
 
-// Parts left out of long exchanges are made up for.
+// Steps left out of long exchanges are made up for.
 TEST(ExchangeTimes, ShortensWhatIsLong) {
-  for (const char* pattern : {"recursive-doubling", "halving-doubling", "tree", "hierarchical"})
+  for (const char* collective : {"recursive-doubling", "halving-doubling", "tree", "hierarchical"})
     for (const int ranks : {4, 8}) {
       const std::size_t elements = 6'000'000;
       const LinkFigures link = {.alpha = 1e-4, .beta = 1e-8, .credit = 12500};
-      const auto graph = all_reduce_flows(parse_spec(pattern), elements, ranks);
+      const auto graph = all_reduce_flows(parse_spec(collective), elements, ranks);
       ASSERT_TRUE(graph);
-      EXPECT_GT(static_cast<double>(graph->messages()), ExchangeTimes::kMostFlowMessages);
+      EXPECT_GT(static_cast<double>(graph->messages()), ExchangeTimes::kMaxFlowMessages);
       const double whole = flow_time(*graph, std::vector{link}, kOneSegment).seconds;
-      EXPECT_NEAR(reduce_time(pattern, ranks, elements * sizeof(float), link) / whole, 1, 0.03)
-          << pattern << " " << ranks;
+      EXPECT_NEAR(reduce_time(collective, ranks, elements * sizeof(float), link) / whole, 1, 0.03)
+          << collective << " " << ranks;
     }
 }
 

@@ -1,10 +1,10 @@
-#include "workloads/exchange/flow_graph.h"
+#include "workloads/collectives/flow_graph.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "workloads/exchange/traffic.h"
+#include "workloads/collectives/traffic.h"
 #include "workloads/predict/exchange_time.h"
 
 namespace thinpipe {
@@ -18,7 +18,7 @@ TEST(PushPullFlows, OneUnitByHand) {
   ExchangeTimes times;
   const std::vector<FlowUnit> units = {
       {.server = 0, .push = 992, .pull = 1992, .decode = 10e-3, .compress = 4e-3}};
-  const double first = 1e-3 + 1e-3;         // there
+  const double first = 1e-3 + 1e-3;         // forward
   const double worked = first + 2 * 12e-3;  // the second one came meanwhile
   const double answered = worked + 4e-3 + 1e-3;
   EXPECT_NEAR(times.push_pull(units, 2, 1, {kServed})->seconds, answered, 1e-9);
@@ -133,36 +133,36 @@ double latencies(const FlowGraph& graph) {
   return flow_time(graph, std::vector{latency}, 1e6).seconds;
 }
 
-// Segment by segment what the closed forms count, on every rank.
+// Segment by segment the counts of the closed forms, on every rank.
 TEST(SparseFlows, CarryWhatTheClosedFormsSay) {
-  for (const char* pattern : {"gtopk", "oktopk"})
+  for (const char* collective : {"gtopk", "oktopk"})
     for (const int ranks : {2, 3, 4, 7, 8})
       for (const std::size_t k : {840U, 84'000U}) {
         const SparseSizes sizes = {.own = k, .k = k, .selected = k};
         const std::vector<Traffic> flows =
-            traffic_in(*sparse_flows(parse_spec(pattern), sizes, ranks));
+            traffic_in(*sparse_flows(parse_spec(collective), sizes, ranks));
         for (int rank = 0; rank < ranks; ++rank)
           EXPECT_EQ(flows[static_cast<std::size_t>(rank)],
-                    sparse_all_reduce_traffic(parse_spec(pattern), sizes, ranks, rank).even)
-              << pattern << " " << ranks << " " << rank;
+                    sparse_all_reduce_traffic(parse_spec(collective), sizes, ranks, rank).even)
+              << collective << " " << ranks << " " << rank;
       }
 }
 
 TEST(SparseFlows, OfQgzCarryWhatTheClosedFormsSay) {
-  for (const char* pattern : {"qgz:group=1", "qgz:group=2", "qgz:group=4,gather=fp32"})
+  for (const char* collective : {"qgz:group=1", "qgz:group=2", "qgz:group=4,gather=fp32"})
     for (const int ranks : {4, 8})
       for (const std::size_t elements : {1000U, 300'001U}) {
         const std::vector<Traffic> flows =
-            traffic_in(*all_reduce_flows(parse_spec(pattern), elements, ranks));
+            traffic_in(*all_reduce_flows(parse_spec(collective), elements, ranks));
         for (int rank = 0; rank < ranks; ++rank)
           EXPECT_EQ(flows[static_cast<std::size_t>(rank)],
-                    all_reduce_traffic(parse_spec(pattern), elements, ranks, rank))
-              << pattern << " " << ranks << " " << rank;
+                    all_reduce_traffic(parse_spec(collective), elements, ranks, rank))
+              << collective << " " << ranks << " " << rank;
       }
 }
 
-// Nothing is sent on before all of it is there: steps of the patterns.
-TEST(SparseFlows, TakeAsManyStepsAsThePatterns) {
+// Nothing is forwarded before all of it has arrived: steps of the collectives.
+TEST(SparseFlows, TakeAsManyStepsAsTheCollectives) {
   for (const int ranks : {2, 4, 8}) {
     const SparseSizes sizes = {.own = 80, .k = 80, .selected = 80};
     EXPECT_NEAR(latencies(*sparse_flows(parse_spec("gtopk"), sizes, ranks)),

@@ -45,7 +45,7 @@ TEST(Pipeline, WithoutBucketsItIsTheComputeTime) {
     EXPECT_EQ(schedule_step({}, 3, kind).total, 3);
 }
 
-// The clock of a hundred thousand ticks: at each, whoever has nothing to do looks for work.
+// The clock of a hundred thousand ticks: at each, every idle stage looks for work.
 double tick_by_tick(const std::vector<BucketWork>& buckets, double compute, bool beside,
                     double tick) {
   const std::size_t n = buckets.size();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Google Benchmark's own compare.py reads what `thinpipe export -f google-benchmark` and
-`thinpipe bench --json` write, and sees in it what was measured.
+`thinpipe bench --json` write, and shows the measured figures.
 
 Skipped without that program (Debian: libbenchmark-tools) or SciPy (python3-scipy), which it needs."""
 import json
@@ -13,11 +13,11 @@ import tempfile
 import unittest
 
 THINPIPE = os.environ["THINPIPE"]
-# A library which, preloaded, is a machine with a GPU.
+# A library that simulates a GPU when preloaded.
 # By name and folder: ld.so takes a space in LD_PRELOAD for the end of a path.
-PLAYED = {"LD_PRELOAD": os.path.basename(os.environ["PLAYED_GPU"]),
-          "LD_LIBRARY_PATH": os.path.dirname(os.environ["PLAYED_GPU"]),
-          "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+SIMULATED = {"LD_PRELOAD": os.path.basename(os.environ["SIMULATED_GPU"]),
+             "LD_LIBRARY_PATH": os.path.dirname(os.environ["SIMULATED_GPU"]),
+             "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 COMPARE = pathlib.Path("/usr/share/benchmark/compare.py")
 BENCH = ["bench", "-c", "topk", "-c", "3lc", "--size", "20k", "--residency", "cache",
          "--repetitions", "3", "--min-time", "0.001", "--warmup", "2"]
@@ -85,7 +85,7 @@ class Compare(unittest.TestCase):
 
     def test_json_of_a_bench_on_both_devices(self):
         self.run_in_folder(THINPIPE, *BENCH, "--device", "cpu|cuda", "--json", "bench.json",
-                           environment=PLAYED)
+                           environment=SIMULATED)
         rows = self.compared("bench.json", "bench.json")
         for end in ("threads:1/simd:", "/cuda/manual_time"):
             for name in ("topk", "3lc"):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What `thinpipe export -f perfetto` writes, opened in the Perfetto UI's own parser: its trace
-processor is asked by SQL for every slice of every rank, and must have what the record has.
+"""The output of `thinpipe export -f perfetto`, opened in the Perfetto UI's own parser: an SQL query
+asks its trace processor for every slice of every rank, and must return the record's figures.
 
-Skipped where there is no trace processor; tests/records/get_perfetto fetches one."""
+Skipped without a trace processor; tests/records/get_perfetto fetches one."""
 import json
 import os
 import pathlib
@@ -22,7 +22,7 @@ SLICES = """
          extract_arg(slice.arg_set_id, 'args.bucket') as bucket
   from slice join thread_track on slice.track_id = thread_track.id
        join thread using (utid) join process using (upid)"""
-# What it could not make sense of.
+# Input that the parser could not read.
 COMPLAINTS = "select name, value from stats where severity != 'info' and value > 0"
 FLOWS = """
   select process.name as process, extract_arg(a.arg_set_id, 'args.bucket') as bucket,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every kind of record that the command writes is what docs/records.schema.json says, and what
-that forbids is really refused by it."""
+"""Every kind of record that the command writes conforms to docs/records.schema.json, and records
+that break its rules are really refused by it."""
 import copy
 import csv
 import io
@@ -97,7 +97,7 @@ class Schema(unittest.TestCase):
         self.hold(merged, {"header", "point"})
         self.assertEqual(len(merged), 2 * (1 + 1 + 8))
         refusal = self.thinpipe("merge", "one", "three", "--out", "other", expect=2).stderr
-        self.assertIn("seed: 1 against 2", refusal)
+        self.assertIn("seed: 1 vs. 2", refusal)
         self.assertFalse((self.folder / "other").exists())
         self.assertIn("there are records already",
                       self.thinpipe("merge", "one", "--out", "whole", expect=2).stderr)

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "tests/base/support.h"
-#include "tests/exchange/thread_transport.h"
+#include "tests/collectives/thread_transport.h"
 #include "tests/trace/sample_trace.h"
-#include "workloads/exchange/flows.h"
-#include "workloads/exchange/patterns.h"
-#include "workloads/exchange/push_pull_pattern.h"
+#include "workloads/collectives/collectives.h"
+#include "workloads/collectives/flows.h"
+#include "workloads/collectives/push_pull_collective.h"
 #include "workloads/replay/parameter_server.h"
 #include "workloads/replay/replay.h"
 
@@ -39,7 +39,7 @@ class GivenGradientsTest : public ::testing::Test {
     return std::make_unique<GivenGradients>(GivenDescription{
         "sample", "given", trace_->tensors(), trace_->times(0, 0), kGivenRanks, true});
   }
-  // Hands over what the trace has of that step.
+  // Returns the trace's gradients of that step.
   void give(GivenGradients& to, int rank, std::uint64_t step) const {
     const Replayed source = replayed(*trace_, rank, step);
     for (std::size_t i = 0; i < trace_->tensors().size(); ++i) {
@@ -50,7 +50,7 @@ class GivenGradientsTest : public ::testing::Test {
     }
   }
 
-  // One rank's way through steps [0, steps).
+  // One rank's gradients of steps [0, steps).
   struct Result {
     std::vector<std::vector<float>> aggregates[kGivenRanks];
     bool operator==(const Result& other) const {
@@ -63,12 +63,12 @@ class GivenGradientsTest : public ::testing::Test {
     const int rank = transport.rank();
     auto replay = std::make_unique<Replay>(trace, options, rank, kGivenRanks);
     if (options.servers)
-      replay->connect(std::make_unique<PushPullPattern>(
+      replay->connect(std::make_unique<PushPullCollective>(
           std::make_unique<ThreadTransport>(transport), replay->layout()));
     else
       replay->connect([&](std::size_t capacity) {
-        return std::make_unique<RingPattern>(std::make_unique<ThreadTransport>(transport),
-                                             capacity);
+        return std::make_unique<RingCollective>(std::make_unique<ThreadTransport>(transport),
+                                                capacity);
       });
     return replay;
   }
@@ -85,10 +85,10 @@ class GivenGradientsTest : public ::testing::Test {
         const auto make = [&] {
           return std::make_unique<ParameterServer>(
               transport,
-              replay_units(plan_buckets(trace_->tensors(), options.compressor, options.feed),
+              replay_units(plan_buckets(trace_->tensors(), options.compressor, options.bucketing),
                            *options.servers),
               UnitAveragerOptions{.exchange = *options.servers,
-                                  .local_steps = options.feed.local_steps},
+                                  .local_steps = options.bucketing.local_steps},
               kGivenRanks, rank - kGivenRanks);
         };
         auto server = make();
@@ -119,7 +119,7 @@ class GivenGradientsTest : public ::testing::Test {
         give(*gradients, rank, step);
         replay->load(step);
         if (!replay->step(step).exchanged) continue;
-        const auto all = options.feed.outer ? replay->update() : replay->aggregate();
+        const auto all = options.bucketing.outer ? replay->update() : replay->aggregate();
         result.aggregates[rank].emplace_back(all.begin(), all.end());
       }
     });
@@ -142,14 +142,14 @@ TEST_F(GivenGradientsTest, AreReplayedAsATraceOfTheSameValuesIs) {
     SCOPED_TRACE(spec);
     ReplayOptions options = options_of(spec);
     EXPECT_EQ(run(options, false), run(options, true));
-    options.feed.granularity = Granularity::kBucket;
-    options.feed.overlap = Overlap::kBucket;
-    options.feed.limits = BucketLimits::parse("first=1kb,rest=2kb");
+    options.bucketing.granularity = Granularity::kBucket;
+    options.bucketing.overlap = Overlap::kBucket;
+    options.bucketing.limits = BucketLimits::parse("first=1kb,rest=2kb");
     EXPECT_EQ(run(options, false), run(options, true));
   }
   ReplayOptions local = options_of("topk:ratio=0.05");
-  local.feed.local_steps = 2;
-  local.feed.outer = OuterOptions();
+  local.bucketing.local_steps = 2;
+  local.bucketing.outer = OuterOptions();
   EXPECT_EQ(run(local, false), run(local, true));
 }
 
@@ -164,8 +164,8 @@ TEST_F(GivenGradientsTest, ARestoredReplayGoesOnAlike) {
     EXPECT_EQ(run(options, false, 4), run(options, false));
   }
   ReplayOptions local = options_of("topk:ratio=0.05");
-  local.feed.local_steps = 2;
-  local.feed.outer = OuterOptions();
+  local.bucketing.local_steps = 2;
+  local.bucketing.outer = OuterOptions();
   EXPECT_EQ(run(local, false, 4), run(local, false));
 }
 
@@ -186,8 +186,8 @@ TEST_F(GivenGradientsTest, AStateOfAnotherReplayIsRefused) {
 TEST_F(GivenGradientsTest, PartsOfTheAggregateGoBackToTheirTensors) {
   const auto gradients = given();
   ReplayOptions options = options_of("tensor-[02]:topk:ratio=0.01,memory=ef21;*:none");
-  options.feed.granularity = Granularity::kBucket;
-  options.feed.limits = BucketLimits::parse("first=1kb,rest=2kb,order=reverse");
+  options.bucketing.granularity = Granularity::kBucket;
+  options.bucketing.limits = BucketLimits::parse("first=1kb,rest=2kb,order=reverse");
   Replay replay(gradients->trace(), options, 0, 1);
   const auto parts = replay.by_tensor(replay.aggregate());
   std::vector<bool> seen(replay.aggregate().size());

@@ -1,4 +1,5 @@
-// Steps in slow and fast motion, by relations that hold however slow a machine; and stragglers.
+// Steps under time dilation and compression, by relations that are valid however slow a machine;
+// and stragglers.
 
 #include <gtest/gtest.h>
 
@@ -10,9 +11,9 @@
 
 #include "base/error.h"
 #include "tests/base/support.h"
-#include "tests/exchange/thread_transport.h"
+#include "tests/collectives/thread_transport.h"
 #include "tests/trace/sample_trace.h"
-#include "workloads/exchange/flows.h"
+#include "workloads/collectives/flows.h"
 #include "workloads/replay/pace.h"
 #include "workloads/replay/replay.h"
 #include "workloads/replay/stragglers.h"
@@ -20,7 +21,7 @@
 namespace thinpipe {
 namespace {
 
-// Uses the processor until it has used so much of it.
+// Uses the CPU for `seconds` of the thread's CPU time.
 void work(double seconds) {
   const double end = now_seconds(CLOCK_THREAD_CPUTIME_ID) + seconds;
   while (now_seconds(CLOCK_THREAD_CPUTIME_ID) < end) {
@@ -40,7 +41,7 @@ TEST(Pace, StretchesWorkByTheFactorAndCountsItAtItsOwnSpeed) {
   EXPECT_EQ(pace.own(), 0);
 }
 
-// By the factor the second piece would last 0.2 s: it is over long before, for the first one lasted
+// By the factor the second piece would last 0.2 s. It ends long before, for the first one lasted
 // 0.4 s too long.
 TEST(Pace, PiecesMakeUpForThoseThatLastedTooLong) {
   Pace pace(100, 1);
@@ -89,18 +90,18 @@ class TimeScaleTest : public ::testing::Test {
     write_sample_trace(folder_ / "trace", what);
   }
 
-  StepReport step(const std::string& spec, double factor, const Feed& feed = {}) {
+  StepReport step(const std::string& spec, double factor, const Bucketing& bucketing = {}) {
     const Trace trace(folder_ / "trace");
     ReplayOptions options;
-    options.feed = feed;
+    options.bucketing = bucketing;
     options.compressor = parse_spec(spec);
     options.time_scale = factor;
     Replay replay(trace, options, 0, 1);
     captured_ = trace.times(0, 0).compute();
     Mailboxes boxes;
     replay.connect([&](std::size_t capacity) {
-      return std::make_unique<RingPattern>(std::make_unique<ThreadTransport>(boxes, 0, 1),
-                                           capacity);
+      return std::make_unique<RingCollective>(std::make_unique<ThreadTransport>(boxes, 0, 1),
+                                              capacity);
     });
     return replay.step(0);
   }
@@ -109,7 +110,7 @@ class TimeScaleTest : public ::testing::Test {
   double captured_ = 0;
 };
 
-TEST_F(TimeScaleTest, SlowMotionStretchesComputeAndCodec) {
+TEST_F(TimeScaleTest, TimeDilationStretchesComputeAndCodec) {
   for (const char* spec : {"topk:ratio=0.01", "terngrad", "powersgd:rank=2"}) {
     SCOPED_TRACE(spec);
     const StepReport report = step(spec, 3);
@@ -122,15 +123,15 @@ TEST_F(TimeScaleTest, SlowMotionStretchesComputeAndCodec) {
   }
 }
 
-TEST_F(TimeScaleTest, SlowMotionStretchesAllThatOverlaps) {
-  Feed feed;
-  feed.overlap = Overlap::kBucket;
-  feed.limits = BucketLimits::parse("first=2kb,rest=10kb");
+TEST_F(TimeScaleTest, TimeDilationStretchesAllThatOverlaps) {
+  Bucketing bucketing;
+  bucketing.overlap = Overlap::kBucket;
+  bucketing.limits = BucketLimits::parse("first=2kb,rest=10kb");
   for (const bool beside : {false, true})
     for (const char* spec : {"topk:ratio=0.01", "terngrad", "powersgd:rank=2"}) {
       SCOPED_TRACE(spec);
-      feed.codec_beside = beside;
-      const StepReport report = step(spec, 3, feed);
+      bucketing.codec_beside = beside;
+      const StepReport report = step(spec, 3, bucketing);
       EXPECT_EQ(report.wanted, captured_);
       EXPECT_EQ(report.compute, 3 * captured_);
       EXPECT_GT(report.codec, 0);
@@ -151,16 +152,17 @@ TEST_F(TimeScaleTest, SlowMotionStretchesAllThatOverlaps) {
 }
 
 TEST_F(TimeScaleTest, HooksThatDoNothingAreStretchedToo) {
-  Feed feed;
-  feed.overlap = Overlap::kBucket;
+  Bucketing bucketing;
+  bucketing.overlap = Overlap::kBucket;
   const Trace trace(folder_ / "trace");
   ReplayOptions options;
-  options.feed = feed;
+  options.bucketing = bucketing;
   options.time_scale = 3;
   Replay replay(trace, options, 0, 1);
   Mailboxes boxes;
   replay.connect([&](std::size_t capacity) {
-    return std::make_unique<RingPattern>(std::make_unique<ThreadTransport>(boxes, 0, 1), capacity);
+    return std::make_unique<RingCollective>(std::make_unique<ThreadTransport>(boxes, 0, 1),
+                                            capacity);
   });
   EXPECT_GE(replay.step_without_exchange(0).total, 3 * trace.times(0, 0).compute());
 }
@@ -235,7 +237,7 @@ TEST(Stragglers, DrawsAreOfSeedHostAndStep) {
   EXPECT_NE(one.compute(1, 2, 3), other.compute(1, 2, 3));
   EXPECT_NE(one.compute(1, 2, 3), one.compute(1, 3, 3));
   EXPECT_NE(one.compute(1, 2, 3), one.compute(1, 2, 4));
-  // Two parts alike draw on their own.
+  // Two equal clauses draw independently.
   const double twice = Stragglers::parse("hosts:jitter=0.3;hosts:jitter=0.3").compute(1, 2, 3);
   EXPECT_NE(twice, std::pow(one.compute(1, 2, 3), 2));
 }

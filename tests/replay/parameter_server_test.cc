@@ -12,9 +12,9 @@
 #include <string>
 
 #include "compressors/registry.h"
-#include "tests/exchange/push_pull.h"
-#include "tests/exchange/thread_transport.h"
-#include "workloads/exchange/push_pull_worker.h"
+#include "tests/collectives/push_pull.h"
+#include "tests/collectives/thread_transport.h"
+#include "workloads/collectives/push_pull_worker.h"
 
 namespace thinpipe {
 namespace {
@@ -112,9 +112,9 @@ struct Job {
   std::vector<Floats> mean, delta;               ///< [step], of all servers together
 };
 
-Job run_served(const std::string& push, const std::string& pattern) {
+Job run_served(const std::string& push, const std::string& collective) {
   const std::vector<ReplayUnit> units = units_of(push);
-  const PushPullOptions options = push_pull_options(parse_spec(pattern), kServedWorkers);
+  const PushPullOptions options = push_pull_options(parse_spec(collective), kServedWorkers);
   const std::size_t elements = units.back().offset + units.back().tensor.elements;
   const std::vector<Floats> of_workers(kServedWorkers, Floats(elements));
   Job job{.sent = {kServedSteps, of_workers},
@@ -177,8 +177,8 @@ TEST(ParameterServer, EveryMethodIsPushedAveragedAndPulled) {
   expect_means_and_deltas(run_served("topk:ratio=0.1", "ps:servers=2,pull=(3lc:s=1.5)"));
 }
 
-// A compressor of the same spec that is fed the means, one after the other, says the same: what
-// servers leave out comes later, and units have memories of their own.
+// A compressor of the same spec whose inputs are the means, one after the other, has the same
+// output: values that servers leave out come later, and units have memories of their own.
 TEST(ParameterServer, AnswersAreThoseOfACompressorFedWithTheMeans) {
   for (const char* push : {"3lc", "topk:ratio=0.05", "qsgd", "ef21:ratio=0.1"}) {
     SCOPED_TRACE(push);

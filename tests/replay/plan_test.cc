@@ -69,10 +69,10 @@ TEST(Buckets, AreOrderedByWhatIsAskedFor) {
 class PlanTest : public ::testing::Test {
  protected:
   std::vector<PlannedBucket> plan(const std::string& rules) const {
-    return plan_buckets(tensors_, CompressorRules::parse(rules), feed_);
+    return plan_buckets(tensors_, CompressorRules::parse(rules), bucketing_);
   }
   std::vector<TraceTensor> tensors_ = tensors_of({100, 200, 300, 5});
-  Feed feed_;
+  Bucketing bucketing_;
 };
 
 TEST_F(PlanTest, WithoutMoreEveryTensorIsAUnitOfOneBucket) {
@@ -84,8 +84,8 @@ TEST_F(PlanTest, WithoutMoreEveryTensorIsAUnitOfOneBucket) {
 }
 
 TEST_F(PlanTest, OverlapMakesABucketOfEveryBucket) {
-  feed_.overlap = Overlap::kBucket;
-  feed_.limits = BucketLimits::parse("first=1kb,rest=1kb");
+  bucketing_.overlap = Overlap::kBucket;
+  bucketing_.limits = BucketLimits::parse("first=1kb,rest=1kb");
   const auto buckets = plan("3lc");
   ASSERT_EQ(buckets.size(), 2U);
   EXPECT_THAT(buckets[0].tensors(), ElementsAre(3, 2));
@@ -94,14 +94,14 @@ TEST_F(PlanTest, OverlapMakesABucketOfEveryBucket) {
 }
 
 TEST_F(PlanTest, ABucketOrTheModelIsOneUnit) {
-  feed_.granularity = Granularity::kBucket;
-  feed_.limits = BucketLimits::parse("first=1kb,rest=1kb");
+  bucketing_.granularity = Granularity::kBucket;
+  bucketing_.limits = BucketLimits::parse("first=1kb,rest=1kb");
   auto buckets = plan("3lc");
   ASSERT_EQ(buckets.size(), 1U);  // without overlap they leave together
   EXPECT_THAT(sizes_of(buckets[0].units), ElementsAre(305, 300));
   EXPECT_EQ(buckets[0].units[0].info.name, "bucket0/0");
   EXPECT_THAT(buckets[0].units[0].info.shape, ElementsAre(305));
-  feed_.granularity = Granularity::kModel;
+  bucketing_.granularity = Granularity::kModel;
   buckets = plan("3lc");
   ASSERT_EQ(buckets.size(), 1U);
   EXPECT_THAT(sizes_of(buckets[0].units), ElementsAre(605));
@@ -109,11 +109,11 @@ TEST_F(PlanTest, ABucketOrTheModelIsOneUnit) {
 }
 
 TEST_F(PlanTest, SmallTensorsAndOtherRulesHaveUnitsOfTheirOwn) {
-  feed_.min_elements = 6;
+  bucketing_.min_elements = 6;
   auto buckets = plan("3lc");
   EXPECT_EQ(buckets[0].units[3].compressor.name, "none");
   EXPECT_EQ(buckets[0].units[2].compressor.name, "3lc");
-  feed_.granularity = Granularity::kModel;
+  bucketing_.granularity = Granularity::kModel;
   buckets = plan("t1:topk;*:3lc");
   ASSERT_EQ(buckets[0].units.size(), 3U);
   EXPECT_THAT(sizes_of(buckets[0].units), ElementsAre(400, 200, 5));
@@ -123,9 +123,9 @@ TEST_F(PlanTest, SmallTensorsAndOtherRulesHaveUnitsOfTheirOwn) {
 }
 
 std::vector<PlannedUnit> slices_of(const std::vector<std::size_t>& sizes, const std::string& spec,
-                                   int ranks, const Feed& feed = {}) {
+                                   int ranks, const Bucketing& bucketing = {}) {
   const auto tensors = tensors_of(sizes);
-  return sliced(plan_buckets(tensors, CompressorRules::parse(spec), feed), tensors, ranks)
+  return sliced(plan_buckets(tensors, CompressorRules::parse(spec), bucketing), tensors, ranks)
       .at(0)
       .units;
 }
@@ -162,7 +162,7 @@ TEST(Slices, SmallTensorsStayWholeAndGoToWhoeverHasLeast) {
 }
 
 TEST(Slices, OfAVectorOfSeveralTensors) {
-  Feed model;
+  Bucketing model;
   model.granularity = Granularity::kModel;
   const auto units = slices_of({1500, 10, 3000}, "3lc", 2, model);
   ASSERT_EQ(units.size(), 2U);

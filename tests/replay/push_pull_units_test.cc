@@ -31,7 +31,7 @@ TEST(Pieces, AreOfASegmentEach) {
   const Pieces halves = pieces_of(100000, parse_spec("fp16:memory=residual"), kPulledAlike);
   EXPECT_EQ(halves.count, 7U);
   EXPECT_EQ(halves.elements, 16380U);
-  // The longer way decides.
+  // The longer direction decides.
   const Pieces mixed = pieces_of(100000, parse_spec("bf16"), pulled_by("none"));
   EXPECT_EQ(mixed.count, 13U);
   EXPECT_EQ(mixed.push_bytes, 8190U * 2);
@@ -45,8 +45,8 @@ TEST(Pieces, AreNotOfMethodsThatNeedTheWholeTensor) {
   EXPECT_EQ(pieces_of(0, parse_spec("none"), kPulledAlike).count, 1U);
 }
 
-// element_bytes() is right for every method: payloads of parts are parts of the payload, whatever
-// their memory.
+// element_bytes() is right for every method: payloads of pieces are pieces of the payload, with any
+// memory.
 TEST(Pieces, OfAPayloadAreThePayloadsOfPieces) {
   int found = 0;
   constexpr std::size_t kElements = 1000, kFirst = 380;
@@ -123,8 +123,8 @@ TEST(PushOrder, IsTheLargestFirstUnlessMoreIsPulled) {
   EXPECT_EQ(push_order(units, pulled_by("none")), (Order{0, 2, 3, 1}));
 }
 
-// Servers that answer a push when they are asked for it a second time.
-class CountingServers : public Pattern {
+// Servers that answer a push at the second request for it.
+class CountingServers final : public PushPull {
  public:
   std::size_t push(std::span<const UnitPayload> payloads) override {
     std::vector<std::size_t>& units = pushes.emplace_back();
@@ -137,7 +137,6 @@ class CountingServers : public Pattern {
   std::span<const std::byte> pulled(std::size_t unit) const override {
     return std::span(kAnswer).first(unit);
   }
-  TransportCounters counters() const override { return {}; }
 
   std::vector<std::vector<std::size_t>> pushes;  ///< units of each
   std::size_t moved = 0;
@@ -188,7 +187,7 @@ TEST_F(PushedUnitsTest, EachPieceIsPushedAsSoonAsItIsThere) {
       servers_, [](std::size_t) { return true; }, payloads_, come);
   EXPECT_EQ(servers_.pushes, (std::vector<std::vector<std::size_t>>{{6}, {7, 8}, {9, 5}}));
   EXPECT_EQ(servers_.moved, 3U);
-  // All three must be answered: asked four times, since a push is answered at the second.
+  // All three must be answered: pulled four times, since a push is answered at the second.
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(pushed_.pull(servers_));
   EXPECT_TRUE(pushed_.pull(servers_));
   EXPECT_EQ(pushed_.pulled_bytes(), 5U + 6 + 7 + 8 + 9);

@@ -8,21 +8,21 @@
 #include <thread>
 
 #include "tests/base/support.h"
-#include "tests/exchange/thread_transport.h"
+#include "tests/collectives/thread_transport.h"
 #include "tests/trace/sample_trace.h"
-#include "workloads/exchange/element_sum.h"
-#include "workloads/exchange/flows.h"
-#include "workloads/exchange/push_pull_pattern.h"
+#include "workloads/collectives/element_sum.h"
+#include "workloads/collectives/flows.h"
+#include "workloads/collectives/push_pull_collective.h"
 #include "workloads/replay/parameter_server.h"
 
 namespace thinpipe {
 namespace {
 
-// Our rings over threads: what the worker does over MPI.
+// thinpipe's rings over threads: the worker runs them over MPI.
 void connect(Replay& replay, Mailboxes& boxes, int rank, int ranks) {
   replay.connect([&, rank, ranks](std::size_t capacity) {
-    return std::make_unique<RingPattern>(std::make_unique<ThreadTransport>(boxes, rank, ranks),
-                                         capacity);
+    return std::make_unique<RingCollective>(std::make_unique<ThreadTransport>(boxes, rank, ranks),
+                                            capacity);
   });
 }
 
@@ -36,8 +36,8 @@ class ReplayTest : public ::testing::Test {
     write_sample_trace(folder_ / "trace", what);
   }
 
-  // Runs `steps` steps on `ranks` ranks and checks every aggregate against the mean of what each
-  // rank says it sent, and the k-hat, bytes and error that it reports.
+  // Runs `steps` steps on `ranks` ranks and checks every aggregate against the mean of the values
+  // that the ranks report as sent, and the k-hat, bytes and error that they report.
   void run(const std::string& spec, int ranks, std::uint64_t steps) {
     const Trace trace(folder_ / "trace");
     Mailboxes boxes;
@@ -54,9 +54,9 @@ class ReplayTest : public ::testing::Test {
         for (std::uint64_t step = 0; step < steps; ++step) {
           const StepReport report = replay.step(step);
           EXPECT_GE(report.total, report.compress + report.exchange + report.decode);
-          EXPECT_GE(replay.relative_error(step), 0);
-          std::vector<float> own(replay.contribution_size());
-          replay.own_contribution(own);
+          EXPECT_GE(replay.checks().relative_error(step), 0);
+          std::vector<float> own(replay.checks().contribution_size());
+          replay.checks().own_contribution(own);
           sent[static_cast<std::size_t>(rank)].push_back(own);
           const auto aggregate = replay.aggregate();
           aggregates[static_cast<std::size_t>(rank)].emplace_back(aggregate.begin(),
@@ -116,13 +116,13 @@ TEST_F(ReplayTest, TernGradsScaleIsTheGreatestOfAllRanks) {
       EXPECT_GT(report.exchange, 0);
       EXPECT_GE(report.compress, 0);
       sent[static_cast<std::size_t>(rank)].resize(trace.elements());
-      replay.own_contribution(sent[static_cast<std::size_t>(rank)]);
+      replay.checks().own_contribution(sent[static_cast<std::size_t>(rank)]);
     });
   for (std::thread& thread : threads) thread.join();
   std::size_t offset = 0;
   std::size_t differing = 0;
   for (std::size_t i = 0; i < trace.tensors().size(); ++i) {
-    // Unclipped, a rank's scale is its greatest magnitude; the shared one is the greater.
+    // Unclipped, a rank's scale is its greatest magnitude; the common one is the greater.
     float greatest[kRanks] = {0, 0};
     for (std::size_t rank = 0; rank < kRanks; ++rank)
       for (float value : trace.gradient(rank, 0, i))
@@ -142,34 +142,35 @@ TEST_F(ReplayTest, TernGradsScaleIsTheGreatestOfAllRanks) {
 TEST_F(ReplayTest, WithParameterServersWorkersEndWithWhatThoseAnswered) {
   const Trace trace(folder_ / "trace");
   constexpr int kTwo = 2;  // workers, and servers
-  Feed bucketed, model, local;
+  Bucketing bucketed, model, local;
   bucketed.overlap = Overlap::kBucket;
   bucketed.limits = BucketLimits::parse("first=1kb,rest=10kb");
   model.granularity = Granularity::kModel;
   local.local_steps = 2;
-  for (const Feed& feed : {Feed{}, bucketed, model, local})
+  for (const Bucketing& bucketing : {Bucketing{}, bucketed, model, local})
     for (const char* spec : {"none", "3lc", "powersgd:rank=2", "terngrad", "sbc:p=0.01,delay=2",
                              "tensor-0:topk:ratio=0.01;*:fedavg:delay=2"}) {
-      SCOPED_TRACE(spec + (" " + feed.to_string()));
+      SCOPED_TRACE(spec + (" " + bucketing.to_string()));
       ReplayOptions options;
       options.compressor = CompressorRules::parse(spec);
-      options.feed = feed;
+      options.bucketing = bucketing;
       options.servers = push_pull_options(parse_spec("ps:servers=2"), kTwo);
       std::vector<float> ended[kTwo], answered[kTwo];
       on_all_ranks(2 * kTwo, [&](ThreadTransport& transport) {
         const int rank = transport.rank();
         if (rank >= kTwo) {
-          const auto plan = plan_buckets(trace.tensors(), options.compressor, feed);
-          ParameterServer server(transport, replay_units(plan, *options.servers),
-                                 {.exchange = *options.servers, .local_steps = feed.local_steps},
-                                 kTwo, rank - kTwo);
+          const auto plan = plan_buckets(trace.tensors(), options.compressor, bucketing);
+          ParameterServer server(
+              transport, replay_units(plan, *options.servers),
+              {.exchange = *options.servers, .local_steps = bucketing.local_steps}, kTwo,
+              rank - kTwo);
           for (std::uint64_t step = 0; step < 4; ++step) server.step(step);
           answered[rank - kTwo].resize(server.averager().elements());
           server.averager().delta(answered[rank - kTwo]);
           return;
         }
         Replay replay(trace, options, rank, kTwo);
-        replay.connect(std::make_unique<PushPullPattern>(
+        replay.connect(std::make_unique<PushPullCollective>(
             std::make_unique<ThreadTransport>(transport), replay.layout()));
         for (std::uint64_t step = 0; step < 4; ++step) {
           replay.load(step);
@@ -199,7 +200,7 @@ TEST_F(ReplayTest, NoneSendsTheGradientItself) {
   connect(replay, boxes, 0, 1);
   const StepReport report = replay.step(0);
   EXPECT_EQ(report.payload_bytes, trace.elements() * sizeof(float));
-  EXPECT_EQ(replay.relative_error(0), 0);
+  EXPECT_EQ(replay.checks().relative_error(0), 0);
   EXPECT_EQ(replay.aggregate()[0], trace.gradient(1, 0, 0)[0]);
 }
 
@@ -208,7 +209,7 @@ TEST_F(ReplayTest, LocalStepsHandOverTheirOwnSum) {
   const Trace trace(folder_ / "trace");
   ReplayOptions options;
   options.compressor = parse_spec("none");
-  options.feed.local_steps = 2;
+  options.bucketing.local_steps = 2;
   Replay replay(trace, options, 0, 1);
   Mailboxes boxes;
   connect(replay, boxes, 0, 1);
@@ -223,8 +224,8 @@ TEST_F(ReplayTest, LocalStepsHandOverTheirOwnSum) {
   }
 }
 
-// Keeps what it was given to sum, and where that lay.
-class Witness : public Pattern {
+// Keeps the values that it got to sum, and their address.
+class Witness : public Collective, public AllReduce {
  public:
   void all_reduce(ElementType type, std::span<const std::byte> own, std::span<std::byte> result,
                   float factor) override {
@@ -260,8 +261,8 @@ TEST_F(ReplayTest, WhatDoesNotLieInOrderIsCopied) {
   const Trace trace(folder_ / "trace");
   ReplayOptions options;
   options.compressor = parse_spec("none");
-  options.feed.overlap = Overlap::kBucket;
-  options.feed.limits.order = BucketLimits::Order::kReverse;
+  options.bucketing.overlap = Overlap::kBucket;
+  options.bucketing.limits.order = BucketLimits::Order::kReverse;
   Replay replay(trace, options, 0, 1);
   Witness* witness = nullptr;
   replay.connect([&](std::size_t) {
@@ -277,8 +278,8 @@ TEST_F(ReplayTest, WhatDoesNotLieInOrderIsCopied) {
     reversed.insert(reversed.end(), values.begin(), values.end());
   }
   EXPECT_EQ(witness->given, reversed);
-  std::vector<float> own(replay.contribution_size());
-  replay.own_contribution(own);
+  std::vector<float> own(replay.checks().contribution_size());
+  replay.checks().own_contribution(own);
   EXPECT_EQ(own, reversed);
 }
 

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "tests/base/support.h"
-#include "tests/exchange/thread_transport.h"
+#include "tests/collectives/thread_transport.h"
 #include "tests/trace/sample_trace.h"
-#include "workloads/exchange/flows.h"
+#include "workloads/collectives/flows.h"
 #include "workloads/replay/replay.h"
 
 namespace thinpipe {
@@ -24,9 +24,9 @@ constexpr int kRanks = 3;
 constexpr std::uint64_t kSteps = 3;
 
 /// A ring whose `bad`-th all-reduce brings all ranks the same wrong number.
-class FaultyPattern : public Pattern {
+class FaultyCollective : public Collective, public AllReduce, public AllGather {
  public:
-  FaultyPattern(RingPattern ring, int bad) : ring_(std::move(ring)), bad_(bad) {}
+  FaultyCollective(RingCollective ring, int bad) : ring_(std::move(ring)), bad_(bad) {}
   void all_reduce(ElementType type, std::span<const std::byte> own, std::span<std::byte> result,
                   float factor) override {
     ring_.all_reduce(type, own, result, factor);
@@ -47,18 +47,18 @@ class FaultyPattern : public Pattern {
   }
 
  private:
-  RingPattern ring_;
+  RingCollective ring_;
   int bad_, calls_ = 0;
 };
 
 /// Observations of a job's ranks in its last step.
 struct Outcome {
   std::vector<std::vector<float>> contributions;        // by rank
-  std::vector<std::vector<std::vector<float>>> pieces;  // by rank: Replay::results()
+  std::vector<std::vector<std::vector<float>>> pieces;  // by rank: StepChecks::results()
   std::vector<StepReport> reports;
   int calls = 0;  // of all_reduce in all steps
 
-  /// max |piece - mean of contributions| / max |mean|, as ranks check it.
+  /// max |result - mean of contributions| / max |mean|, as ranks check it.
   double error_of(std::size_t piece) const {
     std::size_t from = 0;
     for (std::size_t before = 0; before < piece; ++before) from += pieces[0][before].size();
@@ -96,18 +96,18 @@ class RoundsTest : public ::testing::Test {
         options.compressor = parse_spec(spec);
         Replay replay(trace, options, rank, kRanks);
         replay.connect([&](std::size_t capacity) {
-          return std::make_unique<FaultyPattern>(
-              RingPattern(std::make_unique<ThreadTransport>(boxes, rank, kRanks), capacity),
+          return std::make_unique<FaultyCollective>(
+              RingCollective(std::make_unique<ThreadTransport>(boxes, rank, kRanks), capacity),
               bad_call);
         });
         const auto r = static_cast<std::size_t>(rank);
         for (std::uint64_t step = 0; step < kSteps; ++step) outcome.reports[r] = replay.step(step);
-        outcome.contributions[r].resize(replay.contribution_size());
-        replay.own_contribution(outcome.contributions[r]);
-        for (const auto piece : replay.results())
+        outcome.contributions[r].resize(replay.checks().contribution_size());
+        replay.checks().own_contribution(outcome.contributions[r]);
+        for (const auto piece : replay.checks().results())
           outcome.pieces[r].emplace_back(piece.begin(), piece.end());
         if (rank == 0)
-          outcome.calls = dynamic_cast<const FaultyPattern&>(replay.pattern(0)).calls();
+          outcome.calls = dynamic_cast<const FaultyCollective&>(replay.collective(0)).calls();
       });
     for (std::thread& thread : threads) thread.join();
     for (const auto& pieces : outcome.pieces) EXPECT_EQ(pieces, outcome.pieces[0]);

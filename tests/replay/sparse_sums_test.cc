@@ -11,16 +11,16 @@
 
 #include "compressors/registry.h"
 #include "tests/base/support.h"
-#include "tests/exchange/thread_transport.h"
+#include "tests/collectives/thread_transport.h"
 #include "tests/trace/sample_trace.h"
-#include "workloads/exchange/patterns.h"
+#include "workloads/collectives/collectives.h"
 #include "workloads/replay/replay.h"
 
 namespace thinpipe {
 namespace {
 
 /// Takes every vector's first element and gives the rest back.
-class FirstOnly : public Pattern {
+class FirstOnly final : public SparseAllReduce {
  public:
   SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
                               float factor) override {
@@ -32,7 +32,9 @@ class FirstOnly : public Pattern {
     return {{std::span(indices_).first(1), scaled_},
             {std::span(indices_).subspan(1), std::span(values_).subspan(1)}};
   }
-  TransportCounters counters() const override { return {}; }
+  std::size_t mean_count(std::size_t own, std::size_t) override { return own; }
+  void expected_sparse(std::span<const std::span<const float>>, std::size_t, float,
+                       std::span<float>) const override {}
 
   std::size_t k_ = 0, dimension_ = 0;
 
@@ -53,7 +55,7 @@ TEST(SparseSums, JoinsUnitsAndPutsBackWhatWasDropped) {
   SparseSums sums({first.get(), second.get(), third.get()});
   EXPECT_EQ(sums.elements(), 9U);
   const std::vector<std::vector<float>> gradients = {{1, -4, 3, 2}, {5, 6, 7}, {8, 9}};
-  FirstOnly pattern;
+  FirstOnly collective;
   sums.begin();
   std::vector<std::byte> payload(100);
   std::size_t unit = 0, bytes = 0;
@@ -64,9 +66,9 @@ TEST(SparseSums, JoinsUnitsAndPutsBackWhatWasDropped) {
         sums.add(unit++, std::span(payload).first(report.encoded_bytes), report.target_elements);
   }
   EXPECT_EQ(bytes, 8U * 5);  // 2 of 4, 1 of 3, 2 of 2
-  sums.exchange(pattern, 0.5F);
-  EXPECT_EQ(pattern.k_, 5U);
-  EXPECT_EQ(pattern.dimension_, 9U);
+  sums.exchange(collective, 0.5F);
+  EXPECT_EQ(collective.k_, 5U);
+  EXPECT_EQ(collective.dimension_, 9U);
   std::vector<float> sum(9, 7.0F);
   sums.decode(sum);
   EXPECT_EQ(sum, (std::vector<float>{0, -2, 0, 0, 0, 0, 0, 0, 0}));
@@ -88,9 +90,10 @@ class SparseReplay : public ::testing::Test {
     write_sample_trace(folder_ / "trace", what);
   }
 
-  /// Holds every step of a job of three ranks against what Replay::expected() says.
-  void run(const std::string& compressor, const std::string& pattern, const Feed& feed = {}) {
-    SCOPED_TRACE(compressor + " " + pattern + " " + feed.to_string());
+  /// Checks every step of a job of three ranks against StepChecks::expected().
+  void run(const std::string& compressor, const std::string& collective,
+           const Bucketing& bucketing = {}) {
+    SCOPED_TRACE(compressor + " " + collective + " " + bucketing.to_string());
     constexpr int kSparseRanks = 3;
     constexpr std::uint64_t kSparseSteps = 6;
     const Trace trace(folder_ / "trace");
@@ -113,31 +116,31 @@ class SparseReplay : public ::testing::Test {
     for (int rank = 0; rank < kSparseRanks; ++rank)
       threads.emplace_back([&, rank] {
         const auto r = static_cast<std::size_t>(rank);
-        const Spec spec = parse_spec(pattern);
+        const Spec spec = parse_spec(collective);
         ReplayOptions options;
         options.compressor = CompressorRules::parse(compressor);
-        options.feed = feed;
-        options.sparse_sums = find_pattern(spec.name).can(Exchange::kSparseAllReduce);
+        options.bucketing = bucketing;
+        options.sparse_sums = find_collective(spec.name).can(Exchange::kSparseAllReduce);
         Replay replay(trace, options, rank, kSparseRanks);
         replay.connect([&](std::size_t capacity) {
-          return make_pattern(spec, std::make_unique<ThreadTransport>(boxes, rank, kSparseRanks),
-                              capacity);
+          return make_collective(spec, std::make_unique<ThreadTransport>(boxes, rank, kSparseRanks),
+                                 capacity);
         });
-        EXPECT_FALSE(replay.takes_mean());
+        EXPECT_FALSE(replay.checks().takes_mean());
         replay.prepare(kSparseSteps);
         for (std::uint64_t step = 0; step < kSparseSteps; ++step) {
           if (replay.loads()) replay.load(step);
           reports[r] = replay.step(step);
-          EXPECT_GE(replay.relative_error(step), 0);
-          sent[step][r].resize(replay.contribution_size());
-          replay.own_contribution(sent[step][r]);
-          for (const auto result : replay.results())
+          EXPECT_GE(replay.checks().relative_error(step), 0);
+          sent[step][r].resize(replay.checks().contribution_size());
+          replay.checks().own_contribution(sent[step][r]);
+          for (const auto result : replay.checks().results())
             got[step][r].insert(got[step][r].end(), result.begin(), result.end());
-          got[step][r].resize(replay.contribution_size());
+          got[step][r].resize(replay.checks().contribution_size());
           meet(2 * step + 1);
           std::vector<std::span<const float>> all(sent[step].begin(), sent[step].end());
-          expected[step][r].resize(replay.contribution_size());
-          replay.expected(all, expected[step][r]);
+          expected[step][r].resize(replay.checks().contribution_size());
+          replay.checks().expected(all, expected[step][r]);
           meet(2 * step + 2);
         }
       });
@@ -162,31 +165,32 @@ class SparseReplay : public ::testing::Test {
 };
 
 TEST_F(SparseReplay, EndsEveryStepWithWhatIsExpected) {
-  Feed whole, by_bucket, large_only;
+  Bucketing whole, by_bucket, large_only;
   whole.granularity = Granularity::kModel;
   by_bucket.overlap = Overlap::kBucket;
   by_bucket.limits.first = by_bucket.limits.rest = 4096;
   large_only.min_elements = 400;
-  for (const char* pattern : {"gtopk", "gtopk:putback=sender", "oktopk:regions=4,thresholds=2"}) {
-    run("topk:ratio=0.02", pattern);
-    run("topk:ratio=0.02,values=fp16,positions=golomb", pattern, whole);
-    run("dgc:ratio=0.05", pattern, by_bucket);
-    run("topk:ratio=0.02", pattern, large_only);  // small tensors go by the ring beside
+  for (const char* collective :
+       {"gtopk", "gtopk:putback=sender", "oktopk:regions=4,thresholds=2"}) {
+    run("topk:ratio=0.02", collective);
+    run("topk:ratio=0.02,values=fp16,positions=golomb", collective, whole);
+    run("dgc:ratio=0.05", collective, by_bucket);
+    run("topk:ratio=0.02", collective, large_only);  // small tensors go by the ring beside
     // No target: another number of elements on every rank, and of equal magnitudes.
     for (const char* compressor :
          {"strom:tau=0.003", "threshold:tau=0.003", "variance:alpha=1", "hybrid:tau=0.002",
           "tensor-0:topk:ratio=0.02;*:strom:tau=0.003"})
-      run(compressor, pattern);
+      run(compressor, collective);
   }
-  for (const char* pattern : {"qgz:group=1", "qgz:group=3,block=32"}) {
-    run("none", pattern);
-    run("none", pattern, by_bucket);
-    run("powersgd:rank=2", pattern);
-    run("powersgd:rank=2", pattern, by_bucket);
+  for (const char* collective : {"qgz:group=1", "qgz:group=3,block=32"}) {
+    run("none", collective);
+    run("none", collective, by_bucket);
+    run("powersgd:rank=2", collective);
+    run("powersgd:rank=2", collective, by_bucket);
   }
 }
 
-TEST_F(SparseReplay, RefusesWhatPatternsCannotTake) {
+TEST_F(SparseReplay, RefusesWhatCollectivesCannotTake) {
   const Trace trace(folder_ / "trace");
   ReplayOptions options;
   options.sparse_sums = true;

@@ -15,11 +15,11 @@
 
 #include "compressors/registry.h"
 #include "tests/base/support.h"
-#include "tests/exchange/thread_transport.h"
+#include "tests/collectives/thread_transport.h"
 #include "tests/trace/sample_trace.h"
-#include "workloads/exchange/patterns.h"
-#include "workloads/exchange/push_pull_pattern.h"
-#include "workloads/exchange/traffic.h"
+#include "workloads/collectives/collectives.h"
+#include "workloads/collectives/push_pull_collective.h"
+#include "workloads/collectives/traffic.h"
 #include "workloads/replay/replay.h"
 
 namespace thinpipe {
@@ -41,12 +41,12 @@ class TwoShotTest : public ::testing::Test {
     trace_ = std::make_unique<Trace>(folder_ / "trace");
   }
 
-  ReplayOptions options_of(const std::string& spec, const std::string& pattern, int ranks,
-                           const Feed& feed = {}) const {
+  ReplayOptions options_of(const std::string& spec, const std::string& collective, int ranks,
+                           const Bucketing& bucketing = {}) const {
     ReplayOptions options;
     options.compressor = CompressorRules::parse(spec);
-    options.feed = feed;
-    options.servers = push_pull_options(parse_spec(pattern), ranks);
+    options.bucketing = bucketing;
+    options.servers = push_pull_options(parse_spec(collective), ranks);
     return options;
   }
 
@@ -57,8 +57,8 @@ class TwoShotTest : public ::testing::Test {
     on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
       const int rank = transport->rank();
       Replay replay(*trace_, options, rank, ranks);
-      replay.connect(std::make_unique<TwoShotPattern>(std::move(transport), replay.layout(),
-                                                      *replay.averager()));
+      replay.connect(std::make_unique<TwoShotCollective>(std::move(transport), replay.layout(),
+                                                         *replay.averager()));
       body(replay, rank);
     });
     for (const auto& [way, queue] : boxes.messages) EXPECT_TRUE(queue.empty()) << "left over";
@@ -147,7 +147,7 @@ TEST_F(TwoShotTest, EveryMethodsAggregateIsExpectedToTheBit) {
     const Spec spec{.name = method.name, .values = {}};
     if (!serves(parse_spec("twoshot"), spec)) continue;
     const auto one = make_compressor(spec, {"t", {8}, 8}, {});
-    if (one->incremental() || one->period() > 1) continue;  // not what expected() does
+    if (one->incremental() || one->period() > 1) continue;  // expected() covers neither
     SCOPED_TRACE(method.name);
     ++served;
     const ReplayOptions options = options_of(method.name, "twoshot", 3);
@@ -167,15 +167,15 @@ TEST_F(TwoShotTest, AnyNumberOfRanks) {
 }
 
 TEST_F(TwoShotTest, TheSecondCompressionIsAnotherAndHasAMemoryOfItsOwn) {
-  for (const char* pattern :
+  for (const char* collective :
        {"twoshot:second=none", "twoshot:second=(int8:bucket=512)",
         "twoshot:second=blockint8,second-memory=residual", "twoshot:second-memory=residual"}) {
-    SCOPED_TRACE(pattern);
-    const ReplayOptions options = options_of("onebit", pattern, 3);
+    SCOPED_TRACE(collective);
+    const ReplayOptions options = options_of("onebit", collective, 3);
     EXPECT_EQ(run(options, 3, 3), expected(options, 3, 3));
   }
-  const auto with = [&](const char* pattern) {
-    return run(options_of("int8:memory=none", pattern, 3), 3, 3);
+  const auto with = [&](const char* collective) {
+    return run(options_of("int8:memory=none", collective, 3), 3, 3);
   };
   const auto plain = with("twoshot"), kept = with("twoshot:second-memory=residual");
   EXPECT_EQ(plain[0], kept[0]);
@@ -185,7 +185,7 @@ TEST_F(TwoShotTest, TheSecondCompressionIsAnotherAndHasAMemoryOfItsOwn) {
 
 TEST_F(TwoShotTest, FeedingDoesNotChangeWhatTensorsEndWith) {
   const auto reference = run(options_of("blockint8", "twoshot", 3), 3, 2);
-  Feed overlapped;
+  Bucketing overlapped;
   overlapped.overlap = Overlap::kBucket;
   overlapped.limits = BucketLimits::parse("first=1kb,rest=10kb");
   for (const bool beside : {false, true}) {
@@ -205,7 +205,7 @@ TEST_F(TwoShotTest, FeedingDoesNotChangeWhatTensorsEndWith) {
 }
 
 TEST_F(TwoShotTest, LocalStepsDelaysAndTheWholeModel) {
-  Feed local, model;
+  Bucketing local, model;
   local.local_steps = 2;
   model.granularity = Granularity::kModel;
   on_ranks(options_of("int8", "twoshot", 2, local), 2, [&](Replay& replay, int) {
@@ -265,7 +265,7 @@ TEST_F(TwoShotTest, SendsWhatTheClosedFormSays) {
     });
 }
 
-// Answers of a size of their own, whatever comes.
+// Answers of a size of their own, for any push.
 class Sized : public UnitAggregator {
  public:
   explicit Sized(std::vector<std::size_t> sizes) : sizes_(std::move(sizes)) {}
@@ -284,8 +284,8 @@ class Sized : public UnitAggregator {
   std::map<std::size_t, std::vector<std::byte>> answers_;
 };
 
-// Some ranks have megabytes to send and get nothing, and the other way round: nobody waits for ever
-// for what is to come before it may send.
+// Some ranks have megabytes to send and receive nothing, and vice versa: no rank waits for ever for
+// incoming data before it may send.
 TEST(TwoShot, EndsHoweverUnevenPayloadsAre) {
   constexpr int kRanks = 3;
   constexpr std::size_t kMany = 3'000'000, kFew = 5;
@@ -303,7 +303,7 @@ TEST(TwoShot, EndsHoweverUnevenPayloadsAre) {
   on_all_ranks(kRanks, [&](ThreadTransport& transport) {
     const auto rank = static_cast<std::size_t>(transport.rank());
     Sized aggregator(answered);
-    TwoShotPattern pattern(std::make_unique<ThreadTransport>(transport), layout, aggregator);
+    TwoShotCollective collective(std::make_unique<ThreadTransport>(transport), layout, aggregator);
     for (int step = 0; step < 2; ++step) {
       std::vector<std::vector<std::byte>> payloads;
       std::vector<UnitPayload> push;
@@ -312,12 +312,12 @@ TEST(TwoShot, EndsHoweverUnevenPayloadsAre) {
         push.push_back({unit, payloads.back()});
       }
       aggregator.bytes = 0;
-      const std::size_t number = pattern.push(push);
-      while (!pattern.pull(number)) {
+      const std::size_t number = collective.push(push);
+      while (!collective.pull(number)) {
       }
       for (std::size_t unit = 0; unit < 3; ++unit) {
-        ASSERT_EQ(pattern.pulled(unit).size(), answered[unit]);
-        EXPECT_EQ(pattern.pulled(unit)[0], static_cast<std::byte>(unit + 1));
+        ASSERT_EQ(collective.pulled(unit).size(), answered[unit]);
+        EXPECT_EQ(collective.pulled(unit)[0], static_cast<std::byte>(unit + 1));
       }
       EXPECT_EQ(aggregator.bytes, rank == 0   ? kMany + 2 * kFew
                                   : rank == 1 ? 2 * kMany + 4 * kFew
@@ -327,8 +327,8 @@ TEST(TwoShot, EndsHoweverUnevenPayloadsAre) {
 }
 
 TEST(TwoShot, RefusesWhatCannotBeSliced) {
-  const auto why = [](const std::string& pattern, const std::string& compressor) {
-    return input_error([&] { exchange_of(parse_spec(pattern), parse_spec(compressor)); });
+  const auto why = [](const std::string& collective, const std::string& compressor) {
+    return input_error([&] { exchange_of(parse_spec(collective), parse_spec(compressor)); });
   };
   EXPECT_THAT(why("twoshot", "powersgd"), HasSubstr("needs tensors as a whole"));
   EXPECT_THAT(why("twoshot", "demo"), HasSubstr("needs tensors as a whole"));

@@ -50,7 +50,7 @@ Records hostile_records() {
   for (Point& point : records.points) {
     point.id += kHostile;
     point.axes.compressor += kHostile;
-    point.axes.pattern += kHostile;
+    point.axes.collective += kHostile;
     point.axes.link += "," + kHostile;
     for (std::string& reason : point.reasons) reason += kHostile;
   }
@@ -64,7 +64,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-// 60 ms predicted of a point, whatever was measured.
+// 60 ms predicted of a point, whatever its measured time.
 TEST(Report, HasPredictionsBesideWhatWasMeasured) {
   Records records = sample::synthetic_run({{4}, {1e7}, 1, 8, false});
   for (Point& point : records.points) point.prediction = {};
@@ -89,14 +89,14 @@ TEST(Report, HasATableOfTheLinksBeforeTheyWereUsed) {
   records.headers[0].calibration = document(sample::calibration());
   const std::string html = render_html(records), markdown = render_markdown(records);
   for (const std::string& text : {html, markdown}) {
-    EXPECT_THAT(text, HasSubstr("The links before they were used"));
+    EXPECT_THAT(text, HasSubstr("Calibration of the links"));
     EXPECT_THAT(text, HasSubstr("host0 down"));
     EXPECT_THAT(text, HasSubstr("not measured: frames are lost on it"));
   }
-  // Failed links are greyed, and nothing else: two ways of one link, eight cells each, and one
-  // row of a link that broke.
+  // Failed links are greyed, and nothing else: two directions of one link, eight cells each, and
+  // one row of a link that broke.
   const std::size_t links = html.find("id=\"links\"");
-  EXPECT_EQ(count(html.substr(links, html.find("</section>", links) - links), "doubtful\""),
+  EXPECT_EQ(count(html.substr(links, html.find("</section>", links) - links), "untrusted\""),
             3u * 8);
   // The table has them; among the values of the launch they would be a heap of JSON.
   EXPECT_THAT(html, Not(HasSubstr("<dt>links</dt>")));
@@ -113,7 +113,7 @@ TEST(Html, IsSelfContained) {
   EXPECT_THAT(page, Not(HasSubstr("src=")));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
-  EXPECT_LT(page.find("What was found"), page.find("What can be believed"));
+  EXPECT_LT(page.find("Findings"), page.find("Validity"));
   EXPECT_LT(page.find("Fidelity of the links"), page.find("Step time against link rate"));
 }
 
@@ -182,7 +182,7 @@ TEST(Markdown, HostileRecordsStayText) {
   }
 }
 
-// Every row of a table must have as many cells as its head, whatever the records say.
+// Every row of a table must have as many cells as its head, for any record.
 TEST(Markdown, TablesKeepTheirShape) {
   for (const Records& records : {sample::synthetic_run(), hostile_records()}) {
     std::istringstream lines(render_markdown(records));
@@ -234,7 +234,7 @@ TEST(Report, RefusesWhatHasNothingToReport) {
   EXPECT_EQ(parse_report_format("md"), ReportFormat::kMarkdown);
 }
 
-// Whatever byte a killed run stopped at, its report renders or says that there is nothing yet.
+// Whichever byte a killed run stopped at, its report renders or states that it has no points yet.
 TEST(Report, OfATruncatedFileNeverCrashes) {
   const std::string text = sample::records_text(sample::synthetic_run({{4}, {1e7}, 1, 8, true}));
   const TemporaryFolder folder;

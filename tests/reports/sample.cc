@@ -47,7 +47,7 @@ Point make_point(const Method& method, int ranks, double rate, int repeat, int s
   point.axes.ranks = ranks;
   point.id = point.axes.compressor + "|" + point.axes.link + "|" + std::to_string(ranks) + "|r" +
              std::to_string(repeat);
-  const bool is_dense = point.axes.baseline().has_value();  // summed, not gathered
+  const bool is_dense = point.axes.baseline().has_value();  // summed, not all-gathered
   const double p = ranks;
   const double hops = is_dense ? 2 * (p - 1) / p : p - 1;
   const double wire_bytes = hops * method.bytes * 1.045;
@@ -91,7 +91,7 @@ Point make_point(const Method& method, int ranks, double rate, int repeat, int s
                                {"compress_time", method.compress_s},
                                {"decode_time", is_dense ? 0 : 0.35e-3 * p},
                                {"break_even", {{"rate", 2e9}}}});
-  // The last host is what the others wait for.
+  // The others wait for the last host.
   point.critical_path = document({{"waits",
                                    {{{"host", ranks - 1}, {"phase", "compute"}, {"share", 0.12}},
                                     {{"host", 0}, {"phase", "compress"}, {"share", 0.02}}}}});

@@ -31,7 +31,7 @@ inline Header header() {
   return header;
 }
 
-/// A header's `calibration`: two links that hold, and one of each other kind.
+/// A header's `calibration`: two links that pass, and one of each other kind.
 inline nlohmann::json calibration() {
   const auto way = [](const char* where, double ratio) {
     return nlohmann::json{{"where", where},     {"set", "rate=100mbit"},
@@ -60,7 +60,7 @@ inline Point point(const std::string& compressor, double rate, int repeat,
   point.axes.method = compressor.substr(0, compressor.find(':'));
   point.axes.link = "rate=" + std::to_string(static_cast<long long>(rate));
   const bool is_summed = point.axes.method == "none" || point.axes.method == "bf16";
-  point.axes.pattern = is_summed ? "allreduce-ring" : "allgather-ring";
+  point.axes.collective = is_summed ? "allreduce-ring" : "allgather-ring";
   point.axes.rate = rate;
   point.axes.ranks = 4;
   point.axes.repeat = repeat;
@@ -86,7 +86,7 @@ struct SyntheticRun {
 };
 
 /// A ring all-reduce for `none` and `bf16`, a ring all-gather for the compressors, over 431 080
-/// elements, with seeded noise. The model of every compressor says "synthetic".
+/// elements, with seeded noise. The model of every compressor is "synthetic".
 Records synthetic_run(const SyntheticRun& run = {});
 
 /// The same as the text of a records file.

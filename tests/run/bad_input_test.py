@@ -1,4 +1,4 @@
-"""What cannot be run is refused with the reason before anything is made."""
+"""Impossible runs are refused with the reason before anything is made."""
 import os
 import subprocess
 
@@ -22,8 +22,8 @@ class BadInputTest(RunCase):
         self.refuse("rate=0", *run, "--link", "rate=0")
         self.refuse("--ranks", *run, "--ranks", "0")
         self.refuse("--threads: found '0'", *run, "--threads", "0")
-        self.refuse("did you mean 'ring'?", *run, "--pattern", "openmpi|rign")
-        self.refuse("ring has no parameter 'group'", *run, "--pattern", "ring:group=2")
+        self.refuse("did you mean 'ring'?", *run, "--collective", "openmpi|rign")
+        self.refuse("ring has no parameter 'group'", *run, "--collective", "ring:group=2")
         self.refuse("unknown SIMD target 'avx9'", *run, "--simd", "avx9")
 
     def test_no_mpirun(self):
@@ -31,7 +31,7 @@ class BadInputTest(RunCase):
                     environment={"PATH": "/nonexistent"})
 
     def test_no_namespaces(self):
-        # Inside a user namespace of its own the command is root there, but may make none.
+        # Inside a user namespace of its own the command is root, but may make none.
         script = 'echo 0 > /proc/sys/user/max_net_namespaces && exec "$0" net verify --seconds 0.5'
         result = subprocess.run(["unshare", "--user", "--map-root-user", "sh", "-c", script,
                                  THINPIPE], capture_output=True, text=True)

@@ -1,6 +1,6 @@
-"""Runs whose gradients lie on a GPU, which a processor plays: the same bytes, sums and errors.
+"""Runs with gradients on a simulated GPU: the same bytes, sums and errors as on the CPU.
 
-Environment: PLAYED_GPU is a library which, preloaded, is a machine with two GPUs.
+Environment: SIMULATED_GPU is a library that simulates two GPUs when preloaded.
 """
 import os
 import unittest
@@ -8,9 +8,9 @@ import unittest
 from run_case import RUN, RunCase, main
 
 # By name and folder: ld.so takes a space in LD_PRELOAD for the end of a path.
-PLAYED = {"LD_PRELOAD": os.path.basename(os.environ["PLAYED_GPU"]),
-          "LD_LIBRARY_PATH": os.path.dirname(os.environ["PLAYED_GPU"]),
-          "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+SIMULATED = {"LD_PRELOAD": os.path.basename(os.environ["SIMULATED_GPU"]),
+             "LD_LIBRARY_PATH": os.path.dirname(os.environ["SIMULATED_GPU"]),
+             "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 SPECS = ["topk:ratio=0.05", "int8", "terngrad", "sparseloco:chunk=256,k=16", "demo",
          "qsgd:coding=elias", "powersgd:exchange=allgather,rank=2"]
 # A sparse payload, a dense one and one of factors, where it is not for the method's sake.
@@ -30,7 +30,7 @@ class DeviceCase(RunCase):
                 *[word for spec in self.specs for word in ("-c", spec)], *more)
 
     def collect(self, process, out, settings):
-        """By compressor, pattern and feed; of so many `settings` of the last two."""
+        """By compressor, collective and bucketing; of so many `settings` of the last two."""
         self.finish(process)
         self.out = out
         points = {}
@@ -40,15 +40,15 @@ class DeviceCase(RunCase):
             self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
             self.assertEqual(point["validation"]["checked_steps"], 2)
             axes = point["axes"]
-            points[axes["compressor"], axes["pattern"], axes.get("feed", "")] = point
+            points[axes["compressor"], axes["collective"], axes.get("bucketing", "")] = point
         self.assertEqual(len(points), settings * (1 + len(self.specs)))
         return points
 
-    def on_both(self, *more, played=PLAYED, settings=1):
-        """Points on the processor, and on what plays GPUs. What is compared are no times: both run
-        at once."""
+    def on_both(self, *more, simulated=SIMULATED, settings=1):
+        """Returns the points on the CPU and on the simulated GPU. Both run at the same time, so that
+        their times are not compared."""
         folder, running = self.out, []
-        for device, environment in (("cpu", {}), ("cuda", played)):
+        for device, environment in (("cpu", {}), ("cuda", simulated)):
             self.out = f"{folder}-{device}"
             running.append((self.start(*self.command("--device", device, "--share-machine", *more),
                                        environment=environment), self.out))
@@ -56,12 +56,12 @@ class DeviceCase(RunCase):
         self.assert_nothing_left()
         return both
 
-    def expect_same(self, *more, played=PLAYED, settings=1, copies=lambda pattern: True):
-        """`copies`: whether payloads go through the host with a pattern; those of `none` always do."""
-        here, there = self.on_both(*more, played=played, settings=settings)
+    def expect_same(self, *more, simulated=SIMULATED, settings=1, copies=lambda collective: True):
+        """`copies`: whether a collective copies payloads through the host; with `none` always."""
+        here, there = self.on_both(*more, simulated=simulated, settings=settings)
         self.assertEqual(here.keys(), there.keys())
-        for (compressor, pattern, feed), point in here.items():
-            other = there[compressor, pattern, feed]
+        for (compressor, collective, bucketing), point in here.items():
+            other = there[compressor, collective, bucketing]
             self.assertNotIn("device", point["axes"])
             self.assertEqual(other["axes"]["device"], "cuda")
             self.assertIn("|cuda", other["id"])
@@ -70,7 +70,7 @@ class DeviceCase(RunCase):
                     self.assertEqual(point["metrics"][name], other["metrics"][name], compressor)
             for name in ("copy_down_time", "copy_up_time"):
                 self.assertNotIn(name, point["metrics"])
-                if compressor == "none" or copies(pattern):
+                if compressor == "none" or copies(collective):
                     self.assertTrue(all(s > 0 for s in other["metrics"][name]["samples"]))
                 else:
                     self.assertEqual(set(other["metrics"][name]["samples"]), {0})
@@ -82,18 +82,18 @@ class DeviceTest(DeviceCase):
     def test_it_sends_the_same_and_ends_with_the_same(self):
         self.expect_same()
         header = self.records()[0]
-        self.assertEqual(header["device"]["architecture"], "played")
+        self.assertEqual(header["device"]["architecture"], "simulated")
         self.assertFalse(header["mpi_takes_device_addresses"])
         # Three ranks of one machine that has two.
-        self.assertEqual(header["rank_devices"], ["played:0", "played:1", "played:0"])
+        self.assertEqual(header["rank_devices"], ["simulated:0", "simulated:1", "simulated:0"])
 
     def test_a_run_goes_on_and_both_devices_stand_in_one_report(self):
         self.specs = FEW
         self.run_thinpipe(*self.command("--device", "cpu"))
         command = self.command("--device", "cuda", "--resume")
-        self.assertNotIn("in the records already", self.run_thinpipe(*command, environment=PLAYED))
+        self.assertNotIn("in the records already", self.run_thinpipe(*command, environment=SIMULATED))
         self.assertIn(f"{1 + len(self.specs)} of {1 + len(self.specs)} points are in the records already",
-                      self.run_thinpipe(*command, environment=PLAYED))
+                      self.run_thinpipe(*command, environment=SIMULATED))
         report = self.run_thinpipe("report", self.out, "--format", "text")
         self.assertIn("device=cuda", report)
         specs = [word for spec in self.specs for word in ("-c", spec)]
@@ -104,7 +104,7 @@ class DeviceTest(DeviceCase):
             self.assertIn(spec.split(":")[0], predicted)
         self.assertNotIn("not measured beforehand", predicted)
 
-    def refuse(self, expected, *more, code=2, environment=PLAYED):
+    def refuse(self, expected, *more, code=2, environment=SIMULATED):
         error = self.run_thinpipe(*self.command("--device", "cuda", *more), code=code,
                                   environment=environment)
         self.assertIn(expected, error)

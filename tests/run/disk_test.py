@@ -1,10 +1,10 @@
-"""A disk that is full in the middle of a sweep: whole records, and --resume once there is room."""
+"""A disk that is full in the middle of a sweep: whole records, and --resume once it has space."""
 import os
 import shutil
 
 from run_case import RUN, THINPIPE, RunCase, main
 
-# A disk with four pages left: the header and a few points fit, however much there is to say of them.
+# A disk with four pages left: the header and a few points fit, however long their records are.
 # Mounts need a namespace of their own, and go with it, so the records are copied out of it.
 SCRIPT = """
 out=$1 copies=$2; shift 2

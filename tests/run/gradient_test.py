@@ -32,7 +32,7 @@ class GradientTest(RunCase):
         self.run_thinpipe(*arguments, "--out", self.out, "--non-finite", "zero")
 
     def store_in_16_bits(self, trace, dtype):
-        """Rewrites the trace's files, which hold FP32, as docs/trace-format.md has it."""
+        """Rewrites the trace's FP32 files as docs/trace-format.md specifies."""
         path = os.path.join(trace, "trace.json")
         with open(path) as file:
             root = json.load(file)
@@ -61,7 +61,7 @@ class GradientTest(RunCase):
             json.dump(root, file)
 
     def test_gradients_of_16_bits_replay(self):
-        """And so does a slice of them, which keeps the dtype. What is in bfloat16 already loses
+        """And so does a slice of them, which keeps the dtype. Values that are bfloat16 already lose
         nothing to the method of that name."""
         for dtype, method in (("BF16", "bf16"), ("F16", "fp16")):
             whole = self.trace()

@@ -1,4 +1,4 @@
-"""64 emulated hosts on whatever this machine has, and the limits they meet."""
+"""64 emulated hosts on any machine, and the limits that they reach."""
 import resource
 
 from run_case import RUN, RunCase, main
@@ -11,14 +11,14 @@ class ManyHostsTest(RunCase):
 
         return self.run_thinpipe(*RUN, "--trace", self.trace(elements=3000), "--out", self.out,
                                  "--ranks", ranks, "--link", "rate=100mbit", "--steps", "2",
-                                 "--warmup", "0", "--no-baseline", "--patience", "120", code=code,
+                                 "--warmup", "0", "--no-baseline", "--timeout", "120", code=code,
                                  preexec_fn=limit_files)
 
     def test_64_hosts_raise_the_limit_of_open_files(self):
         self.measure("64", (128, 4096), 0)
         self.assert_nothing_left()
         (point,) = self.points().values()
-        # Few processors are idle then: the point may say so.
+        # Few CPUs are idle then: the point may have a warning.
         self.assert_measured(point)
         self.assertEqual(point["validation"]["checked_steps"], 2)
         self.assertTrue(point["validation"]["identical_ranks"])

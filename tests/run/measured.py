@@ -1,4 +1,4 @@
-"""Tests that measure judge only what thinpipe itself holds valid.
+"""Tests that measure judge only measurements that thinpipe itself accepts as valid.
 
 A point that a busy machine spoilt is measured again, TIMES times in all; if that does not help, the
 test is skipped with the record's reason. Results that do not depend on the machine's load are
@@ -17,26 +17,26 @@ TOO_BUSY = "machine too busy"
 EXIT_SKIPPED = 77
 
 # The reasons in a record by which a machine that lacks time spoils a point; docs/fidelity.md has
-# their limits. Any other reason is a defect. A calibration may also end above the ceiling: what lay in
-# the socket of a receiver that was not running before the window is counted within it.
+# their limits. Any other reason is a defect. A calibration may also end above the ceiling: bytes
+# that lay in the socket of a receiver that was not running before the window are counted within it.
 BY_LOAD = re.compile(
-    r"the processors were idle only [\d.]+ % of the time"
-    r"|5 % of the waits ended .+ late or later"
+    r"CPU idle time was [\d.]+ % \(limit"
+    r"|5 % of timed waits overran by .+ or more"
     r"|.+ delivered \d{1,3}\.\d % of its TCP ceiling in the calibration"
-    r"|time scale [^:]+: ranks began their exchanges up to .+ apart"
-    r"|the schedule's changes came [\d.]+ ms late")
+    r"|time scale [^:]+: ranks began their exchanges up to .+ off the planned time"
+    r"|the schedule's changes were [\d.]+ ms late")
 
 
 class Measured(unittest.TestCase):
     """Needs `out`, the folder of the records, and run_thinpipe(*arguments), which demands that the
-    program exits with 0 and returns what it printed."""
+    program exits with 0 and returns its output."""
 
     def records(self):
         with open(os.path.join(self.out, "records.jsonl")) as file:
             return [json.loads(line) for line in file]
 
     def assert_measured(self, point):
-        """The point has figures, and if they are in doubt, then only for the machine's load."""
+        """The point has figures, and if they are untrusted, then only for the machine's load."""
         self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
         for reason in point["reasons"]:
             self.assertRegex(reason, f"^(?:{BY_LOAD.pattern})", point["id"])
@@ -45,7 +45,7 @@ class Measured(unittest.TestCase):
         """The points of `run_thinpipe(*arguments)`, all of them valid, in the order of the records.
 
         `computed` judges every measurement, `timed` every valid one, both at once. `told` is then
-        all that was printed.
+        the whole output.
         """
         valid, again, self.told = set(), [], ""
         for more in [()] + [("--resume",)] * (TIMES - 1):
@@ -68,7 +68,7 @@ class Measured(unittest.TestCase):
         raise unittest.SkipTest(f"{TOO_BUSY} ({TIMES} times; last: {again[-1]})")
 
     def forget(self, points):
-        """Takes the points out of the records: --resume measures what is not in them."""
+        """Takes the points out of the records: --resume measures points that the records lack."""
         names = {point["id"] for point in points}
         kept = [one for one in self.records() if one.get("id") not in names]
         with open(os.path.join(self.out, "records.jsonl"), "w") as file:

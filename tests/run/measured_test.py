@@ -8,7 +8,8 @@ import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-IDLE = "the processors were idle only 0.4 % of the time: the emulation itself may be what was slow"
+IDLE = ("CPU idle time was 0.4 % (limit 2 %), so the host rather than the link may have set the "
+        "pace. Use fewer ranks, or `--time-scale auto`")
 
 # Writes the points a and b, whose statuses, reasons and figures are the next line of a script; with
 # --resume only those that the records lack.
@@ -56,7 +57,7 @@ def spoilt(figure=2, reason=IDLE):
 
 class MeasuredTest(unittest.TestCase):
     def play(self, *runs, tool=False):
-        """What the test does where the first, second, ... run ends with these points."""
+        """Runs the test with runs that end with these points, the first, second, ... one."""
         with tempfile.TemporaryDirectory() as folder:
             fake = os.path.join(folder, "fake.py")
             with open(fake, "w") as file:
@@ -88,7 +89,7 @@ class MeasuredTest(unittest.TestCase):
         code, said, runs = self.play(*[{"a": GOOD, "b": spoilt()}] * 4)
         self.assertEqual((code, runs), (77, 3))
         self.assertRegex(said, r"(?m)^skipped: T\.test_it: machine too busy \(3 times; last: b: .*"
-                               r"idle only 0\.4 %")
+                               r"CPU idle time was 0\.4 %")
 
     def test_wrong_after_it_was_spoilt_fails(self):
         code, _, runs = self.play({"a": GOOD, "b": spoilt()}, {"b": ("ok", [], 2)})
@@ -99,7 +100,7 @@ class MeasuredTest(unittest.TestCase):
         self.assertEqual((code, runs), (1, 1))
 
     def test_invalid_for_another_reason_and_failed_fail(self):
-        changed = "somebody changed the links meanwhile: link host1"
+        changed = "another program changed the links during the measurement: link host1"
         for point in (spoilt(reason=changed), ("failed", ["rank 1 ended"], 1),
                       ("invalid", [IDLE, changed], 1)):
             code, said, runs = self.play({"a": GOOD, "b": point})

@@ -39,7 +39,7 @@ class MediansTest(RunCase):
             if record["record"] == "point":
                 # The middle ones are 2 and 4 ms; a median that is one of them is a third off.
                 record["metrics"]["step_time"]["samples"] = [0.009, 0.002, 0.001, 0.004]
-                record.update(status="ok", reasons=[])  # whatever else the machine did
+                record.update(status="ok", reasons=[])  # for any other load of the machine
         with open(file, "w", encoding="utf-8") as lines:
             # The gate wants four launches.
             lines.writelines(json.dumps(record) + "\n" for record in 4 * records)

@@ -1,4 +1,4 @@
-"""--plugin reaches the ranks; what a plug-in does wrong fails its points by name."""
+"""--plugin reaches the ranks; errors of a plug-in fail its points by name."""
 import os
 
 from run_case import RUN, RunCase, main

@@ -1,4 +1,4 @@
-"""Parameter servers on links of their own: results, and what the links count."""
+"""Parameter servers on links of their own: results, and the links' counters."""
 import os
 
 from run_case import RUN, RunCase, main
@@ -9,7 +9,7 @@ TENSORS = 2  # of the trace
 
 
 def sent(bytes, units):
-    """Of payloads so long together, each with its head, in full segments with Open MPI's header."""
+    """Bytes of payloads so long together, with a head each, in full segments with MPI's header."""
     framed = bytes + HEAD * units
     return in_messages(framed, framed / SEGMENT)
 
@@ -42,21 +42,21 @@ class ParameterServerTest(RunCase):
             self.assertAlmostEqual(metrics["payload_bytes"]["samples"][step] * ranks, pushed)
 
     def test_every_worker_ends_with_what_servers_answered(self):
-        _, points = self.run_servers("--ranks", "1|3", "--pattern", "ps:servers=3", "-c",
+        _, points = self.run_servers("--ranks", "1|3", "--collective", "ps:servers=3", "-c",
                                      "topk:ratio=0.1", "-c", "3lc", "-c", "powersgd:rank=2")
         self.assertEqual(len(points), 2 * 4)
         for point in points:
-            servers = int(point["axes"]["pattern"][-1])
-            self.assertIn(point["axes"]["pattern"], (f"pushpull-ps:servers={servers}",))
+            servers = int(point["axes"]["collective"][-1])
+            self.assertIn(point["axes"]["collective"], (f"pushpull-ps:servers={servers}",))
             self.check(point, point["axes"]["ranks"], servers)
-            # There are two tensors, and a third server has nothing to do; of `none` there are four
-            # pieces.
+            # The trace has two tensors, and a third server has nothing to do; of `none` there are
+            # four pieces.
             if servers == 3 and point["axes"]["method"] != "none":
                 self.assertEqual(point["servers"][2]["push_bytes"], [0, 0, 0])
                 self.assertEqual(point["servers"][2]["pull_bytes"], [0, 0, 0])
 
     def test_links_count_what_the_closed_form_says(self):
-        _, points = self.run_servers("--ranks", "3", "--pattern", "ps:servers=1|2", "-c",
+        _, points = self.run_servers("--ranks", "3", "--collective", "ps:servers=1|2", "-c",
                                      "topk:ratio=0.5", elements=300000)
         for point in points:
             pushed = sent(point["metrics"]["payload_bytes"]["samples"][0], TENSORS)
@@ -70,28 +70,28 @@ class ParameterServerTest(RunCase):
 
     def test_what_is_pulled_may_be_compressed_otherwise_and_leave_by_buckets(self):
         _, points = self.run_servers("--ranks", "2", "--no-baseline", "-c", "topk:ratio=0.1",
-                                     "--pattern", "ps:servers=2,pull=none|(3lc:s=1.5)", "--overlap",
+                                     "--collective", "ps:servers=2,pull=none|(3lc:s=1.5)", "--overlap",
                                      "none|bucket", "--buckets", "first=1kb,rest=1kb")
         self.assertEqual(len(points), 4)
         for point in points:
             self.check(point, 2, 2)
-            dense = point["axes"]["pattern"] == "pushpull-ps:pull=none,servers=2"
+            dense = point["axes"]["collective"] == "pushpull-ps:pull=none,servers=2"
             self.assertEqual(point["metrics"]["pull_bytes"]["samples"][0] == 120000, dense)
 
     def test_servers_may_have_links_of_another_kind(self):
-        _, points = self.run_servers("--ranks", "2", "-c", "topk:ratio=0.1", "--pattern",
+        _, points = self.run_servers("--ranks", "2", "-c", "topk:ratio=0.1", "--collective",
                                      "ps:servers=1", "--topology", "ps:servers=1,server=(rate=2x)")
         for point in points:
             self.check(point, 2, 1)
         said = self.run_thinpipe(*RUN, "--trace", os.path.join(self.folder, "trace"), "--out",
-                                 self.out, "--ranks", "2", "--pattern", "ps:servers=2",
+                                 self.out, "--ranks", "2", "--collective", "ps:servers=2",
                                  "--topology", "ps:servers=1", "--resume", code=2)
-        self.assertIn("has 2 servers, topology", said)
+        self.assertIn("has 2 servers, but topology", said)
 
     def test_a_malformed_payload_fails_its_point_by_rank_and_unit(self):
         plugin = os.path.join(os.environ["TEST_PLUGINS"], "broken_methods.so")
         _, points = self.run_servers("--ranks", "2", "--no-baseline", "--plugin", plugin, "-c",
-                                     "cannot-decode-others", "-c", "topk:ratio=0.1", "--pattern",
+                                     "cannot-decode-others", "-c", "topk:ratio=0.1", "--collective",
                                      "ps:pull=none", code=4)
         points = {point["axes"]["method"]: point for point in points}
         self.assertEqual(points["cannot-decode-others"]["status"], "failed")

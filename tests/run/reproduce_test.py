@@ -28,7 +28,7 @@ class ReproduceTest(RunCase):
 
     def test_a_page_can_be_read_typed_and_gone_on_with(self):
         said = self.reproduce("sbc-eq5")
-        self.assertIn("yes: payloads take what the equation says, p=0.01", said)
+        self.assertIn("yes: payloads have the size that the equation gives, p=0.01", said)
         page = self.read("sbc-eq5.md")
         for part in ("## The rules", "8.38", "quick try", "| yes |", "## Why figures differ"):
             self.assertIn(part, page)
@@ -42,7 +42,7 @@ class ReproduceTest(RunCase):
         command = re.search(r"^    thinpipe (quality .*)$", page, re.M).group(1)
         os.remove(golomb)
         self.finish(self.start_command("sh", "-c", '"$THINPIPE" ' + command, cwd=self.out))
-        # What is finished does not run again.
+        # Finished runs are not repeated.
         first = os.stat(golomb).st_mtime_ns
         os.remove(self.path("sbc-eq5", "16-fixed-bits", "finished"))
         os.remove(self.path("sbc-eq5", "16-fixed-bits", "records.jsonl"))
@@ -57,17 +57,17 @@ class ReproduceTest(RunCase):
             self.assertIsNone(process.poll())
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        self.assertIn("goes on from here", self.finish(process, 128 + signal.SIGINT))
+        self.assertIn("the same command continues", self.finish(process, 128 + signal.SIGINT))
         self.assertFalse(os.path.exists(self.path("sbc-table1.md")))
         said = self.reproduce("sbc-eq5", "sbc-table1")
         self.assertNotIn("sbc-eq5 1 of 2", said)
-        self.assertIn("yes: SBC (3): as computed", said)
+        self.assertIn("yes: SBC (3): within 2 % of equation 1", said)
         self.assertIn("[sbc-table1]", self.read("README.md"))
 
     def test_a_command_that_fails_does_not_end_the_others(self):
         os.makedirs(self.path("sbc-eq5", "Golomb", "records.jsonl", "in-the-way"))
         said = self.reproduce("sbc-eq5", "sbc-table1", code=4)
-        self.assertIn("yes: SBC (3): as computed", said)
+        self.assertIn("yes: SBC (3): within 2 % of equation 1", said)
         page = self.read("sbc-eq5.md")
         self.assertIn("Not complete", page)
         self.assertIn("- Golomb: exit code", page)
@@ -79,9 +79,9 @@ class ReproduceTest(RunCase):
         text = self.run_thinpipe("reproduce", "--print", "sbc-eq5")
         with open(os.path.join(RECIPES, "sbc-eq5.toml")) as original, open(own, "w") as file:
             self.assertEqual(text, original.read())
-            file.write(text.replace("bits that SBC's positions take", "a title"))
+            file.write(text.replace("bits of a position in SBC's payloads", "a title"))
         said = self.reproduce(own)
-        self.assertIn("yes: payloads take what the equation says, p=0.01", said)
+        self.assertIn("yes: payloads have the size that the equation gives, p=0.01", said)
         self.assertIn("# my-own: a title", self.read("my-own.md"))
         self.reproduce("sbc-table1")
         self.assertRegex(self.read("README.md"), r"(?s)sbc-table1\.md.*my-own\.md")

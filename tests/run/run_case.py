@@ -1,4 +1,4 @@
-"""What the tests of `thinpipe run` have in common: a trace, an output folder, our processes.
+"""Shared by the tests of `thinpipe run`: a trace, an output folder, our processes.
 
 Environment: THINPIPE and MAKE_TRACE are the programs. Standard library only.
 """
@@ -14,7 +14,7 @@ from measured import Measured, main  # noqa: F401  # main is for the tests
 
 THINPIPE = os.environ["THINPIPE"]
 MAKE_TRACE = os.environ["MAKE_TRACE"]
-# Where it does not matter what compressors are held against, one baseline costs least.
+# For tests to which the baseline does not matter, one baseline costs least.
 RUN = ("run", "--baseline", "none")
 
 
@@ -38,7 +38,7 @@ class RunCase(Measured):
         return self.start_command(THINPIPE, *arguments, **options)
 
     def start_command(self, *command, **options):
-        # Runs that share a folder for temporary files know of each other.
+        # Runs with one folder for temporary files detect each other.
         environment = dict(os.environ, THINPIPE_TEST=self.mark.split("=")[1], TMPDIR=self.folder)
         environment.update(options.pop("environment", {}))
         return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE,
@@ -68,7 +68,7 @@ class RunCase(Measured):
         return {r["id"]: r for r in self.records() if r["record"] == "point"}
 
     def ours(self, name=""):
-        """Processes that carry our mark, whatever they are called and whoever adopted them."""
+        """Processes that carry our mark, with any name and any parent."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:

@@ -1,8 +1,8 @@
-"""--time-scale: slow motion gives the step times of the real thing, and says when it does not."""
+"""--time-scale: time dilation gives the real step times, and warns when it does not."""
 import os
 
 from run_case import RUN, RunCase, main
-from slow_motion import check_same_step
+from time_dilation import check_same_step
 
 FRAME, PAYLOAD = 1514, 1448
 
@@ -27,7 +27,7 @@ class ScaleTest(RunCase):
         self.assertEqual(sorted(points), [("none", 1), ("none", 2), ("topk", 1), ("topk", 2)])
         for method in ("none", "topk"):
             one, two = points[method, 1], points[method, 2]
-            # What is sent does not depend on the clock.
+            # Payloads do not depend on the clock.
             self.assertEqual(one["metrics"]["payload_bytes"]["samples"],
                              two["metrics"]["payload_bytes"]["samples"])
             check_same_step(self, two, one)
@@ -41,7 +41,7 @@ class ScaleTest(RunCase):
         self.assertIn("Time scales compared", text)
 
     def check_raw(self, point):
-        """Measured, not computed: the raw times are there, and nothing can be faster."""
+        """Measured, not computed: the raw times are recorded, and nothing can be faster."""
         self.check_result(point)
         if point["axes"]["time_scale"] == 1:
             return
@@ -56,7 +56,7 @@ class ScaleTest(RunCase):
             self.assertEqual(len(raw[metric]), 7)
 
     def test_overlap_comes_to_the_same_at_half_speed(self):
-        # A backward pass of 90 ms in which 70 ms of exchanges must find their place.
+        # A backward pass of 90 ms that must hide 70 ms of exchanges.
         points = self.measure(*RUN, "--trace", "synthetic:model=lenet5,workers=2,steps=2", "--out",
                               self.out, "--ranks", "2", "--link", "rate=100mbit", "-c",
                               "topk:ratio=0.2", "--no-baseline", "--steps", "4", "--warmup", "1",
@@ -97,8 +97,8 @@ class ScaleTest(RunCase):
         self.measure(*self.in_fast_motion("topk:ratio=0.05"), timed=self.check_fast)
 
     def check_fast(self, topk):
-        # 10,000 positions and values through 20 Mbit/s, not through the 80 that were set, less what
-        # the bucket lets through.
+        # 10,000 positions and values through 20 Mbit/s, not through the 80 that were set, less the
+        # bytes that the bucket lets through.
         payload = topk["metrics"]["payload_bytes"]["samples"][0]
         least = (payload * FRAME / PAYLOAD - topk["fidelity"]["burst_bytes"]) * 8 / 20e6
         self.assertGreater(self.median(topk, "exchange_time"), 0.9 * least)
@@ -110,7 +110,7 @@ class ScaleTest(RunCase):
                      "rate=100gbit", "--no-baseline", "-c", "topk:ratio=0.05", "--steps", "2",
                      "--warmup", "0", "--time-scale", "auto")
         self.assertRegex(self.run_thinpipe(*arguments),
-                         "time scale [0-9]+ for 2 ranks on 100 Gbit/s: a TCP flow carries")
+                         "time scale [0-9]+ for 2 ranks on 100 Gbit/s: a TCP flow reaches")
         (point,) = self.points().values()
         self.assertGreater(point["axes"]["time_scale"], 1)
         self.assert_measured(point)
@@ -120,19 +120,19 @@ class ScaleTest(RunCase):
     def test_what_is_no_time_scale(self):
         trace = self.trace()
         for text, complaint in (("fast", "'fast' is not a number from 0.001 to 1000"),
-                                ("0.001", "expected 1 kbit/s to 100 Gbit/s")):
+                                ("0.001", "allowed: 1 kbit/s to 100 Gbit/s")):
             error = self.run_thinpipe(*RUN, "--trace", trace, "--out", self.out, "--link",
                                       "rate=1gbit", "--time-scale", text, code=2)
             self.assertIn(complaint, error)
             self.assertFalse(self.has_a_point())
-        # Of a link of the topology as well.
+        # A link of the topology is checked as well.
         self.assertIn("rack0-spine: time scale 100", self.run_thinpipe(
             *RUN, "--trace", trace, "--out", self.out, "--link", "rate=1gbit", "--time-scale",
             "100", "--topology", "racks:uplink=(rate=50kbit)", code=2))
         hosts = os.path.join(self.folder, "hosts")
         with open(hosts, "w") as file:
             file.write("192.0.2.1\n192.0.2.2\n")
-        for extra, complaint in ((("--time-scale", "2"), "nobody would slow the network down"),
+        for extra, complaint in ((("--time-scale", "2"), "the network would not be slowed down"),
                                  (("--time-scale", "auto", "--shape", "eth0"),
                                   "with --hosts expected a number")):
             self.assertIn(complaint, self.run_thinpipe(

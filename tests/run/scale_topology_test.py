@@ -1,7 +1,7 @@
 """--time-scale on a topology: the links between switches are slowed down too."""
 
 from run_case import RUN, RunCase, main
-from slow_motion import check_same_step
+from time_dilation import check_same_step
 
 
 class ScaleTopologyTest(RunCase):
@@ -17,7 +17,7 @@ class ScaleTopologyTest(RunCase):
         check_same_step(self, three, one)
 
     def check_exchange(self, point):
-        # 400 kB each way through 13.3 Mbit/s cannot take less.
+        # 400 kB in each direction through 13.3 Mbit/s cannot take less.
         if point["axes"]["time_scale"] == 3:
             self.assertGreater(min(point["raw"]["exchange_time"]), 0.9 * 400e3 * 8 / (40e6 / 3))
 

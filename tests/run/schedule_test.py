@@ -56,7 +56,7 @@ class ScheduleTest(RunCase):
         self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
         schedule = point["schedule"]
         steps, links = schedule["steps"], {tuple(l["names"]): l for l in schedule["links"]}
-        # Two that differ, so there is none that stands for all.
+        # The two differ, so neither stands for all.
         self.assertEqual(sorted(steps), ["begin", "end"])
         self.assertEqual(sorted(links), [("host1",), ("rack0-spine",)])
         for rate in links["host1",]["rate_up"]:
@@ -73,7 +73,7 @@ class ScheduleTest(RunCase):
         trace = self.trace()
         for topology, schedule, complaint in (
                 ("star", "host7:steps:0s=50%", "host7: the hosts are host0 to host3"),
-                ("racks", "rack9:steps:0s=50%", "'rack9' is no link of it"),
+                ("racks", "rack9:steps:0s=50%", "no link 'rack9'"),
                 ("wan", "host0:steps:0s=50%", "host0 (unthrottled)")):
             error = self.run_thinpipe(*RUN, "--trace", trace, "--out", self.out, "--topology",
                                       topology, "--link", "rate=50mbit", "--schedule", schedule,

@@ -9,7 +9,7 @@ SHARED = "another run measured on this machine at the same time"
 class SharingTest(RunCase):
     def setUp(self):
         super().setUp()
-        # Runs of others on this machine are none of these tests' business.
+        # These tests ignore runs of other users on this machine.
         self.place = {"TMPDIR": self.folder}
         self.arguments = (*RUN, "--trace", self.trace(compute=0.05), "--ranks", "2", "--link",
                           "rate=200mbit", "--warmup", "0", "--no-baseline")
@@ -21,7 +21,8 @@ class SharingTest(RunCase):
         self.wait_for(self.has_a_point, "the first point")
         said = self.run_thinpipe(*self.arguments, "--out", short, "--steps", "4", "--share-machine",
                                  environment=self.place)
-        self.assertIn("another run is being measured on this machine", said)
+        self.assertIn("another run is being measured on this machine, so the two take CPU time",
+                      said)
         self.finish(first)
         self.assert_nothing_left()
         points = [r for r in self.records() if r["record"] == "point"]

@@ -1,11 +1,11 @@
-"""Sparse sums and qgZ on throttled links: what they end with, and what the links count."""
+"""Sparse sums and qgZ on throttled links: their results, and the links' counters."""
 
 from run_case import RUN, RunCase, main
 from wire import SEGMENT, check_sent, in_messages
 
 RANKS, ELEMENTS = 4, 2**19
 K = ELEMENTS // 8
-PATTERNS = ["gtopk", "oktopk:thresholds=2", "qgz:group=2"]
+COLLECTIVES = ["gtopk", "oktopk:thresholds=2", "qgz:group=2"]
 
 
 def messages_of(length):
@@ -31,22 +31,22 @@ FORMS = {"sparsereduce-gtopk": gtopk, "allreduce-qgz:group=2": qgz}
 
 class SparseTest(RunCase):
     def test_links_count_what_the_closed_forms_say(self):
-        for point in self.run_patterns(RANKS, "--steps", "2", "--compute-scale", "0"):
-            pattern = point["axes"]["pattern"]
-            if pattern in FORMS:
-                check_sent(self, point, [in_messages(*form) for form in FORMS[pattern]()])
+        for point in self.run_collectives(RANKS, "--steps", "2", "--compute-scale", "0"):
+            collective = point["axes"]["collective"]
+            if collective in FORMS:
+                check_sent(self, point, [in_messages(*form) for form in FORMS[collective]()])
 
-    def run_patterns(self, ranks, *arguments, what=f"elements={ELEMENTS}", patterns=PATTERNS):
+    def run_collectives(self, ranks, *arguments, what=f"elements={ELEMENTS}", collectives=COLLECTIVES):
         self.run_thinpipe(*RUN, "--trace", f"synthetic:{what},steps=2", "--out", self.out,
                           "--ranks", str(ranks), "--link", "rate=1gbit", "-c",
-                          "topk:ratio=0.125", "--pattern", "|".join(patterns), "--warmup", "1",
+                          "topk:ratio=0.125", "--collective", "|".join(collectives), "--warmup", "1",
                           *arguments)
         self.assert_nothing_left()
         points = self.records()[1:]
-        ways = [point["axes"]["pattern"] for point in points
+        ways = [point["axes"]["collective"] for point in points
                 if point["axes"]["method"] == "topk"]
-        self.assertEqual(sorted(ways), sorted("sparsereduce-" + pattern for pattern in patterns
-                                              if not pattern.startswith("qgz")))
+        self.assertEqual(sorted(ways), sorted("sparsereduce-" + collective for collective in collectives
+                                              if not collective.startswith("qgz")))
         for point in points:
             self.assert_measured(point)
             self.assertTrue(point["validation"]["identical_ranks"])
@@ -55,17 +55,17 @@ class SparseTest(RunCase):
         return points
 
     def test_pairs_are_what_is_sent(self):
-        for point in self.run_patterns(3, "--steps", "2", what="elements=30000",
-                                       patterns=["gtopk", "oktopk"]):
+        for point in self.run_collectives(3, "--steps", "2", what="elements=30000",
+                                       collectives=["gtopk", "oktopk"]):
             if point["axes"]["method"] == "topk":
                 self.assertEqual(point["metrics"]["payload_bytes"]["samples"][0], 8 * 3750)
 
     def test_methods_without_a_target_and_of_several_sums(self):
-        self.run_patterns(2, "-c", "strom:tau=0.001", "-c", "powersgd:rank=2", "--no-baseline",
+        self.run_collectives(2, "-c", "strom:tau=0.001", "-c", "powersgd:rank=2", "--no-baseline",
                           "--steps", "2", what="model=lenet5,workers=2")
 
     def test_buckets_leave_while_compute_goes_on(self):
-        self.run_patterns(2, "--steps", "3", "--overlap", "bucket", "--buckets",
+        self.run_collectives(2, "--steps", "3", "--overlap", "bucket", "--buckets",
                           "first=10kb,rest=90kb", what="model=lenet5,workers=2")
 
 

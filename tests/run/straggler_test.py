@@ -1,4 +1,4 @@
-"""Slow hosts, slow links and payloads that differ: the record names what steps waited for."""
+"""Slow hosts, slow links and payloads that differ: the record names the cause of each wait."""
 import os
 
 from run_case import RUN, RunCase, main
@@ -61,10 +61,10 @@ class StragglerTest(RunCase):
             # acknowledgements of 66 bytes. Measured: 2.502 and 2.504.
             self.assertGreater(link["busy"], 2.4 * link["others"])
             self.assertRegex(self.told,
-                             f"(?m)^ok .*exchanges at the pace of host {host[-1]}'s link")
+                             f"(?m)^ok .*exchanges paced by host {host[-1]}'s link")
 
     def test_payloads_are_recorded_as_they_differ(self):
-        # A threshold keeps as many as there are: another number on every rank.
+        # A threshold keeps all elements above it: another number on every rank.
         self.run_thinpipe(*self.command("-c", "threshold:tau=0.003", "--link", "rate=200mbit"))
         (point,) = self.points().values()
         self.assert_measured(point)

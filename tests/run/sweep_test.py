@@ -1,4 +1,4 @@
-"""`thinpipe run`: what it records of every point."""
+"""`thinpipe run`: its records of every point."""
 import contextlib
 import os
 import shutil
@@ -42,8 +42,8 @@ class SweepTest(RunCase):
             self.assertGreater(metrics["wire_bytes"]["samples"][0], (ranks - 1) * payload)
 
     def check_parts(self, point):
-        """A step is the slowest rank's, its parts are the last to arrive's, and a rank's parts do
-        not overlap."""
+        """A step's time is the slowest rank's, its phases are the last-arriving rank's, and a
+        rank's phases do not overlap."""
         metrics = point["metrics"]
         for step in range(3):
             ranks = [{name: values[step] for name, values in rank.items()}
@@ -90,7 +90,7 @@ class SweepTest(RunCase):
             off = max(abs(way["ratio"] - 1) for way in link["ways"])
             self.assertAlmostEqual(abs(link["ratio"] - 1), off)
             self.assertEqual(link["verdict"], "holds" if off <= 0.03 else "off")
-        # Of the host's own way up a flow gets 20 Mbit/s; two others fill its way down.
+        # On its own uplink a flow gets 20 Mbit/s; two others fill its downlink.
         up, down = links["up.rate=20mbit,down.rate=50mbit"]["ways"]
         self.assertAlmostEqual(up["ceiling"], 20e6 * PAYLOAD / FRAME)
         self.assertAlmostEqual(down["ceiling"], 40e6 * PAYLOAD / FRAME)
@@ -109,8 +109,8 @@ class SweepTest(RunCase):
         process = self.start(*RUN, "--trace", self.trace(elements=400000), "--out", self.out,
                              "--ranks", "2", "--link", "rate=20mbit", "-c", "none", "--steps", "4",
                              "--warmup", "1")
-        # What is changed before the point sets its links is undone by that, or fails the point. Its
-        # ranks then exchange 1.1 MB before they begin, and 8 MB in their steps: 4 MB are in the midst.
+        # A change before the point sets its links is overwritten, or fails the point. Its ranks
+        # then exchange 1.1 MB before they begin, and 8 MB in their steps: 4 MB are in the midst.
         said = ""
         while not said.startswith("calibrated"):
             said = process.stderr.readline()
@@ -128,13 +128,14 @@ class SweepTest(RunCase):
         self.assert_nothing_left()
         (point,) = self.points().values()
         self.assertEqual(point["status"], "invalid")
-        changed = [r for r in point["reasons"] if "somebody changed the links meanwhile" in r]
+        changed = [r for r in point["reasons"]
+                   if "another program changed the links during the measurement" in r]
         self.assertEqual(len(changed), 1, point["reasons"])
         self.assertRegex(changed[0], "link host[01]: qdisc tbf on thin0: tbf rate.*"
-                                     "asked 2500000, got 3750000")
+                                     "requested 2500000, got 3750000")
 
     def bytes_sent(self):
-        """By the interface of one of the ranks; 0 while there is none."""
+        """By the interface of one of the ranks; 0 while no rank runs."""
         for rank in self.ours("thinpipe-worker"):
             with contextlib.suppress(OSError), open(f"/proc/{rank}/net/dev") as file:
                 for line in file:
@@ -149,11 +150,11 @@ class SweepTest(RunCase):
         (point,) = self.points().values()
         self.assert_measured(point)
 
-    def test_patterns_are_an_axis(self):
+    def test_collectives_are_an_axis(self):
         self.run_thinpipe(*RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2",
-                          "--link", "rate=100mbit", "--steps", "1", "--warmup", "0", "--pattern",
+                          "--link", "rate=100mbit", "--steps", "1", "--warmup", "0", "--collective",
                           "ring|openmpi")
-        self.assertEqual(sorted(p["axes"]["pattern"] for p in self.points().values()),
+        self.assertEqual(sorted(p["axes"]["collective"] for p in self.points().values()),
                          ["allgather-openmpi", "allgather-ring", "allreduce-openmpi",
                           "allreduce-ring"])
 

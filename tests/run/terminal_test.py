@@ -1,5 +1,5 @@
-"""What people see who sit at a terminal of 80 columns: nothing is wider, progress says how long it
-will take, colours come only where they can be shown and nobody refused them."""
+"""Output on a terminal of 80 columns: nothing is wider, progress shows the time left, colours come
+only where they can be shown and are not refused."""
 import concurrent.futures
 import fcntl
 import os
@@ -70,7 +70,7 @@ class TerminalTest(RunCase):
             "list": ("list",),
             "list compressors": ("list", "compressors"),
             "list links": ("list", "links"),
-            "list patterns": ("list", "patterns"),
+            "list collectives": ("list", "collectives"),
             "list models": ("list", "models"),
             "doctor": ("doctor",),
             "trace info": ("trace", "info", TRACE),
@@ -79,7 +79,7 @@ class TerminalTest(RunCase):
                          "rate=100mbit,delay=10ms,loss=0.1%"),
             "predict in many settings": (
                 "predict", "--trace", TRACE, "--ranks", "4|1000", "--link",
-                "rate=100mbit|100gbit,delay=10ms", "-c", LONG, "--pattern",
+                "rate=100mbit|100gbit,delay=10ms", "-c", LONG, "--collective",
                 "ring|ps:servers=4,pull=none", "--local-steps", "1|50", "--straggler",
                 "host3:compute=2"),
         }
@@ -90,7 +90,7 @@ class TerminalTest(RunCase):
                               "--steps", "6", "--eval-every", "3", "--link", "rate=200mbit",
                               "--compute-time", "0.01", "-c", LONG, "--target", "loss=2.4")
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            # On a busy machine `net verify` may not be able to tell.
+            # On a busy machine `net verify` may have no verdict.
             shown = {name: pool.submit(self.at_terminal, *arguments,
                                        codes=(0, 3) if name == "net verify" else (0,))
                      for name, arguments in verbs.items()}

@@ -1,7 +1,7 @@
-"""Trainings whose gradients are compressed on a GPU, which a processor plays: they end with the same
-parameters, bit for bit.
+"""Trainings with compression on a simulated GPU: they end with the same parameters as on the CPU, bit
+for bit.
 
-Environment: PLAYED_GPU is a library which, preloaded, is a machine with two GPUs.
+Environment: SIMULATED_GPU is a library that simulates two GPUs when preloaded.
 """
 import glob
 import os
@@ -10,9 +10,9 @@ import signal
 from run_case import RunCase, main
 
 # By name and folder: ld.so takes a space in LD_PRELOAD for the end of a path.
-PLAYED = {"LD_PRELOAD": os.path.basename(os.environ["PLAYED_GPU"]),
-          "LD_LIBRARY_PATH": os.path.dirname(os.environ["PLAYED_GPU"]),
-          "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+SIMULATED = {"LD_PRELOAD": os.path.basename(os.environ["SIMULATED_GPU"]),
+             "LD_LIBRARY_PATH": os.path.dirname(os.environ["SIMULATED_GPU"]),
+             "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 
 
 class TrainDeviceTest(RunCase):
@@ -21,7 +21,7 @@ class TrainDeviceTest(RunCase):
         return self.start("train", "-m", "lenet5", "--out", self.out, "-w", "2", "--batch", "4",
                           "--link", "rate=500mbit", "--compute-time", "0.01", "--no-baseline",
                           "--device", device, *arguments,
-                          environment=PLAYED if device == "cuda" else {})
+                          environment=SIMULATED if device == "cuda" else {})
 
     def trained(self):
         points = {}
@@ -53,8 +53,8 @@ class TrainDeviceTest(RunCase):
         self.assert_nothing_left()
         self.expect_same(here, self.trained())
         header = self.records()[0]
-        self.assertEqual(header["device"]["architecture"], "played")
-        self.assertEqual(header["rank_devices"], ["played:0", "played:1"])
+        self.assertEqual(header["device"]["architecture"], "simulated")
+        self.assertEqual(header["rank_devices"], ["simulated:0", "simulated:1"])
 
     def test_an_outer_optimiser_also_after_an_interruption(self):
         arguments = ("--steps", "12", "--eval-every", "12", "--check-every", "3", "--local-steps",

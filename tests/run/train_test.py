@@ -1,5 +1,5 @@
 """`thinpipe train` as a whole: all ways of exchanging come to the same parameters, and so do
-trainings that were interrupted; what breaks one leaves a reason and a checkpoint."""
+trainings that were interrupted; a broken one leaves a reason and a checkpoint."""
 import glob
 import json
 import os
@@ -64,13 +64,13 @@ class TrainTest(RunCase):
                          training["evaluations"]["loss"][-1:])
 
     def test_interrupted_trainings_end_like_one_that_was_not(self):
-        # Two workers' sums are the same in any order, and however they are fed. A delay makes
-        # workers take steps of their own.
+        # Two workers' sums are the same in any order and any bucketing. A delay makes workers take
+        # steps of their own.
         specs = ("-c", "dgc:ratio=0.05", "-c", "sbc:p=0.05,delay=2")
         reference = os.path.join(self.folder, "reference")
         traces = os.path.join(self.folder, "traces")
         self.out, out = reference, self.out
-        said = self.train(*specs, "--pattern", "ring|ps:servers=1,pull=none", "--overlap",
+        said = self.train(*specs, "--collective", "ring|ps:servers=1,pull=none", "--overlap",
                           "bucket", "--target", "loss=2.4", "--capture", traces,
                           "--capture-every", "12")
         self.assertIn("accuracy %", said)
@@ -122,8 +122,8 @@ class TrainTest(RunCase):
         self.assertFalse(os.path.exists(os.path.join(out, "checkpoints")))
 
     def test_two_shots_end_alike_also_after_an_interruption(self):
-        # Both memories are in a checkpoint: that of what a rank sends, and that of what it averages.
-        arguments = ("-c", "int8", "-c", "topk:ratio=0.05", "--pattern", "twoshot:second-memory=residual",
+        # A checkpoint has both memories: that of a rank's pushes, and that of its averages.
+        arguments = ("-c", "int8", "-c", "topk:ratio=0.05", "--collective", "twoshot:second-memory=residual",
                      "--checkpoint-every", "4", "--resume")
         whole = os.path.join(self.folder, "whole")
         self.train(*arguments, out=whole)
@@ -159,16 +159,17 @@ class TrainTest(RunCase):
         uneven = os.path.join(os.environ["TEST_PLUGINS"], "uneven.so")
         self.train("--plugin", uneven, "-c", "uneven", steps="3", check_every="0", code=4)
         (point,) = self.points().values()
-        self.assertRegex(point["reasons"][0], "after step 2 rank 1 has other parameters than rank 0")
+        self.assertRegex(point["reasons"][0],
+                         "after step 2 the parameters of rank 1 differ from those of rank 0")
 
     def test_an_outage_that_never_ends_fails_its_point_and_leaves_a_checkpoint(self):
-        self.train("-c", "topk:ratio=0.05", "--schedule", "steps:0s=100%,300ms=0", "--patience",
+        self.train("-c", "topk:ratio=0.05", "--schedule", "steps:0s=100%,300ms=0", "--timeout",
                    "0.5", "--checkpoint-every", "1", code=4)
         self.assert_nothing_left()
         (point,) = self.points().values()
         self.assertEqual(point["status"], "failed")
         self.assertRegex(point["reasons"][0], r"^step \d+: [12] of 2 ranks did not answer within .*"
-                                              "nothing crosses the links")
+                                              "no traffic passes the links")
         self.assertEqual(len(self.checkpoints()), 1)
 
     def test_a_plateau_lowers_the_rate_of_all_workers_alike_also_after_an_interruption(self):

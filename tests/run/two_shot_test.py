@@ -1,4 +1,4 @@
-"""Two-shot exchanges on throttled links: results, refusals, and what the links count."""
+"""Two-shot exchanges on throttled links: results, refusals, and the links' counters."""
 
 from run_case import RUN, RunCase, main
 from wire import HEADER, check_sent, in_messages
@@ -17,7 +17,7 @@ class TwoShotTest(RunCase):
 
     def check(self, point):
         self.assert_measured(point)
-        self.assertEqual(point["axes"]["pattern"].split(":")[0], "pushpull-twoshot")
+        self.assertEqual(point["axes"]["collective"].split(":")[0], "pushpull-twoshot")
         validation = point["validation"]
         self.assertEqual(validation["checked_steps"], 3)
         self.assertTrue(validation["identical_ranks"])
@@ -26,11 +26,11 @@ class TwoShotTest(RunCase):
         self.assertNotIn("servers", point)
         error = point["metrics"]["second_relative_error"]["samples"]
         self.assertEqual(len(error), 3)
-        lossless = "second=none" in point["axes"]["pattern"]
+        lossless = "second=none" in point["axes"]["collective"]
         self.assertTrue(all(value == 0 if lossless else 0 < value < 1 for value in error), error)
 
     def test_links_count_what_the_closed_form_says(self):
-        _, points = self.run_two_shots("--ranks", "2|4", "--pattern", "twoshot", "-c", "int8",
+        _, points = self.run_two_shots("--ranks", "2|4", "--collective", "twoshot", "-c", "int8",
                                        "-c", "blockint4")
         self.assertEqual(len(points), 4)
         for point in points:
@@ -46,7 +46,7 @@ class TwoShotTest(RunCase):
                        slack=HEADER * messages + 64)
 
     def test_prime_numbers_of_ranks_second_methods_and_overlap(self):
-        _, points = self.run_two_shots("--ranks", "3", "--pattern",
+        _, points = self.run_two_shots("--ranks", "3", "--collective",
                                        "twoshot:second=none|(int8:bucket=512)", "-c", "topk:ratio=0.01",
                                        "-c", "fp16", "--overlap", "none|bucket", "--buckets",
                                        "first=1kb,rest=64kb", elements=50001)
@@ -55,17 +55,17 @@ class TwoShotTest(RunCase):
             self.check(point)
 
     def test_fewer_elements_than_ranks_and_local_steps(self):
-        _, points = self.run_two_shots("--ranks", "5", "--pattern", "twoshot", "-c", "3lc",
+        _, points = self.run_two_shots("--ranks", "5", "--collective", "twoshot", "-c", "3lc",
                                        "--local-steps", "2", elements=3)
         self.assertEqual(len(points), 1)
         self.assertTrue(points[0]["validation"]["identical_ranks"])
 
     def test_what_cannot_be_sliced_is_refused_by_name(self):
         for spec in ("powersgd", "demo", "dgc:clip=1"):
-            said, _ = self.run_two_shots("--ranks", "2", "--pattern", "twoshot", "-c", spec, code=2)
+            said, _ = self.run_two_shots("--ranks", "2", "--collective", "twoshot", "-c", spec, code=2)
             self.assertIn(spec.split(":")[0], said)
             self.assertIn("slices", said)
-        said, _ = self.run_two_shots("--ranks", "2", "--pattern", "twoshot:second=variance", "-c",
+        said, _ = self.run_two_shots("--ranks", "2", "--collective", "twoshot:second=variance", "-c",
                                      "int8", code=2)
         self.assertIn("second=none", said)
 

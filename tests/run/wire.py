@@ -1,12 +1,12 @@
-"""The payload that a host put on its link, held against what its rank had to send: to the byte,
-however busy the machine is.
+"""The payload that a host put on its link, compared with its rank's payload: to the byte, however
+busy the machine is.
 
 A TCP segment is a frame of 66 bytes of headers (Ethernet 14, IPv4 20, TCP 20, timestamps 12) and
 its payload. A record has the bytes that a host's qdisc counted, the segments that its kernel sent, and
 those that it sent again, which are not among them. So bytes - 66 * segments are the payload and the
 frames that were sent again, however many acknowledgements there were and however full frames were.
 """
-SEGMENT = 32768  # bytes of a message (workloads/exchange)
+SEGMENT = 32768  # bytes of a message (workloads/collectives)
 HEADER = 22  # before each message, of Open MPI 4.1 over TCP (match + BTL)
 FRAME, PAYLOAD = 1514, 1448  # bytes
 OVERHEAD = FRAME - PAYLOAD
@@ -28,7 +28,7 @@ def check_sent(test, point, needed, slack=0):
     most. Hosts behind the last of these send nothing."""
     fidelity = point["fidelity"]
     hosts = len(fidelity["wire_bytes_by_rank"])
-    # A segment that is on its way between the two counters when they are read, of each peer, in
+    # A segment that is in transit between the two counters when they are read, of each peer, in
     # either reading.
     straddling = 2 * OVERHEAD * hosts
     disturbed = fidelity["drops"] > 0 or any(fidelity["tcp_retransmitted_by_rank"])

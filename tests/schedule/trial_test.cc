@@ -14,7 +14,7 @@ namespace {
 
 struct Played {
   TrialResult result;
-  /// Goodput over what the schedule lets through.
+  /// Goodput / the bits that the schedule allows.
   double ratio() const { return result.goodput / result.expected; }
   void expect(double tolerance) const {
     require(std::fabs(result.deviation()) < tolerance,
@@ -48,11 +48,11 @@ constexpr const char *kLink = "rate=40mbit", *kSmallQueue = "rate=40mbit,queue=6
 
 // The program's promise for a schedule that changes nothing; half of it is left to the machine.
 constexpr double kCostsNothing = 0.005;
-// A change that is 1 ms late, as long as the bucket, moves 1 % of the bytes of 100 ms; frames that
-// are on their way at either end are 0.01 % of 2 s; of a valid measurement the machine takes 1 %.
+// A change that is 1 ms late, as long as the bucket, moves 1 % of the bytes of 100 ms; frames in
+// transit at either end are 0.01 % of 2 s; of a valid measurement the machine takes 1 %.
 constexpr double kTolerance = 0.02;
-// A switch drops what its queue has no room for. When the time ends, what waits for one dropped
-// frame has not arrived: up to the queue's 64 kB, of the 3.75 MB that 15 Mbit/s are in 2 s.
+// A switch drops frames that do not fit into its queue. When the time ends, frames that wait for a
+// dropped one have not arrived: up to the queue's 64 kB, of the 3.75 MB that 15 Mbit/s are in 2 s.
 constexpr double kBehindSwitch = 0.04;
 
 TEST(ScheduleDelivery, ChangingNothingTwentyTimesASecondCostsNothing) {
@@ -62,7 +62,7 @@ TEST(ScheduleDelivery, ChangingNothingTwentyTimesASecondCostsNothing) {
     options.player.tell_always = true;
     const Played played =
         play(network, "steps:0s=100%", "rate=100mbit", options, kCostsNothing / 2);
-    require(played.result.player.changes >= 30, "it was told all the time");
+    require(played.result.player.changes >= 30, "the kernel was updated all the time");
     played.expect(kCostsNothing);
   });
 }
@@ -140,7 +140,7 @@ TEST(ScheduleDelivery, NothingCrossesInAnOutageAndTcpGoesOnAfterwards) {
 TEST(ScheduleDelivery, FramesOfManyMillisecondsStillAddUp) {
   measure_between_two([](Network& network) {
     // At 62.5 kbit/s a frame takes 194 ms. In 5 s 160 frames cross: at either end of the time one
-    // is on its way, and a receiver reads whole frames, so 3 of 160.
+    // is in transit, and a receiver reads whole frames, so 3 of 160.
     play(network, "steps:0s=100%,100ms=50%,200ms=25%,300ms=12.5%,400ms=6.25%,repeat=500ms",
          "rate=1mbit", {.seconds = 5})
         .expect(3.0 / 160 + kMachineShare);

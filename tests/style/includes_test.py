@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Folders depend on each other one way only.
+"""Folders depend on each other in one direction only.
 
 includes_test.py ROOT: reads every #include of the C++ files below ROOT. Fails on folders that reach
-each other in a circle, and on an arrow between rooms (the first folder of a path) that the line
-"Arrows:" of docs/map.md does not have.
+each other in a circle, and on an arrow between libraries (the first folder of a path) that the
+line "Arrows:" of docs/map.md does not have.
 """
 import collections
 import pathlib

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""No two of our libraries define the same thing: the linker or the loader would take one for both,
-unasked.
+"""No two of our libraries define the same thing: the linker or the loader would silently take one
+for both.
 
-symbols_test.py FOLDER: looks into FOLDER/libthinpipe_*.so and .a with nm. What one library defines
-with strong linkage no other may define at all, not even inline in a header; and a class has all its
-members that are no inline ones in one library, or there are two classes of one name.
+symbols_test.py FOLDER: looks into FOLDER/libthinpipe_*.so and .a with nm. Strong symbols of one
+library no other may define at all, not even inline in a header. A class has all its members that
+are not inline in one library, or two classes have one name.
 """
 import collections
 import pathlib
@@ -21,7 +21,7 @@ MEMBER = re.compile(r"(thinpipe::(?:\w+::)*(\w+))::~?(\w+)(?:\[\w+:\w+\])?\(")
 
 
 def definitions(library):
-    """(name, whether strong) of what the library defines for others."""
+    """(name, whether strong) of each symbol that the library defines for others."""
     dynamic = ["-D"] if library.suffix == ".so" else ["-g"]
     told = subprocess.run(["nm", *dynamic, "-C", "--defined-only", library], stdout=subprocess.PIPE,
                           text=True, check=True).stdout
@@ -54,7 +54,7 @@ def complaints(libraries):
 
 
 def check_that_it_can_fail():
-    """Two libraries in which all that is complained of is found, and what is not is left alone."""
+    """Two libraries: every defect in them is found, and nothing else is reported."""
     sources = {
         "a": "struct Header { virtual ~Header() {} }; inline int fine() { static int x; return ++x; }"
              "namespace thinpipe { inline int same() { return 1; } struct Common { Common() {} };"

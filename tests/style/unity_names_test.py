@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Files of a target are compiled together (thinpipe_unity): no two give one function name to
-different things. The compiler refuses two definitions of the same signature by itself, but takes
+different things. The compiler itself refuses two definitions of the same signature, but takes
 another file's overload without a word where that fits better. Overloads whose first parameters are
 of different classes of ours cannot be mistaken for each other.
 
 unity_names_test.py BUILD: looks at the files that the targets of BUILD compile together, and names
-what is defined without linkage in two files of one target.
+functions that are defined without linkage in two files of one target.
 """
 import collections
 import json

@@ -39,7 +39,7 @@ double plain_value(const ValueDistribution& family, std::uint32_t random) {
   return negative ? -magnitude : magnitude;
 }
 
-// 10^5 in probability: what the pieces are off by, see docs/synthetic.md.
+// 10^5 in probability: the error of the pieces, see docs/synthetic.md.
 TEST_F(EveryTarget, ValuesAreThoseOfThePlainInverse) {
   for (const auto& [family, parameters] : closed_forms()) {
     const ValueDistribution distribution = make_family(family, parameters);
@@ -89,7 +89,7 @@ TEST_F(EveryTarget, StreamedValuesAreTheSame) {
   }
 }
 
-// Shares of either sign that differ, and a sign that there is none of.
+// Fractions of either sign that differ, and a sign without values.
 TEST_F(EveryTarget, UnequalSides) {
   std::vector<float> drawn(std::size_t{1} << 18);
   const auto share = [&](auto counted) {
@@ -130,7 +130,7 @@ TEST_F(EveryTarget, SamplesHaveTheirDistribution) {
   }
 }
 
-// Whatever machine this runs on: a change here makes new values of old seeds, see kGenerator.
+// Independent of the machine: a change in this test makes new values of old seeds, see kGenerator.
 TEST_F(EveryTarget, ASeedMeansTheSameValuesEverywhere) {
   std::uint64_t hash = 0xcbf29ce484222325;
   std::vector<float> drawn(10000);

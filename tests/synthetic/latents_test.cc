@@ -53,7 +53,7 @@ int plain_latent(const LatentStep& step, int before, std::size_t at) {
   return own + common + scaled(before, step.keep);
 }
 
-/// Place of element i's latent.
+/// Position of element i's latent.
 std::size_t place_of(std::size_t i) {
   const std::size_t in_row = i % kRow;
   return i - in_row + (in_row < kRow / 2 ? 2 * in_row : 2 * (in_row - kRow / 2) + 1);
@@ -98,7 +98,7 @@ TEST_F(Latents, EveryTargetStepsAsDefined) {
   }
 }
 
-// Nothing is kept where nothing depends on the step before.
+// Nothing is stored where nothing depends on the step before.
 TEST_F(Latents, NumbersNeedNotBeKept) {
   const CopulaTable table(make_family("laplace", {}));
   const LatentStep step = step_with(0, kShare);
@@ -128,7 +128,7 @@ TEST_F(Latents, StreamedValuesAreTheSame) {
   }
 }
 
-// Whatever is kept and shared, and in every step: the values have their distribution.
+// With any stored and common latents, and in every step: the values have their distribution.
 TEST_F(Latents, ValuesKeepTheirDistribution) {
   std::vector<float> values(std::size_t{1} << 18);
   std::vector<std::int16_t> z(values.size());
@@ -144,7 +144,7 @@ TEST_F(Latents, ValuesKeepTheirDistribution) {
   }
 }
 
-// Elements of a row share windows, and neighbours in the pool could correlate.
+// Elements of a row have windows in common, and neighbours in the pool could correlate.
 TEST_F(Latents, ElementsOfARowAreUncorrelated) {
   std::vector<float> values(std::size_t{1} << 20);
   step_values(step_with(0, kShare), CopulaTable(make_family("normal", {})), 1, {}, values);
@@ -153,7 +153,7 @@ TEST_F(Latents, ElementsOfARowAreUncorrelated) {
   for (std::size_t lag = 1; lag <= 2 * kRow; ++lag) {
     for (const auto* series : {&values, &squares}) {
       const auto all = std::span<const float>(*series);
-      // 5 standard errors, and of squares what the pool's order leaves.
+      // 5 standard errors, and of squares the error that the pool's order leaves.
       EXPECT_NEAR(correlation(all.first(all.size() - lag), all.subspan(lag)), 0,
                   series == &values ? 0.005 : 0.01)
           << lag;
@@ -161,7 +161,7 @@ TEST_F(Latents, ElementsOfARowAreUncorrelated) {
   }
 }
 
-// Whatever machine this runs on: a change here makes new values of old seeds, see kGenerator.
+// Independent of the machine: a change in this test makes new values of old seeds, see kGenerator.
 TEST_F(Latents, ASeedMeansTheSameValuesEverywhere) {
   std::uint64_t hash = 0xcbf29ce484222325;
   std::vector<float> values(10000);

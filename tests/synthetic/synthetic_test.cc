@@ -210,7 +210,7 @@ TEST(SyntheticSpec, NamesWhatIsWrong) {
   EXPECT_THAT(error("dist=fit"), HasSubstr("needs trace=FOLDER"));
   EXPECT_THAT(error("dist=fit,trace=/a,scale=2"), HasSubstr("unknown key 'scale'"));
   EXPECT_THAT(error("elements=5,dist=student,dof=2,rho_step=0.1"), HasSubstr("finite variance"));
-  EXPECT_THAT(error("elements=5,zeros=1"), HasSubstr("zeros=1: expected a share"));
+  EXPECT_THAT(error("elements=5,zeros=1"), HasSubstr("zeros=1: expected a fraction"));
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST(PortableMath, InversesGoBack) {
   EXPECT_EQ(normal_upper_inverse(0.5), 0);
 }
 
-// Whatever machine this runs on.
+// Independent of the machine.
 TEST(PortableMath, BitsAreTheSameEverywhere) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (int i = 1; i < 300; ++i) {

@@ -2,7 +2,7 @@
 
 Prints, for every rank, step and tensor, a line "rank step name shape count bits", where `bits` is
 the XOR over (index + 1) * (the 32 bits of the value as FP32), so that a test can compare every bit
-and its place.
+and its position.
 """
 import hashlib
 import json

@@ -59,8 +59,8 @@ TEST(Safetensors, OffsetsTileTheBuffer) {
   EXPECT_EQ(error_of(two("[4,8]", "[0,4]"), 8), "");
   EXPECT_THAT(error_of(two("[0,4]", "[2,6]"), 6), HasSubstr("overlaps"));
   EXPECT_THAT(error_of(two("[0,4]", "[0,4]"), 4), HasSubstr("overlaps"));
-  EXPECT_THAT(error_of(two("[0,4]", "[8,12]"), 12), HasSubstr("hole"));
-  EXPECT_THAT(error_of(two("[4,8]", "[8,12]"), 12), HasSubstr("hole"));
+  EXPECT_THAT(error_of(two("[0,4]", "[8,12]"), 12), HasSubstr("gap"));
+  EXPECT_THAT(error_of(two("[4,8]", "[8,12]"), 12), HasSubstr("gap"));
   EXPECT_THAT(error_of(two("[0,4]", "[4,8]"), 9), HasSubstr("holds 9"));
   EXPECT_THAT(error_of(two("[0,4]", "[4,8]"), 7), HasSubstr("data_offsets"));
   EXPECT_THAT(error_of(two("[4,0]", "[4,8]"), 8), HasSubstr("data_offsets"));
@@ -90,7 +90,7 @@ TEST(Safetensors, HostileHeaders) {
       error_of(R"({"a":{"dtype":"F32","shape":[4611686018427387904],"data_offsets":[0,0]}})", 0),
       HasSubstr("span 0 bytes"));
   const std::string entry = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
-  EXPECT_THAT(error_of("{\"a\":" + entry + ",\"a\":" + entry + "}", 4), HasSubstr("stands twice"));
+  EXPECT_THAT(error_of("{\"a\":" + entry + ",\"a\":" + entry + "}", 4), HasSubstr("appears twice"));
   EXPECT_THAT(error_of(R"({"__metadata__":{"a":1}})", 0), HasSubstr("__metadata__"));
 }
 

@@ -1,4 +1,4 @@
-// Small traces on disk, drawn from a distribution, for tests of the parts that replay traces.
+// Small traces on disk, drawn from a distribution, for tests of code that replays traces.
 #pragma once
 
 #include <cmath>

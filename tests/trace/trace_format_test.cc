@@ -24,7 +24,7 @@
 namespace thinpipe {
 namespace {
 
-/// A number made of all bits and their places.
+/// A number made of all bits and their positions.
 std::uint64_t bits_of(std::span<const float> values) {
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -144,7 +144,8 @@ TEST_F(NumpyReader, SeesTheSameBits) {
   write_sample_trace(
       folder, {.shapes = {{4, 3, 5}, {7}, {}}, .ranks = 2, .steps = 2, .seed = 5, .squares = true});
   EXPECT_EQ(run("bits.py", folder), expected_bits(Trace(folder)));
-  // As a program it says something of every tensor: 2 steps, 2 ranks, 3 tensors, each with moments.
+  // Run as a program it prints a line of every tensor: 2 steps, 2 ranks, 3 tensors, each with
+  // moments.
   const std::string said = run("printed.py", folder);
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2 * 2 * 3 * 2);
 }

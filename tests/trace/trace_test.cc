@@ -39,7 +39,7 @@ class TraceTest : public ::testing::Test {
   std::string open_error() const {
     return input_error([this] { Trace trace(folder()); });
   }
-  /// Replaces a step file and keeps trace.json in step with its size.
+  /// Replaces a step file and updates its size in trace.json.
   void replace_file(const std::string& bytes) const {
     write_bytes(folder() / kFirstFile, bytes);
     edit([&](json& root) { root["steps"][0]["workers"][0]["bytes"] = bytes.size(); });
@@ -207,7 +207,7 @@ TEST_F(TraceTest, MisalignedTensorsAreRefused) {
 TEST_F(TraceTest, FileNamesStayInsideTheFolder) {
   for (const char* name : {"../x", "/etc/passwd", "a/../../x", "", "./x", "a//b", "a\\b", "C:x"}) {
     edit([&](json& root) { root["steps"][0]["workers"][0]["file"] = name; });
-    EXPECT_THAT(open_error(), HasSubstr("is no file inside the trace")) << name;
+    EXPECT_THAT(open_error(), HasSubstr("is not a file inside the trace")) << name;
   }
 }
 
@@ -268,7 +268,7 @@ TEST_F(TraceTest, ImpossibleValuesAreRefused) {
       {"/squares_of", true},
       {"/dtype", "F64"},
       {"/dtype", 16},
-      {"/dtype", "F16"},  // the files hold F32
+      {"/dtype", "F16"},  // the files have F32
       {"/complete", "no"},
       {"/missing", "rank 1"},
       {"/missing", json::array({1})},
@@ -386,7 +386,7 @@ class Mutation : public ::testing::Test {
       const std::string mutant = mutate(original, region, random);
       write_bytes(folder_ / file, mutant);
       if (file != "trace.json" && mutant.size() != original.size()) {
-        // Keep trace.json in step, or its `bytes` would refuse the file before it is read.
+        // Update the size in trace.json, or its `bytes` would refuse the file before it is read.
         edit_trace_json(folder_, [&](nlohmann::json& root) {
           root["steps"][0]["workers"][0]["bytes"] = mutant.size();
         });

@@ -1,4 +1,4 @@
-// Traces made from others, and compared, by tests of what reads and edits traces.
+// Traces made from others, and compared, by tests of code that reads and edits traces.
 #pragma once
 
 #include <algorithm>
@@ -28,9 +28,9 @@ inline void edit_trace_json(const std::filesystem::path& folder,
   write_bytes(folder / "trace.json", root.dump());
 }
 
-/// Turns a trace of FP32 gradients into one of 16 bits: keeps the upper half of every value's bits:
-/// what they mean as binary16 is another number, but a number all the same. Second moments must not
-/// be there.
+/// Turns a trace of FP32 gradients into one of 16 bits: keeps the upper half of every value's bits,
+/// whose meaning as binary16 is another number, but a number all the same. The trace must have no
+/// second moments.
 inline void make_half(const std::filesystem::path& folder, const std::string& dtype) {
   edit_trace_json(folder, [&](nlohmann::json& root) {
     root["dtype"] = dtype;
@@ -88,7 +88,7 @@ inline std::size_t files_below(const std::filesystem::path& folder) {
   return files;
 }
 
-/// The command that starts a Python with NumPy; "" where there is none.
+/// The command that starts a Python with NumPy; "" without one.
 inline std::string numpy_python() {
   for (const std::string python : {"python3", "/usr/bin/python3"}) {
     if (std::system((python + " -c 'import numpy' >/dev/null 2>&1").c_str()) == 0) return python;

@@ -121,7 +121,7 @@ TEST(TraceWriter, FullDiskIsAClearErrorAndLeavesNothing) {
   const std::vector<std::span<const float>> gradients = {values};
   TraceStepTimes one = times();
   one.ready = {0.5};
-  // A limit on file size stands for the full disk: write() fails part of the way in both.
+  // A limit on file size stands for the full disk: write() fails half-way in both.
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto old_handler = signal(SIGXFSZ, SIG_IGN);

@@ -21,14 +21,14 @@ namespace thinpipe {
 
 namespace {
 
-// Beyond it every update overflows; below, none shows.
-constexpr double kMostRate = 1e30;
-constexpr double kLeastRate = 1e-30;
-constexpr double kMostBeta = 0.9999999;
-constexpr double kMostSteps = 1e9;
-constexpr std::uint64_t kMostEvaluations = 1'000'000'000;
+// Above the maximum every update overflows; below the minimum no update has an effect.
+constexpr double kMaxRate = 1e30;
+constexpr double kMinRate = 1e-30;
+constexpr double kMaxBeta = 0.9999999;
+constexpr double kMaxScheduleSteps = 1e9;
+constexpr std::uint64_t kMaxEvaluations = 1'000'000'000;
 
-// The name before the pairs, which must be one of these.
+// Returns the name before the key-value pairs, which must be one of `names`.
 std::string take_name(const KeyValues& items, std::string_view text,
                       const std::vector<std::string>& names) {
   const std::string name(text.substr(0, text.find(':')));
@@ -38,7 +38,7 @@ std::string take_name(const KeyValues& items, std::string_view text,
   return name;
 }
 
-// "0.5/0.75"
+// Parses numbers such as "0.5/0.75".
 std::vector<double> take_numbers(KeyValues& items, const std::string& key, double least,
                                  double most) {
   const std::string value = items.take(key);
@@ -60,19 +60,19 @@ OptimiserSpec OptimiserSpec::parse(std::string_view text) {
   KeyValues items = KeyValues::after_name("optimiser", text);
   const std::string name = take_name(items, text, {"sgd", "adam", "adamw"});
   OptimiserSpec spec;
-  spec.weight_decay = items.number("weight_decay", 0, 0, kMostRate);
+  spec.weight_decay = items.number("weight_decay", 0, 0, kMaxRate);
   if (name == "sgd") {
-    spec.learning_rate = items.number("lr", std::nullopt, kLeastRate, kMostRate);
-    spec.momentum = items.number("momentum", 0, 0, kMostBeta);
+    spec.learning_rate = items.number("lr", std::nullopt, kMinRate, kMaxRate);
+    spec.momentum = items.number("momentum", 0, 0, kMaxBeta);
     spec.nesterov = items.choice("nesterov", {"0", "1"}) == 1;
     if (spec.nesterov && spec.momentum == 0)
-      items.fail("nesterov=1 without momentum; expected momentum=0.9 or so");
+      items.fail("nesterov=1 without momentum; expected for example momentum=0.9");
   } else {
-    spec.learning_rate = items.number("lr", 1e-3, kLeastRate, kMostRate);
+    spec.learning_rate = items.number("lr", 1e-3, kMinRate, kMaxRate);
     spec.rule = name == "adam" ? Rule::kAdam : Rule::kAdamW;
-    spec.beta1 = items.number("beta1", spec.beta1, 0, kMostBeta);
-    spec.beta2 = items.number("beta2", spec.beta2, 0, kMostBeta);
-    spec.epsilon = items.number("epsilon", spec.epsilon, kLeastRate, 1);
+    spec.beta1 = items.number("beta1", spec.beta1, 0, kMaxBeta);
+    spec.beta2 = items.number("beta2", spec.beta2, 0, kMaxBeta);
+    spec.epsilon = items.number("epsilon", spec.epsilon, kMinRate, 1);
   }
   items.finish();
   return spec;
@@ -99,19 +99,19 @@ RateSchedule RateSchedule::parse(std::string_view text, std::uint64_t steps) {
   };
   if (name == "step") {
     schedule.form_ = Form::kStep;
-    for (const double moment : take_numbers(items, "at", 0, kMostSteps))
+    for (const double moment : take_numbers(items, "at", 0, kMaxScheduleSteps))
       schedule.at_.push_back(in_steps(moment));
     schedule.factor_ = items.number("factor", 0.1, 0, 1);
   } else if (name == "decay") {
     schedule.form_ = Form::kDecay;
-    // A share too small for one step is one step.
+    // A fraction below one step is rounded up to one step.
     schedule.every_ =
-        std::max(in_steps(items.number("every", std::nullopt, 1e-9, kMostSteps)), 1.0);
-    schedule.from_ = in_steps(items.number("from", 0, 0, kMostSteps));
+        std::max(in_steps(items.number("every", std::nullopt, 1e-9, kMaxScheduleSteps)), 1.0);
+    schedule.from_ = in_steps(items.number("from", 0, 0, kMaxScheduleSteps));
     schedule.factor_ = items.number("factor", 0.5, 0, 1);
   } else if (name == "plateau") {
     Plateau plateau;
-    plateau.after = items.number<std::uint64_t>("after", plateau.after, 1, kMostEvaluations);
+    plateau.after = items.number<std::uint64_t>("after", plateau.after, 1, kMaxEvaluations);
     plateau.factor = items.number("factor", plateau.factor, 0, 1);
     plateau.least = items.number("least", plateau.least, 0, 1);
     schedule.plateau_ = plateau;
@@ -119,7 +119,7 @@ RateSchedule RateSchedule::parse(std::string_view text, std::uint64_t steps) {
     schedule.form_ = Form::kCosine;
     schedule.end_ = items.number("end", 0, 0, 1);
   }
-  schedule.warmup_ = in_steps(items.number("warmup", 0, 0, kMostSteps));
+  schedule.warmup_ = in_steps(items.number("warmup", 0, 0, kMaxScheduleSteps));
   schedule.start_ = items.number("start", 0, 0, 1);
   items.finish();
   return schedule;
@@ -157,7 +157,7 @@ double RateSchedule::without_warmup(double step) const {
 double RateSchedule::factor(std::uint64_t step) const {
   const double at = std::min(static_cast<double>(step), steps_ - 1);
   if (at >= warmup_) return without_warmup(at);
-  // Step 0 has one share of the way behind it already, so that a start of 0 moves something.
+  // Step 0 is already 1 / (warmup + 1) into the warm-up, so that a start of 0 has an effect.
   const double share = (at + 1) / (warmup_ + 1);
   return start_ + share * (without_warmup(warmup_) - start_);
 }

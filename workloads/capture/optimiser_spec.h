@@ -1,5 +1,4 @@
-// How a training run updates its parameters: the optimiser and its figures, and how the learning
-// rate changes over the run.
+// The optimiser of a training run and its parameters, and the learning-rate schedule.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +19,10 @@ namespace thinpipe {
 ///   adam:lr=0.001,beta1=0.9,beta2=0.999,epsilon=1e-8,weight_decay=0  (Kingma and Ba 2015, alg. 1)
 ///     d as above;  m <- beta1 m + (1 - beta1) d;  u <- beta2 u + (1 - beta2) d^2;
 ///     w <- w - lr (m / (1 - beta1^t)) / (sqrt(u / (1 - beta2^t)) + epsilon), t = 1, 2, ...
-///   adamw: as adam, but the decay is apart from the gradient (Loshchilov and Hutter 2019, alg. 2):
+///   adamw: as adam, with decay decoupled from the gradient (Loshchilov and Hutter 2019, alg. 2):
 ///     d = g;  w <- w - lr weight_decay w before the update
 ///
-/// The rules and their defaults are PyTorch's; `lr` has no default but for adam and adamw.
+/// The rules and their defaults are PyTorch's. Only adam and adamw have a default `lr`.
 struct OptimiserSpec {
   enum class Rule { kSgd, kAdam, kAdamW };
   Rule rule = Rule::kSgd;
@@ -35,51 +34,53 @@ struct OptimiserSpec {
   double beta2 = 0.999;
   double epsilon = 1e-8;
 
+  /// Parses a text.
   /// @throws InputError naming what was found and what was expected, also for nesterov without
   /// momentum.
   static OptimiserSpec parse(std::string_view text);
-  /// Every figure of the rule; parses to the same.
+  /// Returns the text with every parameter of the rule. It parses to an equal spec.
   std::string to_string() const;
 };
 
-/// Rates that fall when the held-out loss no longer does (Mikolov et al. 2010 and the LSTMs since).
-/// They are no function of the step alone: whoever evaluates tells all workers the factor.
+/// A rate that falls when the held-out loss stops falling (Mikolov et al. 2010 and LSTMs since).
+/// The rate depends on more than the step: the evaluating worker sends the factor to all workers.
 struct Plateau {
   std::uint64_t after = 2;  ///< evaluations without a new best
   double factor = 0.25;
-  double least = 0.001;  ///< that the factors come to together
+  double least = 0.001;  ///< lower bound of the product of all factors
 
-  /// Returns the factor on the rate after evaluations with these losses, besides the schedule's
-  /// own. Each further fall takes `after` more evaluations without a new best.
+  /// Returns the factor on the rate after evaluations with these losses, without the schedule's own
+  /// factor. Each further fall takes `after` more evaluations without a new best.
   double factor_after(std::span<const double> losses) const;
 };
 
 /// The factor on the optimiser's rate at a step:
 ///
 ///   constant                        1
-///   step:at=0.5/0.75,factor=0.1     times `factor` from each of these moments on (He et al. 2016,
+///   step:at=0.5/0.75,factor=0.1     times `factor` from each of these steps on (He et al. 2016,
 ///                                   sec. 4.2: at 32,000 and 48,000 of 64,000 steps)
-///   decay:every=0.1,factor=0.8,from=0   times `factor` after every so long from `from` on (the PTB
-///                                   configuration "medium": 0.8 an epoch after six; Tsuzuku et al.
-///                                   2018: halved every 25 of 300 epochs)
-///   plateau:after=2,factor=0.25,least=0.001   times `factor`, and never less than `least`, when
-///                                   the held-out loss was no better than the best so far in
-///                                   `after` evaluations one after the other; see Plateau
+///   decay:every=0.1,factor=0.8,from=0   times `factor` after every interval of length `every` from
+///                                   `from` on (the PTB configuration "medium": 0.8 an epoch after
+///                                   six; Tsuzuku et al. 2018: halved every 25 of 300 epochs)
+///   plateau:after=2,factor=0.25,least=0.001   times `factor`, down to `least`, when `after`
+///                                   consecutive evaluations were no better than the best held-out
+///                                   loss so far; see Plateau
 ///   cosine:end=0                    from 1 to `end` along half a cosine (Loshchilov and Hutter
 ///                                   2017, without restarts; 3LC: end=0.01)
 ///
-/// Each takes `warmup=W,start=S` too: before, the rate grows in a straight line from S (0 by
-/// default) to what the schedule has at its end (Goyal et al. 2017, sec. 2.2). Moments and lengths
-/// are shares of the run where they are below 1, else steps.
+/// Every schedule also takes `warmup=W,start=S`: during the first W the rate grows linearly from S
+/// (0 by default) to the schedule's factor at W (Goyal et al. 2017, sec. 2.2). Positions and
+/// lengths below 1 are fractions of the run; others are steps.
 class RateSchedule {
  public:
-  /// @param steps  of the whole run; at least 1
+  /// @param steps  steps of the whole run; at least 1
   /// @throws InputError naming what was found and what was expected
   static RateSchedule parse(std::string_view text, std::uint64_t steps);
 
-  /// @param step  counted from 0; from `steps` on the last one's factor holds
+  /// Returns the factor at a step, counted from 0. Steps from `steps` on have the last step's
+  /// factor.
   double factor(std::uint64_t step) const;
-  /// That factor() leaves out.
+  /// Returns the plateau rule, which factor() does not include.
   const std::optional<Plateau>& plateau() const { return plateau_; }
 
  private:

@@ -1,7 +1,6 @@
 #include "workloads/capture/options.h"
 
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -24,15 +23,14 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMaxSteps = 1'000'000'000;
 
-/// Options that are absent or null keep their defaults. Everything throws InputError naming the
-/// option, what was found and what was expected.
+/// Reads options; those that are absent or null keep their defaults. Every function throws
+/// InputError naming the option, what was found and what was expected.
 class OptionReader {
  public:
   static constexpr double kUnbounded = std::numeric_limits<double>::max();
 
-  /// @param whose  stands before every message
-  OptionReader(const json& object, const std::string& whose,
-               std::initializer_list<std::string_view> names)
+  /// @param whose  prefix of every message
+  OptionReader(const json& object, const std::string& whose, const std::vector<std::string>& names)
       : root_(object, whose) {
     root_.allow_only(names);
   }
@@ -60,8 +58,8 @@ class OptionReader {
   JsonField root_;
 };
 
-/// @throws InputError when second moments are wanted of a model whose samples have no gradient of
-/// their own
+/// Checks that a model supports second moments.
+/// @throws InputError for a model whose samples have no gradient of their own
 void check_squares(bool squares, const ModelInfo& model, const std::string& whose) {
   if (!squares || model.training->independent_samples) return;
   std::string able;
@@ -74,7 +72,8 @@ void check_squares(bool squares, const ModelInfo& model, const std::string& whos
                    able + ")");
 }
 
-// The last step that `record` steps from `from` on reach; nothing overflows within the bounds.
+// Returns the last of `record` steps that begin at `from`. The bounds of the options exclude an
+// overflow.
 std::uint64_t last_recorded(const CaptureOptions& options, std::uint64_t from) {
   return from + (options.record - 1) * options.every;
 }
@@ -83,8 +82,8 @@ void check_recorded_steps(const CaptureOptions& options) {
   const std::uint64_t span = last_recorded(options, 0);
   if (span + kCaptureWarmUpSteps >= options.steps) {
     throw InputError(
-        fmt::format("capture: steps: {} are too few for {} recorded {} apart after {} of warm-up "
-                    "(expected at least {})",
+        fmt::format("capture: steps: {} are too few for {} recorded steps, {} apart, after {} "
+                    "warm-up steps (expected at least {})",
                     options.steps, options.record, options.every, kCaptureWarmUpSteps,
                     span + kCaptureWarmUpSteps + 1));
   }
@@ -92,8 +91,8 @@ void check_recorded_steps(const CaptureOptions& options) {
   const std::uint64_t latest = options.steps - 1 - span;
   if (*options.from < kCaptureWarmUpSteps || *options.from > latest) {
     throw InputError(
-        fmt::format("capture: from: {}, expected {} to {} (the first {} steps warm up, and {} "
-                    "recorded {} apart must end by step {})",
+        fmt::format("capture: from: {}, expected {} to {} (the first {} steps are warm-up, and {} "
+                    "recorded steps, {} apart, must end by step {})",
                     *options.from, kCaptureWarmUpSteps, latest, kCaptureWarmUpSteps, options.record,
                     options.every, options.steps - 1));
   }
@@ -174,7 +173,7 @@ LearnerOptions parse_learner_options(const json& object) {
   read.number("clip", options.clip, 0, OptionReader::kUnbounded);
   read.flag("augment", options.augment);
   if (options.augment && defaults.data != DataKind::kDigits && defaults.data != DataKind::kColour) {
-    throw InputError("train: augment: " + model.name + " learns text; expected a model of images");
+    throw InputError("train: augment: " + model.name + " learns text; expected an image model");
   }
   read.integer("held_out", options.held_out, 0, std::numeric_limits<std::uint64_t>::max());
   read.flag("squares", options.squares);

@@ -1,5 +1,5 @@
-// Training options: those of a capture, which `thinpipe capture` hands to the program that trains,
-// and those of one worker of a training run. They need no libtorch.
+// Options of training, independent of libtorch: those of a capture, which `thinpipe capture` passes
+// to thinpipe-capture, and those of one worker of a training run.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace thinpipe {
 
-/// Steps that no capture records: the first ones allocate memory, choose kernels and fill caches,
-/// and their times would tell of that.
+/// Steps at the beginning of a run that no capture records, because they allocate memory, choose
+/// kernels and fill caches, which distorts their times.
 inline constexpr std::uint64_t kCaptureWarmUpSteps = 3;
 
 /// `thinpipe-capture` takes one argument, a JSON object with these members (all but `out` may be
@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kCaptureWarmUpSteps = 3;
 ///   steps          integer  4..10^9, training steps                  160
 ///   record         integer  1.., steps recorded                      10
 ///   every          integer  1.., distance between recorded steps     1
-///   from           integer  first recorded step, counted from 0      so that the last is the run's
+///   from           integer  first recorded step, counted from 0      to end with the run
 ///   batch          integer  1..65536, mini-batch of one worker       the model's
 ///   learning_rate  number   > 0                                      the model's
 ///   momentum       number   0 <= m < 1                               the model's
@@ -36,10 +36,11 @@ inline constexpr std::uint64_t kCaptureWarmUpSteps = 3;
 ///   json           boolean  print the summary as JSON                false
 ///
 /// Second moments need models without batch normalisation or carried state: gpt, lenet5,
-/// vgg16-cifar. Recorded are the steps from, from + every, ..., `record` of them. Consecutive steps
-/// are the default because a method with error feedback is to see what it would see in training.
-/// Exit codes: 0 good; 2 a wrong option, wrong data, or `out` not empty; 4 the loss did not fall
-/// or the machine failed. SIGINT, SIGTERM and SIGHUP remove the unfinished folder first.
+/// vgg16-cifar. The recorded steps are from, from + every, ...: `record` steps. Consecutive steps
+/// are the default, so that a method with error feedback gets the gradients that it would get in
+/// training. Exit codes: 0 success; 2 a wrong option, wrong data, or `out` not empty; 4 the loss
+/// did not fall or the machine failed. SIGINT, SIGTERM and SIGHUP remove the unfinished folder
+/// first.
 struct CaptureOptions {
   std::string out;
   std::string model = "lenet5";
@@ -48,7 +49,7 @@ struct CaptureOptions {
   std::uint64_t record = 10;
   std::uint64_t every = 1;
   std::optional<std::uint64_t> from;
-  std::size_t batch = 0;     ///< filled from the model by parse_capture_options
+  std::size_t batch = 0;     ///< set from the model by parse_capture_options
   double learning_rate = 0;  ///< likewise
   double momentum = 0;       ///< likewise
   double weight_decay = 0;
@@ -57,12 +58,13 @@ struct CaptureOptions {
   bool squares = false;
   bool json = false;
 
-  /// Recorded steps, ascending.
+  /// Returns the recorded steps, ascending.
   std::vector<std::uint64_t> recorded_steps() const;
 };
 
-/// @throws InputError naming the option, what was found and what was expected, also for
-/// combinations that cannot be: recorded steps that lie in the warm-up or after the last step.
+/// Parses the options of a capture.
+/// @throws InputError naming the option, what was found and what was expected, also for impossible
+/// combinations: recorded steps in the warm-up or after the last step.
 CaptureOptions parse_capture_options(const nlohmann::json& object);
 
 /// The training options of one worker of a run. As JSON an object with these members (all but
@@ -74,12 +76,12 @@ CaptureOptions parse_capture_options(const nlohmann::json& object);
 ///   workers    integer  1..1024 [1]
 ///   batch      integer  1..65536, mini-batch of one worker [the model's]
 ///   seed       integer  0..2^64-1 [1]: initial parameters, order of the images, augmentation
-///   steps      integer  1..10^9 [100]: of the whole run, for the schedule
+///   steps      integer  1..10^9 [100]: steps of the whole run, for the schedule
 ///   optimiser  string   OptimiserSpec [sgd with the model's rate and momentum]
 ///   schedule   string   RateSchedule ["constant"]
-///   clip       number   >= 0, most that the mean gradient's norm may be [0: no bound]
-///   augment    boolean  random shifts, and of photographs mirroring [false]
-///   held_out   integer  samples held out that an evaluation takes, at least [0: all]
+///   clip       number   >= 0, upper bound of the mean gradient's norm [0: no bound]
+///   augment    boolean  random shifts, and for photographs mirroring [false]
+///   held_out   integer  minimum held-out samples of an evaluation [0: all]
 ///   squares    boolean  second moments too (Learner::squares) [false]
 struct LearnerOptions {
   std::string model;
@@ -99,7 +101,8 @@ struct LearnerOptions {
   nlohmann::json to_json() const;
 };
 
-/// Checks everything but the data; optimiser and batch are filled in where they were left open.
+/// Parses the options of a worker and checks everything except the data. Sets optimiser and batch
+/// if absent.
 /// @throws InputError "train: <option>: found..., expected ..."
 LearnerOptions parse_learner_options(const nlohmann::json& object);
 

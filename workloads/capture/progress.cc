@@ -68,7 +68,7 @@ void StepProgress::update(std::uint64_t done, const std::string& note) {
   last_ = now;
   const std::string text = line(title_, done, total_, note, seconds(now - start_));
   if (terminal_) {
-    // Return to the line's start and clear what a longer line before left.
+    // Returns to the line's start and clears the rest of a longer previous line.
     fmt::print(stream_, "\r{}\x1b[K", text);
     line_open_ = true;
   } else {

@@ -1,4 +1,4 @@
-// A progress bar on a terminal, a plain line now and then elsewhere.
+// A progress bar on a terminal, and occasional plain lines elsewhere.
 #pragma once
 
 #include <chrono>
@@ -8,26 +8,27 @@
 
 namespace thinpipe {
 
-/// "0:07", "12:34" or "1:02:03".
+/// Returns a duration in s as "0:07", "12:34" or "1:02:03".
 std::string format_left(double seconds);
 
-/// Shows how far a run of known length has come. On a terminal one line of at most 79 columns is
-/// redrawn ten times a second at most; elsewhere a line without control characters is written
+/// Shows the progress of a run of known length. On a terminal, one line of at most 79 columns is
+/// redrawn at most ten times a second. Elsewhere, a line without control characters is written
 /// every ten seconds and at the end.
 class StepProgress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// @param stream where to write; @param terminal whether it is one (see is_terminal)
+  /// @param stream  destination
+  /// @param terminal  whether `stream` is a terminal (see is_terminal)
   StepProgress(std::string title, std::uint64_t total, std::FILE* stream, bool terminal);
-  ~StepProgress();  ///< ends the line, so that what follows starts on a fresh one
+  ~StepProgress();  ///< ends the line, so that later output starts on a new one
   StepProgress(const StepProgress&) = delete;
   StepProgress& operator=(const StepProgress&) = delete;
 
-  /// @param note a few words beside the bar, e.g. "loss 1.234"
+  /// @param note a few words after the bar, e.g. "loss 1.234"
   void update(std::uint64_t done, const std::string& note);
 
-  /// The line for a state, without any control character; at most 79 columns.
+  /// Returns the line for a state, without control characters; at most 79 columns.
   static std::string line(const std::string& title, std::uint64_t done, std::uint64_t total,
                           const std::string& note, double seconds_so_far);
 

@@ -19,13 +19,13 @@
 namespace thinpipe {
 namespace {
 
-constexpr double kMost = std::numeric_limits<double>::max();
+constexpr double kMaxNumber = std::numeric_limits<double>::max();
 constexpr double kTiny = std::numeric_limits<double>::min();
-// More layers than this are a slip of the pen.
-constexpr std::uint64_t kMostRepeats = 10'000;
-constexpr std::uint64_t kMostElements = std::uint64_t{1} << 48;
+// A larger number of layers is a mistake in a data file.
+constexpr std::uint64_t kMaxRepeats = 10'000;
+constexpr std::uint64_t kMaxModelElements = std::uint64_t{1} << 48;
 
-/// `name` with every "{}" replaced by `index`; as it is outside a repetition.
+/// Returns `name` with every "{}" replaced by `index`; unchanged outside a repetition.
 std::string numbered(std::string name, const std::string& index) {
   if (index.empty()) return name;
   for (std::size_t at = 0; (at = name.find("{}", at)) != std::string::npos; at += index.size()) {
@@ -34,7 +34,7 @@ std::string numbered(std::string name, const std::string& index) {
   return name;
 }
 
-/// ["conv1.weight", [64, 3, 7, 7], 12544]: name, shape, uses where there are any.
+/// Parses ["conv1.weight", [64, 3, 7, 7], 12544]: name, shape and, optionally, uses.
 ModelTensor parse_tensor(const JsonField& field, const std::string& index) {
   if (field.size() < 2 || field.size() > 3) {
     field.fail("expected [name, shape] or [name, shape, uses]");
@@ -42,8 +42,8 @@ ModelTensor parse_tensor(const JsonField& field, const std::string& index) {
   ModelTensor tensor{.name = numbered(field.at(std::size_t{0}).string(), index), .elements = 1};
   const JsonField shape = field.at(std::size_t{1});
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    const std::uint64_t length = shape.at(axis).unsigned_integer(1, kMostElements);
-    if (tensor.elements > kMostElements / length) shape.fail("more elements than can be counted");
+    const std::uint64_t length = shape.at(axis).unsigned_integer(1, kMaxModelElements);
+    if (tensor.elements > kMaxModelElements / length) shape.fail("more than 2^48 elements");
     tensor.elements *= length;
     tensor.shape.push_back(static_cast<std::int64_t>(length));
   }
@@ -51,8 +51,8 @@ ModelTensor parse_tensor(const JsonField& field, const std::string& index) {
   return tensor;
 }
 
-/// Tensors, and {"for": [first, last], "layers": [...]}, which stands for its layers once for
-/// every number from first to last in place of "{}".
+/// Parses tensors and repetitions {"for": [first, last], "layers": [...]}. A repetition adds its
+/// layers for every number from first to last, which replaces "{}" in names.
 void parse_layers(const JsonField& layers, const std::string& index, std::size_t depth,
                   std::vector<ModelTensor>& tensors) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -61,12 +61,12 @@ void parse_layers(const JsonField& layers, const std::string& index, std::size_t
       tensors.push_back(parse_tensor(entry, index));
       continue;
     }
-    if (depth > 0) entry.fail("a repetition within a repetition");
+    if (depth > 0) entry.fail("expected no repetition within a repetition");
     entry.allow_only({"for", "layers"});
     const JsonField range = entry.at("for");
     if (range.size() != 2) range.fail("expected [first, last]");
-    const std::uint64_t first = range.at(std::size_t{0}).unsigned_integer(0, kMostRepeats);
-    const std::uint64_t last = range.at(std::size_t{1}).unsigned_integer(first, kMostRepeats);
+    const std::uint64_t first = range.at(std::size_t{0}).unsigned_integer(0, kMaxRepeats);
+    const std::uint64_t last = range.at(std::size_t{1}).unsigned_integer(first, kMaxRepeats);
     for (std::uint64_t number = first; number <= last; ++number) {
       parse_layers(entry.at("layers"), fmt::format("{}", number), depth + 1, tensors);
     }
@@ -77,7 +77,7 @@ PublishedCount parse_published(const JsonField& field) {
   field.allow_only({"by", "parameters", "mib", "difference", "rounded_to", "why"});
   PublishedCount count{.by = field.at("by").string()};
   if (field.has("parameters")) count.parameters = field.at("parameters").unsigned_integer(1);
-  if (field.has("mib")) count.mib = field.at("mib").number(kTiny, kMost);
+  if (field.has("mib")) count.mib = field.at("mib").number(kTiny, kMaxNumber);
   if (count.parameters.has_value() == count.mib.has_value()) {
     field.fail("expected either parameters or mib");
   }
@@ -85,7 +85,7 @@ PublishedCount parse_published(const JsonField& field) {
   if (field.has("why")) count.why = field.at("why").string();
   if (field.has("difference")) {
     count.difference = static_cast<std::int64_t>(field.at("difference").number(-1e15, 1e15));
-    if (count.why.empty()) field.fail("a difference without why");
+    if (count.why.empty()) field.fail("expected why for the difference");
   }
   return count;
 }
@@ -99,12 +99,12 @@ ModelTimes parse_times(const JsonField& field, std::uint64_t multiply_adds) {
   if (kind == "measured") {
     field.allow_only({"kind", "device", "batch", "forward", "backward", "source"});
     times.kind = ModelTimes::Kind::kMeasured;
-    times.forward = field.at("forward").number(kTiny, kMost);
-    times.backward = field.at("backward").number(kTiny, kMost);
+    times.forward = field.at("forward").number(kTiny, kMaxNumber);
+    times.backward = field.at("backward").number(kTiny, kMaxNumber);
   } else if (kind == "estimated") {
     field.allow_only({"kind", "device", "batch", "flops_per_second", "memory_rate", "source"});
-    times.flops_per_second = field.at("flops_per_second").number(1, kMost);
-    times.memory_rate = field.at("memory_rate").number(1, kMost);
+    times.flops_per_second = field.at("flops_per_second").number(1, kMaxNumber);
+    times.memory_rate = field.at("memory_rate").number(1, kMaxNumber);
     times.forward = 2 * static_cast<double>(times.batch) * static_cast<double>(multiply_adds) /
                     times.flops_per_second;
     times.backward = 2 * times.forward;
@@ -131,7 +131,7 @@ TrainingDefaults parse_training(const JsonField& field) {
                           "'");
   }
   training.batch = field.at("batch").unsigned_integer(1, 1'000'000);
-  training.learning_rate = field.at("learning_rate").number(kTiny, kMost);
+  training.learning_rate = field.at("learning_rate").number(kTiny, kMaxNumber);
   training.momentum = field.at("momentum").number(0, 1);
   training.independent_samples = field.at("independent_samples").boolean();
   if (field.has("width")) training.has_width = field.at("width").boolean();
@@ -163,7 +163,7 @@ ModelInfo parse_model_file(std::string_view text, const std::string& file) {
   std::set<std::string> names;
   for (const ModelTensor& tensor : model.tensors) {
     if (!names.insert(tensor.name).second) {
-      root.at("layers").fail("tensor '" + printable(tensor.name) + "' stands twice");
+      root.at("layers").fail("tensor '" + printable(tensor.name) + "' appears twice");
     }
     model.parameters += tensor.elements;
     model.multiply_adds += tensor.elements * tensor.uses;
@@ -193,7 +193,7 @@ std::vector<double> ModelInfo::ready_shares() const {
     done += static_cast<double>(tensors[i].elements) * static_cast<double>(tensors[i].uses);
     shares[i] = done / static_cast<double>(multiply_adds);
   }
-  // A bias after the last multiplication: ready with the first gradient that costs something.
+  // A bias after the last multiplication is ready with the first gradient that has a cost.
   for (std::size_t i = tensors.size(); i-- > 0 && shares[i] == 0;) {
     const auto first = std::find_if(shares.rbegin(), shares.rend(), [](double s) { return s > 0; });
     shares[i] = *first;

@@ -9,13 +9,13 @@
 namespace thinpipe {
 namespace {
 
-/// `rounds` rounds in each of which every rank passes on `chunk` bytes, a segment as soon as it has
-/// come, the link being idle before. The greater of
+/// Returns the seconds of `rounds` rounds in which every rank forwards `chunk` bytes, each segment
+/// on arrival, over links that were idle before. The result is the greater of
 ///   the link's time    alpha + (rounds * chunk - credit) beta and
 ///   the chain's time   rounds * alpha + (rounds - 1) (segment - credit) beta
 ///                      + (chunk - credit) beta,
-/// differences below 0 counting as 0: every path through the rounds is a mixture of the two, and
-/// what the mixture takes is convex in its share.
+/// where differences below 0 count as 0. Every path through the rounds is a mixture of the two, and
+/// its time is convex in the fraction of the mixture.
 double ring_chain_time(double rounds, double chunk, double segment, const LinkFigures& link) {
   if (rounds <= 0) return 0;
   const double busy = link.alpha + link.seconds(rounds * chunk);
@@ -37,14 +37,15 @@ double ring_all_gather_time(int ranks, double bytes, const LinkFigures& link) {
 double ring_all_gather_time(std::span<const double> bytes, const LinkFigures& link) {
   const std::size_t n = bytes.size();
   if (n < 2) return 0;
-  // Messages go past a link in the order of descending ranks; twice round, for windows that wrap.
+  // Messages cross a link in the order of descending ranks; the sums cover two rounds of the ring,
+  // for windows that wrap.
   std::vector<double> sum(2 * n + 1, 0.0);
   for (std::size_t i = 0; i < 2 * n; ++i) sum[i + 1] = sum[i] + bytes[n - 1 - i % n];
   double longest = 0;
   for (std::size_t window = 1; window < n; ++window) {
     const auto jumps = static_cast<double>(n - 1 - window);
     for (std::size_t begin = 0; begin < n; ++begin) {
-      double segment = 0;  // the longest that the window has
+      double segment = 0;  // the longest in the window
       for (std::size_t i = begin; i < begin + window && segment < kRingSegment; ++i)
         segment = std::max(segment, std::min(kRingSegment, bytes[n - 1 - i % n]));
       longest = std::max(longest, jumps * link.seconds(segment) + (jumps + 1) * link.alpha +

@@ -1,4 +1,4 @@
-// Times of exchanges in closed form: pipelined rings, and sums of sparse vectors that fill up.
+// Computes exchange times in closed form: pipelined rings, and sums of sparse vectors.
 #pragma once
 
 #include <algorithm>
@@ -6,58 +6,63 @@
 
 namespace thinpipe {
 
-/// A network as the cost models see it: alpha, beta, and what its token buckets have saved up.
-/// Times of one message: alpha + bytes * beta (Hockney 1994), less what idle links let through at
-/// once. All ranks are alike; where they are not, these are the figures of the ranks that decide.
+/// Parameters of a network in the cost models: alpha, beta and the credit of its token buckets. One
+/// message takes alpha + bytes * beta (Hockney 1994), less the credit of idle links. All ranks are
+/// alike; otherwise these are the figures of the ranks that set the time.
 struct LinkFigures {
-  double alpha = 0;   ///< s from a rank to another for a message without bytes: delay, and machines
-  double beta = 0;    ///< s for each byte of payload, while the pattern's other messages cross too
-  double credit = 0;  ///< bytes of payload that cross for free after a link has idled (its bucket)
+  double alpha = 0;   ///< seconds of an empty message between ranks: link delay and host overhead
+  double beta = 0;    ///< seconds per payload byte, with the collective's other messages under way
+  double credit = 0;  ///< payload bytes that a link's bucket lets pass for free after idling
 
-  /// s that a link is busy with so many bytes after it has idled.
+  /// Returns the seconds for which a link is busy with `bytes` after it was idle.
   double seconds(double bytes) const { return std::max(0.0, bytes - credit) * beta; }
 };
 
-// Pipelined rings: closed forms of what a step-by-step simulation finds.
+// The next functions model pipelined rings. A simulation of every segment gives the same times
+// (tests/predict/exchange_time_test.cc).
 
-/// Bytes of one message of our rings (workloads/exchange/segments.h).
+/// Bytes of one message of thinpipe's rings (workloads/collectives/segments.h).
 inline constexpr double kRingSegment = 32768;
 
-/// Dense all-reduce of `bytes` on every rank: 2(n-1) rounds of bytes/n. Without alpha and credit
-/// this is 2(p-1)Ns beta/p of Variance-based Gradient Compression, section 5.
+/// Returns the seconds of a dense all-reduce of `bytes` on every rank: 2(n-1) rounds of bytes/n.
+/// Without alpha and credit this is 2(p-1)Ns beta/p of Variance-based Gradient Compression,
+/// section 5.
 double ring_all_reduce_time(int ranks, double bytes, const LinkFigures& link);
 
-/// All-gather of messages of equal size, lengths included: n-1 rounds.
+/// Returns the seconds of an all-gather of messages of equal size: n-1 rounds. `bytes` is the size
+/// of one message, with its length field.
 double ring_all_gather_time(int ranks, double bytes, const LinkFigures& link);
 
-/// All-gather of messages of unequal sizes (bytes[r] of rank r): of all ways in which the last byte
-/// can have been held up, the longest: q hops on which a segment of a window of messages leads, and
-/// a link busy with the n-1-q messages of that window. O(n^2), O(n^3) for messages under a segment.
+/// Returns the seconds of an all-gather of messages of unequal sizes (bytes[r] of rank r): the time
+/// of the longest path by which the last byte can arrive. A path consists of q hops and one busy
+/// link. The busy link carries a window of n-1-q consecutive messages, and each hop takes one
+/// segment of that window. Costs O(n^2), or O(n^3) for messages smaller than a segment.
 double ring_all_gather_time(std::span<const double> bytes, const LinkFigures& link);
 
-// Sums of sparse vectors, which fill up on their way: the model of Deep Gradient Compression (Lin
-// et al. 2018), section 5.
+// All functions from here on model sums of sparse vectors. The density of such a sum, its fraction
+// of non-zero elements, grows with every summand. The model is that of Deep Gradient Compression
+// (Lin et al. 2018), section 5.
 
-/// Share of elements that are not zero in the sum of `summands` vectors of which each has the share
-/// `density`, if no two vectors share a place: n times the density, at most 1. In an all-reduce by
-/// doubling (log2 n rounds) that is the worst case of the model: the
-/// density doubles at every aggregation.
+/// Returns the fraction of non-zero elements in the sum of `summands` vectors of density `density`
+/// that have no positions in common: `summands` times the density, at most 1. In an all-reduce by
+/// doubling (log2 n rounds) this is the model's worst case: each round doubles the density.
 double worst_density(double density, double summands);
 
-/// The same if every vector's places are independent of the others': 1 - (1 - density)^n.
+/// Returns the density of the sum of n = `summands` vectors if all vectors' positions are
+/// independent: 1 - (1 - density)^n.
 double independent_density(double density, double summands);
 
-/// How many places the vectors that are summed have in common.
+/// Overlap of the positions of the summed vectors.
 enum class Overlapping {
-  kNone,         ///< none: the worst case, in which the density doubles at every aggregation
-  kIndependent,  ///< as many as chance wants
+  kNone,         ///< no common positions: the worst case, each round doubles the density
+  kIndependent,  ///< positions are random and independent
 };
 
-/// Sums by recursive doubling without re-selection: in step k of log2 n (rounded up) every rank
-/// sends the sum of 2^k vectors.
-/// @param bytes    of one rank's vector as it is encoded; its places take as much in a sum
-/// @param density  share of elements in it, of 0 to 1
-/// @param dense    bytes of the dense array, which nothing is longer than
+/// Returns the seconds of a sum by recursive doubling without re-selection: in step k of log2 n
+/// (rounded up) every rank sends the sum of 2^k vectors.
+/// @param bytes    size of one rank's encoded vector; each position takes the same size in a sum
+/// @param density  fraction of non-zero elements in one vector, 0 to 1
+/// @param dense    bytes of the dense array, the upper bound of every message
 double sparse_doubling_time(int ranks, double bytes, double density, double dense,
                             Overlapping places, const LinkFigures& link);
 

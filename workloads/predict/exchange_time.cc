@@ -10,20 +10,20 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/exchange/patterns.h"
-#include "workloads/exchange/segments.h"
+#include "workloads/collectives/collectives.h"
+#include "workloads/collectives/segments.h"
 
 namespace thinpipe {
 namespace {
 
 constexpr double kFlowAhead = static_cast<double>(kSegmentsInFlight * kSegmentBytes);
 
-// A token bucket, by the moment until which its tokens are spoken for.
+// A token bucket, represented by the time until which its tokens are reserved.
 struct FlowPort {
   double spoken = -std::numeric_limits<double>::infinity();
   double carried = 0;
 
-  // When bytes that come at `moment` are through.
+  // Returns the time at which bytes that arrive at `moment` have passed.
   double pass(double moment, double bytes, double credit, double beta) {
     carried += bytes;
     spoken = std::max(spoken, moment - credit * beta) + bytes * beta;
@@ -32,28 +32,28 @@ struct FlowPort {
 };
 
 struct FlowQueueState {
-  std::size_t next = 0;               // message that is being sent
-  int pieces_left = 0;                // of it; 0: it has not begun
-  double piece = 0;                   // bytes of each
+  std::size_t next = 0;               // message being sent
+  int pieces_left = 0;                // chunks of that message; 0: it has not begun
+  double piece = 0;                   // bytes of a chunk
   double started = 0;                 // bytes of messages that have begun
-  bool gated = false;                 // some of its messages must wait when they have come
-  std::size_t here = 0, counted = 0;  // messages
+  bool gated = false;                 // has messages that must wait after their arrival
+  std::size_t here = 0, counted = 0;  // messages: arrived, complete
   double counted_bytes = 0;
 };
 
 struct FlowRank {
   FlowPort up, down;
   bool sending = false;
-  std::size_t turn = 0;            // of its queues
-  std::vector<std::size_t> out;    // queues that it sends
-  std::vector<std::size_t> gated;  // queues that come to it and have gates
-  double busy_until = 0;           // its processor
+  std::size_t turn = 0;            // queue whose turn it is
+  std::vector<std::size_t> out;    // queues sent by this rank
+  std::vector<std::size_t> gated;  // queues with gates to this rank
+  double busy_until = 0;           // of its CPU
 };
 
 struct FlowEvent {
   enum class Kind { kSent, kArrived, kWorked };
   double moment;
-  std::uint64_t number;  // of two at one moment the first made comes first
+  std::uint64_t number;  // orders events at one moment by creation
   Kind kind;
   std::uint32_t queue;
   std::uint32_t message;
@@ -129,7 +129,7 @@ class FlowSimulation {
            state.started < queues_[static_cast<std::size_t>(queue.pace)].counted_bytes + kFlowAhead;
   }
 
-  // The next piece, if the port is free and one may leave.
+  // Sends the next chunk if the port is free and a chunk may leave.
   void send(std::size_t rank, double moment) {
     FlowRank& sender = ranks_[rank];
     if (sender.sending) return;
@@ -152,7 +152,7 @@ class FlowSimulation {
     }
   }
 
-  // Bits of a piece leave the receiver's port while others still come to it.
+  // Bits of a chunk leave the receiver's port while later bits of the chunk still arrive.
   void sent(const FlowEvent& event) {
     const auto from = static_cast<std::size_t>(graph_.queues[event.queue].from);
     FlowQueueState& state = queues_[event.queue];
@@ -194,7 +194,7 @@ class FlowSimulation {
     queues_[queue].counted_bytes += message.bytes;
   }
 
-  // Whatever may be counted now, in the order of each queue.
+  // Completes all messages whose gates are open, in the order of each queue.
   void count_gated(const FlowRank& rank) {
     for (bool moved = true; moved;) {
       moved = false;
@@ -221,10 +221,10 @@ class FlowSimulation {
   double last_ = 0, waiting_ = 0;
 };
 
-constexpr double kLeastQuantum = 4096;     // bytes: two or three frames
-constexpr double kMostPieces = 4000;       // of an exchange
+constexpr double kMinQuantum = 4096;       // bytes: two or three frames
+constexpr double kMaxPieces = 4000;        // chunks of an exchange
 constexpr double kTooManyMessages = 3000;  // in the shortest exchange
-constexpr std::size_t kMostKept = 2'000'000;
+constexpr std::size_t kMaxKept = 2'000'000;
 
 double bytes_of(const FlowGraph& graph) {
   double bytes = 0;
@@ -233,14 +233,13 @@ double bytes_of(const FlowGraph& graph) {
   return bytes;
 }
 
-// Pieces of a message matter where there are few of them.
+// The chunk size matters only for exchanges with few chunks.
 double quantum_for(const FlowGraph& graph) {
-  return std::clamp(bytes_of(graph) / kMostPieces, kLeastQuantum,
-                    static_cast<double>(kSegmentBytes));
+  return std::clamp(bytes_of(graph) / kMaxPieces, kMinQuantum, static_cast<double>(kSegmentBytes));
 }
 
-std::string flow_key(const Spec& pattern, const std::vector<std::size_t>& sizes) {
-  std::string key = pattern.to_string();
+std::string flow_key(const Spec& collective, const std::vector<std::size_t>& sizes) {
+  std::string key = collective.to_string();
   for (const std::size_t size : sizes) key += "|" + std::to_string(size);
   return key;
 }
@@ -266,79 +265,80 @@ FlowTime ExchangeTimes::time_of(Flows& flows, std::span<const LinkFigures> links
 ExchangeTimes::Flows& ExchangeTimes::keep(std::string key, Flows flows) {
   flows.quantum = quantum_for(flows.graph);
   kept_ += flows.graph.messages();
-  if (kept_ > kMostKept) {
+  if (kept_ > kMaxKept) {
     flows_.clear();
     kept_ = flows.graph.messages();
   }
   return flows_[std::move(key)] = std::move(flows);
 }
 
-std::optional<FlowTime> ExchangeTimes::all_reduce(const Spec& pattern, std::size_t elements,
+std::optional<FlowTime> ExchangeTimes::all_reduce(const Spec& collective, std::size_t elements,
                                                   int ranks, const LinkFigures& link) {
   if (ranks < 2 || elements == 0) return FlowTime{};
-  const std::string key = "reduce|" + std::to_string(ranks) + "|" + flow_key(pattern, {elements});
+  const std::string key =
+      "reduce|" + std::to_string(ranks) + "|" + flow_key(collective, {elements});
   const auto known = flows_.find(key);
   if (known != flows_.end()) return time_of(known->second, link);
-  const PatternInfo& info = find_pattern(pattern.name);
+  const CollectiveInfo& info = find_collective(collective.name);
   if (!info.reduce || info.reduce->messages == nullptr) return std::nullopt;
-  const Parameters parameters(info.parameters, pattern);
+  const Parameters parameters(info.parameters, collective);
   const double least = info.reduce->messages(parameters, ranks);
   if (least > kTooManyMessages) return std::nullopt;
-  // With parts of whole segments, at least one each.
+  // Every part has whole segments, at least one.
   const bool whole =
       info.reduce->plan != nullptr && info.reduce->plan(parameters, ranks, 0).parts == 1;
   const double parts = whole ? 1 : ranks;
-  const double most = std::max(1.0, std::floor(kMostFlowMessages / least)) * parts *
+  const double most = std::max(1.0, std::floor(kMaxFlowMessages / least)) * parts *
                       static_cast<double>(Parts().segment());
   const auto shorter = static_cast<std::size_t>(std::min(most, static_cast<double>(elements)));
-  auto graph = all_reduce_flows(pattern, shorter, ranks);
+  auto graph = all_reduce_flows(collective, shorter, ranks);
   if (!graph) return std::nullopt;
   const double longer = static_cast<double>(elements) / static_cast<double>(shorter);
   return time_of(keep(key, {.graph = std::move(*graph), .longer = longer, .times = {}}), link);
 }
 
-std::optional<FlowTime> ExchangeTimes::all_gather(const Spec& pattern,
+std::optional<FlowTime> ExchangeTimes::all_gather(const Spec& collective,
                                                   const std::vector<std::size_t>& sizes,
                                                   const LinkFigures& link) {
   const double ranks = static_cast<double>(sizes.size());
   if (ranks < 2) return FlowTime{};
-  const std::string key = "gather|" + flow_key(pattern, sizes);
+  const std::string key = "gather|" + flow_key(collective, sizes);
   const auto known = flows_.find(key);
   if (known != flows_.end()) return time_of(known->second, link);
-  // Every message comes to every other rank.
+  // Every message reaches every other rank.
   if (ranks * (ranks - 1) > kTooManyMessages) return std::nullopt;
   double messages = 0;
   for (const std::size_t size : sizes)
     messages += (ranks - 1) * static_cast<double>(segments_of_bytes(size + sizeof(std::uint64_t)));
-  const double longer = std::max(1.0, messages / kMostFlowMessages);
+  const double longer = std::max(1.0, messages / kMaxFlowMessages);
   std::vector<std::size_t> shorter;
   for (const std::size_t size : sizes)
     shorter.push_back(static_cast<std::size_t>(static_cast<double>(size) / longer));
-  auto graph = all_gather_flows(pattern, shorter);
+  auto graph = all_gather_flows(collective, shorter);
   if (!graph) return std::nullopt;
   return time_of(keep(key, {.graph = std::move(*graph), .longer = longer, .times = {}}), link);
 }
 
-std::optional<FlowTime> ExchangeTimes::sparse_all_reduce(const Spec& pattern,
+std::optional<FlowTime> ExchangeTimes::sparse_all_reduce(const Spec& collective,
                                                          const SparseSizes& sizes, int ranks,
                                                          const LinkFigures& link) {
   if (ranks < 2) return FlowTime{};
   const std::string key = "sparse|" + std::to_string(ranks) + "|" +
-                          flow_key(pattern, {sizes.own, sizes.k, sizes.selected});
+                          flow_key(collective, {sizes.own, sizes.k, sizes.selected});
   const auto known = flows_.find(key);
   if (known != flows_.end()) return time_of(known->second, link);
-  const PatternInfo& info = find_pattern(pattern.name);
+  const CollectiveInfo& info = find_collective(collective.name);
   if (!info.sparse) return std::nullopt;
   const double least = info.sparse->messages(ranks);
   if (least > kTooManyMessages) return std::nullopt;
   const double messages =
       least * (1 + static_cast<double>(sizes.k * sizeof(std::uint64_t)) / kSegmentBytes);
-  const double longer = std::max(1.0, messages / kMostFlowMessages);
+  const double longer = std::max(1.0, messages / kMaxFlowMessages);
   const auto shortened = [&](std::size_t pairs) {
     return static_cast<std::size_t>(static_cast<double>(pairs) / longer);
   };
   auto graph = sparse_flows(
-      pattern,
+      collective,
       {.own = shortened(sizes.own), .k = shortened(sizes.k), .selected = shortened(sizes.selected)},
       ranks);
   if (!graph) return std::nullopt;
@@ -356,7 +356,7 @@ std::optional<FlowTime> ExchangeTimes::push_pull(const std::vector<FlowUnit>& un
       key.append(reinterpret_cast<const char*>(&figure), sizeof figure);
   const auto known = flows_.find(key);
   if (known != flows_.end()) return time_of(known->second, links);
-  FlowGraph graph = push_pull_flows(units, workers, servers, kMostFlowMessages);
+  FlowGraph graph = push_pull_flows(units, workers, servers, kMaxFlowMessages);
   return time_of(keep(key, {.graph = std::move(graph), .times = {}}), links);
 }
 

@@ -1,5 +1,5 @@
-// How long an exchange takes on a star, by letting its messages cross one after the other; of
-// patterns by name, with a memory of what was found.
+// Time of an exchange on a star, by simulation of its messages. Results for named collectives are
+// cached.
 #pragma once
 
 #include <cstddef>
@@ -10,53 +10,54 @@
 #include <vector>
 
 #include "compressors/spec.h"
-#include "workloads/exchange/flow_graph.h"
-#include "workloads/exchange/traffic.h"
+#include "workloads/collectives/flow_graph.h"
+#include "workloads/collectives/traffic.h"
 #include "workloads/predict/closed_forms.h"
 
 namespace thinpipe {
 
 /// Time and load of an exchange.
 struct FlowTime {
-  double seconds = 0;  ///< until the last message is counted
-  double bytes = 0;    ///< one way over the busiest port
-  /// That waited before a receiver's port at some moment, at most: more than its queue holds is
-  /// dropped.
+  double seconds = 0;  ///< until the last message is complete
+  double bytes = 0;    ///< in one direction over the busiest port
+  /// Maximum number of bytes that wait at a receiver's port. A real queue drops what exceeds its
+  /// length.
   double waiting = 0;
 };
 
-/// Every rank has a port that lets through what it sends and one for what it receives, at the same
-/// time, each a token bucket that has idled before: a byte takes beta, and `credit` bytes at once.
-/// The queues of a rank take turns at its port, a message each, as a segment is handed down to the
-/// qdisc as one packet; pieces of several senders come to a port in the order in which they left,
-/// and wait there.
-/// alpha passes between a message's last byte and its being counted.
-/// @param ports    of each rank; or one, of all. A message has its sender's alpha
-/// @param quantum  bytes of a piece, at least; messages are cut evenly
-/// @throws std::logic_error where messages wait for each other in a circle
+/// Simulates an exchange. Every rank has one port for its uplink and one for its downlink, which
+/// work at the same time. Each port is a token bucket that was idle before: `credit` bytes pass at
+/// once, and further bytes take beta each. The queues of a rank take turns at its port, one message
+/// at a time, because a segment reaches the qdisc as one packet. Chunks of several senders queue at
+/// a receiver's port in the order in which they left. alpha passes between a message's last byte
+/// and its completion.
+/// @param ports    one for each rank, or one for all. A message has its sender's alpha
+/// @param quantum  minimum bytes of a chunk; messages are cut into equal chunks
+/// @throws std::logic_error if messages wait for each other in a cycle
 FlowTime flow_time(const FlowGraph& graph, std::span<const LinkFigures> ports, double quantum);
 
-/// Every message of all ranks crosses the star (flow_time()). A shorter exchange of
-/// kMostFlowMessages messages stands for one of more, and every byte more that the busiest port
-/// carries takes beta: the pipeline is full by then.
+/// Times of collectives by flow_time(), for all messages of all ranks. An exchange with more than
+/// kMaxFlowMessages messages is replaced by a shorter one, and every further byte over the busiest
+/// port takes beta, because the pipeline is full by then.
 class ExchangeTimes {
  public:
-  static constexpr double kMostFlowMessages = 2000;
+  static constexpr double kMaxFlowMessages = 2000;
 
-  /// Nothing where the pattern is no plan, or has so many ranks that even the shortest exchange
-  /// takes too many messages. @throws InputError as check_pattern.
-  std::optional<FlowTime> all_reduce(const Spec& pattern, std::size_t elements, int ranks,
+  /// Returns nothing if the collective has no plan, or so many ranks that even the shortest
+  /// exchange has too many messages. @throws InputError as check_collective.
+  std::optional<FlowTime> all_reduce(const Spec& collective, std::size_t elements, int ranks,
                                      const LinkFigures& link);
-  std::optional<FlowTime> all_gather(const Spec& pattern, const std::vector<std::size_t>& sizes,
+  std::optional<FlowTime> all_gather(const Spec& collective, const std::vector<std::size_t>& sizes,
                                      const LinkFigures& link);
-  std::optional<FlowTime> sparse_all_reduce(const Spec& pattern, const SparseSizes& sizes,
+  std::optional<FlowTime> sparse_all_reduce(const Spec& collective, const SparseSizes& sizes,
                                             int ranks, const LinkFigures& link);
-  /// @param servers  0: every worker is one @param links  of workers, then servers; or one, of all
+  /// @param servers  0: every worker is a server too
+  /// @param links    of the workers, then of the servers; or one for all
   std::optional<FlowTime> push_pull(const std::vector<FlowUnit>& units, int workers, int servers,
                                     const std::vector<LinkFigures>& links);
 
  private:
-  /// A graph, or a shorter one, and by how much the whole has more bytes.
+  /// A graph, which may be shortened, and the factor by which the whole exchange has more bytes.
   struct Flows {
     FlowGraph graph;
     double longer = 1;
@@ -70,7 +71,7 @@ class ExchangeTimes {
   Flows& keep(std::string key, Flows flows);
 
   std::map<std::string, Flows> flows_;
-  std::size_t kept_ = 0;  ///< messages in flows_
+  std::size_t kept_ = 0;  ///< number of messages in flows_
 };
 
 }  // namespace thinpipe

@@ -18,7 +18,7 @@ PipelineTime sums_of(std::span<const BucketWork> buckets) {
   return time;
 }
 
-// The thread that compresses and decodes, and the network that it feeds.
+// The thread that compresses and decodes, and the network that carries its payloads.
 class Schedule {
  public:
   Schedule(std::span<const BucketWork> buckets, PipelineKind kind)
@@ -28,7 +28,7 @@ class Schedule {
 
   PipelineTime run(double compute) {
     PipelineTime time = sums_of(buckets_);
-    double held_up = 0;  // of the backward pass
+    double held_up = 0;  // delay of the backward pass
     for (const BucketWork& bucket : buckets_) {
       pass_until(bucket.ready + held_up);
       now_ += bucket.compress;

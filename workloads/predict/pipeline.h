@@ -1,40 +1,41 @@
-// A step with several buckets: which of its works overlap, by scheduling them one after the other.
+// The schedule of a step with several buckets, which shows the overlap of computing, codecs and
+// exchanges.
 #pragma once
 
 #include <span>
 
 namespace thinpipe {
 
-/// One bucket's works, in seconds that each takes by itself.
+/// Times of one bucket's tasks, in seconds, each measured without the others.
 struct BucketWork {
-  double ready = 0;     ///< after the step's begin, when its last gradient is there
-  double compress = 0;  ///< encoding it
-  double exchange = 0;  ///< its payloads on the network
-  double decode = 0;    ///< decoding what came
+  double ready = 0;     ///< from the step's begin until its last gradient is ready
+  double compress = 0;  ///< encoding
+  double exchange = 0;  ///< payloads on the network
+  double decode = 0;    ///< decoding the received payloads
 };
 
-/// Order of a step's work (workloads/replay/feed.h).
+/// Order of a step's tasks (workloads/replay/bucketing.h).
 enum class PipelineKind {
-  kSerial,  ///< all is compressed after the backward pass, then exchanged, then decoded
-  kInline,  ///< a bucket is compressed when it is ready, and the backward pass waits for that
-  kBeside,  ///< the same beside the backward pass, and what has come is decoded meanwhile
+  kSerial,  ///< all buckets are compressed after the backward pass, then exchanged, then decoded
+  kInline,  ///< a ready bucket is compressed at once, and the backward pass waits meanwhile
+  kBeside,  ///< buckets are compressed and decoded in parallel with the backward pass
 };
 
 /// Times of the step, in seconds.
 struct PipelineTime {
   double total = 0;
-  double compute = 0;   ///< when the backward pass ended, with what it waited for codecs
-  double compress = 0;  ///< sum over buckets, as the next two
-  double exchange = 0;  ///< how long the network was busy
-  double decode = 0;
-  double exposed = 0;    ///< waiting for the network with nothing else to do
-  double link_idle = 0;  ///< of the total, without an exchange under way
+  double compute = 0;    ///< end of the backward pass, including its waits for codecs
+  double compress = 0;   ///< sum over buckets
+  double exchange = 0;   ///< sum over buckets: time in which the network is busy
+  double decode = 0;     ///< sum over buckets
+  double exposed = 0;    ///< waiting for the network with no other work
+  double link_idle = 0;  ///< the total minus the time with an exchange in progress
 };
 
-/// Buckets leave in the order given and one exchange is under way at a time. Received payloads are
-/// decoded in the same order: after the backward pass, or in kBeside before its end where nothing
-/// is ready to be compressed. O(buckets).
-/// @param compute  s that the step computes if nothing holds it up; no bucket is ready later
+/// Schedules a step. Buckets leave in the given order, and one exchange is in progress at a time.
+/// Received payloads are decoded in the same order: after the backward pass, or in kBeside also
+/// before its end while no bucket is ready for compression. O(buckets).
+/// @param compute  s of the step's computation without waits; no bucket is ready later
 PipelineTime schedule_step(std::span<const BucketWork> buckets, double compute, PipelineKind kind);
 
 }  // namespace thinpipe

@@ -43,91 +43,84 @@ void DeviceResult::set_velocity(std::span<const float> velocity) {
   device_.memory->wait();
 }
 
-DeviceBucket::DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, std::size_t number,
-                           const CompressorSettings& settings, int ranks, std::uint64_t local_steps,
-                           bool sparse_sums)
-    : DeviceBucket(place, plan, number, settings, ranks, local_steps, sparse_sums, nullptr, 0) {}
-
-DeviceBucket::DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, std::size_t number,
-                           const CompressorSettings& settings, std::uint64_t local_steps,
-                           const PushPullOptions& servers, std::size_t first_unit)
-    : DeviceBucket(place, plan, number, settings, 1, local_steps, false, &servers, first_unit) {}
-
-DeviceBucket::DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, std::size_t number,
-                           const CompressorSettings& settings, int ranks, std::uint64_t local_steps,
-                           bool sparse_sums, const PushPullOptions* servers, std::size_t first_unit)
-    : UnitBucket(plan, number, ranks, servers == nullptr),
-      local_steps_(local_steps),
-      units_(std::make_unique<DeviceUnits>(place.device, plan_, number, settings, local_steps > 1,
-                                           place.overlaps && servers == nullptr)),
+DeviceBucket::DeviceBucket(const PlannedBucket& plan, std::size_t number, std::size_t first_unit,
+                           const BucketSettings& settings, const RankDevice& device,
+                           float* device_aggregate, bool overlaps)
+    : Bucket(plan, number, settings),
+      units_(std::make_unique<DeviceUnits>(device, plan_, number, settings.compressors,
+                                           settings.local_steps > 1,
+                                           overlaps && !settings.servers)),
       device_(units_->device()),
-      bus_(device_.copies, place.time_scale),
-      halves_bus_(device_.copies, place.time_scale),
-      floats_(device_.memory, DeviceRoom::Where::kPinned),
-      own_halves_(device_.memory, DeviceRoom::Where::kPinned),
-      means_(device_.memory, DeviceRoom::Where::kPinned),
-      pace_(place.time_scale, Pace::kDevice),
-      rank_(settings.rank),
-      time_scale_(place.time_scale),
-      gather_(device_, settings.rank, ranks, place.time_scale),
+      bus_(device_.copies, settings.time_scale),
+      halves_bus_(device_.copies, settings.time_scale),
+      floats_(device_.memory, DeviceBuffer::Where::kPinned),
+      own_halves_(device_.memory, DeviceBuffer::Where::kPinned),
+      means_(device_.memory, DeviceBuffer::Where::kPinned),
+      pace_(settings.time_scale, Pace::kDevice),
+      settings_(settings),
+      gather_(device_, settings.compressors.rank, ranks_, settings.time_scale),
       payloads_(split_.size()),
-      aggregate_(place.device_aggregate) {
+      aggregate_(device_aggregate) {
   bool takes_rounds = false;
   for (std::size_t i = 0; i < units(); ++i) {
-    if (i >= summed_ && !sparse_sums)
+    if (i >= summed_ && !settings.sparse_sums)
       capacity_ += kMessageLengthBytes + compressor(i).max_encoded_size();
     else if (i < float_units_)
       takes_rounds = takes_rounds || compressor(i).rounds() > 1;
   }
+  const double scale = settings.time_scale;
+  const int threads = settings.compressors.threads;
   if (takes_rounds)
-    rounds_ = std::make_unique<DeviceRounds>(device_, *units_, float_units_, place.time_scale,
-                                             settings.threads);
+    rounds_ = std::make_unique<DeviceRounds>(device_, *units_, float_units_, scale, threads);
   if (!half_groups_.empty()) halves_ = std::make_unique<HalfSums>(plan_, half_groups_, ranks_);
   check_delays();
-  if (sparse_sums) check_pairs();
-  if (sparse_sums && summed_ < units())
-    sparse_ = std::make_unique<DeviceSparse>(device_, *units_, plan_, summed_, place.time_scale,
-                                             settings.threads);
-  if (servers != nullptr)
-    answers_ = std::make_unique<DeviceAnswers>(device_, *units_, plan_, *servers, first_unit,
-                                               settings, place.time_scale);
+  if (settings.sparse_sums) check_pairs();
+  if (settings.sparse_sums && summed_ < units())
+    sparse_ = std::make_unique<DeviceSparse>(device_, *units_, plan_, summed_, scale, threads);
+  if (settings.servers)
+    answers_ = std::make_unique<DeviceAnswers>(device_, *units_, plan_, *settings.servers,
+                                               first_unit, settings.compressors, scale);
   else
-    make_room_for_scales();
+    make_scales();
   capacity_ = std::max(capacity_, scales_.size() * sizeof(float));
 }
 
-/// The library's own copies would not be slowed down.
-void DeviceBucket::connect(Pattern& pattern) {
-  connect_codes(pattern);
+/// Without DirectGather under a time scale, which cannot slow down the MPI library's own copies.
+void DeviceBucket::connect(Collective& collective) {
+  Bucket::connect(collective);
+  connect_codes();
   direct_.reset();
-  if (pattern.on_devices() == nullptr || time_scale_ > 1 || summed_ == units()) return;
+  const auto* const devices = dynamic_cast<const DeviceAllGather*>(&collective);
+  const bool direct = devices != nullptr && devices->takes_device_pointers();
+  if (!direct || settings_.time_scale > 1 || summed_ == units()) return;
   std::vector<std::size_t> most;
   for (std::size_t i = summed_; i < units(); ++i) most.push_back(compressor(i).max_encoded_size());
   direct_ = std::make_unique<DirectGather>(device_, ranks_, most);
 }
 
-void DeviceBucket::connect_codes(const Pattern& pattern) {
+void DeviceBucket::connect_codes() {
   codes_.reset();
-  if (float_units_ == 0 || rounds_) return;  // rounds' floats are small, and lie on the host
-  if (const auto slices = pattern.coded_slices(float_elements_))
-    codes_ = std::make_unique<DeviceCodes>(device_, *slices, time_scale_);
+  if (float_units_ == 0 || rounds_) return;  // the floats of rounds are few and on the host
+  if (const auto* const coded = dynamic_cast<const CodedAllReduce*>(&collective()))
+    codes_ = std::make_unique<DeviceCodes>(device_, coded->coded_slices(float_elements_),
+                                           settings_.time_scale);
 }
 
-/// The host adds up too, for what is expected of the device's sums.
+/// The host adds up as well, to compute the expected sums.
 void DeviceBucket::load(Gradients& gradients, std::uint64_t index) {
   units_->load(gradients, index);
-  for (std::size_t i = 0; local_steps_ > 1 && i < units(); ++i)
+  for (std::size_t i = 0; settings_.local_steps > 1 && i < units(); ++i)
     gradients.add(number_, i, plan_.units[i], index);
 }
 
 void DeviceBucket::add_up(Gradients& /*gradients*/, std::uint64_t index) {
-  units_->add_up(index % local_steps_ == 0);
-  // A step with an exchange waits for the work that follows instead.
-  if ((index + 1) % local_steps_ != 0) device_.memory->wait();
+  units_->add_up(index % settings_.local_steps == 0);
+  // A step with an exchange waits for the encoding that follows instead.
+  if ((index + 1) % settings_.local_steps != 0) device_.memory->wait();
 }
 
 void DeviceBucket::take_scales(const Gradients& /*gradients*/, std::uint64_t index) {
-  units_->take_scales(index / local_steps_, summed_, scales_);
+  units_->take_scales(index / settings_.local_steps, summed_, scales_);
 }
 
 void DeviceBucket::encode(const Gradients& gradients, std::uint64_t index) {
@@ -192,7 +185,7 @@ std::vector<DevicePayload> DeviceBucket::device_floats() const {
   return floats;
 }
 
-/// For checks of a step in which nothing but codes came down.
+/// Copies the floats to the host, for checks of a step that copied only codes.
 void DeviceBucket::fetch_floats() const {
   if (has_floats_) return;
   std::byte* to = floats_.grow(float_elements_ * sizeof(float));
@@ -211,62 +204,76 @@ void DeviceBucket::skip() {
   units_->skip();
 }
 
-RoundsTime DeviceBucket::exchange(Pattern& pattern, std::span<float> /*aggregate*/) {
-  RoundsTime time;
-  pace_.reset();
+/// With parameter servers, payloads are copied in the order in which all workers push them. Each
+/// payload leaves as soon as it has been copied; the next bucket's payloads follow the last one.
+void DeviceBucket::start_exchange(std::span<float> /*aggregate*/) {
+  time_ = {};
   const double begin = now_seconds();
-  const auto floats = [&](const DeviceRoom& room) {
-    return std::span(reinterpret_cast<float*>(room.data()), float_elements_);
+  if (answers_) {
+    pushed_at_ = begin;
+    split_own();
+    return answers_->pushed().push(
+        operation<PushPull>(collective()), [&](std::size_t i) { return sent(i); }, split_,
+        [&](std::size_t i) { return gather_.come(i); });
+  }
+  pace_.reset();
+  if (sums_) exchange_summed();
+  if (gathers_ && !sparse_) messages().exchange(collective());
+  if (gathers_ && sparse_) {
+    gather_.wait_for_own();
+    split_own();
+  }
+  time_.exchange = now_seconds() - begin - time_.compress;
+  if (gathers_ && sparse_) exchange_selected();
+}
+
+void DeviceBucket::exchange_summed() {
+  const auto floats = [&](const DeviceBuffer& buffer) {
+    return std::span(reinterpret_cast<float*>(buffer.data()), float_elements_);
   };
-  if (sums_ && rounds_) {
-    time = rounds_->run(pattern, factor(), pace_);
+  if (rounds_) {
+    time_ = rounds_->run(operation<AllReduce>(collective()), factor(), pace_);
+    time_.codec = pace_.own();
+    time_.overrun = pace_.overrun();
     for (std::size_t round = 0; round < rounds_->count(); ++round) {
       payload_.bytes += rounds_->sent(round).size_bytes();
       payload_.summed_bytes += rounds_->sent(round).size_bytes();
     }
     took_.down += rounds_->copies().down;
     took_.up += rounds_->copies().up;
-  } else if (sums_ && codes_) {
-    took_.down += codes_->exchange(pattern, floats(means_), factor());
-  } else if (sums_ && float_units_ > 0) {
+  } else if (codes_) {
+    took_.down +=
+        codes_->exchange(dynamic_cast<CodedAllReduce&>(collective()), floats(means_), factor());
+  } else if (float_units_ > 0) {
     bus_.pass(floats_down_);
     took_.down += bus_.take(floats_down_);
-    pattern.all_reduce(floats(floats_), floats(means_), factor());
+    operation<AllReduce>(collective()).all_reduce(floats(floats_), floats(means_), factor());
   }
-  if (sums_ && halves_) {
-    halves_bus_.pass(halves_down_);
-    took_.down += halves_bus_.take(halves_down_);
-    halves_->prepare({own_halves_.data(), halves_->bytes()});
-    halves_->exchange(pattern);
-  }
-  if (gathers_ && !sparse_) messages().exchange(pattern);
-  if (gathers_ && sparse_) {
-    gather_.wait_for_own();
-    split_own();
-  }
-  time.exchange = now_seconds() - begin - time.compress;
-  if (!gathers_ || !sparse_) return time;
-  const RoundsTime again = sparse_->exchange(pattern, factor(), split_);
-  time.exchange += again.exchange;
-  time.compress += again.compress;
-  time.compress_cpu += again.compress_cpu;
+  if (!halves_) return;
+  halves_bus_.pass(halves_down_);
+  took_.down += halves_bus_.take(halves_down_);
+  halves_->prepare({own_halves_.data(), halves_->bytes()});
+  halves_->exchange(operation<AllReduce>(collective()));
+}
+
+void DeviceBucket::exchange_selected() {
+  const ExchangeTime selected =
+      sparse_->exchange(operation<SparseAllReduce>(collective()), factor(), split_);
+  time_.exchange += selected.exchange;
+  time_.compress += selected.compress;
+  time_.compress_cpu += selected.compress_cpu;
+  time_.codec += selected.codec;
+  time_.overrun += selected.overrun;
   payload_.bytes += sparse_->pair_bytes();
   payload_.summed_bytes += sparse_->pair_bytes();
-  return time;
 }
 
-/// Payloads come down in the one order in which all workers push them: each leaves as soon as it is
-/// there, and the next bucket's after the last of them.
-void DeviceBucket::push(Pattern& pattern) {
-  split_own();
-  answers_->pushed().push(
-      pattern, [&](std::size_t i) { return sent(i); }, split_,
-      [&](std::size_t i) { return gather_.come(i); });
-}
-
-bool DeviceBucket::pull(Pattern& pattern) {
-  if (!answers_->pull(pattern, [&](std::size_t i) { return sent(i); })) return false;
+bool DeviceBucket::poll_exchange() {
+  if (!answers_) return true;
+  if (!answers_->pull(operation<PushPull>(collective()), [&](std::size_t i) { return sent(i); }))
+    return false;
   payload_.pulled_bytes += answers_->pushed().pulled_bytes();
+  time_.exchange = now_seconds() - pushed_at_;
   return true;
 }
 
@@ -294,14 +301,16 @@ void DeviceBucket::decode_summed() {
                                       means.subspan(from).size_bytes()}));
 }
 
-/// In the order of ranks, on which the bits of a sum depend. The own payloads never left.
+/// Decodes in the order of ranks, on which the bits of a sum depend. This rank's own payloads are
+/// still on the device.
 void DeviceBucket::decode_gathered() {
   if (sparse_) took_.up += sparse_->put(aggregate_ + summed_elements_);
   if (answers_)
     took_.up += answers_->add([&](std::size_t i) { return sent(i); }, offsets_, aggregate_);
   for (int rank = 0; !answers_ && !sparse_ && rank < ranks_; ++rank) {
-    const auto payloads =
-        rank == rank_ ? std::span<const DevicePayload>(payloads_) : messages().payloads_of(rank);
+    const auto payloads = rank == settings_.compressors.rank
+                              ? std::span<const DevicePayload>(payloads_)
+                              : messages().payloads_of(rank);
     for (std::size_t i = summed_; i < units(); ++i)
       if (sent(i))
         units_->begin_decode(i, payloads[i - summed_].data, payloads[i - summed_].bytes, factor(),
@@ -319,17 +328,6 @@ bool DeviceBucket::sent_as_it_lies() const {
   return true;
 }
 
-bool DeviceBucket::takes_mean(const Pattern& pattern) const {
-  return !sparse_ && UnitBucket::takes_mean(pattern);
-}
-
-void DeviceBucket::expected_gathered(const Pattern& pattern,
-                                     std::span<const std::span<const float>> contributions,
-                                     std::span<float> out) const {
-  if (!sparse_) return UnitBucket::expected_gathered(pattern, contributions, out);
-  sparse_->expected(pattern, contributions, factor(), out);
-}
-
 void DeviceBucket::save_state(std::vector<std::byte>& state) {
   if (sparse_) sparse_->give_back();
   units_->save_state(state);
@@ -340,37 +338,17 @@ void DeviceBucket::load_state(ByteReader& state) {
   units_->load_state(state);
 }
 
-// Whoever compresses changes, worker or server: the sum of what is decoded is the mean then.
-bool DeviceBucket::incremental(std::size_t unit) const {
-  const Compressor* const pull = answers_ ? answers_->pushed().decoder(unit) : nullptr;
-  return compressor(unit).incremental() || (pull != nullptr && pull->incremental());
-}
-
-void DeviceBucket::expected_sums(const Pattern& pattern,
-                                 std::span<const std::span<const float>> contributions,
-                                 std::span<float> out) const {
-  if (!rounds_ || !pattern.lossy(ElementType::kFloat32))
-    return UnitBucket::expected_sums(pattern, contributions, out);
-  // The means of the rounds have references of their own; this is what they decode to.
-  for (std::size_t i = 0; i < float_units_; ++i)
-    compressor(i).decode_add(rounds_->result(i), 1.0F, part(i, out));
-}
-
 std::span<const std::byte> DeviceBucket::own_summed(std::size_t unit) const {
   if (unit >= float_units_)
     return {own_halves_.data() + halves_->place(offsets_[unit]),
             units_->report(unit).encoded_bytes};
-  if (rounds_) return rounds_->own_payload(unit);
   fetch_floats();
   return {floats_.data() + offsets_[unit] * sizeof(float), units_->report(unit).encoded_bytes};
 }
 
-Distortion DeviceBucket::distortion(const Gradients& gradients, std::uint64_t index) const {
-  Distortion all;
-  split_own();
-  for (std::size_t i = 0; i < units(); ++i)
-    if (sent(i)) all += units_->distortion(i, gradients, index, own_payload(i));
-  return all;
+Distortion DeviceBucket::unit_distortion(std::size_t unit, const Gradients& gradients,
+                                         std::uint64_t index) const {
+  return units_->distortion(unit, gradients, index, own_payload(unit));
 }
 
 }  // namespace thinpipe

@@ -1,5 +1,5 @@
-// A bucket whose gradients lie in a device's memory, and whose compressors run there; and what a
-// step ends with there.
+// A bucket whose gradients are in a device's memory and whose compressors run on the device; and a
+// step's result on the device.
 #pragma once
 
 #include <cstddef>
@@ -10,34 +10,34 @@
 #include <vector>
 
 #include "compressors/cuda/rank_device.h"
-#include "workloads/exchange/outer_optimiser.h"
+#include "workloads/collectives/outer_optimiser.h"
+#include "workloads/replay/bucket.h"
 #include "workloads/replay/device_bus.h"
 #include "workloads/replay/device_gather.h"
 #include "workloads/replay/device_sums.h"
 #include "workloads/replay/device_units.h"
-#include "workloads/replay/unit_bucket.h"
 
 namespace thinpipe {
 
-/// Result of a step on a device: the aggregate, and the outer optimiser's update. Holds all buckets
-/// of a replay, one after the other. Both stay on the device until they are fetched, and so does
-/// the optimiser's velocity.
+/// Result of a step on a device: the aggregate and the outer optimiser's update, for all buckets of
+/// a replay, one after the other. Aggregate, update and the optimiser's velocity stay on the device
+/// until they are fetched.
 class DeviceResult {
  public:
-  /// @throws RunError when the device's memory does not suffice
+  /// Allocates the arrays. @throws RunError when the device's memory does not suffice
   DeviceResult(const RankDevice& device, std::size_t elements,
                const std::optional<OuterOptions>& outer);
 
-  /// On the device, `elements` of them.
+  /// Returns the device pointer of the aggregate's `elements` floats.
   float* aggregate() const { return aggregate_; }
 
-  /// Makes the update of the aggregate, as OuterOptimiser::apply(): the same bits. Returns when
-  /// that is done. Only with an outer optimiser.
+  /// Computes the update from the aggregate, with the same bits as OuterOptimiser::apply(). Returns
+  /// when the update is complete. Only with an outer optimiser.
   void apply_outer();
-  /// To the host's memory, outside of a step's time. @param update, velocity  of as many elements
-  /// with an outer optimiser, else empty
+  /// Copies the result to the host's memory, outside of a step's time. @param update, velocity  of
+  /// as many elements with an outer optimiser, else empty
   void fetch(std::span<float> aggregate, std::span<float> update, std::span<float> velocity);
-  /// From a checkpoint.
+  /// Restores the velocity from a checkpoint.
   void set_velocity(std::span<const float> velocity);
 
  private:
@@ -47,75 +47,56 @@ class DeviceResult {
   float *aggregate_ = nullptr, *update_ = nullptr, *velocity_ = nullptr;
 };
 
-/// Where a bucket of a rank lies.
-struct DevicePlace {
-  RankDevice device;
-  float* device_aggregate = nullptr;  ///< the bucket's part of it, on the device
-  double time_scale = 1;              ///< at least 1 (DeviceBus)
-  bool overlaps = false;  ///< other buckets are encoded and decoded while this one is exchanged
-};
-
-/// Only payloads cross the bus: they are copied to pinned memory while those before them are sent,
-/// and those of other ranks are copied up while more arrive. Its part of the aggregate stays on the
-/// device. The processor sums for all-reduces, dense (in rounds where a method has them) or sparse.
-/// With parameter servers nothing is summed and no scale shared, and their answers are decoded on
-/// the device.
-class DeviceBucket : public UnitBucket {
+/// Only payloads cross the bus. A payload is copied to pinned memory while earlier payloads are
+/// sent, and other ranks' payloads are copied to the device while more arrive. The bucket's range
+/// of the aggregate stays on the device. The host's CPU sums for all-reduces, dense (in rounds
+/// where a method has them) or sparse. Servers' answers are decoded on the device.
+class DeviceBucket : public Bucket {
  public:
   /// @param number  among the buckets, as Gradients counts them
-  /// @param sparse_sums  as of ProcessorBucket
-  /// @throws InputError for specs that do not fit, or that have no twin on the device; RunError
-  /// when its memory does not suffice
-  DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, std::size_t number,
-               const CompressorSettings& settings, int ranks, std::uint64_t local_steps,
-               bool sparse_sums);
-  /// With parameter servers. @param first_unit  of this bucket, among those of replay_units()
-  DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, std::size_t number,
-               const CompressorSettings& settings, std::uint64_t local_steps,
-               const PushPullOptions& servers, std::size_t first_unit);
+  /// @param first_unit  of this bucket, among those of replay_units(), with parameter servers
+  /// @param settings  with a time scale of at least 1 (DeviceBus)
+  /// @param device_aggregate  the bucket's range of the aggregate, on the device
+  /// @param overlaps  other buckets are encoded and decoded while this one is exchanged
+  /// @throws InputError for specs that do not fit, or that have no GPU implementation; RunError
+  /// when the device's memory does not suffice
+  DeviceBucket(const PlannedBucket& plan, std::size_t number, std::size_t first_unit,
+               const BucketSettings& settings, const RankDevice& device, float* device_aggregate,
+               bool overlaps);
 
   std::size_t message_capacity() const override { return capacity_; }
 
-  void connect(Pattern& pattern) override;
+  void connect(Collective& collective) override;
   void load(Gradients& gradients, std::uint64_t index) override;
   void add_up(Gradients& gradients, std::uint64_t index) override;
   void take_scales(const Gradients& gradients, std::uint64_t index) override;
   void encode(const Gradients& gradients, std::uint64_t index) override;
   void begin_copies() override;
   void skip() override;
-  RoundsTime exchange(Pattern& pattern, std::span<float> aggregate) override;
-  void push(Pattern& pattern) override;
-  bool pull(Pattern& pattern) override;
+  void start_exchange(std::span<float> aggregate) override;
+  bool poll_exchange() override;
   void decode(std::span<float> aggregate) override;
   bool decodes() const override { return true; }
   BucketCopies copies() const override { return took_; }
 
   bool sent_as_it_lies() const override;
-  Distortion distortion(const Gradients& gradients, std::uint64_t index) const override;
-  double rounds_own() const override { return pace_.own() + (sparse_ ? sparse_->pace().own() : 0); }
-  double rounds_overrun() const override {
-    return pace_.overrun() + (sparse_ ? sparse_->pace().overrun() : 0);
-  }
-  bool takes_mean(const Pattern& pattern) const override;
-  bool incremental(std::size_t unit) const override;
+  const RoundFloats* rounds() const override { return rounds_.get(); }
   void save_state(std::vector<std::byte>& state) override;
   void load_state(ByteReader& state) override;
-  const RoundFloats* rounds() const override { return rounds_.get(); }
 
  private:
-  DeviceBucket(const DevicePlace& place, const PlannedBucket& plan, std::size_t number,
-               const CompressorSettings& settings, int ranks, std::uint64_t local_steps,
-               bool sparse_sums, const PushPullOptions* servers, std::size_t first_unit);
-
-  const Compressor& compressor(std::size_t unit) const override { return units_->twin(unit); }
+  const Compressor& compressor(std::size_t unit) const override {
+    return units_->cpu_compressor(unit);
+  }
   bool sent(std::size_t unit) const override { return units_->sent(unit); }
   std::span<const std::byte> own_message() const override { return messages().own(); }
   std::span<const std::byte> own_summed(std::size_t unit) const override;
-  void expected_sums(const Pattern& pattern, std::span<const std::span<const float>> contributions,
-                     std::span<float> out) const override;
-  void expected_gathered(const Pattern& pattern,
-                         std::span<const std::span<const float>> contributions,
-                         std::span<float> out) const override;
+  const SparseSums* sparse_sums() const override { return sparse_ ? &sparse_->sums() : nullptr; }
+  const PushedUnits* pushed_units() const override {
+    return answers_ ? &answers_->pushed() : nullptr;
+  }
+  Distortion unit_distortion(std::size_t unit, const Gradients& gradients,
+                             std::uint64_t index) const override;
 
   DeviceMessages& messages() {
     if (direct_) return *direct_;
@@ -125,7 +106,9 @@ class DeviceBucket : public UnitBucket {
     if (direct_) return *direct_;
     return gather_;
   }
-  void connect_codes(const Pattern& pattern);
+  void connect_codes();
+  void exchange_summed();
+  void exchange_selected();
   std::vector<DevicePayload> device_floats() const;
   void download_floats();
   void download_halves();
@@ -133,27 +116,26 @@ class DeviceBucket : public UnitBucket {
   void decode_summed();
   void decode_gathered();
 
-  std::uint64_t local_steps_;
   std::unique_ptr<DeviceUnits> units_;
-  RankDevice device_;  ///< theirs
+  RankDevice device_;  ///< of units_
   std::size_t capacity_ = 0;
-  DeviceBus bus_, halves_bus_;  ///< of what is summed, to the host
-  mutable DeviceRoom floats_;   ///< these, pinned; of codes, only when they are asked for
+  DeviceBus bus_, halves_bus_;   ///< to the host, for units that are summed
+  mutable DeviceBuffer floats_;  ///< summed in 32 bits, pinned; with codes_ filled on demand
   mutable bool has_floats_ = false;
-  DeviceRoom own_halves_;               ///< what is summed in 16 bits, pinned
-  DeviceRoom means_;                    ///< of both, as floats
-  std::unique_ptr<DeviceCodes> codes_;  ///< where the pattern sends these quantised
+  DeviceBuffer own_halves_;             ///< summed in 16 bits, pinned
+  DeviceBuffer means_;                  ///< of floats_ and own_halves_, as floats
+  std::unique_ptr<DeviceCodes> codes_;  ///< where the collective sends floats_ quantised
   BusCopy floats_down_, halves_down_;
   std::unique_ptr<HalfSums> halves_;
-  std::unique_ptr<DeviceRounds> rounds_;  ///< where summed units take several, instead of these
+  std::unique_ptr<DeviceRounds> rounds_;  ///< where summed units take several, instead of floats_
   Pace pace_;                             ///< of codec work between rounds
-  int rank_;
-  double time_scale_;
+  BucketSettings settings_;
   DeviceGather gather_;
-  std::unique_ptr<DirectGather> direct_;    ///< instead, where the pattern has it
-  std::unique_ptr<DeviceAnswers> answers_;  ///< where there are servers
-  std::unique_ptr<DeviceSparse> sparse_;    ///< of the units that are not gathered then
-  std::vector<DevicePayload> payloads_;     ///< by gathered unit
+  std::unique_ptr<DirectGather> direct_;    ///< instead of gather_, where the collective has it
+  std::unique_ptr<DeviceAnswers> answers_;  ///< with servers
+  std::unique_ptr<DeviceSparse> sparse_;    ///< with a sparse all-reduce instead of an all-gather
+  std::vector<DevicePayload> payloads_;     ///< by all-gathered unit
+  double pushed_at_ = 0;                    ///< when the last push to servers began
   float* aggregate_;                        ///< on the device
   BucketCopies took_;
 };

@@ -36,8 +36,8 @@ void DeviceBus::end(BusCopy& copy) {
 
 DeviceUpload::DeviceUpload(const RankDevice& device)
     : device_(device),
-      pinned_(device.memory, DeviceRoom::Where::kPinned),
-      there_(device.memory, DeviceRoom::Where::kDevice) {}
+      pinned_(device.memory, DeviceBuffer::Where::kPinned),
+      on_device_(device.memory, DeviceBuffer::Where::kDevice) {}
 
 void DeviceUpload::clear() {
   parts_.clear();
@@ -56,19 +56,21 @@ void DeviceUpload::add(std::span<const std::byte> payload) {
 void DeviceUpload::append(std::span<const std::byte> more) {
   parts_.push_back({more, places_.back() + payloads_.back().bytes});
   payloads_.back().bytes += more.size();
-  bytes_ = places_.back() + decode_room(payloads_.back().bytes);
+  bytes_ = places_.back() + decode_bytes(payloads_.back().bytes);
 }
 
-bool DeviceUpload::has_room() const { return bytes_ <= std::min(pinned_.size(), there_.size()); }
+bool DeviceUpload::fits() const { return bytes_ <= std::min(pinned_.size(), on_device_.size()); }
 
 void DeviceUpload::begin() {
   pinned_.grow(bytes_);
-  there_.grow(bytes_);
+  on_device_.grow(bytes_);
   for (const Part& part : parts_)
     if (!part.bytes.empty())
       std::memcpy(pinned_.data() + part.at, part.bytes.data(), part.bytes.size());
-  for (std::size_t i = 0; i < payloads_.size(); ++i) payloads_[i].data = there_.data() + places_[i];
-  copy_ = DeviceBus::begun(device_.copies->begin_upload({there_.data(), pinned_.data(), bytes_}));
+  for (std::size_t i = 0; i < payloads_.size(); ++i)
+    payloads_[i].data = on_device_.data() + places_[i];
+  copy_ =
+      DeviceBus::begun(device_.copies->begin_upload({on_device_.data(), pinned_.data(), bytes_}));
   under_way_ = true;
 }
 

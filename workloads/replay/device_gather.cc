@@ -18,7 +18,7 @@ DeviceGather::DeviceGather(const RankDevice& device, int rank, int ranks, double
       rank_(rank),
       down_(device.copies, time_scale),
       up_(device.copies, time_scale),
-      own_(device.memory, DeviceRoom::Where::kPinned) {
+      own_(device.memory, DeviceBuffer::Where::kPinned) {
   for (int i = 0; i < ranks; ++i)
     arrivals_.push_back({.upload = DeviceUpload(device), .malformed = {}});
   sent_up_.reserve(arrivals_.size());
@@ -63,7 +63,7 @@ void DeviceGather::begin_step(std::span<const DevicePayload> payloads) {
   }
 }
 
-// Adds several copies for a long payload, so that its front can leave before its end has come.
+// Adds several copies for a long payload, so that its front can be sent before its end is copied.
 void DeviceGather::add_copies(std::size_t unit, const DevicePayload& payload) {
   copied_before_[unit] = asked_;
   for (std::size_t done = 0; done < payload.bytes;) {
@@ -83,7 +83,7 @@ void DeviceGather::end_stretch() {
   copied_ = 0;
 }
 
-// Bytes of payloads, in the order in which they were asked for.
+// Returns the bytes that have been copied, in the order of the copies.
 std::size_t DeviceGather::copied() {
   while (next_ < stretches_.size() && down_.ended(stretches_[next_].copy)) ++next_;
   return next_ == 0 ? 0 : stretches_[next_ - 1].end;
@@ -107,17 +107,17 @@ void DeviceGather::arrived(int rank, std::span<const std::byte> message) {
   try {
     split_message(message, split_);
   } catch (...) {
-    arrival.malformed = std::current_exception();  // the other ranks' messages are on their way
+    arrival.malformed = std::current_exception();  // other ranks' messages are still arriving
     return;
   }
   for (const std::span<const std::byte> payload : split_) arrival.upload.add(payload);
-  if (!arrival.upload.has_room()) return;
+  if (!arrival.upload.fits()) return;
   arrival.upload.begin();
   sent_up_.push_back(number);
 }
 
-void DeviceGather::exchange(Pattern& pattern) {
-  pattern.gather_staged(*this);
+void DeviceGather::exchange(Collective& collective) {
+  operation<AllGather>(collective).gather_staged(*this);
   if (!up_.slow()) return;
   for (const std::size_t rank : sent_up_) up_.pass(arrivals_[rank].upload.copy());
 }
@@ -142,17 +142,17 @@ DirectGather::DirectGather(const RankDevice& device, int ranks, std::span<const 
       lengths_(most.size()),
       all_lengths_(most.size() * static_cast<std::size_t>(ranks)),
       sizes_(static_cast<std::size_t>(ranks)) {
-  std::size_t message = 0, room = 0;
+  std::size_t message = 0, decoded = 0;
   for (const std::size_t bytes : most_) {
     message += bytes;
-    room += decode_room(bytes);
+    decoded += decode_bytes(bytes);
   }
   const auto bytes = [&](std::size_t count) {
     return static_cast<std::byte*>(device_.memory->allocate(count));
   };
   own_ = bytes(message);
   all_ = bytes(message * sizes_.size());
-  aligned_ = bytes(room);
+  aligned_ = bytes(decoded);
   device_.memory->wait();
 }
 
@@ -169,9 +169,9 @@ void DirectGather::begin(std::span<const DevicePayload> payloads) {
   host_.clear();
 }
 
-void DirectGather::exchange(Pattern& pattern) {
+void DirectGather::exchange(Collective& collective) {
   device_.copies->use_in_this_thread();
-  DeviceAllGather& devices = *pattern.on_devices();
+  DeviceAllGather& devices = dynamic_cast<DeviceAllGather&>(collective);
   devices.gather_words(lengths_, all_lengths_);
   for (std::size_t rank = 0; rank < sizes_.size(); ++rank) {
     const auto lengths = std::span(all_lengths_).subspan(rank * units(), units());
@@ -195,7 +195,7 @@ std::span<const DevicePayload> DirectGather::payloads_of(int rank) {
     copies_.push_back({to, from, bytes});
     payloads_.push_back({to, bytes});
     from += bytes;
-    to += decode_room(bytes);
+    to += decode_bytes(bytes);
   }
   device_.arithmetic->copy(copies_);
   return payloads_;
@@ -225,7 +225,7 @@ DeviceAnswers::DeviceAnswers(const RankDevice& device, const DeviceUnits& units,
   std::vector<std::vector<TensorInfo>> tensors;
   for (const PlannedUnit& unit : plan.units) {
     const Spec& spec = servers.pull_of(unit.compressor);
-    if (spec == unit.compressor && !units.twin(decoders_.size()).verbatim()) {
+    if (spec == unit.compressor && !units.cpu_compressor(decoders_.size()).verbatim()) {
       decoders_.push_back({});
       continue;
     }
@@ -242,9 +242,9 @@ DeviceAnswers::DeviceAnswers(const RankDevice& device, const DeviceUnits& units,
     groups_.push_back(device.make(specs[group], tensors[group], settings));
 }
 
-bool DeviceAnswers::pull(Pattern& pattern, const std::function<bool(std::size_t unit)>& sent) {
+bool DeviceAnswers::pull(PushPull& servers, const std::function<bool(std::size_t unit)>& sent) {
   if (state_ == State::kPulling) {
-    if (!pushed_.pull(pattern)) return false;
+    if (!pushed_.pull(servers)) return false;
     send_up(sent);
     if (!bus_.slow() || !upload_.under_way()) return true;
     state_ = State::kGoingUp;
@@ -254,7 +254,8 @@ bool DeviceAnswers::pull(Pattern& pattern, const std::function<bool(std::size_t 
   return true;
 }
 
-// Answers without room yet go up when they are decoded: the device is another thread's.
+// Answers that do not fit the buffers yet are copied when they are decoded, since this thread may
+// not allocate on the device.
 void DeviceAnswers::send_up(const std::function<bool(std::size_t unit)>& sent) {
   bus_.begin();
   upload_.clear();
@@ -264,7 +265,7 @@ void DeviceAnswers::send_up(const std::function<bool(std::size_t unit)>& sent) {
     upload_.add(pieces.front());
     for (const std::span<const std::byte> piece : pieces.subspan(1)) upload_.append(piece);
   }
-  if (upload_.has_room()) upload_.begin();
+  if (upload_.fits()) upload_.begin();
 }
 
 void DeviceAnswers::begin_decode(std::size_t unit, const DevicePayload& payload,

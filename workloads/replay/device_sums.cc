@@ -14,7 +14,7 @@ namespace thinpipe {
 DeviceCodes::DeviceCodes(const RankDevice& device, const CodedSlices& slices, double time_scale)
     : device_(device),
       bus_(device.copies, time_scale),
-      codes_(device.memory, DeviceRoom::Where::kPinned) {
+      codes_(device.memory, DeviceBuffer::Where::kPinned) {
   std::vector<TensorInfo> infos;
   for (const std::size_t elements : slices.elements) {
     infos.push_back({.name = fmt::format("slice {}", infos.size()),
@@ -65,14 +65,14 @@ void DeviceCodes::begin_copies() {
   down_ = DeviceBus::begun(device_.copies->begin_downloads(copies_));
 }
 
-double DeviceCodes::exchange(Pattern& pattern, std::span<float> result, float factor) {
+double DeviceCodes::exchange(CodedAllReduce& all_reduce, std::span<float> result, float factor) {
   bus_.pass(down_);
   const double took = bus_.take(down_);
-  pattern.all_reduce_coded(slices_, result, factor);
+  all_reduce.all_reduce_coded(slices_, result, factor);
   return took;
 }
 
-// Rounds: floats come down where the all-reduce reads them, and means go up from where it leaves
+// Rounds: floats are copied to where the all-reduce reads them, and means from where it leaves
 // them.
 
 DeviceRounds::DeviceRounds(const RankDevice& device, DeviceUnits& units, std::size_t summed,
@@ -81,26 +81,26 @@ DeviceRounds::DeviceRounds(const RankDevice& device, DeviceUnits& units, std::si
       units_(units),
       threads_(threads),
       summed_(summed),
-      own_room_(device.memory, DeviceRoom::Where::kPinned),
-      means_room_(device.memory, DeviceRoom::Where::kPinned),
-      device_means_(device.memory, DeviceRoom::Where::kDevice),
-      means_there_(summed),
+      own_buffer_(device.memory, DeviceBuffer::Where::kPinned),
+      means_buffer_(device.memory, DeviceBuffer::Where::kPinned),
+      device_means_(device.memory, DeviceBuffer::Where::kDevice),
+      device_means_of_(summed),
       down_(device.copies, time_scale),
       up_(device.copies, time_scale) {
-  // A payload of the aggregate holds no less than what the rounds send (rounds.cc).
+  // A payload of the aggregate is at least as large as the floats of all rounds (rounds.cc).
   std::size_t bytes = 0, longest = 0;
   for (std::size_t i = 0; i < summed; ++i) {
-    const std::size_t most = units.twin(i).max_encoded_size();
+    const std::size_t most = units.cpu_compressor(i).max_encoded_size();
     bytes += most;
     longest = std::max(longest, most);
-    most_rounds_ = std::max(most_rounds_, units.twin(i).rounds());
+    most_rounds_ = std::max(most_rounds_, units.cpu_compressor(i).rounds());
   }
-  const auto pinned = [&](DeviceRoom& room) {
-    return std::span(reinterpret_cast<float*>(room.grow(bytes)), bytes / sizeof(float));
+  const auto pinned = [&](DeviceBuffer& buffer) {
+    return std::span(reinterpret_cast<float*>(buffer.grow(bytes)), bytes / sizeof(float));
   };
-  own_ = pinned(own_room_);
-  means_ = pinned(means_room_);
-  // Payloads that are decoded have readable bytes behind them (device/device_compressor.h).
+  own_ = pinned(own_buffer_);
+  means_ = pinned(means_buffer_);
+  // Decoding reads some bytes past the end of a payload (device/device_compressor.h).
   device_means_.grow(bytes + sizeof(float));
   payload_.resize(longest);
   ends_.reserve(static_cast<std::size_t>(most_rounds_));
@@ -112,9 +112,9 @@ void DeviceRounds::begin() {
   ends_.clear();
 }
 
-// Whether the unit sends anything in the round after that many.
+// Returns whether the unit sends floats in the round after `round` rounds.
 bool DeviceRounds::goes_on(std::size_t unit, int round) const {
-  return round == 0 || round < units_.twin(unit).rounds();
+  return round == 0 || round < units_.cpu_compressor(unit).rounds();
 }
 
 void DeviceRounds::begin_copies() {
@@ -123,22 +123,22 @@ void DeviceRounds::begin_copies() {
   download(0);
 }
 
-// @param round  how many are over
+// Starts copying a round's floats to the host. @param round  the number of rounds that have ended
 void DeviceRounds::download(int round) {
   std::vector<DeviceCopy> copies;
   for (std::size_t i = 0; i < summed_.size(); ++i) {
     if (!goes_on(i, round)) continue;
     const std::size_t bytes = units_.report(i).encoded_bytes;
     summed_[i] = {.at = used_, .size = bytes / sizeof(float)};
-    means_there_[i] = reinterpret_cast<const float*>(device_means_.data()) + used_;
+    device_means_of_[i] = reinterpret_cast<const float*>(device_means_.data()) + used_;
     copies.push_back({own_.data() + used_, units_.payload(i), bytes});
     used_ += summed_[i].size;
   }
   coming_ = DeviceBus::begun(device_.copies->begin_downloads(copies));
 }
 
-RoundsTime DeviceRounds::run(Pattern& pattern, float factor, Pace& pace) {
-  RoundsTime time;
+ExchangeTime DeviceRounds::run(AllReduce& all_reduce, float factor, Pace& pace) {
+  ExchangeTime time;
   device_.copies->use_in_this_thread();
   std::size_t from = 0;
   for (int round = 1; round <= most_rounds_; ++round) {
@@ -146,7 +146,7 @@ RoundsTime DeviceRounds::run(Pattern& pattern, float factor, Pace& pace) {
     down_.pass(coming_);
     took_.down += down_.take(coming_);
     const std::size_t end = used_, size = end - from;
-    pattern.all_reduce(own_.subspan(from, size), means_.subspan(from, size), factor);
+    all_reduce.all_reduce(own_.subspan(from, size), means_.subspan(from, size), factor);
     ends_.push_back(end);
     BusCopy going = DeviceBus::begun(device_.copies->begin_upload(
         {device_means_.data() + from * sizeof(float), means_.data() + from, size * sizeof(float)}));
@@ -156,7 +156,7 @@ RoundsTime DeviceRounds::run(Pattern& pattern, float factor, Pace& pace) {
     const double exchanged = now_seconds();
     const double cpu = now_seconds(processor_clock(threads_));
     pace.begin();
-    units_.next_round(round, means_there_);
+    units_.next_round(round, device_means_of_);
     pace.end();
     if (round < most_rounds_) download(round);
     time.exchange += exchanged - begin;
@@ -167,7 +167,7 @@ RoundsTime DeviceRounds::run(Pattern& pattern, float factor, Pace& pace) {
 }
 
 void DeviceRounds::decode(std::span<const std::size_t> offsets, float* device_part) const {
-  // Units that are summed as they are need only their mean; neighbours are added at once.
+  // Units that are summed unchanged need only their mean; neighbours are added at once.
   float* to = nullptr;
   const float* from = nullptr;
   std::size_t size = 0;
@@ -177,17 +177,17 @@ void DeviceRounds::decode(std::span<const std::size_t> offsets, float* device_pa
   };
   for (std::size_t i = 0; i < summed_.size(); ++i) {
     float* const out = device_part + offsets[i];
-    const Compressor& twin = units_.twin(i);
-    if (twin.rounds() > 1) {
+    const Compressor& cpu_compressor = units_.cpu_compressor(i);
+    if (cpu_compressor.rounds() > 1) {
       units_.begin_decode(i, units_.payload(i), units_.report(i).encoded_bytes, 1.0F, out);
-    } else if (!twin.verbatim()) {
-      units_.begin_decode(i, reinterpret_cast<const std::byte*>(means_there_[i]),
+    } else if (!cpu_compressor.verbatim()) {
+      units_.begin_decode(i, reinterpret_cast<const std::byte*>(device_means_of_[i]),
                           summed_[i].size * sizeof(float), 1.0F, out);
     } else {
-      if (to + size != out || from + size != means_there_[i]) {
+      if (to + size != out || from + size != device_means_of_[i]) {
         add();
         to = out;
-        from = means_there_[i];
+        from = device_means_of_[i];
       }
       size += summed_[i].size;
     }
@@ -197,7 +197,7 @@ void DeviceRounds::decode(std::span<const std::size_t> offsets, float* device_pa
 }
 
 std::span<const std::byte> DeviceRounds::result(std::size_t unit) const {
-  if (units_.twin(unit).rounds() == 1)
+  if (units_.cpu_compressor(unit).rounds() == 1)
     return std::as_bytes(
         std::span<const float>(means_).subspan(summed_[unit].at, summed_[unit].size));
   const auto payload = std::span(payload_).first(units_.report(unit).encoded_bytes);
@@ -207,10 +207,10 @@ std::span<const std::byte> DeviceRounds::result(std::size_t unit) const {
 }
 
 std::span<const std::byte> DeviceRounds::own_payload(std::size_t unit) const {
-  if (units_.twin(unit).rounds() == 1)
+  if (units_.cpu_compressor(unit).rounds() == 1)
     return std::as_bytes(
         std::span<const float>(own_).subspan(summed_[unit].at, summed_[unit].size));
-  const auto payload = std::span(payload_).first(units_.twin(unit).max_encoded_size());
+  const auto payload = std::span(payload_).first(units_.cpu_compressor(unit).max_encoded_size());
   units_.own_payload(unit, payload);
   return payload;
 }
@@ -244,10 +244,10 @@ DeviceSparse::DeviceSparse(const RankDevice& device, const DeviceUnits& units,
 }
 
 SparseSums DeviceSparse::sums_of(const DeviceUnits& units, std::size_t count) {
-  std::vector<const Compressor*> twins;
-  for (std::size_t i = first_; i < count; ++i) twins.push_back(&units.twin(i));
-  return {twins, [this](std::size_t unit, std::span<const std::uint32_t> positions,
-                        std::span<const float> values) {
+  std::vector<const Compressor*> cpu_compressors;
+  for (std::size_t i = first_; i < count; ++i) cpu_compressors.push_back(&units.cpu_compressor(i));
+  return {cpu_compressors, [this](std::size_t unit, std::span<const std::uint32_t> positions,
+                                  std::span<const float> values) {
             back_.push_back({first_ + unit, positions_.size(), positions.size()});
             positions_.insert(positions_.end(), positions.begin(), positions.end());
             values_.insert(values_.end(), values.begin(), values.end());
@@ -264,19 +264,19 @@ void DeviceSparse::give_back() {
   send_back();
 }
 
-// One copy for all units, as they are few bytes each.
+// Restores the values of all units by one copy, since each unit has few bytes.
 double DeviceSparse::send_back() {
   if (back_.empty()) return 0;
   bus_.begin();
   upload_.clear();
   upload_.add(std::as_bytes(std::span(positions_)));
   upload_.add(std::as_bytes(std::span(values_)));
-  const std::span<const DevicePayload> there = upload_.payloads(bus_);
+  const std::span<const DevicePayload> arrays = upload_.payloads(bus_);
   returns_.clear();
   for (const Back& back : back_)
     returns_.push_back({.tensor = back.unit,
-                        .device_positions = positions_at(there[0]) + back.at,
-                        .device_values = values_at(there[1]) + back.at,
+                        .device_positions = positions_at(arrays[0]) + back.at,
+                        .device_values = values_at(arrays[1]) + back.at,
                         .count = back.count});
   units_.give_back(returns_);
   back_.clear();
@@ -285,9 +285,9 @@ double DeviceSparse::send_back() {
   return upload_.finish(bus_);
 }
 
-RoundsTime DeviceSparse::exchange(Pattern& pattern, float factor,
-                                  std::span<const std::span<const std::byte>> payloads) {
-  RoundsTime time;
+ExchangeTime DeviceSparse::exchange(SparseAllReduce& sparse, float factor,
+                                    std::span<const std::span<const std::byte>> payloads) {
+  ExchangeTime time;
   pace_.reset();
   pair_bytes_ = 0;
   const double begin = now_seconds(), cpu = now_seconds(processor_clock(threads_));
@@ -300,20 +300,22 @@ RoundsTime DeviceSparse::exchange(Pattern& pattern, float factor,
   pace_.end();
   time.compress = now_seconds() - begin;
   time.compress_cpu = now_seconds(processor_clock(threads_)) - cpu;
-  sums_.exchange(pattern, factor);
+  time.codec = pace_.own();
+  time.overrun = pace_.overrun();
+  sums_.exchange(sparse, factor);
   bus_.begin();
   upload_.clear();
   upload_.add(std::as_bytes(sums_.sum().indices));
   upload_.add(std::as_bytes(sums_.sum().values));
-  if (upload_.has_room()) upload_.begin();
+  if (upload_.fits()) upload_.begin();
   if (bus_.slow() && upload_.under_way()) bus_.pass(upload_.copy());
   time.exchange = now_seconds() - begin - time.compress;
   return time;
 }
 
 double DeviceSparse::put(float* device_part) {
-  const std::span<const DevicePayload> there = upload_.payloads(bus_);
-  device_.arithmetic->put(device_part, positions_at(there[0]), values_at(there[1]),
+  const std::span<const DevicePayload> arrays = upload_.payloads(bus_);
+  device_.arithmetic->put(device_part, positions_at(arrays[0]), values_at(arrays[1]),
                           sums_.sum().size());
   return upload_.finish(bus_);
 }

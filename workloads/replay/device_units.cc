@@ -11,15 +11,15 @@ namespace thinpipe {
 
 namespace {
 
-// Where a tensor begins, as where memory that CUDA gives does: 256 bytes.
-std::size_t room_of(std::size_t elements) {
+// Rounds up to multiples of 256 bytes, the alignment of memory that CUDA allocates.
+std::size_t aligned_floats(std::size_t elements) {
   constexpr std::size_t kFloats = 256 / sizeof(float);
   return (elements + kFloats - 1) / kFloats * kFloats;
 }
 
 }  // namespace
 
-/// Units of one spec. Those sent as they lie need no compressor.
+/// Units of one spec. Units that are sent unchanged need no compressor.
 struct DeviceUnits::Group {
   Spec spec;
   std::vector<std::size_t> units;
@@ -31,12 +31,12 @@ struct DeviceUnits::Group {
 DeviceUnits::DeviceUnits(const RankDevice& device, const PlannedBucket& plan, std::size_t number,
                          const CompressorSettings& settings, bool adds_up, bool overlaps)
     : device_(device), plan_(plan), number_(number) {
-  make_twins(settings);
+  make_cpu_compressors(settings);
   if (overlaps && takes_rounds()) device_ = device.beside();
   const auto array = [&](std::size_t elements) {
     return static_cast<float*>(device_.memory->allocate(elements * sizeof(float)));
   };
-  for (const PlannedUnit& planned : plan.units) floats_ += room_of(planned.info.elements);
+  for (const PlannedUnit& planned : plan.units) floats_ += aligned_floats(planned.info.elements);
   gradients_ = array(floats_);
   if (adds_up) sums_ = array(floats_);
   std::size_t at = 0;
@@ -45,7 +45,7 @@ DeviceUnits::DeviceUnits(const RankDevice& device, const PlannedBucket& plan, st
     Unit& unit = units_[i];
     unit.gradient = gradients_ + at;
     unit.input = (adds_up ? sums_ : gradients_) + at;
-    at += room_of(planned.info.elements);
+    at += aligned_floats(planned.info.elements);
     if (find_method(planned.compressor.name).needs_squares)
       unit.squares = array(planned.info.elements);
     const auto same = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
@@ -60,7 +60,7 @@ DeviceUnits::DeviceUnits(const RankDevice& device, const PlannedBucket& plan, st
     group.squares.push_back(unit.squares);
   }
   for (Group& group : groups_) {
-    if (units_[group.units.front()].twin->verbatim()) continue;
+    if (units_[group.units.front()].cpu_compressor->verbatim()) continue;
     std::vector<TensorInfo> infos;
     for (const std::size_t i : group.units) infos.push_back(plan.units[i].info);
     group.compressor = device_.make(group.spec, infos, settings);
@@ -70,18 +70,19 @@ DeviceUnits::DeviceUnits(const RankDevice& device, const PlannedBucket& plan, st
 
 DeviceUnits::~DeviceUnits() = default;
 
-void DeviceUnits::make_twins(const CompressorSettings& settings) {
+void DeviceUnits::make_cpu_compressors(const CompressorSettings& settings) {
   for (const PlannedUnit& planned : plan_.units)
-    units_.emplace_back().twin = make_compressor(planned.compressor, planned.info, settings);
+    units_.emplace_back().cpu_compressor =
+        make_compressor(planned.compressor, planned.info, settings);
 }
 
 bool DeviceUnits::takes_rounds() const {
   return std::any_of(units_.begin(), units_.end(),
-                     [](const Unit& unit) { return unit.twin->rounds() > 1; });
+                     [](const Unit& unit) { return unit.cpu_compressor->rounds() > 1; });
 }
 
 bool DeviceUnits::sends(std::size_t unit, std::uint64_t exchange) const {
-  return (exchange + 1) % units_[unit].twin->period() == 0;
+  return (exchange + 1) % units_[unit].cpu_compressor->period() == 0;
 }
 
 void DeviceUnits::load(const Gradients& gradients, std::uint64_t index) {
@@ -91,7 +92,7 @@ void DeviceUnits::load(const Gradients& gradients, std::uint64_t index) {
     if (units_[i].squares == nullptr) continue;
     if (input.squares.size() != input.values.size())
       throw InputError(
-          fmt::format("{}: needs second moments of tensor '{}', which the trace has not",
+          fmt::format("{}: needs second moments of tensor '{}', which the trace does not have",
                       plan_.units[i].compressor.to_string(), plan_.units[i].info.name));
     device_.memory->upload(units_[i].squares, input.squares.data(), input.squares.size_bytes());
   }
@@ -119,7 +120,7 @@ void DeviceUnits::encode(const Gradients& gradients, std::uint64_t index, std::s
                          std::span<const float> scales) {
   skip();
   const GradientInput any = gradients.input(number_, 0, plan_.units[0], index);
-  // All are under way before the first is waited for.
+  // All groups are under way before the first is waited for.
   for (Group& group : groups_) {
     const bool sent = sends(group.units[0], index / gradients.local_steps());
     for (const std::size_t i : group.units) units_[i].sent = sent;
@@ -169,7 +170,8 @@ void DeviceUnits::next_round(int round, std::span<const float* const> device_mea
     if (!goes_on(group)) continue;
     const auto reports = group.compressor->finish();
     for (std::size_t i = 0; i < group.units.size(); ++i)
-      if (units_[group.units[i]].twin->rounds() > 1) units_[group.units[i]].report = reports[i];
+      if (units_[group.units[i]].cpu_compressor->rounds() > 1)
+        units_[group.units[i]].report = reports[i];
   }
 }
 
@@ -196,15 +198,15 @@ std::vector<std::byte> DeviceUnits::state_of(const Unit& unit) const {
   if (DeviceCompressor* compressor = groups_[unit.group].compressor.get())
     compressor->save_state(unit.place, state);
   else
-    unit.twin->save_state(state);
+    unit.cpu_compressor->save_state(state);
   return state;
 }
 
 Distortion DeviceUnits::distortion(std::size_t unit, const Gradients& gradients,
                                    std::uint64_t index, std::span<const std::byte> payload) const {
-  units_[unit].twin->load_state(state_of(units_[unit]));
-  return units_[unit].twin->distortion(gradients.input(number_, unit, plan_.units[unit], index),
-                                       payload);
+  units_[unit].cpu_compressor->load_state(state_of(units_[unit]));
+  return units_[unit].cpu_compressor->distortion(
+      gradients.input(number_, unit, plan_.units[unit], index), payload);
 }
 
 void DeviceUnits::begin_decode(std::size_t unit, const std::byte* device_payload, std::size_t bytes,
@@ -214,7 +216,7 @@ void DeviceUnits::begin_decode(std::size_t unit, const std::byte* device_payload
 }
 
 void DeviceUnits::finish_decodes() const {
-  // All are under way before the first is waited for.
+  // All groups are under way before the first is waited for.
   for (const Group& group : groups_)
     if (group.compressor) group.compressor->start_decodes();
   for (const Group& group : groups_)
@@ -241,7 +243,7 @@ void DeviceUnits::save_state(std::vector<std::byte>& state) const {
 void DeviceUnits::load_state(ByteReader& state) {
   for (const Unit& unit : units_) {
     const std::span<const std::byte> own = take_piece(state);
-    unit.twin->load_state(own);
+    unit.cpu_compressor->load_state(own);
     if (DeviceCompressor* compressor = groups_[unit.group].compressor.get())
       compressor->load_state(unit.place, own);
   }

@@ -40,7 +40,7 @@ std::size_t ExchangeThread::ended() {
 }
 
 std::size_t ExchangeThread::wait(std::size_t count, double until) {
-  // The monotonic clock's epoch is that of steady_clock.
+  // The monotonic clock and steady_clock have the same epoch.
   const std::chrono::steady_clock::time_point deadline(
       std::chrono::duration_cast<std::chrono::steady_clock::duration>(
           std::chrono::duration<double>(std::min(until, kLastMoment))));
@@ -86,7 +86,7 @@ void ExchangeThread::work() {
   }
 }
 
-/// Begins a job, or polls the first that goes on. @returns whether the first of all has ended
+/// Begins the next job, or polls the first unfinished one. @returns whether the first has ended
 bool ExchangeThread::take_turn(std::unique_lock<std::mutex>& lock) {
   if (ended_ < begun_ && !jobs_[ended_].poll) return true;
   if (begun_ < jobs_.size()) {

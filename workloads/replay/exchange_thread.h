@@ -1,5 +1,5 @@
-// A thread beside the compute and codec work that carries out exchanges one after the other, as a
-// communication stream does.
+// A thread that carries out exchanges one after the other while compute and codec work continues,
+// as a communication stream does.
 #pragma once
 
 #include <condition_variable>
@@ -12,34 +12,32 @@
 
 namespace thinpipe {
 
-/// Jobs run in the order they were handed over, never two at a time; those of two parts overlap.
-/// One thread hands over and
-/// waits. All that MPI is asked between submit() and wait() is asked by the jobs
-/// (MPI_THREAD_SERIALIZED).
+/// Jobs run in the order of submit(), one at a time; only jobs with a `poll` overlap. One thread
+/// calls submit() and wait(). Between these calls only jobs call MPI (MPI_THREAD_SERIALIZED).
 class ExchangeThread {
  public:
   ExchangeThread();
-  /// Jobs not begun yet are dropped.
+  /// Drops jobs that have not begun, and joins the thread.
   ~ExchangeThread();
   ExchangeThread(const ExchangeThread&) = delete;
   ExchangeThread& operator=(const ExchangeThread&) = delete;
 
-  /// Room for so many jobs of a step is kept, so that none is allocated.
+  /// Reserves memory for the jobs of a step, so that submit() need not allocate.
   void reserve(std::size_t jobs);
   void submit(std::function<void()> job);
-  /// A job that goes on while others after it begin: when its turn comes `begin` runs, then, with
-  /// no others to begin, `poll` again and again until it says that the job has ended. Where several
-  /// go on, the first is polled: a poll moves the data of all of them, and yields the processor for
-  /// a moment where there is none to move.
+  /// Submits a job that continues while later jobs begin. In its turn `begin` runs. When no other
+  /// job is left to begin, `poll` is called until it returns true: the job has ended. Of several
+  /// unfinished jobs the first is polled, since a poll moves the data of all of them. A poll yields
+  /// the CPU for a moment where there is no data to move.
   void submit(std::function<void()> begin, std::function<bool()> poll);
 
-  /// How many jobs have ended since the last forget().
+  /// Returns how many jobs have ended since the last forget().
   std::size_t ended();
-  /// Waits until so many have, or until that moment of the monotonic clock. @returns ended()
-  /// What a job threw is thrown here instead, once; jobs after it are dropped.
+  /// Waits until `count` jobs have ended, or until a moment of the monotonic clock. Rethrows a
+  /// job's exception, once; later jobs are dropped. @returns ended()
   std::size_t wait(std::size_t count, double until);
   std::size_t wait(std::size_t count);
-  /// Forgets the jobs of the step before. All must have ended.
+  /// Forgets the jobs of the previous step. All must have ended.
   void forget();
 
  private:

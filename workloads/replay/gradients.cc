@@ -20,19 +20,19 @@ Replayed replayed(const Trace& trace, int rank, std::uint64_t step) {
   return {r % trace.ranks(), (step + r / trace.ranks()) % trace.steps()};
 }
 
-Gradients::Gradients(const Trace& trace, int rank, NonFinite policy, const Feed& feed, int threads,
-                     double epochs_a_step)
+Gradients::Gradients(const Trace& trace, int rank, NonFinite policy, const Bucketing& bucketing,
+                     int threads, double epochs_a_step)
     : trace_(trace),
       rank_(rank),
       policy_(policy),
-      local_steps_(feed.local_steps),
-      epoch_(feed.epoch),
+      local_steps_(bucketing.local_steps),
+      epoch_(bucketing.epoch),
       epochs_a_step_(epochs_a_step),
       threads_(threads) {}
 
 void Gradients::prepare(std::uint64_t steps) {
   const std::size_t count = trace_.tensors().size();
-  if (trace_.generated()) return;  // finite, and made step by step
+  if (trace_.generated()) return;  // finite, and generated step by step
   repaired_.assign(std::min<std::uint64_t>(steps, trace_.steps()) * count, {});
   for (std::size_t step = 0; step * count < repaired_.size(); ++step) {
     const Replayed source = replayed(trace_, rank_, step);
@@ -84,7 +84,7 @@ void Gradients::load(std::span<const PlannedBucket> buckets, std::uint64_t index
     for (std::size_t u = 0; u < buckets[b].units.size(); ++u) {
       const PlannedUnit& unit = buckets[b].units[u];
       if (unit.tensors.size() == 1) {
-        values_of(unit.tensors[0], index);  // makes them
+        values_of(unit.tensors[0], index);  // generates the values
         continue;
       }
       Joined& to = joined(b, u);
@@ -152,7 +152,7 @@ GradientInput Gradients::input(std::size_t bucket, std::size_t unit, const Plann
   return input;
 }
 
-// Source of the trace; every rank and step is the present one.
+// Source of the trace: every rank and step has the gradient that was handed over last.
 struct GivenGradients::Source : GradientSource {
   explicit Source(const GivenDescription& description) : step_times(description.times) {
     std::size_t elements = 0;

@@ -1,5 +1,5 @@
-// The gradients that one rank replays, as its compressors take them; and those that a trainer hands
-// over in place of a trace's files.
+// The gradients that one rank replays, in the form that its compressors take; and gradients that a
+// trainer hands over in place of a trace's files.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,15 @@
 
 namespace thinpipe {
 
-/// Treatment of a gradient that holds a NaN or an infinity.
+/// Treatment of a gradient with a NaN or an infinity.
 enum class NonFinite {
-  kError,  ///< refuse the steps before any is run, naming tensor and element
-  kZero,   ///< replace them by 0, as a mixed-precision trainer that skips bad values
+  kError,  ///< refuse all steps before any is run, naming tensor and element
+  kZero,   ///< replace such values by 0, as a mixed-precision trainer that skips bad values
 };
 
-/// Which recorded gradient a rank replays: rank r of more ranks than the trace has plays trace rank
-/// r mod R, r / R steps later, so that no two ranks send the same; steps wrap round at the end.
+/// The recorded gradient that a rank replays. With more ranks than the trace's R, rank r replays
+/// trace rank r mod R, r / R steps later, so that no two ranks send the same gradient. Steps wrap
+/// round at the end.
 struct Replayed {
   std::size_t rank, step;
 };
@@ -29,32 +30,33 @@ Replayed replayed(const Trace& trace, int rank, std::uint64_t step);
 
 class Gradients {
  public:
-  /// @param epochs_a_step  by which training goes on from the feed's epoch
-  Gradients(const Trace& trace, int rank, NonFinite policy, const Feed& feed, int threads,
+  /// @param epochs_a_step  by which training advances from the bucketing's epoch
+  Gradients(const Trace& trace, int rank, NonFinite policy, const Bucketing& bucketing, int threads,
             double epochs_a_step = 0);
 
   std::uint64_t local_steps() const { return local_steps_; }
 
-  /// Loads and checks the gradients of steps [0, steps): nothing is left to be read from disk when
-  /// the clock runs. @throws InputError naming tensor and element for a non-finite value (kError).
+  /// Loads and checks the gradients of steps [0, steps), so that timed steps read nothing from
+  /// disk. @throws InputError naming tensor and element for a non-finite value (kError)
   void prepare(std::uint64_t steps);
 
-  /// Whether load() has anything to do for these buckets.
+  /// Returns whether load() has anything to do for these buckets.
   bool loads(std::span<const PlannedBucket> buckets) const;
 
-  /// Before a step, outside its time: makes gradients where no file holds them, and lays those of
-  /// units of several tensors one after the other, where a framework has them so already (DDP's
-  /// gradients are views of its buckets).
+  /// Generates gradients that no file has, and joins the tensors of units of several tensors.
+  /// Called before a step, outside its time: a framework's gradients are contiguous already (DDP's
+  /// are views of its buckets).
   void load(std::span<const PlannedBucket> buckets, std::uint64_t index);
 
   /// Adds the step's gradient of a unit to its sum, which begins anew every local_steps() steps.
-  /// Only with more than one of them.
+  /// Only with more than one local step.
   void add(std::size_t bucket, std::size_t unit, const PlannedUnit& planned, std::uint64_t index);
 
-  /// The unit's gradient in that step alone, whatever is added up. After load().
+  /// Returns the unit's gradient in one step, without any sum. After load().
   GradientInput of_step(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
                         std::uint64_t index) const;
-  /// The unit's gradient in that step: its sum where several are added up. After load().
+  /// Returns the compressor's input in a step: the gradient, or the sum over local steps. After
+  /// load().
   GradientInput input(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
                       std::uint64_t index) const;
 
@@ -73,23 +75,23 @@ class Gradients {
   std::uint64_t local_steps_;
   double epoch_, epochs_a_step_;
   int threads_;
-  std::vector<std::vector<float>> repaired_;  ///< per (step, tensor): rid of non-finites
+  std::vector<std::vector<float>> repaired_;  ///< by (step, tensor), with non-finite values as 0
   std::vector<std::vector<Joined>> joined_;   ///< by bucket and unit
 };
 
 /// Description of a training job before its first step.
 struct GivenDescription {
   std::string model;
-  std::string identity;              ///< names it in records
+  std::string identity;              ///< of the job, in records
   std::vector<TraceTensor> tensors;  ///< parameters, in the model's order
-  TraceStepTimes times;              ///< of every step, of every worker; `ready` by tensor
+  TraceStepTimes times;              ///< the same for every step and worker; `ready` by tensor
   std::size_t ranks = 1;
   bool squares = false;  ///< second moments are handed over as well
 };
 
-/// Gradients that a trainer hands over before each step: one worker's of the step to come, one
-/// tensor after the other in memory, behind the face of a trace: what replays a trace then trains.
-/// All ranks and steps of the trace are this worker's present one.
+/// Gradients that a trainer hands over before each step, with the interface of a trace, so that
+/// code which replays a trace can train. They are one worker's gradients of the next step, one
+/// tensor after the other in memory. All ranks and steps of the trace return this one gradient.
 class GivenGradients {
  public:
   explicit GivenGradients(GivenDescription description);
@@ -97,16 +99,17 @@ class GivenGradients {
   const Trace& trace() const { return trace_; }
   bool has_squares() const;
 
-  /// To be filled before each step: by tensor, or all of them one after the other.
+  /// Returns the gradients for the trainer to fill before each step: one tensor's, or all tensors'
+  /// one after the other.
   std::span<float> values(std::size_t tensor);
   std::span<float> values();
-  /// Likewise second moments; only with has_squares().
+  /// Returns the second moments to fill likewise; only with has_squares().
   std::span<float> squares(std::size_t tensor);
   std::span<float> squares();
 
  private:
   struct Source;
-  Source* source_;  ///< the trace has it
+  Source* source_;  ///< owned by the trace
   Trace trace_;
 };
 

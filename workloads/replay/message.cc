@@ -13,7 +13,7 @@ void split_message(std::span<const std::byte> message,
                    std::vector<std::span<const std::byte>>& payloads) {
   std::size_t offset = payloads.size() * kMessageLengthBytes;
   if (message.size() < offset)
-    throw PayloadError(fmt::format("message: {} bytes cannot hold the lengths of {} payloads",
+    throw PayloadError(fmt::format("message: {} bytes are too few for the lengths of {} payloads",
                                    message.size(), payloads.size()));
   for (std::size_t i = 0; i < payloads.size(); ++i) {
     std::uint32_t length = 0;
@@ -37,11 +37,11 @@ void append_piece(std::span<const std::byte> bytes, std::vector<std::byte>& stat
 }
 
 std::span<const std::byte> take_piece(ByteReader& state) {
-  const auto size = state.get<std::uint64_t>("a piece's length");
+  const auto size = state.get<std::uint64_t>("a section's length");
   if (size > state.remaining())
-    throw InputError(fmt::format("the state ends within a piece of {} bytes; {} are left", size,
+    throw InputError(fmt::format("the state ends within a section of {} bytes; {} are left", size,
                                  state.remaining()));
-  return state.get_bytes(size, "a piece");
+  return state.get_bytes(size, "a section");
 }
 
 void append_state(const Compressor& compressor, std::vector<std::byte>& state) {
@@ -61,8 +61,8 @@ void append_floats(std::span<const float> values, std::vector<std::byte>& state)
 void take_floats(ByteReader& state, std::span<float> values) {
   const auto bytes = take_piece(state);
   if (bytes.size() != values.size_bytes())
-    throw InputError(fmt::format("the state has {} bytes of floats where {} are expected",
-                                 bytes.size(), values.size_bytes()));
+    throw InputError(fmt::format("the state has {} bytes of floats; expected {}", bytes.size(),
+                                 values.size_bytes()));
   if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
 }
 

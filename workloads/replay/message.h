@@ -1,5 +1,5 @@
-// Bytes behind their lengths: the payloads of all tensors of one step as one message, and the
-// pieces of a checkpoint.
+// Bytes with their lengths before them: the payloads of all tensors of one step as one message, and
+// the sections of a checkpoint.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,32 @@
 
 namespace thinpipe {
 
-/// docs/wire-format.md, "Message": for each tensor, in trace order, a little-endian u32 with the
-/// length of its payload; then the payloads in the same order, without gaps.
+/// Bytes of one length in a message. docs/wire-format.md, "Message": for each tensor, in trace
+/// order, a little-endian u32 with the length of its payload; then the payloads in the same order,
+/// without gaps.
 inline constexpr std::size_t kMessageLengthBytes = sizeof(std::uint32_t);
 
-/// Splits a message that came from another rank.
+/// Splits a message of another rank into its payloads.
 /// @throws InputError (PayloadError) when lengths and size do not agree.
 void split_message(std::span<const std::byte> message,
                    std::vector<std::span<const std::byte>>& payloads);
 
-// Pieces of a checkpoint, one after the other, each behind its length.
+// Sections of a checkpoint, one after the other, each with its length before it.
 
-/// A length of 8 bytes, then the bytes.
+/// Appends a length of 8 bytes, then the bytes.
 void append_piece(std::span<const std::byte> bytes, std::vector<std::byte>& state);
-/// @throws InputError where the state ends before. The span points into the reader's bytes.
+/// Returns the next section, which points into the reader's bytes. @throws InputError when the
+/// state ends before the section does
 std::span<const std::byte> take_piece(ByteReader& state);
 
-/// A compressor's own state.
+/// Appends a compressor's state.
 void append_state(const Compressor& compressor, std::vector<std::byte>& state);
-/// @throws InputError when it is not of this compressor's spec and tensor
+/// Reads a compressor's state. @throws InputError for the state of another spec or tensor
 void take_state(ByteReader& state, Compressor& compressor);
 
+/// Appends floats.
 void append_floats(std::span<const float> values, std::vector<std::byte>& state);
-/// @throws InputError for another number of them
+/// Reads floats. @throws InputError when the state has another number of floats
 void take_floats(ByteReader& state, std::span<float> values);
 
 }  // namespace thinpipe

@@ -1,5 +1,5 @@
-// When a rank did what: how long a codec's work takes on this machine, which can be made to last as
-// on one that runs slower; and the timeline of a step.
+// Measures a rank's codec work, makes it last as long as on a slower machine if requested, and
+// records the timeline of a step.
 #pragma once
 
 #include <cstddef>
@@ -9,30 +9,32 @@
 
 namespace thinpipe {
 
-/// Adds up pieces of codec work. With a factor above 1 every piece is made to last `factor` times
-/// what it took, as on a machine that runs so many times slower, less what earlier pieces lasted
-/// too long; a factor below 1 stretches nothing, since work cannot be sped up.
+/// Adds up intervals of codec work. With a factor above 1, every interval is made to last `factor`
+/// times its own duration, as on a machine that is `factor` times slower. The overrun of earlier
+/// intervals is subtracted. A factor below 1 changes nothing, since work cannot be sped up.
 ///
-/// A piece done by one thread takes its processor time: the time it would take on a core of its
-/// own, whoever shares this one. With several threads, or a device that is waited for, it takes the
-/// time that passed.
+/// The duration of work by one thread is its CPU time: the time on a core of its own, even where
+/// other processes share the core. With several threads, or with a device to wait for, it is the
+/// elapsed time.
 class Pace {
  public:
-  /// @param threads  that do the work; kDevice where none does
+  /// @param threads  number of threads that do the work; kDevice if a device does it
   Pace(double factor, int threads) : factor_(factor), threads_(threads) {}
   static constexpr int kDevice = 0;
 
-  /// Forgets what was added up.
+  /// Resets own() and overrun() to 0.
   void reset() { own_ = overrun_ = 0; }
+  /// Begins an interval.
   void begin();
-  /// Ends the piece begun last, not before it has lasted as long as it must.
-  /// @returns s that it took
+  /// Waits until the interval has lasted as long as the factor requires, and ends it.
+  /// @returns the interval's duration at this machine's own speed, in seconds
   double end();
 
-  /// s that all pieces took, at this machine's own speed.
+  /// Returns the sum of the intervals' durations at this machine's own speed, in seconds.
   double own() const { return own_; }
-  /// s by which all pieces together lasted longer than they should: ranks that share a core, late
-  /// timers. 0 where nothing is stretched.
+  /// Returns the seconds by which all intervals together lasted longer than the constructor's
+  /// `factor` requires. The causes are ranks that share a core, and late timers. Returns 0 if
+  /// `factor` is at most 1.
   double overrun() const { return overrun_; }
 
  private:
@@ -49,17 +51,17 @@ enum class Phase { kCompute, kCompress, kExchange, kDecode };
 
 const char* to_string(Phase phase);
 
-/// s since the step began. Phases of one thread do not overlap; exchanges may run under the rest
-/// and, with parameter servers, under each other.
+/// An interval of a phase, in seconds since the step began. Phases of one thread do not overlap.
+/// Exchanges may overlap with the other phases and, with parameter servers, with each other.
 struct PhaseSpan {
   Phase phase;
-  std::size_t bucket;  ///< 0 for compute
+  std::size_t bucket;  ///< index of the bucket; 0 for compute
   double begin, end;
 };
 
 using Timeline = std::vector<PhaseSpan>;
 
-/// s for which `phase` was under way: where several of its spans overlap, once.
+/// Returns the seconds for which `phase` was under way. Spans that overlap count once.
 double time_in(const Timeline& timeline, Phase phase);
 
 }  // namespace thinpipe

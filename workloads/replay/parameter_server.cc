@@ -9,14 +9,14 @@
 
 namespace thinpipe {
 
-// The compression contexts of a unit that is ours.
+// The compression contexts of one of the averager's units.
 struct UnitAverager::Unit {
-  std::unique_ptr<Compressor> push;  // decodes what workers push
-  std::unique_ptr<Compressor> pull;  // null where that is `push` as well
+  std::unique_ptr<Compressor> push;  // decodes payloads
+  std::unique_ptr<Compressor> pull;  // encodes answers; null: `push` does
   std::span<float> mean;
-  std::vector<float> estimate;   // the sum of all means, where changes of it are pulled
-  std::span<const float> input;  // that the answer is of
-  std::span<std::byte> place;    // of the answer
+  std::vector<float> estimate;   // the sum of all means, where answers are changes of it
+  std::span<const float> input;  // of the answer's encoder
+  std::span<std::byte> place;    // buffer of the answer
   std::size_t size = 0;          // of the answer
   bool taking_part = false;      // in the last step
 

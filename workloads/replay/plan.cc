@@ -9,12 +9,12 @@
 #include <fmt/format.h>
 
 #include "compressors/registry.h"
-#include "workloads/exchange/segments.h"
+#include "workloads/collectives/segments.h"
 
 namespace thinpipe {
 namespace {
 
-// Elements of a slice; less is not worth messages of its own: 4 kB of floats.
+// Elements of a slice, 4 kB of floats; fewer are not worth messages of their own.
 constexpr std::size_t kMinSlice = 1024;
 
 std::vector<std::size_t> in_order(std::span<const TraceTensor> tensors, BucketLimits::Order order) {
@@ -29,8 +29,9 @@ std::vector<std::size_t> in_order(std::span<const TraceTensor> tensors, BucketLi
   return places;
 }
 
-Spec compressor_of(const TraceTensor& tensor, const CompressorRules& rules, const Feed& feed) {
-  return tensor.elements < feed.min_elements ? kUncompressed : rules.of(tensor.name);
+Spec compressor_of(const TraceTensor& tensor, const CompressorRules& rules,
+                   const Bucketing& bucketing) {
+  return tensor.elements < bucketing.min_elements ? kUncompressed : rules.of(tensor.name);
 }
 
 PlannedUnit unit_of(std::span<const TraceTensor> tensors, std::size_t tensor, Spec compressor) {
@@ -38,21 +39,22 @@ PlannedUnit unit_of(std::span<const TraceTensor> tensors, std::size_t tensor, Sp
   return {{info.name, info.shape, info.elements}, std::move(compressor), {tensor}};
 }
 
-// One unit for each tensor.
+// Makes one unit for each tensor.
 PlannedBucket by_tensor(std::span<const TraceTensor> tensors, std::span<const std::size_t> chosen,
-                        const CompressorRules& rules, const Feed& feed) {
+                        const CompressorRules& rules, const Bucketing& bucketing) {
   PlannedBucket bucket;
   for (const std::size_t i : chosen)
-    bucket.units.push_back(unit_of(tensors, i, compressor_of(tensors[i], rules, feed)));
+    bucket.units.push_back(unit_of(tensors, i, compressor_of(tensors[i], rules, bucketing)));
   return bucket;
 }
 
-// One unit for each compressor, in the order in which they first appear.
+// Makes one unit for each compressor, in the order in which compressors first appear.
 PlannedBucket together(std::span<const TraceTensor> tensors, std::span<const std::size_t> chosen,
-                       const std::string& name, const CompressorRules& rules, const Feed& feed) {
+                       const std::string& name, const CompressorRules& rules,
+                       const Bucketing& bucketing) {
   PlannedBucket bucket;
   for (const std::size_t i : chosen) {
-    const Spec compressor = compressor_of(tensors[i], rules, feed);
+    const Spec compressor = compressor_of(tensors[i], rules, bucketing);
     const auto same =
         std::find_if(bucket.units.begin(), bucket.units.end(),
                      [&](const PlannedUnit& unit) { return unit.compressor == compressor; });
@@ -93,7 +95,7 @@ PlannedUnit slice_of(const PlannedUnit& unit, std::span<const TraceTensor> tenso
 std::vector<std::size_t> PlannedBucket::tensors() const {
   std::vector<std::size_t> all;
   for (const PlannedUnit& unit : units)
-    // A tensor that a slice ends in is the next one's first.
+    // The tensor in which a slice ends is also the first of the next slice.
     all.insert(all.end(), unit.tensors.begin() + (unit.first > 0 ? 1 : 0), unit.tensors.end());
   return all;
 }
@@ -114,22 +116,22 @@ std::vector<std::vector<std::size_t>> bucket_tensors(std::span<const TraceTensor
 }
 
 std::vector<PlannedBucket> plan_buckets(std::span<const TraceTensor> tensors,
-                                        const CompressorRules& rules, const Feed& feed) {
+                                        const CompressorRules& rules, const Bucketing& bucketing) {
   std::vector<std::size_t> all(tensors.size());
   std::iota(all.begin(), all.end(), 0);
-  if (feed.granularity == Granularity::kModel)
-    return {together(tensors, all, "model", rules, feed)};
-  const bool overlaps = feed.overlap == Overlap::kBucket;
-  if (feed.granularity == Granularity::kTensor && !overlaps)
-    return {by_tensor(tensors, all, rules, feed)};
+  if (bucketing.granularity == Granularity::kModel)
+    return {together(tensors, all, "model", rules, bucketing)};
+  const bool overlaps = bucketing.overlap == Overlap::kBucket;
+  if (bucketing.granularity == Granularity::kTensor && !overlaps)
+    return {by_tensor(tensors, all, rules, bucketing)};
   std::vector<PlannedBucket> buckets;
-  for (const std::vector<std::size_t>& chosen : bucket_tensors(tensors, feed.limits))
+  for (const std::vector<std::size_t>& chosen : bucket_tensors(tensors, bucketing.limits))
     buckets.push_back(
-        feed.granularity == Granularity::kTensor
-            ? by_tensor(tensors, chosen, rules, feed)
-            : together(tensors, chosen, fmt::format("bucket{}", buckets.size()), rules, feed));
+        bucketing.granularity == Granularity::kTensor
+            ? by_tensor(tensors, chosen, rules, bucketing)
+            : together(tensors, chosen, fmt::format("bucket{}", buckets.size()), rules, bucketing));
   if (overlaps || buckets.empty()) return buckets;
-  PlannedBucket joined;  // they leave together
+  PlannedBucket joined;  // all units are sent together
   for (PlannedBucket& bucket : buckets)
     for (PlannedUnit& unit : bucket.units) joined.units.push_back(std::move(unit));
   return {joined};

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "compressors/registry.h"
-#include "workloads/exchange/segments.h"
+#include "workloads/collectives/segments.h"
 
 namespace thinpipe {
 namespace {
@@ -142,7 +142,7 @@ PushedUnits::PushedUnits(const PlannedBucket& plan, const PushPullOptions& serve
   answers_.reserve(pieces);
 }
 
-void PushedUnits::push(Pattern& pattern, const std::function<bool(std::size_t unit)>& sent,
+void PushedUnits::push(PushPull& servers, const std::function<bool(std::size_t unit)>& sent,
                        std::span<const std::span<const std::byte>> payloads,
                        const std::function<std::size_t(std::size_t unit)>& come) {
   pushed_.clear();
@@ -151,7 +151,7 @@ void PushedUnits::push(Pattern& pattern, const std::function<bool(std::size_t un
   std::size_t handed_over = 0;
   const auto hand_over = [&] {
     if (handed_over == pushed_.size()) return;
-    pushes_.push_back(pattern.push(std::span(pushed_).subspan(handed_over)));
+    pushes_.push_back(servers.push(std::span(pushed_).subspan(handed_over)));
     handed_over = pushed_.size();
   };
   for (const std::size_t i : order_) {
@@ -164,7 +164,7 @@ void PushedUnits::push(Pattern& pattern, const std::function<bool(std::size_t un
       const std::size_t size = last ? payloads[i].size() - begin : unit.pieces.push_bytes;
       while (come && come(i) < begin + size) {
         hand_over();
-        pattern.progress();
+        servers.progress();
       }
       pushed_.push_back({unit.first_piece + piece, payloads[i].subspan(begin, size)});
     }
@@ -172,11 +172,11 @@ void PushedUnits::push(Pattern& pattern, const std::function<bool(std::size_t un
   hand_over();
 }
 
-bool PushedUnits::pull(Pattern& pattern) {
+bool PushedUnits::pull(PushPull& servers) {
   for (; pulled_ < pushes_.size(); ++pulled_)
-    if (!pattern.pull(pushes_[pulled_])) return false;
+    if (!servers.pull(pushes_[pulled_])) return false;
   answers_.clear();
-  for (const UnitPayload& pushed : pushed_) answers_.push_back(pattern.pulled(pushed.unit));
+  for (const UnitPayload& pushed : pushed_) answers_.push_back(servers.pulled(pushed.unit));
   return true;
 }
 
@@ -187,13 +187,13 @@ std::size_t PushedUnits::pulled_bytes() const {
 }
 
 std::span<const std::byte> joined_pieces(std::span<const std::span<const std::byte>> pieces,
-                                         std::vector<std::byte>& room) {
+                                         std::vector<std::byte>& joined) {
   std::span<const std::byte> all = pieces.front();
   for (const std::span<const std::byte> piece : pieces.subspan(1)) {
     if (piece.data() != all.data() + all.size()) {
-      room.clear();
-      for (const auto& one : pieces) room.insert(room.end(), one.begin(), one.end());
-      return room;
+      joined.clear();
+      for (const auto& one : pieces) joined.insert(joined.end(), one.begin(), one.end());
+      return joined;
     }
     all = {all.data(), all.size() + piece.size()};
   }

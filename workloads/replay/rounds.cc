@@ -1,4 +1,4 @@
-// Floats are written where the all-reduce reads them, and means where it leaves them.
+// Compressors write floats where the all-reduce reads them, and read means where it writes them.
 #include "workloads/replay/rounds.h"
 
 #include <algorithm>
@@ -13,16 +13,17 @@ Rounds::Rounds(const std::vector<Compressor*>& compressors, int threads) : threa
   std::size_t bytes = 0, longest = 0;
   for (Compressor* compressor : compressors) {
     tensors_.push_back({.compressor = compressor, .payload_at = bytes});
-    // A payload of the aggregate holds no less than what the rounds send, and neither is longer.
+    // A payload of the aggregate is at least as large as the floats of all rounds, and neither
+    // exceeds max_encoded_size().
     bytes += compressor->max_encoded_size();
     longest = std::max(longest, compressor->max_encoded_size());
     most_rounds_ = std::max(most_rounds_, compressor->rounds());
   }
-  // next_round() wants room for max_encoded_size() bytes wherever it writes.
-  own_room_.resize(bytes / sizeof(float) + longest / sizeof(float));
-  means_room_.resize(bytes / sizeof(float));
-  own_ = own_room_;
-  means_ = means_room_;
+  // next_round() needs max_encoded_size() free bytes wherever it writes.
+  own_floats_.resize(bytes / sizeof(float) + longest / sizeof(float));
+  mean_floats_.resize(bytes / sizeof(float));
+  own_ = own_floats_;
+  means_ = mean_floats_;
   payloads_.resize(bytes);
   own_payload_.resize(longest);
   ends_.reserve(static_cast<std::size_t>(most_rounds_));
@@ -38,8 +39,8 @@ std::span<std::byte> Rounds::free() { return std::as_writable_bytes(own_.subspan
 void Rounds::add(Tensor& tensor, std::size_t bytes) {
   if (bytes % sizeof(float) != 0 || used_ + bytes / sizeof(float) > means_.size())
     throw RunError(
-        fmt::format("a compressor sends {} bytes in a round after {}; expected floats, and no more "
-                    "than {} bytes in all rounds",
+        fmt::format("a compressor sends {} bytes in a round after {} bytes; expected whole floats, "
+                    "and at most {} bytes in all rounds",
                     bytes, used_ * sizeof(float), means_.size() * sizeof(float)));
   tensor.at = used_;
   tensor.size = bytes / sizeof(float);
@@ -55,14 +56,14 @@ EncodeReport Rounds::encode(const GradientInput& gradient) {
   return report;
 }
 
-RoundsTime Rounds::run(Pattern& pattern, int ranks, Pace& pace) {
-  RoundsTime time;
+ExchangeTime Rounds::run(AllReduce& all_reduce, int ranks, Pace& pace) {
+  ExchangeTime time;
   std::size_t from = 0;
   for (int round = 1; round <= most_rounds_; ++round) {
     const double begin = now_seconds();
     const std::size_t end = used_, size = end - from;
-    pattern.all_reduce(own_.subspan(from, size), means_.subspan(from, size),
-                       1.0F / static_cast<float>(ranks));
+    all_reduce.all_reduce(own_.subspan(from, size), means_.subspan(from, size),
+                          1.0F / static_cast<float>(ranks));
     ends_.push_back(end);
     from = end;
     const double exchanged = now_seconds();
@@ -89,7 +90,7 @@ RoundsTime Rounds::run(Pattern& pattern, int ranks, Pace& pace) {
 
 std::span<const std::byte> Rounds::result(std::size_t index) const {
   const Tensor& tensor = tensors_[index];
-  // A tensor that is summed as it is needs only its mean.
+  // A tensor that is summed unchanged needs only its mean.
   if (tensor.compressor->rounds() == 1)
     return std::as_bytes(means_.subspan(tensor.at, tensor.size));
   return std::span(payloads_).subspan(tensor.payload_at, tensor.payload_size);

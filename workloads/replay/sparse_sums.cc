@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "workloads/exchange/sparse_pairs.h"
+#include "workloads/collectives/sparse_pairs.h"
 
 namespace thinpipe {
 
@@ -28,7 +28,7 @@ SparseSums::SparseSums(const std::vector<const Compressor*>& compressors, GiveBa
   }
   if (elements_ > std::numeric_limits<std::uint32_t>::max())
     throw InputError(
-        fmt::format("a sparse all-reduce of {} elements; expected at most {}: smaller buckets, "
+        fmt::format("a sparse all-reduce of {} elements; expected at most {}; use smaller buckets, "
                     "with --overlap bucket",
                     elements_, std::numeric_limits<std::uint32_t>::max()));
   indices_.resize(most);
@@ -74,9 +74,9 @@ std::size_t SparseSums::add(std::size_t index, std::span<const std::byte> payloa
   return count * sizeof(SparsePair);
 }
 
-void SparseSums::exchange(Pattern& pattern, float factor) {
-  if (without_target_) k_ += pattern.mean_count(*without_target_, elements_);
-  sum_ = pattern.sparse_all_reduce(
+void SparseSums::exchange(SparseAllReduce& sparse, float factor) {
+  if (without_target_) k_ += sparse.mean_count(*without_target_, elements_);
+  sum_ = sparse.sparse_all_reduce(
       {std::span(indices_).first(count_), std::span(values_).first(count_)}, k_, elements_, factor);
   returned_ = false;
 }
@@ -86,9 +86,10 @@ void SparseSums::decode(std::span<float> sum) const {
   for (std::size_t i = 0; i < sum_.sum.size(); ++i) sum[sum_.sum.indices[i]] = sum_.sum.values[i];
 }
 
-void SparseSums::expected(const Pattern& pattern, std::span<const std::span<const float>> vectors,
-                          float factor, std::span<float> out) const {
-  pattern.expected_sparse(vectors, k_, factor, out);
+void SparseSums::expected(const SparseAllReduce& sparse,
+                          std::span<const std::span<const float>> vectors, float factor,
+                          std::span<float> out) const {
+  sparse.expected_sparse(vectors, k_, factor, out);
 }
 
 }  // namespace thinpipe

@@ -18,16 +18,16 @@ namespace thinpipe {
 
 namespace {
 
-constexpr double kMostFactor = 1000, kMostStall = 1000;
-// A standard deviation of a factor that is never negative: of x = 1 - j + j e, e exponential with
-// mean 1, that is j <= 1; of a uniform one of mean 1, half-width sqrt(3) j <= 1.
-constexpr double kMostLognormal = 10, kMostExponential = 1, kMostUniform = 0.57735;
+constexpr double kMaxFactor = 1000, kMaxStall = 1000;
+// Limits of the standard deviation j of a factor that is never negative. For x = 1 - j + j e, e
+// exponential with mean 1: j <= 1. For a uniform factor of mean 1: half-width sqrt(3) j <= 1.
+constexpr double kMaxLognormal = 10, kMaxExponential = 1, kMaxUniform = 0.57735;
 
 int host_number(std::string_view digits) {
   return parse_number<int>(digits, 0, 999'999).value_or(-1);
 }
 
-// In (0, 1): never 0, of which there is no logarithm.
+// Returns a number in (0, 1): never 0, which has no logarithm.
 double uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53; }
 
 }  // namespace
@@ -46,16 +46,16 @@ Stragglers::Part Stragglers::part_of(const Spec& spec) {
     if (part.first < 0 || part.last < part.first)
       items.fail(fmt::format("found {}; expected host3, host4-7 or hosts", in_quotes(name)));
   }
-  part.factor = items.number("compute", 1, 0, kMostFactor);
+  part.factor = items.number("compute", 1, 0, kMaxFactor);
   part.distribution =
       static_cast<Distribution>(items.choice("dist", {"lognormal", "exponential", "uniform"}));
   part.jitter = items.number("jitter", 0, 0,
-                             part.distribution == Distribution::kLognormal     ? kMostLognormal
-                             : part.distribution == Distribution::kExponential ? kMostExponential
-                                                                               : kMostUniform);
+                             part.distribution == Distribution::kLognormal     ? kMaxLognormal
+                             : part.distribution == Distribution::kExponential ? kMaxExponential
+                                                                               : kMaxUniform);
   if (const auto stall = items.find("stall")) {
     part.stall = items.read("stall", *stall, parse_time);
-    if (!(part.stall >= 0 && part.stall <= kMostStall))
+    if (!(part.stall >= 0 && part.stall <= kMaxStall))
       items.fail_value("stall", *stall, "expected a time up to 1000s");
   }
   part.chance = items.number("chance", 1, 0, 1);
@@ -85,7 +85,8 @@ Stragglers Stragglers::parse(std::string_view text) {
   const std::vector<Stragglers> all = expand(text);
   if (all.size() > 1)
     throw InputError(
-        fmt::format("straggler {}: alternatives ('|') are not allowed here", in_quotes(text)));
+        fmt::format("straggler {}: alternatives ('|') are not allowed; give one value for each key",
+                    in_quotes(text)));
   return all.front();
 }
 
@@ -118,7 +119,7 @@ Stragglers::Slowdown Stragglers::slowdown(int host, std::uint64_t step) const {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const Part& part = parts_[i];
     if (!part.is_of(host)) continue;
-    // Streams of their own for each part, host and step.
+    // Each entry, host and step has a random stream of its own.
     SplitMix64 generator(SplitMix64::mix(part.seed + 1) ^
                          SplitMix64::mix(static_cast<std::uint64_t>(host) * 64 + i + 1));
     generator.skip(4 * step);

@@ -1,4 +1,4 @@
-// Hosts that compute longer than the trace says: always, by chance, or a little differently in each
+// Hosts that compute longer than the trace: always, by chance, or slightly differently in each
 // step. docs/stragglers.md has the grammar.
 #pragma once
 
@@ -11,30 +11,32 @@
 
 namespace thinpipe {
 
-/// `host3:compute=2;hosts:jitter=0.2,dist=exponential`: parts, each of a host, of some (`host4-7`)
-/// or of all (`hosts`). A host of several parts has all of them, one on top of the other. Every
-/// draw depends on the part's seed, the host and the step alone: all points of a sweep meet the
-/// same.
+/// `host3:compute=2;hosts:jitter=0.2,dist=exponential`: entries, each for a host, for some hosts
+/// (`host4-7`) or for all (`hosts`). All entries of a host apply, on top of each other. Every draw
+/// depends on the entry's seed, the host and the step alone, so it is the same for all points of a
+/// sweep.
 class Stragglers {
  public:
-  Stragglers() = default;  ///< nobody
+  Stragglers() = default;  ///< none
 
-  /// `none`, or parts joined by `;`.
-  /// @throws InputError naming the part, the key, what was found and what is expected
+  /// Parses `none`, or entries joined by `;`.
+  /// @throws InputError naming the entry, the key, the value found and the expected values
   static Stragglers parse(std::string_view text);
-  /// Alternatives by `|` between values, of all parts the cross product.
+  /// Returns the cross product of all entries' alternatives, which `|` separates within a value.
   static std::vector<Stragglers> expand(std::string_view text);
 
   bool empty() const { return parts_.empty(); }
-  /// Canonical text that parse() reads back; `none` when empty.
+  /// Returns the canonical text, which parse() reads; `none` when empty.
   std::string to_string() const;
 
-  /// s that a host computes in a step for which the trace has `seconds`.
+  /// Returns a host's compute time in a step, in s, where the trace has `seconds`.
   double compute(double seconds, int host, std::uint64_t step) const;
-  /// s that a step computes at most, but for one draw in 10^6 or so: for patience, not for figures.
+  /// Returns an upper bound of compute(), in s, which about one draw in 10^6 exceeds: for timeouts,
+  /// not for figures.
   double longest(double seconds) const;
 
-  /// @throws InputError when a part names a host that a network of so many has not
+  /// Checks the entries' hosts. @throws InputError when an entry names a host beyond the last of
+  /// `hosts`
   void check(int hosts) const;
 
  private:
@@ -43,10 +45,10 @@ class Stragglers {
     Spec spec;
     int first = 0, last = -1;  ///< hosts; last -1: all from `first` on
     double factor = 1;
-    double jitter = 0;  ///< standard deviation of the factor, as a share of its mean
+    double jitter = 0;  ///< standard deviation of the factor, as a fraction of its mean
     Distribution distribution = Distribution::kLognormal;
     double stall = 0;   ///< s
-    double chance = 1;  ///< that the part holds in a step
+    double chance = 1;  ///< that the entry applies in a step
     std::uint64_t seed = 1;
     bool is_of(int host) const { return host >= first && (last < 0 || host <= last); }
   };

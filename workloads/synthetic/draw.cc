@@ -20,7 +20,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Lanes of a row of random numbers; two rows share their bits (paired_random).
+// Lanes of a row of random numbers; two rows use the same bits (paired_random).
 constexpr std::size_t kLanes = RowRandom::kRow;
 constexpr std::size_t kBlock = 2 * kLanes;
 
@@ -87,7 +87,7 @@ namespace thinpipe {
 namespace {
 HWY_EXPORT(DrawValues);
 
-// Stretches begin where a block of random numbers does.
+// Ranges of a thread begin at blocks of random numbers.
 constexpr std::size_t kDrawGrain = 32;
 }  // namespace
 

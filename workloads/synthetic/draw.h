@@ -1,5 +1,5 @@
-// Draws independent values from tables, in vectors: the same bits for every instruction set.
-// Whether values are written past the caches.
+// Vectorised draws of independent values from tables, with the same bits for every instruction set.
+// Also the choice of streaming stores.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,16 @@
 
 namespace thinpipe {
 
-/// out[i] = scale x the table's value for paired_random(key, i). Runs on the threads of the
-/// innermost UseThreads (compressors/kernels/parallel.h).
+/// Sets out[i] to scale times the table's value for paired_random(key, i). Runs on the threads of
+/// the innermost UseThreads (compressors/kernels/parallel.h).
 void draw_values(const QuantileTable& table, float scale, RandomKey key, std::span<float> out);
 
-/// More than the caches near one core keep until somebody reads it: written through them, every
-/// line would be fetched first and others thrown out for it, which takes longer than the drawing.
+/// Above this size the caches of one core lose the values before they are read. Ordinary stores
+/// would fetch every line first and evict others, which takes longer than the drawing.
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 
-/// Streaming stores need whole vectors' alignment; rows of values are whole lines.
+/// Returns whether `out` is written by streaming stores: if it is large and begins at a cache line.
+/// Streaming stores need the alignment of whole vectors.
 inline bool is_streamed(std::span<const float> out) {
   constexpr std::uintptr_t kLine = 64;
   return out.size_bytes() >= kStreamedBytes &&

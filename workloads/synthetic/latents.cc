@@ -25,20 +25,21 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t kRow = NormalPool::kRow;
 constexpr std::size_t kHalf = kRow / 2;
-// Odd, near 2^16 times the golden section: what it multiplies spreads over the lower 16 bits.
+// Odd, near 2^16 times the golden section: multiplication spreads values over the lower 16 bits.
 constexpr std::int16_t kSpread = -25033;
 
-// Rows whose windows are placed at once.
+// Rows whose windows are drawn at once.
 constexpr std::size_t kRows = 16;
-// Latents to be fetched before they are stepped: 1 KiB of them.
+// Prefetch distance in latents: 1 KiB.
 constexpr std::size_t kAhead = 512;
 
-/// Where the three windows of a row's innovations begin.
+/// Pointers to the three windows of a row's innovations.
 struct Windows {
   const std::int16_t *first, *second, *third;
 };
 
-/// The windows of kRows rows: two 32-bit numbers a row, of whose four halves three are used.
+/// The windows of kRows rows. Each row takes two 32-bit numbers and uses three of their four
+/// halves.
 class Places {
  public:
   HWY_INLINE Places(const std::int16_t* pool, RandomKey key) : pool_(pool), key_(key) {}
@@ -99,8 +100,8 @@ HWY_INLINE hn::Vec<D> Mapped(D d, const CopulaTable& table, hn::Vec<hn::RebindTo
   return PieceValue<kBits>(d, table, place, f);
 }
 
-/// A row: store(values, place). Element i < 16 has the latent 2 i of the row, element 16 + i the
-/// latent 2 i + 1: the halves of a 32-bit lane.
+/// Maps the latents of a row to values and calls store(values, position). Element i < 16 comes from
+/// latent 2 i of the row, element 16 + i from latent 2 i + 1: the halves of a 32-bit lane.
 template <bool kZeros, class Get, class Store>
 HWY_INLINE void MapRow(const CopulaTable& table, float scale, Get get, Store store) {
 #if HWY_TARGET == HWY_SCALAR
@@ -144,12 +145,12 @@ void StepRows(const LatentStep& step, const CopulaTable& table, float scale, std
 #else
   const hn::CappedTag<float, kHalf> d;
 #endif
-  const LatentStep at = step;  // not to be looked up again for fear of having been written
+  const LatentStep at = step;  // a copy, so that stores to z cannot force a reload
   Places own(normal_pool().data(), at.own), common(normal_pool().data(), at.common);
   const auto row = [&](std::size_t i, auto store) HWY_ATTR {
     const Windows mine = own.windows(i / kRow % kRows);
     const Windows ours = kShared ? common.windows(i / kRow % kRows) : mine;
-    // Between streaming stores, the latents are not read far enough ahead by themselves.
+    // Between streaming stores the hardware does not prefetch the latents early enough.
     if (kKept) hwy::Prefetch(all_z + std::min(i + kAhead, n - 1));
     std::int16_t* z = all_z == nullptr ? nullptr : all_z + i;
     const auto get = [&](auto ds, std::size_t lane) HWY_ATTR {
@@ -195,7 +196,7 @@ void StepValues(const LatentStep& step, const CopulaTable& table, float scale, s
   StepTable<false, false>(step, table, scale, first, z, out, n, stream);
 }
 
-/// Whole rows, of which nothing but the latents is wanted.
+/// Advances the latents of whole rows without making values.
 template <bool kKept, bool kShared>
 void StepOnly(const LatentStep& step, std::size_t first, std::int16_t* z, std::size_t n) {
 #if HWY_TARGET == HWY_SCALAR
@@ -249,7 +250,7 @@ LatentStep::LatentStep(std::uint64_t own_stream, std::uint64_t common_stream, st
     : own(random_key(own_stream, step)),
       common(random_key(common_stream, step)),
       keep(fixed_point(keep_)) {
-  // The kept part as it was rounded, so that the variance stays 1.
+  // The rounded `keep` enters the variance of the innovations, so that the total variance stays 1.
   const double kept = keep / 32768.0;
   const double unit = CopulaTable::kSigma / 65536 / normal_pool().sigma();
   const double fresh = std::sqrt(1 - kept * kept) * unit;

@@ -1,4 +1,4 @@
-// Normal numbers that depend on those of the step before and of other workers, and values of them.
+// Latent normal numbers that correlate over steps and workers, and the values made from them.
 #pragma once
 
 #include <cstddef>
@@ -11,38 +11,38 @@
 
 namespace thinpipe {
 
-/// One step of latents: whole numbers z, normal with the standard deviation CopulaTable::kSigma /
-/// 65536, that become
+/// One step of latents. Latents are integers z, normal with the standard deviation
+/// CopulaTable::kSigma / 65536. A step replaces z by
 ///
 ///     keep z + own_weight e_own + common_weight e_common
 ///
-/// every product rounded to the nearest, with innovations e of the normal pool.
+/// with innovations e from the normal pool; every product is rounded to the nearest integer.
 class LatentStep {
  public:
-  /// @param own, common  random streams (random_stream()) of this worker's innovations, and of
-  ///        those that all workers share
-  /// @param keep  the part of the numbers before, in [0, 1): 0 in the first step
-  /// @param share  in [0, 1], of the innovations' variance that is common; the common ones are not
-  ///        drawn where this is 0
+  /// @param own, common  random streams (random_stream()) of this worker's innovations and of the
+  ///        innovations that all workers share
+  /// @param keep  factor of the previous latents, in [0, 1): 0 in the first step
+  /// @param share  fraction in [0, 1] of the innovations' variance that is common; common
+  ///        innovations are not drawn if this is 0
   LatentStep(std::uint64_t own, std::uint64_t common, std::size_t step, double keep, double share);
 
   RandomKey own, common;  ///< of this step
-  /// In units of 2^-15.
+  /// Weights in units of 2^-15.
   std::int16_t keep, own_weight, common_weight;
 };
 
-/// Latents that a tensor needs room for: whole rows.
+/// Returns the number of latents to allocate for a tensor: whole rows.
 constexpr std::size_t latent_count(std::size_t elements) {
   return (elements + NormalPool::kRow - 1) / NormalPool::kRow * NormalPool::kRow;
 }
 
-/// Makes the step. @param z  latent_count(elements) of them
+/// Advances the latents by one step. @param z  latent_count(elements) latents
 void step_latents(const LatentStep& step, std::span<std::int16_t> z);
 
-/// The same, and out[i] = scale x the table's value, in one pass. Runs on the threads of the
-/// innermost UseThreads.
-/// @param z  latent_count(out.size()) of them; may be empty where step.keep is 0: the numbers are
-///        then not kept
+/// Advances the latents by one step and sets out[i] to scale times the table's value, in one pass.
+/// Runs on the threads of the innermost UseThreads.
+/// @param z  latent_count(out.size()) latents; may be empty if step.keep is 0, as nothing is then
+///        stored
 void step_values(const LatentStep& step, const CopulaTable& table, float scale,
                  std::span<std::int16_t> z, std::span<float> out);
 

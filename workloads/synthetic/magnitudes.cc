@@ -17,7 +17,7 @@ class Exponential final : public Magnitudes {
   double lower(double q) const override { return -portable_log1p(-q); }
 };
 
-/// x with (1 + shape x)^(-1/shape) = exp(-e), e being an exponential's quantile.
+/// The x with (1 + shape x)^(-1/shape) = exp(-e), where e is an exponential's quantile.
 class GeneralisedPareto final : public Magnitudes {
  public:
   explicit GeneralisedPareto(double shape) : shape_(shape) {}

@@ -11,22 +11,23 @@
 namespace thinpipe {
 namespace {
 
-// Times the root of 3 a little more than CopulaTable's 2730: weights in 15 bits stay below 1.
+// Times sqrt(3) this is slightly more than CopulaTable's 2730, so that 15-bit weights stay below 1.
 constexpr double kScale = 1579;
 constexpr double kSummed = 3;
-// The outermost quantiles stand for all that lies beyond: so much further out, sums of three have
-// the normal distribution's kurtosis, and its tails to 5 standard deviations.
+// The outermost quantiles represent the whole tail. Moved outwards by this factor, sums of three
+// have the normal distribution's kurtosis, and its tails to 5 standard deviations.
 constexpr double kOutermost = 1.035;
 
 using Pool = std::vector<std::int32_t>;
 
-/// The quantiles (i + 0.5) / kSize of the normal distribution, rounded, in ascending order.
+/// Returns the rounded quantiles (i + 0.5) / kSize of the normal distribution, each positive value
+/// followed by its negative.
 Pool quantiles() {
   Pool pool;
   const auto half = NormalPool::kSize / 2;
   std::vector<std::int32_t> positive;
   for (std::int32_t value = 0; positive.size() < half; ++value) {
-    // So many of the upper half lie below value + 0.5.
+    // `count` of the upper half lie below value + 0.5.
     const double below = 1 - 2 * normal_upper((value + 0.5) / kScale);
     const double count = std::min(std::floor(below * double(half) + 0.5), double(half));
     while (static_cast<double>(positive.size()) < count) positive.push_back(value);
@@ -47,7 +48,7 @@ double length(const LagSums& sums) {
   return squares;
 }
 
-/// Exchanges numbers wherever that brings the sums of products at all lags closer to 0.
+/// Swaps numbers if the swap brings the sums of products over all lags closer to 0.
 void decorrelate(Pool& pool, SplitMix64& random) {
   constexpr std::size_t kMask = NormalPool::kSize - 1;
   constexpr int kTries = 40000;

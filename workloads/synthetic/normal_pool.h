@@ -1,4 +1,4 @@
-// Normal numbers to add up: windows of one small pool, at random places.
+// Normal numbers as sums of windows at random positions of one small pool.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,15 @@
 
 namespace thinpipe {
 
-/// A normal number is a(i) + b(i) - c(i), i counting the 32 elements of a row, where a, b and c are
-/// windows of the pool that begin at random places: Wallace (1996, "Fast pseudorandom generators
-/// for normal and exponential variates") likewise makes normal numbers of sums of others. A window
-/// costs a load and 13 random bits for 32 elements.
+/// A normal number is a(i) + b(i) - c(i), where i is one of the 32 elements of a row and a, b and c
+/// are windows of the pool that begin at random positions. Wallace (1996, "Fast pseudorandom
+/// generators for normal and exponential variates") likewise sums existing normal numbers. A window
+/// costs one load and 13 random bits for 32 elements.
 ///
-/// The pool holds the normal distribution's quantiles, rounded, either sign equally often, in an
-/// order in which neighbours up to 31 places apart do not correlate. So every element has the
-/// threefold convolution of that, rows are independent, and elements of a row are uncorrelated.
+/// The pool contains the rounded quantiles of the normal distribution, both signs equally often, in
+/// an order in which neighbours up to 31 positions apart do not correlate. Every element therefore
+/// has the threefold convolution of the pool's distribution, rows are independent, and elements of
+/// a row are uncorrelated.
 class NormalPool {
  public:
   static constexpr std::size_t kRow = 32;
@@ -23,11 +24,11 @@ class NormalPool {
 
   NormalPool();
 
-  /// kSize numbers, the first kRow - 1 of which come again behind them.
+  /// Returns kSize numbers, followed by a copy of the first kRow - 1.
   const std::int16_t* data() const { return values_.data(); }
-  /// Standard deviation of a sum of three.
+  /// Returns the standard deviation of a sum of three numbers.
   double sigma() const { return sigma_; }
-  /// Correlation of numbers `lag` < kRow places apart, round the end.
+  /// Returns the cyclic correlation of numbers `lag` < kRow positions apart.
   double correlation(std::size_t lag) const;
 
  private:
@@ -35,7 +36,7 @@ class NormalPool {
   double sigma_ = 0;
 };
 
-/// The one that all latents are drawn from.
+/// Returns the pool of all latents.
 const NormalPool& normal_pool();
 
 }  // namespace thinpipe

@@ -1,4 +1,4 @@
-// Looks values up in a PieceTable, in vectors, for inclusion by kernels: compiled once for every
+// Vectorised look-up of values in a PieceTable. Kernels include this file once for every
 // instruction set.
 #include "workloads/synthetic/tables.h"
 
@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// The signed distance d of v; kZeros: whether the table has any.
+/// Returns the signed distance d of v. kZeros: whether the table has zeros.
 template <bool kZeros, class DI>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<DI> Distance(DI di, const PieceTable& table,
                                                 hwy::HWY_NAMESPACE::Vec<DI> v) {
@@ -29,8 +29,8 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<DI> Distance(DI di, const PieceTable& table,
   return hn::Or(hn::Max(above, hn::Zero(di)), hn::Min(below, hn::Zero(di)));
 }
 
-/// The value of a piece: base + t slope.
-/// @param place  of the piece in table.pieces
+/// Returns the value of a piece: base + t slope.
+/// @param place  index of the piece in table.pieces
 /// @param f      the signed distance as a float, whose mantissa is t
 template <int kBits, class D, class VU>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> PieceValue(D d, const PieceTable& table, VU place,
@@ -46,7 +46,7 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> PieceValue(D d, const PieceTable& table, V
   const auto base = hn::Set(d, std::bit_cast<float>(static_cast<std::uint32_t>(word)));
   const auto slope = hn::Set(d, std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32)));
 #else
-  // Words of even lanes and of odd ones: a gather of half as many brings twice as much.
+  // Gathers words of even lanes, then of odd lanes: half as many lanes of twice the width.
   const hn::Repartition<std::uint64_t, D> words;
   const hn::RebindToSigned<decltype(words)> places;
   const auto both = hn::BitCast(words, place);
@@ -60,7 +60,7 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> PieceValue(D d, const PieceTable& table, V
   return hn::Add(base, hn::Mul(t, slope));
 }
 
-/// Stores vectors of a row of floats; past the caches where kStream.
+/// Stores a vector of floats, past the caches if kStream.
 template <bool kStream, class D>
 HWY_INLINE void StoreValues(D d, hwy::HWY_NAMESPACE::Vec<D> values, float* HWY_RESTRICT to) {
   namespace hn = hwy::HWY_NAMESPACE;

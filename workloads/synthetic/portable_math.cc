@@ -6,12 +6,12 @@ namespace thinpipe {
 namespace {
 
 constexpr double kLn2 = 0.69314718055994530942;
-// kLn2 in two parts: 32 bits, whose products with exponents are exact, and the rest.
+// kLn2 in two summands: 32 bits, whose products with exponents are exact, and the remainder.
 constexpr double kLn2High = 0x1.62e42feep-1;
 constexpr double kLn2Low = 1.90821492927058770002e-10;
 constexpr double kTiny = 1e-300;
 constexpr double kEpsilon = 1e-16;
-constexpr int kMostTerms = 20000;
+constexpr int kMaxTerms = 20000;
 
 /// Continued fraction of the incomplete beta function by Lentz's method (DLMF 8.17.22).
 double beta_fraction(double a, double b, double x) {
@@ -19,7 +19,7 @@ double beta_fraction(double a, double b, double x) {
   double c = 1;
   double d = 1 / guard(1 - (a + b) * x / (a + 1));
   double fraction = d;
-  for (int m = 1; m <= kMostTerms; ++m) {
+  for (int m = 1; m <= kMaxTerms; ++m) {
     const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
     d = 1 / guard(1 + even * d);
     c = guard(1 + even / c);
@@ -61,7 +61,7 @@ double portable_exp(double y) {
 double portable_log1p(double y) {
   const double u = 1 + y;
   if (u == 1) return y;
-  return portable_log(u) * (y / (u - 1));  // the rounding of 1 + y taken back (Kahan)
+  return portable_log(u) * (y / (u - 1));  // corrects the rounding of 1 + y (Kahan)
 }
 
 double portable_expm1(double y) {
@@ -72,7 +72,7 @@ double portable_expm1(double y) {
 }
 
 double portable_log_gamma(double x) {
-  // Stirling's series (DLMF 5.11.1) from 15 on, below by the recurrence.
+  // Stirling's series (DLMF 5.11.1) from 15 on; the recurrence below 15.
   double product = 1;
   while (x < 15) {
     product *= x;
@@ -92,7 +92,7 @@ Tails gamma_tails(double shape, double x) {
   const double front = portable_exp(shape * portable_log(x) - x - portable_log_gamma(shape));
   if (x < shape + 1) {  // the series, DLMF 8.11.4
     double term = 1 / shape, sum = term;
-    for (int n = 1; n <= kMostTerms && term > sum * kEpsilon; ++n) {
+    for (int n = 1; n <= kMaxTerms && term > sum * kEpsilon; ++n) {
       term *= x / (shape + n);
       sum += term;
     }
@@ -100,7 +100,7 @@ Tails gamma_tails(double shape, double x) {
     return {lower, 1 - lower};
   }
   double b = x + 1 - shape, c = 1 / kTiny, d = 1 / b, fraction = d;  // DLMF 8.9.2, by Lentz
-  for (int n = 1; n <= kMostTerms; ++n) {
+  for (int n = 1; n <= kMaxTerms; ++n) {
     const double a = -n * (n - shape);
     b += 2;
     d = 1 / (a * d + b);
@@ -138,7 +138,7 @@ double normal_upper(double z) {
 
 double normal_upper_inverse(double p) {
   if (p == 0.5) return 0;
-  // P(|Z| > z) = 2p, or P(|Z| < z) = |1 - 2p|: whichever is the smaller is solved for.
+  // Solves P(|Z| > z) = 2p or P(|Z| < z) = |1 - 2p|, the one with the smaller probability.
   const double tail = p < 0.5 ? p : 1 - p;
   const bool upper = tail < 0.25;
   const double z = invert_tail(normal_magnitude_tails, upper ? 2 * tail : 2 * (0.5 - tail), upper);

@@ -1,38 +1,39 @@
-// Functions that give the same bits on every machine. The tables of synthetic gradients are made
-// with them, so that a seed means the same values everywhere: the mathematical library's functions
-// differ in the last bit from one system to the next.
+// Functions with the same bits on every machine. They make the tables of synthetic gradients, so
+// that a seed gives the same values everywhere. The functions of libm differ between systems in the
+// last bit.
 #pragma once
 
 namespace thinpipe {
 
-// Nothing but +, -, x, /, sqrt and changes of the exponent in double, each of which IEEE 754
-// defines to the bit. Relative errors are below 1e-14.
+// The functions use only +, -, x, /, sqrt and changes of the exponent in double, all of which IEEE
+// 754 defines to the bit. Relative errors are below 1e-14.
 
 double portable_log(double x);        ///< x > 0 and normal
-double portable_exp(double y);        ///< 0 where it would be below 1e-300; |y| < 700
+double portable_exp(double y);        ///< 0 if below 1e-300; |y| < 700
 double portable_log1p(double y);      ///< log(1 + y), y > -1
 double portable_expm1(double y);      ///< exp(y) - 1
 double portable_log_gamma(double x);  ///< x > 0
 
-/// Probabilities of lying below and above; the smaller one is not a difference from 1.
+/// Probabilities of lying below and above. The smaller one is not computed as 1 minus the other.
 struct Tails {
   double lower = 0;
   double upper = 1;
 };
 
-/// Tails of a gamma distribution of scale 1: P(a, x) and Q(a, x), x >= 0.
+/// Returns the tails of a gamma distribution of scale 1: P(a, x) and Q(a, x), x >= 0.
 Tails gamma_tails(double shape, double x);
-/// Tails of the magnitude of a standard normal number; x >= 0.
+/// Returns the tails of the magnitude of a standard normal number; x >= 0.
 Tails normal_magnitude_tails(double x);
-/// Tails of the magnitude of Student's t; x >= 0.
+/// Returns the tails of the magnitude of Student's t; x >= 0.
 Tails student_magnitude_tails(double degrees_of_freedom, double x);
 
-/// The standard normal's P(Z > z), and the z for which that is p in (0, 1).
+/// Returns the standard normal's P(Z > z).
 double normal_upper(double z);
+/// Returns the z with normal_upper(z) = p, p in (0, 1).
 double normal_upper_inverse(double p);
 
-/// x > 0 with upper(x) = p, or with lower(x) = p; `tails` is a function of x, x in 1e-290 ...
-/// 1e290.
+/// Returns the x > 0 with upper(x) = p, or with lower(x) = p. `tails` is a function of x in
+/// 1e-290 ... 1e290.
 template <class Function>
 double invert_tail(Function tails, double p, bool upper) {
   double low = -667, high = 667;  // of log x

@@ -16,10 +16,10 @@ namespace thinpipe {
 namespace {
 
 constexpr std::string_view kPrefix = "synthetic:";
-constexpr std::uint64_t kMostElements = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMaxSpecElements = std::uint64_t{1} << 40;
 
-// A whole number from `least` to `most`, which may end in k, m or g; `otherwise` where it is not
-// given.
+// Returns a whole number from `least` to `most`, which may end in k, m or g; `otherwise` if the key
+// is absent.
 std::uint64_t take_elements(KeyValues& items, const std::string& key, std::uint64_t otherwise,
                             std::uint64_t least, std::uint64_t most) {
   const std::optional<std::string> given = items.find(key);
@@ -43,7 +43,7 @@ bool takes_shape(const std::string& distribution) {
 }
 
 std::string parse_distribution(KeyValues& items) {
-  std::vector<std::string> names = family_names();  // laplace first, which stands for none
+  std::vector<std::string> names = family_names();  // the first, laplace, is the default
   names.push_back("fit");
   return names[items.choice("dist", names)];
 }
@@ -56,14 +56,13 @@ void parse_family(KeyValues& items, SyntheticSpec& spec) {
   if (name == "gpareto") spec.family.shape = items.number("shape", 0.2, 0, 2);
   if (name == "student") spec.family.dof = items.number("dof", 3, 0.5, 1000);
   spec.family.zeros = items.number("zeros", name == "bernoulli-gaussian" ? 0.9 : 0, 0, 1);
-  if (spec.family.zeros == 1) items.fail("zeros=1: expected a share below 1");
+  if (spec.family.zeros == 1) items.fail("zeros=1: expected a fraction below 1");
 }
 
 void check_together(const KeyValues& items, const SyntheticSpec& spec) {
   if (!spec.model.empty() && spec.elements > 0) items.fail("model and elements exclude each other");
   if (spec.is_fit()) {
-    if (spec.trace.empty())
-      items.fail("dist=fit needs trace=FOLDER, a captured trace to draw like");
+    if (spec.trace.empty()) items.fail("dist=fit needs trace=FOLDER, the captured trace to fit");
   } else if (spec.model.empty() && spec.elements == 0) {
     items.fail("expected model=NAME (see `thinpipe list models`) or elements=N");
   }
@@ -72,7 +71,7 @@ void check_together(const KeyValues& items, const SyntheticSpec& spec) {
       make_family(spec.is_fit() ? "laplace" : spec.distribution, spec.family).finite_variance;
   if (spec.correlated() && !finite) {
     items.fail(
-        "a correlation needs a finite variance: gpareto of a shape below 0.5, student of a dof "
+        "a correlation needs a finite variance: gpareto with shape below 0.5, student with dof "
         "above 2");
   }
 }
@@ -106,11 +105,11 @@ std::string SyntheticSpec::text(const std::string& in_place_of_trace) const {
 }
 
 SyntheticSpec parse_synthetic_spec(std::string_view text) {
-  constexpr double kMostCorrelation = 0.999;
+  constexpr double kMaxCorrelation = 0.999;
   KeyValues items = KeyValues::after_name("trace", text);
   SyntheticSpec spec;
   spec.model = items.find("model").value_or("");
-  spec.elements = take_elements(items, "elements", 0, 1, kMostElements);
+  spec.elements = take_elements(items, "elements", 0, 1, kMaxSpecElements);
   spec.distribution = parse_distribution(items);
   if (spec.is_fit()) {
     spec.trace = items.find("trace").value_or("");
@@ -120,8 +119,8 @@ SyntheticSpec parse_synthetic_spec(std::string_view text) {
   }
   spec.workers = items.number<std::uint64_t>("workers", spec.workers, 1, 65'536);
   spec.steps = items.number<std::uint64_t>("steps", spec.steps, 1, 1'000'000);
-  spec.rho_step = items.number("rho_step", 0, 0, kMostCorrelation);
-  spec.rho_worker = items.number("rho_worker", 0, 0, kMostCorrelation);
+  spec.rho_step = items.number("rho_step", 0, 0, kMaxCorrelation);
+  spec.rho_worker = items.number("rho_worker", 0, 0, kMaxCorrelation);
   spec.seed = items.number<std::uint64_t>("seed", spec.seed, 0, UINT64_MAX);
   items.finish();
   check_together(items, spec);

@@ -27,14 +27,14 @@
 namespace thinpipe {
 namespace {
 
-// Raised when the same text begins to mean other values.
+// Incremented when the same text produces other values.
 constexpr const char* kGenerator = "synthetic-3:";
-// Values of a trace that a distribution is fitted to.
-constexpr std::size_t kMostValues = std::size_t{1} << 20;
-// The rank whose random numbers all ranks share.
+// Maximum number of a trace's values that a distribution is fitted to.
+constexpr std::size_t kMaxValues = std::size_t{1} << 20;
+// Pseudo-rank of the random numbers that all ranks share.
 constexpr int kEverybody = -1;
 
-// Stochastic quantisers hash the same names, ranks and steps: they must not see the same numbers.
+// Stochastic quantisers hash the same names, ranks and steps; the salt gives them other numbers.
 std::uint64_t salted(std::uint64_t seed) {
   return SplitMix64::mix(seed ^ hash_name("synthetic gradients"));
 }
@@ -44,8 +44,8 @@ struct DrawnDistribution {
   /// @param rho_step, rho_worker  correlations of the values
   DrawnDistribution(const ValueDistribution& distribution, double rho_step, double rho_worker);
 
-  std::unique_ptr<const QuantileTable> quantiles;  ///< where values are independent; else
-  std::unique_ptr<const CopulaTable> copula;
+  std::unique_ptr<const QuantileTable> quantiles;     ///< of independent values
+  std::unique_ptr<const CopulaTable> copula;          ///< of correlated values
   double normal_rho_step = 0, normal_rho_worker = 0;  ///< of the normal numbers behind the values
 };
 
@@ -58,7 +58,7 @@ class SyntheticSource final : public GradientSource {
     float scale = 1;
   };
 
-  /// @param times  by rank, then step; both come again from the first one
+  /// @param times  by rank, then step; ranks and steps beyond the last start again at the first
   SyntheticSource(std::vector<Tensor> tensors, std::size_t ranks, std::size_t steps,
                   std::uint64_t seed, std::vector<std::vector<TraceStepTimes>> times);
 
@@ -67,8 +67,8 @@ class SyntheticSource final : public GradientSource {
   void release(std::size_t rank) override;
 
  private:
-  /// One tensor of one rank: the values of a step and, where they depend on the step before, the
-  /// latents that they were made of.
+  /// One tensor of one rank: the values of a step and, if steps correlate, the latents behind the
+  /// values.
   struct Slot {
     std::mutex mutex;
     Buffer<float> values;
@@ -85,7 +85,7 @@ class SyntheticSource final : public GradientSource {
   std::vector<std::vector<TraceStepTimes>> times_;
   std::mutex mutex_;  ///< of slots_
   std::vector<std::vector<std::unique_ptr<Slot>>>
-      slots_;  ///< by rank, tensor; none until asked for
+      slots_;  ///< by rank, tensor; empty until requested
 };
 
 DrawnDistribution::DrawnDistribution(const ValueDistribution& distribution, double rho_step,
@@ -137,13 +137,13 @@ void SyntheticSource::fill(const Tensor& tensor, std::size_t rank, std::size_t s
   } else {
     const std::uint64_t common = random_stream(seed_, kEverybody, tensor.name);
     const double keep = distribution.normal_rho_step, shared = distribution.normal_rho_worker;
-    // Without correlation of steps, no latent is needed after its value was made.
+    // Without correlation of steps, a latent is not needed after its value has been made.
     if (keep > 0 && slot.latents.size() == 0) slot.latents = Buffer<std::int16_t>(latent_count(n));
     const std::span<std::int16_t> latents = slot.latents.first(keep > 0 ? latent_count(n) : 0);
     std::size_t from = step;
     if (keep > 0) from = slot.filled && slot.step < step ? slot.step + 1 : 0;
     for (std::size_t at = from; at <= step; ++at) {
-      // Every step is normal with the same variance: the first has no step before it.
+      // Every step is normal with the same variance; step 0 has no previous step.
       const LatentStep next(own, common, at, at == 0 ? 0 : keep, shared);
       if (at < step) {
         step_latents(next, latents);
@@ -214,7 +214,7 @@ std::size_t largest(const std::vector<TraceTensor>& tensors) {
   return found;
 }
 
-/// Like which captured tensor every tensor is drawn.
+/// Returns, for every tensor, the index of the captured tensor whose distribution it gets.
 std::vector<std::size_t> drawn_like(const SyntheticSpec& spec,
                                     const std::vector<TraceTensor>& tensors,
                                     const std::vector<TraceTensor>& captured) {
@@ -222,15 +222,15 @@ std::vector<std::size_t> drawn_like(const SyntheticSpec& spec,
   return match_tensors(tensors, captured);
 }
 
-/// The distribution of one tensor's values over all ranks and steps of a trace: its empirical
-/// quantiles and its share of zeros. Takes at most 2^20 values, at even distances.
+/// Returns the distribution of one tensor's values over all ranks and steps of a trace: its
+/// empirical quantiles and its fraction of zeros. Takes at most 2^20 evenly spaced values.
 ValueDistribution fit_tensor(const Trace& trace, std::size_t tensor) {
   const std::size_t elements = trace.tensors().at(tensor).elements;
   const std::size_t all = trace.ranks() * trace.steps() * elements;
-  const std::size_t distance = std::max<std::size_t>(1, (all + kMostValues - 1) / kMostValues);
+  const std::size_t distance = std::max<std::size_t>(1, (all + kMaxValues - 1) / kMaxValues);
   std::vector<float> sample;
   sample.reserve(all / distance + 1);
-  std::size_t at = 0;  // within the next rank and step
+  std::size_t at = 0;  // index in the next rank and step
   for (std::size_t step = 0; step < trace.steps(); ++step) {
     for (std::size_t rank = 0; rank < trace.ranks(); ++rank) {
       const auto values = trace.gradient(rank, step, tensor);
@@ -252,7 +252,7 @@ std::vector<std::size_t> match_tensors(const std::vector<TraceTensor>& model,
     if (offered.empty()) offered = of_kind(captured, !vectors);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const std::size_t last = std::max<std::size_t>(wanted.size() - 1, 1);
-      // Rounded: the first is like the first, the last like the last.
+      // Rounding maps the first to the first and the last to the last.
       matched[wanted[i]] = offered[(2 * i * (offered.size() - 1) + last) / (2 * last)];
     }
   }

@@ -1,4 +1,4 @@
-// Traces of gradients that are drawn, not captured; docs/synthetic.md.
+// Traces of drawn gradients; docs/synthetic.md.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,26 @@
 
 namespace thinpipe {
 
-/// The trace that a spec describes. Nothing is drawn before it is asked for; "fit" reads its
-/// captured trace once, now.
+/// Returns the trace that a spec describes. Gradients are drawn on request. "fit" reads its
+/// captured trace once, in this call.
 /// @throws InputError for a captured trace that cannot be opened.
 Trace make_synthetic(const SyntheticSpec& spec);
 
-/// A trace's folder, or the text of a synthetic one. @throws InputError
+/// Opens a trace's folder, or the trace that a synthetic text describes. @throws InputError
 Trace open_gradients(const std::filesystem::path& folder_or_text);
 
-/// The same place, such that processes in other folders find it: an absolute path, or the text with
-/// everything written out. @throws InputError for a bad text.
+/// Returns an equivalent that is valid in every working folder: an absolute path or the canonical
+/// text. @throws InputError for a bad text.
 std::string absolute_gradients(const std::filesystem::path& folder_or_text);
 
-/// {rows, columns}, as square as the number of elements allows: methods that see a matrix need one.
+/// Returns {rows, columns}, as square as the number of elements allows, for methods that need a
+/// matrix.
 std::vector<std::int64_t> nearly_square(std::size_t elements);
 
-/// For every tensor of a model, the captured tensor of its kind (matrices and larger, or vectors)
-/// that lies at the same relative depth among those of that kind; of any kind where there is none.
-/// @param captured  at least one
+/// Returns, for every tensor of a model, the index of the captured tensor of its kind (vectors, or
+/// matrices and larger) at the same relative depth among the tensors of that kind. Without a
+/// captured tensor of that kind, the other kind is used.
+/// @param captured  at least one tensor
 std::vector<std::size_t> match_tensors(const std::vector<TraceTensor>& model,
                                        const std::vector<TraceTensor>& captured);
 

@@ -13,9 +13,10 @@ namespace {
 
 constexpr double kNumbers = 2147483648.0;  // 2^31
 constexpr std::uint32_t kSign = 0x80000000;
-// Greatest share of a side; pieces from a half on are not used.
-constexpr double kMost = 0.999;
-// Standard deviations: from here to the far end of a latent's numbers are less than 2^31.
+// Greatest fraction of a side; pieces from one half on are not used.
+constexpr double kMaxProbability = 0.999;
+// Standard deviations: from this edge to the far end of a latent's range are fewer than 2^31
+// values.
 constexpr double kReach = 5.9;
 
 StraightPiece piece_of(float base, float slope) {
@@ -25,7 +26,7 @@ StraightPiece piece_of(float base, float slope) {
 
 StraightPiece mirror_image(StraightPiece piece) { return piece ^ 0x8000000080000000; }
 
-/// The pieces of one side of one part: `function` of |d|, times `sign`, which is also d's.
+/// The pieces of one side of one part: `function` of |d| times `sign`, which is the sign of d.
 class Side {
  public:
   Side(PieceTable& table, std::size_t part, double sign)
@@ -46,13 +47,13 @@ class Side {
       at(i) = piece_of(static_cast<float>(begin - slope), static_cast<float>(slope));
     }
   }
-  /// The pieces of a positive side, with the other sign.
+  /// Copies the pieces of a positive side with the other sign.
   void lay_mirrored(const Side& positive) {
     for (std::size_t i = 0; i <= last(); ++i) at(i) = mirror_image(positive.at(i));
   }
 
  private:
-  /// The one that begins at 2^31: numbers below are rounded up to it.
+  /// Returns the index of the piece that begins at 2^31, to which float conversion can round up.
   std::size_t last() const { return std::size_t{PieceTable::kOctaves} << bits_; }
   StraightPiece& at(std::size_t i) const {
     const std::uint32_t sign = sign_ < 0 ? kSign : 0;
@@ -65,7 +66,7 @@ class Side {
   StraightPiece* part_;
 };
 
-/// d = 0: a 0 where there are any, else the innermost value.
+/// Sets the entry of d = 0: 0 if the table has zeros, else the innermost value.
 void lay_middle(PieceTable& table, std::size_t part, double innermost) {
   table.pieces[part * table.part_size()] =
       piece_of(table.has_zeros() ? 0.0F : static_cast<float>(innermost), 0);
@@ -79,13 +80,13 @@ QuantileTable::QuantileTable(const ValueDistribution& distribution) : PieceTable
   const double below = std::floor(distribution.negative * kNumbers + 0.5);
   const double above =
       std::min(std::floor(distribution.positive * kNumbers + 0.5), kNumbers - below);
-  // v < low is negative, v > high positive; without zeros, low itself is negative, too.
+  // v < low is negative, v > high is positive; without zeros, v = low is negative too.
   low = static_cast<std::int32_t>(std::min(below, kNumbers - 1));
   high = below + above == kNumbers ? low : static_cast<std::int32_t>(kNumbers - 1 - above);
   for (const std::size_t part : {0, 1}) {
     const auto values_of = [&](const Magnitudes& side, double size) {
       return [&side, size, part](double d) {
-        const double p = std::min(0.5 * d / std::max(size, 1.0), kMost);
+        const double p = std::min(0.5 * d / std::max(size, 1.0), kMaxProbability);
         return part == 0 ? side.lower(p) : side.upper(p);
       };
     };
@@ -106,7 +107,7 @@ CopulaTable::CopulaTable(const ValueDistribution& distribution) : PieceTable(kBi
     const double z = side > 0 ? normal_upper_inverse(std::min(side, 1 - 1e-12)) : kReach;
     return std::clamp(z, -kReach, kReach);
   };
-  // The magnitude at a distance d, among those that lie beyond `from`.
+  // The magnitude at a distance d, among the magnitudes beyond `from`.
   const auto values_of = [](const Magnitudes& magnitudes, double from) {
     return [&magnitudes, from, all = normal_upper(from)](double d) {
       const double beyond = normal_upper(from + d / kSigma);
@@ -120,7 +121,7 @@ CopulaTable::CopulaTable(const ValueDistribution& distribution) : PieceTable(kBi
     return static_cast<std::int32_t>(std::floor(kMiddle + z * kSigma + 0.5));
   };
   high = place(from_above);
-  // Without zeros the two meet in one place, however they were rounded.
+  // Without zeros both edges are one position, regardless of rounding.
   const bool zeros = distribution.negative + distribution.positive < 1 - 1e-12;
   low = zeros ? std::min(place(-from_below), high - 1) : high;
   const auto negative = values_of(*distribution.below, from_below);

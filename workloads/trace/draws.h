@@ -1,4 +1,4 @@
-// Seeded draws for drawn data and synthetic traces.
+// Seeded random draws for generated data and synthetic traces.
 #pragma once
 
 #include <cmath>
@@ -8,21 +8,24 @@
 
 namespace thinpipe {
 
-/// Draws from a SplitMix64 stream. The standard library's engines are portable too, but its
-/// distributions are not, so the few that are needed stand here. Captures and synthetic traces of
-/// a seed depend on every one of them: they must not change.
+/// Draws from a SplitMix64 stream. The standard library's engines are portable, but its
+/// distributions are not, so this class implements the few that are needed. They must not change:
+/// the captures and synthetic traces of a seed depend on every one of them.
 class Draws {
  public:
   explicit Draws(std::uint64_t seed) : stream_(seed) {}
 
-  /// Uniform in (0, 1): 53 bits, half a step off zero, so that its logarithm is finite.
+  /// Returns a uniform value in (0, 1): 53 bits, half a step off zero, so that its logarithm is
+  /// finite.
   double uniform() { return (static_cast<double>(stream_.next() >> 11) + 0.5) * 0x1.0p-53; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
 
-  /// Uniform in [0, bound); the bias of the modulus is below 2^-32 for any bound below 2^32.
+  /// Returns a uniform integer in [0, bound); the modulus's bias is below 2^-32 for bounds below
+  /// 2^32.
   std::uint64_t below(std::uint64_t bound) { return stream_.next() % bound; }
 
-  /// Standard normal, by Box and Muller; one of the pair is thrown away for simplicity.
+  /// Returns a standard normal value by Box and Muller; the second of each pair is discarded for
+  /// simplicity.
   double normal() {
     constexpr double kTwoPi = 6.283185307179586;
     const double radius = std::sqrt(-2 * std::log(uniform()));

@@ -1,5 +1,5 @@
-// One tensor's gradient in a mapped file: served in place as FP32, widened from 16 bits on first
-// use.
+// One tensor's gradient in a mapped file: FP32 is returned in place, 16 bits are widened at the
+// first request.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace thinpipe {
 
-/// How a trace's files hold gradients.
+/// Element types of the gradients in a trace's files.
 enum class GradientType { kF32, kBF16, kF16 };
 
-/// "F32", "BF16" or "F16", as safetensors and trace.json call it.
+/// Returns "F32", "BF16" or "F16", the names in safetensors and trace.json.
 const char* gradient_type_name(GradientType type);
-/// The type of that name. @returns false for any other name, and leaves `type` alone.
+/// Sets `type` to the type of that name. Returns false for any other name and leaves `type` alone.
 bool parse_gradient_type(const std::string& name, GradientType& type);
 std::size_t gradient_type_bytes(GradientType type);
 
-/// The FP32 value of 16 bits of bfloat16 or IEEE 754 binary16: exact for every value; a NaN keeps
+/// Returns the FP32 value of a bfloat16 or an IEEE 754 binary16: exact for every value; a NaN keeps
 /// its sign and payload.
 float widen_bf16(std::uint16_t bits);
 float widen_f16(std::uint16_t bits);
 
-/// The values of one tensor. Those of 16 bits are widened when they are first asked for and then
-/// kept: 4 bytes an element that was asked for. Safe to call from several threads.
+/// The values of one tensor. The first get() widens 16-bit values and keeps the result, 4 bytes an
+/// element. Several threads may call get() at once.
 class GradientValues {
  public:
   /// @param bytes elements of `type`, aligned to its size; must outlive this object.
@@ -43,7 +43,7 @@ class GradientValues {
 
   std::span<const std::byte> bytes_;
   GradientType type_;
-  std::unique_ptr<Widened> widened_;  // none for FP32
+  std::unique_ptr<Widened> widened_;  // null for FP32
 };
 
 }  // namespace thinpipe

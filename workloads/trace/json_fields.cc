@@ -18,8 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-// Deeper than any format of ours (trace.json needs 6), shallow enough for recursive code on a
-// small stack.
+// Deeper than any of thinpipe's formats (trace.json needs 6), shallow enough for recursive code on
+// a small stack.
 constexpr int kMaxDepth = 64;
 
 std::string key_place(const std::string& place, std::string_view key) {
@@ -48,7 +48,7 @@ json parse_json_strictly(std::string_view text, const std::string& file) {
       const auto& key = parsed.get_ref<const std::string&>();
       if (!keys.back().insert(key).second) {
         throw InputError(
-            fmt::format("{}: the name \"{}\" stands twice in one object", file, printable(key)));
+            fmt::format("{}: the name \"{}\" appears twice in one object", file, printable(key)));
       }
     }
     return true;
@@ -56,7 +56,7 @@ json parse_json_strictly(std::string_view text, const std::string& file) {
   try {
     return json::parse(text.begin(), text.end(), check);
   } catch (const json::exception& error) {
-    // Without the library's own "[json.exception.parse_error.101] ".
+    // Removes the library's prefix "[json.exception.parse_error.101] ".
     std::string_view what = error.what();
     what.remove_prefix(std::min(what.find("] ") + 2, what.size()));
     throw InputError(fmt::format("{}: not JSON: {}", file, what.substr(0, 240)));
@@ -118,7 +118,7 @@ bool JsonField::boolean() const {
 }
 
 std::uint64_t JsonField::unsigned_integer(std::uint64_t at_least, std::uint64_t at_most) const {
-  // A value made in C++ may be of the signed kind; one that was parsed is signed only below zero.
+  // The parser uses the signed type below zero only; values made in C++ may use it for any integer.
   const bool whole = value_->is_number_unsigned() ||
                      (value_->is_number_integer() && value_->get<std::int64_t>() >= 0);
   const auto number = whole ? value_->get<std::uint64_t>() : 0;
@@ -143,12 +143,11 @@ double JsonField::number(double at_least, double at_most) const {
   return value_->get<double>();
 }
 
-void JsonField::allow_only(std::initializer_list<std::string_view> keys) const {
+void JsonField::allow_only(const std::vector<std::string>& keys) const {
   if (!value_->is_object()) fail("expected an object, found " + describe_json(*value_));
-  const std::vector<std::string> known(keys.begin(), keys.end());
   for (const auto& [key, ignored] : value_->items()) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      fail(fmt::format("unknown member \"{}\"{}", printable(key), did_you_mean(key, known)));
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      fail(fmt::format("unknown member \"{}\"{}", printable(key), did_you_mean(key, keys)));
     }
   }
 }

@@ -1,11 +1,11 @@
-// JSON from outside, read strictly: every wrong field is an InputError naming file and place.
+// Strict reading of JSON from users: every wrong field is an InputError naming file and path.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -13,15 +13,15 @@
 
 namespace thinpipe {
 
-/// Parses one JSON text. Stricter than the grammar: a name that stands twice in one object and
-/// nesting deeper than 64 are errors, so that two readers cannot disagree on what a file says.
+/// Parses one JSON text, more strictly than the grammar: a name that appears twice in one object
+/// and nesting deeper than 64 are errors, so that no two readers understand a file differently.
 /// @param file names the source in messages.
 /// @throws InputError
 nlohmann::json parse_json_strictly(std::string_view text, const std::string& file);
 
-/// One JSON value and where it stands, e.g. "trace.json" and "steps[3].workers[0].ready".
-/// Every accessor throws InputError "<file>: <place>: expected ..., found ...".
-/// Borrows the value: it must outlive the field.
+/// One JSON value with its file and its path in the file, e.g. "trace.json" and
+/// "steps[3].workers[0].ready". Every accessor throws InputError
+/// "<file>: <path>: expected ..., found ...". The value must outlive the field.
 class JsonField {
  public:
   JsonField(const nlohmann::json& value, std::string file, std::string place = "");
@@ -30,7 +30,7 @@ class JsonField {
   const std::string& place() const { return place_; }
 
   JsonField at(std::string_view key) const;  ///< required member of an object
-  bool has(std::string_view key) const;      ///< false also when this is no object
+  bool has(std::string_view key) const;      ///< false also if this is not an object
   JsonField at(std::size_t index) const;     ///< element of an array; index < size()
   std::size_t size() const;                  ///< length of an array
 
@@ -40,10 +40,10 @@ class JsonField {
                                  std::uint64_t at_most = UINT64_MAX) const;
   double number(double at_least, double at_most) const;  ///< finite and within the bounds
 
-  /// Refuses members other than these, with the nearest one in the message.
-  void allow_only(std::initializer_list<std::string_view> keys) const;
+  /// Refuses members other than these; the message suggests the nearest name.
+  void allow_only(const std::vector<std::string>& keys) const;
 
-  /// "<file>: <place>: <what>", thrown.
+  /// Throws InputError "<file>: <path>: <what>".
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
@@ -52,10 +52,10 @@ class JsonField {
   std::string place_;
 };
 
-/// Text from outside for a message: what visible_line() shows of its first 48 bytes.
+/// Returns visible_line() of the first 48 bytes, for messages that quote text from users.
 std::string printable(std::string_view text);
 
-/// A short rendering of any JSON value for messages: at most about 60 characters.
+/// Returns a short form of any JSON value for messages: at most about 60 characters.
 std::string describe_json(const nlohmann::json& value);
 
 }  // namespace thinpipe

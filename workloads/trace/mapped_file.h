@@ -9,12 +9,12 @@
 
 namespace thinpipe {
 
-/// A regular file, mapped as long as the object lives. It must not be shortened meanwhile: the
-/// kernel answers a touch of the lost pages with SIGBUS. Traces are written once and renamed into
-/// place, so this takes a deliberate act.
+/// A regular file, mapped during the object's lifetime. The file must not be truncated meanwhile:
+/// the kernel answers an access to the lost pages with SIGBUS. Traces are written once and renamed
+/// into place, so only a deliberate act truncates them.
 class MappedFile {
  public:
-  /// @throws InputError when it is missing, unreadable, no regular file or empty.
+  /// @throws InputError if the file is missing, unreadable, not regular or empty.
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
@@ -29,7 +29,7 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-/// SHA-256 of bytes that come piece by piece.
+/// SHA-256 of bytes that arrive in several chunks.
 class Sha256 {
  public:
   Sha256();
@@ -38,14 +38,14 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
 
   void update(std::span<const std::byte> bytes);
-  std::string finish();  ///< 64 lower-case hexadecimal digits; the object is then spent
+  std::string finish();  ///< 64 lower-case hexadecimal digits; ends the object's use
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-/// The same of bytes that are all there.
+/// Returns the SHA-256 of `bytes` as 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::span<const std::byte> bytes);
 
 }  // namespace thinpipe

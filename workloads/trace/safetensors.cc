@@ -29,7 +29,7 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kMaxDimensions = 64;  // what PyTorch allows
 constexpr std::int64_t kMaxDimension = std::numeric_limits<std::int64_t>::max();
 
-// Bytes of one element, 0 for a dtype this reader does not know.
+// Returns the bytes of one element; 0 for an unknown dtype.
 std::size_t dtype_bytes(const std::string& dtype) {
   static const std::map<std::string, std::size_t> kSizes = {
       {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
@@ -90,8 +90,8 @@ SafetensorsEntry parse_entry(const JsonField& field, std::span<const std::byte> 
   return entry;
 }
 
-// The buffer must be covered exactly once: sorted by place, each tensor begins where the one
-// before it ended.
+// Checks that the tensors cover the buffer exactly once: sorted by offset, each tensor begins where
+// the previous one ends.
 void check_tiling(const std::map<std::string, SafetensorsEntry>& entries,
                   std::span<const std::byte> buffer, const std::string& name) {
   std::vector<const std::pair<const std::string, SafetensorsEntry>*> order;
@@ -106,7 +106,7 @@ void check_tiling(const std::map<std::string, SafetensorsEntry>& entries,
     if (begin != covered) {
       throw InputError(fmt::format("{}: tensor '{}': data_offsets: begins at {}, expected {} ({})",
                                    name, printable(entry->first), begin, covered,
-                                   begin < covered ? "it overlaps another" : "a hole before it"));
+                                   begin < covered ? "overlaps another" : "a gap before it"));
     }
     covered += entry->second.bytes.size();
   }
@@ -155,8 +155,8 @@ std::map<std::string, SafetensorsEntry> parse_safetensors(std::span<const std::b
 
 std::string safetensors_prologue(std::span<const SafetensorsTensor> tensors,
                                  const std::map<std::string, std::string>& metadata) {
-  // Written by hand in the tensors' order: nlohmann's objects would sort them by name, and a
-  // header in the order of the buffer is what other writers produce.
+  // The header lists tensors in the order of the buffer, as other writers do. nlohmann's objects
+  // would sort them by name, so the text is assembled here.
   std::vector<std::string> members;
   if (!metadata.empty()) members.push_back("\"__metadata__\":" + json(metadata).dump());
   std::map<std::string, int> seen;

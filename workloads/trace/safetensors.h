@@ -13,13 +13,13 @@ namespace thinpipe {
 
 /// One tensor of a safetensors file, as its header describes it.
 struct SafetensorsEntry {
-  std::string dtype;                 ///< e.g. "F32"; not judged here beyond its size, where known
+  std::string dtype;                 ///< e.g. "F32"; checked only for its size, if known
   std::vector<std::int64_t> shape;   ///< row-major; every dimension is at least 0
   std::span<const std::byte> bytes;  ///< within the file's buffer
 };
 
-/// Checks a whole file: header length, JSON, names, shapes, and offsets that tile the buffer with
-/// no hole, no overlap and nothing left over (as the format demands).
+/// Parses and checks a whole file: header length, JSON, names, shapes, and offsets that cover the
+/// buffer without a gap, an overlap or a remainder, as the format demands.
 /// The spans point into `file`, which must outlive them.
 /// @param name the file's name in messages.
 /// @throws InputError naming file, tensor and field.
@@ -30,17 +30,17 @@ std::map<std::string, SafetensorsEntry> parse_safetensors(std::span<const std::b
 struct SafetensorsTensor {
   std::string name;
   std::vector<std::int64_t> shape;
-  std::string dtype = "F32";  ///< one whose size this library knows
+  std::string dtype = "F32";  ///< one whose size is known
 };
 
-/// The bytes that go before the buffer: length and header, padded with spaces so that the buffer
-/// begins at a multiple of 64 bytes (a cache line; the format itself asks for 8).
-/// @throws InputError on names that repeat or "__metadata__", which the format keeps for itself.
+/// Returns the bytes before the buffer: length and header, padded with spaces so that the buffer
+/// begins at a multiple of 64 bytes (a cache line; the format itself requires 8).
+/// @throws InputError for repeated names and for "__metadata__", which the format reserves.
 std::string safetensors_prologue(std::span<const SafetensorsTensor> tensors,
                                  const std::map<std::string, std::string>& metadata);
 
-/// Product of a shape's dimensions; 1 for a scalar's empty shape.
-/// @throws InputError when it does not fit 63 bits or a dimension is negative. `where` opens the
+/// Returns the product of a shape's dimensions; 1 for a scalar's empty shape.
+/// @throws InputError if the product exceeds 63 bits or a dimension is negative. `where` opens the
 /// message.
 std::size_t shape_elements(std::span<const std::int64_t> shape, const std::string& where);
 

@@ -44,12 +44,13 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A name that stays inside the folder on any system: relative, forward slashes, no dot parts.
+// Returns a file name that stays inside the folder on any system: relative, with forward slashes
+// and no dot parts.
 std::string parse_file_name(const JsonField& field) {
   const std::string name = field.string();
   const auto refuse = [&] {
     field.fail(
-        fmt::format("\"{}\" is no file inside the trace (expected a relative path such as "
+        fmt::format("\"{}\" is not a file inside the trace (expected a relative path such as "
                     "\"rank-000/step-00000000.safetensors\")",
                     printable(name)));
   };
@@ -73,17 +74,17 @@ std::vector<TraceTensor> parse_tensors(const JsonField& field) {
     TraceTensor tensor;
     tensor.name = entry.at("name").string();
     check_tensor_name(tensor.name, entry.at("name"));
-    if (!names.insert(tensor.name).second) entry.at("name").fail("stands twice");
+    if (!names.insert(tensor.name).second) entry.at("name").fail("appears twice");
     const JsonField shape = entry.at("shape");
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-      tensor.shape.push_back(static_cast<std::int64_t>(shape.at(axis).unsigned_integer(1, kMost)));
+      constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
+      tensor.shape.push_back(static_cast<std::int64_t>(shape.at(axis).unsigned_integer(1, kMax)));
     }
     tensor.elements = shape_elements(tensor.shape, kTraceFile + (": " + entry.place()));
     const JsonField order = entry.at("ready_order");
     tensor.ready_order = order.unsigned_integer(0, count - 1);
     if (!orders.insert(tensor.ready_order).second) {
-      order.fail(fmt::format("{} stands twice (expected every number below {} once)",
+      order.fail(fmt::format("{} appears twice (expected every number below {} once)",
                              tensor.ready_order, count));
     }
     tensors.push_back(std::move(tensor));
@@ -136,8 +137,8 @@ std::span<const std::byte> find_values(const std::map<std::string, SafetensorsEn
   const std::size_t size = gradient_type_bytes(type);
   if (reinterpret_cast<std::uintptr_t>(entry.bytes.data()) % size != 0) {
     fail(fmt::format(
-        "data_offsets: its bytes in the file are not aligned to {}; pad the header with spaces{}",
-        size, size == sizeof(float) ? "" : " and put what is wider first"));
+        "data_offsets: the tensor's bytes are not aligned to {}; pad the header with spaces{}",
+        size, size == sizeof(float) ? "" : " and put wider types first"));
   }
   return entry.bytes;
 }
@@ -191,7 +192,8 @@ MappedFile open_trace_file(const fs::path& folder) {
   }
   if (!fs::exists(folder / kTraceFile, ignored)) {
     throw InputError(
-        fmt::format("{}: missing, so this is no trace or an unfinished one ({} is written last)",
+        fmt::format("{}: missing: the folder is not a trace, or an unfinished one ({} is written "
+                    "last)",
                     (folder / kTraceFile).string(), kTraceFile));
   }
   return MappedFile(folder / kTraceFile);
@@ -234,7 +236,7 @@ Trace::Trace(const fs::path& folder) : state_(std::make_unique<State>()) {
   state.tensors = parse_tensors(root.at("tensors"));
   for (const TraceTensor& tensor : state.tensors) {
     if (__builtin_add_overflow(state.elements, tensor.elements, &state.elements)) {
-      root.at("tensors").fail("more elements than can be counted");
+      root.at("tensors").fail("the number of elements overflows 64 bits");
     }
   }
   state.type = parse_gradient_dtype(root);
@@ -250,7 +252,7 @@ Trace::Trace(const fs::path& folder) : state_(std::make_unique<State>()) {
     if (s > 0 && step.training_step <= state.steps.back().training_step) {
       steps.at(s)
           .at("training_step")
-          .fail(fmt::format("{} does not come after {}", step.training_step,
+          .fail(fmt::format("{} is not greater than {}", step.training_step,
                             state.steps.back().training_step));
     }
     const JsonField workers = steps.at(s).at("workers");

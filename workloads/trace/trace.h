@@ -1,5 +1,5 @@
-// A gradient trace on disk, opened by mmap and never copied whole. docs/trace-format.md is
-// normative.
+// A gradient trace: a folder of recorded gradients, mapped into memory rather than read whole.
+// docs/trace-format.md is normative.
 //
 // Example:
 //
@@ -39,49 +39,50 @@ struct TraceTensor {
 struct TraceStepTimes {
   double forward = 0;
   double backward = 0;
-  std::vector<double> ready;  ///< per tensor (trace order): since the backward pass began
-  double loss = 0;            ///< mean over this worker's mini-batch; NaN where it was not finite
+  std::vector<double> ready;  ///< s per tensor, in trace order, since the backward pass began
+  double loss = 0;            ///< mean over this worker's mini-batch; NaN if it was not finite
   double compute() const { return forward + backward; }
 };
 
-/// Makes the gradients of a trace of which no file holds any, when they are asked for.
+/// Generates gradients on request, for traces without gradient files.
 class GradientSource {
  public:
   virtual ~GradientSource() = default;
 
-  /// Finite values, the same whenever they are asked for. The span holds until another step of the
-  /// same rank and tensor is asked for, or the rank is released. Safe to call from several threads
-  /// for different ranks or tensors.
+  /// Returns one tensor's gradient: finite values, the same at every call. The span is valid until
+  /// the same rank and tensor is requested for another step, or the rank is released. Several
+  /// threads may call this at once for different ranks or tensors.
   virtual std::span<const float> gradient(std::size_t rank, std::size_t step,
                                           std::size_t tensor) = 0;
-  /// Second moments likewise, or empty where there are none.
+  /// Returns the second moments under the same rules; empty if the source has none.
   virtual std::span<const float> squares(std::size_t rank, std::size_t step, std::size_t tensor);
   virtual const TraceStepTimes& times(std::size_t rank, std::size_t step) const = 0;
-  /// Gives back the memory of a rank's gradients.
+  /// Frees the memory of a rank's gradients and invalidates their spans.
   virtual void release(std::size_t rank) = 0;
 };
 
-/// A trace whose gradients a source makes.
+/// Description of a trace whose gradients are generated.
 struct GeneratedTrace {
-  std::string text;      ///< stands for the trace where a folder's path could
-  std::string identity;  ///< names what it holds in records
+  std::string text;      ///< accepted in place of a trace folder's path
+  std::string identity;  ///< identifies the trace in records
   std::string model;
   std::vector<TraceTensor> tensors;
   std::size_t ranks = 0;
   std::size_t steps = 0;
-  std::size_t bytes_per_rank = 0;  ///< that the source keeps of every rank asked for
-  std::shared_ptr<const nlohmann::json> metadata;  ///< as trace.json has it
+  std::size_t bytes_per_rank = 0;  ///< memory that the source keeps for each requested rank
+  std::shared_ptr<const nlohmann::json> metadata;  ///< in the form of trace.json
   std::unique_ptr<GradientSource> source;
 };
 
-/// A trace folder, read-only. Every offset and length was checked when it was opened; hashes are
-/// checked by verify() alone. Gradients may hold values that are not finite: whoever replays a
-/// trace decides what becomes of them. Indices out of range throw std::out_of_range.
+/// A trace folder, read-only. The constructor checks every offset and length; only verify() checks
+/// hashes. Gradients may contain NaN and infinities, which the caller has to handle. Indices out of
+/// range throw std::out_of_range.
 class Trace {
  public:
+  /// Opens a folder.
   /// @throws InputError naming file and field for anything missing, truncated or inconsistent.
   explicit Trace(const std::filesystem::path& folder);
-  /// Gradients that are made when they are asked for; folder() is then the text that says how.
+  /// Opens a trace whose gradients are generated on request; folder() then returns its text.
   explicit Trace(GeneratedTrace generated);
   ~Trace();
   Trace(Trace&&) noexcept;
@@ -96,34 +97,35 @@ class Trace {
   std::uint64_t training_step(std::size_t step) const;  ///< step number within the training run
   const TraceStepTimes& times(std::size_t rank, std::size_t step) const;
 
-  /// How the files hold gradients; gradient() gives FP32 whatever this is.
+  /// Returns the element type of the files. gradient() returns FP32 for every type.
   GradientType gradient_type() const;
-  /// False where the capture was broken off or a rank was lost: what is there is sound, but it is
-  /// not all that was meant to be recorded. missing() says why, a sentence each.
+  /// Returns false if the capture was interrupted or lost a rank. The recorded steps are valid, but
+  /// steps are missing; missing() returns the reasons, one sentence each.
   bool complete() const;
   const std::vector<std::string>& missing() const;
-  /// The second moments' sum runs over micro-batches where a layer mixes samples, not over samples.
+  /// Returns true if the second moments sum over micro-batches, because a layer mixes samples, and
+  /// false if over samples.
   bool squares_of_micro_batches() const;
 
-  /// True where a source makes the gradients: they are finite, and gradient() works for them.
+  /// Returns true if a source generates the gradients, which are then finite.
   bool generated() const;
-  /// Memory that a generated trace takes for every rank that is asked for; else 0.
+  /// Returns the bytes that a generated trace keeps for each requested rank; 0 for a folder.
   std::size_t generated_bytes_per_rank() const;
-  /// Gives that back: spans of the rank's gradients end. Nothing where files hold them.
+  /// Frees that memory and invalidates the rank's spans. Does nothing for a folder.
   void release(std::size_t rank) const;
 
-  /// The gradient of one tensor: points into the mapped file where that holds FP32. In a 16-bit
-  /// trace it is widened when first asked for, and then kept in memory. In a generated trace it
-  /// holds until another step of the same rank and tensor is asked for.
+  /// Returns one tensor's gradient. In an FP32 trace the span points into the mapped file. A 16-bit
+  /// trace widens the tensor at the first request and keeps the result in memory. In a generated
+  /// trace the span is valid until the same rank and tensor is requested for another step.
   std::span<const float> gradient(std::size_t rank, std::size_t step, std::size_t tensor) const;
-  /// Second moments q of the same shape, or empty where the trace has none.
+  /// Returns the second moments q, of the same shape; empty if the trace has none.
   std::span<const float> squares(std::size_t rank, std::size_t step, std::size_t tensor) const;
 
-  /// "sha256:" and the SHA-256 of trace.json's bytes, which hold every other file's hash: names
-  /// this trace in records.
+  /// Returns the text that identifies the trace in records: for a folder "sha256:" and the SHA-256
+  /// of trace.json, which contains the hash of every other file.
   std::string identity() const;
 
-  /// trace.json as parsed.
+  /// Returns the parsed trace.json.
   const nlohmann::json& metadata() const;
 
   /// Recomputes every file's SHA-256. @throws InputError naming the first file that differs.

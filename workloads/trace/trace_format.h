@@ -1,4 +1,4 @@
-// Names, limits and checks that the reader and the writer of traces share; docs/trace-format.md.
+// Names, limits and checks shared by the reader and the writer of traces; docs/trace-format.md.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace thinpipe {
 inline constexpr const char* kTraceFile = "trace.json";
 inline constexpr const char* kTraceFormat = "thinpipe-trace";
 inline constexpr std::uint64_t kTraceVersion = 1;
-/// Before a tensor's name: the entry with its second moments.
+/// Prefix of a tensor's name for the entry with its second moments.
 inline const std::string kSquaresPrefix = "q:";
 /// 256 MiB: a thousand ranks, a hundred steps and a thousand tensors come to about this.
 inline constexpr std::size_t kMaxTraceFileBytes = std::size_t{256} << 20;
-/// s of a forward or a backward pass: eleven days, and no pass takes a day. A longer one is in
-/// another unit, or damaged, and a replay would wait for it.
+/// Seconds of a forward or a backward pass: eleven days, while no pass takes a day. A longer time
+/// is damaged or in another unit, and a replay would wait that long.
 inline constexpr double kMaxPassSeconds = 1e6;
 
-/// Where a trace's gradients come from.
+/// Origins of a trace's gradients.
 inline constexpr const char* kOriginTraining = "training";    ///< a training run of this program
 inline constexpr const char* kOriginSynthetic = "synthetic";  ///< drawn from a distribution
 inline constexpr const char* kOriginImported = "imported";    ///< recorded by another program
@@ -36,19 +36,19 @@ inline constexpr const char* kSquaresOfMicroBatches = "micro-batches";
 /// Checks `format`, `version` and `origin`.
 void check_trace_preamble(const JsonField& root);
 
-/// `dtype`; F32 where there is none.
+/// Returns the type in `dtype`; F32 if the member is absent.
 GradientType parse_gradient_dtype(const JsonField& root);
-/// `squares_of`: one of the two above; samples where there is none.
+/// Returns `squares_of`, one of the two constants above; samples if the member is absent.
 std::string parse_squares_of(const JsonField& root);
-/// `missing`: why a trace is not complete; empty where there is none.
+/// Returns `missing`, the reasons why a trace is incomplete; empty if the member is absent.
 std::vector<std::string> parse_missing(const JsonField& root);
 
-/// A tensor's name is 1 to 512 bytes of printable UTF-8, not "__metadata__" (safetensors keeps
-/// it) and does not begin with "q:" (ours).
+/// Checks that a tensor's name is 1 to 512 bytes of printable UTF-8, is not "__metadata__"
+/// (reserved by safetensors) and does not begin with "q:" (reserved for second moments).
 void check_tensor_name(const std::string& name, const JsonField& field);
 
-/// An array of trace.json with one element a line, so that a diff or a human finds the step it
-/// looks for.
+/// Returns an array of trace.json as text with one element a line, so that a diff or a reader finds
+/// a step.
 std::string json_lines(const nlohmann::json& array);
 
 bool is_known_origin(const std::string& origin);

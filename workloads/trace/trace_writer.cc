@@ -130,8 +130,7 @@ void TraceWriter::State::check_spans(std::span<const std::span<const float>> spa
   }
 }
 
-// Removes the files this writer made, by name, and the folders that are then empty; nothing that
-// somebody else put there.
+// Removes the files of this writer by name, and the folders that are then empty. Other files stay.
 void TraceWriter::State::remove_what_was_written() noexcept {
   std::error_code ignored;
   std::set<fs::path> folders;
@@ -185,7 +184,7 @@ void TraceWriter::add(std::uint64_t training_step, std::size_t rank, const Trace
   }
   if (state.last_step_is_complete()) {
     if (!state.steps.empty() && state.steps.back()["training_step"] >= training_step) {
-      throw InputError(fmt::format("{}: step {} does not come after the one before it",
+      throw InputError(fmt::format("{}: step {} is not greater than the previous step",
                                    state.folder.string(), training_step));
     }
     state.steps.push_back({{"training_step", training_step}, {"workers", json::array()}});

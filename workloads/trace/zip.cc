@@ -25,7 +25,7 @@ struct CloseMember {
   void operator()(zip_file_t* member) const { zip_fclose(member); }
 };
 
-// libzip's reason for a failure.
+// libzip's error text.
 class Failure {
  public:
   Failure() { zip_error_init(&error_); }
@@ -51,7 +51,7 @@ Archive open_archive(std::span<const std::byte> bytes, const std::string& shown)
   throw InputError(fmt::format("{}: cannot be read as a ZIP archive: {}", shown, failure.text()));
 }
 
-// One member of an archive: checked, then unpacked.
+// One member of an archive. The constructor checks the member, unpack() unpacks it.
 class PackedMember {
  public:
   PackedMember(zip_t* archive, std::uint64_t index, const std::string& shown)
@@ -62,7 +62,7 @@ class PackedMember {
     where_ = shown + ": member '" + printable(name_) + "'";
     zip_stat_init(&about_);
     if (zip_stat_index(archive, index, 0, &about_) != 0) fail(zip_strerror(archive));
-    if (about_.encryption_method != ZIP_EM_NONE) fail("it is encrypted");
+    if (about_.encryption_method != ZIP_EM_NONE) fail("encrypted members are not supported");
     if (about_.comp_method != ZIP_CM_STORE && about_.comp_method != ZIP_CM_DEFLATE)
       fail(
           fmt::format("method: found {}, expected 0 (stored) or 8 (deflated)", about_.comp_method));
@@ -76,17 +76,17 @@ class PackedMember {
   std::vector<std::byte> unpack() const {
     const std::unique_ptr<zip_file_t, CloseMember> member(zip_fopen_index(archive_, index_, 0));
     if (!member) fail(zip_strerror(archive_));
-    // With room for one more: libzip compares the CRC-32 when there is nothing left to read.
+    // One byte longer than the member: libzip compares the CRC-32 at the read that finds its end.
     std::vector<std::byte> bytes(about_.size + 1);
     std::size_t count = 0;
     while (count < bytes.size()) {
       const zip_int64_t got = zip_fread(member.get(), bytes.data() + count, bytes.size() - count);
-      if (got < 0) fail(std::string("it is damaged: ") + zip_file_strerror(member.get()));
+      if (got < 0) fail(std::string("damaged: ") + zip_file_strerror(member.get()));
       if (got == 0) break;
       count += static_cast<std::size_t>(got);
     }
     if (count != about_.size)
-      fail(fmt::format("it is damaged: unpacks to {} bytes{}, expected {}", count,
+      fail(fmt::format("damaged: unpacks to {} bytes{}, expected {}", count,
                        count > about_.size ? " or more" : "", about_.size));
     bytes.resize(count);
     return bytes;
@@ -108,7 +108,7 @@ void unpack_zip(std::span<const std::byte> archive_bytes, const std::string& sho
   const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
   for (zip_int64_t i = 0; i < count; ++i) {
     const PackedMember member(archive.get(), static_cast<std::uint64_t>(i), shown);
-    if (!names.insert(member.name()).second) member.fail("stands twice");
+    if (!names.insert(member.name()).second) member.fail("appears twice");
     take(member.name(), member.unpack());
   }
 }

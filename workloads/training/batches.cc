@@ -25,10 +25,10 @@
 namespace thinpipe {
 namespace {
 
-// Held-out images that go through a model at once.
+// Held-out images in one batch.
 constexpr std::size_t kHeldOutBatch = 100;
 
-/// How an image is changed before it is learnt from.
+/// Augmentation of an image.
 struct Move {
   std::ptrdiff_t down = 0;
   std::ptrdiff_t right = 0;
@@ -143,7 +143,7 @@ class ImageBatches : public BatchSource {
     return share;
   }
 
-  // Each epoch's order is drawn from the one before.
+  // Shuffles the previous epoch's order.
   static void shuffle(Share& share) {
     for (std::size_t left = share.order.size(); left > 1; --left) {
       std::swap(share.order[left - 1], share.order[share.random.below(left)]);
@@ -151,7 +151,7 @@ class ImageBatches : public BatchSource {
     ++share.shuffles;
   }
 
-  // Draws of a step alone, whatever was drawn before.
+  // Returns the draws of a step, which do not depend on earlier draws.
   Draws draws_of(std::size_t worker, std::uint64_t step) const {
     const std::uint64_t base = SplitMix64(options_.seed * 1'000'003 + worker).next();
     return Draws(SplitMix64(base ^ step).next());
@@ -200,13 +200,13 @@ class HeldOutImages : public HeldOutBatches {
   std::vector<ChannelMoments> moments_;
 };
 
-// Streams of held-out text: many, for a pass over it takes as many steps of a recurrent model as a
-// stream is long; few enough that the state, which is empty at a stream's start, is known for most
-// of it, which these many steps' symbols are enough for.
-constexpr std::size_t kFewestStreams = 10, kMostStreams = 40, kLongStream = 20;
+// Number of streams of held-out text. Many streams keep a pass short, as it has as many recurrent
+// steps as a stream. Few streams keep the fraction of symbols small that are read with the empty
+// state of a stream's start; kLongStream steps are enough for that.
+constexpr std::size_t kMinStreams = 10, kMaxStreams = 40, kLongStream = 20;
 
 std::size_t held_out_streams(std::size_t symbols, std::size_t time) {
-  return std::clamp(symbols / (kLongStream * (time + 1)), kFewestStreams, kMostStreams);
+  return std::clamp(symbols / (kLongStream * (time + 1)), kMinStreams, kMaxStreams);
 }
 
 class TextStreams {
@@ -216,7 +216,7 @@ class TextStreams {
         batch_(batch),
         time_(time),
         stream_(corpus_.symbols.size() / (workers * batch)) {
-    // One symbol more than a step reads, for the last target.
+    // A step needs one more symbol than it reads, for the last target.
     if (stream_ < time + 1) {
       throw InputError(fmt::format(
           "data: {} symbols of text, expected at least {} for {} workers with a batch of {}",
@@ -225,7 +225,7 @@ class TextStreams {
   }
 
   const TextCorpus& corpus() const { return corpus_; }
-  std::size_t steps() const { return (stream_ - 1) / time_; }  ///< until the streams end
+  std::size_t steps() const { return (stream_ - 1) / time_; }  ///< until the end of the streams
 
   Batch at(std::size_t worker, std::size_t step) const {
     const auto shape = {static_cast<std::int64_t>(batch_), static_cast<std::int64_t>(time_)};
@@ -276,7 +276,7 @@ class HeldOutText : public HeldOutBatches {
   TextStreams streams_;
 };
 
-// Enough that a default run of 160 steps sees few images twice; drawing them takes about a second.
+// A default run of 160 steps then uses few images twice. Drawing takes about a second.
 constexpr std::size_t kDrawnImages = 12'000;
 
 TextCorpus text_for(DataKind kind, const std::string& data) {

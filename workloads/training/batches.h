@@ -1,5 +1,5 @@
-// Mini-batches: each worker draws from its own share of the images, or of the text, that the
-// options name.
+// Mini-batches: each worker draws from its own slice of the images or the text that the options
+// name.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,23 @@ namespace thinpipe {
 
 struct Batch {
   at::Tensor inputs;   ///< images: float [batch, channels, rows, columns]; text: long [batch, time]
-  at::Tensor targets;  ///< long; images: [batch]; text: [batch, time], the symbol that follows
+  at::Tensor targets;  ///< long; images: [batch]; text: [batch, time], the next symbol
 };
 
-/// Which examples a mini-batch holds depends on nothing but the source's options, the worker and
-/// the step: whoever resumes at a step reads on as if nothing had been.
+/// Source of mini-batches. The examples of a mini-batch depend only on the source's options, the
+/// worker and the step, so that a run can resume at any step.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  /// In any order of steps; in ascending order no step costs more than its examples.
+  /// Returns a mini-batch. Steps may come in any order; in ascending order a step costs no more
+  /// than its examples.
   virtual Batch at(std::size_t worker, std::uint64_t step) = 0;
-  /// In which a worker goes through its share once.
+  /// Returns the number of steps in which a worker passes over its slice once.
   virtual std::uint64_t steps_an_epoch() const = 0;
   virtual std::string description() const = 0;
 };
 
-/// Data held out: a fixed sequence of mini-batches.
+/// Held-out data: a fixed sequence of mini-batches.
 class HeldOutBatches {
  public:
   virtual ~HeldOutBatches() = default;
@@ -44,7 +45,7 @@ class HeldOutBatches {
 /// A channel's mean and standard deviation over a whole set.
 struct ChannelMoments {
   float mean = 0;
-  float deviation = 1;  ///< 1 for a channel of one value only, which is left unscaled
+  float deviation = 1;  ///< 1 for a constant channel, which is not scaled
 };
 
 struct ImageBatchOptions {
@@ -54,40 +55,42 @@ struct ImageBatchOptions {
   bool augment = false;
 };
 
-/// Image i belongs to worker i mod workers. Each worker goes through its images in a new random
-/// order every epoch; what is left at an epoch's end is too little for a mini-batch and left out.
-/// Pixels are shifted and scaled so that each channel has mean 0 and deviation 1. With `augment`
-/// every image is moved by up to an eighth of its side each way (4 of 32 pixels: He et al. 2016,
-/// sec. 4.2), zeros coming in, and every second one mirrored where that changes no class.
-/// @throws InputError when a worker's share is smaller than one mini-batch.
+/// Returns a source of images. Image i belongs to worker i mod workers. Each worker uses its images
+/// in a new random order every epoch and leaves out the remainder that is too small for a
+/// mini-batch. Pixels are shifted and scaled so that each channel has mean 0 and deviation 1.
+/// `augment` shifts every image by up to an eighth of its side in each direction (4 of 32 pixels:
+/// He et al. 2016, sec. 4.2), filled with zeros, and mirrors half of the images if mirroring does
+/// not change their class.
+/// @throws InputError if a worker has fewer images than one mini-batch.
 std::unique_ptr<BatchSource> make_image_batches(ImageSet images, const ImageBatchOptions& options);
 
-/// All images in order, scaled by the moments of what was learnt from.
+/// Returns all images in order, scaled by the moments of the training images.
 std::unique_ptr<HeldOutBatches> make_held_out_images(ImageSet images,
                                                      std::vector<ChannelMoments> moments);
 
-/// Text of characters or of words. It is cut into one piece for each worker, and each piece into
-/// `batch` streams that are read `time` symbols a step, side by side, from the start again when
-/// they end.
-/// @throws InputError when the text is too short for one step.
+/// Returns a source of text, of characters or words. The text is cut into one slice for each
+/// worker, and each slice into `batch` streams. A step reads `time` symbols of each stream; streams
+/// restart at their end.
+/// @throws InputError if the text is too short for one step.
 std::unique_ptr<BatchSource> make_text_batches(TextCorpus corpus, std::size_t workers,
                                                std::size_t batch, std::size_t time);
 
-/// The whole text once, as ten streams side by side, or more, up to forty, where these are twenty
-/// steps long; less than a step of each is left out.
-/// @throws InputError when the text is too short for one step.
+/// Returns the whole text once, as 10 to 40 parallel streams: more than 10 if each is still 20
+/// steps long. A remainder of less than a step is left out of each stream.
+/// @throws InputError if the text is too short for one step.
 std::unique_ptr<HeldOutBatches> make_held_out_text(TextCorpus corpus, std::size_t time);
 
-/// The data that the options name, for the model they name. All of it is learnt from; drawn images
-/// depend on the seed.
+/// Returns the data that the options name, for their model. All data are training data. Drawn
+/// images depend on the seed.
 std::unique_ptr<BatchSource> make_batches(const CaptureOptions& options);
 
-/// Data of which some is held out (workloads/data/held_out.h).
+/// Training data and held-out data (workloads/data/held_out.h).
 struct LearnerData {
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<HeldOutBatches> held_out;
 };
 
+/// Returns the data that the options name, split.
 /// @throws InputError for data that cannot be read or are too few
 LearnerData make_learner_data(const LearnerOptions& options);
 

@@ -34,7 +34,7 @@ void start_with_fitting_blas([[maybe_unused]] char** argv) {
                       __builtin_cpu_supports("avx512vl");
   const char* kernels = better_blas_kernels(reinterpret_cast<CoreName>(symbol)(), avx2, avx512);
   if (kernels == nullptr || setenv(kCoreType, kernels, 1) != 0) return;
-  // By its own name, which is then the process's.
+  // execv on the program's own path, so that the process keeps its name.
   std::error_code failure;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failure);
   if (!failure) execv(self.c_str(), argv);

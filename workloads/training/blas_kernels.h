@@ -1,16 +1,17 @@
-// OpenBLAS by the CPU there is, where it does not know it.
+// Choice of OpenBLAS kernels for CPUs that OpenBLAS does not know.
 #pragma once
 
 namespace thinpipe {
 
-/// OpenBLAS (Debian's 0.3.21) takes processors that are newer than itself for ones without AVX and
-/// multiplies matrices two to four times slower than it could. Where it does, this starts the
-/// program anew with OPENBLAS_CORETYPE set, which OpenBLAS reads only when it is loaded. For the
-/// first line of main(); it does nothing without OpenBLAS, on other processors, where the variable
-/// is set already, or when the program cannot be started anew.
+/// Restarts the program with OPENBLAS_CORETYPE set if OpenBLAS chose kernels without AVX. OpenBLAS
+/// (Debian's 0.3.21) does so for CPUs newer than itself, and then multiplies matrices two to four
+/// times slower than possible. It reads the variable only when it is loaded. Call this in the first
+/// line of main(). It does nothing without OpenBLAS, on other CPUs, if the variable is already set,
+/// or if the restart fails.
 void start_with_fitting_blas(char** argv);
 
-/// The kernels to ask OpenBLAS for when it chose those named; nullptr: it chose well.
+/// Returns the kernels to request instead of those that OpenBLAS chose; nullptr if its choice is
+/// good.
 const char* better_blas_kernels(const char* chosen, bool avx2, bool avx512);
 
 }  // namespace thinpipe

@@ -51,7 +51,7 @@ void capture(const std::string& argument) {
   const CaptureOptions options =
       parse_capture_options(parse_json_strictly(argument, "capture: argument"));
   note_interrupts();
-  // A limit on file size is then an error of write() like a full disk, and is cleaned up after.
+  // A limit on file size then makes write() fail, like a full disk, and the clean-up runs.
   std::signal(SIGXFSZ, SIG_IGN);
   CaptureSummary summary;
   {
@@ -77,8 +77,8 @@ int fail(const std::exception& error, int code) {
 int run(int argc, char** argv) {
   if (argc != 2) {
     fmt::print(stderr,
-               "thinpipe-capture is started by `thinpipe capture`; it takes one argument, a JSON "
-               "object\n");
+               "thinpipe-capture takes one argument, a JSON object; `thinpipe capture` starts it "
+               "for you\n");
     return kExitUsage;
   }
   try {

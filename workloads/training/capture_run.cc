@@ -32,7 +32,7 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-// Fewer steps than this are too few to ask for a fall of the loss.
+// Fewer steps are too few to require a fall of the loss.
 constexpr std::uint64_t kStepsToFall = 20;
 
 volatile std::sig_atomic_t noted = 0;
@@ -94,8 +94,8 @@ std::vector<std::span<const float>> spans_of(const std::vector<torch::Tensor>& t
 void check_losses(const CaptureOptions& options, const CaptureSummary& summary) {
   if (options.steps < kStepsToFall || summary.last_loss < summary.first_loss) return;
   throw RunError(fmt::format(
-      "the loss did not fall: {:.4g} over the first tenth of {} steps, {:.4g} over the last; no "
-      "trace was kept (more steps, or another learning rate than {:g}, may help)",
+      "the loss did not fall: {:.4g} over the first tenth of {} steps, {:.4g} over the last, so no "
+      "trace was kept. Try more steps, or another learning rate than {:g}",
       summary.first_loss, options.steps, summary.last_loss, options.learning_rate));
 }
 
@@ -130,8 +130,8 @@ CaptureSummary run_capture(const CaptureOptions& options, const StepCallback& af
     }));
     if (!std::isfinite(losses.back())) {
       throw RunError(
-          fmt::format("the loss is not finite at step {}; no trace was kept (a smaller learning "
-                      "rate than {:g} may help)",
+          fmt::format("the loss is not finite at step {}, so no trace was kept. Try a smaller "
+                      "learning rate than {:g}",
                       step, options.learning_rate));
     }
     if (after_step) after_step(step, losses.back());
@@ -157,7 +157,7 @@ void note_interrupts() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
     action.sa_handler = note;
-    // After the first one the default is back.
+    // The first signal restores the default action.
     action.sa_flags = SA_RESETHAND | SA_RESTART;
     sigemptyset(&action.sa_mask);
     sigaction(signal, &action, nullptr);
@@ -167,7 +167,7 @@ void note_interrupts() {
 void end_by_signal(int signal) {
   std::signal(signal, SIG_DFL);
   std::raise(signal);
-  std::_Exit(128 + signal);  // where the signal is blocked
+  std::_Exit(128 + signal);  // if the signal is blocked
 }
 
 }  // namespace thinpipe

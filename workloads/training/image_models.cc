@@ -1,11 +1,11 @@
-// The models of images: LeNet-5, ResNet-20 and ResNet-32, VGG16.
+// The image models: LeNet-5, ResNet-20 and ResNet-32, VGG16.
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-// First: libtorch 1.13's padding.h needs what types.h declares.
+// types.h comes first, because libtorch 1.13's padding.h needs its declarations.
 #include <torch/types.h>
 
 #include <torch/nn/functional/padding.h>
@@ -22,7 +22,7 @@ namespace {
 namespace nn = torch::nn;
 namespace F = torch::nn::functional;
 
-// LeNet-5 in the form of Caffe's examples/mnist/lenet_train_test.prototxt: 431,080 parameters.
+// LeNet-5 as in Caffe's examples/mnist/lenet_train_test.prototxt: 431,080 parameters.
 class LeNet5 : public TrainableModel {
  public:
   LeNet5()
@@ -78,7 +78,7 @@ class Block : public nn::Module {
   }
 
  private:
-  // Option A: every second pixel, and zeros for the channels that are new.
+  // Option A: every second pixel, and zeros for the new channels.
   torch::Tensor shortcut(const torch::Tensor& x) const {
     if (stride_ == 1 && widen_ == 0) return x;
     const torch::Tensor small =
@@ -131,18 +131,18 @@ class CifarResNet : public TrainableModel {
 // Channels of the convolutions; 0 halves the image.
 constexpr int kVggLayers[] = {64, 64,  0,   128, 128, 0,   256, 256, 256,
                               0,  512, 512, 512, 0,   512, 512, 512, 0};
-// The class more than CIFAR-10 has is TensorFlow's class 0.
+// CIFAR-10's ten classes and TensorFlow's class 0.
 constexpr std::int64_t kVggClasses = 11;
 
 // VGG16 for 32x32 images: the 13 convolutions of Simonyan and Zisserman 2015, table 1, column D,
 // one hidden layer of 512 and 11 classes, without batch normalisation: SIDCo's 14,982,987
-// parameters. Dropout is left out. Weights are drawn as in He et al. 2015, biases are zero.
+// parameters. There is no dropout. Weights are drawn as in He et al. 2015, biases are zero.
 class Vgg16 : public TrainableModel {
  public:
   explicit Vgg16(double width) {
     auto features = register_module("features", std::make_shared<nn::Module>());
     std::int64_t in = 3;
-    // The names of a sequence in which activations and pooling have numbers too.
+    // Names as in a sequence in which activations and pooling have numbers too.
     int number = 0;
     for (const int layer : kVggLayers) {
       if (layer == 0) {

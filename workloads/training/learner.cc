@@ -41,16 +41,16 @@ std::uint64_t check_sum(std::span<const std::byte> bytes) {
   return digest.value();
 }
 
-/// Tensors and numbers as bytes, for a learner's state. In this machine's byte order: "TPLEARN1",
-/// the length of the identity and the identity; then entries: name (length and bytes), type (u8: 0
-/// number, 1 float, 2 int64), number of dimensions (u8), dimensions (u64 each), values; at the end
-/// FNV-1a of all before (u64).
+/// Serialises tensors and numbers for a learner's state. The format, in this machine's byte order:
+/// "TPLEARN1", the length of the identity and the identity; then entries with name (length and
+/// bytes), type (u8: 0 number, 1 float, 2 int64), number of dimensions (u8), dimensions (u64 each)
+/// and values; at the end the FNV-1a of all earlier bytes (u64).
 class ArchiveWriter {
  public:
-  /// @param identity  what the state is of; the reader asks for the same
+  /// @param identity  the run of the state; the reader requires the same
   explicit ArchiveWriter(const std::string& identity);
   void number(const std::string& name, std::uint64_t value);
-  /// Float or int64.
+  /// Adds a tensor of float or int64.
   void tensor(const std::string& name, const torch::Tensor& tensor);
   std::vector<std::byte> finish();
 
@@ -61,8 +61,8 @@ class ArchiveWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// Reads in the order of writing. Everything throws InputError "state: ..." for what is damaged,
-/// too short or not what is asked for.
+/// Reads entries in the order of writing. Every function throws InputError "state: ..." for bytes
+/// that are damaged, too short or not the requested entry.
 class ArchiveReader {
  public:
   ArchiveReader(std::span<const std::byte> bytes, const std::string& identity);
@@ -70,7 +70,7 @@ class ArchiveReader {
   /// Returns a tensor of the same type and shape as `like`.
   torch::Tensor tensor(const std::string& name, const torch::Tensor& like);
   torch::Tensor tensor(const std::string& name);
-  /// Nothing may be left.
+  /// Checks that no bytes are left.
   void finish() const;
 
  private:
@@ -131,23 +131,23 @@ ArchiveReader::ArchiveReader(std::span<const std::byte> bytes, const std::string
     throw InputError(fmt::format("state: {} bytes, expected more", bytes.size()));
   }
   if (std::memcmp(take(kMagicBytes).data(), kArchiveMagic, kMagicBytes) != 0) {
-    throw InputError("state: no learner's state (it does not start with TPLEARN1)");
+    throw InputError("state: not a learner's state (expected TPLEARN1 at the start)");
   }
   std::uint64_t sum = 0;
   std::memcpy(&sum, bytes.last(kSumBytes).data(), kSumBytes);
   if (sum != check_sum(bytes.first(bytes.size() - kSumBytes))) {
-    throw InputError("state: damaged: its check sum is not that of its bytes");
+    throw InputError("state: damaged: the checksum does not match");
   }
   left_ = left_.first(left_.size() - kSumBytes);
   const std::string found = text();
   if (found != identity) {
     throw InputError(
-        fmt::format("state: of other options: found {}, expected {}", found, identity));
+        fmt::format("state: from other options: found {}, expected {}", found, identity));
   }
 }
 
 std::span<const std::byte> ArchiveReader::take(std::size_t size) {
-  if (left_.size() < size) throw InputError("state: it ends too early");
+  if (left_.size() < size) throw InputError("state: truncated");
   const auto taken = left_.first(size);
   left_ = left_.subspan(size);
   return taken;
@@ -191,7 +191,7 @@ torch::Tensor ArchiveReader::tensor(const std::string& name) {
   for (std::int64_t& length : shape) {
     const std::uint64_t found = u64();
     if (found > 0 && elements > left_.size() / found) {
-      throw InputError("state: " + name + ": it ends too early");
+      throw InputError("state: " + name + ": truncated");
     }
     elements *= found;
     length = static_cast<std::int64_t>(found);
@@ -219,7 +219,7 @@ std::span<const float> floats_of(const torch::Tensor& tensor) {
   return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-// Options made by hand are held to the same rules as those that come as text.
+// Checks options that were not parsed by the same rules as parsed ones.
 LearnerOptions checked(const LearnerOptions& options, std::size_t worker) {
   nlohmann::json object = options.to_json();
   if (options.batch == 0) object.erase("batch");
@@ -262,7 +262,7 @@ struct Learner::Inside {
     }
   }
 
-  // All that state() holds: names and tensors that share memory with what they name.
+  // Returns the tensors of state() by name; they share memory with the model and the optimiser.
   std::vector<std::pair<std::string, torch::Tensor>> tensors() {
     std::vector<std::pair<std::string, torch::Tensor>> all;
     for (const auto& item : network.model().named_parameters()) {
@@ -279,11 +279,12 @@ struct Learner::Inside {
     return all;
   }
 
-  // The run that a state belongs to; its end (steps) counts, as the schedule depends on it.
+  // Returns the run that a state belongs to. `steps` is included because the schedule depends on
+  // it.
   std::string identity() const {
     nlohmann::json object = options.to_json();
     object["worker"] = worker;
-    object.erase("data");  // the same data may have moved
+    object.erase("data");  // the data's path may have changed
     object["held"] = data.batches->description();
     return object.dump();
   }
@@ -411,7 +412,7 @@ std::vector<std::byte> Learner::state() const {
 }
 
 void Learner::restore(std::span<const std::byte> state) {
-  // Everything is read before anything is changed: a bad state leaves the learner as it was.
+  // Reads everything before changing anything, so that a bad state leaves the learner unchanged.
   ArchiveReader reader(state, inside_->identity());
   const std::uint64_t updates = reader.number("updates");
   const auto targets = inside_->tensors();

@@ -1,5 +1,5 @@
-// One worker of a training run: its model, its share of the data, its optimiser. No libtorch in
-// sight: it stays behind this header.
+// One worker of a training run: model, slice of the data, optimiser. This header hides libtorch
+// from its users.
 #pragma once
 
 #include <cstddef>
@@ -20,82 +20,83 @@ struct LearnerParameter {
   std::size_t elements = 0;        ///< product of shape
 };
 
-/// Seconds, as a trace has them, and the loss; `ready` is in the order of the parameters.
+/// Times in seconds, as in a trace, and the loss. `ready` is in the order of the parameters.
 using LearnerTimes = TraceStepTimes;
 
-/// Results of the model on the data that no worker learns from.
+/// Results of the model on the held-out data.
 struct Evaluation {
-  double loss = 0;      ///< mean cross-entropy, natural logarithm
-  double accuracy = 0;  ///< share of images, or of places of the text, whose class is scored first
-  double perplexity = 0;    ///< exp(loss)
-  std::size_t samples = 0;  ///< images, or places of the text
+  double loss = 0;        ///< mean cross-entropy, natural logarithm
+  double accuracy = 0;    ///< fraction of images, or of text positions, with the best score correct
+  double perplexity = 0;  ///< exp(loss)
+  std::size_t samples = 0;  ///< images, or text positions
 };
 
-/// The worker's loop is compute(), gradient() of every parameter, an exchange, apply() of the mean
-/// that came of it. Workers that start from equal options and apply equal means have equal
-/// parameters, bit for bit, at every step (digest() shows it). All is deterministic by the options'
-/// seed on one machine; libtorch is set to one thread, for the whole process.
+/// One worker. Its loop is compute(), gradient() of every parameter, an exchange, and apply() of
+/// the resulting mean. Workers that start from equal options and apply equal means have equal
+/// parameters, bit for bit, at every step; digest() verifies this. On one machine all results are
+/// deterministic by the options' seed. libtorch uses one thread in the whole process.
 ///
-/// A loss that is not finite is no error here: compute() returns it.
+/// A loss that is not finite is not an error: compute() returns it.
 class Learner {
  public:
-  /// @throws InputError for options that parse_learner_options() would refuse, for a worker that is
-  /// not below their workers, for data that cannot be read or are too few
+  /// @throws InputError for options that parse_learner_options() refuses, for a worker number not
+  /// below their number of workers, and for data that cannot be read or are too few
   Learner(const LearnerOptions& options, std::size_t worker);
   ~Learner();
   Learner(const Learner&) = delete;
   Learner& operator=(const Learner&) = delete;
 
-  /// In the order of the forward pass, as in the catalogue of models.
+  /// Returns the parameters in the order of the forward pass, as in the catalogue of models.
   const std::vector<LearnerParameter>& parameters() const;
-  /// The training data, in words.
+  /// Returns a description of the training data.
   std::string data() const;
-  /// In which this worker goes through its share of the data once.
+  /// Returns the number of steps in which this worker passes over its slice of the data once.
   std::uint64_t steps_an_epoch() const;
 
-  /// Forward and backward pass over the mini-batch of that step, which depends on seed, worker and
-  /// step alone. @return the mini-batch's mean loss
+  /// Runs the forward and backward pass over the mini-batch of a step, which depends only on seed,
+  /// worker and step. @return the mini-batch's mean loss
   double compute(std::uint64_t step, LearnerTimes* times = nullptr);
 
-  /// Gradient of the last compute(), contiguous, valid until the next one. Index as in
-  /// parameters().
+  /// Returns the gradient of the last compute(), contiguous, valid until the next compute(). The
+  /// index is that of parameters().
   std::span<const float> gradient(std::size_t parameter) const;
 
-  /// q_i = sum over the samples z of the last compute()'s mini-batch of (grad_i f_z / |B|)^2
-  /// (Tsuzuku et al. 2018, sec. 4), for options with `squares`. Each compute() then takes a
-  /// backward pass for every sample more, outside of its times.
+  /// Returns q_i = sum over the samples z of the last compute()'s mini-batch of
+  /// (grad_i f_z / |B|)^2 (Tsuzuku et al. 2018, sec. 4), for options with `squares`. Each compute()
+  /// then takes one more backward pass for every sample, outside its times.
   std::span<const float> squares(std::size_t parameter) const;
 
-  /// One update by the mean gradient, one span a parameter: clipped to the options' norm, decayed,
-  /// through the optimiser at the schedule's rate of that step.
-  /// @throws InputError for other sizes than the parameters'
+  /// Updates the parameters by the mean gradient, one span a parameter: clips it to the options'
+  /// norm, applies weight decay, and runs the optimiser at the schedule's rate of that step.
+  /// @throws InputError for sizes other than the parameters'
   void apply(std::span<const std::span<const float>> mean, std::uint64_t step);
 
-  /// Sets the factor on the schedule's rate in apply() from now on (RateSchedule::plateau); 1 at
-  /// first, and no part of state().
+  /// Sets the factor on the schedule's rate in later apply() calls (RateSchedule::plateau). The
+  /// initial factor is 1; state() does not contain it.
   void set_rate_factor(double factor);
 
-  /// The rate that apply() takes at a step.
+  /// Returns the rate of apply() at a step.
   double learning_rate(std::uint64_t step) const;
 
-  /// A parameter's present values; for workers that take steps of their own between exchanges.
+  /// Returns a parameter's current values, for workers with local steps between exchanges.
   std::span<const float> values(std::size_t parameter) const;
-  /// Sets all parameters; what the optimiser carries stays. @throws InputError as apply()
+  /// Sets all parameters and keeps the optimiser's state. @throws InputError as apply()
   void assign(std::span<const std::span<const float>> values);
 
-  /// Evaluates the model on all data held out (or the first of it: LearnerOptions::held_out), in
-  /// evaluation mode. Batch normalisation uses the running means of this worker's own mini-batches,
-  /// in which workers differ: one worker's word counts (3LC, sec. 5.3, makes one responsible too).
+  /// Evaluates the model on all held-out data (or the first of them: LearnerOptions::held_out), in
+  /// evaluation mode. Batch normalisation uses the running means of this worker's mini-batches,
+  /// which differ between workers. A run therefore uses one worker's evaluation, as 3LC does (sec.
+  /// 5.3).
   Evaluation evaluate();
 
-  /// Digest of all parameters' bits. State that differs between workers (running means, carried
-  /// state) is left out.
+  /// Returns a digest of all parameters' bits. State that differs between workers (running means,
+  /// carried state) is left out.
   std::uint64_t digest() const;
 
-  /// Everything that the next steps depend on: parameters, batch normalisation's running means,
-  /// the optimiser's buffers and count, a recurrent model's carried state.
+  /// Returns everything that the next steps depend on: parameters, batch normalisation's running
+  /// means, the optimiser's buffers and count, a recurrent model's carried state.
   std::vector<std::byte> state() const;
-  /// A learner of the same options and worker goes on from there bit for bit.
+  /// Restores a state. A learner of the same options and worker continues with the same bits.
   /// @throws InputError for bytes that are damaged or of another worker or other options
   void restore(std::span<const std::byte> state);
 

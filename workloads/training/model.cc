@@ -47,13 +47,13 @@ std::int64_t scaled(std::int64_t count, double width) {
   return std::max<std::int64_t>(1, std::llround(static_cast<double>(count) * width));
 }
 
-// The LSTMs' is the unrolling of the "medium" configuration that SBC's authors adapted (app.).
+// For LSTMs 35, the unrolling of the "medium" configuration that SBC's authors adapted (app.).
 std::size_t text_time(std::string_view name) { return name == "gpt" ? 64 : 35; }
 
 void use_one_thread() {
   torch::set_num_threads(1);
-  // Only OpenBLAS keeps threads of its own; whether it is there depends on the system's choice of
-  // libblas.so.3, so it is asked for by name.
+  // Only OpenBLAS has its own threads. The system's choice of libblas.so.3 decides whether OpenBLAS
+  // is loaded, so its function is looked up by name.
   using SetThreads = void (*)(int);
   if (void* symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
     reinterpret_cast<SetThreads>(symbol)(1);
@@ -68,7 +68,7 @@ NeuralNetwork::NeuralNetwork(std::string_view model, double width, std::uint64_t
     const std::size_t index = names_.size();
     names_.push_back(item.key());
     parameters_.push_back(item.value());
-    // A hook on a parameter runs when its whole gradient of this backward pass has been computed.
+    // A hook on a parameter runs when its gradient of this backward pass is complete.
     item.value().register_hook(
         [this, index](const torch::Tensor&) { ready_[index] = seconds_since(backward_start_); });
   }
@@ -91,7 +91,7 @@ TraceStepTimes NeuralNetwork::compute(const Batch& batch, Carry& carry,
   gradients.clear();
   for (torch::Tensor& parameter : parameters_) {
     gradients.push_back(parameter.grad().contiguous());
-    parameter.mutable_grad().reset();  // the next pass starts from nothing
+    parameter.mutable_grad().reset();  // the next pass starts without a gradient
   }
   return times;
 }

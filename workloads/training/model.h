@@ -1,5 +1,5 @@
-// The models of the catalogue as libtorch modules, the gradients of their mini-batches, and when
-// each was ready.
+// The trainable models of the catalogue as libtorch modules, with the gradients of mini-batches and
+// their ready times.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,8 @@
 
 namespace thinpipe {
 
-/// State that a recurrent model hands from one step to the next of the same worker; empty at first,
-/// and always for other models.
+/// State of a recurrent model from one step to the worker's next step. Empty at first, and always
+/// empty for other models.
 struct Carry {
   torch::Tensor hidden;
   torch::Tensor cell;
@@ -26,38 +26,38 @@ struct Carry {
 
 class TrainableModel : public torch::nn::Module {
  public:
-  /// Scores of every class for every image, [batch, classes], or of every symbol for every place of
-  /// the text, [batch x time, symbols].
+  /// Returns the scores of every class for every image, [batch, classes], or of every symbol for
+  /// every text position, [batch x time, symbols].
   virtual torch::Tensor scores(const torch::Tensor& inputs, Carry& carry) = 0;
 };
 
-/// Mean cross-entropy over a mini-batch's images or places.
+/// Returns the mean cross-entropy over a mini-batch's images or text positions.
 torch::Tensor mean_loss(const torch::Tensor& scores, const torch::Tensor& targets);
 
-/// Channels or units times a width, rounded, at least one.
+/// Returns a number of channels or units times a width, rounded, at least one.
 std::int64_t scaled(std::int64_t count, double width);
 
-// Weights are drawn from libtorch's generator (torch::manual_seed) as each class says
-// (image_models.cc, text_models.cc).
+// Weights are drawn from libtorch's generator (torch::manual_seed), as described at each class in
+// image_models.cc and text_models.cc.
 std::shared_ptr<TrainableModel> make_lenet5();
-/// @param blocks  of each of the three groups: 6 blocks + 2 layers
+/// @param blocks  blocks in each of the three groups; the network has 6 blocks + 2 layers
 std::shared_ptr<TrainableModel> make_cifar_resnet(int blocks);
 std::shared_ptr<TrainableModel> make_vgg16(double width);
 std::shared_ptr<TrainableModel> make_charlstm();
 std::shared_ptr<TrainableModel> make_wordlstm(double width);
 std::shared_ptr<TrainableModel> make_gpt(double width);
 
-/// By its name in the catalogue.
-/// @throws InputError for an unknown name, or a width where the model has none
+/// Returns a model by its name in the catalogue.
+/// @throws InputError for an unknown name, or a width for a model without widths
 std::shared_ptr<TrainableModel> make_model(std::string_view name, double width = 1);
 
-/// Symbols that a model of text reads in a step.
+/// Returns the symbols that a text model reads in a step.
 std::size_t text_time(std::string_view name);
 
-/// Lets libtorch and the BLAS below it use one thread, as one emulated worker has.
+/// Limits libtorch and its BLAS to one thread, as for one emulated worker.
 void use_one_thread();
 
-/// A model that is trained.
+/// A model in training.
 class NeuralNetwork {
  public:
   /// Seeds libtorch's generator and draws the weights: equal names, widths and seeds give equal
@@ -68,23 +68,25 @@ class NeuralNetwork {
 
   TrainableModel& model() { return *model_; }
   const std::vector<std::string>& names() const { return names_; }
-  /// One a name, contiguous float; writing into them (without autograd) trains the model.
+  /// Returns one tensor a name, contiguous float. Writing into them (without autograd) changes the
+  /// model.
   const std::vector<torch::Tensor>& parameters() const { return parameters_; }
 
-  /// Forward and backward pass.
-  /// @param gradients  one a parameter, contiguous float, of the mini-batch's mean loss
+  /// Runs the forward and backward pass and returns its times.
+  /// @param gradients  set to the gradients of the mini-batch's mean loss: one a parameter,
+  ///        contiguous float
   TraceStepTimes compute(const Batch& batch, Carry& carry, std::vector<torch::Tensor>& gradients);
 
-  /// q_i = sum over the samples z of (grad_i f_z / |B|)^2, one tensor a parameter, at the present
-  /// parameters (Tsuzuku et al. 2018, sec. 4); a backward pass for every sample. For models whose
-  /// samples are independent.
+  /// Returns q_i = sum over the samples z of (grad_i f_z / |B|)^2, one tensor a parameter, at the
+  /// current parameters (Tsuzuku et al. 2018, sec. 4). Takes a backward pass for every sample. Only
+  /// for models whose samples are independent.
   std::vector<torch::Tensor> squares(const Batch& batch);
 
  private:
   std::shared_ptr<TrainableModel> model_;
   std::vector<std::string> names_;
   std::vector<torch::Tensor> parameters_;
-  // Written by the hooks while a backward pass runs.
+  // Written by the hooks during a backward pass.
   std::chrono::steady_clock::time_point backward_start_;
   std::vector<double> ready_;
 };

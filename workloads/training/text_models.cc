@@ -1,4 +1,4 @@
-// The models of text: LSTMs of characters and of words, a GPT of characters.
+// The text models: LSTMs of characters and of words, and a GPT of characters.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -22,24 +22,27 @@ namespace {
 
 namespace nn = torch::nn;
 
-/// LSTM layers one above the other, with one bias a layer or two. The cell is that of Hochreiter
-/// and Schmidhuber 1997 with a forget gate, as libtorch and TensorFlow have it. Parameters have
-/// libtorch's names: weight_ih_l0, weight_hh_l0, bias_ih_l0 (bias_hh_l0), ...
+/// Stacked LSTM layers, with one or two biases a layer. The cell is that of Hochreiter and
+/// Schmidhuber 1997 with a forget gate, as in libtorch and TensorFlow. Parameters have libtorch's
+/// names: weight_ih_l0, weight_hh_l0, bias_ih_l0 (bias_hh_l0), ...
 class StackedLstm : public nn::Module {
  public:
-  /// Drawn uniformly from +-1/sqrt(units), as libtorch's.
-  /// @param two_biases  libtorch's cell has two that are added; the original one, which is bias_ih
+  /// Draws parameters uniformly from +-1/sqrt(units), like libtorch.
+  /// @param two_biases  true: two biases that are added, as in libtorch's cell; false: bias_ih
+  /// only,
+  ///        as in the original cell
   StackedLstm(std::int64_t units, std::int64_t layers, bool two_biases);
 
-  /// @param inputs  [batch, time, units]. @return outputs of the last layer, of the same shape
-  /// @param carry  zeros where empty; after it what the next step starts from, without its graph
-  /// (truncated back-propagation)
+  /// Returns the outputs of the last layer, of the inputs' shape.
+  /// @param inputs  [batch, time, units]
+  /// @param carry  initial state, zeros if empty; set to the next step's initial state, detached
+  ///        from the graph (truncated back-propagation)
   torch::Tensor forward(const torch::Tensor& inputs, Carry& carry);
 
  private:
   std::int64_t units_;
   std::int64_t layers_;
-  std::vector<torch::Tensor> weights_;  // as torch::lstm takes them
+  std::vector<torch::Tensor> weights_;  // in the order of torch::lstm
 };
 
 StackedLstm::StackedLstm(std::int64_t units, std::int64_t layers, bool two_biases)
@@ -50,7 +53,7 @@ StackedLstm::StackedLstm(std::int64_t units, std::int64_t layers, bool two_biase
       weights_.push_back(register_parameter(name + suffix, torch::empty({4 * units, units})));
     }
     weights_.push_back(register_parameter("bias_ih" + suffix, torch::empty({4 * units})));
-    // A second bias of zeros that nobody learns is the same as none.
+    // A second bias of zeros without training equals no second bias.
     const torch::Tensor second = torch::zeros({4 * units});
     weights_.push_back(two_biases ? register_parameter("bias_hh" + suffix, second) : second);
   }
@@ -73,7 +76,7 @@ torch::Tensor StackedLstm::forward(const torch::Tensor& inputs, Carry& carry) {
 }
 
 // The recurrent models of SBC (sec. IV-A and appendix): a trained embedding, two LSTM layers, a
-// linear layer back to the symbols. Dropout is left out: it hides what a compressor does.
+// linear layer back to the symbols. There is no dropout, which would hide a compressor's effect.
 //
 // CharLSTM: 98 symbols, 200 units, libtorch's two biases a layer: 682,498 parameters.
 // WordLSTM: 10,000 words, 650 units, one bias a layer, drawn from +-0.05 as in configuration
@@ -117,7 +120,7 @@ class GptBlock : public nn::Module {
     mlp_out_ = mlp->register_module("c_proj", nn::Linear(4 * units, units));
   }
 
-  // Called for weights in turn.
+  // Draws the weights in a fixed order.
   void draw() {
     const double residual = kGptDeviation / std::sqrt(2.0 * kGptLayers);
     nn::init::normal_(attention_in_->weight, 0, kGptDeviation);
@@ -129,7 +132,7 @@ class GptBlock : public nn::Module {
     }
   }
 
-  /// @param later  [time, time], true where a place must not look
+  /// @param later  [time, time], true for the positions that attention must not use
   torch::Tensor forward(torch::Tensor x, const torch::Tensor& later) {
     x = x + attend(ln_1_(x), later);
     return x + mlp_out_(torch::gelu(mlp_in_(ln_2_(x)), "tanh"));
@@ -161,10 +164,10 @@ class GptBlock : public nn::Module {
   nn::Linear mlp_out_{nullptr};
 };
 
-// A small GPT on characters: the form of GPT-2 (Radford et al. 2019, sec. 2.3: normalisation before
-// each part, tied embedding and output, residual projections drawn smaller by the square root of
-// their number) with four layers of 128 units, four heads and 64 symbols of context: 814,080
-// parameters. Dropout is left out.
+// A small GPT on characters: the architecture of GPT-2 (Radford et al. 2019, sec. 2.3:
+// normalisation before each block, tied embedding and output, residual projections drawn smaller by
+// the square root of their number) with four layers of 128 units, four heads and 64 symbols of
+// context: 814,080 parameters. There is no dropout.
 class Gpt : public TrainableModel {
  public:
   Gpt(std::int64_t time, std::int64_t units)

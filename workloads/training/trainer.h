@@ -1,4 +1,4 @@
-// Synchronous data-parallel SGD, its workers one after another in one process.
+// Synchronous data-parallel SGD with sequential workers in one process.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,20 @@
 
 namespace thinpipe {
 
-/// Updates parameters by a mean gradient. The rules are those that OptimiserSpec writes down, in
-/// libtorch's arithmetic and its order: bit for bit what torch::optim does.
+/// Updates parameters by a mean gradient, by the rules of OptimiserSpec in libtorch's arithmetic
+/// and order: the same bits as torch::optim.
 class ParameterOptimiser {
  public:
-  /// @param parameters  written by step(); contiguous float
+  /// @param parameters  updated by step(); contiguous float
   ParameterOptimiser(const OptimiserSpec& spec, std::vector<at::Tensor> parameters);
 
-  /// One update. @param gradients  one a parameter, of its shape; overwritten
-  /// @param rate_factor  what the learning rate is multiplied by
+  /// Makes one update.
+  /// @param gradients  one a parameter, of its shape; overwritten
+  /// @param rate_factor  factor on the learning rate
   void step(const std::vector<at::Tensor>& gradients, double rate_factor = 1);
 
-  /// State that the next updates depend on besides the parameters: buffers, each one tensor a
-  /// parameter, under their names ("momentum"), and the number of updates so far. Both may be
-  /// written.
+  /// State that the next updates depend on besides the parameters: named buffers ("momentum") of
+  /// one tensor a parameter, and the number of updates so far. The caller may change both.
   std::vector<std::pair<std::string, std::vector<at::Tensor>>>& buffers() { return buffers_; }
   std::int64_t updates() const { return updates_; }
   void set_updates(std::int64_t updates) { updates_ = updates; }
@@ -47,8 +47,8 @@ class ParameterOptimiser {
   std::int64_t updates_ = 0;
 };
 
-/// Scales the gradients so that their norm, all taken together, is at most `most` (Pascanu et al.
-/// 2013). Norms that are not finite are left alone.
+/// Scales the gradients so that their joint norm is at most `most` (Pascanu et al. 2013). Leaves
+/// gradients alone if their norm is not finite.
 void clip_norm(std::vector<at::Tensor>& gradients, double most);
 
 /// One worker's results of one step.
@@ -56,15 +56,15 @@ struct WorkerStep {
   std::size_t worker = 0;
   TraceStepTimes times;
   std::vector<torch::Tensor>
-      gradients;  ///< one a parameter, contiguous float, of its mini-batch's mean
+      gradients;  ///< one a parameter, contiguous float, of the mini-batch's mean loss
   Batch batch;
 };
 
 /// Synchronous data-parallel SGD. In each step every worker computes the gradient of its own
-/// mini-batch at the same parameters; the mean of the gradients updates them by SGD with momentum
-/// (v <- m v + g, w <- w - lr v). As the workers take turns, none slows another down and each one's
-/// times are those it would have alone. Batch normalisation normalises with the worker's own
-/// mini-batch. One worker of many processes is a Learner (learner.h).
+/// mini-batch at the same parameters, and the mean of the gradients updates them by SGD with
+/// momentum (v <- m v + g, w <- w - lr v). The workers take turns, so that none slows another down
+/// and each worker's times are those of a worker alone. Batch normalisation uses the worker's own
+/// mini-batch. Learner (learner.h) is one worker of a run with many processes.
 class Trainer {
  public:
   /// Seeds libtorch's generator with the options' seed and draws the weights.
@@ -74,13 +74,13 @@ class Trainer {
   const std::vector<torch::Tensor>& parameters() const { return network_.parameters(); }
   const BatchSource& batches() const { return *batches_; }
 
-  /// Called for every worker of a step, in order, before the parameters change. It may throw.
+  /// Callback for every worker of a step, in order, before the parameters change. It may throw.
   using Observer = std::function<void(const WorkerStep&)>;
 
-  /// One step. @return the mean of the workers' losses
+  /// Runs one step. @return the mean of the workers' losses
   double step(const Observer& observer = {});
 
-  /// As NeuralNetwork::squares().
+  /// Returns NeuralNetwork::squares().
   std::vector<torch::Tensor> squares(const Batch& batch) { return network_.squares(batch); }
 
  private:

@@ -1,4 +1,4 @@
-// How long a device takes, told by the device itself.
+// A device's own clock.
 #pragma once
 
 #include <cstddef>
@@ -6,22 +6,21 @@
 
 namespace thinpipe {
 
-/// Marks in the order of what a DeviceMemory is asked for: a GPU's events on its stream, or moments
-/// on the clock of a processor that plays one.
+/// Events on the stream of a DeviceMemory: CUDA events, or points in time of a simulated GPU.
 class DeviceClock {
  public:
   virtual ~DeviceClock() = default;
 
-  /// Sets a mark where all that was asked for before is done. A second time it is moved there.
+  /// Records event `number` after all work enqueued so far. Recording it again moves it.
   virtual void mark(std::size_t number) = 0;
-  /// From now on every DeviceMemory::wait() begins by setting this mark: after something that waits
-  /// for the device, once or several times, it is where the last of its work was done, and the way
-  /// back to the host is behind it. Nothing: no more.
+  /// Makes every later DeviceMemory::wait() record this event before it waits. After an operation
+  /// that waits once or several times, the event marks the end of its last work, without the return
+  /// to the host. std::nullopt ends this.
   virtual void mark_waits(std::optional<std::size_t> number) = 0;
-  /// From one mark to another, when both have been reached. @throws RunError
+  /// Waits for both events and returns the seconds between them. @throws RunError
   virtual double seconds(std::size_t from, std::size_t to) = 0;
-  /// Waits for all that the device does, on this stream and elsewhere. @throws RunError when
-  /// something has failed.
+  /// Waits for all work of the device, on this stream and on others.
+  /// @throws RunError if any of it failed
   virtual void wait_for_all() = 0;
 };
 

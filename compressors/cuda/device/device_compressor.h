@@ -1,4 +1,4 @@
-// Compressors whose tensors lie in a GPU's memory: the same methods, names and payloads.
+// Compressors of tensors in GPU memory: the same methods, names and payloads as on the CPU.
 #pragma once
 
 #include <cstddef>
@@ -12,109 +12,109 @@
 
 namespace thinpipe {
 
-/// One step, the same for all tensors.
+/// Step settings that all tensors share.
 struct DeviceStep {
   std::uint64_t step = 0;  ///< counts from 0
   double epoch = 0;        ///< for warm-up schedules
-  /// Each tensor's greatest prepare() over all workers, where a method shares its scale; empty:
-  /// this worker's own.
+  /// By tensor, the greatest prepare() of all workers, for methods that share a scale. Empty: each
+  /// worker uses its own scale.
   std::span<const float> shared_scales = {};
-  /// Device pointers to each tensor's second moments, for methods that need them (variance,
-  /// hybrid); the moments must not change until finish().
+  /// By tensor, the device pointer to its second moments, for methods that need them (variance,
+  /// hybrid). The moments must not change until finish().
   std::span<const float* const> device_squares = {};
 };
 
-/// Elements that a sparse all-reduce hands back to a tensor's memory, as they are until that is
-/// done.
+/// Elements that a sparse all-reduce restores to a tensor's residual. The arrays must not change
+/// until that is done.
 struct DeviceReturn {
   std::size_t tensor = 0;
   const std::uint32_t* device_positions = nullptr;  ///< distinct, less than the tensor's elements
   const float* device_values = nullptr;
-  std::size_t count = 0;  ///< of each
+  std::size_t count = 0;  ///< of positions and of values
 };
 
-/// The compressors of all tensors of one worker, with the state they carry between steps: a model's
-/// hundreds of layers are worked on by the same few kernels. Pointers named `device` are addresses
-/// in the GPU's memory. Not thread-safe.
+/// The compressors of all tensors of one worker, with their state between steps. The same few
+/// kernels work on all tensors of a model, which may have hundreds of layers. Parameters and
+/// members named `device_...` are device pointers. Not thread-safe.
 class DeviceCompressor {
  public:
   virtual ~DeviceCompressor() = default;
 
   virtual std::size_t tensors() const = 0;
-  /// Upper bound of a tensor's payload in bytes, whatever the input.
+  /// Returns an upper bound of a tensor's payload in bytes for any input.
   virtual std::size_t max_encoded_size(std::size_t tensor) const = 0;
 
-  /// Adds the gradients to the memories, compresses, and keeps what was not sent. Returns at once,
-  /// with all of it under way; finish() before the next call.
-  /// @param gradients  for each tensor the address of its elements on the device, which must stay
-  ///                   as they are until finish()
+  /// Adds the gradients to the memories, compresses the sums, and stores the residuals.
+  /// Asynchronous; finish() must be called before the next call.
+  /// @param device_gradients  by tensor; the elements must not change until finish()
   virtual void encode(std::span<const float* const> device_gradients, const DeviceStep& step) = 0;
-  /// Waits for the last encode(). @returns for each tensor what it did
+  /// Waits for the last encode(). @returns a report by tensor
   virtual std::span<const EncodeReport> finish() = 0;
-  /// Where workers share a scale: takes the gradients into the memories and returns this worker's
-  /// scale of each tensor, when that is known. The next encode(), of the same gradients, does not
-  /// add them again. Optional: encode() alone uses the own scales.
+  /// For methods whose workers share a scale: adds the gradients to the memories, waits, and
+  /// returns this worker's scale by tensor. The next encode(), of the same gradients, does not add
+  /// them again. Optional: encode() alone uses this worker's scales.
   virtual std::span<const float> prepare(std::span<const float* const> device_gradients) = 0;
   virtual bool shares_scale() const { return false; }
 
-  /// Whether a step of several workers takes several all-reduces (Compressor::rounds): the most of
-  /// any tensor. 1: encode() is all there is.
+  /// Returns the number of all-reduces in a step of several workers (Compressor::rounds), the
+  /// maximum over all tensors. 1: a step is one encode().
   virtual int rounds() const { return 1; }
-  /// Instead of encode(): device_payload() then holds what the first all-reduce takes; of tensors
-  /// that take one it is encode(). As there, finish() waits for it and the gradients stay.
+  /// Replaces encode() if rounds() > 1: device_payload() becomes the input of the first all-reduce.
+  /// Tensors that take one round are encoded as by encode(). Asynchronous like encode(), with the
+  /// same requirements.
   virtual void first_round(std::span<const float* const> device_gradients,
                            const DeviceStep& step) = 0;
-  /// Takes the means over workers of the last payloads, and leaves what the next all-reduce takes;
-  /// in the last of rounds() calls the aggregate's payload, for decode_add. Tensors that take one
-  /// round are left alone. Returns at once; finish() waits for it and tells sizes.
-  /// @param device_means  of each tensor that takes several rounds; they stay until finish()
+  /// Reads the means over workers of the last payloads and writes the input of the next all-reduce;
+  /// the last of rounds() calls writes the aggregate's payload, for decode_add(). Skips tensors
+  /// that take one round. Asynchronous; finish() waits and returns the sizes.
+  /// @param device_means  by tensor, used for those with several rounds; must not change until
+  ///                      finish()
   virtual void next_round(std::span<const float* const> device_means) = 0;
-  /// After the last round: the payload of this worker's part of the aggregate, as
-  /// Compressor::own_payload(), in the host's memory. Returns when that is done.
+  /// After the last round, writes the payload of this worker's contribution to the aggregate to
+  /// host memory, as Compressor::own_payload(). Waits.
   virtual void own_payload(std::size_t tensor, std::span<std::byte> payload) = 0;
 
-  /// Takes in the gradients of a step without exchange, of methods that exchange every so many
-  /// steps (delay), in place of encode() and finish(). Returns when that is done.
+  /// Accumulates the gradients of a step without exchange, for methods that exchange once in
+  /// several steps (delay). Replaces encode() and finish() in that step. Waits.
   virtual void hold(std::span<const float* const> device_gradients) = 0;
 
-  /// Where a tensor's payload lies on the device, of the size that finish() told, until the next
-  /// encode().
+  /// Returns the device pointer to a tensor's payload, whose size finish() reported. Valid until
+  /// the next encode().
   virtual const std::byte* device_payload(std::size_t tensor) const = 0;
 
-  /// out += factor * decoded, with what else is begun: payloads of several tensors are decoded by
-  /// the same kernels, and a tensor's after those of it that were begun before. A rank's payloads
-  /// are waited for together. Where as many are begun as there are tensors, it waits for these
-  /// first.
-  /// @param device_payload  aligned to 4 bytes, with 4 readable bytes more than `bytes`; it stays
-  ///                        as it is until finish_decodes()
-  /// @param device_out  apart from those of other tensors
-  /// @throws PayloadError for one that is malformed, be it begun before or not even begun; what was
-  /// to be added to is then unspecified, and nothing is under way
+  /// Queues out += factor * decoded. Payloads of different tensors are decoded by the same kernels;
+  /// payloads of one tensor are decoded in the order of their calls. finish_decodes() waits for all
+  /// queued payloads. If as many payloads are queued as there are tensors, this call waits first.
+  /// @param device_payload  aligned to 4 bytes, followed by 4 readable bytes after `bytes`; must
+  ///                        not change until finish_decodes()
+  /// @param device_out  must not overlap the outputs of other tensors
+  /// @throws PayloadError if this payload or one queued before is malformed. The outputs are then
+  /// unspecified, and nothing is pending.
   virtual void begin_decode(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
                             float factor, float* device_out) = 0;
-  /// Has the device begin with all that was begun, and returns. Optional: finish_decodes() does.
+  /// Launches the kernels of all queued payloads. Optional: finish_decodes() launches them, too.
   virtual void start_decodes() = 0;
-  /// Waits for all that was begun. @throws PayloadError naming the tensor, likewise
+  /// Decodes all queued payloads and waits. @throws PayloadError that names the tensor
   virtual void finish_decodes() = 0;
-  /// Both, of one payload.
+  /// Decodes one payload and waits.
   void decode_add(std::size_t tensor, const std::byte* device_payload, std::size_t bytes,
                   float factor, float* device_out) {
     begin_decode(tensor, device_payload, bytes, factor, device_out);
     finish_decodes();
   }
 
-  /// As Compressor::give_back(), of several tensors, each at most once; under way when it returns,
-  /// and to be done before it is called again. Memories that take nothing back are left as they
-  /// are.
+  /// Restores elements to the memories of several tensors, each at most once, as
+  /// Compressor::give_back(). Asynchronous; must have finished before the next call. Has no effect
+  /// on tensors without such a memory.
   virtual void give_back(std::span<const DeviceReturn> returns) = 0;
 
-  /// A tensor's unsent residual, on the device; null without such a memory.
+  /// Returns the device pointer to a tensor's residual; null without a residual.
   virtual const float* device_residual(std::size_t tensor) const = 0;
 
-  /// Forgets everything carried between steps.
+  /// Clears all state between steps.
   virtual void reset() = 0;
-  /// A tensor's checkpoint, which the processor's compressor of the same spec and tensor loads as
-  /// well, and the other way round. load_state @throws InputError as there.
+  /// Saves or loads a tensor's checkpoint. Checkpoints are interchangeable with those of the CPU
+  /// implementation of the same spec and tensor. load_state() throws InputError as on the CPU.
   virtual void save_state(std::size_t tensor, std::vector<std::byte>& state) = 0;
   virtual void load_state(std::size_t tensor, std::span<const std::byte> state) = 0;
 };

@@ -1,29 +1,30 @@
-// Memory of a device, and the order of what is done with it.
+// Memory of a device, and the stream on which it is used.
 #pragma once
 
 #include <cstddef>
 
 namespace thinpipe {
 
-/// A GPU with a stream of work, or a processor that plays one. Requests run in order, and have
-/// ended when wait() returns. Not thread-safe.
+/// A stream on a GPU, or on a simulated GPU. Operations are asynchronous and run in order; wait()
+/// waits for all of them. Not thread-safe.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
 
-  /// Zeros, aligned to 16 bytes at least; freed with the device. @throws RunError
+  /// Allocates zeroed device memory, aligned to at least 16 bytes. It is freed with this object.
+  /// @throws RunError
   virtual void* allocate(std::size_t bytes) = 0;
-  /// Zeros in the host's memory, freed with the device: what is moved from or to there need not be
-  /// copied on the way, and repeated work finds it in its place. @throws RunError
+  /// Allocates zeroed host-pinned memory, freed with this object. Copies from and to pinned memory
+  /// need no staging copy, and its address stays valid in captured graphs. @throws RunError
   virtual void* allocate_host(std::size_t bytes) = 0;
-  /// Bytes that allocate() may find free.
+  /// Returns the free device memory in bytes.
   virtual std::size_t free_bytes() = 0;
   virtual void upload(void* device_to, const void* from, std::size_t bytes) = 0;
   virtual void download(void* to, const void* device_from, std::size_t bytes) = 0;
-  /// From one place on the device to another.
+  /// Copies within device memory.
   virtual void copy(void* device_to, const void* device_from, std::size_t bytes) = 0;
   virtual void zero(void* device_at, std::size_t bytes) = 0;
-  /// @throws RunError when something that was asked for has failed.
+  /// Waits for all enqueued work. @throws RunError if any of it failed
   virtual void wait() = 0;
 };
 

@@ -1,4 +1,4 @@
-// Memory roofline of a device: the fastest reads and copies.
+// Memory roofline of a device: its fastest reads and copies.
 #pragma once
 
 #include <cstddef>
@@ -6,21 +6,22 @@
 
 namespace thinpipe {
 
-/// Requests run in order with all other work on the device's stream.
+/// Asynchronous, in the order of the device's stream.
 class DeviceRoofline {
  public:
   virtual ~DeviceRoofline() = default;
 
-  /// Streams in which a read goes through memory at a time: as many independent reads of 16 bytes
-  /// does a thread have under way. The time of a read is the best of these.
+  /// Numbers of sequential streams that a read goes through at a time: a thread has that many
+  /// independent 16-byte reads in flight. The best of them gives the time of a read.
   static constexpr int kStreamCounts[] = {1, 2, 4, 8};
 
-  /// Reads so many elements, each once, and adds up their bits. @param streams  of kStreamCounts
+  /// Reads each of `elements` elements once and adds up their bits.
   /// @param device_x  aligned to 16 bytes
+  /// @param streams   one of kStreamCounts
   virtual void read(const float* device_x, std::size_t elements, int streams) = 0;
-  /// All that was read since the last time, added up modulo 2^32, as words. Waits.
+  /// Returns the sum, modulo 2^32, of all words read since the last call. Waits.
   virtual std::uint32_t take_sum() = 0;
-  /// to = from, by the device's own copy.
+  /// Copies within device memory, by the device's own copy function.
   virtual void copy(const float* device_from, std::size_t elements, float* device_to) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Saying that something has no twin on devices yet.
+// Refuses specs without a GPU implementation.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Positions within their chunks, of as many bits each; where not every chunk has all of its own,
-// behind their number (methods/sparseloco.cc).
+// Positions within their chunks, of equal length. If some chunks have fewer than k positions, each
+// chunk's positions follow their number (methods/sparseloco.cc).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace thinpipe::cuda {
 /// Layout of a payload of `count` positions.
 struct ChunkedPositions {
   ChunkLayout layout;
-  bool complete;  ///< no numbers are written
+  bool complete;  ///< every chunk has all positions, so that no numbers are written
 
   THINPIPE_KERNEL static ChunkedPositions of(const ChunkLayout& layout, std::uint32_t count) {
     return {layout, count == layout.selected()};
@@ -24,9 +24,9 @@ struct ChunkedPositions {
   THINPIPE_KERNEL static ChunkedPositions of(const Job& job, std::uint32_t count) {
     return of(job.chunks, count);
   }
-  /// Bits of a chunk's number of positions.
+  /// Returns the bits of a chunk's number of positions.
   THINPIPE_KERNEL std::uint32_t number_bits() const { return complete ? 0 : layout.bits + 1; }
-  /// Where the i-th begins, which is in `chunk`.
+  /// Returns the first bit of position i, which is in `chunk`.
   THINPIPE_KERNEL std::uint64_t bit_of(std::uint32_t i, std::uint32_t chunk) const {
     return std::uint64_t{layout.bits} * i + std::uint64_t{number_bits()} * (chunk + 1);
   }
@@ -38,7 +38,7 @@ struct ChunkedPositions {
   }
 };
 
-/// Lays down the positions of what chosen[Job::sent] holds. Grid: the tiles of kTile elements.
+/// Writes the positions of chosen[Job::sent]. Grid: the tiles of kTile elements.
 struct LayChunked {
   static constexpr int kThreads = 512;
   struct Shared {};
@@ -63,7 +63,7 @@ struct LayChunked {
         const std::uint64_t bit = std::uint64_t{8} * begin + code.bit_of(i, chunk);
         lay(block, job.payload, bit, positions[i] & (job.chunks.size() - 1));
         if (code.complete || (i > 0 && positions[i - 1] >> bits == chunk)) return;
-        // The first of its chunk; the last is at most k later.
+        // Position i is the first of its chunk; the last is at most k positions later.
         std::uint32_t low = i + 1;
         std::uint32_t high = count - i < job.chunks.k ? count : i + job.chunks.k;
         while (low < high) {
@@ -80,17 +80,17 @@ struct LayChunked {
   }
 };
 
-/// Checks a payload's length, and where chunks have numbers walks from one to the next: begins[c]
-/// becomes the positions before chunk c. Numbers tell where the next one lies, so one thread reads
-/// them, of words that all have fetched. Grid: one block.
+/// Checks a payload's length and, if chunks have numbers, sets begins[c] to the number of positions
+/// before chunk c. A number's place depends on the numbers before it, so one thread reads them,
+/// from words that all threads have fetched. Grid: one block.
 struct FindChunks {
   static constexpr int kThreads = 512;
-  static constexpr std::uint32_t kWords = 2048;  ///< fetched at once
+  static constexpr std::uint32_t kWords = 2048;  ///< fetched together
   struct Shared {
     std::uint32_t words[kWords + 1];
-    std::uint64_t bit;  ///< from the first position on, where the next number lies
+    std::uint64_t bit;  ///< of the next number, counted from the first position
     std::uint32_t chunk;
-    std::uint32_t count;  ///< positions before it
+    std::uint32_t count;  ///< positions before the next number
     bool bad;
   };
 
@@ -133,7 +133,7 @@ struct FindChunks {
   }
 
  private:
-  /// As far as the words go.
+  /// Reads numbers until the fetched words end.
   THINPIPE_KERNEL static void walk(std::uint32_t* begins, const PayloadParts& parts,
                                    const ChunkedPositions& code, Shared& shared) {
     const ChunkLayout& layout = code.layout;
@@ -154,8 +154,8 @@ struct FindChunks {
   }
 };
 
-/// Reads all positions, where there was no problem. Grid: as many blocks as tiles of kTile elements
-/// may be in the payload.
+/// Reads all positions of a payload without a problem. Grid: the maximum number of tiles of kTile
+/// elements in the payload.
 struct ReadChunked {
   static constexpr int kThreads = 512;
   struct Shared {};
@@ -187,7 +187,7 @@ struct ReadChunked {
   THINPIPE_KERNEL static std::uint32_t local(const DecodeJob& job, std::uint64_t bit) {
     return job.payload.bits_at(bit) & (job.chunks.size() - 1);
   }
-  /// The last that begins at or before the i-th position.
+  /// Returns the last chunk that begins at or before position i.
   THINPIPE_KERNEL static std::uint32_t chunk_of(const DecodeJob& job, const ChunkedPositions& code,
                                                 std::uint32_t i) {
     const ChunkLayout& layout = job.chunks;

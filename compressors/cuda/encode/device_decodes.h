@@ -1,4 +1,4 @@
-// Payloads on their way to the kernels that decode them.
+// Queue of payloads for the decoding kernels.
 #pragma once
 
 #include <algorithm>
@@ -17,19 +17,19 @@ namespace thinpipe::cuda {
 /// Blocks and workspace of a payload's kernels.
 struct DecodePlan {
   std::uint32_t blocks[kPlannedGrids] = {};  ///< by DecodeGrid
-  std::size_t passed = 0;                    ///< room for DecodeJob::passed
-  std::size_t begins = 0;                    ///< likewise
+  std::size_t passed = 0;                    ///< entries of DecodeJob::passed
+  std::size_t begins = 0;                    ///< entries of DecodeJob::begins
 
   std::uint32_t& operator[](DecodeGrid grid) { return blocks[static_cast<std::size_t>(grid)]; }
 };
 
-/// Payloads that are decoded together, no two of them of one tensor.
+/// Payloads that are decoded together, at most one per tensor.
 struct DecodeBatch {
   const DecodeJob* jobs = nullptr;  ///< on the device
   std::uint32_t count = 0;          ///< at least one
   std::size_t blocks[kDecodeGrids] = {};
 
-  /// Once for all of them.
+  /// Launches a kernel on all payloads.
   template <class Device, class Kernel>
   void launch(Device& device, DecodeGrid grid, const Kernel& kernel) const {
     const auto which = static_cast<std::uint32_t>(grid);
@@ -37,8 +37,8 @@ struct DecodeBatch {
   }
 };
 
-/// Takes as many payloads as there are tensors, then must be emptied. They are put into a table in
-/// pinned memory, of which a batch is what was added since the last one.
+/// Takes up to one payload per tensor, then must be emptied. Payloads are stored in a table in
+/// pinned memory; a batch consists of the payloads added since the last batch.
 template <class Device>
 class DecodeQueue {
  public:
@@ -49,22 +49,22 @@ class DecodeQueue {
 
   DecodeQueue(std::shared_ptr<Device> device, std::size_t tensors)
       : device_(std::move(device)),
-        room_(tensors),
+        capacity_(tensors),
         batch_of_(tensors, 0),
-        table_(room_, [&](std::size_t bytes) { return device_->allocate_host(bytes); }),
-        device_table_(room_, [&](std::size_t bytes) { return device_->allocate(bytes); }),
-        found_(static_cast<Status*>(device_->allocate_host(room_ * sizeof(Status)))) {
-    plans_.reserve(room_);
-    done_.reserve(room_);
+        table_(capacity_, [&](std::size_t bytes) { return device_->allocate_host(bytes); }),
+        device_table_(capacity_, [&](std::size_t bytes) { return device_->allocate(bytes); }),
+        found_(static_cast<Status*>(device_->allocate_host(capacity_ * sizeof(Status)))) {
+    plans_.reserve(capacity_);
+    done_.reserve(capacity_);
   }
 
   bool is_empty() const { return size_ == 0; }
-  bool is_full() const { return size_ == room_; }
-  /// Whether there are any that are in no batch yet; whether such a one is of this tensor.
+  bool is_full() const { return size_ == capacity_; }
+  /// Returns whether payloads wait for the next batch, and whether one of this tensor does.
   bool has_next() const { return size_ > batched_; }
   bool has_next(std::size_t tensor) const { return has_next() && batch_of_[tensor] == batches_; }
 
-  /// One more, where there is room.
+  /// Adds a payload. The queue must not be full.
   void add(const DecodeJob& job, const DecodePlan& plan) {
     batch_of_[job.tensor] = batches_;
     table_.jobs[size_] = job;
@@ -74,24 +74,24 @@ class DecodeQueue {
     ++size_;
   }
 
-  /// Those that are in none yet, as a batch: they are under way to the device.
+  /// Returns the payloads that are in no batch yet as a batch, and enqueues their upload.
   DecodeBatch next() {
     DecodeBatch batch{.jobs = device_table_.jobs + batched_,
                       .count = static_cast<std::uint32_t>(size_ - batched_)};
     grow(std::span(plans_).subspan(batched_));
-    Passed* room = passed_;
+    Passed* workspace = passed_;
     for (std::size_t i = batched_; i < size_; ++i) {
       DecodeJob& job = table_.jobs[i];
-      job.passed = room;
-      room += plans_[i].passed;
-      job.begins = reinterpret_cast<std::uint32_t*>(room);
-      room += of_begins(plans_[i]);
+      job.passed = workspace;
+      workspace += plans_[i].passed;
+      job.begins = reinterpret_cast<std::uint32_t*>(workspace);
+      workspace += of_begins(plans_[i]);
       for (std::size_t grid = 0; grid < kDecodeGrids; ++grid) {
         job.first_block[grid] = static_cast<std::uint32_t>(batch.blocks[grid]);
         batch.blocks[grid] += grid < kPlannedGrids ? plans_[i].blocks[grid] : 1;
       }
     }
-    // With the first ones come zeros for what all of them will find.
+    // The first batch also uploads the zeroed status of all payloads.
     const bool first = batched_ == 0;
     const std::byte* const from =
         first ? table_.begin() : reinterpret_cast<const std::byte*>(table_.jobs + batched_);
@@ -104,7 +104,7 @@ class DecodeQueue {
     return batch;
   }
 
-  /// Waits for all batches, and empties. @returns what was added and became of it
+  /// Waits for all batches and empties the queue. @returns the payloads and their problems
   std::span<const Entry> finish() {
     device_->download(found_, device_table_.status, size_ * sizeof(Status));
     device_->wait();
@@ -121,7 +121,7 @@ class DecodeQueue {
     std::uint32_t problem;
     std::uint32_t arrived;
   };
-  /// The table to upload: zeros, then jobs.
+  /// The table to upload: zeroed status, then jobs.
   struct Table {
     template <class Allocate>
     Table(std::size_t tensors, const Allocate& allocate)
@@ -133,33 +133,33 @@ class DecodeQueue {
     DecodeJob* jobs;
   };
 
-  /// Entries of `passed` that they take.
+  /// Returns the entries of `passed` that a plan's `begins` take.
   static std::size_t of_begins(const DecodePlan& plan) {
     constexpr std::size_t kEach = sizeof(Passed) / sizeof(std::uint32_t);
     return (plan.begins + kEach - 1) / kEach;
   }
-  /// With the first payloads.
+  /// Grows the workspace; in practice, for the first payloads.
   void grow(std::span<const DecodePlan> plans) {
     std::size_t passed = 0;
     for (const DecodePlan& plan : plans) passed += plan.passed + of_begins(plan);
-    if (passed <= passed_room_) return;
-    passed_room_ = 2 * passed;
-    passed_ = static_cast<Passed*>(device_->allocate(passed_room_ * sizeof(Passed)));
+    if (passed <= passed_capacity_) return;
+    passed_capacity_ = 2 * passed;
+    passed_ = static_cast<Passed*>(device_->allocate(passed_capacity_ * sizeof(Passed)));
   }
 
   std::shared_ptr<Device> device_;
-  std::size_t room_;
+  std::size_t capacity_;
   std::size_t size_ = 0;
-  std::size_t batched_ = 0;              ///< of these in a batch
-  std::uint64_t batches_ = 1;            ///< the number of the next one
-  std::vector<std::uint64_t> batch_of_;  ///< the last that a tensor was in
+  std::size_t batched_ = 0;              ///< payloads in a batch
+  std::uint64_t batches_ = 1;            ///< number of the next batch
+  std::vector<std::uint64_t> batch_of_;  ///< by tensor, the number of its last batch
   Table table_;                          ///< pinned
   Table device_table_;
   Status* found_;
   std::vector<DecodePlan> plans_;
   std::vector<Entry> done_;
   Passed* passed_ = nullptr;
-  std::size_t passed_room_ = 0;
+  std::size_t passed_capacity_ = 0;
 };
 
 }  // namespace thinpipe::cuda

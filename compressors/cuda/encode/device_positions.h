@@ -1,4 +1,4 @@
-// How the positions of selected elements are written and read on a device.
+// Position codecs on the GPU.
 #pragma once
 
 #include <algorithm>
@@ -26,15 +26,15 @@ class DevicePositions {
  public:
   virtual ~DevicePositions() = default;
 
-  /// Positions of one element in a payload of so many bytes, at most.
+  /// Returns the maximum number of positions in a payload of `bytes` bytes.
   virtual std::size_t most(std::size_t bytes) const = 0;
   /// Sets the job fields that writing needs.
   virtual void prepare(Device& /*device*/, Job& /*job*/) const {}
-  /// Writes the positions of all tensors.
+  /// Launches the kernels that write the positions of all tensors.
   virtual void write(Device& device, const Batch& batch) const = 0;
-  /// Plans the reading of positions of a payload of the job's tensor.
+  /// Plans the kernels that read the positions of a payload of the job's tensor.
   virtual void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const = 0;
-  /// Reads the positions of payloads into DecodeJob::positions.
+  /// Launches the kernels that read the positions of payloads into DecodeJob::positions.
   virtual void read(Device& device, const DecodeBatch& batch) const = 0;
 };
 
@@ -91,7 +91,7 @@ class CodedBitmap : public DevicePositions<Device> {
   }
 };
 
-/// Random-k's: drawn anew.
+/// Random-k's positions, which the receiver draws again.
 template <class Device>
 class CodedSeeded : public DevicePositions<Device> {
  public:
@@ -110,7 +110,7 @@ class CodedSeeded : public DevicePositions<Device> {
   }
 };
 
-/// Codes that begin where the one before ends (state_scan.h).
+/// Codes of variable length, each of which begins where the previous one ends (state_scan.h).
 template <class Device, class Laid, class Stream>
 class CodedStream : public DevicePositions<Device> {
  public:
@@ -134,16 +134,16 @@ using CodedElias = CodedStream<Device, EliasPositions<Code>, EliasStream<Code>>;
 template <class Device>
 class CodedPacked : public DevicePositions<Device> {
  public:
-  /// A block whose gaps are all 0 is a byte.
+  /// A block whose gaps are all 0 takes one byte.
   std::size_t most(std::size_t bytes) const override { return kPackedBlock * bytes; }
   void write(Device& device, const Batch& batch) const override {
     device.launch(ClearPositions<PackedPositions>{batch.jobs, batch.tiles}, batch.tile_count);
     device.launch(LayPacked{batch.jobs, batch.tiles}, batch.tile_count);
   }
   void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const override {
-    plan[DecodeGrid::kPositions] = PackedRoom::stretches(job.payload);
+    plan[DecodeGrid::kPositions] = PackedWorkspace::segments(job.payload);
     plan[DecodeGrid::kTiles] = tiles_of(own.n, kTile);
-    plan.passed = PackedRoom::of_states(job.payload) + plan[DecodeGrid::kTiles];
+    plan.passed = PackedWorkspace::of_states(job.payload) + plan[DecodeGrid::kTiles];
     plan.begins = own.n / kPackedBlock + 1;
   }
   void read(Device& device, const DecodeBatch& batch) const override {
@@ -159,13 +159,13 @@ template <class Device>
 class CodedGolomb : public CodedStream<Device, GolombPositions, GolombStream> {
  public:
   void prepare(Device& device, Job& job) const override {
-    // The parameter falls with the count; where, logarithms say that only the host takes.
+    // The parameter decreases as the count grows. Only the host computes the logarithms behind it.
     std::vector<std::uint32_t> densities(kMaxGolombBits + 2, 0);
     const auto parameter = [&](std::uint32_t count) {
       return golomb_bits(static_cast<double>(count) / static_cast<double>(job.n));
     };
     for (int bits = 1; bits <= kMaxGolombBits; ++bits) {
-      std::uint32_t low = 0;  // so many have it, where there are any
+      std::uint32_t low = 0;  // the maximum count with this parameter
       for (std::uint32_t high = job.n; low < high;) {
         const std::uint32_t middle = low + (high - low + 1) / 2;
         if (parameter(middle) >= bits) {
@@ -176,29 +176,30 @@ class CodedGolomb : public CodedStream<Device, GolombPositions, GolombStream> {
       }
       densities[static_cast<std::size_t>(bits)] = low;
     }
-    auto* const there =
+    auto* const device_densities =
         static_cast<std::uint32_t*>(device.allocate(densities.size() * sizeof(std::uint32_t)));
-    device.upload(there, densities.data(), densities.size() * sizeof(std::uint32_t));
+    device.upload(device_densities, densities.data(), densities.size() * sizeof(std::uint32_t));
     device.wait();
-    job.densities = there;
+    job.densities = device_densities;
   }
 };
 
-/// Chunk layout of a tensor of n elements.
+/// Returns the chunk layout of a tensor of n elements.
 inline ChunkLayout layout_of(const Chunks& chunks, std::size_t n) {
   return {.n = static_cast<std::uint32_t>(n),
           .bits = static_cast<std::uint32_t>(chunks.position_bits()),
           .k = static_cast<std::uint32_t>(chunks.k)};
 }
 
-/// Reads positions of chunked payloads; kPositions has a block for each kTile selected elements.
+/// Launches the kernels that read chunked positions; kPositions has one block for each kTile
+/// selected elements.
 template <class Device>
 void read_chunked(Device& device, const DecodeBatch& batch) {
   batch.launch(device, DecodeGrid::kEach, FindChunks{});
   batch.launch(device, DecodeGrid::kPositions, ReadChunked{});
 }
 
-/// Positions of a selection chunk by chunk.
+/// Positions within chunks.
 template <class Device>
 class CodedChunked : public DevicePositions<Device> {
  public:
@@ -228,7 +229,8 @@ class CodedChunked : public DevicePositions<Device> {
   Chunks chunks_;
 };
 
-/// Null for a codec that is not there yet. @param chunks  of positions=chunked
+/// Returns null for codecs without a GPU implementation.
+/// @param chunks  for positions=chunked
 template <class Device>
 std::unique_ptr<DevicePositions<Device>> make_positions(const std::string& name,
                                                         const Chunks& chunks) {

@@ -1,4 +1,4 @@
-// Reads payloads of which each part depends on everything before it.
+// Scans of payloads in which every code depends on all codes before it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace thinpipe::cuda {
 
-/// Plans the scan of a payload of so many units.
+/// Plans the scan of a payload of `units` units.
 inline void plan_scan(std::uint32_t units, DecodePlan& plan) {
   plan[DecodeGrid::kPositions] = units / kScanUnits + 1;
   plan.passed = plan[DecodeGrid::kPositions];
@@ -20,12 +20,12 @@ void read_scanned(Device& device, const DecodeBatch& batch) {
   batch.launch(device, DecodeGrid::kPositions, ReadPositions<Units>{});
 }
 
-/// Plans the scan of a payload whose codes begin where the one before ends (state_scan.h).
+/// Plans the scan of a payload whose codes each begin where the previous one ends (state_scan.h).
 template <class Stream>
 void plan_states(const PayloadView& payload, DecodePlan& plan) {
   plan[DecodeGrid::kPositions] = static_cast<std::uint32_t>(
-      std::uint64_t{8} * payload.bytes / (Stream::kBits * Stream::kStretches) + 1);
-  plan.passed = StateRoom<Stream>::entries(plan[DecodeGrid::kPositions]);
+      std::uint64_t{8} * payload.bytes / (Stream::kBits * Stream::kSegments) + 1);
+  plan.passed = StateWorkspace<Stream>::entries(plan[DecodeGrid::kPositions]);
 }
 
 }  // namespace thinpipe::cuda

@@ -1,4 +1,4 @@
-// How the values of selected elements are written and read on a device.
+// Value codecs on the GPU.
 #pragma once
 
 #include <memory>
@@ -21,18 +21,19 @@ class DeviceValues {
   virtual ~DeviceValues() = default;
 
   virtual ValueSize size() const = 0;
-  /// Whether measure() makes another choice, which leaves out values that are not sent.
+  /// Returns whether measure() makes another choice, which drops values that are not sent.
   virtual bool drops() const = 0;
-  /// Prepares a tensor of which at most so many elements are sent.
+  /// Allocates workspace for a tensor of which at most `most` elements are sent.
   virtual void prepare(Device& /*device*/, std::size_t /*most*/, Job& /*job*/) const {}
-  /// Learns what it must of all values.
+  /// Launches the kernels that compute statistics of all values.
   virtual void measure(Device& device, const Batch& batch) const = 0;
-  /// Writes count and values after the positions, and has the memory forget them.
+  /// Launches the kernel that writes count and values, after the positions have been written, and
+  /// subtracts the decoded values from the memory.
   virtual void write(Device& device, const Batch& batch) const = 0;
-  /// Adds the values at positions that have been read; kElements has a block for each kTile that
-  /// there may be.
+  /// Launches the kernel that adds the values at the positions read before. kElements has one block
+  /// for each kTile possible elements.
   virtual void add(Device& device, const DecodeBatch& batch) const = 0;
-  /// Only reads them, into DecodeJob::values.
+  /// Launches the kernel that reads the values into DecodeJob::values.
   virtual void read(Device& device, const DecodeBatch& batch) const = 0;
 };
 
@@ -76,7 +77,7 @@ class CodedValues : public DeviceValues<Device> {
   Code code_;
 };
 
-/// Null for a codec that is not there yet. @param tau  of values=tau
+/// Returns null for codecs without a GPU implementation. @param tau  for values=tau
 template <class Device>
 std::unique_ptr<DeviceValues<Device>> make_values(const std::string& name, float tau) {
   const auto coded = [](auto code) {

@@ -1,4 +1,4 @@
-// Elias's gamma and delta codes of gaps (encode/gap_codes.cc), written and read.
+// Elias gamma and delta codes of gaps (encode/gap_codes.cc).
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace thinpipe::cuda {
 
-/// At most 31 zeros, a one, and as many digits.
+/// Gamma code: up to 31 zeros, a one, and as many digits as zeros.
 struct GammaCode {
-  static constexpr std::uint32_t kMostDigits = 31;
+  static constexpr std::uint32_t kMaxDigits = 31;
 
   THINPIPE_KERNEL static std::uint32_t bits(std::uint32_t n) { return 2 * highest(n) + 1; }
   template <class Block>
@@ -19,8 +19,8 @@ struct GammaCode {
     const std::uint32_t digits = highest(n);
     lay(block, words, bit + digits, 1 | (n - (std::uint32_t{1} << digits)) << 1);
   }
-  /// A bound of the bits of so many gaps that sum to n at most (most_digits_in_all in
-  /// gap_codes.cc), near the least.
+  /// Returns an upper bound, close to the least, of the bits of `count` gaps that sum to at most n
+  /// (most_digits_in_all in gap_codes.cc).
   THINPIPE_KERNEL static std::uint64_t most(std::uint32_t count, std::uint32_t n) {
     return count + 2 * most_digits(count, n);
   }
@@ -29,7 +29,7 @@ struct GammaCode {
     const std::uint32_t j = mean < 2 ? 1 : highest(mean);
     return std::uint64_t{count} * (j - 1) + (n >> j);
   }
-  /// Reads the code at a bit of the payload. @returns its bits; 0: there is no such code
+  /// Reads the code at bit `bit` of the payload. @returns its length in bits; 0: no valid code
   THINPIPE_KERNEL static std::uint32_t read(const PayloadView& payload, std::uint64_t bit,
                                             std::uint32_t most_digits, std::uint32_t& n) {
     const std::uint32_t digits = lowest(payload.bits_at(bit));
@@ -40,13 +40,13 @@ struct GammaCode {
   }
   THINPIPE_KERNEL static std::uint32_t read(const PayloadView& payload, std::uint64_t bit,
                                             std::uint32_t& n) {
-    return read(payload, bit, kMostDigits, n);
+    return read(payload, bit, kMaxDigits, n);
   }
 };
 
-/// The digits' number and one in gamma, then the digits.
+/// Delta code: the number of digits plus one in gamma code, then the digits.
 struct DeltaCode {
-  static constexpr std::uint32_t kMostGammaDigits = 5;
+  static constexpr std::uint32_t kMaxGammaDigits = 5;
 
   THINPIPE_KERNEL static std::uint32_t bits(std::uint32_t n) {
     const std::uint32_t digits = highest(n);
@@ -59,7 +59,7 @@ struct DeltaCode {
     GammaCode::put(block, words, bit, digits + 1);
     lay(block, words, bit + GammaCode::bits(digits + 1), n - (std::uint32_t{1} << digits));
   }
-  /// Delta::most_bits() in gap_codes.cc for one i, near the best.
+  /// Returns Delta::most_bits() in gap_codes.cc for one i near the best.
   THINPIPE_KERNEL static std::uint64_t most(std::uint32_t count, std::uint32_t n) {
     const std::uint64_t digits = GammaCode::most_digits(count, n);
     const std::uint32_t i = highest(static_cast<std::uint32_t>(digits / count) + 2);
@@ -69,8 +69,8 @@ struct DeltaCode {
   THINPIPE_KERNEL static std::uint32_t read(const PayloadView& payload, std::uint64_t bit,
                                             std::uint32_t& n) {
     std::uint32_t more = 0;
-    const std::uint32_t bits = GammaCode::read(payload, bit, kMostGammaDigits, more);
-    if (bits == 0 || more - 1 > GammaCode::kMostDigits) return 0;
+    const std::uint32_t bits = GammaCode::read(payload, bit, kMaxGammaDigits, more);
+    if (bits == 0 || more - 1 > GammaCode::kMaxDigits) return 0;
     const std::uint32_t digits = more - 1;
     const std::uint32_t one = std::uint32_t{1} << digits;
     n = one | (payload.bits_at(bit + bits) & (one - 1));
@@ -78,7 +78,7 @@ struct DeltaCode {
   }
 };
 
-/// Laid down (laid_positions.h).
+/// Positions as Elias codes, written by LayPositions (laid_positions.h).
 template <class Code>
 struct EliasPositions {
   static constexpr bool kChained = true;
@@ -98,18 +98,18 @@ struct EliasPositions {
   }
 };
 
-/// The codes of a payload. A stretch may begin with the rest of an earlier code, of 62 bits at
-/// most: a state is the bit at which its first own code begins.
+/// The codes of a payload. A segment may begin with the end of an earlier code, of at most 62 bits:
+/// its state is the bit at which its first own code begins.
 template <class Code>
 struct EliasStream {
-  static constexpr std::uint32_t kStuck = 63;  ///< no code begins where one should
+  static constexpr std::uint32_t kStuck = 63;  ///< no valid code where one should begin
   static constexpr std::uint32_t kStates = 64;
-  static constexpr std::uint32_t kStretches = 8;
-  static constexpr std::uint32_t kBits = 2048;  ///< of a stretch
+  static constexpr std::uint32_t kSegments = 8;
+  static constexpr std::uint32_t kBits = 2048;  ///< of a segment
 
   const PayloadView& payload;
-  std::uint64_t begin = 0;  ///< bit of the payload
-  std::uint64_t bits = 0;   ///< from there
+  std::uint64_t begin = 0;  ///< first bit in the payload
+  std::uint64_t bits = 0;   ///< bits of all codes
 
   THINPIPE_KERNEL EliasStream(const PayloadView& of, PayloadParts& parts) : payload(of) {
     if (parts.problem != PayloadProblem::kNone) return;
@@ -119,7 +119,7 @@ struct EliasStream {
     bits = std::uint64_t{8} * left;
   }
   THINPIPE_KERNEL static PayloadView view_of(const DecodeJob& job) { return job.payload; }
-  THINPIPE_KERNEL std::uint32_t stretches() const {
+  THINPIPE_KERNEL std::uint32_t segments() const {
     return static_cast<std::uint32_t>((bits + kBits - 1) / kBits);
   }
   THINPIPE_KERNEL static std::uint32_t states() { return kStates; }
@@ -129,9 +129,9 @@ struct EliasStream {
   }
 
   template <class Body>
-  THINPIPE_KERNEL void read(std::uint32_t stretch, Passed& passed, Body body) const {
+  THINPIPE_KERNEL void read(std::uint32_t segment, Passed& passed, Body body) const {
     if (passed.state == kStuck) return;
-    const std::uint64_t first = std::uint64_t{kBits} * stretch;
+    const std::uint64_t first = std::uint64_t{kBits} * segment;
     const std::uint64_t end = first + kBits < bits ? first + kBits : bits;
     std::uint64_t at = first + passed.state;
     while (at < end) {

@@ -1,5 +1,4 @@
-// Positions of which each takes as many bits as the next: every word can be made, and every
-// position read, by itself.
+// Positions of equal length: each word is written, and each position read, independently.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +30,7 @@ struct FixedPositions {
   }
 };
 
-/// The step that seeded positions are drawn for (methods/selectors.h).
+/// The step for which seeded positions are drawn (methods/selectors.h).
 struct SeededTag {
   THINPIPE_KERNEL static std::uint32_t bytes(std::uint32_t /*count*/) {
     return sizeof(std::uint32_t);
@@ -42,8 +41,8 @@ struct SeededTag {
   }
 };
 
-/// Writes the positions of what chosen[Job::sent] holds. Before the values: the word in which
-/// these end is theirs to complete. Grid: the tiles of kTile elements.
+/// Writes the positions of chosen[Job::sent]. Runs before the values are written: these complete
+/// the word that both share. Grid: the tiles of kTile elements.
 template <class Code>
 struct WritePositions {
   static constexpr int kThreads = 512;
@@ -66,15 +65,15 @@ struct WritePositions {
     block.each([&](int t) {
       const std::uint32_t first = tile.index * kThreads + static_cast<std::uint32_t>(t);
       if (first == 0) job.findings->encoded = end;
-      // The first word even where there are no positions.
+      // Writes the first word even without positions.
       for (std::uint32_t i = first; i == 0 || 4 * (begin / 4 + i) < end; i += stride)
         job.payload[begin / 4 + i] = joined(i == 0 ? 0 : word(i - 1), word(i), begin);
     });
   }
 };
 
-/// Reads such positions. Sets `problem` for those that no compressor writes. Grid: as many blocks
-/// as tiles of kTile elements may be in the payload.
+/// Reads positions of equal length. Reports a problem for positions that no compressor writes.
+/// Grid: the maximum number of tiles of kTile elements in the payload.
 template <std::uint32_t bits>
 struct ReadFixedPositions {
   static constexpr int kThreads = 512;

@@ -1,5 +1,7 @@
-// Golomb-Rice codes as they are read (encode/gap_codes.cc). A stretch's state is the number of
-// remainder bits still to come from the code before it, 0 where zeros of a quotient are counted.
+// Reads Golomb-Rice codes: a quotient in unary, then a remainder of fixed length
+// (encode/gap_codes.cc). A code may begin in one segment and end in the next. A segment's state is
+// the number of remainder bits with which the segment begins: those still to come of a code that
+// began before the segment. The state is 0 if the segment begins within a quotient or with a code.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +10,17 @@
 
 namespace thinpipe::cuda {
 
-/// The codes of a payload.
+/// The Golomb-Rice codes of one payload, as a stream for state_scan.h.
 struct GolombStream {
-  static constexpr std::uint32_t kMostRemainder = 31;
-  static constexpr std::uint32_t kStates = kMostRemainder + 1;
-  static constexpr std::uint32_t kStretches = 16;
-  static constexpr std::uint32_t kBits = 1024;  ///< of a stretch
+  static constexpr std::uint32_t kMaxRemainder = 31;
+  static constexpr std::uint32_t kStates = kMaxRemainder + 1;
+  static constexpr std::uint32_t kSegments = 16;
+  static constexpr std::uint32_t kBits = 1024;  ///< bits of a segment
 
   const PayloadView& payload;
-  std::uint64_t begin = 0;  ///< bit of the payload
-  std::uint64_t bits = 0;   ///< from there
-  std::uint32_t remainder = 0;
+  std::uint64_t begin = 0;      ///< bit of the payload at which the codes begin
+  std::uint64_t bits = 0;       ///< number of bits of all codes
+  std::uint32_t remainder = 0;  ///< number of bits of each code's remainder
 
   THINPIPE_KERNEL GolombStream(const PayloadView& of, PayloadParts& parts) : payload(of) {
     if (parts.problem != PayloadProblem::kNone) return;
@@ -26,24 +28,26 @@ struct GolombStream {
     if (parts.count == 0 ? left != 0 : left == 0) parts.problem = PayloadProblem::kLength;
     if (parts.problem != PayloadProblem::kNone || left == 0) return;
     remainder = payload.byte_at(parts.positions);
-    if (remainder > kMostRemainder) parts.problem = PayloadProblem::kPosition;
+    if (remainder > kMaxRemainder) parts.problem = PayloadProblem::kPosition;
     begin = std::uint64_t{8} * (parts.positions + 1);
     bits = std::uint64_t{8} * (left - 1);
   }
   THINPIPE_KERNEL static PayloadView view_of(const DecodeJob& job) { return job.payload; }
-  THINPIPE_KERNEL std::uint32_t stretches() const {
+  THINPIPE_KERNEL std::uint32_t segments() const {
     return static_cast<std::uint32_t>((bits + kBits - 1) / kBits);
   }
   THINPIPE_KERNEL std::uint32_t states() const { return remainder + 1; }
-  /// Behind the last code there are zeros, which a quotient may begin with.
+  /// Returns whether the totals are those of a valid payload. Padding zeros after the last code are
+  /// read as the start of a quotient, which leaves state 0.
   THINPIPE_KERNEL bool good(const PayloadParts& parts, const Passed& all) const {
     return all.count == parts.count && all.state == 0;
   }
 
-  /// body(i, end): a position ends at bit `end` of the stream.
+  /// Reads a segment and adds to `passed`. Calls body(i, end) for the code of the i-th position,
+  /// which ends before bit `end` of the stream.
   template <class Body>
-  THINPIPE_KERNEL void read(std::uint32_t stretch, Passed& passed, Body body) const {
-    std::uint64_t at = std::uint64_t{kBits} * stretch;
+  THINPIPE_KERNEL void read(std::uint32_t segment, Passed& passed, Body body) const {
+    std::uint64_t at = std::uint64_t{kBits} * segment;
     const std::uint64_t end = at + kBits < bits ? at + kBits : bits;
     while (at < end) {
       const auto left = end - at < 32 ? static_cast<std::uint32_t>(end - at) : 32;

@@ -1,4 +1,4 @@
-// Values as a sign and one of two levels of their group of 512 (encode/few_bits.cc).
+// Values of 2 bits: a sign, and one of two levels of the value's group of 512 (encode/few_bits.cc).
 #pragma once
 
 #include <bit>
@@ -9,9 +9,9 @@
 
 namespace thinpipe::cuda {
 
-/// Two bits each, behind the two levels of a group.
+/// A group's two levels, then two bits for each of its values.
 struct Int2Values {
-  using Measure = NoMeasure;  ///< MeasureInt2 does, group by group
+  using Measure = NoMeasure;  ///< MeasureInt2 measures each group
 
   static constexpr std::uint32_t kGroup = kInt2Group;
   static constexpr std::uint32_t kHeadWords = 2;
@@ -53,7 +53,7 @@ struct Int2Values {
   }
 };
 
-/// Job::levels become those of what chosen[Job::sent] holds. Grid: the tiles of kTile elements.
+/// Sets Job::levels to the levels of chosen[Job::sent]. Grid: the tiles of kTile elements.
 struct MeasureInt2 {
   static constexpr int kThreads = 512;
   static constexpr std::uint32_t kLanes = kInt2Lanes;
@@ -77,7 +77,7 @@ struct MeasureInt2 {
     const std::uint32_t begin = tile.index * kTile;
     if (begin >= count) return;
     const float* const values = job.chosen_at(job.sent).values;
-    // A thread is a lane of a group.
+    // Each thread is one lane of a group.
     const auto each_of = [&](int t, auto body) {
       const auto thread = static_cast<std::uint32_t>(t);
       const std::uint32_t first = begin + thread / kLanes * kInt2Group;

@@ -1,4 +1,4 @@
-// From a spec to the encoding on a device.
+// Makes a device encoding from a spec.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@
 
 namespace thinpipe::cuda {
 
-/// @throws InputError for codecs that are not there yet, and tensors that they cannot address.
+/// @throws InputError for codecs without a GPU implementation, and for tensors too large for the
+/// codec
 template <class Device>
 DeviceEncoding<Device> make_encoding(const Parameters& parameters,
                                      std::span<const TensorInfo> tensors) {
@@ -27,21 +28,22 @@ DeviceEncoding<Device> make_encoding(const Parameters& parameters,
                                   .positions = make_positions<Device>(positions, chunks),
                                   .value_codec = {},
                                   .position_codec = {}};
-  if (!encoding.values) refuse(parameters, "values=" + values + " is not there yet");
-  if (!encoding.positions) refuse(parameters, "positions=" + positions + " is not there yet");
+  if (!encoding.values) refuse(parameters, "values=" + values + " has no GPU implementation");
+  if (!encoding.positions)
+    refuse(parameters, "positions=" + positions + " has no GPU implementation");
   encoding.value_codec = steps ? make_tau_codec(tau) : make_value_codec(values);
-  // Only the size of seeded positions is used, which no tensor changes.
+  // Only the size of seeded positions is used, which is the same for all tensors.
   encoding.position_codec = positions == "seeded"
                                 ? make_seeded_codec(std::make_shared<SeededPositions>(0, 0))
                             : chunked ? make_chunked_codec(chunks)
                                       : make_position_codec(positions);
   for (const TensorInfo& tensor : tensors) {
-    // Bits of all positions are counted as elements are (kernels/prefix.h).
+    // The bits of all positions, like elements, are counted in 31 bits (kernels/prefix.h).
     const bool chained = positions == "run16" || positions == "golomb" || positions == "packed" ||
                          positions == "elias_gamma" || positions == "elias_delta";
-    constexpr std::size_t kMostBits = 0x7fffffff;
+    constexpr std::size_t kMaxBits = 0x7fffffff;
     const std::size_t most = encoding.position_codec->max_size(tensor.elements, tensor.elements);
-    if (chained && most > kMostBits / 8) {
+    if (chained && most > kMaxBits / 8) {
       refuse(parameters, "tensor '" + tensor.name + "' has " + std::to_string(tensor.elements) +
                              " elements, too many for positions=" + positions);
     }

@@ -1,4 +1,4 @@
-// Statistics of all values that some value codecs need before they write one.
+// Statistics of all values, which some value codecs need before they write the first one.
 #pragma once
 
 #include <bit>
@@ -13,9 +13,9 @@
 namespace thinpipe::cuda {
 
 // A measure has
-//   add()    what a value adds to the sum
-//   rank()   of which the greatest is found
-//   found()  what becomes of the sum, of at least one value, and of the greatest rank
+//   add()    returns a value's term of the sum
+//   rank()   returns a value's rank, of which the maximum is found
+//   found()  takes the sum, of at least one value, and the maximum rank
 
 struct NoMeasure {};
 
@@ -37,7 +37,7 @@ struct MeanOfMagnitudes {
   }
 };
 
-/// The key of a magnitude; 0 for a NaN, which is never the greatest.
+/// Returns the key of a magnitude; 0 for a NaN, so that it is never the maximum.
 THINPIPE_KERNEL inline std::uint32_t number_rank(float value) {
   return value != value ? 0 : std::bit_cast<std::uint32_t>(value) & 0x7fffffff;
 }
@@ -52,7 +52,7 @@ struct StepOfLevels {
   }
 };
 
-/// Left in Findings::scale, which holds it exactly.
+/// Stores the greatest exponent in Findings::scale, which represents it exactly.
 struct GreatestExponent {
   THINPIPE_KERNEL static double add(float /*value*/) { return 0; }
   THINPIPE_KERNEL static std::uint32_t rank(float value) { return number_rank(value); }
@@ -62,10 +62,10 @@ struct GreatestExponent {
   }
 };
 
-/// Mean and least magnitude, of a side that may be sent (SBC).
+/// Mean and minimum magnitude of one side (SBC).
 struct SideMean {
   THINPIPE_KERNEL static double add(float value) { return static_cast<double>(value); }
-  /// The least ranks first; a NaN is never the least.
+  /// Ranks the minimum highest; a NaN is never the minimum.
   THINPIPE_KERNEL static std::uint32_t rank(float value) {
     return value != value ? 0 : ~(std::bit_cast<std::uint32_t>(value) & 0x7fffffff);
   }
@@ -78,8 +78,7 @@ struct SideMean {
   }
 };
 
-/// Adds up what chosen[Job::place] holds, in the order of kernels/sums.h. Grid: the tiles of
-/// kSumTile elements.
+/// Adds up chosen[Job::place] in the order of kernels/sums.h. Grid: the tiles of kSumTile elements.
 template <class Measure>
 struct MeasureValues {
   static constexpr int kThreads = kValueLanes;

@@ -1,5 +1,5 @@
-// Where the blocks of gaps of a payload begin (packed_positions.h): only those before a block tell,
-// and each by its first byte alone.
+// Finds where a payload's blocks of gaps begin (packed_positions.h). The beginning of a block
+// depends on the first byte of every block before it.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace thinpipe::cuda {
 
-/// Where a payload's blocks begin. A stretch may begin with the rest of an earlier block: a state
-/// is the byte at which its first own block begins.
+/// The blocks of a payload. A segment may begin with the end of an earlier block: its state is the
+/// byte at which its first own block begins.
 struct PackedStream {
-  static constexpr std::uint32_t kStuck = kPackedBlock / 8 * kMostWidth + 1;  ///< no such width
+  static constexpr std::uint32_t kStuck = kPackedBlock / 8 * kMaxWidth + 1;  ///< invalid width
   static constexpr std::uint32_t kStates = 544;
   static_assert(kStuck < kStates);
-  static constexpr std::uint32_t kStretches = 1;
-  static constexpr std::uint32_t kBytes = 16384;  ///< of a stretch
+  static constexpr std::uint32_t kSegments = 1;
+  static constexpr std::uint32_t kBytes = 16384;  ///< of a segment
 
   const PayloadView& payload;
   std::uint32_t begin = 0;
@@ -31,61 +31,63 @@ struct PackedStream {
     if ((blocks == 0) != (bytes == 0)) parts.problem = PayloadProblem::kLength;
   }
   THINPIPE_KERNEL static PayloadView view_of(const DecodeJob& job) { return job.payload; }
-  THINPIPE_KERNEL std::uint32_t stretches() const { return (bytes + kBytes - 1) / kBytes; }
+  THINPIPE_KERNEL std::uint32_t segments() const { return (bytes + kBytes - 1) / kBytes; }
   THINPIPE_KERNEL static std::uint32_t states() { return kStuck + 1; }
-  /// Where the last one ends SumPacked looks at.
+  /// ScanPacked checks where the last block ends.
   THINPIPE_KERNEL bool good(const PayloadParts& /*parts*/, const Passed& all) const {
     return all.count >= blocks;
   }
 
-  /// Bytes of a block.
+  /// Returns the bytes of a block whose gaps have `width` bits.
   THINPIPE_KERNEL static std::uint32_t length(std::uint32_t width) {
     return 1 + kPackedBlock / 8 * width;
   }
 };
 
-/// Workspace of the kernels that read such a payload. DecodeJob::begins has room for each block's
-/// byte of the stream.
-struct PackedRoom {
-  /// Stretches that there may be.
-  THINPIPE_BOTH static std::uint32_t stretches(const PayloadView& payload) {
+/// Layout of the workspace, in DecodeJob::passed, of the kernels that read such a payload.
+/// DecodeJob::begins holds the first byte of each block.
+struct PackedWorkspace {
+  /// Returns the maximum number of segments.
+  THINPIPE_BOTH static std::uint32_t segments(const PayloadView& payload) {
     return payload.bytes / PackedStream::kBytes + 1;
   }
   THINPIPE_BOTH static std::size_t of_states(const PayloadView& payload) {
-    return StateRoom<PackedStream>::entries(stretches(payload));
+    return StateWorkspace<PackedStream>::entries(segments(payload));
   }
-  /// One for each kTile positions, behind the states of all stretches.
+  /// Returns the totals of the tiles of kTile positions, stored after the states of all segments.
   THINPIPE_KERNEL static Passed* tiles(const DecodeJob& job) {
     return job.passed + of_states(job.payload);
   }
 };
 
-/// Where blocks lead in a part of a stretch, from every byte at once: a hop from where a block
-/// begins to where the next one would, then two, then four, as far as they stay within.
+/// For every byte of a part of a segment, follows the blocks that would start at this byte. A hop
+/// leads from a block to the next one. Hops are doubled (one, two, four, ...) until they leave the
+/// part.
 struct PackedHops {
   static constexpr std::uint32_t kBytes = 4096;      ///< of a part
-  static constexpr std::uint32_t kNowhere = 0xffff;  ///< no such width
+  static constexpr std::uint32_t kNowhere = 0xffff;  ///< invalid width
   static_assert(PackedStream::kBytes % kBytes == 0 && kBytes + PackedStream::kStuck < kNowhere);
 
-  /// Each byte's target, counted from the part's first byte, and above it the number of hops.
+  /// Lower half: each byte's target, counted from the part's first byte. Upper half: number of
+  /// hops.
   std::uint32_t words[2][kBytes];
 
   THINPIPE_KERNEL static std::uint32_t target(std::uint32_t word) { return word & 0xffff; }
   THINPIPE_KERNEL static std::uint32_t hops(std::uint32_t word) { return word >> 16; }
 
-  /// One hop each, of a part of `size` bytes from byte `first` of the stream.
+  /// Sets one hop for each byte of a part of `size` bytes from byte `first` of the stream.
   template <class Block>
   THINPIPE_KERNEL void begin(Block& block, const PackedStream& stream, std::uint32_t first,
                              std::uint32_t size) {
     block.each([&](int t) {
       for (auto i = static_cast<std::uint32_t>(t); i < size; i += Block::kSize) {
         const std::uint32_t width = stream.payload.byte_at(stream.begin + first + i);
-        words[0][i] = width > kMostWidth ? kNowhere : (i + PackedStream::length(width)) | 1U << 16;
+        words[0][i] = width > kMaxWidth ? kNowhere : (i + PackedStream::length(width)) | 1U << 16;
       }
     });
   }
-  /// Doubles the hops until all have left the part. before(which) sees those of a power of two.
-  /// @returns which of words[] has them
+  /// Doubles the hops until all of them leave the part. Calls before(which) ahead of each doubling,
+  /// when words[which] holds hops of a power of two. @returns the index into words[] of the result
   template <class Block, class Before>
   THINPIPE_KERNEL std::uint32_t run(Block& block, std::uint32_t size, Before before) {
     std::uint32_t which = 0;
@@ -108,7 +110,7 @@ struct PackedHops {
     }
     return which;
   }
-  /// Goes on to the next part from a state within this one.
+  /// Advances a state from this part to the next.
   THINPIPE_KERNEL void pass(std::uint32_t which, std::uint32_t size, Passed& passed) const {
     if (passed.state == PackedStream::kStuck) return;
     if (passed.state >= size) {
@@ -121,11 +123,11 @@ struct PackedHops {
   }
 };
 
-/// Calls body(first, size) for the parts of a stretch.
+/// Calls body(first, size) for each part of a segment.
 template <class Body>
-THINPIPE_KERNEL void each_packed_part(const PackedStream& stream, std::uint32_t stretch,
+THINPIPE_KERNEL void each_packed_part(const PackedStream& stream, std::uint32_t segment,
                                       Body body) {
-  const std::uint32_t begin = stretch * PackedStream::kBytes;
+  const std::uint32_t begin = segment * PackedStream::kBytes;
   for (std::uint32_t first = begin; first < begin + PackedStream::kBytes && first < stream.bytes;
        first += PackedHops::kBytes) {
     const std::uint32_t left = stream.bytes - first;

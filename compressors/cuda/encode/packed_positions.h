@@ -1,5 +1,5 @@
-// Blocks of 128 gaps, of which each has a byte that tells how many bits its gaps take
-// (encode/gap_lengths.cc), written.
+// Writes blocks of 128 gaps. A block begins with a byte that holds the number of bits per gap
+// (encode/gap_lengths.cc).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace thinpipe::cuda {
 
 constexpr std::uint32_t kPackedBlock = 128;  ///< gaps
-constexpr std::uint32_t kMostWidth = 32;     ///< bits of a gap
-/// Threads that have a block between them.
+constexpr std::uint32_t kMaxWidth = 32;      ///< bits of a gap
+/// Threads per block of gaps.
 constexpr std::uint32_t kPackedThreads = kPackedBlock / kLaidEach;
 
 /// Input of ClearPositions.
@@ -18,7 +18,7 @@ struct PackedPositions {
   THINPIPE_KERNEL static PackedPositions of(const Job& /*job*/, std::uint32_t /*count*/) {
     return {};
   }
-  /// By PackedCodec::max_size() for one j: a block's greatest gap z takes j + z / 2^j bits at most.
+  /// As PackedCodec::max_size() for one j: a block's greatest gap z takes at most j + z / 2^j bits.
   THINPIPE_KERNEL static std::uint64_t most(std::uint32_t count, std::uint32_t n) {
     if (count == 0) return 0;
     const std::uint32_t blocks = (count - 1) / kPackedBlock + 1;
@@ -27,11 +27,11 @@ struct PackedPositions {
   }
 };
 
-/// As LayPositions does.
+/// Does for packed positions what LayPositions does for other codes.
 struct LayPacked {
   static constexpr int kThreads = 512;
   struct Shared {
-    std::uint32_t gaps[kThreads];  ///< all bits of a thread's
+    std::uint32_t gaps[kThreads];  ///< bitwise OR of a thread's gaps
   };
 
   const Job* jobs;

@@ -7,10 +7,10 @@
 
 namespace thinpipe::cuda {
 
-/// Does the work of PassStates, by hops. Grid: the stretches that there may be.
+/// Does the work of PassStates, by hops. Grid: the maximum number of segments.
 struct PassPacked {
   static constexpr int kThreads = static_cast<int>(PackedStream::kStates);
-  static_assert(PackedStream::kStretches == 1);
+  static_assert(PackedStream::kSegments == 1);
   struct Shared {
     PackedHops hops;
   };
@@ -25,35 +25,35 @@ struct PassPacked {
       });
       return;
     }
-    const std::uint32_t stretch = block.index();
-    if (stretch >= stream.stretches()) return;
+    const std::uint32_t segment = block.index();
+    if (segment >= stream.segments()) return;
     typename Block::template Local<Passed> passed;
     block.each([&](int t) { passed[t] = {0, 0, static_cast<std::uint32_t>(t)}; });
-    each_packed_part(stream, stretch, [&](std::uint32_t first, std::uint32_t size) {
+    each_packed_part(stream, segment, [&](std::uint32_t first, std::uint32_t size) {
       shared.hops.begin(block, stream, first, size);
       const std::uint32_t which = shared.hops.run(block, size, [](std::uint32_t) {});
       block.each([&](int t) {
         if (t < static_cast<int>(PackedStream::states())) shared.hops.pass(which, size, passed[t]);
       });
     });
-    const StateRoom<PackedStream> states{job.passed, stream.stretches()};
+    const StateWorkspace<PackedStream> states{job.passed, stream.segments()};
     block.each([&](int t) {
       if (t >= static_cast<int>(PackedStream::states())) return;
-      states.of_stretch(stretch)[t] = passed[t];
-      states.of_block(stretch)[t] = passed[t];
+      states.of_segment(segment)[t] = passed[t];
+      states.of_block(segment)[t] = passed[t];
     });
   }
 };
 
-/// Where blocks begin, once JoinStates has been there: what begins with the stretch's state and
-/// follows from it is marked, twice as many bytes with each doubling. Grid: as PassPacked.
+/// Finds where blocks begin, after JoinStates. Marks the byte of the segment's state and all blocks
+/// that follow from it; each doubling marks twice as many bytes. Grid: as PassPacked.
 struct FindPacked {
   static constexpr int kThreads = 512;
   static constexpr std::uint32_t kEach = PackedHops::kBytes / kThreads;
   static constexpr std::uint16_t kUnmarked = 0xffff;
   struct Shared {
     PackedHops hops;
-    std::uint16_t ranks[PackedHops::kBytes];  ///< of the part's blocks, at their first bytes
+    std::uint16_t ranks[PackedHops::kBytes];  ///< rank of a block in the part, at its first byte
     Passed before;
   };
 
@@ -62,13 +62,13 @@ struct FindPacked {
     PayloadParts parts = job.payload.open();
     const PackedStream stream(job.payload, parts);
     if (parts.problem != PayloadProblem::kNone || *job.problem != 0) return;
-    const std::uint32_t stretch = block.index();
-    if (stretch >= stream.stretches()) return;
+    const std::uint32_t segment = block.index();
+    if (segment >= stream.segments()) return;
     block.each([&](int t) {
-      const StateRoom<PackedStream> states{job.passed, stream.stretches()};
-      if (t == 0) shared.before = passed_before(states, stretch);
+      const StateWorkspace<PackedStream> states{job.passed, stream.segments()};
+      if (t == 0) shared.before = passed_before(states, segment);
     });
-    each_packed_part(stream, stretch, [&](std::uint32_t first, std::uint32_t size) {
+    each_packed_part(stream, segment, [&](std::uint32_t first, std::uint32_t size) {
       block.each([&](int t) {
         const std::uint32_t state = shared.before.state;
         const std::uint32_t entry = state == PackedStream::kStuck ? size : state;
@@ -83,7 +83,7 @@ struct FindPacked {
           if (shared.ranks[i] == kUnmarked) continue;
           const std::uint32_t at = shared.before.count + shared.ranks[i];
           const std::uint32_t width = stream.payload.byte_at(stream.begin + first + i);
-          if (width <= kMostWidth && at < stream.blocks) job.begins[at] = first + i;
+          if (width <= kMaxWidth && at < stream.blocks) job.begins[at] = first + i;
         }
       });
       block.each([&](int t) {
@@ -98,18 +98,18 @@ struct FindPacked {
   THINPIPE_KERNEL static void mark(Block& block, Shared& shared, std::uint32_t which,
                                    std::uint32_t size) {
     typename Block::template Local<std::uint32_t> marked;
-    const auto place = [](int t, std::uint32_t j) {
+    const auto byte_of = [](int t, std::uint32_t j) {
       return j * static_cast<std::uint32_t>(kThreads) + static_cast<std::uint32_t>(t);
     };
     block.each([&](int t) {
       marked[t] = 0;
-      for (std::uint32_t j = 0; j < kEach && place(t, j) < size; ++j)
-        marked[t] |= std::uint32_t{shared.ranks[place(t, j)] != kUnmarked} << j;
+      for (std::uint32_t j = 0; j < kEach && byte_of(t, j) < size; ++j)
+        marked[t] |= std::uint32_t{shared.ranks[byte_of(t, j)] != kUnmarked} << j;
     });
     block.each([&](int t) {
       for (std::uint32_t j = 0; j < kEach; ++j) {
         if ((marked[t] >> j & 1) == 0) continue;
-        const std::uint32_t i = place(t, j);
+        const std::uint32_t i = byte_of(t, j);
         const std::uint32_t word = shared.hops.words[which][i];
         if (PackedHops::target(word) < size)
           shared.ranks[PackedHops::target(word)] =
@@ -119,24 +119,24 @@ struct FindPacked {
   }
 };
 
-/// The gaps of one payload's blocks, whose beginnings are known.
+/// The gaps of one payload, after FindPacked.
 struct PackedGaps {
   const PayloadView& payload;
   const PackedStream& stream;
   const std::uint32_t* begins;
   std::uint32_t count;
 
-  /// Calls body(i, gap) for the positions that are thread t's of a tile. @returns false where they
-  /// have no block: it is not known where that begins
+  /// Calls body(i, gap) for thread t's positions of a tile. @returns false if the beginning of
+  /// their block is unknown
   template <class Body>
   THINPIPE_KERNEL bool each(std::uint32_t tile, int t, Body body) const {
     const std::uint32_t begin = tile * kTile + static_cast<std::uint32_t>(t) * kLaidEach;
     if (begin >= count) return true;
-    const std::uint32_t there = begins[begin / kPackedBlock];
-    if (there >= stream.bytes) return false;
-    const std::uint32_t at = stream.begin + there;
+    const std::uint32_t first = begins[begin / kPackedBlock];
+    if (first >= stream.bytes) return false;
+    const std::uint32_t at = stream.begin + first;
     const std::uint32_t width = payload.byte_at(at);
-    if (width > kMostWidth) return false;
+    if (width > kMaxWidth) return false;
     const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
     for (std::uint32_t i = begin; i < begin + kLaidEach && i < count; ++i) {
       const std::uint64_t bit =
@@ -145,7 +145,7 @@ struct PackedGaps {
     }
     return true;
   }
-  /// Whether the last block ends with the payload, filled up with zeros.
+  /// Returns whether the last block ends with the payload, padded with zeros.
   THINPIPE_KERNEL bool ends() const {
     if (begins[stream.blocks - 1] >= stream.bytes) return false;
     const std::uint32_t at = stream.begin + begins[stream.blocks - 1];
@@ -156,8 +156,8 @@ struct PackedGaps {
   }
 };
 
-/// Adds up the gaps of every tile of kTile positions, then what comes before it; or reads the
-/// positions. Grid: the tiles that there may be.
+/// Without `reads`, adds up the gaps of every tile of kTile positions, then the totals before each
+/// tile. With `reads`, reads the positions. Grid: the maximum number of tiles.
 template <bool reads>
 struct ScanPacked {
   static constexpr int kThreads = 512;
@@ -168,17 +168,17 @@ struct ScanPacked {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
     const PayloadView& payload = job.payload;
-    Passed* const of_tiles = PackedRoom::tiles(job);
+    Passed* const of_tiles = PackedWorkspace::tiles(job);
     PayloadParts parts = payload.open();
     const PackedStream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone || parts.count == 0) return;
-    // Where they add up, blocks may just find a problem, and all of them must arrive.
+    // Without `reads`, all blocks must arrive, even if one of them finds a problem.
     if (reads && *job.problem != 0) return;
     const std::uint32_t tiles = tiles_of(parts.count, kTile);
     const std::uint32_t tile = block.index();
     if (tile >= tiles) return;
     const PackedGaps gaps{payload, stream, job.begins, parts.count};
-    // Sums of gaps in two halves: each of a tile's fits into 32 bits.
+    // Sums of the gaps' lower and upper halves: each sum of a tile fits into 32 bits.
     typename Block::template Local<std::uint32_t> low;
     typename Block::template Local<std::uint32_t> high;
     block.each([&](int t) {
@@ -199,7 +199,7 @@ struct ScanPacked {
         if (t == 0) of_tiles[tile] = {lows + (highs << 16), 0, 0};
       });
       if (!block.is_last(job.arrived, tiles)) return;
-      const Passed all = join_stretches(block, shared.parts, of_tiles, tiles);
+      const Passed all = join_segments(block, shared.parts, of_tiles, tiles);
       block.each([&](int t) {
         if (t == 0 && all.elements > payload.n) tell(block, job, PayloadProblem::kPosition);
       });

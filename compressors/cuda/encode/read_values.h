@@ -18,16 +18,16 @@ struct AddAtPosition {
   }
 };
 
-/// The values themselves.
+/// Stores the decoded values.
 struct KeepValue {
   THINPIPE_KERNEL static void take(const DecodeJob& job, std::uint32_t i, float value) {
     job.values[i] = value;
   }
 };
 
-/// Nothing where the problem says that positions, which ascend and are less than n, are wrong. Sets
-/// it for values that no compressor writes. Grid: as many blocks as tiles of kTile elements may be
-/// in the payload.
+/// Reads values at positions, which ascend and are less than n. Does nothing if a problem was found
+/// before; reports one for values that no compressor writes. Grid: the maximum number of tiles of
+/// kTile elements in the payload.
 template <class Code, class Taken>
 struct ReadValues {
   static constexpr int kThreads = 512;

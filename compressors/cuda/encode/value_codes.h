@@ -1,5 +1,4 @@
-// Value codecs as kernels know them (encode/value_codec.h): the words they make of values, what a
-// value decodes to, and how it is read.
+// Value codecs for kernels (encode/value_codec.h): how they encode, decode and read values.
 #pragma once
 
 #include <bit>
@@ -17,12 +16,12 @@
 namespace thinpipe::cuda {
 
 // A code has
-//   size()      what it makes of so many values
-//   Measure     what must be known of all values before one is written; NoMeasure: nothing
+//   size()      the encoded size of values
+//   Measure     statistics of all values that it needs before it writes; NoMeasure: none
 //   word()      the i-th word of the encoded values; bytes after the last value are 0
-//   decoded()   what the i-th value becomes
-//   good()      whether what stands before all values is valid
-//   read()      the i-th value; not good: it is not valid
+//   decoded()   the i-th value after encoding and decoding
+//   good()      whether the header before the values is valid
+//   read()      the i-th value of a payload; clears `good` if the value is invalid
 
 /// 32-bit floats.
 struct Fp32Values {
@@ -72,7 +71,7 @@ struct HalfValues {
   }
 };
 
-/// The i-th word of a bit a value, set where it is negative.
+/// Returns the i-th word of sign bits: 1 for negative values.
 template <class Negative>
 THINPIPE_KERNEL std::uint32_t sign_word(const float* values, std::uint32_t count, std::uint32_t i,
                                         Negative negative) {
@@ -85,7 +84,7 @@ THINPIPE_KERNEL inline bool sign_at(const PayloadView& view, std::uint32_t at, s
   return (view.byte_at(at + i / 8) >> i % 8 & 1) != 0;
 }
 
-/// Strom's steps: a sign each.
+/// Strom's steps: one sign bit per value.
 struct TauValues {
   using Measure = NoMeasure;
   static ValueSize size() { return {.bits = 1}; }
@@ -112,7 +111,7 @@ THINPIPE_KERNEL inline bool good_scale(const PayloadView& view, std::uint32_t at
   return view.word_at(at) < kInfinityBits;  // finite, its sign bit clear
 }
 
-/// A sign each, and one mean magnitude.
+/// One mean magnitude, and a sign bit per value.
 struct SignedMeans {
   using Measure = MeanOfMagnitudes;
   static ValueSize size() { return {.bits = 1, .head = 4}; }
@@ -135,7 +134,7 @@ struct SignedMeans {
   }
 };
 
-/// One value for all.
+/// One mean for all values.
 struct MeanValues {
   using Measure = MeanOfValues;
   static ValueSize size() { return {.bits = 0, .head = 4}; }
@@ -193,7 +192,7 @@ struct Int8Values {
   }
 };
 
-/// A sign and three bits of exponent below the greatest, which Findings::scale holds.
+/// A sign, and three bits of the exponent relative to the greatest, which is in Findings::scale.
 struct Exp4Values {
   using Measure = GreatestExponent;
   static ValueSize size() { return {.bits = 4, .head = 2}; }
@@ -201,7 +200,7 @@ struct Exp4Values {
   THINPIPE_KERNEL std::uint32_t word(const Job& job, const float* values, std::uint32_t count,
                                      std::uint32_t i) const {
     const int greatest = static_cast<int>(job.findings->scale);
-    // The first word begins with the exponent, in place of four codes.
+    // The first word begins with the greatest exponent, instead of four codes.
     std::uint32_t bits = i == 0 ? static_cast<std::uint32_t>(greatest) & 0xffff : 0;
     for (std::uint32_t j = i == 0 ? 4 : 0; j < 8 && 8 * i + j - 4 < count; ++j)
       bits |= exp4_code(values[8 * i + j - 4], greatest) << 4 * j;
@@ -227,7 +226,7 @@ struct Exp4Values {
   }
 };
 
-/// The values that are sent so.
+/// Keeps the values that three bits of exponent can represent.
 struct Exp4Admitted {
   static constexpr bool kTies = false;
 
@@ -237,7 +236,7 @@ struct Exp4Admitted {
     return {static_cast<int>(job.findings->scale)};
   }
   THINPIPE_KERNEL Kept look(std::uint32_t /*i*/, float value) const {
-    return exponent_below(value, greatest) <= kMostBelow ? Kept::kYes : Kept::kNo;
+    return exponent_below(value, greatest) <= kMaxBelow ? Kept::kYes : Kept::kNo;
   }
   THINPIPE_KERNEL std::uint32_t ties(std::uint32_t /*count*/) const { return 0; }
   THINPIPE_KERNEL float sent(float value) const { return value; }

@@ -1,4 +1,4 @@
-// The beginning of a sparse method's payload: count and values. The memory forgets what is sent.
+// Writes the beginning of a sparse payload, count and values, and updates the memory.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,8 @@
 
 namespace thinpipe::cuda {
 
-/// Writes the values of what chosen[Job::sent] holds, beside positions that have been written, and
-/// takes off the memory what they decode to. Leaves all states empty. Grid: the tiles of kTile
-/// elements.
+/// Writes the values of chosen[Job::sent], after the positions, and subtracts the decoded values
+/// from the memory. Leaves all states empty. Grid: the tiles of kTile elements.
 template <class Code>
 struct WriteValues {
   static constexpr int kThreads = 512;
@@ -42,7 +41,7 @@ struct WriteValues {
       for (std::uint32_t i = first; 4 * (begin / 4 + i) < end; i += stride) {
         const std::uint32_t at = begin / 4 + i;
         const std::uint32_t made = joined(i == 0 ? head.end() : word(i - 1), word(i), begin);
-        // The positions begin in the last one.
+        // The positions begin in the last word.
         job.payload[at] = at == end / 4 ? job.payload[at] | made : made;
       }
       for (std::uint32_t i = first; i < head.count; i += stride) {

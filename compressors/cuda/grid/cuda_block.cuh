@@ -1,4 +1,4 @@
-// A block of a GPU's threads: what SerialBlock plays.
+// A thread block of a GPU, which SerialBlock simulates.
 #pragma once
 
 #include <cuda/atomic>
@@ -12,7 +12,7 @@ namespace thinpipe::cuda {
 
 constexpr unsigned kAllLanes = 0xffffffff;
 
-/// See SerialBlock, which says what each function does.
+/// SerialBlock documents each function.
 template <int kThreads>
 class CudaBlock {
  public:
@@ -51,7 +51,7 @@ class CudaBlock {
   __device__ T greatest(Local<T>& x) {
     static_assert(sizeof(T) == sizeof(std::uint32_t));
     T most = __reduce_max_sync(kAllLanes, x[0]);
-    __syncthreads();  // who reads the words of the call before
+    __syncthreads();  // all threads have read the words of the previous call
     if (lane() == 0) shared_.words[warp()] = static_cast<std::uint32_t>(most);
     __syncthreads();
     most = static_cast<T>(shared_.words[lane() < kWarps ? lane() : 0]);
@@ -81,8 +81,8 @@ class CudaBlock {
     for (unsigned j = 0; j < Rows::kSize; ++j)
       rows[0].words[j] = __ballot_sync(kAllLanes, static_cast<int>(flags[0] >> j & 1));
   }
-  /// The first warp looks back, at 32 tiles at a time, until one of them knows all counts before
-  /// it.
+  /// The first warp looks back at 32 tiles at a time, until one of them has the counts of all tiles
+  /// before it (decoupled look-back).
   template <Joined joined = Joined::kSum>
   __device__ Counts before(PrefixState* states, std::uint32_t tile, Counts own) {
     using Word = ::cuda::atomic_ref<PrefixState, ::cuda::thread_scope_device>;
@@ -94,7 +94,7 @@ class CudaBlock {
                    ::cuda::memory_order_relaxed);
       }
       Counts counts;
-      // Lane 0 looks at the tile before, lane 1 at the one before that.
+      // Lane 0 reads the state of the previous tile, lane 1 that of the tile before it.
       for (std::uint32_t end = tile; end > 0;) {
         const std::uint32_t back = static_cast<std::uint32_t>(lane());
         PrefixState state = prefix_state(PrefixKind::kAll, {});  // before the first tile
@@ -109,7 +109,7 @@ class CudaBlock {
         counts =
             join<joined>(counts, {reduced<joined>(of_tile.first), reduced<joined>(of_tile.second)});
         if (all != 0) break;
-        end -= kWarpThreads;  // all 32 were tiles with counts of their own
+        end -= kWarpThreads;  // all 32 tiles had only their own counts
       }
       if (lane() == 0) {
         if (tile > 0) {
@@ -125,7 +125,7 @@ class CudaBlock {
   }
   __device__ bool is_last(std::uint32_t* arrived, std::uint32_t blocks) {
     using Count = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
-    __threadfence();  // what this thread has written, before the block is counted
+    __threadfence();  // this thread's writes come before the count of its block
     __syncthreads();
     if (threadIdx.x == 0) {
       const std::uint32_t others = Count(*arrived).fetch_add(1, ::cuda::memory_order_acq_rel);
@@ -133,7 +133,7 @@ class CudaBlock {
       if (shared_.last) Count(*arrived).store(0, ::cuda::memory_order_relaxed);
     }
     __syncthreads();
-    __threadfence();  // nothing that the others have written is read from before
+    __threadfence();  // reads from here on see the other blocks' writes
     return shared_.last;
   }
 
@@ -153,7 +153,7 @@ class CudaBlock {
     return joined == Joined::kSum ? __reduce_add_sync(kAllLanes, x)
                                   : __reduce_max_sync(kAllLanes, x);
   }
-  /// The sum of x over this lane and those before it.
+  /// Returns the sum of x over this lane and the lanes before it.
   __device__ static std::uint32_t up_to_lane(std::uint32_t x) {
     for (int distance = 1; distance < kWarpThreads; distance *= 2) {
       const std::uint32_t other = __shfl_up_sync(kAllLanes, x, distance);

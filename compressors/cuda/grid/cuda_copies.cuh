@@ -1,4 +1,4 @@
-// A GPU's copies to and from the host, beside its other work.
+// A GPU's asynchronous copies to and from the host.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,13 +13,13 @@
 
 namespace thinpipe::cuda {
 
-/// GPUs have an engine for each way: a stream for each keeps both busy.
+/// GPUs have a copy engine for each direction: one stream per direction keeps both busy.
 class CudaCopies : public DeviceCopies {
  public:
   explicit CudaCopies(std::shared_ptr<CudaDevice> device) : device_(std::move(device)) {
     for (cudaStream_t* stream : {&down_, &up_})
-      check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "make a stream for copies");
-    check(cudaEventCreateWithFlags(&asked_, cudaEventDisableTiming), "make an event");
+      check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "create a stream for copies");
+    check(cudaEventCreateWithFlags(&enqueued_, cudaEventDisableTiming), "create an event");
   }
   ~CudaCopies() override {
     for (cudaStream_t stream : {down_, up_}) cudaStreamSynchronize(stream);
@@ -27,17 +27,17 @@ class CudaCopies : public DeviceCopies {
       cudaEventDestroy(one.begin);
       cudaEventDestroy(one.end);
     }
-    cudaEventDestroy(asked_);
+    cudaEventDestroy(enqueued_);
     for (cudaStream_t stream : {down_, up_}) cudaStreamDestroy(stream);
   }
   CudaCopies(const CudaCopies&) = delete;
   CudaCopies& operator=(const CudaCopies&) = delete;
 
-  void use_in_this_thread() override { check(cudaSetDevice(device_->number()), "use the device"); }
+  void use_in_this_thread() override { check(cudaSetDevice(device_->number()), "set the device"); }
   std::size_t begin_downloads(std::span<const DeviceCopy> copies) override {
     const std::lock_guard lock(mutex_);
-    check(cudaEventRecord(asked_, device_->stream()), "record an event");
-    check(cudaStreamWaitEvent(down_, asked_, 0), "let copies wait for kernels");
+    check(cudaEventRecord(enqueued_, device_->stream()), "record an event");
+    check(cudaStreamWaitEvent(down_, enqueued_, 0), "make copies wait for kernels");
     const std::size_t number = begin(down_);
     for (const DeviceCopy& copy : copies)
       check(cudaMemcpyAsync(copy.to, copy.from, copy.bytes, cudaMemcpyDeviceToHost, down_),
@@ -56,10 +56,10 @@ class CudaCopies : public DeviceCopies {
   void join(std::size_t number) override {
     const std::lock_guard lock(mutex_);
     check(cudaStreamWaitEvent(device_->stream(), all_.at(number).end, 0),
-          "let kernels wait for a copy");
+          "make kernels wait for a copy");
   }
 
-  // Neither needs the device to be the current one of the thread that asks.
+  // Neither function needs the device to be the calling thread's current one.
   bool ended(std::size_t number) override {
     const cudaError_t found = cudaEventQuery(end_of(number));
     if (found == cudaErrorNotReady) return false;
@@ -90,7 +90,7 @@ class CudaCopies : public DeviceCopies {
     if (number == all_.size()) {
       all_.emplace_back();
       for (cudaEvent_t* event : {&all_.back().begin, &all_.back().end})
-        check(cudaEventCreate(event), "make an event");
+        check(cudaEventCreate(event), "create an event");
     }
     all_[number].used = true;
     check(cudaEventRecord(all_[number].begin, stream), "record an event");
@@ -103,7 +103,7 @@ class CudaCopies : public DeviceCopies {
 
   std::shared_ptr<CudaDevice> device_;
   cudaStream_t down_ = nullptr, up_ = nullptr;
-  cudaEvent_t asked_ = nullptr;
+  cudaEvent_t enqueued_ = nullptr;
   std::mutex mutex_;
   std::vector<UnderWay> all_;
 };

@@ -1,4 +1,4 @@
-// A GPU: memory and kernels on one stream.
+// A GPU: its memory, and kernels on one stream.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,7 +22,7 @@ inline void check(cudaError_t error, const char* attempt) {
   throw RunError(std::string("CUDA: ") + attempt + ": " + cudaGetErrorString(error));
 }
 
-/// A graph that can be started.
+/// An instantiated CUDA graph.
 class CudaRecording {
  public:
   explicit CudaRecording(cudaGraphExec_t graph) : graph_(graph) {}
@@ -43,10 +43,10 @@ class CudaRecording {
 
 class CudaDevice : public DeviceMemory, public DeviceClock {
  public:
-  /// The current device. @throws RunError without one.
+  /// Opens the current device. @throws RunError without a device
   CudaDevice() {
-    check(cudaGetDevice(&number_), "ask for the device");
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream");
+    check(cudaGetDevice(&number_), "get the device");
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "create a stream");
   }
   ~CudaDevice() override {
     for (void* memory : memory_) cudaFree(memory);
@@ -76,7 +76,7 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
   }
   std::size_t free_bytes() override {
     std::size_t free = 0, all = 0;
-    check(cudaMemGetInfo(&free, &all), "ask for free memory");
+    check(cudaMemGetInfo(&free, &all), "get free memory");
     return free;
   }
   void upload(void* to, const void* from, std::size_t bytes) override {
@@ -101,7 +101,7 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
   void mark(std::size_t number) override {
     while (events_.size() <= number) {
       events_.push_back(nullptr);
-      check(cudaEventCreate(&events_.back()), "make an event");
+      check(cudaEventCreate(&events_.back()), "create an event");
     }
     check(cudaEventRecord(events_[number], stream_), "record an event");
   }
@@ -117,27 +117,29 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
   }
   void wait_for_all() override { check(cudaDeviceSynchronize(), "wait for the device"); }
 
-  /// Runs a kernel on so many blocks, after what has been asked for before.
+  /// Launches a kernel on `blocks` thread blocks, in the order of the stream.
   template <class Kernel>
   void launch(const Kernel& kernel, std::size_t blocks) {
     if (blocks == 0) return;
-    check(launch_kernel(kernel, static_cast<unsigned>(blocks), stream_), "start a kernel");
+    check(launch_kernel(kernel, static_cast<unsigned>(blocks), stream_), "launch a kernel");
   }
 
   using Recording = CudaRecording;
 
-  /// THINPIPE_CUDA_GRAPHS=0 turns graphs off, to see what they are worth.
+  /// Returns whether work may be captured as graphs. THINPIPE_CUDA_GRAPHS=0 turns graphs off, to
+  /// measure their effect.
   bool can_record() const { return records_; }
-  /// A graph of what `ask` asks for, which is not done. Nothing where the driver makes none.
-  template <class Ask>
-  std::optional<Recording> record(const Ask& ask) {
-    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "record work");
+  /// Captures the work that `enqueue` enqueues as a graph, without running it. Returns std::nullopt
+  /// if the driver cannot make a graph of it.
+  template <class Enqueue>
+  std::optional<Recording> record(const Enqueue& enqueue) {
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture a graph");
     cudaGraph_t graph = nullptr;
     try {
-      ask();
+      enqueue();
     } catch (...) {
       if (cudaStreamEndCapture(stream_, &graph) == cudaSuccess) cudaGraphDestroy(graph);
-      cudaGetLastError();  // what is thrown says more
+      cudaGetLastError();  // cleared: the exception says more
       throw;
     }
     cudaGraphExec_t ready = nullptr;
@@ -147,12 +149,13 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
       cudaGraphDestroy(graph);
     }
     if (error == cudaSuccess) return Recording(ready);
-    cudaGetLastError();  // forgotten: the work can be asked for without a graph
+    cudaGetLastError();  // cleared: the work can run without a graph
     return std::nullopt;
   }
-  template <class Ask>
-  void repeat(const Recording& recording, const Ask& /*ask*/) {
-    check(cudaGraphLaunch(recording.graph(), stream_), "start recorded work");
+  /// Launches the captured graph.
+  template <class Enqueue>
+  void repeat(const Recording& recording, const Enqueue& /*enqueue*/) {
+    check(cudaGraphLaunch(recording.graph(), stream_), "launch a graph");
   }
 
   cudaStream_t stream() const { return stream_; }
@@ -168,7 +171,7 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
   cudaStream_t stream_ = nullptr;
   bool records_ = graphs_wanted();
   std::vector<void*> memory_, host_memory_;
-  std::vector<cudaEvent_t> events_;  ///< by their marks' numbers
+  std::vector<cudaEvent_t> events_;  ///< by mark number
   std::optional<std::size_t> mark_of_waits_;
 };
 

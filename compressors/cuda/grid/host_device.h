@@ -1,4 +1,4 @@
-// A processor that plays a GPU: its memory, and kernels that run when somebody waits for them.
+// A simulated GPU on the CPU: its memory, and kernels that run when the host waits for them.
 #pragma once
 
 #include <algorithm>
@@ -24,20 +24,20 @@
 
 namespace thinpipe::cuda {
 
-/// Fill byte of memory that is unwritten or being written to.
+/// Fill byte of memory that is unwritten or the target of a pending copy.
 constexpr unsigned char kGarbage = 0xa5;
 
-/// Tests run compressors on it and on CudaDevice, which has the same functions. Its requests wait
+/// Tests run compressors on it and on CudaDevice, which has the same functions. Enqueued work waits
 /// in a SerialStream, as in a GPU's stream.
-/// @tparam Player  plays kernels: play(kernel, blocks), with a constructor that takes a seed
-template <class Player>
+/// @tparam Simulator  runs kernels by run(kernel, blocks); its constructor takes a seed
+template <class Simulator>
 class HostDevice : public DeviceMemory, public DeviceClock {
  public:
-  /// @param seed  of the order in which threads take turns, and of what is done when
-  explicit HostDevice(std::uint64_t seed = 1) : player_(seed), stream_(~seed) {}
+  /// @param seed  of the order in which threads run, and of when enqueued work runs
+  explicit HostDevice(std::uint64_t seed = 1) : simulator_(seed), stream_(~seed) {}
 
   void* allocate(std::size_t bytes) override {
-    forbid_while_recording("memory is allocated");
+    forbid_while_recording("memory allocation");
     ++did_.allocations;
     memory_.emplace_back(bytes + 1, std::byte{kGarbage});
     std::byte* const memory = memory_.back().data();
@@ -45,7 +45,7 @@ class HostDevice : public DeviceMemory, public DeviceClock {
     return memory;
   }
   void* allocate_host(std::size_t bytes) override {
-    forbid_while_recording("memory is allocated");
+    forbid_while_recording("memory allocation");
     ++did_.allocations;
     memory_.emplace_back(bytes + 1);
     pinned_[memory_.back().data()] = bytes;
@@ -54,62 +54,62 @@ class HostDevice : public DeviceMemory, public DeviceClock {
   std::size_t free_bytes() override { return std::size_t{1} << 40; }
   void upload(void* to, const void* from, std::size_t bytes) override {
     if (is_pinned(from, bytes)) return move(to, from, bytes);
-    // It is read at once from memory that is not pinned.
-    forbid_while_recording("memory is read that is not pinned");
+    // Memory that is not pinned is read at once.
+    forbid_while_recording("an upload from memory that is not pinned");
     const auto* const first = static_cast<const std::byte*>(from);
-    stream_.ask([this, to, staged = std::vector<std::byte>(first, first + bytes)] {
+    stream_.enqueue([this, to, staged = std::vector<std::byte>(first, first + bytes)] {
       ++did_.copies;
       std::copy(staged.begin(), staged.end(), static_cast<std::byte*>(to));
     });
   }
   void download(void* to, const void* from, std::size_t bytes) override {
     const bool pinned = is_pinned(to, bytes);
-    if (!pinned) forbid_while_recording("memory is written to that is not pinned");
+    if (!pinned) forbid_while_recording("a download to memory that is not pinned");
     if (recording_ == nullptr && bytes > 0) std::memset(to, kGarbage, bytes);
     move(to, from, bytes);
-    if (!pinned) stream_.run();  // nobody goes on before it is there
+    if (!pinned) stream_.run();  // such a copy is synchronous
   }
   void copy(void* to, const void* from, std::size_t bytes) override { move(to, from, bytes); }
   void zero(void* at, std::size_t bytes) override {
-    ask(typeid(int), bytes, [this, at, bytes] {
+    enqueue(typeid(int), bytes, [this, at, bytes] {
       ++did_.copies;
       if (bytes > 0) std::memset(at, 0, bytes);
     });
   }
-  /// Runs a kernel on so many blocks.
+  /// Launches a kernel on `blocks` thread blocks.
   template <class Kernel>
   void launch(const Kernel& kernel, std::size_t blocks) {
-    ask(typeid(Kernel), blocks, [this, kernel, blocks] {
+    enqueue(typeid(Kernel), blocks, [this, kernel, blocks] {
       if (blocks == 0) return;
       ++did_.launches;
-      player_.play(kernel, blocks);
+      simulator_.run(kernel, blocks);
     });
   }
 
-  /// Counts of operations so far.
+  /// Counts of operations that have run.
   struct Did {
-    std::size_t launches = 0;  ///< of kernels on any blocks
-    std::size_t copies = 0;    ///< likewise of zeros
+    std::size_t launches = 0;  ///< of kernels with at least one block
+    std::size_t copies = 0;    ///< including zero()
     std::size_t allocations = 0;
   };
   const Did& did() const { return did_; }
 
-  /// Something that was asked for: what, how much of it, and how it is done.
-  struct Asked {
+  /// An enqueued operation: its kind, its size, and the function that runs it.
+  struct Operation {
     std::type_index what;
     std::size_t size;
     SerialStream::Work run;
   };
-  using Recording = std::vector<Asked>;
+  using Recording = std::vector<Operation>;
 
   bool can_record() const { return true; }
-  /// Records the work that `ask` requests without doing it.
-  template <class Ask>
-  std::optional<Recording> record(const Ask& ask) {
+  /// Captures the work that `enqueue` enqueues, without running it.
+  template <class Enqueue>
+  std::optional<Recording> record(const Enqueue& enqueue) {
     Recording recording;
     recording_ = &recording;
     try {
-      ask();
+      enqueue();
     } catch (...) {
       recording_ = nullptr;
       throw;
@@ -117,26 +117,26 @@ class HostDevice : public DeviceMemory, public DeviceClock {
     recording_ = nullptr;
     return recording;
   }
-  /// Does it, with the arguments that there were when it was recorded. @throws std::logic_error
-  /// when `ask` would ask for something else now
-  template <class Ask>
-  void repeat(const Recording& recording, const Ask& ask) {
-    const std::optional<Recording> now = record(ask);
-    const auto same = [](const Asked& a, const Asked& b) {
+  /// Enqueues captured work, with the arguments that it had when it was captured.
+  /// @throws std::logic_error if `enqueue` would enqueue other work now
+  template <class Enqueue>
+  void repeat(const Recording& recording, const Enqueue& enqueue) {
+    const std::optional<Recording> now = record(enqueue);
+    const auto same = [](const Operation& a, const Operation& b) {
       return a.what == b.what && a.size == b.size;
     };
     if (!std::equal(recording.begin(), recording.end(), now->begin(), now->end(), same))
-      throw std::logic_error("other work than what was recorded");
-    for (const Asked& asked : recording) stream_.ask(asked.run);
+      throw std::logic_error("the work differs from the captured graph");
+    for (const Operation& one : recording) stream_.enqueue(one.run);
     ++repeats_;
   }
-  /// How often something recorded was done.
+  /// Returns how often captured work was repeated.
   std::size_t repeats() const { return repeats_; }
 
   void wait() override {
     const Turn turn(busy_);
-    std::this_thread::yield();  // who asks meanwhile is found out
-    forbid_while_recording("the device is waited for");
+    std::this_thread::yield();  // lets Turn find other threads that use the stream
+    forbid_while_recording("a wait for the device");
     if (mark_of_waits_) mark(*mark_of_waits_);
     stream_.run();
   }
@@ -144,8 +144,8 @@ class HostDevice : public DeviceMemory, public DeviceClock {
   void mark(std::size_t number) override {
     if (marks_.size() <= number) marks_.resize(number + 1);
     const bool idle = stream_.is_idle();
-    stream_.ask([this, number] { marks_[number] = std::chrono::steady_clock::now(); });
-    if (idle) stream_.run();  // what times a GPU sees that nothing was in the way
+    stream_.enqueue([this, number] { marks_[number] = std::chrono::steady_clock::now(); });
+    if (idle) stream_.run();  // an event on an idle GPU is reached at once
   }
   void mark_waits(std::optional<std::size_t> number) override { mark_of_waits_ = number; }
   double seconds(std::size_t from, std::size_t to) override {
@@ -157,11 +157,11 @@ class HostDevice : public DeviceMemory, public DeviceClock {
   SerialStream& stream() { return stream_; }
 
  private:
-  /// No stream is used by two threads at a time.
+  /// Detects two threads that use the stream at the same time.
   class Turn {
    public:
     explicit Turn(std::atomic<bool>& busy) : busy_(busy) {
-      if (busy_.exchange(true)) throw std::logic_error("a stream that another thread is using");
+      if (busy_.exchange(true)) throw std::logic_error("another thread is using the stream");
     }
     ~Turn() { busy_ = false; }
     Turn(const Turn&) = delete;
@@ -172,20 +172,21 @@ class HostDevice : public DeviceMemory, public DeviceClock {
   };
 
   void move(void* to, const void* from, std::size_t bytes) {
-    ask(typeid(void), bytes, [this, to, from, bytes] {
+    enqueue(typeid(void), bytes, [this, to, from, bytes] {
       ++did_.copies;
       if (bytes > 0) std::memcpy(to, from, bytes);
     });
   }
   template <class Run>
-  void ask(std::type_index what, std::size_t size, Run run) {
+  void enqueue(std::type_index what, std::size_t size, Run run) {
     const Turn turn(busy_);
-    if (recording_ == nullptr) return stream_.ask(std::move(run));
+    if (recording_ == nullptr) return stream_.enqueue(std::move(run));
     recording_->push_back({what, size, std::move(run)});
   }
-  /// CUDA refuses it, or does something else with it.
+  /// @throws std::logic_error during a capture, in which CUDA refuses the operation or handles it
+  /// differently
   void forbid_while_recording(const char* what) const {
-    if (recording_ != nullptr) throw std::logic_error(std::string(what) + " in recorded work");
+    if (recording_ != nullptr) throw std::logic_error(std::string(what) + " during graph capture");
   }
   bool is_pinned(const void* at, std::size_t bytes) const {
     const auto* const first = static_cast<const std::byte*>(at);
@@ -195,13 +196,13 @@ class HostDevice : public DeviceMemory, public DeviceClock {
     return first + bytes <= after->first + after->second;
   }
 
-  Player player_;
+  Simulator simulator_;
   std::atomic<bool> busy_ = false;
-  Recording* recording_ = nullptr;  ///< while something is recorded
+  Recording* recording_ = nullptr;  ///< during a capture
   std::size_t repeats_ = 0;
   Did did_;
   std::vector<std::vector<std::byte>> memory_;
-  std::map<const std::byte*, std::size_t, std::less<>> pinned_;  ///< bytes of each allocation
+  std::map<const std::byte*, std::size_t, std::less<>> pinned_;  ///< allocations and their bytes
   std::vector<std::chrono::steady_clock::time_point> marks_;
   std::optional<std::size_t> mark_of_waits_;
   SerialStream stream_;

@@ -1,4 +1,4 @@
-// A device that does nothing: to see what would be made for one.
+// A device without kernels, to check whether a spec has a GPU implementation.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace thinpipe::cuda {
 
-/// As CudaDevice and SerialDevice; there are no kernels in it.
+/// Has the functions of CudaDevice and SerialDevice; all of them do nothing.
 class NoDevice : public DeviceMemory {
  public:
   void* allocate(std::size_t bytes) override {
@@ -29,12 +29,12 @@ class NoDevice : public DeviceMemory {
   void launch(const Kernel&, std::size_t) {}
   struct Recording {};
   bool can_record() const { return false; }
-  template <class Ask>
-  std::optional<Recording> record(const Ask&) {
+  template <class Enqueue>
+  std::optional<Recording> record(const Enqueue&) {
     return std::nullopt;
   }
-  template <class Ask>
-  void repeat(const Recording&, const Ask&) {}
+  template <class Enqueue>
+  void repeat(const Recording&, const Enqueue&) {}
 
  private:
   std::list<std::vector<std::byte>> memory_;

@@ -1,4 +1,4 @@
-// Work that is asked for again and again: recorded once, then asked for as a whole.
+// Repeated work: captured once as a graph, then launched as a whole.
 #pragma once
 
 #include <cstddef>
@@ -8,40 +8,39 @@
 
 namespace thinpipe::cuda {
 
-/// A compressor's device work in a step: always the same kernels with the same arguments at the
-/// same addresses, since all that changes from step to step lies in the jobs, in memory. On a GPU
-/// it is a graph, whose kernels follow each other sooner than they could be started one by one:
-/// small tensors take as long as their launches.
+/// A compressor's device work in a step: the same kernels with the same arguments in every step,
+/// because everything that changes is in the jobs, in memory. A CUDA graph starts these kernels
+/// sooner than single launches would; for small tensors, launches take most of the time.
 template <class Device>
 class Repeated {
  public:
-  /// Does what `ask` asks for. The first time of a kind it is done as it is asked for, the second
-  /// time it is recorded, and from then on repeated.
-  /// @param kind  the same number, the same work
-  template <class Ask>
-  void run(Device& device, std::uint64_t kind, const Ask& ask) {
-    if (!device.can_record()) return ask();
+  /// Runs the work that `enqueue` enqueues: directly the first time, captured and launched the
+  /// second time, and from then on by launching the captured graph.
+  /// @param kind  calls of equal kind enqueue equal work
+  template <class Enqueue>
+  void run(Device& device, std::uint64_t kind, const Enqueue& enqueue) {
+    if (!device.can_record()) return enqueue();
     Kind* const known = find(kind);
     if (known == nullptr) {
-      if (kinds_.size() < kMostKinds) kinds_.push_back({kind, false, std::nullopt});
-      return ask();
+      if (kinds_.size() < kMaxKinds) kinds_.push_back({kind, false, std::nullopt});
+      return enqueue();
     }
     if (!known->tried) {
       known->tried = true;
-      known->recording = device.record(ask);
+      known->recording = device.record(enqueue);
     }
-    if (!known->recording) return ask();
-    device.repeat(*known->recording, ask);
+    if (!known->recording) return enqueue();
+    device.repeat(*known->recording, enqueue);
   }
 
  private:
   struct Kind {
     std::uint64_t number;
     bool tried;
-    std::optional<typename Device::Recording> recording;  ///< nothing where that failed
+    std::optional<typename Device::Recording> recording;  ///< empty if the capture failed
   };
-  /// A schedule of ratios or stages may make many, each of which takes memory.
-  static constexpr std::size_t kMostKinds = 16;
+  /// A limit, because a schedule of ratios or stages may produce many graphs, which take memory.
+  static constexpr std::size_t kMaxKinds = 16;
 
   Kind* find(std::uint64_t number) {
     for (Kind& kind : kinds_)

@@ -1,5 +1,5 @@
-// A processor that plays a block of a GPU's threads: one thread after the other, up to the next
-// barrier. It tests how a kernel's blocks and threads cooperate where there is no GPU.
+// A simulated thread block on the CPU: runs one thread after the other, up to the next barrier. It
+// tests without a GPU how a kernel's blocks and threads cooperate.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace thinpipe::cuda {
 
 /// One block of `kThreads` threads. Kernels are written for it and for CudaBlock, which has the
-/// same functions: all that is done between two barriers is one each(), and what a thread keeps
-/// from one to the next is a Local.
+/// same functions. The code between two barriers is one each(); a variable that a thread keeps
+/// across a barrier is a Local.
 template <int kThreads>
 class SerialBlock {
  public:
@@ -26,7 +26,7 @@ class SerialBlock {
   static constexpr int kWarps = kThreads / kWarpThreads;
   static_assert(kThreads % kWarpThreads == 0);
 
-  /// A variable that every thread has of its own.
+  /// A variable of which every thread has its own copy.
   template <class T>
   class Local {
    public:
@@ -36,8 +36,8 @@ class SerialBlock {
     std::array<T, kThreads> values_{};
   };
 
-  /// @param seed  of the order in which threads take their turns between barriers: a kernel that
-  ///              depends on it has a race
+  /// @param seed  of the order in which threads run between barriers; a kernel whose result depends
+  ///              on the order has a race
   SerialBlock(unsigned index, std::uint64_t seed) : index_(index) {
     std::iota(order_.begin(), order_.end(), 0);
     SplitMix64 random(seed);
@@ -46,11 +46,10 @@ class SerialBlock {
   }
 
   unsigned index() const { return index_; }
-  /// Where one grid has several works, this block's begins with block `first`: index() counts from
-  /// there.
+  /// Makes index() count from block `first`, for grids that work on several jobs.
   void count_from(unsigned first) { index_ -= first; }
 
-  /// Calls body(thread) on all threads, then waits for all of them.
+  /// Calls body(thread) in all threads, then waits for all of them.
   template <class Body>
   void each(Body body) {
     for (int thread : order_) body(thread);
@@ -58,28 +57,28 @@ class SerialBlock {
 
   // Collective operations of all threads. Each waits for all threads before and after.
 
-  /// The greatest of all threads' x.
+  /// Returns the maximum of x over all threads.
   template <class T>
   T greatest(Local<T>& x) {
     T most = x[0];
     for (int thread = 1; thread < kThreads; ++thread) most = std::max(most, x[thread]);
     return most;
   }
-  /// The sum of all threads' counts.
+  /// Returns the sum of x over all threads.
   std::uint32_t sum(Local<std::uint32_t>& x) {
     std::uint32_t total = 0;
     for (int thread = 0; thread < kThreads; ++thread) total += x[thread];
     return total;
   }
-  /// x becomes the sum of the x of the threads before. @returns the sum of all
+  /// Replaces x by its exclusive prefix sum over the threads. @returns the sum over all threads
   std::uint32_t prefix(Local<std::uint32_t>& x) {
     std::uint32_t before = 0;
     for (int thread = 0; thread < kThreads; ++thread)
       x[thread] = std::exchange(before, before + x[thread]);
     return before;
   }
-  /// rows[j] has a bit for each thread of the warp, the first thread's the lowest: bit j of its
-  /// flags. The same in all threads of a warp.
+  /// Sets rows[j] to the ballot of bit j of the flags: one bit for each thread of the warp, lowest
+  /// bit first. All threads of a warp get the same rows.
   template <class Rows>
   void ballots(Local<std::uint32_t>& flags, Local<Rows>& rows) {
     for (int thread = 0; thread < kThreads; ++thread) {
@@ -92,28 +91,30 @@ class SerialBlock {
       }
     }
   }
-  /// The counts of all tiles before `tile`, joined; it has `own`. `states` has one for each tile of
-  /// the tensor, all nothing before the first block runs; blocks of a lower index come first.
+  /// Returns the joined counts of all tiles before `tile`, whose own counts are `own`.
+  /// @param states  one for each tile of the tensor, all kNothing before the first block runs;
+  ///                blocks of a lower index start first
   template <Joined joined = Joined::kSum>
   Counts before(PrefixState* states, std::uint32_t tile, Counts own) {
     Counts counts;
     if (tile > 0) {
       if (kind_of(states[tile - 1]) != PrefixKind::kAll)
-        throw std::logic_error("a tile whose predecessor has not been there");
+        throw std::logic_error("a tile ran before its predecessor");
       counts = counts_of(states[tile - 1]);
     }
     states[tile] = prefix_state(PrefixKind::kAll, join<joined>(counts, own));
     return counts;
   }
-  /// True for the block that comes last of `blocks`, which then sees what all of them have written.
-  /// `arrived` is 0 before and after.
+  /// Returns true in the block that arrives last of `blocks`; this block then sees the writes of
+  /// all of them. `arrived` is 0 before and after.
   bool is_last(std::uint32_t* arrived, std::uint32_t blocks) {
     if (++*arrived < blocks) return false;
     *arrived = 0;
     return true;
   }
 
-  // Operations that threads of all blocks may do on the same word. @returns its previous value.
+  // Atomic operations, which threads of all blocks may use on the same word. @returns the previous
+  // value
   std::uint32_t add(std::uint32_t* to, std::uint32_t value) {
     return std::exchange(*to, *to + value);
   }

@@ -1,4 +1,4 @@
-// Copies of a processor that plays a GPU: made as early or as late as a GPU may make them.
+// Copies of a simulated GPU, made as early or as late as a GPU may make them.
 #pragma once
 
 #include <chrono>
@@ -15,16 +15,17 @@
 
 namespace thinpipe::cuda {
 
-/// Copies have ended when somebody has asked several times whether they have, or waits for them.
-/// Chance says when a copy is made. Down: as soon as its stream may, or when all has been done that
-/// was asked for until somebody ended it. Up: at once, whatever the device has still to do, and
-/// what was copied must not have changed on either side when it has ended; or at the end. So who
-/// reads what has not come, or overwrites what has not left, reads or sends something else.
+/// A copy ends after several calls of ended(), or when the host waits for it. The random seed
+/// decides when its bytes move. A download: as early as its stream allows, or after all work
+/// enqueued before the copy ended. An upload: at once, regardless of pending device work, in which
+/// case neither side may change before the copy ends; or at the end. A caller that reads bytes
+/// before they arrive, or overwrites bytes before they are sent, therefore gets or sends other
+/// bytes.
 class SerialCopies : public DeviceCopies {
  public:
-  /// @param patience  so often a copy has not ended yet
-  explicit SerialCopies(std::shared_ptr<SerialDevice> device, int patience = 2)
-      : device_(std::move(device)), patience_(patience) {}
+  /// @param busy_polls  how often ended() returns false for a copy
+  explicit SerialCopies(std::shared_ptr<SerialDevice> device, int busy_polls = 2)
+      : device_(std::move(device)), busy_polls_(busy_polls) {}
 
   void use_in_this_thread() override {}
   std::size_t begin_downloads(std::span<const DeviceCopy> copies) override {
@@ -46,13 +47,13 @@ class SerialCopies : public DeviceCopies {
   void join(std::size_t number) override {
     const std::lock_guard lock(device_->stream().mutex());
     std::shared_ptr<UnderWay> one = under_way(number);
-    if (!one->joined) one->joined = device_->stream().asked();
-    device_->stream().ask([this, one = std::move(one)] { end(*one); });
+    if (!one->joined) one->joined = device_->stream().enqueued();
+    device_->stream().enqueue([this, one = std::move(one)] { end(*one); });
   }
   bool ended(std::size_t number) override {
     const std::lock_guard lock(device_->stream().mutex());
     UnderWay& one = *under_way(number);
-    if (one.patience-- > 0) return false;
+    if (one.busy_polls-- > 0) return false;
     end(one);
     return true;
   }
@@ -68,9 +69,9 @@ class SerialCopies : public DeviceCopies {
   struct UnderWay {
     std::vector<DeviceCopy> copies;
     bool up = false, early = false;
-    std::uint64_t asked = 0;              ///< of the device's work, before this
-    std::optional<std::uint64_t> joined;  ///< of its work, before this must have ended
-    int patience = 0;
+    std::uint64_t enqueued = 0;           ///< device work before this copy
+    std::optional<std::uint64_t> joined;  ///< device work before the join()
+    int busy_polls = 0;
     double seconds = 0;
   };
 
@@ -81,20 +82,20 @@ class SerialCopies : public DeviceCopies {
     all_[number] = std::make_shared<UnderWay>(UnderWay{.copies = std::move(copies),
                                                        .up = up,
                                                        .early = device_->stream().either(),
-                                                       .asked = device_->stream().asked(),
+                                                       .enqueued = device_->stream().enqueued(),
                                                        .joined = std::nullopt,
-                                                       .patience = patience_});
+                                                       .busy_polls = busy_polls_});
     return number;
   }
   std::shared_ptr<UnderWay> under_way(std::size_t number) {
-    if (number >= all_.size() || !all_[number])
-      throw std::logic_error("a copy that is not under way");
+    if (number >= all_.size() || !all_[number]) throw std::logic_error("the copy is not pending");
     return all_[number];
   }
   void end(UnderWay& one) {
     if (one.copies.empty()) return;
     SerialStream& stream = device_->stream();
-    if (!one.up) stream.run_until(one.early ? one.asked : one.joined.value_or(stream.asked()));
+    if (!one.up)
+      stream.run_until(one.early ? one.enqueued : one.joined.value_or(stream.enqueued()));
     const auto begin = std::chrono::steady_clock::now();
     for (const DeviceCopy& copy : std::exchange(one.copies, {})) {
       if (one.up && one.early) {
@@ -103,7 +104,7 @@ class SerialCopies : public DeviceCopies {
         make(copy);
       }
     }
-    one.patience = 0;
+    one.busy_polls = 0;
     one.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
   static void make(const DeviceCopy& copy) {
@@ -114,11 +115,11 @@ class SerialCopies : public DeviceCopies {
   }
   static void check(const DeviceCopy& copy) {
     if (copy.bytes > 0 && std::memcmp(copy.to, copy.from, copy.bytes) != 0)
-      throw std::logic_error("memory that was written to while it was copied");
+      throw std::logic_error("memory changed while it was being copied");
   }
 
   std::shared_ptr<SerialDevice> device_;
-  int patience_;
+  int busy_polls_;
   std::vector<std::shared_ptr<UnderWay>> all_;
 };
 

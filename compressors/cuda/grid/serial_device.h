@@ -1,4 +1,4 @@
-// A processor that plays a GPU, one thread after the other.
+// A simulated GPU that runs one thread after the other.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,16 @@
 
 namespace thinpipe::cuda {
 
-class SerialPlayer {
+/// Runs kernels on SerialBlock, one block after the other.
+class SerialSimulator {
  public:
-  explicit SerialPlayer(std::uint64_t seed) : random_(seed) {}
+  explicit SerialSimulator(std::uint64_t seed) : random_(seed) {}
 
   template <class Kernel>
-  void play(const Kernel& kernel, std::size_t blocks) {
+  void run(const Kernel& kernel, std::size_t blocks) {
     const auto shared = std::make_unique<typename Kernel::Shared>();
     for (std::size_t i = 0; i < blocks; ++i) {
-      // A GPU's blocks find values of other blocks in shared memory.
+      // On a GPU, shared memory starts with values of other blocks.
       std::memset(static_cast<void*>(shared.get()), kGarbage, sizeof *shared);
       SerialBlock<Kernel::kThreads> block(static_cast<unsigned>(i), random_.next());
       kernel(block, *shared);
@@ -30,6 +31,6 @@ class SerialPlayer {
   SplitMix64 random_;
 };
 
-using SerialDevice = HostDevice<SerialPlayer>;
+using SerialDevice = HostDevice<SerialSimulator>;
 
 }  // namespace thinpipe::cuda

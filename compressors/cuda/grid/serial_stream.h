@@ -1,4 +1,4 @@
-// Pending work of a fake GPU.
+// The stream of a simulated GPU.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace thinpipe::cuda {
 
-/// Work that is done in order, as late as somebody waits for it, or, where chance has it, earlier:
-/// who reads on the host what is not there yet, or changes what is still to be read from there,
-/// gets something else than on a device that does all at once. Thread-safe.
+/// Runs work in order, when the host waits for it or, at random, earlier. A host that reads results
+/// too early, or changes inputs too early, therefore gets other results than on a device that runs
+/// everything at once. Thread-safe.
 class SerialStream {
  public:
   using Work = std::function<void()>;
 
   explicit SerialStream(std::uint64_t seed) : random_(seed) {}
 
-  void ask(Work work) {
+  void enqueue(Work work) {
     const std::lock_guard lock(mutex_);
     queued_.push_back(std::move(work));
-    // A GPU may also have come as far as this.
+    // A GPU may also have finished all enqueued work by now.
     constexpr std::uint64_t kOneOf = 8;
-    if (random_.below(kOneOf) == 0) run_until(asked());
+    if (random_.below(kOneOf) == 0) run_until(enqueued());
   }
-  /// How much has been asked for.
-  std::uint64_t asked() {
+  /// Returns how many operations have been enqueued.
+  std::uint64_t enqueued() {
     const std::lock_guard lock(mutex_);
     return begun_ + queued_.size();
   }
@@ -36,23 +36,23 @@ class SerialStream {
     const std::lock_guard lock(mutex_);
     return queued_.empty();
   }
-  /// Does what was asked for before `number` of them were.
+  /// Runs the first `number` enqueued operations.
   void run_until(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     while (begun_ < number && !queued_.empty()) {
       const Work work = std::move(queued_.front());
       queued_.pop_front();
       ++begun_;
-      work();  // may get here again, for what was before it
+      work();  // may call run_until() again, for earlier work
     }
   }
-  void run() { run_until(asked()); }
-  /// One of two ways in which hardware may have it.
+  void run() { run_until(enqueued()); }
+  /// Returns a random choice between two behaviours of hardware.
   bool either() {
     const std::lock_guard lock(mutex_);
     return random_.below(2) == 0;
   }
-  /// Work beside the stream holds this mutex, and may lock it again.
+  /// For operations outside of the stream, which lock it around their work. Recursive.
   std::recursive_mutex& mutex() { return mutex_; }
 
  private:

@@ -1,4 +1,4 @@
-// Threads of a GPU that run together.
+// Size of a warp.
 #pragma once
 
 namespace thinpipe::cuda {

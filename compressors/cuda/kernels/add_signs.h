@@ -1,4 +1,5 @@
-// The sums of either sign of whole tensors, in the order of kernels/sign_bits.cc.
+// Sums of the positive and the negative elements of whole tensors, in the order of
+// kernels/sign_bits.cc.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +11,16 @@
 
 namespace thinpipe::cuda {
 
-/// Blocks of a tile of kSumTile elements, each of which a warp adds up.
+/// Blocks in a tile of kSumTile elements. A warp adds up a block.
 constexpr std::uint32_t kSignBlocks = kSumTile / kSignBlock;
 
-/// Length of Job::block_sums: the sums of all blocks, then of each element after the last row of
-/// lanes, which are added one by one.
+/// Returns the number of SignedSums in Job::block_sums: one per block, then one for each element
+/// after the last row of lanes, which are added one by one.
 constexpr std::size_t sign_sums_of(std::size_t n) { return n / kSignBlock + 1 + kSignLanes; }
 
-/// Findings::scale and Findings::negative become what the signs decode to. The scale of tensors
-/// with non-finite sums becomes NaN, until the kernel is run again with `repair`, which leaves all
-/// others alone. Grid: the tiles of kSumTile elements.
+/// Sets Findings::scale and Findings::negative to the values of positive and negative signs. The
+/// scale of tensors with non-finite sums becomes NaN. A second run with `repair` corrects these
+/// tensors and skips all others. Grid: the tiles of kSumTile elements.
 template <SignScale kScale, bool repair>
 struct AddSigns {
   static constexpr int kThreads = kSignBlocks * kSignLanes;
@@ -124,7 +125,7 @@ struct AddSigns {
         join(own, sums[i]);
       }
       if constexpr (!repair) {
-        // The last block's part.
+        // The part with the last block also adds the elements after it.
         if (count * part / kSignParts < count && count * (part + 1) / kSignParts == count)
           for (std::uint32_t j = 0; j < job.n % kSignLanes; ++j) join(own, ends(job, sums)[j]);
       }

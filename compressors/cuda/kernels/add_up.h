@@ -1,5 +1,5 @@
-// Statistics of magnitudes in one pass, in the order in which kernels/moments.cc adds them up: the
-// same bits.
+// Statistics of magnitudes in one pass, added up in the order of kernels/moments.cc: bit for bit
+// the same results.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@
 
 namespace thinpipe::cuda {
 
-/// Which elements count.
+/// The elements that are added up.
 enum class Of {
   kAll,
   kTail,  ///< magnitude keys of at least Findings::limit
@@ -21,14 +21,14 @@ enum class Of {
 
 /// Results of adding up all elements.
 struct Totals {
-  double sum = 0;       ///< of magnitudes, or of values as they are (SpreadSums)
-  double squares = 0;   ///< of values, where they are added up
-  double mean_log = 0;  ///< of magnitudes other than 0; likewise
+  double sum = 0;       ///< of magnitudes, or of signed values (SpreadSums)
+  double squares = 0;   ///< of values, if these are added up
+  double mean_log = 0;  ///< of magnitudes other than 0, if these are added up
   std::uint32_t count = 0;
-  std::uint32_t most = 0;  ///< the greatest magnitude key (but see LeastOf)
+  std::uint32_t most = 0;  ///< the maximum magnitude key (LeastOf: see there)
 };
 
-// Kinds of sums: Partial of one thread, Total of all.
+// Kinds of sums. Partial: of one thread; Total: of all threads.
 
 struct MagnitudeSums {
   using Partial = float;
@@ -52,7 +52,7 @@ struct SquareSums {
   THINPIPE_KERNEL static void set(Totals& totals, Total sum) { totals.squares = sum; }
 };
 
-/// Values as they are, or their magnitudes, and their squares, in double.
+/// Values or their magnitudes, and their squares, in double.
 template <bool magnitudes>
 struct SpreadSumsOf {
   struct Total {
@@ -80,11 +80,11 @@ struct SpreadSumsOf {
 
 using SpreadSums = SpreadSumsOf<false>;
 
-/// Totals::most becomes kGreatestKey less the least key in place of the greatest.
-constexpr std::uint32_t kGreatestKey = 0x7fffffff;
+/// Makes Totals::most kMaxKey minus the minimum key, instead of the maximum key.
+constexpr std::uint32_t kMaxKey = 0x7fffffff;
 template <class Sums>
 struct LeastOf : Sums {
-  static constexpr bool kLeast = true;
+  static constexpr bool kMin = true;
 };
 
 /// Magnitudes, and their logarithms as a product (kernels/logs.cc).
@@ -128,9 +128,9 @@ struct LogSums {
   }
 };
 
-/// Adds up magnitudes and finds the greatest; then one thread calls then(job, totals), of every
-/// tensor. A block of threads reads a block of moments.cc: four streams of rows of 16, of
-/// which a thread adds up to 128 rows of one lane in float. Grid: the tiles of kSumTile elements.
+/// Adds up magnitudes and finds the maximum; then one thread per tensor calls then(job, totals). A
+/// thread block reads a block of moments.cc: four streams of rows of 16 elements. A thread adds up
+/// to 128 rows of one lane in float. Grid: the tiles of kSumTile elements.
 template <Reading reading, Of of, class Then, class Sums = MagnitudeSums>
 struct AddUp {
   using Partial = typename Sums::Partial;
@@ -147,8 +147,8 @@ struct AddUp {
 
   const Job* jobs;
   const Tile* tiles;
-  std::uint32_t fit;     ///< from 1 on; only of tensors that have as many
-  std::uint32_t choice;  ///< whose elements are read (kChosen)
+  std::uint32_t fit;     ///< number of this fit, from 1; tensors with fewer fits are skipped
+  std::uint32_t choice;  ///< the choice whose elements are read (kChosen)
   Then then;
 
   template <class Block>
@@ -198,7 +198,7 @@ struct AddUp {
           sum += Sums::total(shared.partial[flush * kMomentPartials + thread]);
         shared.sums[thread] = sum;
       }
-      // Less than a row of each stream, at the end of the tensor.
+      // The elements after the last whole row of each stream, at the end of the tensor.
       const std::uint32_t left = rows * kMomentPartials + thread;
       if (left < some) {
         Partial value{};
@@ -213,7 +213,7 @@ struct AddUp {
       Total sum{};
       for (std::uint32_t i = 0; i < kMomentPartials; ++i) sum += shared.sums[i];
       block_sums(job)[tile.index] = sum;
-      // Added one by one at the very end, after all blocks.
+      // These elements are added one by one at the end, after all blocks.
       Total* const ends = block_sums(job) + tiles_of(job.n, kSumTile);
       for (std::uint32_t i = rows * kMomentPartials; i < some; ++i)
         ends[i - rows * kMomentPartials] = Sums::total(shared.partial[i - rows * kMomentPartials]);
@@ -236,7 +236,7 @@ struct AddUp {
     }
     Sums::add(sum, x);
     auto rank = static_cast<std::uint32_t>(own);
-    if constexpr (requires { Sums::kLeast; }) rank = kGreatestKey - rank;
+    if constexpr (requires { Sums::kMin; }) rank = kMaxKey - rank;
     key = rank > key ? rank : key;
   }
 

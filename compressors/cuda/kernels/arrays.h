@@ -1,5 +1,4 @@
-// One pass over arrays, element by element: local steps' sums, an outer optimiser, elements at
-// positions.
+// Element-wise passes over arrays: sums of local steps, an outer optimiser, elements at positions.
 #pragma once
 
 #include <cstddef>

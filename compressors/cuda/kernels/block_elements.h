@@ -1,5 +1,5 @@
-// Elements of blocks one by one: what kernels/block_integers-inl.h and block_floats-inl.h do in
-// vectors.
+// Encodes and decodes single elements of blocks, as kernels/block_integers-inl.h and
+// block_floats-inl.h do in vectors.
 #pragma once
 
 #include <bit>
@@ -11,33 +11,35 @@
 
 namespace thinpipe::cuda {
 
-/// A word as a number in [0, 1) of 24 bits.
+/// Returns a random word as a number in [0, 1) with 24 bits.
 THINPIPE_BOTH inline float unit_of(std::uint32_t random) {
   return static_cast<float>(random >> 8) * 0x1p-24F;
 }
 THINPIPE_BOTH inline std::int32_t limited(std::int32_t x, std::int32_t least, std::int32_t most) {
   return x < least ? least : x > most ? most : x;
 }
-/// The nearest integer, or the one below plus a random fraction; |x| < 2^22.
+/// Rounds to the nearest integer, or stochastically; |x| < 2^22.
 THINPIPE_BOTH inline std::int32_t rounded(float x, bool stochastic, std::uint32_t random) {
   return static_cast<std::int32_t>(stochastic ? std::floor(x + unit_of(random)) : round_to_even(x));
 }
 
-// An element has kMagnitude, the bits of a code that tell whether it decodes to 0 (where one does:
-// kHasZero), and kMaxCode, the greatest that these may be.
+// An element type has
+//   kMagnitude  the bits of a code that are all 0 if it decodes to 0
+//   kHasZero    whether a code decodes to 0
+//   kMaxCode    the maximum value of the kMagnitude bits
 
-/// Whole numbers of kBits in two's complement.
+/// Integers of kBits in two's complement.
 template <int kBits>
 struct IntegerElement {
-  static constexpr std::int32_t kMost = (1 << (kBits - 1)) - 1;
+  static constexpr std::int32_t kMax = (1 << (kBits - 1)) - 1;
   static constexpr std::uint32_t kMagnitude = (1U << kBits) - 1;
   static constexpr std::uint32_t kMaxCode = kMagnitude;
   static constexpr bool kHasZero = true;
 
   THINPIPE_BOTH static std::uint32_t encode(float y, bool stochastic, std::uint32_t random) {
-    constexpr float kLimit = 2 * kMost;
+    constexpr float kLimit = 2 * kMax;
     const float near = y < -kLimit ? -kLimit : y > kLimit ? kLimit : y;
-    const std::int32_t q = limited(rounded(near, stochastic, random), -kMost, kMost);
+    const std::int32_t q = limited(rounded(near, stochastic, random), -kMax, kMax);
     return static_cast<std::uint32_t>(q) & kMagnitude;
   }
   THINPIPE_BOTH static float decode(std::uint32_t code) {
@@ -45,7 +47,7 @@ struct IntegerElement {
   }
 };
 
-/// 2^kBits levels around 0.
+/// 2^kBits levels, symmetric around 0.
 template <int kBits>
 struct LevelElement {
   static constexpr std::uint32_t kMagnitude = (1U << kBits) - 1;
@@ -64,7 +66,7 @@ struct LevelElement {
   }
 };
 
-/// Floats of 1 + kExponent + kMantissa bits with denormals.
+/// Floats of 1 + kExponent + kMantissa bits, with denormals.
 template <int kExponent, int kMantissa, int kBias, std::uint32_t kMaxMagnitudeCode>
 struct FloatElement {
   static constexpr std::uint32_t kSign = 1U << (kExponent + kMantissa);
@@ -74,17 +76,17 @@ struct FloatElement {
 
   THINPIPE_BOTH static std::uint32_t encode(float y, bool stochastic, std::uint32_t random) {
     constexpr auto kNormal = std::uint32_t{128 - kBias} << 23;  // bits of the least normal
-    constexpr float kMost = 2 << kMantissa;                     // above all denormals
+    constexpr float kMax = 2 << kMantissa;                      // above all denormals
     const auto bits = std::bit_cast<std::uint32_t>(y);
     const std::uint32_t magnitude = bits & 0x7fffffff;
     std::uint32_t code = 0;
     if (magnitude < kNormal) {
-      // In units of the least denormal.
+      // In units of the smallest denormal.
       constexpr auto kInverse = std::uint32_t{127 + kBias - 1 + kMantissa} << 23;
       const float steps = std::bit_cast<float>(magnitude) * std::bit_cast<float>(kInverse);
-      code = static_cast<std::uint32_t>(rounded(steps < kMost ? steps : kMost, stochastic, random));
+      code = static_cast<std::uint32_t>(rounded(steps < kMax ? steps : kMax, stochastic, random));
     } else {
-      // Adds what rounds up to the mantissa's last bit; the carry goes into the exponent.
+      // Adds the rounding term to the mantissa; a carry goes into the exponent.
       const std::uint32_t up = stochastic
                                    ? random >> (32 - kDropped)
                                    : (magnitude >> kDropped & 1) + (1U << (kDropped - 1)) - 1;

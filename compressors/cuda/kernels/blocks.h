@@ -1,5 +1,5 @@
-// Blocks of a few elements with a scale each (kernels/block_encode-inl.h): a tile of them is
-// rotated, looked at for its scales and coded in shared memory, in one pass over the tensor.
+// Blocks of a few elements with a scale each (kernels/block_encode-inl.h). A tile of blocks is
+// rotated, scaled and coded in shared memory, in one pass over the tensor.
 #pragma once
 
 #include <bit>
@@ -19,16 +19,16 @@
 namespace thinpipe::cuda {
 
 constexpr int kBlockThreads = 512;
-constexpr std::uint32_t kMostBlocks = kTile / kMinBlock;  ///< of a tile
-/// Codes that a thread looks at by itself: fewer than a block has.
+constexpr std::uint32_t kMaxBlocks = kTile / kMinBlock;  ///< per tile
+/// Consecutive codes of one thread: no more than the smallest block has.
 constexpr std::uint32_t kRun = kTile / kBlockThreads;
 static_assert(kTile % kMaxBlock == 0 && kMinBlock % kRun == 0);
 
-/// Where the parts of a payload of blocks begin, in bytes.
+/// Layout of a payload of blocks, in bytes.
 struct BlockLayout {
   BlockFormat format;
 
-  /// Bytes of the blocks' scales, or of the one that all share.
+  /// Returns the bytes of the blocks' scales, or of the shared scale.
   THINPIPE_BOTH std::size_t scales(std::size_t elements) const {
     return format.scale == BlockScale::kGiven
                ? sizeof(float)
@@ -37,7 +37,7 @@ struct BlockLayout {
   THINPIPE_BOTH std::size_t bytes(std::size_t elements) const {
     return scales(elements) + code_bytes(format, elements);
   }
-  /// Elements that a tile's codes stand for, and zeros after them that only fill up.
+  /// Returns the blocks of a tile, including padding elements.
   THINPIPE_BOTH Blocks blocks(std::uint32_t elements) const {
     const auto coded = static_cast<std::uint32_t>(coded_elements(format, elements));
     constexpr auto kFew = static_cast<std::uint32_t>(kMinBlock);
@@ -45,28 +45,28 @@ struct BlockLayout {
   }
 };
 
-/// x without what is not finite or over 2^100, which no gradient reaches.
+/// Returns x limited to 2^100, a magnitude that no gradient reaches; 0 for a NaN.
 THINPIPE_KERNEL inline float tamed(float x) {
-  constexpr std::uint32_t kMost = std::bit_cast<std::uint32_t>(0x1p100F);
+  constexpr std::uint32_t kMax = std::bit_cast<std::uint32_t>(0x1p100F);
   const auto bits = std::bit_cast<std::uint32_t>(x);
   std::uint32_t magnitude = bits & 0x7fffffff;
   if (magnitude > kInfinityBits) magnitude = 0;
-  return std::bit_cast<float>((magnitude < kMost ? magnitude : kMost) | (bits & 0x80000000));
+  return std::bit_cast<float>((magnitude < kMax ? magnitude : kMax) | (bits & 0x80000000));
 }
 
-/// Makes the payloads of all tensors, with scales of their own or Findings::scale
-/// (BlockScale::kGiven), which a kernel has left that did the memories' sums. Findings::counts[1]
-/// becomes the elements that may decode to something other than zero. Grid: the tiles of kTile
-/// elements.
+/// Writes the payloads of all tensors. Each block has its own scale, or all blocks use
+/// Findings::scale (BlockScale::kGiven), found before by a kernel that also updated the memories.
+/// Sets Findings::counts[1] to the number of elements that may decode to a value other than zero.
+/// Grid: the tiles of kTile elements.
 template <class Element>
 struct EncodeBlocks {
   static constexpr int kThreads = kBlockThreads;
   struct Shared {
     float values[kTile];
     std::uint8_t codes[kTile];
-    std::uint32_t most[kMostBlocks];  ///< bits of the greatest magnitude
-    std::uint32_t used[kMostBlocks];  ///< 1 where a code is not zero
-    WrittenScale scales[kMostBlocks];
+    std::uint32_t most[kMaxBlocks];  ///< bits of the maximum magnitude
+    std::uint32_t used[kMaxBlocks];  ///< 1 if any code is not zero
+    WrittenScale scales[kMaxBlocks];
   };
 
   const Job* jobs;
@@ -94,7 +94,7 @@ struct EncodeBlocks {
     });
     block.each([&](int t) {
       const auto at = static_cast<std::uint32_t>(t);
-      if (at >= kMostBlocks || at * blocks.block >= blocks.elements) return;
+      if (at >= kMaxBlocks || at * blocks.block >= blocks.elements) return;
       BlockFormat own = format;
       if (format.scale == BlockScale::kGiven) own.given = job.findings->scale;
       auto* const scales = reinterpret_cast<std::byte*>(job.payload);
@@ -131,14 +131,14 @@ struct EncodeBlocks {
       job.payload[0] = std::bit_cast<std::uint32_t>(job.findings->scale);
   }
 
-  /// The elements, rotated where they are to be.
+  /// Loads the elements, and rotates them if the format requires it.
   template <class Block>
   THINPIPE_KERNEL void load(Block& block, Shared& shared, const Job& job, std::uint32_t begin,
                             std::uint32_t some, const Blocks& blocks) const {
     const bool given = layout.format.scale == BlockScale::kGiven;
     block.each([&](int t) {
       const auto thread = static_cast<std::uint32_t>(t);
-      if (thread < kMostBlocks) shared.most[thread] = shared.used[thread] = 0;
+      if (thread < kMaxBlocks) shared.most[thread] = shared.used[thread] = 0;
       for (std::uint32_t i = thread; i < blocks.elements; i += kThreads) {
         float x = 0;
         if (i < some) {
@@ -152,7 +152,7 @@ struct EncodeBlocks {
     if (layout.format.hadamard) hadamard_blocks(block, shared.values, blocks);
   }
 
-  /// Rotates what was decoded back, and leaves the rest.
+  /// Rotates the decoded values back and stores the residual.
   template <class Block, class Counters>
   THINPIPE_KERNEL void leave_rotated(Block& block, Shared& shared, const Job& job,
                                      std::uint32_t begin, std::uint32_t some, const Blocks& blocks,
@@ -168,7 +168,7 @@ struct EncodeBlocks {
     if (job.minds_sent()) hadamard_blocks(block, shared.values, blocks);
     block.each([&](int t) {
       for (auto i = static_cast<std::uint32_t>(t); i < some; i += kThreads) {
-        // A code that is not 0 reaches all elements of a rotated block.
+        // A code other than 0 affects all elements of a rotated block.
         nonzero[t] += shared.used[i / blocks.block];
         if (!job.minds_sent()) continue;
         const float decoded = flipped(job, shared.values[i] * blocks.norm_at(i), i, blocks);
@@ -203,14 +203,14 @@ struct EncodeBlocks {
   }
 };
 
-/// out += factor * decoded, of a payload of the right length; `problem` becomes a BlockProblem that
-/// was found. Grid: the tiles of kTile elements, as many as n has.
+/// Computes out += factor * decoded for a payload of the right length. Reports a BlockProblem.
+/// Grid: the tiles of kTile elements.
 template <class Element>
 struct DecodeBlocks {
   static constexpr int kThreads = kBlockThreads;
   struct Shared {
     float values[kTile];
-    float scales[kMostBlocks];
+    float scales[kMaxBlocks];
   };
 
   BlockLayout layout;
@@ -225,7 +225,7 @@ struct DecodeBlocks {
     const auto coded = static_cast<std::uint32_t>(coded_elements(layout.format, some));
     block.each([&](int t) {
       const auto at = static_cast<std::uint32_t>(t);
-      if (at >= kMostBlocks) return;
+      if (at >= kMaxBlocks) return;
       if (at * blocks.block >= blocks.elements && at > 0) return;
       shared.scales[at] =
           scale_at(payload, begin / blocks.block + at, at * blocks.block < blocks.elements);
@@ -259,25 +259,26 @@ struct DecodeBlocks {
   }
 
  private:
-  /// Negative where it is none. The one that all blocks have is there for no element, too.
+  /// Returns a block's scale; negative if it is invalid. A shared scale is also in payloads without
+  /// elements.
   THINPIPE_KERNEL float scale_at(const std::uint32_t* payload, std::uint32_t at,
-                                 bool is_there) const {
+                                 bool exists) const {
     if (layout.format.scale == BlockScale::kGiven)
       return payload[0] >= kInfinityBits ? -1 : std::bit_cast<float>(payload[0]);
-    if (!is_there) return 0;
+    if (!exists) return 0;
     const auto* const scales = reinterpret_cast<const std::byte*>(payload);
     return read_scale(layout.format, scales + at * scale_bytes(layout.format.scale));
   }
 };
 
-/// Findings::scale becomes the greatest root mean square of a block (THC) or, with `range`, the
-/// distance of two levels of a range that reaches so many of them, or of those that workers share:
-/// the last block of threads finds it. Grid: the tiles of kTile elements.
+/// Sets Findings::scale to the maximum root mean square of a block (THC). With `range`, sets it to
+/// the distance of two levels in a range of `range` times this maximum, or times the maximum that
+/// workers share. The last thread block sets it. Grid: the tiles of kTile elements.
 struct FindRange {
   static constexpr int kThreads = kBlockThreads;
   struct Shared {
     float values[kTile];
-    ChainRoom<double, kThreads> room;
+    ChainWorkspace<double, kThreads> chains;
   };
 
   const Job* jobs;
@@ -296,7 +297,7 @@ struct FindRange {
         shared.values[i] = element<Reading::kSum>(job, 0, begin + i);
     });
     const auto length = static_cast<std::uint32_t>(layout.format.block);
-    add_chains(block, shared.room, shared.values, some, length, SquareChains::chain,
+    add_chains(block, shared.chains, shared.values, some, length, SquareChains::chain,
                [&](std::uint32_t /*at*/, const float* x, std::uint32_t n, const double* partials) {
                  const float most = root_mean_square(x, n, SquareChains::join(x, n, partials));
                  block.set_greatest(&job.findings->most, std::bit_cast<std::uint32_t>(most));
@@ -313,7 +314,7 @@ struct FindRange {
   }
 
  private:
-  /// Root mean square of the rotated block: the rotation keeps the norm.
+  /// Returns the root mean square of the rotated block; the rotation preserves the norm.
   THINPIPE_KERNEL float root_mean_square(const float* x, std::uint32_t n, double squares) const {
     if (!(squares < 0x1p200)) {
       squares = 0;
@@ -325,17 +326,17 @@ struct FindRange {
     if (squares == 0) return 0;
     const double mean = squares / static_cast<double>(coded_elements(layout.format, n));
     const auto root = static_cast<float>(std::sqrt(mean));
-    constexpr float kLeast = std::numeric_limits<float>::min();
-    return root < kLeast ? kLeast : root;
+    constexpr float kMin = std::numeric_limits<float>::min();
+    return root < kMin ? kMin : root;
   }
-  /// The greatest level lies at the end of the range.
+  /// Returns the distance of two levels; the greatest level is at the end of the range.
   THINPIPE_KERNEL float distance(float scale) const {
-    constexpr float kMost = 0x1p120F;
+    constexpr float kMax = 0x1p120F;
     const float reach = range * scale;
-    const float given = (reach < kMost ? reach : kMost) / element_max(layout.format.element);
+    const float given = (reach < kMax ? reach : kMax) / element_max(layout.format.element);
     if (scale == 0) return given;
-    constexpr float kLeast = std::numeric_limits<float>::min();
-    return given < kLeast ? kLeast : given;
+    constexpr float kMin = std::numeric_limits<float>::min();
+    return given < kMin ? kMin : given;
   }
 };
 

@@ -1,4 +1,4 @@
-// MSTopK's bisection (methods/mstopk.cc): between which two thresholds k elements are found.
+// MSTopK's bisection (methods/mstopk.cc) for the two thresholds that bracket k elements.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace thinpipe::cuda {
 
-/// Nothing is known of either threshold.
+/// Starts the bisection: neither threshold is known.
 struct FitBracket {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
     Findings& findings = *job.findings;
@@ -29,14 +29,14 @@ struct FitBracket {
   }
 };
 
-/// Up to three rounds, of which seven thresholds can come. Findings::limit becomes that of the
-/// lowest threshold still to come.
+/// Does up to three rounds of bisection, which need at most seven thresholds. Sets Findings::limit
+/// to the limit of the lowest threshold that later rounds may use.
 struct HalveBracket {
   static constexpr int kLimits = 7;
   static constexpr int kRounds = 3;
 
-  int rounds;  ///< of these
-  bool last;   ///< none comes after them
+  int rounds;  ///< of bisection in this kernel
+  bool last;   ///< these are the last rounds
 
   THINPIPE_KERNEL std::int32_t limit(const Findings& findings, int i) const {
     const double step = (findings.high - findings.low) / (kLimits + 1);
@@ -45,7 +45,7 @@ struct HalveBracket {
   THINPIPE_KERNEL void found(const Job& job, const std::int32_t* limits,
                              const std::uint32_t* counts) const {
     Findings& findings = *job.findings;
-    int low = 0, high = kLimits + 1;  // exact: q has one binary digit a round
+    int low = 0, high = kLimits + 1;  // exact: each round adds one binary digit to q
     for (int round = 0; round < rounds; ++round) {
       const int middle = (low + high) / 2;
       const double q = (findings.low + findings.high) / 2;
@@ -68,7 +68,8 @@ struct HalveBracket {
   }
 
  private:
-  /// Chooses as many elements between the two thresholds as are missing, from a random one on.
+  /// Chooses the missing elements from those between the two thresholds, consecutive ones from a
+  /// random start.
   THINPIPE_KERNEL static void choose_neighbours(const Job& job, Findings& findings) {
     const std::uint32_t reach = findings.lower_count > 0 ? findings.lower_count : job.n;
     SplitMix64 random(job.sample_seed);
@@ -77,7 +78,7 @@ struct HalveBracket {
   }
 };
 
-/// All that reach the upper threshold, and these neighbours.
+/// Keeps all elements that reach the upper threshold, and the consecutive ones chosen above.
 struct Bracketed {
   static constexpr bool kTies = true;
 

@@ -1,4 +1,4 @@
-// Sums of buckets of a few elements, each of which several threads add up in an order of its own.
+// Sums of small buckets, each of which several threads add up in a fixed order.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,32 @@ namespace thinpipe::cuda {
 
 /// Threads that add up a bucket.
 constexpr std::uint32_t kChains = 64;
-/// Elements of a bucket that a block of threads has all of.
-constexpr std::uint32_t kGreatestBucket = kTile;
-/// Buckets that a block of threads has at most; of small ones its tile is smaller.
-constexpr std::uint32_t kMostBuckets = kTile / 32;
+/// Maximum elements of a bucket that one thread block holds as a whole.
+constexpr std::uint32_t kMaxBucket = kTile;
+/// Maximum buckets per thread block; tiles of small buckets have fewer elements.
+constexpr std::uint32_t kMaxBuckets = kTile / 32;
 
-/// Elements of a tile of whole buckets. @param bucket  elements; 0: there are none; of greater ones
-/// than that many tiles have a part
+/// Returns the elements of a tile of whole buckets. Buckets larger than kMaxBucket span several
+/// tiles.
+/// @param bucket  elements; 0: no buckets
 THINPIPE_BOTH constexpr std::uint32_t tile_of_buckets(std::uint32_t bucket) {
   if (bucket == 0) return kTile;
-  if (bucket > kGreatestBucket) return kTile;
+  if (bucket > kMaxBucket) return kTile;
   const std::uint32_t some = kTile / bucket;
-  return (some < kMostBuckets ? some : kMostBuckets) * bucket;
+  return (some < kMaxBuckets ? some : kMaxBuckets) * bucket;
 }
 
-/// Room for the sums of as many buckets as a block of threads adds up at a time.
+/// Shared memory for the sums of the buckets that a thread block adds up at a time.
 template <class Partial, int kThreads>
-struct ChainRoom {
+struct ChainWorkspace {
   Partial partial[kThreads];
 };
 
-/// Computes 64 partial sums of each bucket of a tile by 64 threads, one of which joins them:
-/// then(bucket, partials). @param chain  chain(values, elements, which) makes a partial
+/// Computes 64 partial sums of each bucket of a tile in 64 threads, one of which then joins them by
+/// then(bucket, values, elements, partials).
+/// @param chain  chain(values, elements, which) returns one partial sum
 template <class Block, class Partial, int kThreads, class Chain, class Then>
-THINPIPE_KERNEL void add_chains(Block& block, ChainRoom<Partial, kThreads>& room,
+THINPIPE_KERNEL void add_chains(Block& block, ChainWorkspace<Partial, kThreads>& workspace,
                                 const float* values, std::uint32_t elements, std::uint32_t bucket,
                                 Chain chain, Then then) {
   constexpr std::uint32_t kAtOnce = kThreads / kChains;
@@ -45,19 +47,19 @@ THINPIPE_KERNEL void add_chains(Block& block, ChainRoom<Partial, kThreads>& room
     block.each([&](int t) {
       const std::uint32_t at = first + static_cast<std::uint32_t>(t) / kChains;
       if (at >= buckets) return;
-      room.partial[t] =
+      workspace.partial[t] =
           chain(values + at * bucket, size_of(at), static_cast<std::uint32_t>(t) % kChains);
     });
     block.each([&](int t) {
       const std::uint32_t at = first + static_cast<std::uint32_t>(t);
       if (static_cast<std::uint32_t>(t) >= kAtOnce || at >= buckets) return;
-      then(at, values + at * bucket, size_of(at), room.partial + t * kChains);
+      then(at, values + at * bucket, size_of(at), workspace.partial + t * kChains);
     });
   }
 }
 
-/// Sums of squares in double as sum_of_squares() adds them up, of less than one of its blocks'
-/// first 128 rows of four streams.
+/// Sums of squares in double, in the order of sum_of_squares() for fewer elements than the first
+/// 128 rows of four streams of one of its blocks.
 struct SquareChains {
   THINPIPE_BOTH static double chain(const float* x, std::uint32_t n, std::uint32_t which) {
     constexpr std::uint32_t kLanes = 16;

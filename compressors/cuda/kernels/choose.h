@@ -1,4 +1,4 @@
-// Keeps the elements that a rule keeps, with their positions, in order, in one pass.
+// Selects the elements that a rule keeps, with their positions, in order, in one pass.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace thinpipe::cuda {
 
-/// Default extra action of a choice.
+/// The default action after a choice: none.
 struct NothingMore {
   THINPIPE_KERNEL void operator()(const Job& /*job*/, std::uint32_t /*count*/) const {}
 };
 
-/// The choice after those of the selector, however many a tensor has of them.
+/// The choice after all choices of the selector.
 constexpr std::uint32_t kLastChoice = 0xffffffff;
 
-/// The `choice`-th of a step, of tensors that have as many: reads c, or (kChosen) what the one
-/// before chose, and writes position and value of what the rule keeps. When all blocks have read
-/// the rule's limits, one thread calls then(job, count), of every tensor. Grid: the tiles of kTile
-/// elements, in order.
+/// Does choice number `choice` of a step, for tensors with that many choices. Reads c, or (kChosen)
+/// the elements of the previous choice, and writes positions and values of the elements that the
+/// rule keeps. When all blocks have read the rule's limits, one thread per tensor calls then(job,
+/// count). Grid: the tiles of kTile elements, in order.
 template <Reading reading, class Rule, class Then = NothingMore>
 struct Choose {
   static constexpr int kThreads = 512;
   static constexpr unsigned kWarps = kThreads / 32;
-  static constexpr unsigned kRows = kTile / kThreads;  ///< of 32 elements, a warp's
+  static constexpr unsigned kRows = kTile / kThreads;  ///< rows of 32 elements per warp
 
   template <class T>
   struct Rows {
@@ -35,14 +35,14 @@ struct Choose {
   };
 
   struct Shared {
-    Counts warps[kWarps];  ///< kept before the warp, in the tile
-    Counts own;            ///< of the tile
+    Counts warps[kWarps];  ///< elements kept in the tile before the warp
+    Counts own;            ///< elements kept in the tile
   };
 
   const Job* jobs;
   const Tile* tiles;
-  std::uint32_t choice;  ///< from 1 on
-  Then then;             ///< what else is done
+  std::uint32_t choice;  ///< number of this choice, from 1
+  Then then;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
@@ -69,11 +69,11 @@ struct Choose {
       above[t] = equal[t] = 0;
       Fetched read[kRows];
       for (unsigned j = 0; j < kRows; ++j) {
-        const std::uint32_t i = place(tile, t, j);
+        const std::uint32_t i = position_of(tile, t, j);
         if (i < n) read[j] = fetch<reading>(job, from, i);
       }
       for (unsigned j = 0; j < kRows; ++j) {
-        const std::uint32_t i = place(tile, t, j);
+        const std::uint32_t i = position_of(tile, t, j);
         if (i >= n) break;
         const float value = settle<reading>(job, i, read[j]);
         values[t].words[j] = value;
@@ -114,7 +114,7 @@ struct Choose {
         const bool is_tie = (equal[t] >> j & 1) != 0 && rule.ties(tied + 1) > rule.ties(tied);
         if ((above[t] >> j & 1) != 0 || is_tie) {
           const std::uint32_t at = before.first + ones(row & lower) + rule.ties(tied);
-          const std::uint32_t i = place(tile, t, j);
+          const std::uint32_t i = position_of(tile, t, j);
           const Chosen out = job.chosen_at(to);
           out.positions[at] = reading == Reading::kChosen ? job.chosen_at(from).positions[i] : i;
           out.values[at] = rule.sent(values[t].words[j]);
@@ -131,8 +131,8 @@ struct Choose {
   }
 
  private:
-  THINPIPE_KERNEL static std::uint32_t place(const Tile& tile, int t, unsigned j) {
-    return row_place(tile.index, t, j, kRows);
+  THINPIPE_KERNEL static std::uint32_t position_of(const Tile& tile, int t, unsigned j) {
+    return row_position(tile.index, t, j, kRows);
   }
 };
 

@@ -1,5 +1,5 @@
-// Keeps the k largest magnitudes of every chunk, in order, in one pass: a block has whole chunks
-// and finds the k-th key of each, a digit after the other.
+// Selects the k largest magnitudes of every chunk, in order, in one pass. A thread block holds
+// whole chunks and finds the k-th key of each, digit by digit.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,23 @@
 
 namespace thinpipe::cuda {
 
-/// The first choice of a step, of tensors with Job::chunks. Ties go to the lowest position. The
-/// threshold is the least of the chunks' k-th magnitudes. Grid: the tiles of kTile elements; chunks
-/// of several tiles are the block's that has the first.
+/// Does the first choice of a step, for tensors with Job::chunks. Of ties, the lowest positions are
+/// kept. The threshold is the minimum of the chunks' k-th magnitudes. Grid: the tiles of kTile
+/// elements; a chunk of several tiles belongs to the block of its first tile.
 template <Reading reading>
 struct ChooseOfChunks {
   static constexpr int kThreads = 512;
-  static constexpr unsigned kRows = kTile / kThreads;  ///< of 32 elements, a warp's
+  static constexpr unsigned kRows = kTile / kThreads;  ///< rows of 32 elements per warp
   static constexpr std::uint32_t kTileRows = kTile / 32;
   static constexpr std::uint32_t kKeyBits = 31;
-  static constexpr std::uint32_t kMostKey = 0x7fffffff;
-  /// A digit's values of a chunk are counted by half as many counters as it has elements, up to
-  /// kBins: so all chunks of a tile have kBins together, and a thread has kBinsEach of a chunk.
-  static constexpr std::uint32_t kMostDigit = 11;
+  static constexpr std::uint32_t kMaxKey = 0x7fffffff;
+  /// The counters of a chunk's digit are half as many as its elements, at most kBins. All chunks of
+  /// a tile together therefore have kBins counters, and a thread has kBinsEach counters of one
+  /// chunk.
+  static constexpr std::uint32_t kMaxDigit = 11;
   static constexpr std::uint32_t kBinsEach = kBins / kThreads;
-  static constexpr std::uint32_t kFewestBits = 3;
-  static_assert(kBins == kTile / 2 && kBinsEach == 1U << (kFewestBits - 1));
+  static constexpr std::uint32_t kMinBits = 3;
+  static_assert(kBins == kTile / 2 && kBinsEach == 1U << (kMinBits - 1));
 
   template <class T>
   struct Rows {
@@ -37,9 +38,9 @@ struct ChooseOfChunks {
 
   struct Shared {
     std::uint32_t bins[kBins];
-    DigitSearch searches[kTile >> kFewestBits];   ///< of each chunk
-    std::uint32_t greater[kTile >> kFewestBits];  ///< keys counted before it
-    std::uint32_t rows[kTileRows];  ///< kept, 16 bits; ties, 16 bits; of the rows before
+    DigitSearch searches[kTile >> kMinBits];   ///< by chunk
+    std::uint32_t greater[kTile >> kMinBits];  ///< by chunk, keys counted before it
+    std::uint32_t rows[kTileRows];  ///< in the rows before: kept (16 bits), ties (16 bits)
   };
 
   const Job* jobs;
@@ -49,18 +50,18 @@ struct ChooseOfChunks {
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
-    // A tensor of less than that is one chunk.
-    const std::uint32_t bits = job.chunks.bits < kFewestBits ? kFewestBits : job.chunks.bits;
+    // A tensor with fewer elements is one chunk.
+    const std::uint32_t bits = job.chunks.bits < kMinBits ? kMinBits : job.chunks.bits;
     const std::uint32_t parts = ((kTile - 1 + (std::uint32_t{1} << bits)) / kTile);
     if (tile.index % parts != 0) return;
     typename Block::template Local<Rows<float>> values;
-    // Where a chunk has several tiles, values are read again each time.
+    // The values of a chunk of several tiles are read again in each pass.
     const auto read_again = [&](int t, std::uint32_t part) {
       if (parts > 1) read<Reading::kAsIs>(job, tile.index + part, t, values[t]);
     };
     start(block, shared, job, tile.index, bits);
     for (std::uint32_t left = kKeyBits; left > 0;) {
-      const std::uint32_t digit = bits - 1 < kMostDigit ? bits - 1 : kMostDigit;
+      const std::uint32_t digit = bits - 1 < kMaxDigit ? bits - 1 : kMaxDigit;
       const std::uint32_t width = digit < left ? digit : left;
       const std::uint32_t shift = left - width;
       block.each([&](int t) {
@@ -71,7 +72,7 @@ struct ChooseOfChunks {
             read_again(t, part);
           }
           for (unsigned j = 0; j < kRows; ++j) {
-            const std::uint32_t i = row_place(tile.index + part, t, j, kRows);
+            const std::uint32_t i = row_position(tile.index + part, t, j, kRows);
             if (i >= job.n) break;
             const std::uint32_t chunk = (i - tile.index * kTile) >> bits;
             const std::uint32_t key = rank_of<KeyOrder::kMagnitude>(values[t].words[j]);
@@ -84,7 +85,7 @@ struct ChooseOfChunks {
       find(block, shared, digit, width);
       left = shift;
     }
-    Counts before;  // of the chunk, in tiles before
+    Counts before;  // counts of the chunk in earlier tiles
     for (std::uint32_t part = 0; part < parts; ++part) {
       typename Block::template Local<std::uint32_t> above;
       typename Block::template Local<std::uint32_t> equal;
@@ -94,7 +95,7 @@ struct ChooseOfChunks {
         read_again(t, part);
         above[t] = equal[t] = 0;
         for (unsigned j = 0; j < kRows; ++j) {
-          const std::uint32_t i = row_place(tile.index + part, t, j, kRows);
+          const std::uint32_t i = row_position(tile.index + part, t, j, kRows);
           if (i >= job.n) break;
           const std::uint32_t key = rank_of<KeyOrder::kMagnitude>(values[t].words[j]);
           const std::uint32_t kth = shared.searches[(i - tile.index * kTile) >> bits].known;
@@ -123,12 +124,12 @@ struct ChooseOfChunks {
           const bool is_above = (above[t] >> j & 1) != 0;
           const bool is_tie = (equal[t] >> j & 1) != 0;
           if (!is_above && !is_tie) continue;
-          const std::uint32_t i = row_place(tile.index + part, t, j, kRows);
+          const std::uint32_t i = row_position(tile.index + part, t, j, kRows);
           const std::uint32_t ties = shared.searches[(i - tile.index * kTile) >> bits].rank;
           const std::uint32_t of_tile = i - (tile.index + part) * kTile;
           const std::uint32_t first = bits < 12 ? of_tile >> bits << bits : 0;
           const std::uint32_t rows_before = shared.rows[row_of(t, j)] - shared.rows[first / 32];
-          // In a row with several chunks, only the lanes of this one.
+          // In a row with several chunks, count only the lanes of this chunk.
           const std::uint32_t lower =
               lanes_before(t) & ~(bits < 5 ? (std::uint32_t{1} << first % 32) - 1 : 0);
           const std::uint32_t greater =
@@ -157,16 +158,16 @@ struct ChooseOfChunks {
   THINPIPE_KERNEL static void read(const Job& job, std::uint32_t tile, int t, Rows<float>& values) {
     Fetched fetched[kRows];
     for (unsigned j = 0; j < kRows; ++j) {
-      const std::uint32_t i = row_place(tile, t, j, kRows);
+      const std::uint32_t i = row_position(tile, t, j, kRows);
       if (i < job.n) fetched[j] = fetch<how>(job, 0, i);
     }
     for (unsigned j = 0; j < kRows; ++j) {
-      const std::uint32_t i = row_place(tile, t, j, kRows);
+      const std::uint32_t i = row_position(tile, t, j, kRows);
       if (i < job.n) values.words[j] = settle<how>(job, i, fetched[j]);
     }
   }
 
-  /// Elements of the chunk-th of a block; 0 past the tensor's end.
+  /// Returns the elements of a block's chunk; 0 past the tensor's end.
   THINPIPE_KERNEL static std::uint32_t elements(const Job& job, std::uint32_t tile,
                                                 std::uint32_t bits, std::uint32_t chunk) {
     const std::uint32_t begin = tile * kTile + (chunk << bits);
@@ -177,7 +178,7 @@ struct ChooseOfChunks {
     return bits < 12 ? kTile >> bits : 1;
   }
 
-  /// Searches that begin, and counters for them.
+  /// Initialises all searches and counters.
   template <class Block>
   THINPIPE_KERNEL static void start(Block& block, Shared& shared, const Job& job,
                                     std::uint32_t tile, std::uint32_t bits) {
@@ -189,7 +190,7 @@ struct ChooseOfChunks {
     });
   }
 
-  /// Moves all searches on by a digit, and leaves the counters empty.
+  /// Advances all searches by a digit and clears the counters.
   template <class Block>
   THINPIPE_KERNEL static void find(Block& block, Shared& shared, std::uint32_t digit,
                                    std::uint32_t width) {
@@ -202,7 +203,7 @@ struct ChooseOfChunks {
       return static_cast<std::uint32_t>(t) * kBinsEach + i;
     };
     const std::uint32_t last = (std::uint32_t{1} << digit) - 1;
-    // A chunk's from the greatest value down.
+    // Counters of a chunk, from the greatest value down.
     block.each([&](int t) {
       greater[t] = 0;
       for (std::uint32_t i = 0; i < kBinsEach; ++i) greater[t] += shared.bins[bin_of(t, i) ^ last];
@@ -217,12 +218,12 @@ struct ChooseOfChunks {
       std::uint32_t above = greater[t] - shared.greater[chunk_of(t)];
       for (std::uint32_t i = 0; i < kBinsEach; ++i) {
         const std::uint32_t bin = bin_of(t, i) ^ last;
-        const std::uint32_t here = shared.bins[bin];
+        const std::uint32_t own = shared.bins[bin];
         shared.bins[bin] = 0;
         const std::uint32_t rank = before[t].rank;
-        if (above < rank && rank <= above + here)
+        if (above < rank && rank <= above + own)
           shared.searches[chunk_of(t)] = {before[t].known << width | (bin & last), rank - above};
-        above += here;
+        above += own;
       }
     });
   }
@@ -235,12 +236,12 @@ struct ChooseOfChunks {
     block.each([&](int t) {
       const auto chunk = static_cast<std::uint32_t>(t);
       if (chunk < chunks_of(bits) && elements(job, tile, bits, chunk) > 0)
-        block.set_greatest(&findings.most, kMostKey - shared.searches[chunk].known);
+        block.set_greatest(&findings.most, kMaxKey - shared.searches[chunk].known);
     });
     if (!block.is_last(&findings.arrived, tiles_of(job.n, parts * kTile))) return;
     block.each([&](int t) {
       if (t != 0) return;
-      const std::uint32_t lowest_key = kMostKey - findings.most;
+      const std::uint32_t lowest_key = kMaxKey - findings.most;
       findings.threshold = job.n == 0 ? 0 : magnitude_of(static_cast<std::int32_t>(lowest_key));
       findings.counts[place_of(1)] = job.target;
       findings.most = 0;

@@ -1,5 +1,5 @@
-// Codes of a few bits, every one by a scale of its bucket or of the whole tensor. A bucket: its
-// values as 32-bit floats, then the codes, lowest bit first, the last byte filled with zeros.
+// Codes of a few bits, scaled by values of the bucket or of the whole tensor. A bucket consists of
+// its values as 32-bit floats, then the codes, lowest bit first, padded with zeros to whole bytes.
 #pragma once
 
 #include <bit>
@@ -16,13 +16,13 @@
 namespace thinpipe::cuda {
 
 constexpr int kCodeThreads = 512;
-/// Values by which a bucket's elements are coded. The first of them stand in the payload.
+/// Values by which a bucket's elements are coded. The payload holds the first of them, or both.
 struct CodeValues {
   float first = 0;
   float second = 0;
 };
 
-// Floats at any address.
+// Floats at unaligned addresses.
 THINPIPE_KERNEL inline void put_float(std::uint8_t* to, float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   for (std::uint32_t j = 0; j < sizeof bits; ++j) to[j] = static_cast<std::uint8_t>(bits >> 8 * j);
@@ -33,11 +33,11 @@ THINPIPE_KERNEL inline float float_at(const std::uint8_t* from) {
   return std::bit_cast<float>(bits);
 }
 
-/// Where buckets of codes lie.
+/// Layout of a payload of codes.
 struct CodeLayout {
   std::uint32_t header = 0;  ///< bytes of a bucket's values
   int bits = 8;              ///< of a code
-  std::uint32_t bucket = 0;  ///< elements; 0: one for the whole tensor
+  std::uint32_t bucket = 0;  ///< elements; 0: the whole tensor is one bucket
 
   THINPIPE_BOTH std::size_t bytes_of_bucket(std::size_t n) const {
     return header + packed_size(n, bits);
@@ -48,38 +48,38 @@ struct CodeLayout {
     const std::size_t last = n % bucket;
     return n / bucket * bytes_of_bucket(bucket) + (last == 0 ? 0 : bytes_of_bucket(last));
   }
-  /// Elements of a tile: whole buckets.
+  /// Returns the elements of a tile, which consists of whole buckets.
   THINPIPE_BOTH std::uint32_t tile() const { return tile_of_buckets(bucket); }
 };
 
 // A code has
-//   layout()            but for the bucket
-//   Partial, chain()    a sixty-fourth of what is looked at in a bucket (chains.h)
-//   values()            of a bucket, from these; whole: it is the whole tensor
-//   values_of()         of a whole tensor, from what a kernel has found, or workers share
-//   encode()            of an element, with what it decodes to
-//   read(), decode()    the values as they stand in a payload times a factor; a term
-//   good()              whether these may stand there
+//   layout()          the layout, except for the bucket
+//   Partial, chain()  one of the 64 partial statistics of a bucket (chains.h)
+//   values()          a bucket's values from its partials; whole: the bucket is the whole tensor
+//   values_of()       a whole tensor's values, found by another kernel or shared by workers
+//   encode()          the code of an element, and the value to which it decodes
+//   read(), decode()  the payload's values times a factor; the term of one code
+//   good()            whether the payload's values are valid
 
-/// Makes the payloads of all tensors. Where a scale is for the whole of a tensor that has more than
-/// a tile, a kernel has found it before; where there are no buckets, it has done the memories' sums
-/// as well. Findings::counts[1] becomes the elements that do not decode to zero. Grid: the tiles of
-/// CodeLayout::tile() elements.
+/// Writes the payloads of all tensors. Without buckets, a kernel launched before has updated the
+/// memories (if the code needs statistics) and found the scales of tensors with more than one tile.
+/// Sets Findings::counts[1] to the number of elements that do not decode to zero. Grid: the tiles
+/// of CodeLayout::tile() elements.
 template <class Code>
 struct EncodeCodes {
   static constexpr int kThreads = kCodeThreads;
-  static constexpr std::uint32_t kGroup = 8;  ///< elements that end with a byte
+  static constexpr std::uint32_t kGroup = 8;  ///< elements whose codes fill whole bytes
   struct Shared {
-    float values[kTile];  ///< elements, then what they decode to
-    ChainRoom<typename Code::Partial, kThreads> room;
-    CodeValues scales[kMostBuckets];
+    float values[kTile];  ///< elements, then their decoded values
+    ChainWorkspace<typename Code::Partial, kThreads> chains;
+    CodeValues scales[kMaxBuckets];
   };
 
   const Job* jobs;
   const Tile* tiles;
   Code code;
   CodeLayout layout;
-  bool packs = false;  ///< Job::packed takes them, of which another kernel makes a payload
+  bool packs = false;  ///< writes to Job::packed, from which another kernel makes the payload
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
@@ -103,7 +103,7 @@ struct EncodeCodes {
       });
     } else {
       add_chains(
-          block, shared.room, shared.values, some, length,
+          block, shared.chains, shared.values, some, length,
           [&](const float* x, std::uint32_t n, std::uint32_t which) {
             return code.chain(x, n, which);
           },
@@ -116,11 +116,11 @@ struct EncodeCodes {
       nonzero[t] = 0;
       auto* const out =
           (packs ? job.packed : reinterpret_cast<std::uint8_t*>(job.payload)) + job.at;
-      const std::uint32_t groups = (length + kGroup - 1) / kGroup;  // of a bucket
+      const std::uint32_t groups = (length + kGroup - 1) / kGroup;  // per bucket
       const std::uint32_t all = (some + length - 1) / length * groups;
       for (auto i = static_cast<std::uint32_t>(t); i < all; i += kThreads) {
         const std::uint32_t at = i / groups;
-        const std::uint32_t first = i % groups * kGroup;  // of the bucket's elements
+        const std::uint32_t first = i % groups * kGroup;  // within the bucket
         const std::uint32_t left = some - at * length;
         const std::uint32_t size = left < length ? left : length;
         if (first < size) group(shared, job, out, begin, at, first, size, nonzero[t]);
@@ -140,7 +140,7 @@ struct EncodeCodes {
                              std::uint32_t& nonzero) const {
     const std::uint32_t length = layout.bucket == 0 ? 0 : layout.bucket;
     const CodeValues scales = shared.scales[at];
-    // Record of the bucket, or of the tile where there is one for all.
+    // The bucket's record; without buckets, the tensor's.
     std::uint8_t* const record =
         length == 0 ? out : out + (begin / length + at) * layout.bytes_of_bucket(length);
     const std::uint32_t before = (length == 0 ? begin : 0) + first;
@@ -165,9 +165,8 @@ struct EncodeCodes {
   }
 };
 
-/// out += factor * decoded, of a payload of the right length. `problem` becomes 1 where a value may
-/// not stand there, 2 where what fills up a byte is not zero. Grid: the tiles of kTile elements, as
-/// many as n has.
+/// Computes out += factor * decoded for a payload of the right length. Reports problem 1 for
+/// invalid values, 2 for padding bits that are not zero. Grid: the tiles of kTile elements.
 template <class Code>
 struct DecodeCodes {
   static constexpr int kThreads = kCodeThreads;

@@ -1,4 +1,4 @@
-// One bit an element and two means of every column of a matrix (methods/quantizers.h).
+// One bit per element and two means per column of a matrix (methods/quantizers.h).
 #pragma once
 
 #include <bit>
@@ -16,16 +16,16 @@
 
 namespace thinpipe::cuda {
 
-/// Columns of a tile in passes that add up rows.
+/// Columns per tile in passes that add up rows.
 constexpr std::uint32_t kColumnTile = 256;
 
-/// How a tensor's columns are cut into tiles.
+/// Division of a matrix into tiles of columns and groups of rows.
 struct ColumnTiles {
   std::uint32_t columns = 0;
   std::uint32_t rows = 0;
 
   THINPIPE_BOTH std::uint32_t across() const { return (columns - 1) / kColumnTile + 1; }
-  /// Rows whose sums are kept in float before they go into doubles.
+  /// Returns the groups of rows. A group's sums are floats; sums over groups are doubles.
   THINPIPE_BOTH std::uint32_t groups() const {
     return (rows - 1) / static_cast<std::uint32_t>(kColumnRows) + 1;
   }
@@ -34,8 +34,8 @@ THINPIPE_BOTH inline ColumnTiles column_tiles(const Job& job) {
   return {job.columns, job.n / job.columns};
 }
 
-/// Job::lanes becomes the sums of every column in every group of rows, and the memory's sum is
-/// done. Grid: ColumnTiles::across() tiles for each group.
+/// Sets Job::lanes to the sums of every column in every group of rows, and updates the memory.
+/// Grid: ColumnTiles::across() tiles per group.
 struct AddColumns {
   static constexpr int kThreads = kColumnTile;
   struct Shared {};
@@ -63,7 +63,7 @@ struct AddColumns {
   }
 };
 
-/// The means, at the beginning of the payload. Grid: ColumnTiles::across() tiles.
+/// Writes the means, at the beginning of the payload. Grid: ColumnTiles::across() tiles.
 struct FindColumnMeans {
   static constexpr int kThreads = kColumnTile;
   struct Shared {};
@@ -93,14 +93,14 @@ struct FindColumnMeans {
   }
 };
 
-/// Rows of 32 elements that a warp has.
+/// Rows of 32 elements per warp.
 constexpr int kSignThreads = 512;
 struct SignRows {
   static constexpr unsigned kSize = kTile / kSignThreads;
   std::uint32_t words[kSize];
 };
 
-/// The bits, after the means. Grid: the tiles of kTile elements.
+/// Writes the bits, after the means. Grid: the tiles of kTile elements.
 struct EncodeColumns {
   static constexpr int kThreads = kSignThreads;
   struct Shared {};
@@ -117,7 +117,7 @@ struct EncodeColumns {
     block.each([&](int t) {
       bits[t] = 0;
       for (unsigned j = 0; j < SignRows::kSize; ++j) {
-        const std::uint32_t i = row_place(tile.index, t, j, SignRows::kSize);
+        const std::uint32_t i = row_position(tile.index, t, j, SignRows::kSize);
         if (i >= job.n) break;
         const float c = element<Reading::kAsIs>(job, 0, i);
         const std::uint32_t mean = i % job.columns + (c < 0 ? job.columns : 0);
@@ -128,7 +128,7 @@ struct EncodeColumns {
     block.ballots(bits, rows);
     block.each([&](int t) {
       for (unsigned j = 0; j < SignRows::kSize; ++j) {
-        const std::uint32_t i = row_place(tile.index, t, j, SignRows::kSize);
+        const std::uint32_t i = row_position(tile.index, t, j, SignRows::kSize);
         if (i % 32 == 0 && i < job.n) job.payload[2 * job.columns + i / 32] = rows[t].words[j];
       }
       if (t != 0 || tile.index != 0) return;
@@ -138,8 +138,8 @@ struct EncodeColumns {
   }
 };
 
-/// out += factor * decoded, of a payload of the right length. `problem` becomes 1 where a mean is
-/// not finite, 2 where what fills up the last byte is not zero. Grid: the tiles of kTile elements.
+/// Computes out += factor * decoded for a payload of the right length. Reports problem 1 for a mean
+/// that is not finite, 2 for padding bits that are not zero. Grid: the tiles of kTile elements.
 struct DecodeColumns {
   static constexpr int kThreads = kSignThreads;
   struct Shared {};

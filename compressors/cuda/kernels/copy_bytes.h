@@ -1,4 +1,5 @@
-// Many copies from one place on a device to another, of bytes of any alignment.
+// Makes many copies within device memory in one launch. Source and destination may have any
+// alignment.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +16,18 @@ struct CopyJob {
   std::uint32_t first_block[1] = {};
 };
 
-/// Whole words are written where there are any, and read as the one or two in which they lie, if no
-/// byte of these is another's. Grid: blocks_for() a job.
+/// Copies CopyJob::bytes bytes, one aligned destination word of 4 bytes at a time. The source bytes
+/// of one destination word lie in one or two aligned words. If all bytes of these words and of the
+/// destination word belong to the copy, the kernel reads and writes words. Otherwise it copies the
+/// bytes of the destination word one by one. Grid: blocks_for(CopyJob::bytes) blocks per job.
 struct CopyBytes {
   static constexpr int kThreads = 256;
-  static constexpr std::uint32_t kWords = 4096;  ///< of a block: 16 a thread
+  static constexpr std::uint32_t kWords = 4096;  ///< words of a block: 16 per thread
   static constexpr std::size_t kWord = sizeof(std::uint32_t);
   struct Shared {};
 
-  /// Where the copy may begin and end within a word.
+  /// Returns the number of blocks for a copy of `bytes` bytes, which may begin and end within a
+  /// destination word.
   static constexpr std::size_t blocks_for(std::size_t bytes) {
     return bytes == 0 ? 0 : (bytes + 2 * (kWord - 1)) / (kWord * kWords) + 1;
   }

@@ -1,4 +1,4 @@
-// Counts what reaches several thresholds at once, from which another one follows.
+// Counts the elements that reach several thresholds, to search a threshold.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace thinpipe::cuda {
 
-/// Counts what of c, or of the first choice (kChosen), reaches each of a search's limits; then one
-/// thread tells it. A search has
-///   kLimits  their number
-///   limit()  the i-th
+/// Counts the elements of c, or of the first choice (kChosen), that reach each limit of a search;
+/// then one thread reports the counts to the search. A search has
+///   kLimits  the number of limits
+///   limit()  the i-th limit
 ///   found()  called with all limits and counts
-/// and is over where Findings::settled. Grid: the tiles of kTile elements.
+/// and ends when Findings::settled is set. Grid: the tiles of kTile elements.
 template <Reading reading, class Search>
 struct CountLimits {
   static constexpr int kThreads = 512;

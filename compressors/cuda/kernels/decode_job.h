@@ -1,5 +1,4 @@
-// Payloads of many tensors that are decoded together: a model's hundreds of layers by the same few
-// kernels.
+// Payloads of many tensors, which the same few kernels decode together.
 #pragma once
 
 #include <cstddef>
@@ -13,40 +12,40 @@ namespace thinpipe::cuda {
 
 struct Passed;
 
-/// Grids of the decoding kernels: every payload has a number of blocks in each, which may be none.
-/// A method says what it takes them for.
+/// Grids of the decoding kernels. Every payload has a number of blocks in each grid, possibly 0.
+/// Each method decides what it uses a grid for.
 enum class DecodeGrid : std::uint32_t { kPositions, kElements, kTiles, kParts, kEach };
-constexpr std::size_t kPlannedGrids = 4;  ///< in kEach all payloads have one block
+constexpr std::size_t kPlannedGrids = 4;  ///< all but kEach, in which each payload has one block
 constexpr std::size_t kDecodeGrids = kPlannedGrids + 1;
 
-/// One payload, and what is added to. Everything pointed to is the device's.
+/// One payload and its output. All pointers are device pointers.
 struct DecodeJob {
   PayloadView payload = {};
-  std::uint32_t tensor = 0;  ///< among the compressor's
+  std::uint32_t tensor = 0;  ///< index in the compressor
   float factor = 1;
   float* out = nullptr;
-  std::uint32_t* problem = nullptr;  ///< 0 at first; what kernels find wrong
+  std::uint32_t* problem = nullptr;  ///< 0 at first; set by kernels
   std::uint32_t* arrived = nullptr;  ///< 0 between kernels
 
-  // Fields that methods need and set by themselves.
-  Passed* passed = nullptr;              ///< as many as DecodePlan::passed
-  std::uint32_t* positions = nullptr;    ///< room for them
-  float* values = nullptr;               ///< likewise
+  // Fields for methods, which set those that they need.
+  Passed* passed = nullptr;              ///< workspace of DecodePlan::passed entries
+  std::uint32_t* positions = nullptr;    ///< output array
+  float* values = nullptr;               ///< output array
   std::uint32_t* begins = nullptr;       ///< of chunks or buckets
-  PrefixState* states = nullptr;         ///< for a tile of kTile bytes each; empty
+  PrefixState* states = nullptr;         ///< one per tile of kTile bytes; empty
   const std::uint32_t* signs = nullptr;  ///< Job::signs
   std::uint32_t columns = 0;             ///< Job::columns
-  std::uint32_t part = 0;                ///< of a method's own table
+  std::uint32_t part = 0;                ///< index in a method's own table
   std::uint32_t bits = 0;                ///< of codes of equal length (LevelView)
-  std::uint32_t bucket = 0;              ///< PieceCut::bucket
+  std::uint32_t bucket = 0;              ///< SliceCut::bucket
   std::uint32_t* drawn = nullptr;        ///< Job::drawn
-  std::uint64_t seed = 0;                ///< of what is drawn
+  std::uint64_t seed = 0;                ///< of drawn positions
   ChunkLayout chunks = {};               ///< Job::chunks
 
-  std::uint32_t first_block[kDecodeGrids] = {};  ///< of its own, in each grid
+  std::uint32_t first_block[kDecodeGrids] = {};  ///< first block of this job, by grid
 };
 
-/// Something is wrong with it: a method's number, of which the greatest is kept.
+/// Reports a problem of a payload by a method's number; the maximum number is kept.
 template <class Block, class Problem>
 THINPIPE_KERNEL void tell(Block& block, const DecodeJob& job, Problem found) {
   block.set_greatest(job.problem, static_cast<std::uint32_t>(found));

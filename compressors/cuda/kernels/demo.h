@@ -1,5 +1,5 @@
-// DeMo's passes over a tensor: to the coefficients of its chunks, and back from those that are
-// sent. A block has whole chunks.
+// DeMo's passes over a tensor: to the coefficients of its chunks, and back from the coefficients
+// that are sent. A thread block holds whole chunks.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace thinpipe::cuda {
 
-/// compressors/methods/quantizers.h, as kernels know it.
+/// DemoGrid (compressors/methods/quantizers.h) for kernels.
 struct DemoCut {
   static constexpr std::uint32_t kOutside = 0xffffffff;
 
@@ -19,11 +19,12 @@ struct DemoCut {
   std::uint32_t columns = 0;
   std::uint32_t across = 1;  ///< chunks side by side
   std::uint32_t coefficients = 0;
-  DctLines row = {};  ///< of a chunk
-  DctLines column = {};
+  DctLines row = {};     ///< rows of a chunk
+  DctLines column = {};  ///< columns of a chunk
   const float* cosines = nullptr;
 
-  /// The element that the coefficient at a place came from, were it not transformed.
+  /// Returns the tensor element at the same position in its chunk as coefficient `at`; kOutside if
+  /// it is outside the tensor.
   THINPIPE_BOTH std::uint32_t element_of(std::uint32_t at) const {
     if (at >= coefficients) return kOutside;
     const std::uint32_t chunk = at >> (row.bits + column.bits);
@@ -35,34 +36,34 @@ struct DemoCut {
   }
 };
 
-/// Coefficients that are sent, by ascending place.
+/// Sent coefficients, by ascending position.
 struct SentCoefficients {
   const std::uint32_t* positions = nullptr;
   const float* values = nullptr;
   std::uint32_t count = 0;
 };
 
-/// Memory of a block.
+/// Shared memory of a block.
 struct DemoShared {
   float x[kTile];
   float other[kTile];
-  std::uint32_t begin;  ///< of the tile among those sent
+  std::uint32_t begin;  ///< the tile's range of the sent coefficients
   std::uint32_t end;
 };
 
-/// Decodes the sent coefficients of a tile. @returns kTile values in shared memory
+/// Transforms the sent coefficients of a tile back. @returns kTile values in shared memory
 template <class Block>
 THINPIPE_KERNEL const float* turn_back(Block& block, DemoShared& shared, const DemoCut& cut,
                                        std::uint32_t tile, const SentCoefficients& sent) {
   block.each([&](int t) {
     for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += Block::kSize) shared.x[i] = 0;
     if (t > 1) return;
-    // The first that is not before the tile, or its end.
-    const std::uint32_t place = (tile + static_cast<std::uint32_t>(t)) * kTile;
+    // Thread 0 finds the first coefficient of the tile, thread 1 that of the next tile.
+    const std::uint32_t first = (tile + static_cast<std::uint32_t>(t)) * kTile;
     std::uint32_t low = 0;
     for (std::uint32_t high = sent.count; low < high;) {
       const std::uint32_t middle = low + (high - low) / 2;
-      if (sent.positions[middle] < place) {
+      if (sent.positions[middle] < first) {
         low = middle + 1;
       } else {
         high = middle;
@@ -80,13 +81,14 @@ THINPIPE_KERNEL const float* turn_back(Block& block, DemoShared& shared, const D
   return inverse_dct(block, cut.column, cut.cosines, rows, other);
 }
 
-/// Coefficients of all chunks of c, whose sum is done. Grid: the tiles of kTile coefficients.
+/// Updates the memory and computes the coefficients of all chunks of c. Grid: the tiles of kTile
+/// coefficients.
 struct TransformDemo {
   static constexpr int kThreads = 512;
   using Shared = DemoShared;
 
   const Job* jobs;
-  const Job* coefficients;  ///< jobs for which these are the tensors
+  const Job* coefficients;  ///< jobs whose tensors are the coefficients
   const DemoCut* cuts;
   const Tile* tiles;
 
@@ -114,7 +116,7 @@ struct TransformDemo {
   }
 };
 
-/// Receivers have what the payload decodes to, and the memory keeps the rest. Grid: as above.
+/// Subtracts the decoded payload from the memory. Grid: as TransformDemo.
 struct LeaveDemo {
   static constexpr int kThreads = 512;
   using Shared = DemoShared;
@@ -134,7 +136,7 @@ struct LeaveDemo {
     block.each([&](int t) {
       if (tile.index != 0 || t != 0) return;
       job.findings->encoded = of.findings->encoded;
-      // A coefficient reaches all elements of its chunk.
+      // A coefficient affects all elements of its chunk.
       job.findings->counts[1] = count == 0 ? 0 : job.n;
     });
     if (!job.minds_sent()) return;
@@ -149,8 +151,8 @@ struct LeaveDemo {
   }
 };
 
-/// out += factor * decoded, of coefficients that have been read; nothing where the problem says
-/// that they are wrong. Grid: the tiles of kTile coefficients.
+/// Computes out += factor * decoded from coefficients that have been read, unless a problem was
+/// found. Grid: the tiles of kTile coefficients.
 struct AddDemo {
   static constexpr int kThreads = 512;
   using Shared = DemoShared;

@@ -1,5 +1,4 @@
-// The k-th greatest of many keys, a digit after the other: counters of each digit's values tell
-// which of them the k-th has.
+// Finds the k-th greatest of many keys, digit by digit, from counts of each digit's values.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +15,12 @@ THINPIPE_BOTH constexpr int shift_of_digit(int digit) {
 }
 THINPIPE_BOTH constexpr int bits_of_digit(int digit) { return digit == 2 ? 10 : 11; }
 
-/// A search under way.
+/// State of a search.
 struct DigitSearch {
   std::uint32_t known = 0;  ///< the digits found so far
-  std::uint32_t rank =
-      0;  ///< of the key that is sought among those that begin with them, from 1 on
+  std::uint32_t rank = 0;   ///< of the key among those that begin with `known`, from 1
 
-  /// Whether a key counts in the search for a digit.
+  /// Returns whether a key counts in the search for a digit.
   THINPIPE_BOTH bool matches(std::uint32_t key, int digit) const {
     return digit == 0 || key >> (shift_of_digit(digit) + bits_of_digit(digit)) == known;
   }
@@ -31,8 +29,8 @@ struct DigitSearch {
   }
 };
 
-/// Moves a search on by the counters of a digit's kBins values. All threads of a block; `search` is
-/// theirs in common.
+/// Advances a search by the counters of a digit's kBins values. All threads of a block take part;
+/// `search` is in shared memory.
 template <class Block>
 THINPIPE_KERNEL void find_digit(Block& block, const std::uint32_t* bins, int digit,
                                 DigitSearch& search) {
@@ -53,13 +51,13 @@ THINPIPE_KERNEL void find_digit(Block& block, const std::uint32_t* bins, int dig
     std::uint32_t above = greater[t];
     for (int i = 0; i < kPerThread; ++i) {
       const int value = static_cast<int>(kBins) - 1 - (t * kPerThread + i);
-      const std::uint32_t here = bins[value];
+      const std::uint32_t own = bins[value];
       const std::uint32_t rank = before[t].rank;
-      if (above < rank && rank <= above + here) {
+      if (above < rank && rank <= above + own) {
         search.known = before[t].known << bits_of_digit(digit) | static_cast<std::uint32_t>(value);
         search.rank = rank - above;
       }
-      above += here;
+      above += own;
     }
   });
 }

@@ -1,4 +1,4 @@
-// Draws the positions that sender and receiver of random-k have in common.
+// Draws random-k's positions, which sender and receiver draw independently.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace thinpipe::cuda {
 
 constexpr int kDrawThreads = 1024;
 
-/// Sets the bits of `count` <= n positions in `bitmap`, as SeededPositions::draw() does: as many
-/// numbers as positions are missing are drawn at once. By one block, for only it can wait for
-/// itself.
+/// Sets the bits of `count` <= n positions in `bitmap`, as SeededPositions::draw(). Each round
+/// draws as many numbers as positions are missing. One block does all rounds, because only threads
+/// of a block can wait for each other.
 template <class Block>
 THINPIPE_KERNEL void draw(Block& block, std::uint32_t* bitmap, std::uint32_t n, std::uint32_t count,
                           std::uint64_t seed, std::uint32_t tag) {
@@ -50,7 +50,7 @@ THINPIPE_KERNEL void draw(Block& block, std::uint32_t* bitmap, std::uint32_t n, 
   });
 }
 
-/// Job::target positions of every tensor, for Job::tag. Grid: a block a tensor.
+/// Draws Job::target positions of every tensor, for step Job::tag. Grid: one block per tensor.
 struct DrawForStep {
   static constexpr int kThreads = kDrawThreads;
   struct Shared {};
@@ -64,7 +64,7 @@ struct DrawForStep {
   }
 };
 
-/// As many as a payload has, for the step it names. Grid: a block a payload.
+/// Draws the positions of a payload, for the step that it names. Grid: one block per payload.
 struct DrawForPayload {
   static constexpr int kThreads = kDrawThreads;
   struct Shared {};

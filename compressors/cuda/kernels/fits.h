@@ -1,4 +1,4 @@
-// Thresholds that follow from statistics, computed where these are: no trip to the host.
+// Thresholds from statistics, computed on the GPU: no round trip to the host.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ THINPIPE_KERNEL inline void set_threshold(const Job& job, double threshold) {
   job.findings->limit = static_cast<std::uint32_t>(key_above(threshold));
 }
 
-/// Exponential distribution of all magnitudes (SIDCo eq. 6).
+/// Fits an exponential distribution to all magnitudes (SIDCo eq. 6).
 struct FitExponential {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
     set_threshold(job, totals.count == 0 ? 0 : totals.sum / totals.count * job.factor);
   }
 };
 
-/// Where the tail of a later stage begins: at the threshold of the one before, or at the least
-/// magnitude that exceeds it (`from_least`, of LeastOf sums).
+/// Returns where the tail of a later stage begins: at the previous stage's threshold, or
+/// (`from_least`, with LeastOf sums) at the minimum magnitude over it.
 template <bool from_least>
 THINPIPE_KERNEL double location_of(const Job& job, const Totals& totals) {
   if (!from_least) return job.findings->threshold;
-  return static_cast<double>(magnitude_of(static_cast<std::int32_t>(kGreatestKey - totals.most)));
+  return static_cast<double>(magnitude_of(static_cast<std::int32_t>(kMaxKey - totals.most)));
 }
 
-/// Fits the excess over the previous stage's threshold (eqs. 10 and 11). If there is none, the
+/// Fits the excess over the previous stage's threshold (eqs. 10 and 11). Without any excess, the
 /// threshold stays.
 template <bool from_least = false>
 struct FitExponentialTail {
@@ -43,7 +43,7 @@ struct FitExponentialTail {
   }
 };
 
-/// Generalised Pareto distribution of all magnitudes (eqs. 7 to 9).
+/// Fits a generalised Pareto distribution to all magnitudes (eqs. 7 to 9).
 struct FitPareto {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
     if (totals.count == 0) return set_threshold(job, 0);
@@ -64,7 +64,7 @@ struct FitParetoTail {
   }
 };
 
-/// Gamma distribution of all magnitudes (eqs. 15 and 16).
+/// Fits a gamma distribution to all magnitudes (eqs. 15 and 16).
 struct FitGamma {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
     if (totals.count == 0) return set_threshold(job, 0);
@@ -73,12 +73,12 @@ struct FitGamma {
   }
 };
 
-/// The same by the distribution's quantile (inverse=exact).
+/// As FitGamma, with the distribution's exact quantile (inverse=exact).
 struct FitGammaExactly {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
     if (totals.count == 0) return set_threshold(job, 0);
     const double mean = totals.sum / static_cast<double>(totals.count);
-    set_threshold(job, gamma_exact_excess_of(mean, totals.mean_log, job.share, job.factor));
+    set_threshold(job, gamma_exact_excess_of(mean, totals.mean_log, job.delta, job.factor));
   }
 };
 

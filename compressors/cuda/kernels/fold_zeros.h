@@ -1,4 +1,4 @@
-// Runs of zero bytes of 3LC's codes, folded (methods/quantizers.h).
+// Folds runs of zero bytes of 3LC's codes (methods/quantizers.h).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace thinpipe::cuda {
 
-/// Threads of FoldZeros, and rows of 32 bytes that a warp of them has, as in choose.h.
+/// Threads of FoldZeros, and rows of 32 bytes per warp, as in choose.h.
 constexpr int kByteThreads = 512;
 constexpr unsigned kByteRows = kTile / kByteThreads;
 struct ByteRows {
@@ -18,21 +18,22 @@ struct ByteRows {
   std::uint32_t words[kByteRows];
 };
 
-/// The thread's j-th byte of a tile.
-THINPIPE_KERNEL inline std::uint32_t byte_place(std::uint32_t tile, int t, unsigned j) {
-  return row_place(tile, t, j, kByteRows);
+/// Returns the position of thread t's j-th byte of a tile.
+THINPIPE_KERNEL inline std::uint32_t byte_position(std::uint32_t tile, int t, unsigned j) {
+  return row_position(tile, t, j, kByteRows);
 }
 
 /// Folds runs of zero bytes in Job::packed into the payload, greedily from the left, as
-/// zero_run_encode() does: a byte is put out for every byte that is not zero, and for every 14th of
-/// a run, counted from its first. Grid: the tiles of kTile bytes; those of as many elements do.
+/// zero_run_encode(). Writes a byte for every byte that is not zero, and one for each 14 zeros of a
+/// run, counted from its first. Grid: the tiles of kTile bytes; the tiles of kTile elements
+/// suffice.
 struct FoldZeros {
   static constexpr int kThreads = kByteThreads;
   static constexpr unsigned kWarps = kThreads / 32;
   struct Shared {
-    std::uint32_t last[kWarps];   ///< the last byte before the warp's that is not zero, plus 1
-    std::uint32_t kept[kWarps];   ///< bytes put out by the tile's warps before
-    Counts tile_last, tile_kept;  ///< of the whole tile
+    std::uint32_t last[kWarps];   ///< last nonzero byte before the warp's bytes, plus 1
+    std::uint32_t kept[kWarps];   ///< bytes written by earlier warps of the tile
+    Counts tile_last, tile_kept;  ///< the same for the whole tile
   };
 
   const Job* jobs;
@@ -54,7 +55,7 @@ struct FoldZeros {
     block.each([&](int t) {
       nonzero[t] = 0;
       for (unsigned j = 0; j < kByteRows; ++j) {
-        const std::uint32_t i = byte_place(tile.index, t, j);
+        const std::uint32_t i = byte_position(tile.index, t, j);
         nonzero[t] |= std::uint32_t{i < length && job.packed[i] != kQuarticZero} << j;
       }
     });
@@ -73,15 +74,15 @@ struct FoldZeros {
       shared.tile_last = {before, 0};
     });
     const Counts earlier =
-        block.template before<Joined::kGreatest>(job.states[0], tile.index, shared.tile_last);
+        block.template before<Joined::kMax>(job.states[0], tile.index, shared.tile_last);
     block.each([&](int t) {
       kept[t] = 0;
       std::uint32_t last =
           earlier.first > shared.last[t / 32] ? earlier.first : shared.last[t / 32];
       for (unsigned j = 0; j < kByteRows; ++j) {
-        const std::uint32_t i = byte_place(tile.index, t, j);
+        const std::uint32_t i = byte_position(tile.index, t, j);
         const std::uint32_t row = nonzero_rows[t].words[j];
-        const std::uint32_t first = i - static_cast<std::uint32_t>(t) % 32;  // of the row
+        const std::uint32_t first = i - static_cast<std::uint32_t>(t) % 32;  // byte of the row
         const std::uint32_t below = row & lanes_before(t);
         const std::uint32_t mine = below == 0 ? last : first + highest(below) + 1;
         const bool is_nonzero = (nonzero[t] >> j & 1) != 0;
@@ -113,7 +114,7 @@ struct FoldZeros {
       for (unsigned j = 0; j < kByteRows; ++j) {
         const std::uint32_t row = kept_rows[t].words[j];
         if ((kept[t] >> j & 1) != 0) {
-          const std::uint32_t i = byte_place(tile.index, t, j);
+          const std::uint32_t i = byte_position(tile.index, t, j);
           out[at + ones(row & lanes_before(t))] =
               (nonzero[t] >> j & 1) != 0 ? job.packed[i] : folded(job.packed, length, i);
         }
@@ -127,14 +128,14 @@ struct FoldZeros {
   }
 
  private:
-  /// The last byte of a warp's rows that is not zero, plus 1; 0: there is none.
+  /// Returns the position of the last nonzero byte of a warp's rows, plus 1; 0 without such a byte.
   THINPIPE_KERNEL static std::uint32_t last_of(const ByteRows& rows, std::uint32_t tile, int t) {
     std::uint32_t last = 0;
     for (unsigned j = 0; j < kByteRows; ++j)
-      if (rows.words[j] != 0) last = byte_place(tile, t, j) + highest(rows.words[j]) + 1;
+      if (rows.words[j] != 0) last = byte_position(tile, t, j) + highest(rows.words[j]) + 1;
     return last;
   }
-  /// The byte for up to 14 zeros from i on.
+  /// Returns the byte that encodes up to 14 zeros from byte i.
   THINPIPE_KERNEL static std::uint8_t folded(const std::uint8_t* packed, std::uint32_t length,
                                              std::uint32_t i) {
     std::uint32_t run = 1;

@@ -1,4 +1,4 @@
-// Draws a sample of c, whose sum has not been done.
+// Draws a sample of c before the memory's update.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace thinpipe::cuda {
 
-/// Job::sample becomes Job::sampled ranks, of the elements that sample_keys() draws. Grid: the
+/// Sets Job::sample to the ranks of the Job::sampled elements that sample_keys() draws. Grid: the
 /// tiles of kTile elements.
 template <KeyOrder order = KeyOrder::kMagnitude>
 struct GatherSample {
@@ -20,7 +20,7 @@ struct GatherSample {
   struct Shared {};
 
   const Job* jobs;
-  const Job* to;  ///< whose samples are drawn
+  const Job* to;  ///< jobs that receive the samples
   const Tile* tiles;
   Sampling sampling;
 
@@ -30,15 +30,15 @@ struct GatherSample {
     const Job job = jobs[tile.job];
     block.each([&](int t) {
       each_in_tile<kThreads>(t, tile.index, job.sampled, [&](std::uint32_t i) {
-        to[tile.job].sample[i] = rank_of<order>(peek(job, place(job, i)));
+        to[tile.job].sample[i] = rank_of<order>(peek(job, position_of(job, i)));
       });
     });
   }
 
  private:
-  static constexpr std::uint32_t kLine = 16;  // neighbours, as in select/top_k.cc
+  static constexpr std::uint32_t kLine = 16;  // consecutive elements, as in select/top_k.cc
 
-  THINPIPE_KERNEL std::uint32_t place(const Job& job, std::uint32_t i) const {
+  THINPIPE_KERNEL std::uint32_t position_of(const Job& job, std::uint32_t i) const {
     if (sampling == Sampling::kStrided) {
       return static_cast<std::uint32_t>((2 * std::uint64_t{i} + 1) * job.n /
                                         (2 * std::uint64_t{job.sampled}));

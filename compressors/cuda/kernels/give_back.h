@@ -1,4 +1,4 @@
-// Elements that sparse all-reduces restore to memories.
+// Restores elements of sparse all-reduces to memories.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace thinpipe::cuda {
 
-/// Restored elements of one tensor.
+/// Elements to restore to one tensor's memory.
 struct GiveBackJob {
   float* memory = nullptr;
   const std::uint32_t* positions = nullptr;  ///< distinct
@@ -18,8 +18,8 @@ struct GiveBackJob {
   std::uint32_t first_block[1] = {};
 };
 
-/// memory[p] takes back what was sent, or an estimate gives it up; what is not finite is forgotten
-/// (scatter() of memory/memory.h). Grid: blocks_for(count).
+/// Adds the values to memory[p], or subtracts them from an estimate; results that are not finite
+/// become 0 (scatter() of memory/memory.h). Grid: blocks_for(count).
 struct GiveBack {
   static constexpr int kThreads = 256;
   static constexpr std::uint32_t kElements = 4096;  ///< of a block: 16 a thread

@@ -1,5 +1,5 @@
-// The fast Walsh-Hadamard transform of blocks in shared memory, in the order of
-// kernels/hadamard-inl.h: stages from stride 1 up, the same bits.
+// The fast Walsh-Hadamard transform of blocks in shared memory, in stages from stride 1 up, as in
+// kernels/hadamard-inl.h: bit for bit the same results.
 #pragma once
 
 #include <cmath>
@@ -9,17 +9,18 @@
 
 namespace thinpipe::cuda {
 
-/// Blocks of `block` elements, a power of two; the last may have fewer, a power of two as well.
+/// Blocks of `block` elements, a power of two. The last block may have fewer, also a power of two.
 struct Blocks {
   std::uint32_t block = 0;
   std::uint32_t elements = 0;
 
-  /// Elements of the block that the i-th is in.
+  /// Returns the elements of the block that contains element i.
   THINPIPE_BOTH std::uint32_t size_at(std::uint32_t i) const {
     const std::uint32_t begin = i & ~(block - 1);
     return elements - begin < block ? elements - begin : block;
   }
-  /// 1 / sqrt of that, which makes the transform orthonormal; both operations are exactly rounded.
+  /// Returns 1 / sqrt(size_at(i)), which makes the transform orthonormal. Both operations are
+  /// rounded correctly.
   THINPIPE_BOTH float norm_at(std::uint32_t i) const {
     return 1.0F / std::sqrt(static_cast<float>(size_at(i)));
   }

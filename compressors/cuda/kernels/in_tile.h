@@ -1,4 +1,4 @@
-// The elements of a tile, as a block's threads have them.
+// Distribution of a tile's elements over a block's threads.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace thinpipe::cuda {
 
-/// Calls body(i) for those of a tile's kSize elements that are thread t's of kThreads; there are n
-/// in all tiles. Neighbours are neighbours'.
+/// Calls body(i) for thread t's elements of a tile of kSize elements; all tiles together have n.
+/// Consecutive threads get consecutive elements.
 template <int kThreads, std::uint32_t kSize = kTile, class Number, class Body>
 THINPIPE_KERNEL void each_in_tile(int t, std::uint32_t tile, Number n, Body body) {
   for (std::uint32_t j = 0; j < kSize; j += kThreads) {

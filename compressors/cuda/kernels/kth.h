@@ -1,4 +1,4 @@
-// The k-th greatest of many keys, one digit a kernel.
+// Finds the k-th greatest of many keys, one digit per kernel.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace thinpipe::cuda {
 
-// Searches: which keys they read, and what becomes of the key found.
+// Searches define which keys are read, and what the found key sets.
 
-/// Searches the first choice's keys for the Job::target-th greatest: Findings::limit becomes it,
-/// and Findings::ties the number of keys equal to it that belong to the target. Where fewer were
-/// chosen, nothing reaches the limit.
+/// Searches the first choice's keys for the Job::target-th greatest. Sets Findings::limit to this
+/// key, and Findings::ties to the number of equal keys that belong to the target. If fewer elements
+/// were chosen, sets a limit that no element reaches.
 template <KeyOrder order = KeyOrder::kMagnitude>
 struct ChosenKeys {
   THINPIPE_KERNEL static std::uint32_t count(const Job& job) {
@@ -36,7 +36,8 @@ struct ChosenKeys {
   }
 };
 
-/// The same where more than 1.3 k were chosen (DGC section 5); else all that were stay.
+/// As ChosenKeys if more than 1.3 k elements were chosen (DGC section 5); otherwise all of them
+/// stay.
 struct CrowdedKeys : ChosenKeys<> {
   THINPIPE_KERNEL static std::uint32_t count(const Job& job) {
     const std::uint32_t chosen = ChosenKeys<>::count(job);
@@ -47,8 +48,8 @@ struct CrowdedKeys : ChosenKeys<> {
   }
 };
 
-/// A sample's, for the Job::sample_rank-th greatest: its magnitude is the threshold, which what is
-/// chosen exceeds.
+/// Searches a sample's keys for the Job::sample_rank-th greatest, whose magnitude becomes the
+/// threshold that chosen elements exceed.
 struct SampledKeys {
   THINPIPE_KERNEL static std::uint32_t count(const Job& job) { return job.sampled; }
   THINPIPE_KERNEL static std::uint32_t key(const Job& job, std::uint32_t i) {
@@ -63,7 +64,7 @@ struct SampledKeys {
   }
 };
 
-/// The same of signed values: what is chosen ranks above it.
+/// As SampledKeys for signed values: chosen elements rank above the key.
 template <KeyOrder order>
 struct SampledRanks : SampledKeys {
   THINPIPE_KERNEL static void found(const Job& job, const DigitSearch& search) {
@@ -71,7 +72,7 @@ struct SampledRanks : SampledKeys {
   }
 };
 
-/// Finds one digit; after the last calls Keys::found(). Grid: the tiles of kTile elements.
+/// Finds one digit; after the last digit, calls Keys::found(). Grid: the tiles of kTile elements.
 template <class Keys>
 struct KthDigit {
   static constexpr int kThreads = 512;
@@ -121,7 +122,7 @@ struct KthDigit {
   }
 };
 
-/// All digits.
+/// Launches the kernels for all digits.
 template <class Keys, class Device, class Batch>
 void find_kth(Device& device, const Batch& batch) {
   for (int digit = 0; digit < kDigits; ++digit)

@@ -1,5 +1,4 @@
-// Positions of which each takes bits of its own number: where they begin is added up, and they are
-// laid down bit by bit.
+// Writes positions of variable length: adds up where each begins, then sets its bits.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@
 
 namespace thinpipe::cuda {
 
-/// Sets bits of words that are 0 there.
+/// Writes a value's bits to words in which these bits are 0.
 template <class Block>
 THINPIPE_KERNEL void lay(Block& block, std::uint32_t* words, std::uint64_t bit,
                          std::uint32_t value) {
@@ -22,12 +21,12 @@ THINPIPE_KERNEL void lay(Block& block, std::uint32_t* words, std::uint64_t bit,
 }
 
 // A code has
-//   kChained  whether a position's bits begin where those of the one before end
+//   kChained  whether a position's bits begin where those of the previous one end
 //   head()    bytes before the first position
-//   most()    bytes that all of them need at most, these included
-//   of()      what it must know of the count
-//   bits()    of a position after a gap
-//   put()     lays it down
+//   most()    upper bound of all bytes, including head()
+//   of()      the code for a count of positions
+//   bits()    bits of a position after a gap
+//   put()     writes a position
 
 /// 16-bit lengths of runs of zeros (encode/gap_lengths.cc).
 struct Run16Positions {
@@ -50,7 +49,7 @@ struct Run16Positions {
   }
 };
 
-/// A bit an element (encode/position_codec.cc).
+/// One bit per element (encode/position_codec.cc).
 struct BitmapPositions {
   static constexpr bool kChained = false;
 
@@ -73,9 +72,9 @@ struct BitmapPositions {
 struct GolombPositions {
   static constexpr bool kChained = true;
 
-  std::uint32_t remainder;  ///< its bits
+  std::uint32_t remainder;  ///< bits of the remainder
 
-  /// By Job::densities: logarithms are the host's.
+  /// Uses Job::densities: only the host computes logarithms.
   THINPIPE_KERNEL static GolombPositions of(const Job& job, std::uint32_t count) {
     std::uint32_t bits = 0;
     while (bits < 31 && count <= job.densities[bits + 1]) ++bits;
@@ -96,7 +95,7 @@ struct GolombPositions {
   }
 };
 
-/// Zeros where LayPositions() will write. Grid: the tiles of kTile elements.
+/// Clears the words that LayPositions will write. Grid: the tiles of kTile elements.
 template <class Code>
 struct ClearPositions {
   static constexpr int kThreads = 512;
@@ -111,10 +110,10 @@ struct ClearPositions {
     const Job& job = tile.job;
     const std::uint32_t begin = tile.begin;
     const std::uint64_t most = begin + Code::of(job, tile.count).most(tile.count, job.n);
-    const std::uint64_t end = most < job.room ? most : job.room;
+    const std::uint64_t end = most < job.capacity ? most : job.capacity;
     const std::uint32_t stride = tiles_of(job.n, kTile) * kThreads;
     block.each([&](int t) {
-      // The first word even where there are no positions: the values end in it.
+      // Clears the first word even without positions: the values end in it.
       for (auto i = tile.index * kThreads + static_cast<std::uint32_t>(t);
            i == 0 || std::uint64_t{4} * (begin / 4 + i) < end; i += stride)
         job.payload[begin / 4 + i] = 0;
@@ -122,10 +121,10 @@ struct ClearPositions {
   }
 };
 
-/// A thread's positions, neighbours.
+/// Consecutive positions per thread.
 constexpr std::uint32_t kLaidEach = 8;
 
-/// Calls body(position, gap) for the positions that are thread t's of a tile.
+/// Calls body(position, gap) for thread t's positions of a tile.
 template <class Body>
 THINPIPE_KERNEL void each_gap(int t, const SentTile& tile, Body body) {
   const std::uint32_t first = tile.index * kTile + static_cast<std::uint32_t>(t) * kLaidEach;
@@ -137,8 +136,8 @@ THINPIPE_KERNEL void each_gap(int t, const SentTile& tile, Body body) {
   }
 }
 
-/// Lays down the positions of what chosen[Job::sent] holds; the states that are empty then tell
-/// where each begins. Grid: the tiles of kTile elements, in order.
+/// Writes the positions of chosen[Job::sent]. A look-back over the states that are empty at this
+/// point finds where each position begins. Grid: the tiles of kTile elements, in order.
 template <class Code>
 struct LayPositions {
   static constexpr int kThreads = 512;

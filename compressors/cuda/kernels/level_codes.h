@@ -1,4 +1,5 @@
-// Codes of equal levels: rounded to the nearest (int8), or up or down at random (QSGD, TernGrad).
+// Codes of equidistant levels, with rounding to nearest (int8) or stochastic rounding (QSGD,
+// TernGrad).
 #pragma once
 
 #include <bit>
@@ -16,12 +17,12 @@
 
 namespace thinpipe::cuda {
 
-/// The step of levels, and its inverse.
+/// Returns the step of levels, and its inverse.
 THINPIPE_KERNEL inline CodeValues step_values(float step) {
   return {step, step == 0 ? 0 : 1 / step};
 }
 
-/// Common part of level codes: the step, which is Findings::scale of a whole tensor.
+/// Common part of level codes. For a whole tensor, the step is Findings::scale.
 struct LevelValues {
   static constexpr bool kLooksFirst = true;
 
@@ -37,7 +38,7 @@ struct LevelValues {
   }
 };
 
-/// Levels up to the greatest magnitude.
+/// Levels up to the maximum magnitude.
 struct GreatestRange {
   using Partial = std::uint32_t;
   using Sums = MagnitudeSums;
@@ -62,7 +63,7 @@ struct GreatestRange {
   }
 };
 
-/// Up to the L2 norm (l2_norm() in kernels/levels.cc).
+/// Levels up to the L2 norm (l2_norm() in kernels/levels.cc).
 struct NormRange {
   using Partial = float;
   using Sums = SquareSums;
@@ -82,7 +83,7 @@ struct NormRange {
   THINPIPE_KERNEL static float reach(const float* x, std::uint32_t n, const Partial* partials) {
     const float sum = sum_of(x, n, partials);
     if (sum >= 0x1p-80F && sum <= 0x1p120F) return std::sqrt(sum);
-    // Something has been lost to underflow, or overflowed: again, in double.
+    // The float sum underflowed or overflowed: repeat it in double.
     double squares = 0;
     for (std::uint32_t which = 0; which < kChains; ++which)
       squares += SquareChains::chain(x, n, which);
@@ -107,20 +108,21 @@ struct NormRange {
   }
 };
 
-/// TernGrad's scale of what is known of a tensor's or a bucket's elements.
+/// Returns TernGrad's scale from statistics of a tensor's or a bucket's elements.
 THINPIPE_KERNEL inline float clipped_scale(const Spread& spread, double sigmas) {
-  // A variance under this share of the mean square is the rounding of equal values.
+  // A variance below this fraction of the mean square comes from rounding of equal values.
   constexpr double kNoSpread = 1e-12;
   const float most = spread.max_magnitude;
   const double square = spread.squares / static_cast<double>(spread.count);
   const double variance = spread.variance();
   if (!(variance > kNoSpread * square)) return level_step(most, 1);
   const double limit = sigmas * std::sqrt(variance);
-  // The limit of a tensor with a NaN is none.
+  // With a NaN in the tensor, the limit does not apply.
   return level_step(static_cast<double>(most) > limit ? finite(limit) : most, 1);
 }
 
-/// Up to so many standard deviations, or the greatest magnitude where that is less (TernGrad).
+/// Levels up to a number of standard deviations, or up to the maximum magnitude if that is less
+/// (TernGrad).
 struct ClippedRange {
   struct Partial {
     double sum;
@@ -169,7 +171,7 @@ struct ClippedRange {
   }
 };
 
-/// 255 levels, to the nearest (kernels/quantize.h).
+/// 255 levels with rounding to nearest (kernels/quantize.h).
 struct Int8Code : LevelValues, GreatestRange {
   THINPIPE_BOTH static CodeLayout layout() { return {.header = 4, .bits = 8}; }
   THINPIPE_KERNEL static float levels() { return 127; }
@@ -181,7 +183,7 @@ struct Int8Code : LevelValues, GreatestRange {
   THINPIPE_KERNEL static std::uint32_t encode(float x, const CodeValues& values, RandomKey /*key*/,
                                               std::uint32_t /*index*/, float& decoded,
                                               std::uint32_t& nonzero) {
-    constexpr float kShift = 12582912;  // 1.5 * 2^23: the sum's last place is a unit
+    constexpr float kShift = 12582912;  // 1.5 * 2^23: the sum's last bit has the value 1
     float y = (x - x == 0 ? x : 0.0F) * values.second;
     y = y > 127 ? 127.0F : y < -127 ? -127.0F : y;
     const float shifted = y + kShift;
@@ -195,7 +197,7 @@ struct Int8Code : LevelValues, GreatestRange {
   }
 };
 
-/// Levels chosen at random (LevelRounding).
+/// Levels with stochastic rounding (LevelRounding).
 template <class Range>
 struct LevelCode : LevelValues, Range {
   int bits;
@@ -211,11 +213,11 @@ struct LevelCode : LevelValues, Range {
                                        std::uint32_t index, float& decoded,
                                        std::uint32_t& nonzero) const {
     const auto most = static_cast<std::uint32_t>(levels_of(bits));
-    const int fraction = 24 - bits;  // bits of y and u under the unit
+    const int fraction = 24 - bits;  // fraction bits of y and of the random number
     const float magnitude = std::fabs(x);
     float y = (magnitude < std::numeric_limits<float>::infinity() ? magnitude : 0) * values.second;
     y = y < static_cast<float>(most) ? y : static_cast<float>(most);
-    // The mantissa of 2^(bits-1) + y is y, with `fraction` bits under the unit.
+    // The mantissa of 2^(bits-1) + y is y, with `fraction` fraction bits.
     const auto placed = std::bit_cast<std::uint32_t>(y + static_cast<float>(1 << (bits - 1)));
     const std::uint32_t level =
         (placed + (paired_random(key, index) >> (32 - fraction))) >> fraction & most;
@@ -233,7 +235,7 @@ struct LevelCode : LevelValues, Range {
   }
 };
 
-/// Findings::scale becomes the step of a whole tensor.
+/// Sets Findings::scale to the step of a whole tensor.
 template <class Code>
 struct FitStep {
   Code code;

@@ -1,4 +1,4 @@
-// QSGD's buckets in Elias codes, as they are read.
+// Reads records of QSGD's buckets in Elias codes.
 #pragma once
 
 #include <bit>
@@ -22,12 +22,12 @@ struct LevelView {
   THINPIPE_KERNEL static LevelView of(const DecodeJob& job) {
     return {job.payload, job.bits, job.factor};
   }
-  THINPIPE_KERNEL static PieceCut cut_of(const DecodeJob& job) {
+  THINPIPE_KERNEL static SliceCut cut_of(const DecodeJob& job) {
     return {job.payload.n, job.bucket};
   }
 
   THINPIPE_KERNEL std::uint32_t levels() const { return (std::uint32_t{1} << (bits - 1)) - 1; }
-  /// The most bytes of codes that n elements have (stream_bytes in methods/qsgd.cc).
+  /// Returns the maximum bytes of the codes of n elements (stream_bytes in methods/qsgd.cc).
   THINPIPE_KERNEL std::uint64_t most_bytes(std::uint32_t n) const {
     return (omega_bits(n + 1) + std::uint64_t{n} * (2 + omega_bits(levels())) + 7) / 8;
   }
@@ -35,10 +35,10 @@ struct LevelView {
   struct Record {
     bool good = false;
     float step = 0;
-    std::uint32_t codes = 0;  ///< the byte where they begin
+    std::uint32_t codes = 0;  ///< first byte of the codes
     std::uint32_t bytes = 0;
   };
-  /// That of n elements at a byte, which is not past the end.
+  /// Reads the record of n elements at byte `at`, which is not past the end.
   THINPIPE_KERNEL Record record_at(std::uint32_t at, std::uint32_t n) const {
     Record record;
     if (payload.bytes - at < sizeof(float) + 1) return record;
@@ -57,7 +57,7 @@ struct LevelView {
     }
     return record;
   }
-  /// The code at a bit of the payload. @returns its bits; 0: there is no such code
+  /// Reads the code at bit `bit` of the payload. @returns its length in bits; 0: no valid code
   THINPIPE_KERNEL std::uint32_t code_at(std::uint64_t bit, std::uint32_t most,
                                         std::uint32_t& distance, float& level) const {
     const auto bits_at = [&](std::uint64_t at) { return payload.bits_at(at); };
@@ -69,7 +69,7 @@ struct LevelView {
     level = negative ? -static_cast<float>(own) : static_cast<float>(own);
     return of_level == 0 ? 0 : of_distance + 1 + of_level;
   }
-  /// Nothing but the zeros that fill the last byte is left.
+  /// Returns whether only the padding zeros of the last byte are left.
   THINPIPE_KERNEL bool ends(std::uint64_t bit, std::uint64_t end) const {
     return end - bit < 8 && (payload.bits_at(bit) & ((std::uint32_t{1} << (end - bit)) - 1)) == 0;
   }

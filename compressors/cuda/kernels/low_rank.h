@@ -1,4 +1,4 @@
-// Products of matrices with a few columns, the bits of compressors/kernels/low_rank.cc.
+// Products of matrices with a few columns, bit for bit those of compressors/kernels/low_rank.cc.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@
 
 namespace thinpipe::cuda {
 
-/// One matrix, whose elements are a tensor's, and its factors, columns one after the other.
+/// One tensor as a matrix, and its factors, stored column by column.
 struct LowRankMatrix {
   std::uint32_t job = 0;
   std::uint32_t rows = 0;
@@ -23,14 +23,14 @@ struct LowRankMatrix {
   std::uint64_t seed = 0;  ///< of the first q
   float* p = nullptr;
   float* q = nullptr;
-  std::uint32_t* bad = nullptr;  ///< 1: something is not finite
-  float* room = nullptr;         ///< of every stretch of rows a q, where there are several
-  double* products = nullptr;    ///< kernels/orthogonalize.h
-  double* scales = nullptr;      ///< likewise, by column of p
+  std::uint32_t* bad = nullptr;  ///< 1: an element is not finite
+  float* workspace = nullptr;    ///< one q per segment of rows, if there are several segments
+  double* products = nullptr;    ///< see kernels/orthogonalize.h
+  double* scales = nullptr;      ///< by column of p; see kernels/orthogonalize.h
 
   THINPIPE_BOTH std::uint32_t factors() const { return (rows + columns) * rank; }
-  THINPIPE_BOTH std::uint32_t stretches() const { return parts_of(rows, kLowRankStretch); }
-  THINPIPE_BOTH std::uint32_t dot_stretches() const { return parts_of(rows, kDotStretch); }
+  THINPIPE_BOTH std::uint32_t segments() const { return parts_of(rows, kLowRankStretch); }
+  THINPIPE_BOTH std::uint32_t dot_segments() const { return parts_of(rows, kDotStretch); }
 
  private:
   THINPIPE_BOTH static std::uint32_t parts_of(std::uint32_t rows, std::size_t size) {
@@ -39,7 +39,7 @@ struct LowRankMatrix {
   }
 };
 
-/// The element at i of p q^T, the sum over the rank in order.
+/// Returns element i of p q^T, summed over the rank in order.
 THINPIPE_KERNEL inline float low_rank_element(const LowRankMatrix& matrix, const float* p,
                                               const float* q, std::uint32_t i) {
   const std::uint32_t row = i / matrix.columns;
@@ -53,7 +53,8 @@ THINPIPE_KERNEL inline float low_rank_element(const LowRankMatrix& matrix, const
 }
 THINPIPE_KERNEL inline bool is_finite(float x) { return x - x == 0; }
 
-/// Draws columns of q that are empty, or all (`anew`). Grid: a block a column of every matrix.
+/// Draws the columns of q that are all 0, or all columns (`anew`). Grid: one block per column of
+/// every matrix.
 struct RenewColumns {
   static constexpr int kThreads = 256;
   struct Shared {};
@@ -85,7 +86,7 @@ struct RenewColumns {
   }
 };
 
-/// p = c q. Grid: kRows rows of every matrix.
+/// Computes p = c q. Grid: kRows rows of every matrix.
 struct MultiplyLeft {
   static constexpr std::uint32_t kRows = 32;
   static constexpr std::uint32_t kAtOnce = 4;  ///< columns of q
@@ -141,8 +142,8 @@ struct MultiplyLeft {
   }
 };
 
-/// q = c^T p of every stretch of rows, a thread a column of it, row after row. Grid: the columns of
-/// every stretch of every matrix, kThreads at a time.
+/// Computes q = c^T p for every segment of rows; one thread per column adds up row after row. Grid:
+/// the columns of every segment of every matrix, kThreads per block.
 struct MultiplyRight {
   static constexpr int kThreads = 128;
   static constexpr std::uint32_t kAtOnce = 4;
@@ -162,15 +163,15 @@ struct MultiplyRight {
     const Tile tile = tiles[block.index()];
     const LowRankMatrix matrix = matrices[tile.job];
     const float* const c = jobs[matrix.job].c();
-    const std::uint32_t stretch = tile.index / blocks(matrix);
+    const std::uint32_t segment = tile.index / blocks(matrix);
     const std::uint32_t first_column =
         tile.index % blocks(matrix) * static_cast<std::uint32_t>(kThreads);
     constexpr auto kRows = static_cast<std::uint32_t>(kLowRankStretch);
-    const std::uint32_t begin = stretch * kRows;
+    const std::uint32_t begin = segment * kRows;
     const std::uint32_t end = matrix.rows - begin < kRows ? matrix.rows : begin + kRows;
-    const bool is_all = matrix.stretches() == 1;
+    const bool is_all = matrix.segments() == 1;
     float* const to =
-        is_all ? matrix.q : matrix.room + std::size_t{stretch} * matrix.rank * matrix.columns;
+        is_all ? matrix.q : matrix.workspace + std::size_t{segment} * matrix.rank * matrix.columns;
     block.each([&](int t) {
       const std::uint32_t j = first_column + static_cast<std::uint32_t>(t);
       if (j >= matrix.columns) return;
@@ -194,8 +195,8 @@ struct MultiplyRight {
   }
 };
 
-/// q, the sum of its stretches, where there are several. Grid: kTile numbers of those matrices.
-struct AddStretches {
+/// Computes q as the sum over segments, for matrices with several. Grid: kTile numbers of their q.
+struct AddSegments {
   static constexpr int kThreads = 512;
   struct Shared {};
 
@@ -209,9 +210,9 @@ struct AddStretches {
     const std::uint32_t count = matrix.columns * matrix.rank;
     block.each([&](int t) {
       each_in_tile<kThreads>(t, tile.index, count, [&](std::uint32_t i) {
-        float sum = matrix.room[i];
-        for (std::uint32_t stretch = 1; stretch < matrix.stretches(); ++stretch)
-          sum = sum + matrix.room[std::size_t{stretch} * count + i];
+        float sum = matrix.workspace[i];
+        for (std::uint32_t segment = 1; segment < matrix.segments(); ++segment)
+          sum = sum + matrix.workspace[std::size_t{segment} * count + i];
         matrix.q[i] = sum;
         if (!is_finite(sum)) block.set_greatest(matrix.bad, 1);
       });
@@ -219,7 +220,7 @@ struct AddStretches {
   }
 };
 
-/// The payload: p, then q; zeros where something is not finite. Grid: kTile numbers of every
+/// Writes the payload: p, then q; zeros if an element is not finite. Grid: kTile numbers of every
 /// matrix's factors.
 struct WriteFactors {
   static constexpr int kThreads = 512;
@@ -250,7 +251,7 @@ struct WriteFactors {
   }
 };
 
-/// Receivers have p q^T, and the memory keeps the rest. Grid: kTile elements of every matrix.
+/// Subtracts p q^T from the memory. Grid: kTile elements of every matrix.
 struct LeaveLowRank {
   static constexpr int kThreads = 512;
   struct Shared {};
@@ -273,7 +274,7 @@ struct LeaveLowRank {
   }
 };
 
-/// The problem becomes 1 where a factor is not finite. Grid: the tiles of kTile of them.
+/// Reports problem 1 if a number of the factors is not finite. Grid: the tiles of kTile numbers.
 struct CheckFactors {
   static constexpr int kThreads = 512;
   struct Shared {};
@@ -289,7 +290,7 @@ struct CheckFactors {
   }
 };
 
-/// out += factor * p q^T, where there is no problem. Grid: the tiles of kTile elements.
+/// Computes out += factor * p q^T, unless a problem was found. Grid: the tiles of kTile elements.
 struct AddLowRank {
   static constexpr int kThreads = 512;
   struct Shared {};

@@ -1,4 +1,4 @@
-// Kernels of PowerSGD's all-reduce rounds, besides kernels/low_rank.h.
+// Further kernels for PowerSGD's all-reduce rounds (see kernels/low_rank.h).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace thinpipe::cuda {
 
-/// Job::mean becomes p, or q; LowRankMatrix::bad tells whether any of it is not finite. Grid: the
+/// Copies Job::mean to p or q, and sets LowRankMatrix::bad if a number is not finite. Grid: the
 /// tiles of WriteFactors.
 struct TakeMean {
   static constexpr int kThreads = 512;

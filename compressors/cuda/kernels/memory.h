@@ -1,4 +1,4 @@
-// Memory updates before a step is compressed, or in one without exchange.
+// Memory updates before compression, and in steps without an exchange.
 #pragma once
 
 #include <cmath>
@@ -11,10 +11,10 @@
 
 namespace thinpipe::cuda {
 
-/// Job::scale becomes what limits the gradient's L2 norm (memory/clipped.cc): of all squares.
+/// Sets Job::scale to the factor that limits the gradient's L2 norm (memory/clipped.cc).
 struct FitClip {
   Job* jobs;
-  const Findings* first;  ///< of the first job: findings lie in the order of jobs
+  const Findings* first;  ///< of the first job; findings are in the order of jobs
   double limit;
 
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
@@ -24,7 +24,7 @@ struct FitClip {
 };
 using FindClip = AddUp<Reading::kGradient, Of::kAll, FitClip, SquareSums>;
 
-/// Does the memories' sums, and nothing else. Grid: the tiles of kSumTile elements.
+/// Adds the gradients to the memories. Grid: the tiles of kSumTile elements.
 struct HoldGradients {
   static constexpr int kThreads = 512;
   struct Shared {};

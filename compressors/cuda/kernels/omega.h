@@ -8,19 +8,19 @@
 
 namespace thinpipe::cuda {
 
-/// Bits of the code of n >= 1.
+/// Returns the bits of the code of n >= 1.
 THINPIPE_KERNEL inline std::uint32_t omega_bits(std::uint32_t n) {
   std::uint32_t bits = 1;
   for (; n > 1; n = highest(n)) bits += highest(n) + 1;
   return bits;
 }
 
-/// Lays down the code of n >= 1, where words are 0. @returns its bits
+/// Writes the code of n >= 1 to bits that are 0. @returns its length in bits
 template <class Block>
 THINPIPE_KERNEL std::uint32_t put_omega(Block& block, std::uint32_t* words, std::uint64_t bit,
                                         std::uint32_t n) {
   const std::uint32_t bits = omega_bits(n);
-  // The last bit is 0; groups before it from the last one, n itself, on.
+  // The last bit is 0. The groups before it are written from the last one, n itself, backwards.
   for (std::uint32_t end = bits - 1; n > 1; n = highest(n)) {
     const std::uint32_t size = highest(n) + 1;
     std::uint32_t turned = 0;  // highest bit first
@@ -31,8 +31,9 @@ THINPIPE_KERNEL std::uint32_t put_omega(Block& block, std::uint32_t* words, std:
   return bits;
 }
 
-/// Reads a code. @param bits_at  bits_at(bit): 32 bits from there on, 0 after the end
-/// @returns its bits; 0: it is of no number up to `most` < 2^31
+/// Reads a code.
+/// @param bits_at  bits_at(bit) returns 32 bits from bit `bit`, 0 after the end
+/// @returns its length in bits; 0: not a code of a number up to `most` < 2^31
 template <class BitsAt>
 THINPIPE_KERNEL std::uint32_t get_omega(BitsAt bits_at, std::uint64_t bit, std::uint32_t most,
                                         std::uint32_t& n) {
@@ -42,7 +43,7 @@ THINPIPE_KERNEL std::uint32_t get_omega(BitsAt bits_at, std::uint64_t bit, std::
     std::uint32_t window = bits_at(bit + bits);
     if ((window & 1) == 0) break;
     if (n > 30) return 0;
-    // The group's bits after its one, n of them, highest first.
+    // The n bits of the group after its leading 1, highest first.
     window >>= 1;
     std::uint32_t group = 1;
     for (std::uint32_t i = 0; i < n; ++i) group = group << 1 | (window >> i & 1);

@@ -1,4 +1,4 @@
-// One kernel on many jobs at once.
+// Runs one kernel on many jobs.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace thinpipe::cuda {
 
-/// A kernel that is written for one job, on many, of which each has a number of blocks of its own,
-/// or none: it is called with the job, and counts its blocks from that one's first, which stands in
-/// Job::first_block[grid]. Grid: the blocks of all jobs, in their order.
+/// Runs a kernel written for one job on many jobs, each with its own number of blocks, possibly 0.
+/// The kernel is called with its job, and index() counts from the job's first block, which is
+/// Job::first_block[grid]. Grid: the blocks of all jobs, in order.
 template <class Job, class Kernel>
 struct OnJobs {
   static constexpr int kThreads = Kernel::kThreads;
@@ -22,7 +22,7 @@ struct OnJobs {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    // The last one that begins with this block or before it has it.
+    // The block belongs to the last job that begins at or before it.
     std::uint32_t low = 0;
     for (std::uint32_t high = count - 1; low < high;) {
       const std::uint32_t middle = low + (high - low + 1) / 2;

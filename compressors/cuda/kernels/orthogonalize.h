@@ -1,5 +1,6 @@
-// The columns of p made orthonormal, the bits of compressors/methods/powersgd.cc: products of
-// all pairs, their Cholesky factor, what it leaves of every row; twice.
+// Orthonormalises the columns of p, bit for bit as compressors/methods/powersgd.cc: computes the
+// products of all pairs of columns and their Cholesky factor, and applies its inverse to every row,
+// in up to two passes.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +9,21 @@
 
 namespace thinpipe::cuda {
 
-/// Which pairs of columns a block multiplies: those of two groups of kSide.
+/// The pairs of columns that a block multiplies: those of two groups of kSide columns.
 struct ColumnPairs {
   static constexpr std::uint32_t kSide = 4;
 
   THINPIPE_BOTH static std::uint32_t groups(std::uint32_t rank) {
     return (rank + kSide - 1) / kSide;
   }
-  /// Blocks for one stretch of rows.
+  /// Returns the blocks for one segment of rows.
   THINPIPE_BOTH static std::uint32_t blocks(std::uint32_t rank) {
     return groups(rank) * (groups(rank) + 1) / 2;
   }
 };
 
-/// LowRankMatrix::products of every stretch of rows, of column i >= k at [k * rank + i]. Grid: the
-/// pairs of every stretch of every matrix.
+/// Computes LowRankMatrix::products of every segment of rows: of columns k and i >= k at
+/// [k * rank + i]. Grid: ColumnPairs::blocks() for every segment of every matrix.
 struct MultiplyColumns {
   static constexpr int kThreads = static_cast<int>(kDotLanes);
   static constexpr std::uint32_t kSide = ColumnPairs::kSide;
@@ -40,14 +41,14 @@ struct MultiplyColumns {
     const LowRankMatrix matrix = matrices[tile.job];
     if (pass >= orthogonalize_passes(matrix.rank)) return;
     const std::uint32_t rank = matrix.rank;
-    const std::uint32_t stretch = tile.index / ColumnPairs::blocks(rank);
+    const std::uint32_t segment = tile.index / ColumnPairs::blocks(rank);
     const std::uint32_t pair = tile.index % ColumnPairs::blocks(rank);
     std::uint32_t later = 0;
     while ((later + 1) * (later + 2) / 2 <= pair) ++later;
     const std::uint32_t first_k = (pair - later * (later + 1) / 2) * kSide;
     const std::uint32_t first_i = later * kSide;
     constexpr auto kRows = static_cast<std::uint32_t>(kDotStretch);
-    const std::uint32_t begin = stretch * kRows;
+    const std::uint32_t begin = segment * kRows;
     const std::uint32_t end = matrix.rows - begin < kRows ? matrix.rows : begin + kRows;
     block.each([&](int t) {
       double sums[kSide][kSide] = {};
@@ -72,7 +73,7 @@ struct MultiplyColumns {
       const std::uint32_t k = first_k + static_cast<std::uint32_t>(t) / kSide;
       const std::uint32_t i = first_i + static_cast<std::uint32_t>(t) % kSide;
       if (static_cast<std::uint32_t>(t) >= kSide * kSide || i >= rank || k > i) return;
-      matrix.products[(std::size_t{stretch} * rank + k) * rank + i] = shared.lanes[t][0];
+      matrix.products[(std::size_t{segment} * rank + k) * rank + i] = shared.lanes[t][0];
     });
   }
 
@@ -84,8 +85,9 @@ struct MultiplyColumns {
   }
 };
 
-/// The first stretch's products become those of all rows, and these their Cholesky factor below
-/// the diagonal; LowRankMatrix::scales the inverse of that. Grid: a block a matrix.
+/// Adds up the products over all segments into those of the first, and replaces these by the part
+/// of their Cholesky factor off the diagonal. Sets LowRankMatrix::scales to the inverse of the
+/// diagonal. Grid: one block per matrix.
 struct FactorProducts {
   static constexpr int kThreads = 256;
   struct Shared {};
@@ -103,8 +105,8 @@ struct FactorProducts {
       for (auto at = static_cast<std::uint32_t>(t); at < rank * rank; at += kThreads) {
         if (at % rank < at / rank) continue;
         double sum = 0;
-        for (std::uint32_t stretch = 0; stretch < matrix.dot_stretches(); ++stretch)
-          sum += products[std::size_t{stretch} * rank * rank + at];
+        for (std::uint32_t segment = 0; segment < matrix.dot_segments(); ++segment)
+          sum += products[std::size_t{segment} * rank * rank + at];
         products[at] = sum;
         if (at % rank == at / rank) matrix.scales[at / rank] = sum;  // before
       }
@@ -129,9 +131,9 @@ struct FactorProducts {
   }
 };
 
-/// Rows of p less the shares of the columns before; 0 where any of p is not finite. Grid: kRows
-/// rows of every matrix.
-struct TakeOutShares {
+/// Subtracts from each row of p its components along the earlier columns; sets p to 0 if any
+/// element is not finite. Grid: kRows rows of every matrix.
+struct SubtractComponents {
   static constexpr std::uint32_t kRows = 256;
   static constexpr int kThreads = static_cast<int>(kRows);
   struct Shared {};

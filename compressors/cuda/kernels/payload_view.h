@@ -1,4 +1,4 @@
-// A payload that a device decodes, of which nothing is known but its length.
+// A payload to decode, of which only the length is known to be valid.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ enum class PayloadProblem : std::uint32_t {
   kValue = 4
 };
 
-/// Its parts.
+/// Parts of a sparse payload.
 struct PayloadParts {
   PayloadProblem problem = PayloadProblem::kCount;
   std::uint32_t count = 0;
-  std::uint32_t values = 0;     ///< the byte where they begin
-  std::uint32_t positions = 0;  ///< likewise; not past the end
+  std::uint32_t values = 0;     ///< first byte of the values
+  std::uint32_t positions = 0;  ///< first byte of the positions; not past the end
 };
 
 struct PayloadView {
-  const std::uint32_t* words;  ///< aligned, readable to the end of the last
+  const std::uint32_t* words;  ///< aligned; the last word is readable as a whole
   std::uint32_t bytes;
   std::uint32_t n;  ///< elements of the tensor
   ValueSize value_size;
@@ -53,11 +53,11 @@ struct PayloadView {
   THINPIPE_BOTH std::uint32_t byte_at(std::uint32_t at) const {
     return words[at / 4] >> at % 4 * 8 & 0xff;
   }
-  /// The word that begins at a byte; 0 after the end.
+  /// Returns the word that begins at byte `at`; bits after the end are 0.
   THINPIPE_BOTH std::uint32_t word_at(std::uint32_t at) const {
     return joined_up(word(at / 4), word(at / 4 + 1), at % 4 * 8);
   }
-  /// 32 bits from a bit on; 0 after the end.
+  /// Returns 32 bits from bit `bit`; bits after the end are 0.
   THINPIPE_BOTH std::uint32_t bits_at(std::uint64_t bit) const {
     const auto at = static_cast<std::uint32_t>(bit / 32);
     return joined_up(word(at), word(at + 1), static_cast<std::uint32_t>(bit % 32));

@@ -1,5 +1,5 @@
-// A payload as aligned words hold it: a count of one to five bytes, values, positions. Where one
-// part ends and the next begins is known by the byte; each word has one who writes it.
+// Sparse payloads in aligned words: a count of one to five bytes, values, positions. Parts begin at
+// any byte; each word is written by one thread.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace thinpipe::cuda {
 
-/// How many bytes a value codec makes of some values (encode/value_codec.h).
+/// Encoded size of a value codec's values (encode/value_codec.h).
 struct ValueSize {
-  std::uint32_t bits = 32;  ///< of a value
-  std::uint32_t head = 0;   ///< bytes before the values, where there are any
-  std::uint32_t group = 0;  ///< every so many have a head of their own; 0: all have one
+  std::uint32_t bits = 32;  ///< per value
+  std::uint32_t head = 0;   ///< bytes before the values, if there are any values
+  std::uint32_t group = 0;  ///< values per head; 0: one head for all values
 
   THINPIPE_BOTH std::uint32_t bytes(std::uint32_t count) const {
     if (group == 0) return part(count);
@@ -26,15 +26,15 @@ struct ValueSize {
   }
 };
 
-/// The aligned word in which `word`, that begins at byte `at`, begins, with what `before`, the word
-/// before it, leaves of it.
+/// Returns the aligned word that contains byte `at`, at which `word` begins: the end of the
+/// preceding word `before`, then the start of `word`.
 THINPIPE_BOTH inline std::uint32_t joined(std::uint32_t before, std::uint32_t word,
                                           std::uint32_t at) {
   const std::uint32_t shift = at % 4 * 8;
   return shift == 0 ? word : word << shift | before >> (32 - shift);
 }
 
-/// The count that a payload begins with: LEB128, the first byte the lowest.
+/// The count at the beginning of a payload, in LEB128 (lowest byte first).
 struct PayloadCount {
   std::uint32_t count;
 
@@ -51,7 +51,7 @@ struct PayloadCount {
       all |= static_cast<std::uint64_t>((left & 0x7f) | 0x80) << shift;
     return all | static_cast<std::uint64_t>(left) << shift;
   }
-  /// Its last four bytes; where there are fewer, the lower ones are 0.
+  /// Returns the last four bytes of the count; if it has fewer, the lower ones are 0.
   THINPIPE_BOTH std::uint32_t end() const {
     const std::uint32_t some = bytes();
     return static_cast<std::uint32_t>(some > 4 ? code() >> 8 * (some - 4)
@@ -59,7 +59,7 @@ struct PayloadCount {
   }
 };
 
-/// Where the positions of so many elements begin.
+/// Returns the byte at which the positions of `count` elements begin.
 THINPIPE_BOTH inline std::uint32_t positions_at(const ValueSize& values, std::uint32_t count) {
   return PayloadCount{count}.bytes() + values.bytes(count);
 }

@@ -7,9 +7,9 @@
 
 namespace thinpipe::cuda {
 
-/// Replaces chosen[Job::place] of `jobs`, the largest, by that of `others`, the smallest, where the
-/// latter's mean is farther from 0. Exact selections of which one is not complete keep nothing.
-/// Leaves the others' states empty. Grid: the tiles of kTile elements.
+/// Replaces chosen[Job::place] of `jobs`, the largest elements, by that of `others`, the smallest,
+/// if the mean of the latter is farther from 0. An exact selection keeps nothing if either side is
+/// incomplete. Leaves the states of `others` empty. Grid: the tiles of kTile elements.
 struct PickSide {
   static constexpr int kThreads = 512;
   struct Shared {};
@@ -27,7 +27,7 @@ struct PickSide {
     const std::uint32_t count = job.findings->counts[job.place];
     const std::uint32_t other_count = other.findings->counts[job.place];
     const bool complete = !exact || (count == job.target && other_count == job.target);
-    // A NaN on either side keeps the largest.
+    // With a NaN on either side, the largest elements are kept.
     const double mean = count == 0 ? 0 : job.findings->mean;
     const double other_mean = other_count == 0 ? 0 : other.findings->mean;
     const bool swap = complete && -other_mean > mean;

@@ -1,5 +1,5 @@
-// A tile's prefix state for the tiles after it, so that one pass can both count and write (Merrill
-// and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016).
+// A tile's prefix state, published for later tiles, so that one pass can both count and write
+// (Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace thinpipe::cuda {
 
-/// Two counts of less than 2^31, which are added up together: kept elements, and another kind.
+/// Two counts below 2^31 that are added up together: of kept elements, and of another kind.
 struct Counts {
   std::uint32_t first = 0;
   std::uint32_t second = 0;
@@ -18,8 +18,8 @@ struct Counts {
   }
 };
 
-/// How the counts of earlier tiles are joined.
-enum class Joined { kSum, kGreatest };
+/// The operation that joins the counts of earlier tiles.
+enum class Joined { kSum, kMax };
 
 template <Joined joined>
 THINPIPE_BOTH Counts join(const Counts& a, const Counts& b) {
@@ -30,8 +30,8 @@ THINPIPE_BOTH Counts join(const Counts& a, const Counts& b) {
   }
 }
 
-/// A tile's state in one word, which is written and read at once: nothing yet (0, what it is before
-/// and after every step), its own counts, or the counts of all tiles up to it.
+/// A tile's state in one word, which is written and read atomically: nothing (0, the state before
+/// and after every step), the tile's own counts, or the counts of all tiles up to it.
 using PrefixState = unsigned long long;
 
 enum class PrefixKind : std::uint32_t { kNothing = 0, kOwn = 1, kAll = 2 };

@@ -1,4 +1,4 @@
-// RedSync's probes: thresholds between the mean magnitude and the greatest.
+// RedSync's probes: thresholds between the mean and the maximum magnitude.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace thinpipe::cuda {
 
-/// The threshold at a share q of the way from the mean magnitude to the greatest.
+/// Returns the threshold at fraction q of the range from the mean to the maximum magnitude.
 THINPIPE_KERNEL inline double probe_at(const Findings& findings, double q) {
   return findings.mean + q * findings.range;
 }
 
-/// Findings::limit becomes that of the lowest threshold that bisection may look at, 1/8 of the way;
-/// of equal magnitudes the mean may be rounded above them, and thresholds then fall with q.
+/// Sets Findings::limit to the limit of the lowest threshold that bisection may use, at q = 1/8. If
+/// all magnitudes are equal, the rounded mean may be above them; thresholds then decrease with q.
 struct FitRange {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
     constexpr double kLowest = 0.125, kHighest = 0.875;
@@ -33,8 +33,8 @@ struct FitRange {
   }
 };
 
-/// The seven thresholds that three halvings can look at (methods/redsync.cc). Findings::limit
-/// becomes that of the last one looked at.
+/// The seven thresholds that three halvings may use (methods/redsync.cc). Sets Findings::limit to
+/// the limit of the last one used.
 struct ProbeHalves {
   static constexpr int kLimits = 7;
 
@@ -57,11 +57,11 @@ struct ProbeHalves {
   }
 };
 
-/// Eight of the thresholds of variant=trim, from the `first`-th on: the first that k elements
-/// exceed.
+/// Eight of the thresholds of variant=trim, from number `first`: finds the first one that k
+/// elements exceed.
 struct TrimRange {
   static constexpr int kLimits = 8;
-  static constexpr int kMost = 32;
+  static constexpr int kMax = 32;
 
   int first;
 
@@ -80,7 +80,7 @@ struct TrimRange {
   }
 
  private:
-  /// Tenths are divided once, as in methods/redsync.cc.
+  /// Divides by 10 once, as in methods/redsync.cc.
   THINPIPE_KERNEL double threshold(const Findings& findings, int i) const {
     return probe_at(findings, (8 - 2 * static_cast<double>(first + i)) / 10);
   }

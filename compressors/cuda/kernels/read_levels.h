@@ -1,5 +1,4 @@
-// Reads a tensor that is one of QSGD's buckets in Elias codes, as other streams of codes are
-// (state_scan.h).
+// Reads a tensor that is a single QSGD bucket in Elias codes, as a stream of codes (state_scan.h).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ struct LevelParts {
   std::uint64_t end = 0;
 };
 
-/// As a payload whose codes state_scan.h reads.
+/// A whole tensor's record as a payload for state_scan.h.
 struct WholeLevels : LevelView {
   THINPIPE_KERNEL LevelParts open() const {
     LevelParts parts;
@@ -33,47 +32,47 @@ struct WholeLevels : LevelView {
     if (of_count == 0 || parts.begin > parts.end) return parts;
     parts.count = count - 1;
     parts.step = record.step;
-    // Where there are codes, what reads them looks at what is left.
+    // If there are codes, AddLevels checks the bits after them.
     const bool good = parts.count > 0 || ends(parts.begin, parts.end);
     parts.problem = good ? PayloadProblem::kNone : PayloadProblem::kLength;
     return parts;
   }
 };
 
-/// A state is the bit at which a stretch's first own code begins, at most the 42 of a distance, a
-/// sign and the 13 of a level after it.
+/// A segment's state is the bit at which its first own code begins: at most 42 bits of a distance,
+/// one sign bit and 13 bits of a level after the segment's start.
 struct LevelStream {
-  static constexpr std::uint32_t kStuck = 63;  ///< no code begins where one should
+  static constexpr std::uint32_t kStuck = 63;  ///< no valid code where one should begin
   static constexpr std::uint32_t kStates = 64;
-  static constexpr std::uint32_t kStretches = 8;
-  static constexpr std::uint32_t kBits = 2048;  ///< of a stretch
+  static constexpr std::uint32_t kSegments = 8;
+  static constexpr std::uint32_t kBits = 2048;  ///< of a segment
 
   const WholeLevels& view;
   std::uint64_t begin = 0;
-  std::uint64_t bits = 0;  ///< from there
+  std::uint64_t bits = 0;  ///< bits of all codes
 
   THINPIPE_KERNEL LevelStream(const WholeLevels& of, LevelParts& parts)
       : view(of), begin(parts.begin), bits(parts.end - parts.begin) {}
   THINPIPE_KERNEL static WholeLevels view_of(const DecodeJob& job) { return {LevelView::of(job)}; }
-  THINPIPE_KERNEL std::uint32_t stretches() const {
+  THINPIPE_KERNEL std::uint32_t segments() const {
     return static_cast<std::uint32_t>((bits + kBits - 1) / kBits);
   }
   THINPIPE_KERNEL static std::uint32_t states() { return kStates; }
-  /// Zeros that fill the last byte read as codes as well; AddLevels looks at them.
+  /// The padding zeros of the last byte are also read as codes; AddLevels checks them.
   THINPIPE_KERNEL static bool good(const LevelParts& parts, const Passed& all) {
     return all.count >= parts.count;
   }
 
   template <class Body>
-  THINPIPE_KERNEL void read(std::uint32_t stretch, Passed& passed, Body body) const {
-    read_levels(stretch, passed,
+  THINPIPE_KERNEL void read(std::uint32_t segment, Passed& passed, Body body) const {
+    read_levels(segment, passed,
                 [&](std::uint64_t end, float /*level*/) { body(passed.count, end); });
   }
   /// body(end, level): a code ends at bit `end` of the stream.
   template <class Body>
-  THINPIPE_KERNEL void read_levels(std::uint32_t stretch, Passed& passed, Body body) const {
+  THINPIPE_KERNEL void read_levels(std::uint32_t segment, Passed& passed, Body body) const {
     if (passed.state == kStuck) return;
-    const std::uint64_t first = std::uint64_t{kBits} * stretch;
+    const std::uint64_t first = std::uint64_t{kBits} * segment;
     const std::uint64_t end = first + kBits < bits ? first + kBits : bits;
     std::uint64_t at = first + passed.state;
     while (at < end) {
@@ -93,8 +92,7 @@ struct LevelStream {
   }
 };
 
-/// out += factor * decoded, a thread a stretch, once JoinStates has been there. Grid: as
-/// PassStates.
+/// Computes out += factor * decoded after JoinStates, one thread per segment. Grid: as PassStates.
 struct AddLevels {
   using Stream = LevelStream;
   static constexpr int kThreads = 32;
@@ -106,9 +104,9 @@ struct AddLevels {
     LevelParts parts = payload.open();
     const Stream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone || parts.count == 0) return;
-    each_stretch(block, job, stream, [&](std::uint32_t stretch, Passed before) {
+    each_segment(block, job, stream, [&](std::uint32_t segment, Passed before) {
       bool good = true;
-      stream.read_levels(stretch, before, [&](std::uint64_t end, float level) {
+      stream.read_levels(segment, before, [&](std::uint64_t end, float level) {
         if (before.count >= parts.count) return;
         good = good && before.elements <= payload.payload.n;
         if (!good) return;

@@ -1,4 +1,4 @@
-// Reads QSGD's buckets in Elias codes, of which a payload has several.
+// Reads payloads of several QSGD buckets in Elias codes.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,13 @@
 
 namespace thinpipe::cuda {
 
-/// Where the records of all buckets begin. One tells where the next one does, so one thread goes
-/// from each to the next, in words that all have fetched. Grid: a block a payload of several.
+/// Finds where the records of all buckets begin. The end of a record is known only from its head,
+/// so one thread follows the records, in words that all threads have fetched. Grid: one block per
+/// payload with several records.
 struct FindRecords {
   static constexpr int kThreads = 256;
-  static constexpr std::uint32_t kWords = 2048;  ///< fetched at once
-  static constexpr std::uint32_t kHead = 12;     ///< bytes that hold those of a record before codes
+  static constexpr std::uint32_t kWords = 2048;  ///< fetched together
+  static constexpr std::uint32_t kHead = 12;     ///< maximum bytes of a record before its codes
   struct Shared {
     std::uint32_t words[kWords];
     std::uint32_t at;
@@ -48,10 +49,10 @@ struct FindRecords {
   }
 
  private:
-  /// As far as the words go.
+  /// Follows records until the fetched words end.
   THINPIPE_KERNEL static void walk(const DecodeJob& job, std::uint32_t buckets, Shared& shared) {
     const std::uint32_t base = shared.at / 4 * 4;
-    const PieceCut cut = LevelView::cut_of(job);
+    const SliceCut cut = LevelView::cut_of(job);
     LevelView view = LevelView::of(job);
     view.payload.words = shared.words;
     view.payload.bytes -= base;
@@ -68,7 +69,8 @@ struct FindRecords {
   }
 };
 
-/// out += factor * decoded, a thread a bucket, where records are good. Grid: as many blocks.
+/// Computes out += factor * decoded, one thread per bucket, unless a problem was found. Grid:
+/// kThreads buckets per block.
 struct ReadRecords {
   static constexpr int kThreads = 64;
   struct Shared {};
@@ -88,7 +90,7 @@ struct ReadRecords {
  private:
   THINPIPE_KERNEL static bool read(const DecodeJob& job, std::uint32_t bucket) {
     const LevelView view = LevelView::of(job);
-    const PieceCut cut = LevelView::cut_of(job);
+    const SliceCut cut = LevelView::cut_of(job);
     const std::uint32_t first = bucket * cut.bucket;
     const std::uint32_t n = cut.n - first < cut.bucket ? cut.n - first : cut.bucket;
     const LevelView::Record record = view.record_at(job.begins[bucket], n);
@@ -99,7 +101,7 @@ struct ReadRecords {
     const std::uint32_t of_count = get_omega(bits_at, bit, n + 1, count);
     bit += of_count;
     if (of_count == 0 || bit > end) return false;
-    std::uint32_t next = 0;  // the first element that may still come
+    std::uint32_t next = 0;  // the first element after the previous level
     for (std::uint32_t i = 1; i < count; ++i) {
       std::uint32_t distance = 0;
       float level = 0;

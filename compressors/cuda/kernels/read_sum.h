@@ -1,4 +1,4 @@
-// Reading memory and nothing else: what every other kernel is held against.
+// Reads memory and does nothing else: the roofline with which other kernels are compared.
 #pragma once
 
 #include <bit>
@@ -8,14 +8,14 @@
 
 namespace thinpipe::cuda {
 
-/// Adds up the bits of all elements, as words modulo 2^32: the same sum in whatever order. The
-/// array is split into kStreams stretches; a thread reads 16 bytes of each before it adds any of
+/// Adds up the bits of all elements, as words modulo 2^32, so that the order does not matter. The
+/// array is split into kStreams segments; a thread reads 16 bytes of each segment before it adds
 /// them up. Grid: blocks(n).
 template <int kStreams>
 struct ReadSum {
   static constexpr int kThreads = 256;
   struct Shared {};
-  struct alignas(16) Vector {  // one read
+  struct alignas(16) Vector {  ///< one read
     float elements[4];
   };
 
@@ -23,29 +23,29 @@ struct ReadSum {
   std::uint32_t n;
   std::uint32_t* sum;
 
-  static constexpr std::uint32_t stretch_of(std::uint32_t n) { return n / 4 / kStreams; }
+  static constexpr std::uint32_t segment_of(std::uint32_t n) { return n / 4 / kStreams; }
   static constexpr std::uint32_t blocks(std::uint32_t n) {
-    return n == 0 ? 0 : stretch_of(n) / kThreads + 1;
+    return n == 0 ? 0 : segment_of(n) / kThreads + 1;
   }
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     const auto* const vectors = reinterpret_cast<const Vector*>(x);
-    const std::uint32_t stretch = n / 4 / kStreams;
-    const std::uint32_t read_together = stretch * kStreams * 4;
+    const std::uint32_t segment = n / 4 / kStreams;
+    const std::uint32_t read_together = segment * kStreams * 4;
     typename Block::template Local<std::uint32_t> sums;
     block.each([&](int t) {
       const auto thread = static_cast<std::uint32_t>(t);
       const std::uint32_t i = block.index() * kThreads + thread;
       std::uint32_t own = 0;
-      if (i < stretch) {
+      if (i < segment) {
         Vector read[kStreams];
         for (int stream = 0; stream < kStreams; ++stream)
-          read[stream] = vectors[static_cast<std::uint32_t>(stream) * stretch + i];
+          read[stream] = vectors[static_cast<std::uint32_t>(stream) * segment + i];
         for (const Vector& vector : read)
           for (const float element : vector.elements) own += std::bit_cast<std::uint32_t>(element);
       }
-      // Less than a vector of each stream, at the end: fewer than there are threads.
+      // The last elements, fewer than a vector per stream, and fewer than the block's threads.
       if (block.index() == 0 && thread < n - read_together)
         own += std::bit_cast<std::uint32_t>(x[read_together + thread]);
       sums[t] = own;

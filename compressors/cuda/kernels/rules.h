@@ -1,4 +1,4 @@
-// Which elements a pass keeps, and what is sent of them.
+// Rules that decide which elements a pass keeps, and which value is sent.
 #pragma once
 
 #include <cmath>
@@ -12,23 +12,23 @@ namespace thinpipe::cuda {
 enum class Kept { kNo, kYes, kTie };
 
 // A rule has
-//   kTies   whether elements may tie, so that some of these are kept, neighbours of each other
-//   of()    what it must know of the job
-//   look()  whether the element at i is kept
-//   ties()  how many of so many ties are kept
-//   sent()  what is sent of an element
+//   kTies   whether elements may tie; consecutive ties are kept
+//   of()    the rule for a job
+//   look()  whether element i is kept
+//   ties()  how many of the first `count` ties are kept
+//   sent()  the value that is sent for an element
 
-/// A key as an unsigned number.
+/// Returns a key as an unsigned number of the same order.
 template <KeyOrder order>
 THINPIPE_BOTH std::uint32_t rank_of(float x) {
   const auto key = static_cast<std::uint32_t>(key_of(x, order));
   return order == KeyOrder::kMagnitude ? key : key ^ 0x80000000;
 }
 
-/// Above all ranks but those of signed NaNs.
+/// A rank above all others, except those of signed NaNs.
 constexpr std::uint32_t kNoRank = 0xffffffff;
 
-/// All that reach Findings::limit.
+/// Keeps all elements that reach Findings::limit.
 template <KeyOrder order = KeyOrder::kMagnitude>
 struct Reaching {
   static constexpr bool kTies = false;
@@ -43,7 +43,7 @@ struct Reaching {
   THINPIPE_KERNEL float sent(float value) const { return value; }
 };
 
-/// Keeps all above the limit, and the first Findings::ties that equal it.
+/// Keeps all elements above the limit, and the first Findings::ties elements equal to it.
 template <KeyOrder order = KeyOrder::kMagnitude>
 struct ReachingWithTies {
   static constexpr bool kTies = true;
@@ -64,7 +64,7 @@ struct ReachingWithTies {
   THINPIPE_KERNEL float sent(float value) const { return value; }
 };
 
-/// All that exceed tau = Job::factor, of which only the sign is sent (Strom).
+/// Keeps all elements that exceed tau = Job::factor, and sends their signs (Strom).
 struct Stepping : Reaching<> {
   float tau;
 
@@ -74,7 +74,7 @@ struct Stepping : Reaching<> {
   THINPIPE_KERNEL float sent(float value) const { return std::copysign(tau, value); }
 };
 
-/// All that Job::drawn has, times Job::factor (random-k).
+/// Keeps the elements in Job::drawn, and sends them times Job::factor (random-k).
 struct Drawn {
   static constexpr bool kTies = false;
 

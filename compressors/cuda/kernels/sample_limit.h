@@ -1,5 +1,5 @@
-// A limit that most likely a little more than k elements reach, from a random sample (exact top-k's
-// first step; select/top_k.cc).
+// Estimates from a random sample a limit that, most likely, a little more than k elements reach
+// (first step of exact top-k; select/top_k.cc).
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace thinpipe::cuda {
 
-/// Keys that fit into what threads of a block share.
+/// Keys that fit into shared memory.
 constexpr std::uint32_t kMaxSample = 8192;
 
-/// Findings::limit becomes the Job::sample_rank-th greatest of Job::sampled random ranks of c,
-/// whose sum has not been done. Grid: a block a tensor.
+/// Sets Findings::limit to the Job::sample_rank-th greatest of Job::sampled random ranks of c,
+/// before the memory's update. Grid: one block per tensor.
 template <KeyOrder order = KeyOrder::kMagnitude>
 struct SampleLimit {
   static constexpr int kThreads = 1024;
@@ -27,7 +27,7 @@ struct SampleLimit {
   };
 
   const Job* jobs;
-  const Job* to;  ///< whose limits are found
+  const Job* to;  ///< jobs whose limits are set
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {

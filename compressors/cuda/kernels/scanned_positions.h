@@ -1,5 +1,6 @@
-// Reads positions that follow from all that stands before them: what a stretch of the payload adds
-// is counted, then added up over stretches, then positions are read with what came before.
+// Reads positions that depend on the whole payload before them: counts each segment's elements and
+// positions, adds the counts up over segments, then reads the positions with the totals before
+// them.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +12,20 @@
 
 namespace thinpipe::cuda {
 
-/// Totals before a stretch, or its own: positions, and elements passed over.
+/// Totals of a segment, or of all segments before it.
 struct Passed {
-  std::uint64_t elements = 0;
-  std::uint32_t count = 0;
-  std::uint32_t state = 0;  ///< of a code that a stretch ends in the midst of
+  std::uint64_t elements = 0;  ///< of the tensor
+  std::uint32_t count = 0;     ///< positions
+  std::uint32_t state = 0;     ///< of a code that extends past the segment's end
 };
 
-/// Returns the sum of all stretches; each one's entry becomes the sum before it. All threads of a
-/// block take part. @param parts  shared, one more than there are threads
+/// Replaces each segment's totals by the sum over all segments before it. All threads of a block
+/// take part.
+/// @param parts  shared memory, one entry more than threads
+/// @returns the sum over all segments
 template <class Block>
-THINPIPE_KERNEL Passed join_stretches(Block& block, Passed* parts, Passed* stretches,
-                                      std::uint32_t count) {
+THINPIPE_KERNEL Passed join_segments(Block& block, Passed* parts, Passed* segments,
+                                     std::uint32_t count) {
   constexpr auto kParts = static_cast<std::uint64_t>(Block::kSize);
   const auto begin_of = [&](std::uint64_t part) {
     return static_cast<std::uint32_t>(count * part / kParts);
@@ -34,7 +37,7 @@ THINPIPE_KERNEL Passed join_stretches(Block& block, Passed* parts, Passed* stret
   block.each([&](int t) {
     const auto part = static_cast<std::uint64_t>(t);
     Passed all;
-    for (std::uint32_t i = begin_of(part); i < begin_of(part + 1); ++i) add(all, stretches[i]);
+    for (std::uint32_t i = begin_of(part); i < begin_of(part + 1); ++i) add(all, segments[i]);
     parts[t] = all;
   });
   block.each([&](int t) {
@@ -51,8 +54,8 @@ THINPIPE_KERNEL Passed join_stretches(Block& block, Passed* parts, Passed* stret
     const auto part = static_cast<std::uint64_t>(t);
     Passed before = parts[t];
     for (std::uint32_t i = begin_of(part); i < begin_of(part + 1); ++i) {
-      const Passed own = stretches[i];
-      stretches[i] = before;
+      const Passed own = segments[i];
+      segments[i] = before;
       add(before, own);
     }
   });
@@ -61,10 +64,10 @@ THINPIPE_KERNEL Passed join_stretches(Block& block, Passed* parts, Passed* stret
 
 // A code has
 //   of()     the code of a payload
-//   units()  how many there are; false: the payload's length is wrong
-//   add()    what a unit adds
-//   read()   calls body(i, position) for each of its positions
-//   good()   whether what all of them add is what a compressor writes
+//   units()  the number of units; returns false if the payload's length is wrong
+//   add()    adds a unit's totals
+//   read()   calls body(i, position) for each position of a unit
+//   good()   whether the totals are those of a valid payload
 
 /// Run lengths: units of 16 bits (encode/gap_lengths.cc).
 struct Run16Units {
@@ -76,7 +79,7 @@ struct Run16Units {
     const std::uint32_t bytes = payload.bytes - parts.positions;
     units = bytes / 2;
     if (bytes % 2 != 0) return false;
-    // A split run has a position after it.
+    // A run that was split is followed by a position.
     return units == 0 || run(payload, parts, units - 1) != kSplit;
   }
   THINPIPE_KERNEL void add(const PayloadView& payload, const PayloadParts& parts,
@@ -93,7 +96,7 @@ struct Run16Units {
     add(payload, parts, unit, passed);
     if (passed.count > count) body(count, static_cast<std::uint32_t>(passed.elements - 1));
   }
-  /// All positions are below n where the last is.
+  /// All positions are below n if the last one is.
   THINPIPE_KERNEL bool good(const PayloadView& payload, const PayloadParts& parts,
                             const Passed& all) const {
     return all.count == parts.count && all.elements <= payload.n;
@@ -108,7 +111,7 @@ struct Run16Units {
 
 /// Ones of a bitmap: units of 32 elements (encode/position_codec.cc).
 struct BitmapUnits {
-  const std::uint32_t* drawn;  ///< a bitmap that lies there (seeded positions); null: the payload's
+  const std::uint32_t* drawn;  ///< bitmap of seeded positions; null: the payload holds the bitmap
 
   THINPIPE_KERNEL static BitmapUnits of(const DecodeJob& job) { return {job.drawn}; }
   THINPIPE_KERNEL bool units(const PayloadView& payload, const PayloadParts& parts,
@@ -122,7 +125,7 @@ struct BitmapUnits {
                            std::uint32_t unit, Passed& passed) const {
     const std::uint32_t word = bits(payload, parts, unit);
     passed.count += ones(word);
-    // A one after the last element is none.
+    // A 1 bit after the last element is invalid.
     if (word != 0) {
       const std::uint64_t end = std::uint64_t{32} * unit + highest(word) + 1;
       passed.elements = end > payload.n ? kBeyond : passed.elements;
@@ -149,13 +152,13 @@ struct BitmapUnits {
   }
 };
 
-/// Units of a stretch, and how many of these a thread has, neighbours.
+/// Units per segment, and consecutive units per thread.
 constexpr std::uint32_t kScanUnits = 2048;
 constexpr int kScanThreads = 512;
 constexpr std::uint32_t kScanEach = kScanUnits / kScanThreads;
 
-/// Counts what every stretch adds, then what comes before it. Sets the problem for positions that
-/// no compressor writes. Grid: the stretches that there may be.
+/// Computes the totals of every segment, then the totals before it. Reports a problem for positions
+/// that no compressor writes. Grid: the maximum number of segments.
 template <class Code>
 struct PassPositions {
   static constexpr int kThreads = kScanThreads;
@@ -177,8 +180,8 @@ struct PassPositions {
       });
       return;
     }
-    const std::uint32_t stretches = tiles_of(units, kScanUnits);
-    if (block.index() >= stretches) return;
+    const std::uint32_t segments = tiles_of(units, kScanUnits);
+    if (block.index() >= segments) return;
     typename Block::template Local<std::uint32_t> counts;
     typename Block::template Local<std::uint32_t> elements;
     block.each([&](int t) {
@@ -195,15 +198,15 @@ struct PassPositions {
     block.each([&](int t) {
       if (t == 0) job.passed[block.index()] = {passed, count, 0};
     });
-    if (!block.is_last(job.arrived, stretches)) return;
-    const Passed all = join_stretches(block, shared.parts, job.passed, stretches);
+    if (!block.is_last(job.arrived, segments)) return;
+    const Passed all = join_segments(block, shared.parts, job.passed, segments);
     block.each([&](int t) {
       if (t == 0 && !code.good(payload, parts, all)) tell(block, job, PayloadProblem::kPosition);
     });
   }
 };
 
-/// Reads all positions, where there was no problem. Grid: as PassPositions.
+/// Reads all positions of a payload without a problem. Grid: as PassPositions.
 template <class Code>
 struct ReadPositions {
   static constexpr int kThreads = kScanThreads;

@@ -1,4 +1,4 @@
-// A tile of what a payload is made of.
+// A tile of the elements that are sent.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct SentTile {
   std::uint32_t index;             ///< of the tile
   std::uint32_t count;             ///< positions of the tensor
   const std::uint32_t* positions;  ///< all of them
-  std::uint32_t begin;             ///< the byte of the payload where they begin
+  std::uint32_t begin;             ///< first byte of the positions in the payload
 
   THINPIPE_KERNEL SentTile(const Job* jobs, const Tile& tile)
       : job(jobs[tile.job]),
@@ -23,7 +23,7 @@ struct SentTile {
         positions(job.chosen_at(job.sent).positions),
         begin(positions_at(job.values, count)) {}
 
-  /// Tiles that hold any.
+  /// Returns the number of tiles with positions.
   THINPIPE_KERNEL std::uint32_t tiles() const { return tiles_of(count, kTile); }
 };
 

@@ -1,4 +1,4 @@
-// One bit an element, decoded to one value for either sign (kernels/quantize.h).
+// One bit per element, decoded to one value per sign (kernels/quantize.h).
 #pragma once
 
 #include <bit>
@@ -14,9 +14,9 @@ namespace thinpipe::cuda {
 
 /// A thread's sums over one lane of a block's elements.
 struct SignLane {
-  float above = 0;  ///< of what is not negative, or of magnitudes
-  float below = 0;
-  std::uint32_t negatives = 0;  ///< all of the lane's
+  float above = 0;              ///< sum of elements that are not negative, or of magnitudes
+  float below = 0;              ///< sum of negative elements
+  std::uint32_t negatives = 0;  ///< number of negative elements
 
   template <SignScale scale>
   THINPIPE_KERNEL void add(float x) {
@@ -25,14 +25,15 @@ struct SignLane {
     if constexpr (scale == SignScale::kMagnitude) {
       above += std::fabs(x);
     } else {
-      // A sum of nothing but -0 is 0: zeros are added in place of what is of the other sign.
+      // A 0 is added in place of elements of the other sign, so that a sum of -0 only is 0.
       above += negative ? 0.0F : x;
       below += negative ? x : 0.0F;
     }
   }
 };
 
-/// A tree of additions, as SumLanes() in kernels/sign_bits.cc. @param sum_at  of a lane
+/// Adds up lanes in a tree, as SumLanes() in kernels/sign_bits.cc.
+/// @param sum_at  sum_at(lane) returns the lane's sum
 template <class SumAt>
 THINPIPE_KERNEL double sum_of_lanes(SumAt sum_at) {
   constexpr std::uint32_t kHalf = kSignLanes / 2;
@@ -59,20 +60,21 @@ THINPIPE_KERNEL void add_one(float x, SignedSums& sums) {
     (x < 0 ? sums.negative : sums.positive) += static_cast<double>(x);
   }
 }
-/// Whether the sums must be done again, of what is finite: partial sums of huge values overflow.
+/// Returns whether the sums must be repeated over finite values only, because sums of huge values
+/// overflowed.
 THINPIPE_KERNEL inline bool needs_repair(SignScale scale, const SignedSums& sums) {
   const double spread = sums.positive - sums.negative;
   return scale == SignScale::kMeans && !(spread - spread == 0);
 }
 
-/// Decoded to the mean of the sign, or to plus or minus the mean magnitude; of buckets of two
-/// blocks at most.
+/// Signs that decode to the mean of their sign, or to plus or minus the mean magnitude; for buckets
+/// of at most two blocks.
 template <SignScale kScale>
 struct SignCode {
   using Partial = SignLane;
   static constexpr bool kLooksFirst = true;
   static constexpr bool kMeans = kScale == SignScale::kMeans;
-  static_assert(kGreatestBucket == 2 * kSignBlock && kChains == 2 * kSignLanes);
+  static_assert(kMaxBucket == 2 * kSignBlock && kChains == 2 * kSignLanes);
 
   THINPIPE_BOTH static CodeLayout layout() { return {.header = kMeans ? 8 : 4, .bits = 1}; }
 
@@ -95,7 +97,7 @@ struct SignCode {
     SignedSums sums;
     for (std::uint32_t begin = 0; begin < n; begin += kSignBlock) {
       const std::uint32_t end = n - begin < kSignBlock ? n : begin + kSignBlock;
-      // In a whole tensor, blocks have sums of their own.
+      // In a whole tensor, each block is added up separately.
       SignedSums own;
       if (!whole) own = sums;
       add_lanes<kScale>(partials + begin / kSignBlock * kSignLanes, own);
@@ -142,7 +144,7 @@ struct SignCode {
   }
 };
 
-/// Decoded to plus or minus a magnitude that is known beforehand.
+/// Signs that decode to plus or minus a given magnitude.
 struct GivenSignCode {
   using Partial = std::uint32_t;
   static constexpr bool kLooksFirst = false;

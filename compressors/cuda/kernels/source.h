@@ -1,4 +1,4 @@
-// c as kernels read it: lying there, or a memory's sum that is done by the first who reads it.
+// How kernels read c, the input of compression. The first kernel that reads c updates the memory.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@ namespace thinpipe::cuda {
 
 /// How an element is read.
 enum class Reading {
-  kSum,       ///< does the memory's sum and leaves it in r; once a step
-  kAsIs,      ///< nothing
-  kChosen,    ///< reads the values chosen so far in place of c
-  kGradient,  ///< reads g in place of c
+  kSum,       ///< reads c and updates the memory r; once per step
+  kAsIs,      ///< reads c after the memory's update
+  kChosen,    ///< reads the chosen values instead of c
+  kGradient,  ///< reads g instead of c
 };
 
-/// Adds the gradient's element to the memory's. The memories' rules (memory/residual.cc,
-/// memory/momentum.cc, memory/ef21.cc, memory/none.cc): products are rounded before they are added.
+/// Returns the sum of a memory's and a gradient's element, by the rules of memory/residual.cc,
+/// memory/momentum.cc, memory/ef21.cc and memory/none.cc: products are rounded before they are
+/// added.
 THINPIPE_BOTH inline float sum_of(const Job& job, float r, float g) {
   const float from = job.anew ? 0.0F : r;
   if (job.decay == 1.0F && job.scale == 1.0F) return from + g;
@@ -25,13 +26,13 @@ THINPIPE_BOTH inline float sum_of(const Job& job, float r, float g) {
   const float fresh = job.scale * g;
   return kept + fresh;
 }
-/// Receivers' estimate of an element. A non-finite estimate can only return to 0.
+/// Returns the receivers' estimate of an element; 0 if it is not finite.
 THINPIPE_BOTH inline float estimate_of(const Job& job, std::uint32_t i) {
   const float h = job.h[i];
   return h - h == 0 ? h : 0.0F;
 }
 
-/// The element at i of c, whose sum has not been done and is not done here.
+/// Returns element i of c before the memory's update, without updating the memory.
 THINPIPE_BOTH inline float peek(const Job& job, std::uint32_t i) {
   const float g = job.g[i];
   if (job.r == nullptr) return g;
@@ -44,14 +45,14 @@ THINPIPE_BOTH inline float peek(const Job& job, std::uint32_t i) {
   return job.h == nullptr || job.holds ? sum : sum - estimate_of(job, i);
 }
 
-/// An element's operands, as they lie in memory. Reading is apart from what comes after it, so that
-/// a thread can have several reads under way: it stores nothing before it has all.
+/// An element's operands, as read from memory. fetch() is separate from settle(), so that a thread
+/// can have several reads in flight before it stores anything.
 struct Fetched {
-  float g = 0;  ///< gradient, where a sum is to be done
-  float r = 0;  ///< memory, or the element itself
+  float g = 0;  ///< gradient, if the memory is updated
+  float r = 0;  ///< memory, or the element
 };
 
-/// Reads the element at i of c, or of what was chosen into chosen[from].
+/// Reads element i of c, or of chosen[from].
 template <Reading reading>
 THINPIPE_BOTH Fetched fetch(const Job& job, std::uint32_t from, std::uint32_t i) {
   if constexpr (reading == Reading::kChosen) {
@@ -65,7 +66,7 @@ THINPIPE_BOTH Fetched fetch(const Job& job, std::uint32_t from, std::uint32_t i)
   }
 }
 
-/// The element of what was read. A sum is left in the memory.
+/// Returns the element from its operands; for kSum, stores it in the memory.
 template <Reading reading>
 THINPIPE_BOTH float settle(const Job& job, std::uint32_t i, const Fetched& read) {
   if constexpr (reading != Reading::kSum) return read.r;
@@ -93,28 +94,29 @@ THINPIPE_BOTH float settle(const Job& job, std::uint32_t i, const Fetched& read)
   return c;
 }
 
-/// Both.
+/// Reads an element: fetch(), then settle().
 template <Reading reading>
 THINPIPE_BOTH float element(const Job& job, std::uint32_t from, std::uint32_t i) {
   return settle<reading>(job, i, fetch<reading>(job, from, i));
 }
 
-/// How many elements there are to read.
+/// Returns the number of elements to read.
 template <Reading reading>
 THINPIPE_BOTH std::uint32_t elements_of(const Job& job, std::uint32_t from) {
   return reading == Reading::kChosen ? job.findings->counts[from] : job.n;
 }
 
-// Updates after sending: one of these for every element sent.
+// Memory updates after sending. Call one of these for every element sent.
 
-/// Receivers have it, and c - decoded is left in the memory, 0 where that is not finite.
+/// Adds `decoded` to the receivers' estimate, and stores the residual c - decoded in the memory; 0
+/// if the residual is not finite.
 THINPIPE_BOTH inline void leave(const Job& job, std::uint32_t i, float c, float decoded) {
   if (job.h != nullptr) job.h[i] = job.h[i] + decoded;
   if (!job.keeps) return;
   const float left = c - decoded;
   job.r[i] = left - left == 0 ? left : 0.0F;
 }
-/// For a method that sends few elements: their velocity stops where it is masked.
+/// As leave(), for methods that send few elements. With masking, also clears their velocity.
 THINPIPE_BOTH inline void take_off(const Job& job, std::uint32_t i, float decoded) {
   leave(job, i, job.keeps ? job.r[i] : 0, decoded);
   if (job.clears) job.r[i] = 0;

@@ -1,4 +1,4 @@
-// Buckets that are greater than a tile: each is a tensor of its own for the kernels of a step.
+// Buckets larger than a tile: for the kernels of a step, each is a separate tensor.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@ namespace thinpipe::cuda {
 
 /// One bucket of a tensor.
 struct BucketPart {
-  std::uint32_t job = 0;    ///< the tensor's
-  std::uint32_t first = 0;  ///< element of the tensor
+  std::uint32_t job = 0;    ///< of the tensor
+  std::uint32_t first = 0;  ///< first element in the tensor
   std::uint32_t n = 0;
   std::uint32_t at = 0;  ///< Job::at
   double* block_sums = nullptr;
   Findings* findings = nullptr;
 };
 
-/// Jobs of buckets, from their tensors'. Grid: kThreads of them a block.
+/// Makes the jobs of buckets from those of their tensors. Grid: kThreads buckets per block.
 struct SplitJobs {
   static constexpr int kThreads = 128;
   struct Shared {};
@@ -49,14 +49,14 @@ struct SplitJobs {
   }
 };
 
-/// The buckets of a tensor, and what its payload takes.
+/// The buckets of a tensor, and the size of its payload.
 struct PartRange {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   std::uint32_t encoded = 0;  ///< bytes
 };
 
-/// Joins the buckets' findings into their tensors'. Grid: a block a tensor.
+/// Joins the buckets' findings into those of their tensors. Grid: one block per tensor.
 struct JoinParts {
   static constexpr int kThreads = 256;
   struct Shared {};

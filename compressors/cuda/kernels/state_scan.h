@@ -1,6 +1,6 @@
-// Reads codes of which each begins where the one before ends. The bits before a stretch of the
-// payload leave it in one of several states: a thread reads the stretch for every state, and the
-// results are then joined from the beginning on.
+// Reads codes of variable length, each of which begins where the previous one ends. The bits before
+// a segment of the payload put it into one of several states. One thread per state reads the
+// segment, and the results are then joined from the beginning.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,18 @@
 namespace thinpipe::cuda {
 
 // A stream of codes has
-//   view_of()        what it is read from, which has open()
-//   kStates          in which a stretch may begin; the first stretch does in 0
-//   kStretches       of a block of threads
-//   its constructor  sets the problem of a payload that has none such
-//   stretches()      how many there are
-//   states()         those that there may be in this payload, from 0 on
-//   read()           reads a stretch on from what comes before it, passed.state being the state it
-//                    begins in, then the next one's; body(i, end) for every code
-//   good()           whether what all stretches add is what a compressor writes
+//   view_of()    returns the view of a job's payload, which has open()
+//   kStates      number of states in which a segment may begin; the first one begins in state 0
+//   kSegments    number of segments per thread block
+//   constructor  reports the problem of an invalid payload
+//   segments()   returns the number of segments
+//   states()     returns the number of states that this payload may use
+//   read()       reads a segment and adds its totals to `passed`, the totals before the segment;
+//                passed.state is the segment's state, afterwards the state of the next segment;
+//                calls body(i, end) after each code, where i is the code's index
+//   good()       returns whether the totals are those of a valid payload
 
-/// Adds what a stretch adds. Numbers that no tensor has are not told from each other.
+/// Adds a segment's totals. Saturates at numbers larger than any tensor's.
 THINPIPE_KERNEL inline void pass_on(Passed& before, const Passed& own) {
   constexpr std::uint64_t kTooMany = std::uint64_t{1} << 62;
   constexpr std::uint32_t kTooOften = std::uint32_t{1} << 31;
@@ -31,34 +32,34 @@ THINPIPE_KERNEL inline void pass_on(Passed& before, const Passed& own) {
   before.state = own.state;
 }
 
-/// Where the kernels of a stream keep what they find: for every stretch its states, then for every
-/// block of stretches.
+/// Workspace layout of a stream's kernels: the totals of every segment by state, then the totals of
+/// every block of segments by state.
 template <class Stream>
-struct StateRoom {
+struct StateWorkspace {
   static constexpr std::uint32_t kStates = Stream::kStates;
 
   Passed* passed;
-  std::uint32_t stretches;
+  std::uint32_t segments;
 
-  THINPIPE_KERNEL Passed* of_stretch(std::uint32_t stretch) const {
-    return passed + std::uint64_t{stretch} * kStates;
+  THINPIPE_KERNEL Passed* of_segment(std::uint32_t segment) const {
+    return passed + std::uint64_t{segment} * kStates;
   }
   THINPIPE_KERNEL Passed* of_block(std::uint32_t block) const {
-    return of_stretch(stretches) + std::uint64_t{block} * kStates;
+    return of_segment(segments) + std::uint64_t{block} * kStates;
   }
-  /// Entries for so many blocks' stretches.
+  /// Returns the number of entries that `blocks` blocks of segments need.
   THINPIPE_BOTH static std::size_t entries(std::size_t blocks) {
-    return (Stream::kStretches + 1) * std::size_t{kStates} * blocks;
+    return (Stream::kSegments + 1) * std::size_t{kStates} * blocks;
   }
 };
 
-/// Reads every stretch in every state it may begin in, and puts those of a block together. Grid:
-/// the blocks of stretches that there may be.
+/// Reads every segment in every state in which it may begin. Each thread block joins the segments
+/// that it reads, a block of segments. Grid: the maximum number of blocks of segments.
 template <class Stream>
 struct PassStates {
   static constexpr std::uint32_t kStates = Stream::kStates;
-  static constexpr std::uint32_t kStretches = Stream::kStretches;
-  static constexpr int kThreads = static_cast<int>(kStretches * kStates);
+  static constexpr std::uint32_t kSegments = Stream::kSegments;
+  static constexpr int kThreads = static_cast<int>(kSegments * kStates);
   struct Shared {
     Passed passed[kThreads];
   };
@@ -74,40 +75,41 @@ struct PassStates {
       });
       return;
     }
-    const std::uint32_t first = block.index() * kStretches;
-    const std::uint32_t stretches = stream.stretches();
-    if (first >= stretches) return;
-    const StateRoom<Stream> states{job.passed, stretches};
+    const std::uint32_t first = block.index() * kSegments;
+    const std::uint32_t segments = stream.segments();
+    if (first >= segments) return;
+    const StateWorkspace<Stream> states{job.passed, segments};
     block.each([&](int t) {
-      const std::uint32_t stretch = first + static_cast<std::uint32_t>(t) / kStates;
+      const std::uint32_t segment = first + static_cast<std::uint32_t>(t) / kStates;
       const std::uint32_t state = static_cast<std::uint32_t>(t) % kStates;
       Passed own;
       own.state = state;
-      if (stretch >= stretches || state >= stream.states()) return;
-      stream.read(stretch, own, [](std::uint32_t, std::uint64_t) {});
+      if (segment >= segments || state >= stream.states()) return;
+      stream.read(segment, own, [](std::uint32_t, std::uint64_t) {});
       shared.passed[t] = own;
-      states.of_stretch(stretch)[state] = own;
+      states.of_segment(segment)[state] = own;
     });
     block.each([&](int t) {
       const auto state = static_cast<std::uint32_t>(t);
       if (state >= stream.states()) return;
       Passed all;
       all.state = state;
-      for (std::uint32_t i = 0; i < kStretches && first + i < stretches; ++i)
+      for (std::uint32_t i = 0; i < kSegments && first + i < segments; ++i)
         pass_on(all, shared.passed[i * kStates + all.state]);
       states.of_block(block.index())[state] = all;
     });
   }
 };
 
-/// Replaces what every block of stretches adds in its first state by the totals before it. There
-/// are as many parts as groups of threads: first each part's result for every state, then the
-/// totals before each part, then before its blocks. Grid: one block.
+/// Replaces the totals of every block of segments, in its state 0, by the totals before the block.
+/// Blocks are divided into parts, one per group of threads. The kernel computes each part's result
+/// for every state, then the totals before each part, then the totals before each block of the
+/// part. Grid: one thread block.
 template <class Stream>
 struct JoinStates {
   static constexpr std::uint32_t kStates = Stream::kStates;
-  static constexpr std::uint32_t kMostThreads = 1024;
-  static constexpr std::uint32_t kParts = kMostThreads / kStates;
+  static constexpr std::uint32_t kMaxThreads = 1024;
+  static constexpr std::uint32_t kParts = kMaxThreads / kStates;
   static constexpr int kThreads = static_cast<int>(kParts * kStates);
   struct Shared {
     Passed passed[kThreads];
@@ -120,9 +122,9 @@ struct JoinStates {
     auto parts = payload.open();
     const Stream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone) return;
-    const std::uint32_t stretches = stream.stretches();
-    const StateRoom<Stream> states{job.passed, stretches};
-    const std::uint64_t blocks = (stretches + Stream::kStretches - 1) / Stream::kStretches;
+    const std::uint32_t segments = stream.segments();
+    const StateWorkspace<Stream> states{job.passed, segments};
+    const std::uint64_t blocks = (segments + Stream::kSegments - 1) / Stream::kSegments;
     const auto begin_of = [&](std::uint32_t part) {
       return static_cast<std::uint32_t>(blocks * part / kParts);
     };
@@ -130,7 +132,7 @@ struct JoinStates {
       const std::uint32_t part = static_cast<std::uint32_t>(t) / kStates;
       Passed all;
       all.state = static_cast<std::uint32_t>(t) % kStates;
-      // Nothing comes after the last part.
+      // The last part's result is not needed.
       if (part + 1 == kParts || all.state >= stream.states()) return;
       for (std::uint32_t i = begin_of(part); i < begin_of(part + 1); ++i)
         pass_on(all, states.of_block(i)[all.state]);
@@ -159,34 +161,35 @@ struct JoinStates {
   }
 };
 
-/// Returns the totals before a stretch, after JoinStates.
+/// Returns the totals before a segment, after JoinStates.
 template <class Stream>
-THINPIPE_KERNEL Passed passed_before(const StateRoom<Stream>& states, std::uint32_t stretch) {
-  const std::uint32_t block = stretch / Stream::kStretches;
+THINPIPE_KERNEL Passed passed_before(const StateWorkspace<Stream>& states, std::uint32_t segment) {
+  const std::uint32_t block = segment / Stream::kSegments;
   Passed before = *states.of_block(block);
-  for (std::uint32_t i = block * Stream::kStretches; i < stretch; ++i)
-    pass_on(before, states.of_stretch(i)[before.state]);
+  for (std::uint32_t i = block * Stream::kSegments; i < segment; ++i)
+    pass_on(before, states.of_segment(i)[before.state]);
   return before;
 }
 
-/// Calls body(stretch, before) for a block's stretches, a thread each, with what comes before it,
-/// once JoinStates has been there. Grid: as PassStates.
+/// Calls body(segment, before) for a block's segments, one thread each, with the totals before the
+/// segment. Runs after JoinStates. Grid: as PassStates.
 template <class Stream, class Block, class Body>
-THINPIPE_KERNEL void each_stretch(Block& block, const DecodeJob& job, const Stream& stream,
+THINPIPE_KERNEL void each_segment(Block& block, const DecodeJob& job, const Stream& stream,
                                   Body body) {
-  static_assert(Stream::kStretches <= Block::kSize);
-  const std::uint32_t stretches = stream.stretches();
-  const StateRoom<Stream> states{job.passed, stretches};
+  static_assert(Stream::kSegments <= Block::kSize);
+  const std::uint32_t segments = stream.segments();
+  const StateWorkspace<Stream> states{job.passed, segments};
   block.each([&](int t) {
-    const std::uint32_t stretch =
-        block.index() * Stream::kStretches + static_cast<std::uint32_t>(t);
-    if (t >= static_cast<int>(Stream::kStretches) || stretch >= stretches) return;
-    body(stretch, passed_before(states, stretch));
+    const std::uint32_t segment = block.index() * Stream::kSegments + static_cast<std::uint32_t>(t);
+    if (t >= static_cast<int>(Stream::kSegments) || segment >= segments) return;
+    body(segment, passed_before(states, segment));
   });
 }
 
-/// Reads the positions of a stream whose codes are gaps, a thread a stretch: a code ends
-/// passed.elements - 1. Grid: as PassStates.
+/// Reads the positions of the selected elements from a stream of gaps, one thread per segment.
+/// Stream::read() keeps its running totals in `before`, its parameter `passed`. After each code,
+/// `elements` counts the tensor's elements up to and including the one that the code selects.
+/// before.elements - 1 is therefore that element's index in the tensor. Grid: as PassStates.
 template <class Stream>
 struct ReadStates {
   static constexpr int kThreads = 32;
@@ -198,10 +201,10 @@ struct ReadStates {
     auto parts = payload.open();
     const Stream stream(payload, parts);
     if (parts.problem != PayloadProblem::kNone || parts.count == 0) return;
-    each_stretch(block, job, stream, [&](std::uint32_t stretch, Passed before) {
+    each_segment(block, job, stream, [&](std::uint32_t segment, Passed before) {
       bool good = true;
-      stream.read(stretch, before, [&](std::uint32_t i, std::uint64_t end) {
-        if (i >= parts.count) return;  // the problem is known
+      stream.read(segment, before, [&](std::uint32_t i, std::uint64_t end) {
+        if (i >= parts.count) return;  // already reported
         good = good && before.elements <= payload.n;
         job.positions[i] = static_cast<std::uint32_t>(before.elements - 1);
         // The padding bits of the last byte must be 0.

@@ -1,5 +1,5 @@
-// 3LC: three values, five of them to a byte (kernels/ternary.h). Runs of zero bytes are folded
-// behind it (fold_zeros.h).
+// 3LC: ternary values, five per byte (compressors/kernels/ternary.h). FoldZeros then folds runs of
+// zero bytes (fold_zeros.h).
 #pragma once
 
 #include <bit>
@@ -16,12 +16,12 @@
 
 namespace thinpipe::cuda {
 
-/// Where the parts of a payload lie: the scales of buckets, then the bytes of one after the other.
+/// Layout of a payload: the scales of all buckets, then the bytes of all buckets.
 struct TernaryLayout {
-  std::uint32_t bucket = 0;  ///< elements; 0: one for the whole tensor
+  std::uint32_t bucket = 0;  ///< elements; 0: the whole tensor is one bucket
 
   THINPIPE_BOTH std::size_t bucket_of(std::size_t n) const { return bucket == 0 ? n : bucket; }
-  /// Scales; a tensor without elements has one where there are no buckets.
+  /// Returns the number of scales. Without buckets there is always one scale.
   THINPIPE_BOTH std::size_t scales(std::size_t n) const {
     return bucket == 0 ? 1 : (n + bucket - 1) / bucket;
   }
@@ -29,23 +29,23 @@ struct TernaryLayout {
     const std::size_t some = bucket_of(n);
     return n == 0 ? 0 : n / some * quartic_size(some) + quartic_size(n % some);
   }
-  /// Elements of a tile: whole buckets.
+  /// Returns the elements of a tile, which consists of whole buckets.
   THINPIPE_BOTH std::uint32_t tile() const { return tile_of_buckets(bucket); }
 };
 
-/// A value's digit, 0 to 2; the value is sent or 0.
+/// Returns a value's digit, 0 to 2, and its decoded value.
 THINPIPE_KERNEL inline std::uint32_t digit_of(float c, bool sent, float scale, float& decoded) {
   const bool negative = std::bit_cast<std::uint32_t>(c) >> 31 != 0;
   decoded = !sent ? 0.0F : negative ? -scale : scale;
   return !sent ? 1 : negative ? 0 : 2;
 }
-/// Whether a value is nearer to the scale than to 0.
+/// Returns whether a value is nearer to the scale than to 0.
 THINPIPE_KERNEL inline bool is_near(float c, float scale) {
   const float magnitude = std::fabs(c);
   return scale != 0 && magnitude + magnitude >= scale;
 }
 
-/// The value's digit, 0 to 2, of an element; leaves the error.
+/// Returns an element's digit, 0 to 2, and stores the residual.
 struct TernaryDigit {
   bool stochastic;
 
@@ -63,12 +63,12 @@ struct TernaryDigit {
   }
 };
 
-/// Packs all elements, four bytes a thread at a time, into Job::packed, or, where that is null,
-/// into the payload. Leaves states empty, and the count of values that are not zero in
-/// Findings::counts[1]. Grid: the tiles of kTile elements.
+/// Packs all elements into Job::packed or, if that is null, into the payload; a thread packs four
+/// bytes at a time. Clears the states and sets Findings::counts[1] to the number of values that are
+/// not zero. Grid: the tiles of kTile elements.
 struct PackTernary {
   static constexpr int kThreads = 256;
-  static constexpr std::uint32_t kBytes = 4;  ///< of a thread at a time
+  static constexpr std::uint32_t kBytes = 4;  ///< per thread at a time
   static constexpr std::uint32_t kWords = (kTile + 5 * kBytes - 1) / (5 * kBytes);
   struct Shared {};
 
@@ -108,23 +108,22 @@ struct PackTernary {
       for (std::uint32_t j = 0; j < kBytes; ++j) {
         const std::uint32_t byte = kBytes * w + j;
         const std::uint64_t i = part * length + byte;
-        const bool is_there = byte < length && i < job.n;
-        codes[j] =
-            3 * codes[j] + (is_there ? digit(job, static_cast<std::uint32_t>(i), nonzero) : 0);
+        const bool exists = byte < length && i < job.n;
+        codes[j] = 3 * codes[j] + (exists ? digit(job, static_cast<std::uint32_t>(i), nonzero) : 0);
       }
     }
     return codes[0] | codes[1] << 8 | codes[2] << 16 | codes[3] << 24;
   }
 };
 
-/// The same of buckets with scales of their own, and the memory's sum before, in one pass. Grid:
-/// the tiles of TernaryLayout::tile() elements.
+/// As PackTernary for buckets with their own scales, and with the memory's update, in one pass.
+/// Grid: the tiles of TernaryLayout::tile() elements.
 struct PackTernaryBuckets {
   static constexpr int kThreads = 512;
   struct Shared {
-    float values[kTile];  ///< elements, then what they decode to
-    ChainRoom<std::uint32_t, kThreads> room;
-    float scales[kMostBuckets];
+    float values[kTile];  ///< elements, then their decoded values
+    ChainWorkspace<std::uint32_t, kThreads> chains;
+    float scales[kMaxBuckets];
   };
 
   const Job* jobs;
@@ -147,7 +146,7 @@ struct PackTernaryBuckets {
       for (auto i = static_cast<std::uint32_t>(t); i < some; i += kThreads)
         shared.values[i] = element<Reading::kSum>(job, 0, begin + i);
     });
-    add_chains(block, shared.room, shared.values, some, layout.bucket, GreatestRange::chain,
+    add_chains(block, shared.chains, shared.values, some, layout.bucket, GreatestRange::chain,
                [&](std::uint32_t at, const float* x, std::uint32_t n, const std::uint32_t* most) {
                  const float scale = ternary_scale(sparsity, GreatestRange::reach(x, n, most));
                  shared.scales[at] = scale;
@@ -173,7 +172,7 @@ struct PackTernaryBuckets {
   }
 
  private:
-  /// The j-th byte of a bucket of a tile of so many elements.
+  /// Returns byte j of a bucket, in a tile of `elements` elements.
   THINPIPE_KERNEL std::uint8_t byte_of(Shared& shared, std::uint32_t elements, std::uint32_t at,
                                        std::uint32_t j, std::uint32_t& nonzero) const {
     const std::uint32_t left = elements - at * layout.bucket;

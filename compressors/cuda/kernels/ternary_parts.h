@@ -1,4 +1,4 @@
-// Packs three-valued elements of buckets that are greater than a tile.
+// Packs ternary elements of buckets larger than a tile.
 #pragma once
 
 #include <bit>
@@ -8,11 +8,11 @@
 
 namespace thinpipe::cuda {
 
-/// As PackTernary, a byte a thread at a time; jobs are buckets'. Leaves states of their tensors
-/// empty. Grid: the tiles of kTile elements of every bucket.
+/// As PackTernary for the jobs of buckets; a thread packs one byte at a time. Clears the states of
+/// their tensors. Grid: the tiles of kTile elements of every bucket.
 struct PackTernaryParts {
   static constexpr int kThreads = 256;
-  static constexpr std::uint32_t kBytes = (kTile + 4) / 5;  ///< of a tile
+  static constexpr std::uint32_t kBytes = (kTile + 4) / 5;  ///< per tile
   struct Shared {};
 
   const Job* jobs;

@@ -9,8 +9,8 @@
 
 namespace thinpipe::cuda {
 
-/// Adds the second moments to v, keeps what stands out from it and reaches Findings::limit, and
-/// lets v decay. The hybrid, whose tau = Job::factor is not 0, sends steps.
+/// Adds the second moments to v, keeps the elements that exceed the variance criterion and reach
+/// Findings::limit, and lets v decay. The hybrid, with tau = Job::factor > 0, sends steps.
 struct Unambiguous {
   static constexpr bool kTies = false;
 
@@ -32,17 +32,17 @@ struct Unambiguous {
             job.findings->limit};
   }
   THINPIPE_KERNEL Kept look(std::uint32_t i, float r) const {
-    constexpr float kMost = std::numeric_limits<float>::max();
+    constexpr float kMax = std::numeric_limits<float>::max();
     const float variance = v[i] + q[i];
     v[i] = zeta * variance;
     const float scaled = alpha * variance;
-    const bool ambiguous = r * r <= scaled && scaled <= kMost;
+    const bool ambiguous = r * r <= scaled && scaled <= kMax;
     if (ambiguous || rank_of<KeyOrder::kMagnitude>(r) < limit) return Kept::kNo;
     if (corrected != nullptr) {
       const float step = std::copysign(tau, r);
       const float left = variance - 2 * step * r + step * step;
-      // Neither a NaN nor an infinity stays.
-      corrected[i] = left > 0 && left <= kMost ? left : 0.0F;
+      // Replaces NaN and infinity by 0.
+      corrected[i] = left > 0 && left <= kMax ? left : 0.0F;
     }
     return Kept::kYes;
   }

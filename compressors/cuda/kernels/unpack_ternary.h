@@ -1,5 +1,5 @@
-// 3LC's payloads decoded: runs of zero bytes, then five values a byte (kernels/ternary.h,
-// methods/quantizers.h).
+// Decodes 3LC's payloads: runs of zero bytes, then five values per byte
+// (compressors/kernels/ternary.h, methods/quantizers.h).
 #pragma once
 
 #include <bit>
@@ -18,13 +18,13 @@ namespace thinpipe::cuda {
 enum class TernaryProblem : std::uint32_t {
   kNone = 0,
   kScale = 1,
-  kByte = 2,     ///< one that stands for a run, where there are none
-  kPadding = 3,  ///< a digit that stands for no element is not 0
-  kLength = 4,   ///< the bytes stand for more or fewer elements
+  kByte = 2,     ///< a byte that encodes a run, without zero-run encoding
+  kPadding = 3,  ///< a digit without an element is not 0
+  kLength = 4,   ///< the bytes encode more or fewer elements
 };
 
-/// out += factor * decoded. `out` is unspecified where a problem is found, and nothing outside of
-/// it is touched. Grid: the tiles of kTile bytes after the scale.
+/// Computes out += factor * decoded. If a problem is found, `out` is unspecified, but nothing
+/// outside of it is written. Grid: the tiles of kTile bytes after the scales.
 struct UnpackTernary {
   static constexpr int kThreads = 512;
   static constexpr unsigned kWarps = kThreads / 32;
@@ -42,8 +42,8 @@ struct UnpackTernary {
     const auto length = static_cast<std::uint32_t>(layout.bytes(n));
     const auto scales = static_cast<std::uint32_t>(layout.scales(n));
     const auto* const codes = reinterpret_cast<const std::uint8_t*>(payload + scales);
-    const std::uint32_t bytes = job.payload.bytes - 4 * scales;  // of the codes
-    constexpr std::uint32_t kOwn = kTile / kThreads;             // neighbours, of a thread
+    const std::uint32_t bytes = job.payload.bytes - 4 * scales;  // of codes
+    constexpr std::uint32_t kOwn = kTile / kThreads;             // consecutive bytes per thread
     typename Block::template Local<std::uint32_t> place;
     block.each([&](int t) {
       place[t] = 0;
@@ -84,11 +84,11 @@ struct UnpackTernary {
   THINPIPE_KERNEL static std::uint32_t first_of(unsigned tile, int t) {
     return tile * kTile + static_cast<std::uint32_t>(t) * (kTile / kThreads);
   }
-  /// Quartic bytes that a byte stands for.
+  /// Returns the number of quartic bytes that a byte encodes.
   THINPIPE_KERNEL static std::uint32_t span_of(std::uint8_t code) {
     return code > kQuarticMax ? static_cast<std::uint32_t>(run_length(code)) : 1;
   }
-  /// The bucket that a byte of the payload is of, and the byte within it.
+  /// The bucket of a payload's byte, and the byte's index in it.
   struct Place {
     std::uint32_t bucket;
     std::uint32_t byte;
@@ -103,18 +103,18 @@ struct UnpackTernary {
     return {bucket, at % length,
             left < layout.bucket ? static_cast<std::uint32_t>(left) : layout.bucket};
   }
-  /// Whether a run of zeros has elements for all digits: one that stands for none is 0, and not the
-  /// 1 of a zero.
+  /// Returns whether all digits of a run of zeros have elements. A digit without an element must be
+  /// 0, whereas the digit of a zero is 1.
   THINPIPE_KERNEL bool is_full(std::uint32_t n, std::uint32_t at, std::uint32_t span) const {
     const Place place = place_of(n, at);
     const std::size_t whole = layout.bucket_of(n);
     if (full_quartic_bytes(whole) != quartic_size(whole))
       return place.byte + span <= full_quartic_bytes(place.elements);
-    // Only the last bucket ends otherwise.
+    // Only the last bucket may end with digits without elements.
     const std::size_t last = whole == 0 ? 0 : n % whole;
     return at + span <= layout.bytes(n) - quartic_size(last) + full_quartic_bytes(last);
   }
-  /// False: a digit past the end is not 0.
+  /// Adds a byte's values to `out`. Returns false if a digit past the end is not 0.
   THINPIPE_KERNEL bool add(const DecodeJob& job, std::uint32_t code, std::uint32_t at) const {
     const Place place = place_of(job.payload.n, at);
     const std::size_t length = quartic_size(place.elements);

@@ -1,4 +1,4 @@
-// Elements that are written by themselves: each thread makes whole words, or bytes.
+// Encodes each element independently; a thread writes whole words or bytes.
 #pragma once
 
 #include <bit>
@@ -14,10 +14,12 @@
 
 namespace thinpipe::cuda {
 
-// A code says how `kElements` elements are written by one thread: encode() does, counting those
-// that decode to something other than zero, and add() adds what they decode to.
+// A code has
+//   kElements  elements per thread and step
+//   encode()   writes them, and counts those that do not decode to zero
+//   add()      adds their decoded values times a factor; returns false for invalid ones
 
-/// Elements as they are.
+/// 32-bit floats.
 struct Fp32Code {
   static constexpr std::uint32_t kElements = 1;
   THINPIPE_BOTH static std::size_t bytes(std::size_t n) { return n * sizeof(float); }
@@ -71,7 +73,7 @@ struct HalfCode {
   }
 };
 
-/// A sign and an 8-bit exponent, rounded at random; all exponents, then the sign bits
+/// A sign and an 8-bit exponent with stochastic rounding: all exponents, then the sign bits
 /// (kernels/quantize.h).
 struct NaturalCode {
   static constexpr std::uint32_t kElements = 8;
@@ -87,10 +89,10 @@ struct NaturalCode {
       const auto bits = std::bit_cast<std::uint32_t>(c);
       const std::uint32_t sign = bits & 0x80000000;
       const std::uint32_t magnitude = bits ^ sign;
-      constexpr std::uint32_t kMost = 0x7f7fffff;  // the greatest float
+      constexpr std::uint32_t kMax = 0x7f7fffff;  // the greatest float
       const std::uint32_t carried = magnitude + (counter_random(job.key, i) >> 9);
       const std::uint32_t exponent =
-          magnitude > kInfinityBits ? 0 : (carried < kMost ? carried : kMost) >> 23;
+          magnitude > kInfinityBits ? 0 : (carried < kMax ? carried : kMax) >> 23;
       leave(job, i, c, std::bit_cast<float>(exponent << 23 | sign));
       out[i] = static_cast<std::uint8_t>(exponent);
       signs |= sign >> 31 << j;
@@ -119,7 +121,7 @@ struct NaturalCode {
   }
 };
 
-/// Findings::counts[1] becomes what all threads of all of a tensor's tiles have counted.
+/// Sets Findings::counts[1] to the sum of all threads' counts over all tiles of a tensor.
 template <class Block, class Counters>
 THINPIPE_KERNEL void count_nonzero(Block& block, const Job& job, Counters& nonzero,
                                    std::uint32_t tiles) {
@@ -136,8 +138,8 @@ THINPIPE_KERNEL void count_nonzero(Block& block, const Job& job, Counters& nonze
   });
 }
 
-/// Makes the payloads of all tensors. Findings::counts[1] becomes the elements that do not decode
-/// to zero. Grid: the tiles of kTile elements.
+/// Writes the payloads of all tensors. Sets Findings::counts[1] to the number of elements that do
+/// not decode to zero. Grid: the tiles of kTile elements.
 template <class Code>
 struct EncodeWords {
   static constexpr int kThreads = 256;
@@ -166,8 +168,8 @@ struct EncodeWords {
   }
 };
 
-/// out += factor * decoded, of a payload of the right length. Grid: the tiles of kTile elements, as
-/// many as n has.
+/// Computes out += factor * decoded for a payload of the right length. Grid: the tiles of kTile
+/// elements.
 template <class Code>
 struct DecodeWords {
   static constexpr int kThreads = 256;

@@ -1,4 +1,4 @@
-// Lays down QSGD's buckets in Elias codes.
+// Writes QSGD's buckets in Elias codes.
 #pragma once
 
 #include <bit>
@@ -8,52 +8,52 @@
 
 namespace thinpipe::cuda {
 
-/// View of one tile for kernels that write a tensor's levels.
+/// One tile, for kernels that write a tensor's levels.
 struct LevelTile {
   Job job;
-  LevelRoom room;
-  PieceCut cut;
+  LevelWorkspace workspace;
+  SliceCut cut;
   std::uint32_t index;  ///< of the tile
 
-  THINPIPE_KERNEL LevelTile(const Job* jobs, const LevelRoom* rooms, const CodeLayout& layout,
-                            const Tile& tile)
+  THINPIPE_KERNEL LevelTile(const Job* jobs, const LevelWorkspace* workspaces,
+                            const CodeLayout& layout, const Tile& tile)
       : job(jobs[tile.job]),
-        room(rooms[tile.job]),
-        cut(PieceCut::of(job.n, layout.bucket)),
+        workspace(workspaces[tile.job]),
+        cut(SliceCut::of(job.n, layout.bucket)),
         index(tile.index) {}
 
-  /// The bit of the payload that the first piece of the tile, or of another, begins with.
+  /// Returns the first bit, in the payload, of the first slice of tile `tile`.
   THINPIPE_KERNEL std::uint64_t first_bit(std::uint32_t tile) const {
-    const std::uint32_t piece = tile * cut.together();
-    const LevelRecord record = room.records[piece / cut.each()];
-    if (piece % cut.each() == 0) return std::uint64_t{8} * record.begin;
-    return record.codes() + room.runs[piece].all_bits();
+    const std::uint32_t slice = tile * cut.together();
+    const LevelRecord record = workspace.records[slice / cut.each()];
+    if (slice % cut.each() == 0) return std::uint64_t{8} * record.begin;
+    return record.codes() + workspace.runs[slice].all_bits();
   }
 };
 
-/// Measures the levels of every piece. Grid: PieceCut::tiles() of every tensor.
+/// Measures the codes of every slice. Grid: SliceCut::tiles() of every tensor.
 struct MeasureLevels {
   static constexpr int kThreads = kLevelThreads;
   struct Shared {
     LevelMask mask;
-    std::uint32_t bits[kMostBuckets];
-    std::uint32_t count[kMostBuckets];
-    std::uint32_t from_end[kMostBuckets];  ///< how far before the piece's end the first is
-    std::uint32_t last[kMostBuckets];
+    std::uint32_t bits[kMaxBuckets];
+    std::uint32_t count[kMaxBuckets];
+    std::uint32_t from_end[kMaxBuckets];  ///< kTile less the index of the slice's first level
+    std::uint32_t last[kMaxBuckets];
   };
 
   const Job* jobs;
   const Tile* tiles;
-  const LevelRoom* rooms;
+  const LevelWorkspace* workspaces;
   CodeLayout layout;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const LevelTile tile(jobs, rooms, layout, tiles[block.index()]);
-    const PieceCut& cut = tile.cut;
+    const LevelTile tile(jobs, workspaces, layout, tiles[block.index()]);
+    const SliceCut& cut = tile.cut;
     typename Block::template Local<TileLevels> codes;
     block.each([&](int t) {
-      if (static_cast<std::uint32_t>(t) >= kMostBuckets) return;
+      if (static_cast<std::uint32_t>(t) >= kMaxBuckets) return;
       shared.bits[t] = shared.count[t] = shared.from_end[t] = shared.last[t] = 0;
     });
     take_levels(block, shared.mask, tile.job, layout, cut, tile.index, codes);
@@ -75,11 +75,11 @@ struct MeasureLevels {
     });
     block.each([&](int t) {
       const auto at = static_cast<std::uint32_t>(t);
-      const std::uint32_t piece = tile.index * cut.together() + at;
-      if (at >= cut.together() || piece >= cut.pieces()) return;
-      const std::uint32_t passed = piece % cut.each() * kTile;
-      tile.room.runs[piece] = {shared.bits[at], shared.count[at],
-                               passed + (kTile - shared.from_end[at]) + 1, shared.last[at]};
+      const std::uint32_t slice = tile.index * cut.together() + at;
+      if (at >= cut.together() || slice >= cut.slices()) return;
+      const std::uint32_t passed = slice % cut.each() * kTile;
+      tile.workspace.runs[slice] = {shared.bits[at], shared.count[at],
+                                    passed + (kTile - shared.from_end[at]) + 1, shared.last[at]};
     });
   }
 
@@ -89,35 +89,35 @@ struct MeasureLevels {
   }
 };
 
-/// Where records begin, and what comes before every piece in its bucket. All pieces in as many
-/// parts as there are threads. Grid: a block a tensor.
+/// Finds where records begin, and the levels before every slice in its bucket. Slices are divided
+/// into parts, one per thread. Grid: one block per tensor.
 struct JoinLevels {
   static constexpr int kThreads = kLevelThreads;
   struct Shared {
-    LevelRun runs[kThreads];  ///< of a part's last bucket; then what comes before the part
-    bool begins[kThreads];    ///< whether that begins in it
+    LevelRun runs[kThreads];  ///< by part: levels of its last bucket; later, the levels before it
+    bool begins[kThreads];    ///< by part: whether its last bucket begins in it
   };
 
   const Job* jobs;
-  const LevelRoom* rooms;
+  const LevelWorkspace* workspaces;
   CodeLayout layout;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const Job job = jobs[block.index()];
-    const LevelRoom room = rooms[block.index()];
-    const PieceCut cut = PieceCut::of(job.n, layout.bucket);
-    const std::uint32_t pieces = cut.pieces();
+    const LevelWorkspace workspace = workspaces[block.index()];
+    const SliceCut cut = SliceCut::of(job.n, layout.bucket);
+    const std::uint32_t slices = cut.slices();
     const auto begin_of = [&](int part) {
-      return static_cast<std::uint32_t>(std::uint64_t{pieces} * static_cast<std::uint32_t>(part) /
+      return static_cast<std::uint32_t>(std::uint64_t{slices} * static_cast<std::uint32_t>(part) /
                                         kThreads);
     };
     block.each([&](int t) {
       LevelRun run;
       bool begins = false;
-      for (std::uint32_t piece = begin_of(t); piece < begin_of(t + 1); ++piece) {
-        const bool first = piece % cut.each() == 0;
-        run = first ? room.runs[piece] : run + room.runs[piece];
+      for (std::uint32_t slice = begin_of(t); slice < begin_of(t + 1); ++slice) {
+        const bool first = slice % cut.each() == 0;
+        run = first ? workspace.runs[slice] : run + workspace.runs[slice];
         begins = begins || first;
       }
       shared.runs[t] = run;
@@ -136,13 +136,13 @@ struct JoinLevels {
     block.each([&](int t) {
       LevelRun before = shared.runs[t];
       bytes[t] = 0;
-      for (std::uint32_t piece = begin_of(t); piece < begin_of(t + 1); ++piece) {
-        if (piece % cut.each() == 0) before = {};
-        const LevelRun all = before + room.runs[piece];
-        room.runs[piece] = before;
+      for (std::uint32_t slice = begin_of(t); slice < begin_of(t + 1); ++slice) {
+        if (slice % cut.each() == 0) before = {};
+        const LevelRun all = before + workspace.runs[slice];
+        workspace.runs[slice] = before;
         before = all;
-        if (!ends(cut, piece, pieces)) continue;
-        LevelRecord& record = room.records[piece / cut.each()];
+        if (!ends(cut, slice, slices)) continue;
+        LevelRecord& record = workspace.records[slice / cut.each()];
         record.count = all.count;
         record.bytes =
             static_cast<std::uint32_t>((all.all_bits() + omega_bits(all.count + 1) + 7) / 8);
@@ -152,9 +152,9 @@ struct JoinLevels {
     const std::uint32_t all = block.prefix(bytes);
     block.each([&](int t) {
       std::uint32_t begin = bytes[t];
-      for (std::uint32_t piece = begin_of(t); piece < begin_of(t + 1); ++piece) {
-        if (!ends(cut, piece, pieces)) continue;
-        LevelRecord& record = room.records[piece / cut.each()];
+      for (std::uint32_t slice = begin_of(t); slice < begin_of(t + 1); ++slice) {
+        if (!ends(cut, slice, slices)) continue;
+        LevelRecord& record = workspace.records[slice / cut.each()];
         record.begin = begin;
         begin += size_of(record);
       }
@@ -163,8 +163,8 @@ struct JoinLevels {
   }
 
  private:
-  THINPIPE_KERNEL static bool ends(const PieceCut& cut, std::uint32_t piece, std::uint32_t pieces) {
-    return (piece + 1) % cut.each() == 0 || piece + 1 == pieces;
+  THINPIPE_KERNEL static bool ends(const SliceCut& cut, std::uint32_t slice, std::uint32_t slices) {
+    return (slice + 1) % cut.each() == 0 || slice + 1 == slices;
   }
   THINPIPE_KERNEL static std::uint32_t size_of(const LevelRecord& record) {
     return static_cast<std::uint32_t>(sizeof(float)) + PayloadCount{record.bytes}.bytes() +
@@ -172,19 +172,19 @@ struct JoinLevels {
   }
 };
 
-/// Zeros in the words that two tiles may share, and the last. Grid: as MeasureLevels.
+/// Clears the words that two tiles may share, and the last word. Grid: as MeasureLevels.
 struct ClearLevels {
   static constexpr int kThreads = 32;
   struct Shared {};
 
   const Job* jobs;
   const Tile* tiles;
-  const LevelRoom* rooms;
+  const LevelWorkspace* workspaces;
   CodeLayout layout;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const LevelTile tile(jobs, rooms, layout, tiles[block.index()]);
+    const LevelTile tile(jobs, workspaces, layout, tiles[block.index()]);
     const Job& job = tile.job;
     if (job.n == 0) return;
     block.each([&](int t) {
@@ -195,31 +195,32 @@ struct ClearLevels {
   }
 };
 
-/// Writes a tile's records, or its part of one. Grid: as MeasureLevels.
+/// Writes a tile's records, or its slice of a record. Grid: as MeasureLevels.
 struct WriteLevels {
   static constexpr int kThreads = kLevelThreads;
-  /// A code of one distance, a sign and a level of seven bits; a distance of g takes fewer than g.
-  static constexpr std::uint32_t kMostBits = 1 + 1 + 13;
-  /// Besides, of a bucket: step, bytes, number, and what fills the last byte.
-  static constexpr std::uint32_t kMostHead = 32 + 40 + 42 + 8;
-  static constexpr std::uint32_t kWords = (kTile * kMostBits + kMostBuckets * kMostHead) / 32 + 4;
+  /// Maximum bits of an element: a distance of 1, a sign and a level of seven bits. An element at
+  /// distance g takes fewer bits than g elements at distance 1.
+  static constexpr std::uint32_t kMaxBits = 1 + 1 + 13;
+  /// Maximum bits of a bucket's step, number of bytes, number of levels, and padding.
+  static constexpr std::uint32_t kMaxHead = 32 + 40 + 42 + 8;
+  static constexpr std::uint32_t kWords = (kTile * kMaxBits + kMaxBuckets * kMaxHead) / 32 + 4;
   struct Shared {
     LevelMask mask;
     std::uint32_t words[kWords];
-    std::uint32_t before[kMostBuckets];  ///< bits of the tile before the piece
+    std::uint32_t before[kMaxBuckets];  ///< bits of the tile's earlier slices
   };
 
   const Job* jobs;
   const Tile* tiles;
-  const LevelRoom* rooms;
+  const LevelWorkspace* workspaces;
   CodeLayout layout;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const LevelTile tile(jobs, rooms, layout, tiles[block.index()]);
+    const LevelTile tile(jobs, workspaces, layout, tiles[block.index()]);
     const Job& job = tile.job;
-    const LevelRoom& room = tile.room;
-    const PieceCut& cut = tile.cut;
+    const LevelWorkspace& workspace = tile.workspace;
+    const SliceCut& cut = tile.cut;
     if (job.n == 0) return;
     typename Block::template Local<TileLevels> codes;
     typename Block::template Local<std::uint32_t> bits;
@@ -236,15 +237,15 @@ struct WriteLevels {
     });
     block.prefix(bits);
     block.each([&](int t) {
-      // Where a piece begins; one may begin with each of a thread's elements.
+      // Finds where slices begin; a slice may begin at each of a thread's elements.
       std::uint32_t sum = bits[t];
       for (std::uint32_t j = 0; j < kLevelsEach; ++j) {
         const std::uint32_t element = static_cast<std::uint32_t>(t) * kLevelsEach + j;
         const LevelPlace place = LevelPlace::of(cut, tile.index, element);
-        if (!place.is_there) break;
+        if (!place.exists) break;
         if (place.i == 0) shared.before[place.at] = sum;
         if (const std::uint32_t code = codes[t].codes[j]; code != 0)
-          sum += bits_of(distance_of(shared, room, place, element), code);
+          sum += bits_of(distance_of(shared, workspace, place, element), code);
       }
     });
     const std::uint64_t begin = tile.first_bit(tile.index);
@@ -253,8 +254,9 @@ struct WriteLevels {
       std::uint32_t sum = bits[t];
       each_level(t, shared, tile, codes[t],
                  [&](const LevelPlace& place, std::uint32_t distance, std::uint32_t code) {
-                   const std::uint64_t codes_at = room.records[place.piece / cut.each()].codes() +
-                                                  room.runs[place.piece].all_bits() - aligned;
+                   const LevelRecord& record = workspace.records[place.slice / cut.each()];
+                   const std::uint64_t codes_at =
+                       record.codes() + workspace.runs[place.slice].all_bits() - aligned;
                    put(block, shared, codes_at + sum - shared.before[place.at], distance, code);
                    sum += bits_of(distance, code);
                  });
@@ -264,7 +266,7 @@ struct WriteLevels {
     const std::uint64_t end =
         last ? std::uint64_t{8} * job.findings->encoded : tile.first_bit(tile.index + 1);
     block.each([&](int t) {
-      // The words in which the tile begins and ends have others' bits as well.
+      // The first and the last word may also contain bits of other tiles.
       const auto words = static_cast<std::uint32_t>((end - aligned + 31) / 32);
       for (auto i = static_cast<std::uint32_t>(t); i < words; i += kThreads) {
         std::uint32_t* const to = &job.payload[aligned / 32 + i];
@@ -284,9 +286,10 @@ struct WriteLevels {
   THINPIPE_KERNEL std::uint32_t bits_of(std::uint32_t distance, std::uint32_t code) const {
     return omega_bits(distance) + 1 + omega_bits(level_of(code));
   }
-  THINPIPE_KERNEL static std::uint32_t distance_of(const Shared& shared, const LevelRoom& room,
+  THINPIPE_KERNEL static std::uint32_t distance_of(const Shared& shared,
+                                                   const LevelWorkspace& workspace,
                                                    const LevelPlace& place, std::uint32_t element) {
-    const std::uint32_t before = room.runs[place.piece].last;
+    const std::uint32_t before = workspace.runs[place.slice].last;
     return place.passed + place.i + 1 -
            shared.mask.previous(element, place.first, place.passed, before);
   }
@@ -298,7 +301,7 @@ struct WriteLevels {
       if (codes.codes[j] == 0) continue;
       const std::uint32_t element = static_cast<std::uint32_t>(t) * kLevelsEach + j;
       const LevelPlace place = LevelPlace::of(tile.cut, tile.index, element);
-      body(place, distance_of(shared, tile.room, place, element), codes.codes[j]);
+      body(place, distance_of(shared, tile.workspace, place, element), codes.codes[j]);
     }
   }
   template <class Block>
@@ -308,16 +311,16 @@ struct WriteLevels {
     lay(block, shared.words, bit, code >> (layout.bits - 1));
     put_omega(block, shared.words, bit + 1, level_of(code));
   }
-  /// Writes the head of the bucket that begins with the tile's t-th piece, if one does.
+  /// Writes the head of the bucket that begins with slice t of the tile, if any.
   template <class Block>
   THINPIPE_KERNEL void put_head(Block& block, Shared& shared, const LevelTile& tile,
                                 std::uint64_t aligned, int t) const {
-    const PieceCut& cut = tile.cut;
-    const std::uint32_t piece = tile.index * cut.together() + static_cast<std::uint32_t>(t);
-    if (static_cast<std::uint32_t>(t) >= cut.together() || piece >= cut.pieces()) return;
-    if (piece % cut.each() != 0) return;
-    const LevelRecord record = tile.room.records[piece / cut.each()];
-    const PackedLevels levels = PackedLevels::of(tile.job, layout, cut.bucket, piece / cut.each());
+    const SliceCut& cut = tile.cut;
+    const std::uint32_t slice = tile.index * cut.together() + static_cast<std::uint32_t>(t);
+    if (static_cast<std::uint32_t>(t) >= cut.together() || slice >= cut.slices()) return;
+    if (slice % cut.each() != 0) return;
+    const LevelRecord record = tile.workspace.records[slice / cut.each()];
+    const PackedLevels levels = PackedLevels::of(tile.job, layout, cut.bucket, slice / cut.each());
     const std::uint64_t bit = std::uint64_t{8} * record.begin - aligned;
     lay(block, shared.words, bit, std::bit_cast<std::uint32_t>(levels.step()));
     const PayloadCount bytes{record.bytes};

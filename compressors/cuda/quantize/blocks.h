@@ -1,4 +1,4 @@
-// Blocks with a scale each, and THC's, which share one.
+// Quantisers of blocks with a scale each, and of THC's blocks, which share one scale.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace thinpipe::cuda {
 
 struct DeviceBlockOptions {
   BlockFormat format;
-  float range = 0;  ///< of the scale that all blocks share, in root mean squares; 0: none does
+  float range = 0;  ///< of the shared scale, in root mean squares; 0: no shared scale
   std::vector<std::uint64_t> sign_seeds;  ///< of each tensor's rotation
   std::vector<std::uint64_t> streams;     ///< random_stream() of each tensor
 };
@@ -33,10 +33,10 @@ class BlockQuantizer : public DeviceQuantizer<Device> {
     std::vector<std::uint32_t> signs(options_.format.block);
     random_signs(options_.sign_seeds[tensor], signs);
     const std::size_t bytes = signs.size() * sizeof signs[0];
-    auto* const there = static_cast<std::uint32_t*>(device.allocate(bytes));
-    device.upload(there, signs.data(), bytes);
+    auto* const device_signs = static_cast<std::uint32_t*>(device.allocate(bytes));
+    device.upload(device_signs, signs.data(), bytes);
     device.wait();
-    job.signs = there;
+    job.signs = device_signs;
   }
   void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
     job.key = random_key(options_.streams[tensor], step.step);

@@ -1,4 +1,4 @@
-// Quantisers of codes of a few bits, by a scale of the whole tensor or of every bucket.
+// Quantisers to codes of a few bits, with a scale for the whole tensor or for each bucket.
 #pragma once
 
 #include <string>
@@ -19,10 +19,11 @@ namespace thinpipe::cuda {
 template <class Device, class Code>
 class CodeQuantizer : public DeviceQuantizer<Device> {
  public:
-  /// @param bucket   elements with values of their own; 0: the whole tensor has them
-  /// @param problem  what is wrong with these values where a payload is malformed
-  /// @param streams  random_stream() of each tensor, where anything is drawn
-  /// @param shares   workers may share the scale, of one level: of codes of levels, without buckets
+  /// @param bucket   elements with scales of their own; 0: the whole tensor
+  /// @param problem  message for malformed scales in a payload
+  /// @param streams  random_stream() of each tensor, for stochastic codes
+  /// @param shares   workers may share the scale of one level; only for codes of levels, without
+  ///                 buckets
   CodeQuantizer(Code code, std::uint32_t bucket, std::string problem,
                 std::vector<std::uint64_t> streams = {}, bool shares = false)
       : layout_(code.layout()),
@@ -84,9 +85,9 @@ class CodeQuantizer : public DeviceQuantizer<Device> {
  private:
   static constexpr bool kAddsSigns = std::is_same_v<typename Code::Partial, SignLane>;
 
-  bool is_great() const { return layout_.bucket > kGreatestBucket; }
+  bool is_great() const { return layout_.bucket > kMaxBucket; }
 
-  /// Finds the values of whole tensors.
+  /// Launches the kernels that find the scales of whole tensors.
   void look(Device& device, const Batch& batch) {
     if constexpr (std::is_same_v<Code, SignCode<SignScale::kMeans>>) {
       constexpr auto kScale = SignScale::kMeans;

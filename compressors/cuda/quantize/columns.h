@@ -1,4 +1,4 @@
-// 1-bit SGD: means of every column; a tensor of one column has those of the whole tensor.
+// 1-bit SGD: two means per column. A tensor of one column has the means of the whole tensor.
 #pragma once
 
 #include <string>
@@ -64,14 +64,14 @@ class ColumnQuantizer : public DeviceQuantizer<Device> {
   std::string problem(std::uint32_t number) const override { return whole_.problem(number); }
 
  private:
-  /// Tiles that kernels are launched on.
+  /// Tiles on which kernels are launched.
   struct Tiles {
     std::vector<Tile> sums, means, codes;
     Tile* device_sums = nullptr;
     Tile* device_means = nullptr;
     Tile* device_codes = nullptr;
 
-    /// Once, when all tensors are known.
+    /// Uploads the tiles once, when all tensors are known.
     void upload(Device& device) {
       if (device_sums != nullptr) return;
       device_sums = uploaded(device, sums);
@@ -79,10 +79,10 @@ class ColumnQuantizer : public DeviceQuantizer<Device> {
       device_codes = uploaded(device, codes);
     }
     static Tile* uploaded(Device& device, const std::vector<Tile>& tiles) {
-      auto* const there = static_cast<Tile*>(device.allocate(tiles.size() * sizeof(Tile)));
-      device.upload(there, tiles.data(), tiles.size() * sizeof(Tile));
+      auto* const device_tiles = static_cast<Tile*>(device.allocate(tiles.size() * sizeof(Tile)));
+      device.upload(device_tiles, tiles.data(), tiles.size() * sizeof(Tile));
       device.wait();
-      return there;
+      return device_tiles;
     }
   };
 

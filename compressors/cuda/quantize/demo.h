@@ -1,4 +1,4 @@
-// DeMo: the greatest cosine coefficients of every chunk, as a sparse payload (methods/demo.cc).
+// DeMo: the largest cosine coefficients of every chunk, in a sparse payload (methods/demo.cc).
 #pragma once
 
 #include <cmath>
@@ -18,12 +18,12 @@ namespace thinpipe::cuda {
 
 struct DeviceDemoOptions {
   std::vector<DemoGrid> grids = {};  ///< of each tensor
-  std::size_t k = 32;                ///< coefficients sent of each chunk
-  std::string values = "fp32";       ///< a value codec by its name
+  std::size_t k = 32;                ///< coefficients sent per chunk
+  std::string values = "fp32";       ///< name of a value codec
 };
 
-/// The coefficients of a tensor are one themselves, with a job and findings of its own, of which a
-/// payload is made as a sparse method makes it.
+/// Treats the coefficients of a tensor as a tensor with its own job and findings, whose payload is
+/// that of a sparse method.
 template <class Device>
 class DemoQuantizer : public DeviceQuantizer<Device> {
  public:
@@ -46,9 +46,9 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
   void open(Device& device, std::size_t tensor, Job& job) override {
     const DemoGrid& grid = options_.grids[tensor];
     const auto array = [&]<class T>(T* /*of*/, std::size_t count) {
-      auto* const there = static_cast<T*>(device.allocate(count * sizeof(T)));
-      device.zero(there, count * sizeof(T));
-      return there;
+      auto* const device_values = static_cast<T*>(device.allocate(count * sizeof(T)));
+      device.zero(device_values, count * sizeof(T));
+      return device_values;
     };
     constexpr std::uint32_t* kWords = nullptr;
     constexpr float* kFloats = nullptr;
@@ -68,7 +68,7 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
     for (PrefixState*& states : own.states)
       states = array(static_cast<PrefixState*>(nullptr), tiles_of(own.n, kTile));
     own.payload = job.payload;
-    own.room = static_cast<std::uint32_t>(max_encoded_size(tensor, job.n));
+    own.capacity = static_cast<std::uint32_t>(max_encoded_size(tensor, job.n));
     own.values = values_->size();
     own.findings = array(static_cast<Findings*>(nullptr), 1);
     values_->prepare(device, selected, own);
@@ -97,7 +97,7 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
     job.payload.n = own.n;
     job.payload.value_size = own.values;
     job.chunks = own.chunks;
-    // Between two steps nothing is chosen.
+    // Unused between two steps.
     job.positions = own.chosen[0].positions;
     job.values = own.decoded;
     plan[DecodeGrid::kPositions] = tiles_of(own.chunks.selected(), kTile);
@@ -144,12 +144,12 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
             .cosines = cosines_};
   }
 
-  /// Once, when all tensors are known: nothing of it changes.
+  /// Uploads the jobs once, when all tensors are known; they do not change.
   void upload(Device& device) {
     const auto uploaded = [&]<class T>(const std::vector<T>& values) {
-      auto* const there = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
-      device.upload(there, values.data(), values.size() * sizeof(T));
-      return there;
+      auto* const device_values = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
+      device.upload(device_values, values.data(), values.size() * sizeof(T));
+      return device_values;
     };
     coefficients_ = {.jobs = uploaded(jobs_),
                      .tensors = jobs_.size(),

@@ -1,4 +1,4 @@
-// Quantisers of tensors on a device.
+// Interface of quantisers on the GPU.
 #pragma once
 
 #include <cstddef>
@@ -19,48 +19,48 @@ class DeviceQuantizer {
   virtual ~DeviceQuantizer() = default;
 
   virtual std::size_t max_encoded_size(std::size_t tensor, std::size_t elements) const = 0;
-  /// Elements of the tiles that kernels are launched on.
+  /// Returns the elements of a tile on which kernels are launched.
   virtual std::uint32_t tile() const { return kTile; }
-  /// Whether elements are packed before they are written.
+  /// Returns whether codes are packed into Job::packed before the payload is written.
   virtual bool packs() const { return false; }
   /// Allocates a tensor's permanent workspace on the device.
   virtual void open(Device& /*device*/, std::size_t /*tensor*/, Job& /*job*/) {}
-  /// Sets this step's random key, where anything is drawn.
+  /// Sets this step's random key, for stochastic quantisers.
   virtual void prepare(std::size_t /*tensor*/, const DeviceStep& /*step*/, Job& /*job*/) {}
-  /// Quantisers whose scale all workers may share: launches what finds this worker's scales, which
-  /// become Findings::scale, and does the memories' sums on the way.
+  /// For quantisers whose scale all workers may share: launch_scales() launches the kernels that
+  /// find this worker's scales (Findings::scale) and update the memories.
   virtual bool shares_scale() const { return false; }
   virtual void launch_scales(Device& /*device*/, const Batch& /*batch*/) {}
 
-  /// Writes the payloads of all tensors, and does the memories' sums on the way. Launches are the
-  /// same in every step (DeviceBase::repeat).
+  /// Launches the kernels that write the payloads of all tensors and update the memories. Launches
+  /// must be the same in every step (DeviceBase::repeat).
   virtual void launch(Device& device, const Batch& batch) = 0;
 
-  /// Quantisers whose step is several all-reduces: the most of any tensor, and what each launches;
-  /// round 1 is in place of launch(), those after it find the means in Job::mean. The last leaves
-  /// the aggregate's payload.
+  /// Returns the number of all-reduces in a step, the maximum over all tensors. launch_round()
+  /// launches the kernels of one round: round 1 replaces launch(), later rounds read the means from
+  /// Job::mean, and the last writes the aggregate's payload.
   virtual int rounds() const { return 1; }
   virtual void launch_round(Device& /*device*/, const Batch& /*batch*/, int /*round*/) {}
-  /// After the last: the payload of this worker's part, to the host. Waits for it.
+  /// After the last round, writes the payload of this worker's contribution to the host. Waits.
   virtual void own_payload(Device& /*device*/, std::size_t /*tensor*/, ByteWriter& /*out*/) const {}
 
-  /// Whether a payload can be that long.
+  /// Returns whether a payload may have this length.
   virtual bool fits(std::size_t tensor, std::size_t bytes, std::size_t elements) const {
     return bytes == max_encoded_size(tensor, elements);
   }
-  /// Sets the job fields, blocks and workspace of the kernels for a payload. Most have a block for
-  /// each tile of kTile elements.
+  /// Sets the job fields, blocks and workspace of the kernels for a payload. By default: one block
+  /// for each tile of kTile elements.
   virtual void plan_decode(Device& /*device*/, DecodeJob& job, DecodePlan& plan) {
     plan[DecodeGrid::kElements] = tiles_of(job.payload.n, kTile);
   }
   virtual void decode(Device& device, const DecodeBatch& batch) = 0;
-  // State carried between steps, besides the memory; most have none.
+  // State between steps, besides the memory; most quantisers have none.
   virtual void reset(Device& /*device*/) {}
   virtual std::size_t state_size(std::size_t /*tensor*/) const { return 0; }
   virtual void save(Device& /*device*/, std::size_t /*tensor*/, ByteWriter& /*out*/) const {}
   virtual void load(Device& /*device*/, std::size_t /*tensor*/, ByteReader& /*in*/) {}
 
-  /// Words for the number that a decoding left in `problem`.
+  /// Returns the message for a problem that decoding found.
   virtual std::string problem(std::uint32_t number) const = 0;
 };
 

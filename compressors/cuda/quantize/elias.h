@@ -1,4 +1,4 @@
-// QSGD in Elias codes: its codes of equal length first, which are then written anew.
+// QSGD in Elias codes: computes codes of equal length first, then recodes them.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class EliasQuantizer : public CodeQuantizer<Device, LevelCode<NormRange>> {
 
   std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {
     if (elements == 0) return 0;
-    const PieceCut cut = PieceCut::of(static_cast<std::uint32_t>(elements), layout().bucket);
+    const SliceCut cut = SliceCut::of(static_cast<std::uint32_t>(elements), layout().bucket);
     return make_qsgd_elias_bucket(layout().bits, 0)->max_size_of(elements, cut.bucket);
   }
   bool fits(std::size_t tensor, std::size_t bytes, std::size_t elements) const override {
@@ -38,10 +38,10 @@ class EliasQuantizer : public CodeQuantizer<Device, LevelCode<NormRange>> {
     const auto array = [&]<class T>(T* /*of*/, std::size_t count) {
       return static_cast<T*>(device.allocate(count * sizeof(T)));
     };
-    const PieceCut cut = PieceCut::of(job.n, layout().bucket);
+    const SliceCut cut = SliceCut::of(job.n, layout().bucket);
     job.packed = array(static_cast<std::uint8_t*>(nullptr), layout().bytes(job.n) + 4);
-    rooms_.push_back({.runs = array(static_cast<LevelRun*>(nullptr), cut.pieces()),
-                      .records = array(static_cast<LevelRecord*>(nullptr), cut.buckets())});
+    workspaces_.push_back({.runs = array(static_cast<LevelRun*>(nullptr), cut.slices()),
+                           .records = array(static_cast<LevelRecord*>(nullptr), cut.buckets())});
     for (std::uint32_t i = 0; i < cut.tiles(); ++i)
       tiles_.push_back({static_cast<std::uint32_t>(tensor), i});
   }
@@ -49,21 +49,21 @@ class EliasQuantizer : public CodeQuantizer<Device, LevelCode<NormRange>> {
   void launch(Device& device, const Batch& batch) override {
     if (device_tiles_ == nullptr) {
       device_tiles_ = uploaded(device, tiles_);
-      device_rooms_ = uploaded(device, rooms_);
+      device_workspaces_ = uploaded(device, workspaces_);
       device.wait();
     }
     Fixed::launch(device, batch);
     const std::size_t count = tiles_.size();
-    device.launch(MeasureLevels{batch.jobs, device_tiles_, device_rooms_, layout()}, count);
-    device.launch(JoinLevels{batch.jobs, device_rooms_, layout()}, batch.tensors);
-    device.launch(ClearLevels{batch.jobs, device_tiles_, device_rooms_, layout()}, count);
-    device.launch(WriteLevels{batch.jobs, device_tiles_, device_rooms_, layout()}, count);
+    device.launch(MeasureLevels{batch.jobs, device_tiles_, device_workspaces_, layout()}, count);
+    device.launch(JoinLevels{batch.jobs, device_workspaces_, layout()}, batch.tensors);
+    device.launch(ClearLevels{batch.jobs, device_tiles_, device_workspaces_, layout()}, count);
+    device.launch(WriteLevels{batch.jobs, device_tiles_, device_workspaces_, layout()}, count);
   }
 
-  /// kParts finds records, and kElements reads them; one that is a whole tensor's is read as a
-  /// stream of codes by kPositions, joined by kTiles.
+  /// kParts finds records and kElements reads them. The record of a whole tensor is read as a
+  /// stream of codes instead: kPositions reads its segments, kTiles joins them.
   void plan_decode(Device& /*device*/, DecodeJob& job, DecodePlan& plan) override {
-    const PieceCut cut = PieceCut::of(job.payload.n, layout().bucket);
+    const SliceCut cut = SliceCut::of(job.payload.n, layout().bucket);
     job.bits = static_cast<std::uint32_t>(layout().bits);
     job.bucket = cut.bucket;
     if (cut.buckets() != 1 || cut.each() == 1) {
@@ -94,14 +94,14 @@ class EliasQuantizer : public CodeQuantizer<Device, LevelCode<NormRange>> {
 
   template <class T>
   static T* uploaded(Device& device, const std::vector<T>& values) {
-    auto* const there = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
-    device.upload(there, values.data(), values.size() * sizeof(T));
-    return there;
+    auto* const device_values = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
+    device.upload(device_values, values.data(), values.size() * sizeof(T));
+    return device_values;
   }
-  std::vector<LevelRoom> rooms_;
+  std::vector<LevelWorkspace> workspaces_;
   std::vector<Tile> tiles_;
   Tile* device_tiles_ = nullptr;
-  LevelRoom* device_rooms_ = nullptr;
+  LevelWorkspace* device_workspaces_ = nullptr;
 };
 
 }  // namespace thinpipe::cuda

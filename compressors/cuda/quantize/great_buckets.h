@@ -1,4 +1,4 @@
-// The jobs of buckets that are greater than a tile.
+// The jobs of buckets larger than a tile.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,11 @@ namespace thinpipe::cuda {
 template <class Device>
 class GreatBuckets {
  public:
-  /// A tensor, the next one. @param at  at(first): the byte where the codes of the bucket begin
-  /// that has this element first. @param sums  doubles for the sums of n elements, where more are
-  /// needed than for moments
+  /// Adds the buckets of the next tensor.
+  /// @param at    at(first) returns the byte at which the codes of the bucket with first element
+  ///              `first` begin
+  /// @param sums  sums(n) returns the doubles for the sums of n elements, if more are needed than
+  ///              for moments
   template <class At>
   void add(Device& device, const Job& job, std::uint32_t bucket, std::size_t encoded, At at,
            std::size_t (*sums)(std::size_t n) = nullptr) {
@@ -43,7 +45,7 @@ class GreatBuckets {
     ranges_.push_back(range);
   }
 
-  /// Launches what makes the step's jobs. @returns all buckets
+  /// Launches the kernel that makes the step's jobs. @returns all buckets as a batch
   Batch split(Device& device, const Batch& batch) {
     if (split_ == nullptr) upload(device);
     const auto count = static_cast<std::uint32_t>(parts_.size());
@@ -58,22 +60,22 @@ class GreatBuckets {
     all.tile_count = tiles_.size();
     return all;
   }
-  /// Launches what adds up their findings.
+  /// Launches the kernel that adds up the buckets' findings.
   void join(Device& device, const Batch& batch) const {
     device.launch(JoinParts{batch.jobs, split_, device_ranges_}, batch.tensors);
   }
 
  private:
-  /// Once, when all tensors are known.
+  /// Uploads the tables once, when all tensors are known.
   void upload(Device& device) {
     auto* const findings =
         static_cast<Findings*>(device.allocate(parts_.size() * sizeof(Findings)));
     device.zero(findings, parts_.size() * sizeof(Findings));
     for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].findings = findings + i;
     const auto uploaded = [&]<class T>(const std::vector<T>& values) {
-      auto* const there = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
-      device.upload(there, values.data(), values.size() * sizeof(T));
-      return there;
+      auto* const device_values = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
+      device.upload(device_values, values.data(), values.size() * sizeof(T));
+      return device_values;
     };
     device_parts_ = uploaded(parts_);
     device_ranges_ = uploaded(ranges_);

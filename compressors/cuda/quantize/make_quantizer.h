@@ -1,4 +1,4 @@
-// From a spec to what quantises all elements on a device.
+// Makes a device quantiser from a spec.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@
 
 namespace thinpipe::cuda {
 
-/// random_stream() of each tensor.
+/// Returns random_stream() of each tensor.
 inline std::vector<std::uint64_t> streams_of(std::span<const TensorInfo> tensors,
                                              const CompressorSettings& settings) {
   std::vector<std::uint64_t> streams;
@@ -30,7 +30,7 @@ inline std::vector<std::uint64_t> streams_of(std::span<const TensorInfo> tensors
   return streams;
 }
 
-/// Element type that a method of blocks sends.
+/// Returns the element type of a block method.
 inline BlockElement block_element_of(const std::string& name, const Parameters& parameters) {
   if (name == "mxfp4") return BlockElement::kE2M1;
   if (name == "blockint8") return BlockElement::kInt8;
@@ -42,7 +42,7 @@ inline std::uint32_t bucket_of(const Parameters& parameters) {
   return static_cast<std::uint32_t>(parameters.integer("bucket"));
 }
 
-/// Null for a method that is none of codes (kernels/codes.h).
+/// Returns null for methods that do not send codes (kernels/codes.h).
 template <class Device>
 std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& name,
                                                              const Parameters& parameters,
@@ -77,12 +77,12 @@ std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& 
       auto elias = std::make_unique<EliasQuantizer<Device>>(code, bucket_of(parameters),
                                                             streams_of(tensors, settings));
       for (std::size_t i = 0; i < tensors.size(); ++i) {
-        // Bytes are counted as elements are (kernels/prefix.h).
-        constexpr std::size_t kMost = 0x7fffffff;
+        // Bytes, like elements, are counted in 31 bits (kernels/prefix.h).
+        constexpr std::size_t kMax = 0x7fffffff;
         const std::size_t most = elias->max_encoded_size(i, tensors[i].elements);
-        if (most <= kMost) continue;
+        if (most <= kMax) continue;
         refuse(parameters, "tensor '" + tensors[i].name + "': payloads of up to " +
-                               std::to_string(most) + " bytes; at most " + std::to_string(kMost) +
+                               std::to_string(most) + " bytes; at most " + std::to_string(kMax) +
                                " fit");
       }
       return elias;
@@ -94,7 +94,7 @@ std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& 
     const std::uint32_t bucket = bucket_of(parameters);
     const bool shares = parameters.flag("shared");
     if (bucket != 0 && shares)
-      refuse(parameters, "scales of buckets are not shared; expected shared=false");
+      refuse(parameters, "workers cannot share the scales of buckets; expected shared=false");
     if (const double sigmas = parameters.real("sigma"); sigmas != 0) {
       LevelCode<ClippedRange> code;
       code.sigmas = sigmas;
@@ -108,7 +108,7 @@ std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& 
   return nullptr;
 }
 
-/// Null for a method that is no dense one, or not there yet.
+/// Returns null for methods that are not dense or have no GPU implementation.
 template <class Device>
 std::unique_ptr<DeviceQuantizer<Device>> make_quantizer(const std::string& name,
                                                         const Parameters& parameters,
@@ -150,11 +150,11 @@ std::unique_ptr<DeviceQuantizer<Device>> make_quantizer(const std::string& name,
     const std::size_t chunk = std::stoul(parameters.choice("chunk"));
     for (const TensorInfo& tensor : tensors) {
       options.grids.push_back(demo_grid(tensor.shape, tensor.elements, chunk));
-      // As elements are counted (kernels/prefix.h).
-      if (constexpr std::size_t kMost = 0x7fffffff; options.grids.back().coefficients() > kMost) {
+      // Coefficients, like elements, are counted in 31 bits (kernels/prefix.h).
+      if (constexpr std::size_t kMax = 0x7fffffff; options.grids.back().coefficients() > kMax) {
         refuse(parameters, "tensor '" + tensor.name + "' has " +
                                std::to_string(options.grids.back().coefficients()) +
-                               " coefficients; at most " + std::to_string(kMost) + " fit");
+                               " coefficients; at most " + std::to_string(kMax) + " fit");
       }
     }
     return std::make_unique<DemoQuantizer<Device>>(std::move(options));

@@ -1,5 +1,5 @@
-// PowerSGD whose workers gather factors (exchange=allgather) or share them by rounds of
-// all-reduces; tensors that these would not make smaller are sent as they are
+// PowerSGD whose workers all-gather factors (exchange=allgather) or average them in rounds of
+// all-reduces. Tensors that factors would not make smaller are sent uncompressed
 // (methods/quantizers.h).
 #pragma once
 
@@ -21,8 +21,8 @@
 namespace thinpipe::cuda {
 
 struct DevicePowerSgdOptions {
-  std::vector<LowRankShape> shapes = {};  ///< of each tensor; of rank 0 where it is sent as it is
-  std::vector<std::uint64_t> seeds = {};  ///< likewise, of the first q
+  std::vector<LowRankShape> shapes = {};  ///< by tensor; rank 0: sent uncompressed
+  std::vector<std::uint64_t> seeds = {};  ///< of the first q, by tensor
   bool warm_start = true;
   bool in_rounds = false;
 };
@@ -56,9 +56,9 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     const auto doubles = [&](std::size_t count) {
       return static_cast<double*>(device.allocate(count * sizeof(double)));
     };
-    if (matrix.stretches() > 1)
-      matrix.room = array(matrix.stretches() * shape.columns * shape.rank);
-    matrix.products = doubles(matrix.dot_stretches() * shape.rank * shape.rank);
+    if (matrix.segments() > 1)
+      matrix.workspace = array(matrix.segments() * shape.columns * shape.rank);
+    matrix.products = doubles(matrix.dot_segments() * shape.rank * shape.rank);
     matrix.scales = doubles(shape.rank);
     const auto at = static_cast<std::uint32_t>(matrices_.size());
     matrices_.push_back(matrix);
@@ -71,11 +71,11 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     add_tiles(sum_tiles_, number, tiles_of(job.n, kSumTile));
     add_tiles(columns_, at, matrix.rank);
     add_tiles(left_, at, tiles_of(matrix.rows, MultiplyLeft::kRows));
-    add_tiles(pairs_, at, matrix.dot_stretches() * ColumnPairs::blocks(matrix.rank));
-    add_tiles(rows_, at, tiles_of(matrix.rows, TakeOutShares::kRows));
-    add_tiles(right_, at, matrix.stretches() * MultiplyRight::blocks(matrix));
-    if (matrix.stretches() > 1)
-      add_tiles(stretched_, at, tiles_of(matrix.columns * matrix.rank, kTile));
+    add_tiles(pairs_, at, matrix.dot_segments() * ColumnPairs::blocks(matrix.rank));
+    add_tiles(rows_, at, tiles_of(matrix.rows, SubtractComponents::kRows));
+    add_tiles(right_, at, matrix.segments() * MultiplyRight::blocks(matrix));
+    if (matrix.segments() > 1)
+      add_tiles(segmented_, at, tiles_of(matrix.columns * matrix.rank, kTile));
     add_tiles(factors_, at, tiles_of(matrix.factors(), kTile));
     add_tiles(elements_, at, tiles_of(job.n, kTile));
   }
@@ -85,19 +85,21 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     orthogonalize(device);
     multiply_right(device, batch, device_matrices_);
     write(device, batch, device_matrices_);
-    device.launch(LeaveLowRank{batch.jobs, device_matrices_, elements_.there}, elements_.count());
+    device.launch(LeaveLowRank{batch.jobs, device_matrices_, elements_.on_device},
+                  elements_.count());
   }
 
   int rounds() const override { return own_.empty() ? 1 : 2; }
-  /// As the processor's: c q; then c^T p, where p is the mean orthonormalised; then p and the mean
-  /// of these. c less the own part is left, not c less the mean.
+  /// As the CPU implementation. Payloads: round 1, c q; round 2, c^T p, with p the orthonormalised
+  /// mean; then p and the mean of c^T p. The residual is c less this worker's contribution, not c
+  /// less the mean.
   void launch_round(Device& device, const Batch& batch, int round) override {
     if (round == 1) {
       begin(device, batch);
       return write(device, batch, device_p_);
     }
     clear_bad(device);
-    device.launch(TakeMean{batch.jobs, device_matrices_, factors_.there, round == 2},
+    device.launch(TakeMean{batch.jobs, device_matrices_, factors_.on_device, round == 2},
                   factors_.count());
     if (round == 2) {
       orthogonalize(device);
@@ -106,7 +108,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
       return write(device, batch, device_own_q_);
     }
     write(device, batch, device_matrices_);
-    device.launch(LeaveLowRank{batch.jobs, device_own_, elements_.there}, elements_.count());
+    device.launch(LeaveLowRank{batch.jobs, device_own_, elements_.on_device}, elements_.count());
   }
   void own_payload(Device& device, std::size_t tensor, ByteWriter& out) const override {
     const LowRankMatrix& own = own_[which_[tensor]];
@@ -158,10 +160,10 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   }
 
  private:
-  /// Tiles that kernels are launched on.
+  /// Tiles on which kernels are launched.
   struct Tiles {
     std::vector<Tile> tiles;
-    Tile* there = nullptr;
+    Tile* on_device = nullptr;
 
     std::size_t count() const { return tiles.size(); }
   };
@@ -169,55 +171,55 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     for (std::uint32_t i = 0; i < count; ++i) tiles.tiles.push_back({job, i});
   }
 
-  /// Numbers of a tensor's q.
+  /// Returns the number of floats in a tensor's q.
   std::size_t q_of(std::size_t tensor) const {
     const LowRankShape& shape = options_.shapes[tensor];
     return shape.columns * shape.rank;
   }
-  /// c, and p = c q.
+  /// Launches c, the memory's update, and p = c q.
   void begin(Device& device, const Batch& batch) {
     upload(device);
     using AsIs = EncodeWords<Fp32Code>;
-    device.launch(AsIs{batch.jobs, as_is_tiles_.there, {}}, as_is_tiles_.count());
-    device.launch(HoldGradients{batch.jobs, sum_tiles_.there}, sum_tiles_.count());
+    device.launch(AsIs{batch.jobs, as_is_tiles_.on_device, {}}, as_is_tiles_.count());
+    device.launch(HoldGradients{batch.jobs, sum_tiles_.on_device}, sum_tiles_.count());
     clear_bad(device);
     renew(device, !options_.warm_start);
-    device.launch(MultiplyLeft{batch.jobs, device_matrices_, left_.there}, left_.count());
+    device.launch(MultiplyLeft{batch.jobs, device_matrices_, left_.on_device}, left_.count());
   }
-  /// p, twice (compressors/kernels/transforms.h).
+  /// Launches the orthonormalisation of p, in up to two passes (compressors/kernels/transforms.h).
   void orthogonalize(Device& device) const {
     for (std::size_t pass = 0; pass < most_passes_; ++pass) {
-      device.launch(MultiplyColumns{device_matrices_, pairs_.there, pass}, pairs_.count());
+      device.launch(MultiplyColumns{device_matrices_, pairs_.on_device, pass}, pairs_.count());
       device.launch(FactorProducts{device_matrices_, pass}, matrices_.size());
-      device.launch(TakeOutShares{device_matrices_, rows_.there, pass}, rows_.count());
+      device.launch(SubtractComponents{device_matrices_, rows_.on_device, pass}, rows_.count());
     }
   }
-  /// q = c^T p.
+  /// Launches q = c^T p.
   void multiply_right(Device& device, const Batch& batch, const LowRankMatrix* matrices) const {
-    device.launch(MultiplyRight{batch.jobs, matrices, right_.there}, right_.count());
-    device.launch(AddStretches{matrices, stretched_.there}, stretched_.count());
+    device.launch(MultiplyRight{batch.jobs, matrices, right_.on_device}, right_.count());
+    device.launch(AddSegments{matrices, segmented_.on_device}, segmented_.count());
   }
   void write(Device& device, const Batch& batch, const LowRankMatrix* matrices) const {
-    device.launch(WriteFactors{batch.jobs, matrices, factors_.there}, factors_.count());
+    device.launch(WriteFactors{batch.jobs, matrices, factors_.on_device}, factors_.count());
   }
   void clear_bad(Device& device) const {
     device.zero(bad_, matrices_.size() * sizeof(std::uint32_t));
   }
   void renew(Device& device, bool anew) const {
-    device.launch(RenewColumns{device_matrices_, columns_.there, anew}, columns_.count());
+    device.launch(RenewColumns{device_matrices_, columns_.on_device, anew}, columns_.count());
   }
-  /// Once, when all tensors are known.
+  /// Uploads the tables once, when all tensors are known.
   void upload(Device& device) {
     if (device_matrices_ != nullptr) return;
     const auto uploaded = [&]<class T>(const std::vector<T>& values) {
-      auto* const there = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
-      device.upload(there, values.data(), values.size() * sizeof(T));
+      auto* const device_values = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
+      device.upload(device_values, values.data(), values.size() * sizeof(T));
       device.wait();
-      return there;
+      return device_values;
     };
     for (Tiles* tiles : {&as_is_tiles_, &sum_tiles_, &columns_, &left_, &pairs_, &rows_, &right_,
-                         &stretched_, &factors_, &elements_})
-      tiles->there = uploaded(tiles->tiles);
+                         &segmented_, &factors_, &elements_})
+      tiles->on_device = uploaded(tiles->tiles);
     bad_ = static_cast<std::uint32_t*>(device.allocate(matrices_.size() * sizeof(std::uint32_t)));
     for (std::size_t i = 0; i < matrices_.size(); ++i) matrices_[i].bad = bad_ + i;
     device_matrices_ = uploaded(matrices_);
@@ -234,13 +236,13 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   DevicePowerSgdOptions options_;
   WordQuantizer<Device, Fp32Code> as_is_{Fp32Code{}, ""};
   std::vector<LowRankMatrix> matrices_;
-  std::vector<LowRankMatrix> own_;  ///< in rounds: the same p, and this worker's q
-  std::vector<std::size_t> which_;  ///< of each tensor, where it is one
-  std::size_t most_passes_ = 0;     ///< of any of them
+  std::vector<LowRankMatrix> own_;  ///< in rounds: the same p, with this worker's q
+  std::vector<std::size_t> which_;  ///< by tensor, its index in matrices_
+  std::size_t most_passes_ = 0;     ///< maximum over all matrices
   Tiles as_is_tiles_, sum_tiles_;
-  Tiles columns_, left_, pairs_, rows_, right_, stretched_, factors_, elements_;
+  Tiles columns_, left_, pairs_, rows_, right_, segmented_, factors_, elements_;
   LowRankMatrix *device_matrices_ = nullptr, *device_own_ = nullptr;
-  LowRankMatrix *device_p_ = nullptr, *device_own_q_ = nullptr;  ///< one of the factors alone
+  LowRankMatrix *device_p_ = nullptr, *device_own_q_ = nullptr;  ///< with one factor only
   std::uint32_t* bad_ = nullptr;
 };
 

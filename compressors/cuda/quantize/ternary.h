@@ -1,4 +1,4 @@
-// 3LC and stochastic ternary values.
+// 3LC and stochastic ternary quantisers.
 #pragma once
 
 #include <vector>
@@ -26,9 +26,9 @@ struct DeviceTernaryOptions {
   float sparsity = 1;
   bool zero_run = true;
   bool stochastic = false;
-  std::uint32_t bucket = 0;  ///< elements with a scale of their own; 0: the whole tensor; not where
-                             ///< stochastic
-  std::vector<std::uint64_t> streams = {};  ///< random_stream() of each tensor, where stochastic
+  std::uint32_t bucket = 0;  ///< elements with a scale of their own; 0: the whole tensor; must be 0
+                             ///< if stochastic
+  std::vector<std::uint64_t> streams = {};  ///< random_stream() of each tensor, if stochastic
 };
 
 template <class Device>
@@ -49,7 +49,7 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
     states_of_.push_back(states_count_);
     states_count_ += tiles_of(static_cast<std::uint32_t>(layout_.bytes(job.n)), kTile);
     if (!is_great()) return;
-    // Scales lie before the bytes of all buckets, where these go into the payload at once.
+    // Without packing, the payload holds all scales before the buckets' bytes.
     const std::size_t scales = packs() ? 0 : scale_bytes(job.n);
     great_.add(device, job, options_.bucket, max_encoded_size(0, job.n),
                [&](std::uint32_t first) { return scales + layout_.bytes(first); });
@@ -103,7 +103,7 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
   std::size_t scale_bytes(std::size_t elements) const {
     return layout_.scales(elements) * sizeof(float);
   }
-  bool is_great() const { return options_.bucket > kGreatestBucket; }
+  bool is_great() const { return options_.bucket > kMaxBucket; }
   void find_scales(Device& device, const Batch& batch) {
     using Greatest = AddUp<Reading::kSum, Of::kAll, FitTernary>;
     device.launch(Greatest{batch.jobs, batch.sum_tiles, 1, 0, {options_.sparsity}},
@@ -117,9 +117,9 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
   DeviceTernaryOptions options_;
   TernaryLayout layout_;
   GreatBuckets<Device> great_;
-  std::vector<std::size_t> states_of_;  ///< the first of each tensor's
+  std::vector<std::size_t> states_of_;  ///< by tensor, the index of its first state
   std::size_t states_count_ = 0;
-  PrefixState* states_ = nullptr;  ///< of payloads that are decoded
+  PrefixState* states_ = nullptr;  ///< for decoding
 };
 
 }  // namespace thinpipe::cuda

@@ -1,4 +1,4 @@
-// Quantisers of elements that are written by themselves.
+// Quantisers that encode each element independently.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace thinpipe::cuda {
 template <class Device, class Code>
 class WordQuantizer : public DeviceQuantizer<Device> {
  public:
-  /// @param streams  random_stream() of each tensor, where anything is drawn
+  /// @param streams  random_stream() of each tensor, for stochastic codes
   WordQuantizer(Code code, std::string problem, std::vector<std::uint64_t> streams = {})
       : code_(code), problem_(std::move(problem)), streams_(std::move(streams)) {}
 

@@ -1,4 +1,4 @@
-// The k largest of every chunk (select/chunked_top_k.h of the processor).
+// Selects the k largest elements of every chunk (compressors/select/chunked_top_k.h).
 #pragma once
 
 #include "compressors/cuda/encode/device_positions.h"

@@ -10,8 +10,8 @@
 
 namespace thinpipe::cuda {
 
-/// After the first choice: too few, and nothing is kept until the threshold has been lowered; else
-/// what was chosen stays, unless a search among it says otherwise.
+/// Judges the count of the first choice. If it is too small, nothing is kept until the threshold
+/// has been lowered. Otherwise the chosen elements stay, unless a later search reduces them.
 struct JudgeCount {
   THINPIPE_KERNEL void operator()(const Job& job, std::uint32_t count) const {
     const bool too_few = std::uint64_t{10} * count < std::uint64_t{8} * job.target;
@@ -21,7 +21,7 @@ struct JudgeCount {
   }
 };
 
-/// The threshold that too few exceeded times 0.8. Grid: a block a tensor.
+/// Multiplies the threshold by 0.8. Grid: one block per tensor.
 struct LowerThreshold {
   static constexpr int kThreads = 32;
   struct Shared {};
@@ -38,7 +38,7 @@ struct LowerThreshold {
   }
 };
 
-/// Lowering the threshold takes a trip to the host.
+/// Selects by a sampled threshold. Lowering the threshold needs a round trip to the host.
 template <class Device>
 class DgcSelector : public SampledSelector<Device> {
  public:
@@ -82,7 +82,7 @@ class DgcSelector : public SampledSelector<Device> {
                   batch.tile_count);
   }
 
-  std::vector<int> lowered_;  ///< how often, in this step
+  std::vector<int> lowered_;  ///< by tensor, how often in this step
 };
 
 }  // namespace thinpipe::cuda

@@ -1,4 +1,4 @@
-// GaussianK: the threshold of a normal distribution, corrected by a few counts
+// GaussianK: the threshold of a normal distribution, corrected after a few counts
 // (select/gaussiank.h).
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace thinpipe::cuda {
 
-/// Job::factor deviations above the mean.
+/// Sets the threshold to Job::factor standard deviations above the mean.
 struct FitNormal {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
     job.findings->settled = false;
@@ -26,7 +26,7 @@ struct FitNormal {
   }
 };
 
-/// A correction.
+/// Corrects the threshold by the number of elements that reach it.
 struct CorrectThreshold {
   static constexpr int kLimits = 1;
 
@@ -65,7 +65,7 @@ class GaussianKSelector : public DeviceSelector<Device> {
     using Fit = AddUp<Reading::kSum, Of::kAll, FitNormal, SpreadSums>;
     device.launch(Fit{batch.jobs, batch.sum_tiles, 1, 0, {}}, batch.sum_tile_count);
     const GaussianKSteps steps = options_.oktopk ? kOkTopKSteps : kGaussianKSteps;
-    // The last round sends the elements that it counts.
+    // The last round selects the elements instead of counting them.
     for (int round = 1; round < steps.rounds; ++round) {
       device.launch(CountLimits<Reading::kAsIs, CorrectThreshold>{batch.jobs, batch.tiles, {steps}},
                     batch.tile_count);

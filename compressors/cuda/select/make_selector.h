@@ -1,4 +1,4 @@
-// From a spec to what chooses elements on a device.
+// Makes a device selector from a spec.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ inline Sampling sampling_of(const std::string& name) {
   return name == "strided" ? Sampling::kStrided : Sampling::kUniform;
 }
 
-/// Null for a method that is no sparse one.
+/// Returns null for methods that are not sparse.
 template <class Device>
 std::unique_ptr<DeviceSelector<Device>> make_selector(const std::string& name,
                                                       const Parameters& parameters,

@@ -1,4 +1,4 @@
-// MSTopK: bisection of the threshold, then exactly k elements (select/mstopk.h).
+// MSTopK: bisects the threshold, then selects exactly k elements (select/mstopk.h).
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace thinpipe::cuda {
 
-/// Three rounds are counted at once. The first nine look at all elements; after them so few are
-/// left that these are chosen and looked at alone.
+/// One kernel counts for three rounds. The first nine rounds read all elements; the later rounds
+/// read only the few elements left, which have been selected by then.
 template <class Device>
 class MsTopKSelector : public DeviceSelector<Device> {
  public:
@@ -38,7 +38,7 @@ class MsTopKSelector : public DeviceSelector<Device> {
     device.launch(Choose<Reading::kAsIs, Reaching<>>{batch.jobs, batch.tiles, 1, {}},
                   batch.tile_count);
     while (left > 0) left = halve<Reading::kChosen>(device, batch, left);
-    // Where no lower threshold was found all elements may be neighbours.
+    // Without a lower threshold, the neighbours may be any elements.
     device.launch(Choose<Reading::kAsIs, Bracketed>{batch.jobs, batch.tiles, 2, {}},
                   batch.tile_count);
   }

@@ -1,4 +1,4 @@
-// Random elements, which receivers draw as well (select/random_k.h).
+// Selects random elements, which receivers draw as well (select/random_k.h).
 #pragma once
 
 #include <limits>
@@ -15,7 +15,7 @@ namespace thinpipe::cuda {
 template <class Device>
 class RandomKSelector : public DeviceSelector<Device> {
  public:
-  /// @param seeds  of the tensors
+  /// @param seeds  by tensor
   RandomKSelector(RatioSchedule ratio, bool unbiased, std::vector<std::uint64_t> seeds)
       : ratio_(std::move(ratio)), unbiased_(unbiased), seeds_(std::move(seeds)) {}
 

@@ -1,4 +1,5 @@
-// RedSync: thresholds between the mean and the greatest magnitude, by bisection or from the top.
+// RedSync: searches a threshold between the mean and the maximum magnitude, by bisection or from
+// the top.
 #pragma once
 
 #include <utility>
@@ -26,7 +27,7 @@ class RedSyncSelector : public DeviceSelector<Device> {
     using Range = AddUp<Reading::kSum, Of::kAll, FitRange>;
     device.launch(Range{batch.jobs, batch.sum_tiles, 1, 0, {}}, batch.sum_tile_count);
     if (trim_) {
-      for (int first = 0; first < TrimRange::kMost; first += TrimRange::kLimits) {
+      for (int first = 0; first < TrimRange::kMax; first += TrimRange::kLimits) {
         device.launch(CountLimits<Reading::kAsIs, TrimRange>{batch.jobs, batch.tiles, {first}},
                       batch.tile_count);
       }

@@ -1,4 +1,4 @@
-// Thresholds from a sample: gradient dropping's variant, and what it shares with DGC.
+// Thresholds from a sample: for gradient dropping's variant, and for DGC.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct DeviceSampleOptions {
   std::vector<std::uint64_t> seeds = {};  ///< of each tensor
 };
 
-/// A sample, and its key that as many reach as should of all.
+/// Draws a sample and takes the threshold that the ratio's fraction of the sample reaches.
 template <class Device>
 class SampledSelector : public DeviceSelector<Device> {
  public:
@@ -31,8 +31,8 @@ class SampledSelector : public DeviceSelector<Device> {
   }
   void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
     const double ratio = options_.ratio.at(step.epoch);
-    const auto count = [&](double share) {
-      return static_cast<std::uint32_t>(target_count(share, job.n));
+    const auto count = [&](double fraction) {
+      return static_cast<std::uint32_t>(target_count(fraction, job.n));
     };
     job.target = count(ratio);
     job.sampled = count(options_.sample);
@@ -52,7 +52,7 @@ class SampledSelector : public DeviceSelector<Device> {
   DeviceSampleOptions options_;
 };
 
-/// Sends what exceeds the threshold.
+/// Selects the elements that exceed the threshold.
 template <class Device>
 class SampledThresholdSelector : public SampledSelector<Device> {
  public:

@@ -1,4 +1,4 @@
-// Sparse Binary Compression's selection: the largest or the smallest elements (select/sbc.h).
+// Sparse Binary Compression: selects the largest or the smallest elements (select/sbc.h).
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,12 @@
 
 namespace thinpipe::cuda {
 
-/// Both sides are chosen as top-k chooses, the smallest into arrays of their own; then the one with
-/// the greater mean magnitude is kept.
+/// Selects both sides like top-k, the smallest elements into separate arrays, then keeps the side
+/// with the greater mean magnitude.
 template <class Device>
 class SbcSelector : public DeviceSelector<Device> {
  public:
-  /// @param sample  share of the elements; 0: exact
+  /// @param sample  fraction of the elements to sample; 0: exact selection
   SbcSelector(RatioSchedule ratio, double sample, std::vector<std::uint64_t> seeds)
       : ratio_(std::move(ratio)), sample_(sample), seeds_(std::move(seeds)) {}
 
@@ -40,7 +40,7 @@ class SbcSelector : public DeviceSelector<Device> {
     if (device_others_ == nullptr) {
       const std::size_t tensors = seeds_.size();
       array(device_others_, tensors);
-      // Where it stays: steps are recorded (DeviceBase::repeat).
+      // At a fixed address: steps are captured as graphs (DeviceBase::repeat).
       others_ = {static_cast<Job*>(device.allocate_host(tensors * sizeof(Job))), tensors};
       std::uninitialized_value_construct_n(others_.data(), tensors);
     }
@@ -57,8 +57,8 @@ class SbcSelector : public DeviceSelector<Device> {
   }
   void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
     const double ratio = ratio_.at(step.epoch);
-    const auto count = [&](double share) {
-      return static_cast<std::uint32_t>(target_count(share, job.n));
+    const auto count = [&](double fraction) {
+      return static_cast<std::uint32_t>(target_count(fraction, job.n));
     };
     job.target = count(ratio);
     if (sample_ == 0) {
@@ -89,7 +89,7 @@ class SbcSelector : public DeviceSelector<Device> {
     }
     pick(device, batch);
   }
-  /// A sample that lied, of either side.
+  /// Returns false if the sample of either side misled the selection.
   bool note(std::size_t /*tensor*/, const Job& job, const Findings& findings) override {
     return sample_ > 0 || findings.counts[job.place] == job.target;
   }
@@ -111,7 +111,7 @@ class SbcSelector : public DeviceSelector<Device> {
   static constexpr KeyOrder kFirst = KeyOrder::kLargest;
   static constexpr KeyOrder kOther = KeyOrder::kSmallest;
 
-  /// The same with arrays of its own.
+  /// Returns the job with the arrays of `own`.
   static Job beside(const Job& job, const Job& own) {
     Job other = job;
     std::copy(own.chosen, own.chosen + 2, other.chosen);

@@ -1,5 +1,5 @@
-// SIDCo: statistics and fit in one kernel a stage; how many stages there are is learned on the
-// host, from counts that it has anyway.
+// SIDCo: one kernel per stage computes statistics and the fit. The host learns the number of stages
+// from counts that it downloads anyway.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ class SidcoSelector : public DeviceSelector<Device> {
     if (ratio >= options_.first_ratio) stages = 1;
     job.fits = static_cast<std::uint32_t>(stages);
     job.choices = static_cast<std::uint32_t>(adds_up_tail() ? std::max(1, stages - 1) : stages);
-    job.share = stages == 1 ? ratio : options_.first_ratio;
-    job.factor = -std::log(job.share);
+    job.delta = stages == 1 ? ratio : options_.first_ratio;
+    job.factor = -std::log(job.delta);
     job.later_factor = -std::log(std::pow(ratio / options_.first_ratio, 1.0 / (stages - 1)));
   }
 
@@ -46,8 +46,7 @@ class SidcoSelector : public DeviceSelector<Device> {
         add_up<Reading::kSum, FitExponential>(device, batch, 1);
         if (options_.location_min)
           return choose<FitExponentialTail<true>, LeastOf<MagnitudeSums>>(device, batch, 2);
-        // The second stage only adds up what exceeds the first threshold, and leaves it where it
-        // is.
+        // The second stage adds up the elements over the first threshold without selecting them.
         if (batch.fits > 1)
           add_up<Reading::kAsIs, FitExponentialTail<>, MagnitudeSums, Of::kTail>(device, batch, 2);
         return choose<FitExponentialTail<>, MagnitudeSums>(device, batch, 3);
@@ -79,7 +78,7 @@ class SidcoSelector : public DeviceSelector<Device> {
  private:
   using Squares = SpreadSumsOf<true>;
 
-  /// Whether the second stage does, and chooses nothing before.
+  /// Returns whether the second stage adds up the tail without a selection before it.
   bool adds_up_tail() const {
     return options_.distribution == SidcoDistribution::kExponential && !options_.location_min;
   }
@@ -94,7 +93,7 @@ class SidcoSelector : public DeviceSelector<Device> {
     device.launch(AddUp<reading, of, Fit, Sums>{batch.jobs, batch.sum_tiles, fit, choice, {}},
                   batch.sum_tile_count);
   }
-  /// Chooses, and fits what was chosen, from the `fit`-th fit on.
+  /// Selects elements and fits the selected ones, from the `fit`-th fit on.
   template <class Fit, class Sums>
   static void choose(Device& device, const Batch& batch, std::uint32_t fit) {
     device.launch(Choose<Reading::kAsIs, Reaching<>>{batch.jobs, batch.tiles, 1, {}},

@@ -1,4 +1,4 @@
-// A fixed threshold: one pass.
+// Selects by a fixed threshold, in one pass.
 #pragma once
 
 #include "compressors/cuda/kernels/choose.h"
@@ -7,7 +7,8 @@
 
 namespace thinpipe::cuda {
 
-/// @tparam Rule  Reaching: what exceeds tau is sent; Stepping: tau with its sign is (Strom)
+/// @tparam Rule  Reaching: sends elements that exceed tau; Stepping: sends tau with their sign
+/// (Strom)
 template <class Device, class Rule = Reaching<>>
 class ThresholdSelector : public DeviceSelector<Device> {
  public:

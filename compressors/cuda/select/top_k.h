@@ -1,5 +1,5 @@
-// Exact top-k: a sample tells where the k-th lies, one pass chooses what may belong to it, and the
-// k-th is searched there, a digit after the other.
+// Exact top-k: a sample estimates the k-th key, one pass selects the candidates, and the k-th key
+// is searched among them digit by digit.
 #pragma once
 
 #include <algorithm>
@@ -13,20 +13,20 @@
 
 namespace thinpipe::cuda {
 
-/// Plans the sample of a tensor for its Job::target greatest. As bracket_of_sample() in
-/// select/top_k.h: down to the sample's own k-th and four standard deviations.
+/// Plans a tensor's sample for its Job::target largest elements, as bracket_of_sample() in
+/// select/top_k.h: down to the sample's own k-th key and four standard deviations.
 inline void sample_for_top_k(const DeviceStep& step, Job& job) {
-  /// Below this a sample is not worth its cost: all elements are searched.
+  /// Smaller tensors are searched as a whole: a sample would cost more than it saves.
   constexpr std::uint32_t kMinSampled = 8192;
-  constexpr std::uint32_t kSampleShare = 64;
+  constexpr std::uint32_t kSampleDivisor = 64;
   constexpr double kDeviations = 4;
-  job.sampled = std::min(job.n / kSampleShare, kMaxSample);
+  job.sampled = std::min(job.n / kSampleDivisor, kMaxSample);
   job.sample_seed = SplitMix64::mix(job.n ^ SplitMix64::mix(step.step));
   job.sample_rank = 0;
   if (job.n < kMinSampled) return;
-  const double share = static_cast<double>(job.target) / job.n;
-  const double expected = job.sampled * share;
-  const double margin = kDeviations * std::sqrt(expected * (1 - share)) + 1;
+  const double fraction = static_cast<double>(job.target) / job.n;
+  const double expected = job.sampled * fraction;
+  const double margin = kDeviations * std::sqrt(expected * (1 - fraction)) + 1;
   const auto rank = static_cast<std::uint32_t>(expected + margin) + 1;
   if (rank <= job.sampled) job.sample_rank = rank;
 }
@@ -50,7 +50,7 @@ class TopKSelector : public DeviceSelector<Device> {
                   batch.tile_count);
     refine(device, batch);
   }
-  /// A sample that lied: one step in 16 000.
+  /// Returns false if the sample misled the selection: about one step in 16 000.
   bool note(std::size_t /*tensor*/, const Job& job, const Findings& findings) override {
     return findings.counts[job.place] == job.target;
   }

@@ -17,8 +17,8 @@ namespace thinpipe::cuda {
 template <class Device>
 class VarianceSelector : public DeviceSelector<Device> {
  public:
-  /// @param tau  of the hybrid; 0: the values themselves are sent
-  /// @param tensors  their names, for errors
+  /// @param tau      of the hybrid; 0: values are sent
+  /// @param tensors  their names, for error messages
   VarianceSelector(float tau, VarianceOptions options, std::vector<std::string> tensors)
       : tau_(tau),
         options_(std::move(options)),

@@ -77,7 +77,8 @@ TEST(ImageBatches, EachEpochShowsEveryImageOfTheShareOnce) {
   }
 }
 
-// Whoever starts at a step, or goes back, sees what a run from the start sees there.
+// A reader that starts at a step, or goes back to one, sees the same batches as a run from the
+// start.
 TEST(ImageBatches, AStepIsTheSameInWhateverOrderStepsAreAskedFor) {
   const ImageBatchOptions options{.workers = 2, .batch = 4, .seed = 3, .augment = true};
   const auto in_order = make_image_batches(draw_digits(40, 1), options);

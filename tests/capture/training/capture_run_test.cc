@@ -1,4 +1,4 @@
-// The program thinpipe-capture as a whole, and the BLAS kernels that it asks for.
+// The program thinpipe-capture as a whole, and the BLAS kernels that it requests.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

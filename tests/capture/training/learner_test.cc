@@ -151,10 +151,10 @@ TEST(Learner, DamagedAndForeignStatesAreRefusedAndChangeNothing) {
   EXPECT_THAT(error(bad), HasSubstr("damaged"));
   EXPECT_THAT(error({good.begin(), good.end() - 1}), HasSubstr("damaged"));
   EXPECT_THAT(error({}), HasSubstr("0 bytes"));
-  EXPECT_THAT(error(std::vector<std::byte>(100)), HasSubstr("no learner's state"));
+  EXPECT_THAT(error(std::vector<std::byte>(100)), HasSubstr("not a learner's state"));
   LearnerOptions options = small("lenet5");
   options.seed = 2;
-  EXPECT_THAT(error(Learner(options, 0).state()), HasSubstr("of other options"));
+  EXPECT_THAT(error(Learner(options, 0).state()), HasSubstr("from other options"));
   EXPECT_EQ(learner.digest(), before);
 }
 
@@ -231,7 +231,7 @@ TEST(Learner, EvaluatesAllThatIsHeldOutAndLearnsNothingFromIt) {
     learner.compute(0);
     const std::vector<std::byte> before = learner.state();
     const Evaluation first = learner.evaluate();
-    // The batch of 100 that holds the 150th is the last one.
+    // The batch of 100 that contains the 150th is the last one.
     EXPECT_EQ(first.samples, options.held_out > 0 ? 200U : 1000U);
     EXPECT_EQ(first.loss, learner.evaluate().loss);
     EXPECT_EQ(learner.state(), before);
@@ -240,8 +240,8 @@ TEST(Learner, EvaluatesAllThatIsHeldOutAndLearnsNothingFromIt) {
   }
 }
 
-// Parameters that say one class whatever they see: it is right for that class's share alone, and
-// the loss is known. (Biases of 3 and nine times 0.)
+// Parameters that predict one class for every input: the accuracy is that class's fraction, and the
+// loss is known. (Biases of 3 and nine times 0.)
 TEST(Learner, LossAndAccuracyAreThoseOfTheScores) {
   Learner learner(small("lenet5"), 0);
   std::vector<std::vector<float>> values;
@@ -253,7 +253,8 @@ TEST(Learner, LossAndAccuracyAreThoseOfTheScores) {
   const Evaluation result = learner.evaluate();
   const double normaliser = std::log(std::exp(3.0) + 9);
   EXPECT_NEAR(result.loss, normaliser - 3 * result.accuracy, 1e-5);
-  // Every block of ten drawn digits holds each class once; a fifth of them is held out at random.
+  // Every block of ten drawn digits contains each class once; a fifth of them is held out at
+  // random.
   EXPECT_NEAR(result.accuracy, 0.1, 0.04);
 }
 
@@ -264,11 +265,11 @@ struct ShortRun {
   std::size_t batch;
   std::uint64_t steps;
   const char* optimiser;
-  double falls_to;  ///< share of the first five steps' mean loss that the last fifteen's may be
+  double falls_to;  ///< limit of the last 15 steps' mean loss, as a fraction of the first 5's
 };
 
-// Which way a short run goes depends on how a processor's kernels round, as it does on the seed.
-// Bounds are for what five seeds came to, with as much again between the worst of them and 1.
+// The course of a short run depends on how a CPU's kernels round, as it does on the seed. Bounds
+// are for the results of five seeds, with as much again between the worst of them and 1.
 
 class EveryModelLearns : public ::testing::TestWithParam<ShortRun> {};
 

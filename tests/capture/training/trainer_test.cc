@@ -132,7 +132,7 @@ TEST_P(TrainerTest, MeanOfRecordedGradientsIsTheUpdate) {
     const torch::Tensor expected = before[i].to(torch::kDouble) - 0.25 * sums[i] / 3;
     const double error =
         (trainer.parameters()[i].detach().to(torch::kDouble) - expected).abs().max().item<double>();
-    // Rounding of a sum of three floats, a division and an update: a few parts in 2^24 of values
+    // Rounding of a sum of three floats, a division and an update: a few units of 2^-24 of values
     // below 2.
     EXPECT_LT(error, 8 * 2 * 0x1p-24) << trainer.names()[i];
     EXPECT_GT(sums[i].abs().max().item<double>(), 0) << trainer.names()[i];
@@ -244,7 +244,7 @@ TEST(Trainer, SquaresAreThoseOfEverySamplesGradient) {
     }
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       EXPECT_TRUE(torch::allclose(squares[i].to(torch::kDouble), expected[i], 1e-5, 0)) << i;
-      // The samples' gradients are those whose mean is the mini-batch's.
+      // The mean of the samples' gradients is the mini-batch's gradient.
       EXPECT_TRUE(torch::allclose(worker.gradients[i].to(torch::kDouble), sums[i], 1e-3, 1e-6));
     }
   });

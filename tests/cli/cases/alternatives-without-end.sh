@@ -1,4 +1,4 @@
-# Alternatives multiply: a short text may stand for more of them than there is memory.
+# Alternatives multiply: a short text may stand for more of them than memory can store.
 trace=synthetic:model=lenet5
 ratios=$(seq -s '|' 1 100)
 try() {
@@ -9,7 +9,7 @@ try -c "topk:ratio=$ratios,delay=$ratios,warmup=$ratios,clip=$ratios"
 try -c "conv*:topk:delay=$ratios;fc*:topk:delay=$ratios;*:topk:delay=$ratios"
 try --link "rate=$ratios,delay=$ratios,loss=$ratios"
 try --straggler "host0:compute=$ratios;host1:compute=$ratios;host2:compute=$ratios"
-try --pattern "ps:servers=$ratios,pull=$ratios,a=$ratios"
+try --collective "ps:servers=$ratios,pull=$ratios,a=$ratios"
 try -c 'none|fp16' --min-elements "$(seq -s '|' 1 100)" --local-steps "$ratios"
 try -c "topk:delay=$(seq -s '|' 1 1000)" --ranks "$(seq -s '|' 2 500)"
 thinpipe run --trace $trace --out out -c "topk:delay=$(seq -s '|' 1 1000)" \

@@ -1,4 +1,4 @@
-# A codec that does not do what it says is an error (exit code 4) and no row, in every output.
+# A codec whose output is wrong is an error (exit code 4) and no row, in every output format.
 thinpipe bench --plugin "$BIN/../tests/plugins/broken_methods.so" -c none -c decodes-otherwise \
   -c cannot-decode --size 1k --residency cache --warmup 2 --repetitions 2 --min-time 1e-5 \
   --json bench.json --out out > table 2> told

@@ -1,4 +1,4 @@
-# A disk that is full, played by a limit on a file's size: an error, and nothing half-written stays.
+# A full disk, simulated by a limit on a file's size: an error, and no half-written file stays.
 thinpipe-make-trace trace
 gradient=trace/rank-000/step-00000000.safetensors
 trap '' XFSZ

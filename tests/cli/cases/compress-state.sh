@@ -1,4 +1,4 @@
-# A period of two steps: the first is held back in the state file, the second sends the sum.
+# A period of two steps: the first is accumulated in the state file, the second sends the sum.
 strip() { sed -E 's/ +[0-9.]+ (ns|us|ms|s)$/ TIME/; s/: .* in step/: SIZE in step/'; }
 thinpipe-make-trace trace
 for step in 0 1; do

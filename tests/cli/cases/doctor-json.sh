@@ -1,4 +1,4 @@
-# What is found depends on the machine; what is looked for does not.
+# Findings depend on the machine; the list of checks does not.
 thinpipe doctor --json > doctor.json
 code=$?
 CODE=$code python3 - <<'P'

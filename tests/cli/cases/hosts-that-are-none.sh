@@ -1,4 +1,4 @@
-# Names of hosts outside of a topology, wherever a schedule may name them. Each says which there are.
+# Names of hosts outside a topology, wherever a schedule may name them. Messages list the hosts.
 trace=synthetic:model=lenet5
 schedule() { echo "$1:outage:every=10s,lasts=1s"; }
 for host in host-1 host-2 host-4 host-0 host2 host1-0 host0-2147483648 host99999999999999999999; do

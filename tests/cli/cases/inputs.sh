@@ -1,4 +1,4 @@
-# Inputs that never end, and some that are none: refused by name at once.
+# Inputs that never end, and inputs of other kinds: refused by name at once.
 thinpipe-make-trace trace
 thinpipe quality --trace trace -c none --out kept > /dev/null
 mkdir linked; ln -s /dev/zero linked/records.jsonl

@@ -1,4 +1,4 @@
-# --threads and --simd: what cannot be is refused by name, and what can be changes no byte.
+# --threads and --simd: impossible values are refused by name, and possible ones change no byte.
 thinpipe-make-trace trace
 step=trace/rank-000/step-00000000.safetensors
 try() { thinpipe "$@" 2>&1 | sed 's/has best .*;/has best ...;/'; echo "exit ${PIPESTATUS[0]}"; }

@@ -1,4 +1,4 @@
-# What no link can be is said before anything is built: the field, what was found, what is expected.
+# Impossible links are refused before anything is built: the field, the value, what is expected.
 for link in rate=fast rate=200gbit rate=1mbit,dealy=10ms ltee rate=1mbit,loss=0.01 \
   rate=1mbit,queue=2bdp rate=1mbit,mtu=100 rate=1mbit,burst=1000 delay=10ms,dist=normal \
   up.rate=1mbit,down.queue=64kb; do

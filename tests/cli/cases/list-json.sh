@@ -1,4 +1,4 @@
-# A program can read it, and it says the same as the text.
+# A program can read the list; its content is that of the text.
 thinpipe list --json > list.json
 python3 - <<'P'
 import json

@@ -1,4 +1,4 @@
-# Methods of a plug-in are listed as any other; what is wrong with one is said.
+# Methods of a plug-in are listed as any other; errors in one are reported.
 thinpipe list example-stride --plugin "$BIN/../plugins/example_stride.so" | head -4
 thinpipe list --json --plugin "$BIN/../plugins/example_stride.so" \
   --plugin "$BIN/../plugins/example_sign.so" | grep '"name": "example'

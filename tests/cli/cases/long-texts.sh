@@ -13,7 +13,7 @@ for text in "$long" "topk:ratio=$long" "topk:$long=1" "$long:ratio=1" "topk:rati
   try thinpipe quality --trace $trace --steps 1 -c "$text"
   try thinpipe predict --trace $trace -c "$text"
 done
-for option in --link --schedule --straggler --pattern --topology --ranks --overlap --buckets \
+for option in --link --schedule --straggler --collective --topology --ranks --overlap --buckets \
   --local-steps --outer --time-scale --steps --seed --compute-scale --device --simd --cores; do
   for text in "$long" "$long=$long" "$long:1=$long" "rate=$long" "host$long:outage:lasts=1s"; do
     try thinpipe predict --trace $trace -c none "$option" "$text"

@@ -1,4 +1,4 @@
-# Every kind drawn, a file too, and what is refused; nothing here needs namespaces.
+# Every kind drawn, a file too, and refusals; no case needs namespaces.
 thinpipe net show --topology 'racks:host3=(rate=0.1x)' --ranks 8 --link rate=1gbit
 thinpipe net show --topology 'wan:sites=3,site0-site2=(rate=5mbit)' --ranks 6 --json | head -12
 printf 'switch hall hosts=3\nswitch attic hosts=1\nlink hall attic rate=0.5x # old cable\n' > house.topo

@@ -1,4 +1,4 @@
-# What cannot be measured, or not together, is said before anything is built.
+# Impossible measurements, and impossible combinations, are refused before anything is built.
 try() { thinpipe net verify "$@"; echo "exit $?"; }
 try --only rtt,speed
 try --json --markdown

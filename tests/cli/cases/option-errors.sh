@@ -1,4 +1,4 @@
-# Every mistake in options: exit code 2 and a message that says what was meant to be there.
+# Every mistake in options: exit code 2 and a message with what was expected.
 try() { thinpipe "$@" 2>&1; echo "exit $?"; }
 try --versoin
 try list --jsn

@@ -1,4 +1,4 @@
-# Where a user says that output goes: links are followed, pipes and descriptors are written to.
+# Output paths that a user names: links are followed, pipes and descriptors are written to.
 thinpipe-make-trace trace
 gradient=trace/rank-000/step-00000000.safetensors
 thinpipe quality --trace trace -c none --out kept > /dev/null

@@ -14,14 +14,14 @@ for name, compress, decode, payload in [("none", 1e-4, 0, 4 * 431080), ("3lc", 4
     print(json.dumps({
         "record": "point", "id": name, "status": "ok", "reasons": [],
         "axes": {"compressor": name, "method": name, "link": "rate=1gbit", "rate": 1e9, "delay": 0,
-                 "ranks": 2, "repeat": 0, "pattern": "allgather-ring"},
+                 "ranks": 2, "repeat": 0, "collective": "allgather-ring"},
         "metrics": {"compress_cpu_time": metric(compress), "decode_time": metric(decode),
                     "payload_bytes": metric(payload)}}))
 for name, compress, decode, payload in [("none", 0, 2e-4, 4 * 431080), ("3lc", 5e-5, 4e-5, 20000)]:
     print(json.dumps({
         "record": "point", "id": name + "|cuda", "status": "ok", "reasons": [],
         "axes": {"compressor": name, "method": name, "link": "rate=1gbit", "rate": 1e9, "delay": 0,
-                 "ranks": 2, "repeat": 0, "pattern": "allgather-ring", "device": "cuda"},
+                 "ranks": 2, "repeat": 0, "collective": "allgather-ring", "device": "cuda"},
         "metrics": {"compress_time": metric(compress), "compress_cpu_time": metric(9),
                     "decode_time": metric(decode), "payload_bytes": metric(payload),
                     "copy_down_time": metric(1e-4), "copy_up_time": metric(1e-4)}}))
@@ -35,7 +35,7 @@ said = json.load(sys.stdin, parse_float=lambda text: float("%.4g" % float(text))
 print(said.pop("created")[:2], said.pop("fingerprint")["thinpipe"])  # now, and this machine
 print(json.dumps(said, indent=1))'
 predict -c 3lc --topology racks:racks=2,oversubscription=20 --link rate=1gbit 2>/dev/null
-predict -c 3lc --link rate=1gbit --pattern openmpi 2>/dev/null
+predict -c 3lc --link rate=1gbit --collective openmpi 2>/dev/null
 predict -c 3lc --link rate=1gbit,loss=1% 2>/dev/null
 predict --device cuda -c 3lc --ranks '4|64' --link 'rate=1gbit|100gbit' 2>/dev/null
 predict --device cuda -c 'topk:ratio=0.01'

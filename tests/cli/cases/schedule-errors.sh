@@ -1,4 +1,4 @@
-# What is wrong with a schedule is said before anything is set up.
+# Errors in a schedule are reported before anything is set up.
 thinpipe net play --schedule 'stesp:0s=1mbit'
 thinpipe net play --schedule 'steps:0s=100%,5s=fast'
 thinpipe net play --schedule 'outage:every=1s,lasts=2s'

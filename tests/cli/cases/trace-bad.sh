@@ -1,4 +1,4 @@
-# A trace that is not there, is no trace, is cut off: exit code 2, the file and the field named.
+# A trace that is missing, is no trace, is cut off: exit code 2, the file and the field named.
 try() { thinpipe trace info "$1" 2>&1; echo "exit $?"; }
 try nowhere
 mkdir empty; try empty

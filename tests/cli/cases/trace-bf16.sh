@@ -1,4 +1,4 @@
-# Gradients in 16 bits: widened when read, and said so.
+# Gradients in 16 bits: widened when read, and reported as such.
 thinpipe-make-trace trace
 python3 - <<'P'
 import glob, hashlib, json, struct
@@ -24,6 +24,6 @@ P
 thinpipe trace info trace | grep gradient
 thinpipe trace info trace --json | grep dtype
 thinpipe trace verify trace; echo "exit $?"
-# What is in bfloat16 already loses nothing to the method of that name.
+# Values that are already bfloat16 lose nothing to the method of that name.
 thinpipe quality --trace trace -c bf16 | awk '/^bf16/ && !seen++ { print $1, "error", $5 }'
 thinpipe bench -c topk --trace trace --repetitions 1 --warmup 1 > bench.txt 2>&1; echo "exit $?"

@@ -1,4 +1,4 @@
-# What cannot be imported: the file and the field are named, and nothing is left.
+# Inputs that cannot be imported: the file and the field are named, and nothing is left behind.
 mkdir in
 try() { thinpipe trace import in --out out "$@"; echo "exit $?"; ls -d out 2>/dev/null; }
 try

@@ -1,4 +1,4 @@
-# A capture that lost a rank: it opens, info and quality say so, verify exits with 4.
+# A capture that lost a rank: it opens, info and quality report the loss, verify exits with 4.
 thinpipe-make-trace trace
 python3 - <<'P'
 text = open("trace/trace.json").read()

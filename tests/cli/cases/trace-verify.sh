@@ -1,4 +1,4 @@
-# One flipped bit: the sizes still hold, so `info` accepts what `verify` refuses.
+# One flipped bit: the sizes are still right, so `info` accepts what `verify` refuses.
 thinpipe-make-trace trace && thinpipe trace verify trace; echo "exit $?"
 file=$(ls trace/*/* trace/*.safetensors 2>/dev/null | sort | tail -1)
 python3 - "$file" <<'P'

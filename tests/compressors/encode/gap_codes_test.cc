@@ -59,7 +59,7 @@ TEST(Golomb, MeasuredMeanLengthAgreesWithTheFormula) {
   }
 }
 
-// Elias codes, held to their definition digit by digit.
+// Elias codes, checked against their definition digit by digit.
 
 /// Binary digits after the leading one.
 int digits(std::uint64_t n) {
@@ -119,7 +119,7 @@ TEST(Elias, RefusesNumbersThatNoGapReaches) {
   gamma(most, 1000);
   most.number(0, 32);
   EXPECT_THROW(decode(*make_elias_delta_codec(), most.bytes(), 1, 4294967295U), PayloadError);
-  // The largest gap that there is.
+  // The largest possible gap.
   SlowBits last;
   gamma(last, 4294967295U);
   EXPECT_EQ(decode(*make_elias_gamma_codec(), last.bytes(), 1, 4294967295U),
@@ -149,7 +149,7 @@ TEST(Entropy, IsBelowGolombByLittle) {
   }
 }
 
-// Packed gaps, held to a writer of one bit at a time.
+// Packed gaps, checked against a writer of one bit at a time.
 
 std::vector<std::byte> packed_slowly(const testing::Positions& positions) {
   const auto gaps = testing::gaps_of(positions);
@@ -202,7 +202,7 @@ TEST(Packed, RefusesWhatNoWriterWrites) {
             testing::Positions{9});
 }
 
-// Golomb-Rice codes, held to a writer and a reader of one bit at a time, on every target.
+// Golomb-Rice codes, checked against a writer and a reader of one bit at a time, on every target.
 
 std::vector<std::byte> rice_slowly(const Positions& positions, int bits) {
   testing::SlowBits out;

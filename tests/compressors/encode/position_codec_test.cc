@@ -17,11 +17,11 @@ using testing::PositionCase;
 using testing::Positions;
 using testing::random_positions;
 
-constexpr std::size_t kMostIndices = std::size_t{1} << 28;
+constexpr std::size_t kMaxIndices = std::size_t{1} << 28;
 
 TEST(Index28, IsTwentyEightBitsAPosition) {
   const auto codec = make_index28_codec();
-  for (const auto& test : testing::position_cases(kMostIndices)) {
+  for (const auto& test : testing::position_cases(kMaxIndices)) {
     SCOPED_TRACE(test.name());
     testing::SlowBits expected;
     for (std::uint32_t position : test.positions) expected.number(position, 28);
@@ -33,12 +33,12 @@ TEST(Index28, IsTwentyEightBitsAPosition) {
 
 TEST(Index28, RefusesTensorsThatItCannotAddress) {
   const auto codec = make_index28_codec();
-  EXPECT_NO_THROW(codec->max_size(1, kMostIndices));
-  EXPECT_THROW(codec->max_size(1, kMostIndices + 1), InputError);
+  EXPECT_NO_THROW(codec->max_size(1, kMaxIndices));
+  EXPECT_THROW(codec->max_size(1, kMaxIndices + 1), InputError);
   std::vector<std::byte> room(16);
   ByteWriter out(room);
-  EXPECT_THROW(codec->encode(testing::Positions{1}, kMostIndices + 1, out), InputError);
-  EXPECT_THROW(codec->start(ByteReader(room), 1, kMostIndices + 1), InputError);
+  EXPECT_THROW(codec->encode(testing::Positions{1}, kMaxIndices + 1, out), InputError);
+  EXPECT_THROW(codec->start(ByteReader(room), 1, kMaxIndices + 1), InputError);
 }
 
 TEST(Index28, RefusesDisorder) {
@@ -50,7 +50,7 @@ TEST(Index28, RefusesDisorder) {
   }
 }
 
-// The bitmap, held to a list of booleans.
+// The bitmap, checked against a list of booleans.
 
 TEST(Bitmap, IsOneBitAnElement) {
   const auto codec = make_bitmap_codec();
@@ -87,13 +87,13 @@ TEST(Bitmap, RefusesAOneAfterTheLastElement) {
 }
 
 /// The most elements that every codec takes and whose bitmap is small.
-constexpr std::size_t kMostElements = 4000000;
+constexpr std::size_t kMaxElements = 4000000;
 
 TEST(PositionCodec, RoundTrip) {
   for (const std::string& name : position_codec_names()) {
     SCOPED_TRACE(name);
     const auto codec = make_position_codec(name);
-    for (const PositionCase& test : position_cases(kMostElements)) {
+    for (const PositionCase& test : position_cases(kMaxElements)) {
       SCOPED_TRACE(test.name());
       const auto bytes = encode(*codec, test.positions, test.elements);
       EXPECT_EQ(decode(*codec, bytes, test.positions.size(), test.elements), test.positions);
@@ -106,7 +106,7 @@ TEST(PositionCodec, RoundTripOfTheLargestTensors) {
     SCOPED_TRACE(name);
     const auto codec = make_position_codec(name);
     for (const PositionCase& test : position_cases()) {
-      if (test.elements <= kMostElements) continue;
+      if (test.elements <= kMaxElements) continue;
       SCOPED_TRACE(test.name());
       const auto bytes = encode(*codec, test.positions, test.elements);
       EXPECT_EQ(decode(*codec, bytes, test.positions.size(), test.elements), test.positions);

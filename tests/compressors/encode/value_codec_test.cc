@@ -64,7 +64,7 @@ TEST(ValueCodec, SizesAndValues) {
   EXPECT_EQ(make_sign_codec()->size(1001), 4 + 126U);
   for (const std::string& name : value_codec_names()) {
     EXPECT_EQ(make_value_codec(name)->size(0), 0U);
-    // Many values: what a listing says.
+    // Many values: the size in a listing.
     const auto codec = make_value_codec(name);
     EXPECT_NEAR(static_cast<double>(codec->size(1 << 20)) * 8 / (1 << 20), codec->expected_bits(),
                 1e-3);
@@ -81,7 +81,7 @@ TEST(ValueCodec, Int8IsTheNearestOf255Levels) {
     const auto before = values;
     encoded(*make_int8_codec(), values);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      // Half a level, and what three float roundings of a quotient up to 127 may add.
+      // Half a level, and the largest error of three float roundings of a quotient up to 127.
       ASSERT_NEAR(values[i], before[i], most / 127 * (0.5 + 3 * 127 * 0x1p-24));
     }
   }
@@ -91,7 +91,7 @@ TEST(ValueCodec, Int8IsTheNearestOf255Levels) {
 }
 
 TEST(ValueCodec, AMeanThatIsNoNumberIsOneNan) {
-  // Infinities of both signs make a NaN whose bits processors choose, and a NaN may have any.
+  // Infinities of both signs make a NaN whose bits depend on the CPU, and a NaN may have any.
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::vector<std::byte> one_nan = {std::byte{0}, std::byte{0}, std::byte{0xc0},
                                           std::byte{0x7f}};
@@ -190,10 +190,10 @@ TEST(ValueCodec, RefuseScalesThatNoWriterMakes) {
 }
 
 TEST(ValueCodec, StepsOfLevelsNeverOverflow) {
-  constexpr float kMost = std::numeric_limits<float>::max();
+  constexpr float kMax = std::numeric_limits<float>::max();
   for (float levels : {1.0F, 7.0F, 127.0F}) {
     for (float largest :
-         {kMost, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
+         {kMax, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
           std::numeric_limits<float>::denorm_min(), 1.0F}) {
       const float step = level_step(largest, levels);
       EXPECT_GT(step, 0);

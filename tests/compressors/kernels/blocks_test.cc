@@ -20,7 +20,7 @@ using testing::bits;
 using testing::for_each_target;
 
 TEST(BlockFormat, HalvesRoundUp) {
-  // Every half is itself; what lies a little above it becomes the next.
+  // Every half is itself; a value a little above it becomes the next.
   for (std::uint16_t half = 0; half < 0x7bff; ++half) {
     const float value = value_of_half(half);
     ASSERT_EQ(half_at_least(value), half);
@@ -54,7 +54,7 @@ TEST(BlockFormat, NothingExceedsTheGreatestElementWhereRoundingIsStochastic) {
   EXPECT_EQ(exponent_for(0.0F, BlockElement::kE2M1, true), 0);
   for (BlockElement element : {BlockElement::kInt8, BlockElement::kInt4, BlockElement::kE4M3,
                                BlockElement::kE5M2, BlockElement::kE2M1}) {
-    // All exponents there are, and denormals; mantissas on both sides of every greatest element's.
+    // All exponents, and denormals; mantissas on both sides of every greatest element's.
     for (int exponent = -149; exponent <= 127; ++exponent) {
       for (float mantissa : {1.0F, 1.25F, 1.5F, 1.75F, 1.984375F, 1.99F, 1.9999999F}) {
         const float most = std::ldexp(mantissa, exponent);
@@ -62,7 +62,7 @@ TEST(BlockFormat, NothingExceedsTheGreatestElementWhereRoundingIsStochastic) {
         const auto code = exponent_for(most, element, true);
         ASSERT_LE(code, 254);
         ASSERT_LE(std::ldexp(static_cast<double>(most), 127 - code), element_max(element));
-        if (code == 0) continue;  // there is no smaller scale
+        if (code == 0) continue;  // no smaller scale exists
         ASSERT_GT(std::ldexp(static_cast<double>(most), 128 - code), element_max(element));
       }
     }
@@ -165,7 +165,7 @@ std::vector<testing::NamedInput> shapes() {
   return inputs;
 }
 
-/// The scale of a block as the documentation says it, in doubles.
+/// The scale of a block as documented, in doubles.
 double plain_scale(const BlockFormat& format, const float* c, std::size_t n) {
   double most = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -208,7 +208,8 @@ TEST(Blocks, DecodedIsANearestValueOfTheFormat) {
           // Scale, product and quotient are rounded to floats; denormals have an absolute error.
           const double tolerance =
               4e-7 * std::max(std::fabs(target), std::fabs(found)) + 0x1p-148 +
-              // Levels are counted from the lowest: what is tiny beside their distance is lost.
+              // Levels are counted from the lowest: values that are tiny beside their distance are
+              // lost.
               (element_max(element) == 7.5F || element_max(element) == 127.5F ? 1e-4 * step : 0);
           ASSERT_LE(std::fabs(found - target), nearest + tolerance) << i;
           const float left = c[i] - coded.decoded[i];
@@ -225,7 +226,7 @@ TEST(Blocks, EveryCodeIsItsValue) {
   for_each_target([] {
     for (BlockElement element : kBlockElements) {
       const BlockFormat format{.element = element, .scale = BlockScale::kF32, .block = 32};
-      if (element_max(element) == 7.5F || element_max(element) == 127.5F) continue;  // no 0 there
+      if (element_max(element) == 7.5F || element_max(element) == 127.5F) continue;  // no 0
       const auto values = values_of(element);
       for (double value : values) {
         // With the greatest element in the block the scale is 1.

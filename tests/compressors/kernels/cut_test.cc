@@ -43,7 +43,7 @@ Pairs plain_cut(const Cut& cut, const Pairs& from) {
   return kept;
 }
 
-/// filter() and filter_into(), the latter at odd addresses and with guards behind what it writes.
+/// filter() and filter_into(), the latter at odd addresses and with guards behind its output.
 void expect_same(const Cut& cut, const Pairs& from) {
   const Pairs expected = plain_cut(cut, from);
   const std::size_t kept = expected.values.size();
@@ -97,7 +97,7 @@ TEST(Cut, SameAsAPlainLoop) {
 }
 
 TEST(Cut, TakesNeighboursAmongThoseBetween) {
-  // Few values, so that all places of the first and the last of them are met.
+  // Few values, so that every position of the first and the last of them occurs.
   std::vector<float> x(9001);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * i % 11);
   const Pairs from = numbered(x);
@@ -218,7 +218,7 @@ void expect_plain(std::span<const float> x, KeyOrder order, std::int32_t limit) 
     plain_positions.push_back(static_cast<std::uint32_t>(i));
     plain_values.push_back(x[i]);
   }
-  // Exactly the promised room, so that a sanitizer sees any store past it.
+  // Exactly the promised buffer, so that a sanitizer sees any store past it.
   std::vector<std::uint32_t> positions(x.size() + kCompactSlack);
   std::vector<float> values(x.size() + kCompactSlack);
   const std::size_t count = compact(x, order, limit, positions.data(), values.data());

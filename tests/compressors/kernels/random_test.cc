@@ -52,8 +52,8 @@ TEST(CounterRandom, VectorsDrawTheSameNumbers) {
 }
 
 TEST(CounterRandom, VectorsDrawPairedNumbers) {
-  // Numbers of 16 elements share the first half of their hash but for 4 bits, of which those above
-  // bit 16 of the number's index are part: element 131072 has the first others.
+  // Numbers of 16 elements have the first half of their hash in common but for 4 bits, which
+  // include those above bit 16 of the number's index: element 131072 has the first others.
   for (const RandomKey key :
        {random_key(1, 3), RandomKey{0xffffffff, 0}, RandomKey{5, 0x89abcdef}}) {
     for (const std::size_t first : {0UL, 7UL, 131008UL, 131071UL, 0xffffff00UL, 0x1ffffff10UL}) {
@@ -190,7 +190,7 @@ TEST(ExactGamma, OfNearlyEqualMagnitudes) {
 }
 
 TEST(ExactGamma, WhatIsTooSmallIsZero) {
-  // Below x, a share of about x^shape / gamma(shape + 1): half of it is at 2^-1000 or so.
+  // Below x, a fraction of about x^shape / gamma(shape + 1): half of it is at 2^-1000 or so.
   EXPECT_EQ(exact_gamma_exceeded(0.0005, 0.5), 0);
 }
 

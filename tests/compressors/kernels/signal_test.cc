@@ -1,4 +1,4 @@
-// A gradient's signal beside its noise: sums with what they leave, and ambiguous elements.
+// A gradient's signal beside its noise: sums with their remainders, and ambiguous elements.
 #include "compressors/kernels/signal.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using testing::bits;
 
-/// A sum and what the plain pass over it leaves.
+/// A sum and the remainder that the plain pass over it leaves.
 struct Case {
   std::vector<float> g, r, c;
   float decay, scale;

@@ -235,7 +235,7 @@ TEST(NonFinite, FindsTheFirst) {
 
 constexpr HalfFormat kHalfFormats[] = {HalfFormat::kFp16, HalfFormat::kBf16};
 
-// All there are, each beside one that is drawn.
+// All of them, each beside one that is drawn.
 struct HalfPairs {
   std::vector<std::uint16_t> a, b;
 };

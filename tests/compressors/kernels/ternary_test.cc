@@ -16,7 +16,7 @@ namespace {
 using testing::bits;
 using testing::for_each_target;
 
-/// As the paper says it: divide, round, add 1, pad, cut into five, combine.
+/// The paper's steps: divide, round, add 1, pad, cut into five, combine.
 std::vector<std::uint8_t> plain_pack(const std::vector<float>& c, float scale,
                                      std::vector<int>& q) {
   q.clear();
@@ -114,7 +114,7 @@ TEST(Ternary, SeesDigitsInThePadding) {
   const std::uint8_t good[] = {121, 121 - 4};
   const std::uint8_t bad[] = {121, 121};
   EXPECT_FALSE(ternary_unpack_add(bad, 2, 0, 1.0F, out));
-  // Byte 0 holds elements 0, 2, 4 and padding as well.
+  // Byte 0 packs elements 0, 2, 4 and padding as well.
   EXPECT_FALSE(ternary_unpack_add(good, 2, 0, 1.0F, out));
   const std::uint8_t right[] = {121 - 4, 121 - 4};
   EXPECT_TRUE(ternary_unpack_add(right, 2, 0, 1.0F, out));

@@ -182,7 +182,7 @@ TEST(Dct, SameBitsOnEveryTarget) {
 
 const std::vector<LowRankShape> kShapes = {{1, 1, 1},   {1, 40, 1},  {40, 1, 1},   {5, 7, 3},
                                            {16, 16, 4}, {33, 17, 5}, {130, 67, 9}, {3, 1000, 2},
-                                           {257, 9, 2}, {700, 21, 3}};  // several stretches
+                                           {257, 9, 2}, {700, 21, 3}};  // several ranges
 
 TEST(LowRank, AreTheMatrixProducts) {
   testing::for_each_target([] {
@@ -210,8 +210,8 @@ TEST(LowRank, AreTheMatrixProducts) {
           ASSERT_TRUE(near(left[k * rows + i], sum, scale));
         }
       }
-      std::vector<float> right(q.size()), room(low_rank_room(shape));
-      low_rank_right(shape, m.data(), p.data(), room, right.data());
+      std::vector<float> right(q.size()), workspace(low_rank_workspace(shape));
+      low_rank_right(shape, m.data(), p.data(), workspace, right.data());
       for (std::size_t j = 0; j < columns; ++j) {
         for (std::size_t k = 0; k < rank; ++k) {
           double sum = 0;
@@ -257,8 +257,8 @@ TEST(LowRank, SameBitsOnEveryTarget) {
       std::vector<float> back(q.size());
       std::vector<float> left(m.size());
       low_rank_left(shape, m.data(), q.data(), p.data());
-      std::vector<float> room(low_rank_room(shape));
-      low_rank_right(shape, m.data(), p.data(), room, back.data());
+      std::vector<float> workspace(low_rank_workspace(shape));
+      low_rank_right(shape, m.data(), p.data(), workspace, back.data());
       low_rank_subtract(shape, p.data(), back.data(), m.data(), left.data());
       low_rank_add(shape, p.data(), back.data(), 0.3F, left.data());
       auto all = testing::bits(p);

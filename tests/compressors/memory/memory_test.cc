@@ -134,8 +134,8 @@ TEST(Memory, StateRoundTripsInTheMiddleOfAPeriod) {
 }
 
 TEST(Ef21, ReceiversSumIsTheEstimateAndComesToAConstantGradient) {
-  // h += C(g - h): with exact top-k values the error shrinks by what was sent, to exactly 0 once
-  // every element had its turn. A receiver sums what it decodes.
+  // h += C(g - h): with exact top-k values the error shrinks by the sent values, to exactly 0 once
+  // every element was sent. A receiver sums the decoded values.
   const auto gradient = testing::heavy(1000, 3);
   for (const char* spec : {"topk:ratio=0.1,memory=ef21", "3lc:memory=ef21"}) {
     const auto compressor = testing::make(spec, gradient.size());
@@ -164,7 +164,7 @@ TEST(Ef21, ReceiversSumIsTheEstimateAndComesToAConstantGradient) {
 }
 
 TEST(Ef21, IsClippedBeforeTheEstimateIsTakenOff) {
-  // Workers and receivers hold the estimate of the gradient as it is clipped, to a norm of 1.
+  // Workers and receivers keep the estimate of the gradient as it is clipped, to a norm of 1.
   const auto compressor = testing::make("topk:ratio=1,memory=ef21,clip=1", 2);
   Floats received(2, 0.0F);
   for (std::uint64_t step = 0; step < 3; ++step) {

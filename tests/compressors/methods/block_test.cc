@@ -1,4 +1,4 @@
-// Quantisers of blocks: shared scales of integers and floats, and THC's lookup tables.
+// Quantisers of blocks: common scales of integers and floats, and THC's lookup tables.
 
 #include <gtest/gtest.h>
 
@@ -122,8 +122,8 @@ TEST(Thc, UnbiasedWhereNothingIsClamped) {
 }
 
 TEST(Thc, CodesOfWorkersWithOneRangeCanBeSummed) {
-  // Decoding is linear in the codes: the mean of what two workers' payloads decode to is what a
-  // payload with the means of their codes would decode to, which needs the same distance in both.
+  // Decoding is linear in the codes: the mean of two workers' decoded payloads equals the decoded
+  // payload with the means of their codes, which needs the same distance in both.
   const auto a = made_thc("thc", 5000, 0);
   const auto b = made_thc("thc", 5000, 1);
   ASSERT_TRUE(a->shares_scale());

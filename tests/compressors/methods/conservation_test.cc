@@ -1,6 +1,6 @@
-// Error feedback loses nothing: sum of inputs = sum of what was decoded + residual, per element,
-// over 100 steps (SBC Theorem II.1). For every method of the registry and every spec of all_specs()
-// that can have the residual memory, whatever memory it has by itself; and for what is given back.
+// Error feedback loses nothing: sum of inputs = sum of decoded values + residual, per element, over
+// 100 steps (SBC Theorem II.1). For every method of the registry and every spec of all_specs() that
+// can have the residual memory, whatever its default memory; and for values that are restored.
 
 #include <gtest/gtest.h>
 
@@ -91,8 +91,8 @@ TEST(Verbatim, IsTheGradientItself) {
   EXPECT_EQ(names, std::set<std::string>{"none"});
 }
 
-// Elements that a selection after the exchange drops go back into a memory: over all workers
-// nothing is lost, whoever takes them.
+// Elements that a selection after the exchange drops are restored to a memory: over all workers
+// nothing is lost, whichever memory takes them.
 
 constexpr std::size_t kLength = 3000;
 constexpr std::size_t kWorkers = 3;
@@ -186,7 +186,7 @@ class GiveBackJob {
       workers_.push_back(testing::make(spec, kLength));
   }
 
-  /// `input` is what a gradient adds to a worker's books.
+  /// `input` is the amount that a gradient adds to a worker's books.
   template <class Input>
   void run(Input input) {
     for (std::uint64_t step = 0; step < kSteps; ++step) {
@@ -215,12 +215,12 @@ class GiveBackJob {
     }
   }
 
-  /// Checks every element; `left(i)` is what memories hold of it.
+  /// Checks every element; `left(i)` is the memories' value of it.
   template <class Left>
   void expect_balance(Left left) const {
     double kept = 0;
     for (std::size_t i = 0; i < kLength; ++i) {
-      // A few roundings a step and worker, each at most 2^-24 of what was there.
+      // A few roundings a step and worker, each at most 2^-24 of the value before.
       const double bound = 8.0 * kWorkers * kSteps * 0x1p-24 * (scale_[i] + std::fabs(in_[i]) + 1);
       ASSERT_NEAR(in_[i], kept_[i] + left(i), bound) << i;
       kept += std::fabs(kept_[i]);
@@ -258,7 +258,7 @@ TEST(GiveBack, ToAResidualLosesNothing) {
 }
 
 TEST(GiveBack, ToAnAccumulatedVelocityLosesNothing) {
-  // DGC eq. 7 without masking: what v takes in is u = m u + g.
+  // DGC eq. 7 without masking: v takes in u = m u + g.
   GiveBackJob job("topk:ratio=0.1,memory=momentum,momentum=0.5,masking=false");
   std::vector<std::vector<double>> velocity(kWorkers, std::vector<double>(kLength));
   job.run([&](std::size_t worker, std::span<const float> gradient, std::vector<double>& in) {
@@ -291,7 +291,7 @@ TEST(GiveBack, ToEf21sEstimatesKeepsTheirSumWhatAggregatesBrought) {
 }
 
 TEST(GiveBack, PutsBackWhatAMemoryClears) {
-  // values=mean: 1 stands for both elements sent, and both are cleared whatever it was.
+  // values=mean: 1 stands for both elements sent, and both are cleared whatever their values.
   const auto compressor = testing::make("topk:memory=clear,values=mean,ratio=0.5", 4);
   const auto payload = testing::encode(*compressor, std::vector<float>{0.1F, 3, -1, 0.2F}).payload;
   EXPECT_EQ(compressor->residual()[1], 0);

@@ -147,7 +147,7 @@ TEST(Demo, OneCosineIsOneCoefficient) {
   for (std::size_t i = 0; i < 64; ++i) ASSERT_NEAR(decoded[i], gradient[i], 1e-6);
 }
 
-/// Every chunk sorted by itself.
+/// Sorts every chunk separately.
 std::vector<std::uint32_t> plain_chunks(const std::vector<float>& c, const Chunks& chunks) {
   std::vector<std::uint32_t> all;
   for (std::size_t at = 0; at < c.size(); at += chunks.size) {

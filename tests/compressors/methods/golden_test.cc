@@ -1,4 +1,4 @@
-// Figures of every method held against committed CSV files, and SIDCo on a captured trace.
+// Figures of every method compared with committed CSV files, and SIDCo on a captured trace.
 // THINPIPE_UPDATE_GOLDEN=1 rewrites the files instead: their diff is for a review.
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ void expect_golden(const std::string& name, const std::string& measured) {
   EXPECT_FALSE(std::getline(expected_lines, expected)) << "the file has more lines: " << expected;
 }
 
-/// tests/data/README.md says how it was made.
+/// tests/data/README.md describes how the trace was made.
 Trace captured_trace() { return Trace(tests_folder() / "data" / "lenet5"); }
 
 std::string measured_sizes() {
@@ -210,11 +210,11 @@ TEST(Captured, ClimbingIsAsGoodAsThePapersRule) {
 }
 
 TEST(Captured, ThePapersRuleStaysAboveTheBandWhereTailsAreHeavy) {
-  // One stage selects too many; the rule wants fewer stages still, and there are none.
+  // One stage selects too many; the rule would use fewer stages still, and one is the minimum.
   EXPECT_NEAR(captured_share(sidco("paper", "exp", "0.01")), 3.2, 0.1);
   EXPECT_NEAR(captured_share(sidco("paper", "exp", "0.1")), 1.28, 0.05);
   EXPECT_NEAR(captured_share(sidco("paper", "gpareto", "0.1")), 1.26, 0.05);
-  // Where one stage fits or selects too few, it gets there.
+  // Where one stage fits or selects too few, the rule comes to the band.
   EXPECT_NEAR(captured_share(sidco("paper", "gpareto", "0.01")), 1, 0.2);
   EXPECT_NEAR(captured_share(sidco("paper", "gamma", "0.01")), 1, 0.2);
 }

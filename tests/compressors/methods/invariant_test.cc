@@ -150,7 +150,7 @@ TEST(Invariant, MomentumWithoutMaskingLosesNothing) {
 }
 
 TEST(Invariant, DgcIsTheAlgorithmOfThePaper) {
-  // u = m u + g; v = v + u; what is sent is v there, exactly; then u and v are 0 there.
+  // u = m u + g; v = v + u; a position that is sent carries exactly v; then u and v are 0 at it.
   for (bool masking : {false, true}) {
     const auto compressor =
         make(std::string("dgc:ratio=0.02,masking=") + (masking ? "true" : "false"), kInvariant);
@@ -241,7 +241,7 @@ TEST(State, ARestoredCompressorGoesOnAlike) {
     std::vector<std::byte> state;
     original->save_state(state);
     const auto restored = make(spec, 1003);
-    encode(*restored, testing::heavy(1003, 50));  // whatever it did before is replaced
+    encode(*restored, testing::heavy(1003, 50));  // its earlier state is replaced
     restored->load_state(state);
     for (std::uint64_t step = 7; step < 14; ++step) {
       const auto gradient = testing::heavy(1003, step);
@@ -296,10 +296,10 @@ TEST(State, RefusesWhatIsNotItsOwn) {
   refused("topk", 100, "layer.weight", other);
 }
 
-// The mean of what a stochastic method decodes to is the input, within five standard errors.
+// The mean of a stochastic method's decoded values is the input, within five standard errors.
 
 /// Every stochastic method as it is unbiased: without clipping, truncation or a memory. Methods
-/// that have a `rounding` are found by themselves.
+/// that have a `rounding` are found automatically.
 std::vector<std::string> unbiased_specs() {
   std::vector<std::string> specs = {"stoch3",
                                     "terngrad:sigma=0",

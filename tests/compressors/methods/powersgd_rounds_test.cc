@@ -1,5 +1,5 @@
 // PowerSGD's rounds, one all-reduce of P and one of Q: as an interface, and against the paper's
-// algorithm with what they leave behind.
+// algorithm with its residuals.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -124,7 +124,7 @@ Matrices gradients_of(std::size_t workers, std::uint64_t step) {
 }
 
 TEST(PowerSgdRounds, OneWorkersRoundsAreItsEncode) {
-  // Bit for bit; and the factors that are gathered are those of encode() too.
+  // Bit for bit; and the factors that are all-gathered are those of encode() too.
   for (const std::string& options :
        std::vector<std::string>{"rank=2", "memory=none,warm=false", "memory=ef21,rank=3"}) {
     SCOPED_TRACE(options);
@@ -148,7 +148,7 @@ TEST(PowerSgdRounds, ARestoredJobGoesOnAlike) {
     Job original(spec, 2);
     Job restored(spec, 2);
     for (std::uint64_t step = 0; step < 3; ++step) original.step(gradients_of(2, step), step);
-    restored.step(gradients_of(2, 50), 0);  // whatever it did before is replaced
+    restored.step(gradients_of(2, 50), 0);  // its earlier state is replaced
     for (std::size_t w = 0; w < 2; ++w) {
       restored.worker(w).load_state(state_of(original.worker(w)));
     }
@@ -236,8 +236,8 @@ TEST(PowerSgdRounds, NothingIsAllocatedAfterTheFirstStep) {
   }
 }
 
-/// Alg. 1 and 2 in double, matrices as arrays of rows; a worker's error is what its gradient and
-/// the aggregate differ by, as in the authors' published code.
+/// Alg. 1 and 2 in double, matrices as arrays of rows; a worker's error is the difference between
+/// its gradient and the aggregate, as in the authors' published code.
 class Reference {
  public:
   Reference(std::size_t workers, std::size_t rank, std::vector<double> q)
@@ -304,7 +304,7 @@ class Reference {
 
 TEST(PowerSgdPaper, AreTheAlgorithmOfThePaper) {
   // The reference subtracts the aggregate from every worker's gradient, the compressor its own
-  // part: the aggregates are the same, because only the mean of the errors enters them.
+  // contribution: the aggregates are the same, because only the mean of the errors enters them.
   constexpr std::size_t kRank = 3;
   Job job("powersgd:rank=3", 3);
   const auto state = state_of(job.worker(0));
@@ -379,7 +379,7 @@ TEST(PowerSgdPaper, InputsAreDecodedOrStillInTheResiduals) {
       residuals += residual / kWorkers;
       ASSERT_NEAR(own_left[w][i], residual, 200 * 0x1p-24 * scale[i]);
     }
-    // The means of Q and of what it decodes to are rounded too.
+    // The means of Q and of the decoded values are rounded too.
     ASSERT_NEAR(left[i], residuals, 1000 * 0x1p-24 * scale[i]);
   }
 }

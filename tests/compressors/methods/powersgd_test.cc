@@ -28,8 +28,8 @@ double product_of(const std::vector<float>& columns, std::size_t rows, std::size
 }
 
 std::vector<float> orthogonal(std::vector<float> columns, std::size_t rows) {
-  std::vector<double> room(orthogonalize_room(columns.size() / rows), 1e300);
-  orthogonalize(columns, rows, room);
+  std::vector<double> workspace(orthogonalize_workspace(columns.size() / rows), 1e300);
+  orthogonalize(columns, rows, workspace);
   return columns;
 }
 
@@ -59,7 +59,7 @@ TEST(Orthogonalize, SpansTheSameAsTheFirstColumnsInTheirOrder) {
     const auto found = orthogonal(columns, rows);
     expect_orthonormal(found, rows, std::vector<bool>(kCount, false));
     for (std::size_t k = 0; k < kCount; ++k) {
-      // c_k is what it has of q_0 ... q_k, the last of it positive.
+      // c_k is its sum of components along q_0 ... q_k, the last of them positive.
       std::vector<double> left(columns.begin() + static_cast<std::ptrdiff_t>(k * rows),
                                columns.begin() + static_cast<std::ptrdiff_t>((k + 1) * rows));
       double share = 0, norm = 0;
@@ -79,7 +79,7 @@ TEST(Orthogonalize, SpansTheSameAsTheFirstColumnsInTheirOrder) {
   }
 }
 
-// Shares of 1 to 1e-5 of a column are its own; a float has 6e-8.
+// Fractions of 1 to 1e-5 of a column are its own; a float has 6e-8.
 TEST(Orthogonalize, ColumnsThatAreNearlyDependentAsWell) {
   constexpr std::size_t kRows = 5000;
   for (const double own : {1e-1, 1e-3, 1e-4, 1e-5}) {
@@ -103,7 +103,7 @@ TEST(Orthogonalize, WhateverTheColumnsLengths) {
   }
   expect_orthonormal(orthogonal(columns, kRows), kRows, {false, false, false});
   expect_orthonormal(orthogonal(std::vector<float>(2 * kRows), kRows), kRows, {true, true});
-  // More columns than rows: what is left of the others is noise.
+  // More columns than rows: the remainder of the others is noise.
   expect_orthonormal(orthogonal(testing::bell(5 * 3, 2), 3), 3, {false, false, false, true, true});
   std::vector<float> none;
   orthogonalize(none, 0, {});
@@ -168,7 +168,7 @@ TEST(PowerSgd, IsExactForMatricesOfItsRank) {
 }
 
 TEST(PowerSgd, WarmStartComesToTheBestApproximation) {
-  // A matrix of rank 2 with a little of another: the best rank-2 error is at most what was added.
+  // A matrix of rank 2 with a little of another: the best rank-2 error is at most the added amount.
   auto m = matrix(60, 40, 2);
   const auto noise = testing::bell(m.size(), 9);
   for (std::size_t i = 0; i < m.size(); ++i) m[i] += 0.05F * noise[i];

@@ -1,4 +1,4 @@
-// Each quantiser against a plain version of what METHODS and docs/wire-format.md say.
+// Each quantiser against a plain version of METHODS and docs/wire-format.md.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -169,13 +169,13 @@ void expect_codes(const std::vector<float>& c, std::size_t first, float step, in
       code |= ((static_cast<int>(codes[at / 8]) >> (at % 8)) & 1) << bit;
     }
     const float scaled = step == 0 ? 0 : std::fabs(c[i]) * (1 / step);
-    // y in units of 2^(bits - 24), to the nearest; u likewise, a share of the element's bits.
+    // y in units of 2^(bits - 24), to the nearest; u likewise, from the element's random bits.
     const double unit = std::ldexp(1.0, 24 - bits);
     const double y = std::nearbyint(std::min(static_cast<double>(scaled), double(levels)) * unit);
     const auto u = static_cast<double>(paired_random(random_key(5, when), first + i) >> (8 + bits));
     const int level = static_cast<int>(std::floor((y + u) / unit));
     ASSERT_EQ(code, level | (level != 0 && c[i] < 0 ? levels + 1 : 0)) << i;
-    // Within one level of the exact place.
+    // Within one level of the exact value.
     ASSERT_LE(std::fabs(level - static_cast<double>(scaled)), 1.0 + 1e-6);
   }
 }
@@ -205,7 +205,7 @@ TEST(References, Qsgd) {
         at += 4 + (bucket.size() * static_cast<std::size_t>(bits) + 7) / 8;
       }
       ASSERT_EQ(at, payload.size());
-      // Either coding says the same.
+      // Either coding decodes to the same.
       ASSERT_EQ(dequantize(*elias, quantize(*elias, c, {.step = 4}).payload, c.size()),
                 dequantize(*fixed, payload, c.size()));
     }
@@ -250,7 +250,7 @@ TEST(References, Natural) {
     ASSERT_EQ(result.payload.size(), c.size() + (c.size() + 7) / 8);
     for (std::size_t i = 0; i < c.size(); ++i) {
       const double magnitude = std::fabs(static_cast<double>(c[i]));
-      // The power of two below, or 0 under the least normal number; and the share above it.
+      // The power of two below, or 0 under the least normal number; and the fraction above it.
       const bool tiny = magnitude < 0x1p-126;
       const double lower = tiny ? 0 : std::exp2(std::floor(std::log2(magnitude)));
       const double upper = tiny ? 0x1p-126 : 2 * lower;

@@ -194,8 +194,8 @@ std::unique_ptr<Compressor> of_rank(const std::string& spec, std::size_t element
       {.rank = rank});
 }
 
-/// Two steps of rank 1; a compressor of rank 0 that never encoded decodes what the sender says it
-/// sent: where there is a residual, what went in less what stays.
+/// Two steps of rank 1. A compressor of rank 0 that never encoded decodes the values that the
+/// sender reports as sent: where there is a residual, its input less its remainder.
 void expect_decodable(const std::string& spec, std::size_t elements) {
   SCOPED_TRACE(spec + " of " + std::to_string(elements));
   const auto sender = of_rank(spec, elements, 1);

@@ -83,40 +83,39 @@ TEST(SidcoFit, GammaWithoutAFitIsExponential) {
   EXPECT_EQ(gamma_excess(0, std::numeric_limits<double>::quiet_NaN(), 0.01, true), 0);
 }
 
-constexpr int kMost = 4;
+constexpr int kMax = 4;
 
 TEST(SidcoStages, PaperRuleMovesEveryQthTime) {
   SidcoStages stages({.every = 3, .tolerance = 0.2, .climb = false});
   std::vector<int> seen;
   for (int i = 0; i < 9; ++i) {
-    seen.push_back(stages.stages(kMost));
-    stages.note(50, 100, kMost);  // too few: one more stage
+    seen.push_back(stages.stages(kMax));
+    stages.note(50, 100, kMax);  // too few: one more stage
   }
   EXPECT_EQ(seen, (std::vector<int>{1, 1, 1, 2, 2, 2, 3, 3, 3}));
-  for (int i = 0; i < 3; ++i) stages.note(150, 100, kMost);  // 4 by now; too many: one fewer
-  EXPECT_EQ(stages.stages(kMost), 3);
-  for (int i = 0; i < 3; ++i)
-    stages.note(i == 0 ? 160 : 80, 100, kMost);  // mean 106.7: in the band
-  EXPECT_EQ(stages.stages(kMost), 3);
+  for (int i = 0; i < 3; ++i) stages.note(150, 100, kMax);  // 4 by now; too many: one fewer
+  EXPECT_EQ(stages.stages(kMax), 3);
+  for (int i = 0; i < 3; ++i) stages.note(i == 0 ? 160 : 80, 100, kMax);  // mean 106.7: in the band
+  EXPECT_EQ(stages.stages(kMax), 3);
 }
 
 TEST(SidcoStages, StaysBetweenOneAndTheMost) {
   SidcoStages stages({.every = 1, .tolerance = 0.2, .climb = false});
-  for (int i = 0; i < 10; ++i) stages.note(1000, 100, kMost);
-  EXPECT_EQ(stages.stages(kMost), 1);
-  for (int i = 0; i < 10; ++i) stages.note(1, 100, kMost);
-  EXPECT_EQ(stages.stages(kMost), kMost);
+  for (int i = 0; i < 10; ++i) stages.note(1000, 100, kMax);
+  EXPECT_EQ(stages.stages(kMax), 1);
+  for (int i = 0; i < 10; ++i) stages.note(1, 100, kMax);
+  EXPECT_EQ(stages.stages(kMax), kMax);
   EXPECT_EQ(stages.stages(2), 2);  // a warm-up's greater ratio allows fewer
 }
 
 TEST(SidcoStages, BandIsInclusive) {
   SidcoStages stages({.every = 1, .tolerance = 0.25, .climb = false});
-  stages.note(75, 100, kMost);  // exactly k (1 - eps): not fewer
-  EXPECT_EQ(stages.stages(kMost), 1);
-  stages.note(74, 100, kMost);
-  EXPECT_EQ(stages.stages(kMost), 2);
-  stages.note(125, 100, kMost);
-  EXPECT_EQ(stages.stages(kMost), 2);
+  stages.note(75, 100, kMax);  // exactly k (1 - eps): not fewer
+  EXPECT_EQ(stages.stages(kMax), 1);
+  stages.note(74, 100, kMax);
+  EXPECT_EQ(stages.stages(kMax), 2);
+  stages.note(125, 100, kMax);
+  EXPECT_EQ(stages.stages(kMax), 2);
 }
 
 TEST(SidcoStages, ClimbingFindsTheFitWhereMoreStagesSelectFewer) {
@@ -126,11 +125,11 @@ TEST(SidcoStages, ClimbingFindsTheFitWhereMoreStagesSelectFewer) {
   SidcoStages paper({.every = 1, .tolerance = 0.2, .climb = false});
   for (int i = 0; i < 12; ++i) {
     for (SidcoStages* stages : {&climb, &paper}) {
-      stages->note(counts[static_cast<std::size_t>(stages->stages(kMost)) - 1], 100, kMost);
+      stages->note(counts[static_cast<std::size_t>(stages->stages(kMax)) - 1], 100, kMax);
     }
   }
-  EXPECT_EQ(climb.stages(kMost), 4);
-  EXPECT_EQ(paper.stages(kMost), 1);
+  EXPECT_EQ(climb.stages(kMax), 4);
+  EXPECT_EQ(paper.stages(kMax), 1);
 }
 
 TEST(SidcoStages, ClimbingFollowsThePaperWhereThatIsRight) {
@@ -138,22 +137,23 @@ TEST(SidcoStages, ClimbingFollowsThePaperWhereThatIsRight) {
   const std::vector<std::size_t> counts = {20, 60, 95, 140};
   SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
   for (int i = 0; i < 6; ++i) {
-    climb.note(counts[static_cast<std::size_t>(climb.stages(kMost)) - 1], 100, kMost);
+    climb.note(counts[static_cast<std::size_t>(climb.stages(kMax)) - 1], 100, kMax);
   }
-  EXPECT_EQ(climb.stages(kMost), 3);
+  EXPECT_EQ(climb.stages(kMax), 3);
 }
 
 TEST(SidcoStages, AResidualReleasedAtOnceIsNoReasonToTurnRound) {
-  // One and two stages send nothing; the third sends first what was held back, then what it should.
+  // One and two stages send nothing; the third sends first the accumulated residual, then the right
+  // number.
   SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
-  for (int i = 0; i < 2; ++i) climb.note(1, 100, kMost);
-  EXPECT_EQ(climb.stages(kMost), 3);
-  climb.note(400, 100, kMost);  // |400 - 100| is more than |1 - 100|, but past k
-  EXPECT_EQ(climb.stages(kMost), 2);
-  climb.note(1, 100, kMost);
-  EXPECT_EQ(climb.stages(kMost), 3);
-  for (int i = 0; i < 10; ++i) climb.note(100, 100, kMost);
-  EXPECT_EQ(climb.stages(kMost), 3);
+  for (int i = 0; i < 2; ++i) climb.note(1, 100, kMax);
+  EXPECT_EQ(climb.stages(kMax), 3);
+  climb.note(400, 100, kMax);  // |400 - 100| is more than |1 - 100|, but past k
+  EXPECT_EQ(climb.stages(kMax), 2);
+  climb.note(1, 100, kMax);
+  EXPECT_EQ(climb.stages(kMax), 3);
+  for (int i = 0; i < 10; ++i) climb.note(100, 100, kMax);
+  EXPECT_EQ(climb.stages(kMax), 3);
 }
 
 TEST(SidcoStages, AReversedDirectionMustProveItself) {
@@ -162,8 +162,8 @@ TEST(SidcoStages, AReversedDirectionMustProveItself) {
   SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
   std::vector<int> seen;
   for (int i = 0; i < 15; ++i) {
-    seen.push_back(climb.stages(kMost));
-    climb.note(seen.back() == 1 ? 125 : 140, 100, kMost);
+    seen.push_back(climb.stages(kMax));
+    climb.note(seen.back() == 1 ? 125 : 140, 100, kMax);
   }
   // The fourth time at the bound another stage is tried, and given up at once.
   EXPECT_EQ(seen, (std::vector<int>{1, 1, 1, 1, 2, 1, 1, 1, 1, 2, 1, 1, 1, 1, 2}));
@@ -171,11 +171,11 @@ TEST(SidcoStages, AReversedDirectionMustProveItself) {
 
 TEST(SidcoStages, SmallChangesDoNotTurnTheDirection) {
   SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
-  climb.note(50, 100, kMost);
-  climb.note(41, 100, kMost);  // a little worse: less than eps / 2
-  EXPECT_EQ(climb.stages(kMost), 3);
-  climb.note(30, 100, kMost);  // worse
-  EXPECT_EQ(climb.stages(kMost), 2);
+  climb.note(50, 100, kMax);
+  climb.note(41, 100, kMax);  // a little worse: less than eps / 2
+  EXPECT_EQ(climb.stages(kMax), 3);
+  climb.note(30, 100, kMax);  // worse
+  EXPECT_EQ(climb.stages(kMax), 2);
 }
 
 TEST(SidcoStages, OneStageIsOneStage) {
@@ -188,7 +188,7 @@ TEST(SidcoStages, OneStageIsOneStage) {
 
 TEST(SidcoStages, StateRoundTrips) {
   SidcoStages stages({.every = 4, .tolerance = 0.2, .climb = true});
-  for (int i = 0; i < 6; ++i) stages.note(10, 100, kMost);
+  for (int i = 0; i < 6; ++i) stages.note(10, 100, kMax);
   std::vector<std::byte> state(SidcoStages::kStateSize);
   ByteWriter out(state);
   stages.save(out);
@@ -198,9 +198,9 @@ TEST(SidcoStages, StateRoundTrips) {
   copy.load(in);
   for (int i = 0; i < 10; ++i) {
     const auto count = static_cast<std::size_t>(50 * i);
-    stages.note(count, 100, kMost);
-    copy.note(count, 100, kMost);
-    EXPECT_EQ(copy.stages(kMost), stages.stages(kMost));
+    stages.note(count, 100, kMax);
+    copy.note(count, 100, kMax);
+    EXPECT_EQ(copy.stages(kMax), stages.stages(kMax));
   }
 }
 
@@ -293,7 +293,7 @@ TEST(Sidco, ThresholdIsTheFormulasInDouble) {
       // Equal magnitudes have no gamma distribution: s is 0 up to rounding.
       const bool gamma = option.distribution == Distribution::kGamma;
       if (gamma && name.starts_with("equal")) continue;
-      // A tail of one value has no variance but what rounding makes of it.
+      // A tail of one value has no variance but that of rounding.
       if (option.distribution != Distribution::kExponential && option.fixed_stages > 1 &&
           (name.starts_with("ties") || name.starts_with("denormals"))) {
         continue;
@@ -320,7 +320,7 @@ TEST(Sidco, ThresholdIsTheFormulasInDouble) {
 
 TEST(Sidco, FindsTheTargetOnExponentialMagnitudes) {
   // Quantiles of the exponential distribution: |c_i| = -ln((i + 1/2) / d). One stage is right by
-  // construction: a share delta exceeds mean * ln(1 / delta).
+  // construction: a fraction delta exceeds mean * ln(1 / delta).
   std::vector<float> c(100000);
   for (std::size_t i = 0; i < c.size(); ++i) {
     const double share = (static_cast<double>(i) + 0.5) / static_cast<double>(c.size());

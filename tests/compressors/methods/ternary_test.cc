@@ -1,5 +1,4 @@
-// 3LC: zero runs; buckets against what the wire format says of them; payloads that are not as it
-// says.
+// 3LC: zero runs; buckets against the wire format; payloads that do not conform to it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -160,7 +159,7 @@ TEST(TernaryBuckets, AZeroTensorIsItsScalesAndRuns) {
 
 class BadPayload : public ::testing::Test {
  protected:
-  /// Two buckets: six elements in two bytes, of which the last digits stand for none, and three.
+  /// Two buckets: six elements in two bytes, whose last digits stand for no element, and three.
   void expect_error(const std::vector<std::uint8_t>& codes, const char* problem,
                     float scale = 1) const {
     std::vector<std::byte> payload(8);

@@ -1,4 +1,4 @@
-// The contract of all quantisers: they leave what was not sent, on every target.
+// The contract of all quantisers: they leave the unsent values, on every target.
 #include "compressors/quantize/bucketed.h"
 
 #include <gtest/gtest.h>

@@ -101,8 +101,8 @@ TEST(TopK, ExactOnNonFiniteInputs) {
 }
 
 TEST(TopK, ExactWhereASampleMisleads) {
-  // Everything that counts lies in one short stretch, which a sample of 1 in 32 may miss or hit
-  // too often: the bracket fails on one side or the other and the histogram has to help.
+  // All large elements lie in one short range, which a sample of 1 in 32 may miss or hit too often:
+  // the bracket fails on one side or the other and the histogram has to help.
   for (std::size_t start : {0UL, 777UL, 15000UL}) {
     for (std::size_t length : {1UL, 50UL, 400UL, 3000UL}) {
       std::vector<float> x = testing::bell(20000, start);

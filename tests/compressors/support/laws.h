@@ -1,5 +1,5 @@
-// Laws that methods obey: error feedback loses nothing (inputs = what was decoded + what is left,
-// SBC Theorem II.1), and what an unbiased method decodes is the input on average.
+// Laws that methods obey: error feedback loses nothing (inputs = decoded values + residual, SBC
+// Theorem II.1), and an unbiased method decodes to the input on average.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,8 @@ namespace thinpipe::testing {
 /// Input and output of a compressor, element by element.
 class Accounts {
  public:
-  /// Puts `steps` heavy-tailed gradients through the compressor, which holds between exchanges.
+  /// Puts `steps` heavy-tailed gradients through the compressor, which accumulates between
+  /// exchanges.
   Accounts(Compressor& compressor, std::uint64_t steps, std::uint64_t seed = 0)
       : steps_(steps), elements_(compressor.elements()) {
     for (std::uint64_t step = 0; step < steps; ++step) {
@@ -36,14 +37,14 @@ class Accounts {
     }
   }
 
-  /// `left` is what the compressor has not sent; something was sent.
+  /// `left` is the compressor's unsent remainder; something was sent.
   void expect_balance(std::span<const float> left) const {
     ASSERT_EQ(left.size(), elements_.size());
     double sent = 0;
     for (std::size_t i = 0; i < left.size(); ++i) {
       const Element& element = elements_[i];
-      // Two roundings a step, each at most 2^-24 of what is left, which is never more than
-      // everything that came in and went out.
+      // Two roundings a step, each at most 2^-24 of the remainder, which is never more than the
+      // magnitudes that came in and went out together.
       const double roundings = 2 * static_cast<double>(steps_) * 0x1p-24;
       ASSERT_NEAR(element.input, element.decoded + static_cast<double>(left[i]),
                   roundings * element.magnitudes)
@@ -85,10 +86,11 @@ inline std::vector<float> floats_of_state(const Compressor& compressor, std::siz
 /// How far from 0 a sum of independent errors of mean 0 may be, given the sum of their squares and
 /// the greatest of them: z standard errors and z^2 / 2 times the greatest, with z = 5.
 ///
-/// The squares that were seen are not the variance. A rare event, as natural's rounding up of what
-/// is hardly above a power of two, that is expected 10 times in all may never happen: the sum is
-/// then 10 events off, the squares are next to nothing, and the chance of that is e^-10. This bound
-/// holds for any distribution: let |e| <= 1 with mean 0, S the sum, Q that of squares, 0 < l < 1.
+/// The observed squares are not the variance. A rare event, as natural's rounding up of a value
+/// that is hardly above a power of two, that is expected 10 times in all may never happen: the sum
+/// is then 10 events off, the squares are next to nothing, and the chance of that is e^-10. This
+/// bound is valid for any distribution: let |e| <= 1 with mean 0, S the sum, Q that of squares, 0 <
+/// l < 1.
 /// Since (ln(1 + y) - y) / y^2 grows with y, and y = l e is at least -l,
 ///   exp(l e - p e^2) <= 1 + l e, with p = -ln(1 - l) - l <= l^2 / (2 (1 - l)),
 /// so E exp(l S - p Q) <= 1, and by Markov's inequality S >= (L + p Q) / l has a chance of at most
@@ -116,7 +118,7 @@ class ErrorSums {
 
   /// Every element's sum is within its bound, and that of all elements where they are independent
   /// of each other; something was drawn at all.
-  /// @param rounding  what the arithmetic itself may be off by in one draw
+  /// @param rounding  largest error of the arithmetic in one draw
   void expect_unbiased(double rounding = 0, bool independent = true) const {
     double all = 0;
     double all_squares = 0;

@@ -1,4 +1,4 @@
-// Specs that between them use every part, and short ways to run a compressor.
+// Specs that between them use every component, and short ways to run a compressor.
 #pragma once
 
 #include <memory>

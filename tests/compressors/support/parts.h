@@ -1,4 +1,4 @@
-// Runs selectors, a TopK and quantisers by themselves, without a pipeline.
+// Runs selectors, a TopK and quantisers directly, without a pipeline.
 #pragma once
 
 #include <algorithm>

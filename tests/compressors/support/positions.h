@@ -85,7 +85,7 @@ inline Positions decode(const PositionCodec& codec, std::span<const std::byte> b
                         std::size_t count, std::size_t elements) {
   PositionCursor cursor = codec.start(ByteReader(bytes), count, elements);
   Positions positions(count);
-  // In parts, as a pipeline decodes in blocks.
+  // In ranges, as a pipeline decodes in blocks.
   const std::span<std::uint32_t> all(positions);
   codec.decode(cursor, all.first(count / 3));
   codec.decode(cursor, all.subspan(count / 3, count / 5));

@@ -37,7 +37,7 @@ TEST(Bits, RoundTripAtEveryWidthInExactlyEnoughSpace) {
     std::size_t total = 0;
     for (int i = 0; i < 40; ++i) {
       const bool unary = random.below(2) == 0;
-      const int width = static_cast<int>(random.below(BitWriter::kMostBits + 1));
+      const int width = static_cast<int>(random.below(BitWriter::kMaxBits + 1));
       const std::uint64_t value =
           unary ? random.below(200) : random.next() & ((std::uint64_t{1} << width) - 1);
       items.push_back({unary, value, width});
@@ -101,7 +101,7 @@ TEST(Bits, ReaderRefusesToRunOverTheEnd) {
   EXPECT_NO_THROW(in.expect_end());
 }
 
-/// As Elias says it: start with "0"; while n > 1 put n in binary before it and go on with its
+/// Elias's algorithm: start with "0"; while n > 1 put n in binary before it and go on with its
 /// length less one.
 std::string plain_omega(std::uint64_t n) {
   std::string code = "0";

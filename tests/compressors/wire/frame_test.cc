@@ -205,8 +205,8 @@ TEST(Frame, ErrorsNameFieldAndByte) {
   EXPECT_EQ(error_after(4, 2, 2), "frame 0: field 'version' at byte 4: found 2, expected 1");
   EXPECT_EQ(error_after(6, 4, 2), "frame 0: field 'flags' at byte 6: found 4, expected 0 to 3");
   EXPECT_EQ(error_after(6, 3, 2),
-            "frame 0: field 'flags' at byte 6: found both flags, expected no checksum where "
-            "nothing is sent");
+            "frame 0: field 'flags' at byte 6: found both flags, expected no checksum without a "
+            "payload");
   EXPECT_EQ(error_after(8, 1, 4), "frame 0: field 'frame number' at byte 8: found 1, expected 0");
   EXPECT_EQ(error_after(12, 0, 4),
             "frame 0: field 'number of frames' at byte 12: found 0, expected 1 to 4294967295");
@@ -228,8 +228,8 @@ TEST(Frame, ErrorsNameFieldAndByte) {
             "frame 0: field 'tensor shape' at byte 81: found 9223372036854775808, expected 0 to "
             "9223372036854775807");
   EXPECT_EQ(error_after(81, std::uint64_t{1} << 62, 8),
-            "frame 0: field 'tensor shape' at byte 89: found 4294967296 elements, expected 6 as "
-            "the element count says");
+            "frame 0: field 'tensor shape' at byte 89: found 4294967296 elements, expected 6, "
+            "the element count");
 }
 
 TEST(Frame, TheWriterRefusesWhatNoReaderTakes) {

@@ -1,29 +1,28 @@
 #include "tests/cuda/replay/device_replay.h"
+
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <thread>
 #include <utility>
 
-#include "tests/cuda/played/played_device.h"
-#include "tests/exchange/thread_transport.h"
+#include "tests/collectives/thread_transport.h"
+#include "tests/cuda/simulated/simulated_device.h"
 #include "tests/trace/sample_trace.h"
-#include "workloads/exchange/flows.h"
-#include "workloads/exchange/patterns.h"
-#include "workloads/exchange/push_pull_pattern.h"
+#include "workloads/collectives/collectives.h"
+#include "workloads/collectives/flows.h"
+#include "workloads/collectives/push_pull_collective.h"
 #include "workloads/replay/parameter_server.h"
 
 namespace thinpipe {
 namespace {
 
-// Addresses on devices lie in the host's memory.
-class RingBetweenDevices : public RingPattern, private DeviceAllGather {
+// A ring between device pointers; simulated device memory is host memory.
+class RingBetweenDevices : public RingCollective, public DeviceAllGather {
  public:
   RingBetweenDevices(std::unique_ptr<Transport> transport, std::size_t capacity, std::size_t rank)
-      : RingPattern(std::move(transport), capacity), rank_(rank) {}
-  DeviceAllGather* on_devices() override { return this; }
-
- private:
+      : RingCollective(std::move(transport), capacity), rank_(rank) {}
+  bool takes_device_pointers() const override { return true; }
   void gather_words(std::span<const std::uint32_t> own, std::span<std::uint32_t> all) override {
     std::size_t at = 0;
     for (const auto message : all_gather(std::as_bytes(own))) {
@@ -39,16 +38,17 @@ class RingBetweenDevices : public RingPattern, private DeviceAllGather {
     }
   }
 
+ private:
   std::size_t rank_;
 };
 
-bool is_pattern_sparse(const std::string& pattern) {
-  return pattern.rfind("gtopk", 0) == 0 || pattern.rfind("oktopk", 0) == 0;
+bool is_collective_sparse(const std::string& collective) {
+  return collective.rfind("gtopk", 0) == 0 || collective.rfind("oktopk", 0) == 0;
 }
 
 }  // namespace
 
-// A tensor of several stretches of copies, one of one element, and small ones.
+// A tensor that takes several copies, one with a single element, and small ones.
 void DeviceReplayTest::SetUp() { make_trace({{20, 25}, {20}, {1}, {300, 400}, {300}}); }
 
 void DeviceReplayTest::make_trace(std::vector<std::vector<std::int64_t>> shapes) {
@@ -64,7 +64,7 @@ void DeviceReplayTest::make_trace(std::vector<std::vector<std::int64_t>> shapes)
 
 DeviceReplayTest::AllSteps DeviceReplayTest::run(const ReplayOptions& options, bool on_device,
                                                  int ranks, std::uint64_t steps,
-                                                 const std::string& pattern) {
+                                                 const std::string& collective) {
   const Trace trace(folder_ / "trace");
   Mailboxes boxes;
   AllSteps all(static_cast<std::size_t>(ranks));
@@ -73,32 +73,33 @@ DeviceReplayTest::AllSteps DeviceReplayTest::run(const ReplayOptions& options, b
   for (int server = 0; server < servers; ++server)
     threads.emplace_back([&, server] {
       ThreadTransport transport(boxes, ranks + server, ranks + servers);
-      const auto plan = plan_buckets(trace.tensors(), options.compressor, options.feed);
-      ParameterServer own(transport, replay_units(plan, *options.servers),
-                          {.exchange = *options.servers, .local_steps = options.feed.local_steps},
-                          ranks, server);
+      const auto plan = plan_buckets(trace.tensors(), options.compressor, options.bucketing);
+      ParameterServer own(
+          transport, replay_units(plan, *options.servers),
+          {.exchange = *options.servers, .local_steps = options.bucketing.local_steps}, ranks,
+          server);
       for (std::uint64_t step = 0; step < steps; ++step) own.step(step);
     });
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
       ReplayOptions own = options;
-      if (is_pattern_sparse(pattern)) own.sparse_sums = true;
-      if (on_device) own.device = play_(rank);
+      if (is_collective_sparse(collective)) own.sparse_sums = true;
+      if (on_device) own.device = make_device_(rank);
       Replay replay(trace, own, rank, ranks);
       replay.prepare(steps);
       auto transport = std::make_unique<ThreadTransport>(boxes, rank, ranks + servers);
       if (replay.averager() != nullptr)
-        replay.connect(std::make_unique<TwoShotPattern>(std::move(transport), replay.layout(),
-                                                        *replay.averager()));
+        replay.connect(std::make_unique<TwoShotCollective>(std::move(transport), replay.layout(),
+                                                           *replay.averager()));
       else if (servers > 0)
-        replay.connect(std::make_unique<PushPullPattern>(std::move(transport), replay.layout()));
+        replay.connect(std::make_unique<PushPullCollective>(std::move(transport), replay.layout()));
       else
-        replay.connect([&](std::size_t capacity) -> std::unique_ptr<Pattern> {
+        replay.connect([&](std::size_t capacity) -> std::unique_ptr<Collective> {
           auto own_transport = std::make_unique<ThreadTransport>(boxes, rank, ranks);
-          if (pattern == kBetweenDevices)
+          if (collective == kBetweenDevices)
             return std::make_unique<RingBetweenDevices>(std::move(own_transport), capacity,
                                                         static_cast<std::size_t>(rank));
-          return make_pattern(parse_spec(pattern), std::move(own_transport), capacity);
+          return make_collective(parse_spec(collective), std::move(own_transport), capacity);
         });
       EXPECT_TRUE(!on_device || replay.loads());
       for (std::uint64_t step = 0; step < steps; ++step)
@@ -109,8 +110,8 @@ DeviceReplayTest::AllSteps DeviceReplayTest::run(const ReplayOptions& options, b
   return all;
 }
 
-RankDevice DeviceReplayTest::play_device(int rank) {
-  return cuda::play_rank_device(static_cast<std::uint64_t>(rank) + 7, rank);
+RankDevice DeviceReplayTest::simulated_device(int rank) {
+  return cuda::simulated_rank_device(static_cast<std::uint64_t>(rank) + 7, rank);
 }
 
 DeviceReplayTest::Stepped DeviceReplayTest::stepped(Replay& replay, std::uint64_t step,
@@ -121,11 +122,11 @@ DeviceReplayTest::Stepped DeviceReplayTest::stepped(Replay& replay, std::uint64_
   if (checks_) replay.fetch();
   stepped.aggregate.assign(replay.aggregate().begin(), replay.aggregate().end());
   stepped.update.assign(replay.update().begin(), replay.update().end());
-  stepped.relative_error = replay.relative_error(step);
+  stepped.relative_error = replay.checks().relative_error(step);
   stepped.sent = replay.counters();
   if (!checks_) return stepped;
-  stepped.contribution.resize(replay.contribution_size());
-  replay.own_contribution(stepped.contribution);
+  stepped.contribution.resize(replay.checks().contribution_size());
+  replay.checks().own_contribution(stepped.contribution);
   if (saves && stepped.report.exchanged) replay.save_state(stepped.state);
   return stepped;
 }
@@ -136,16 +137,16 @@ bool DeviceReplayTest::same_bits(const std::vector<float>& a, const std::vector<
 }
 
 void DeviceReplayTest::expect_same(const ReplayOptions& options, int ranks,
-                                   const std::string& pattern, std::uint64_t steps) {
-  const bool direct = pattern == kBetweenDevices;
-  const AllSteps here = run(options, false, ranks, steps, direct ? "ring" : pattern);
-  const AllSteps there = run(options, true, ranks, steps, pattern);
-  for (std::size_t rank = 0; rank < here.size(); ++rank) {
-    ASSERT_EQ(here[rank].size(), steps);
-    ASSERT_EQ(there[rank].size(), steps);
+                                   const std::string& collective, std::uint64_t steps) {
+  const bool direct = collective == kBetweenDevices;
+  const AllSteps cpu = run(options, false, ranks, steps, direct ? "ring" : collective);
+  const AllSteps gpu = run(options, true, ranks, steps, collective);
+  for (std::size_t rank = 0; rank < cpu.size(); ++rank) {
+    ASSERT_EQ(cpu[rank].size(), steps);
+    ASSERT_EQ(gpu[rank].size(), steps);
     for (std::size_t step = 0; step < steps; ++step) {
       SCOPED_TRACE("rank " + std::to_string(rank) + ", step " + std::to_string(step));
-      const Stepped &a = here[rank][step], &b = there[rank][step];
+      const Stepped &a = cpu[rank][step], &b = gpu[rank][step];
       EXPECT_TRUE(same_bits(a.aggregate, b.aggregate)) << "aggregates differ";
       EXPECT_TRUE(same_bits(a.update, b.update)) << "updates differ";
       EXPECT_TRUE(same_bits(a.contribution, b.contribution)) << "payloads differ";
@@ -157,7 +158,7 @@ void DeviceReplayTest::expect_same(const ReplayOptions& options, int ranks,
       EXPECT_EQ(a.report.target, b.report.target);
       EXPECT_EQ(a.report.selected, b.report.selected);
       EXPECT_EQ(a.report.exchanged, b.report.exchanged);
-      if (!direct) {  // which tells lengths in a message of their own
+      if (!direct) {  // device pointers need a further message with lengths
         EXPECT_EQ(a.sent.bytes, b.sent.bytes);
         EXPECT_EQ(a.sent.messages, b.sent.messages);
       }

@@ -1,4 +1,4 @@
-// Replays a small trace on every rank, on processors and on devices that processors play.
+// Replays a small trace on every rank, on the CPU and on simulated GPUs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,20 +15,20 @@
 
 namespace thinpipe {
 
-// A pattern's name: a ring that plays a library which takes addresses on devices.
+// Name of a collective: a ring that simulates a library that takes device pointers.
 constexpr const char* kBetweenDevices = "between devices";
 
-// Some tensors of the trace leave before others.
-inline Feed bucketed_feed() {
-  Feed feed;
-  feed.overlap = Overlap::kBucket;
-  feed.limits = BucketLimits::parse("first=1kb,rest=10kb");
-  return feed;
+// Buckets, some of which are exchanged before others.
+inline Bucketing bucketed_bucketing() {
+  Bucketing bucketing;
+  bucketing.overlap = Overlap::kBucket;
+  bucketing.limits = BucketLimits::parse("first=1kb,rest=10kb");
+  return bucketing;
 }
-inline Feed local_feed() {
-  Feed feed = bucketed_feed();
-  feed.local_steps = 2;
-  return feed;
+inline Bucketing local_bucketing() {
+  Bucketing bucketing = bucketed_bucketing();
+  bucketing.local_steps = 2;
+  return bucketing;
 }
 
 class DeviceReplayTest : public ::testing::Test {
@@ -45,26 +45,26 @@ class DeviceReplayTest : public ::testing::Test {
   using AllSteps = std::vector<std::vector<Stepped>>;
 
   void SetUp() override;
-  // Another trace instead, of two ranks and three steps.
+  // Makes another trace, of two ranks and three steps.
   void make_trace(std::vector<std::vector<std::int64_t>> shapes);
 
-  // Runs what a rank does in a thread for each, servers after workers where there are some.
+  // Runs each rank in a thread: workers first, then servers, if any.
   AllSteps run(const ReplayOptions& options, bool on_device, int ranks, std::uint64_t steps,
-               const std::string& pattern);
+               const std::string& collective);
 
   static bool same_bits(const std::vector<float>& a, const std::vector<float>& b);
 
-  void expect_same(const ReplayOptions& options, int ranks, const std::string& pattern = "ring",
+  void expect_same(const ReplayOptions& options, int ranks, const std::string& collective = "ring",
                    std::uint64_t steps = 4);
 
   TemporaryFolder folder_;
   bool saves_each_step_ = true;
-  // Else nothing is asked for after a step but what is of one that no sweep checks.
+  // If false, only uses what a sweep uses of steps that it does not check.
   bool checks_ = true;
-  std::function<RankDevice(int rank)> play_ = play_device;
+  std::function<RankDevice(int rank)> make_device_ = simulated_device;
 
  private:
-  static RankDevice play_device(int rank);
+  static RankDevice simulated_device(int rank);
   Stepped stepped(Replay& replay, std::uint64_t step, bool saves) const;
 };
 

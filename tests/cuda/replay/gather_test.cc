@@ -1,4 +1,4 @@
-// Payloads on their way down from a device.
+// Downloads of payloads from a device.
 #include "workloads/replay/device_gather.h"
 
 #include <gtest/gtest.h>
@@ -6,23 +6,23 @@
 #include <cstring>
 #include <vector>
 
-#include "tests/cuda/played/played_device.h"
+#include "tests/cuda/simulated/simulated_device.h"
 #include "workloads/replay/message.h"
 
 namespace thinpipe {
 namespace {
 
-// Stretches of 256 KiB: the third of them holds the last payload's end and the first one's begin.
-TEST(DeviceGather, PayloadsComeDownInTheOrderAskedFor) {
-  constexpr std::size_t kStretch = 1 << 18;
+// Copies of 256 KiB. The third one contains the end of the last payload and the start of the first.
+TEST(DeviceGather, PayloadsAreDownloadedInTheRequestedOrder) {
+  constexpr std::size_t kCopyBytes = 1 << 18;
   const std::vector<std::size_t> sizes = {300'000, 10, 600'000};
-  const RankDevice device = cuda::play_rank_device(1);
-  std::vector<std::vector<std::byte>> there;
+  const RankDevice device = cuda::simulated_rank_device(1);
+  std::vector<std::vector<std::byte>> expected;
   std::vector<DevicePayload> payloads;
   for (const std::size_t size : sizes) {
-    there.emplace_back(size, std::byte(1 + there.size()));
+    expected.emplace_back(size, std::byte(1 + expected.size()));
     auto* const at = static_cast<std::byte*>(device.memory->allocate(size));
-    device.memory->upload(at, there.back().data(), size);
+    device.memory->upload(at, expected.back().data(), size);
     payloads.push_back({at, size});
   }
   DeviceGather gather(device, 0, 1, 1);
@@ -33,24 +33,24 @@ TEST(DeviceGather, PayloadsComeDownInTheOrderAskedFor) {
     ASSERT_LT(asked, 100U);
     const std::size_t come = gather.come(2);
     EXPECT_GE(come, last);
-    EXPECT_TRUE(come % kStretch == 0 || come == 900'010) << come;
+    EXPECT_TRUE(come % kCopyBytes == 0 || come == 900'010) << come;
     if (come > last) ++seen;
     last = come;
     if (come < sizes[2]) {
       EXPECT_EQ(gather.come(1), 0U);
     }
-    // Bytes reported by come() have come: they were copied at its last call.
+    // Bytes that come() reports have arrived: they were copied by its last call.
     std::vector<std::span<const std::byte>> split(3);
     split_message(gather.own(), split);
     const std::size_t whole = std::min(come, sizes[2]);
-    EXPECT_EQ(std::memcmp(split[2].data(), there[2].data(), whole), 0);
+    EXPECT_EQ(std::memcmp(split[2].data(), expected[2].data(), whole), 0);
   }
-  EXPECT_GE(seen, 2U);  // each come() may see more
+  EXPECT_GE(seen, 2U);  // one call of come() may see several copies
   std::vector<std::span<const std::byte>> split(3);
   split_message(gather.own(), split);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     ASSERT_EQ(split[i].size(), sizes[i]);
-    EXPECT_EQ(std::memcmp(split[i].data(), there[i].data(), sizes[i]), 0);
+    EXPECT_EQ(std::memcmp(split[i].data(), expected[i].data(), sizes[i]), 0);
   }
   EXPECT_GT(gather.finish().down, 0);
 }

@@ -1,4 +1,4 @@
-// Rounds of all-reduces whose compressors run on a device.
+// Rounds of all-reduces with compressors on a simulated GPU.
 #include "tests/cuda/replay/device_replay.h"
 
 namespace thinpipe {
@@ -15,30 +15,32 @@ TEST_F(DeviceReplayTest, RoundsOfAllReducesEndWithTheSameBits) {
     expect_same(options, 3);
   }
   options.compressor = parse_spec("powersgd:rank=2");
-  for (const char* pattern : {"recursive-doubling", "tree"}) expect_same(options, 4, pattern, 2);
+  for (const char* collective : {"recursive-doubling", "tree"})
+    expect_same(options, 4, collective, 2);
   expect_same(options, 1);
-  options.feed.local_steps = 2;
-  options.feed.outer = OuterOptions{};
+  options.bucketing.local_steps = 2;
+  options.bucketing.outer = OuterOptions{};
   expect_same(options, 2, "ring", 5);
-  options.feed = {};
-  options.feed.granularity = Granularity::kModel;
+  options.bucketing = {};
+  options.bucketing.granularity = Granularity::kModel;
   expect_same(options, 2);  // a vector, of one round
 }
 
-// Matrices in three buckets: the device works on one between all-reduces while another is encoded.
+// Matrices in three buckets: the GPU works on one bucket between all-reduces while it encodes
+// another.
 TEST_F(DeviceReplayTest, RoundsOfSomeBucketsGoOnWhileOthersAreEncoded) {
   make_trace({{40, 50}, {60, 50}, {7}, {50, 60}, {20}});
-  Feed beside = bucketed_feed(), delayed = local_feed();
+  Bucketing beside = bucketed_bucketing(), delayed = local_bucketing();
   beside.codec_beside = true;
   delayed.outer = OuterOptions{};
   for (const char* rules :
        {"powersgd:rank=2", "powersgd:memory=ef21,delay=2", "tensor-3:powersgd;*:none",
         "tensor-3:powersgd;tensor-1:topk:ratio=0.1;*:powersgd:rank=1"})
-    for (const Feed& feed : {bucketed_feed(), beside, delayed}) {
-      SCOPED_TRACE(std::string(rules) + " " + feed.to_string());
+    for (const Bucketing& bucketing : {bucketed_bucketing(), beside, delayed}) {
+      SCOPED_TRACE(std::string(rules) + " " + bucketing.to_string());
       ReplayOptions options;
       options.compressor = CompressorRules::parse(rules);
-      options.feed = feed;
+      options.bucketing = bucketing;
       expect_same(options, 3);
     }
 }

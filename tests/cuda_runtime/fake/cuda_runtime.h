@@ -1,5 +1,5 @@
-// The parts of the CUDA runtime that thinpipe uses, simulated: see tests/cuda_runtime/played.h.
-// Names and meanings are those of CUDA's documentation.
+// The parts of the CUDA runtime that thinpipe uses, simulated (tests/cuda_runtime/simulated.h).
+// Names and semantics are those of CUDA's documentation.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Benchmarks of a GPU, on a processor that plays one.
+// Benchmarks on a simulated GPU.
 #include "harness/bench/device_measure.h"
 
 #include <benchmark/benchmark.h>
@@ -26,53 +26,53 @@
 namespace thinpipe {
 namespace {
 
-/// A processor that plays a GPU on which compressors are timed, and that can lie.
-struct PlayedGpu {
+/// A simulated GPU on which compressors are timed. Its payloads and its clock can be wrong.
+struct SimulatedGpu {
   std::size_t l2_bytes = 1 << 14;
   std::size_t memory_bytes = std::size_t{1} << 40;
-  double clock_factor = 1;        ///< what its clock says for a second
-  std::size_t corrupt_from = -1;  ///< downloads of as many bytes or more have one that is wrong
-  int honest_downloads = 0;       ///< of these, so many are right at first
-  int* opened = nullptr;          ///< counts
+  double clock_factor = 1;        ///< seconds of its clock per second
+  std::size_t corrupt_from = -1;  ///< downloads of at least this many bytes have a wrong byte
+  int honest_downloads = 0;       ///< the first of these downloads are right
+  int* opened = nullptr;          ///< counts opened devices
 };
 
-class PlayedDevice : public cuda::SerialDevice {
+class SimulatedDevice : public cuda::SerialDevice {
  public:
-  explicit PlayedDevice(const PlayedGpu& played) : played_(played) {}
+  explicit SimulatedDevice(const SimulatedGpu& simulated) : simulated_(simulated) {}
 
   void* allocate(std::size_t bytes) override {
-    if (bytes > free_bytes()) throw RunError("the played GPU has no memory left");
+    if (bytes > free_bytes()) throw RunError("the simulated GPU has no memory left");
     taken_ += bytes;
     return cuda::SerialDevice::allocate(bytes);
   }
-  std::size_t free_bytes() override { return played_.memory_bytes - taken_; }
+  std::size_t free_bytes() override { return simulated_.memory_bytes - taken_; }
   void download(void* to, const void* from, std::size_t bytes) override {
     cuda::SerialDevice::download(to, from, bytes);
-    if (bytes < played_.corrupt_from || played_.honest_downloads-- > 0) return;
+    if (bytes < simulated_.corrupt_from || simulated_.honest_downloads-- > 0) return;
     stream().run();
     static_cast<unsigned char*>(to)[bytes / 2] ^= 1;
   }
   double seconds(std::size_t from, std::size_t to) override {
-    return played_.clock_factor * cuda::SerialDevice::seconds(from, to);
+    return simulated_.clock_factor * cuda::SerialDevice::seconds(from, to);
   }
 
  private:
-  PlayedGpu played_;
+  SimulatedGpu simulated_;
   std::size_t taken_ = 0;
 };
 
-OpenDevice play_gpu(const PlayedGpu& played = {}) {
-  return [played] {
-    if (played.opened != nullptr) ++*played.opened;
-    const auto device = std::make_shared<PlayedDevice>(played);
+OpenDevice simulated_gpu_device(const SimulatedGpu& simulated = {}) {
+  return [simulated] {
+    if (simulated.opened != nullptr) ++*simulated.opened;
+    const auto device = std::make_shared<SimulatedDevice>(simulated);
     const std::shared_ptr<cuda::SerialDevice> serial = device;
-    return TimedDevice{.description = {.name = "a processor that plays a GPU",
-                                       .architecture = "played",
+    return TimedDevice{.description = {.name = "simulated GPU",
+                                       .architecture = "simulated",
                                        .bus = "nowhere",
                                        .driver = "0.0",
                                        .runtime = "0.0",
-                                       .l2_bytes = played.l2_bytes,
-                                       .memory_bytes = played.memory_bytes,
+                                       .l2_bytes = simulated.l2_bytes,
+                                       .memory_bytes = simulated.memory_bytes,
                                        .multiprocessors = 1},
                        .memory = device,
                        .clock = device,
@@ -93,7 +93,7 @@ void spend(double seconds) {
 }
 
 TEST(DeviceSlice, QueuedCallsAreTimedTogether) {
-  const TimedDevice device = play_gpu()();
+  const TimedDevice device = simulated_gpu_device()();
   const DeviceSlice slice =
       take_slice(*device.clock, {.name = "spends", .call = [] { spend(1e-3); }}, 5);
   EXPECT_GE(slice.device, 1e-3);
@@ -101,10 +101,9 @@ TEST(DeviceSlice, QueuedCallsAreTimedTogether) {
 }
 
 TEST(DeviceSlice, TheWayBackIsNotTheDevices) {
-  // Each call works twice for 0.1 ms, waits, and spends 0.05 ms with what it was told. Only that of
-  // the last call is behind the last work: 0.05 of 25 ms, in which the two clocks may differ by
-  // 0.6.
-  const TimedDevice device = play_gpu()();
+  // Each call works twice for 0.1 ms, waits, and spends 0.05 ms with the result. Only that of the
+  // last call is behind the last work: 0.05 of 25 ms, in which the two clocks may differ by 0.6.
+  const TimedDevice device = simulated_gpu_device()();
   int calls = 0;
   const auto call = [&] {
     spend(1e-4);
@@ -124,7 +123,7 @@ TEST(DeviceSlice, TheWayBackIsNotTheDevices) {
 
 TEST(DeviceSlice, AClockThatDisagreesIsFoundOut) {
   for (const double factor : {0.5, 2.0, -1.0}) {
-    const TimedDevice device = play_gpu({.clock_factor = factor})();
+    const TimedDevice device = simulated_gpu_device({.clock_factor = factor})();
     EXPECT_THROW(take_slice(*device.clock, {.name = "spends", .call = [] { spend(2e-3); }}, 3),
                  ValidationError)
         << factor;
@@ -206,7 +205,7 @@ TensorInfo tensor_of(std::size_t elements) {
 
 TEST(DeviceInputs, TogetherTheyAreTwiceTheCache) {
   // 4000 bytes each, the cache 16384: eight have less than twice of it, nine have more.
-  const TimedDevice device = play_gpu({.l2_bytes = 16384})();
+  const TimedDevice device = simulated_gpu_device({.l2_bytes = 16384})();
   const std::vector<float> values = ascending(1000);
   const DeviceInputs inputs(device, tensor_of(1000), values, Residency::kMemory);
   EXPECT_EQ(inputs.rotation(), 9u);
@@ -216,7 +215,7 @@ TEST(DeviceInputs, TogetherTheyAreTwiceTheCache) {
 }
 
 TEST(DeviceInputs, AllHoldTheValuesEachBeginningWithAnother) {
-  const TimedDevice device = play_gpu({.l2_bytes = 8000})();
+  const TimedDevice device = simulated_gpu_device({.l2_bytes = 8000})();
   const std::vector<float> values = ascending(1000);
   const DeviceInputs inputs(device, tensor_of(1000), values, Residency::kMemory);
   std::set<float> first;
@@ -246,14 +245,14 @@ BenchOptions on_device() {
 TEST(DeviceTensorBench, RowsAreThereForEveryPoint) {
   BenchOptions options = on_device();
   options.sizes = {3000, 70};
-  const BenchResult result = run_bench(options, play_gpu());
+  const BenchResult result = run_bench(options, simulated_gpu_device());
   EXPECT_TRUE(result.failures.empty()) << result.failures.front().reason;
   ASSERT_EQ(result.groups.size(), 2u);
   for (const BenchGroup& group : result.groups) {
     EXPECT_EQ(group.device, "cuda");
     ASSERT_EQ(group.rows.size(), 2u);
     for (const BenchRow& row : group.rows) {
-      EXPECT_EQ(row.simd, "played");
+      EXPECT_EQ(row.simd, "simulated");
       EXPECT_GT(row.encode, 0) << row.compressor;
       EXPECT_GE(row.encode_wall, row.encode) << row.compressor;
       EXPECT_GT(row.decode, 0) << row.compressor;
@@ -265,15 +264,15 @@ TEST(DeviceTensorBench, RowsAreThereForEveryPoint) {
     for (const auto& [streams, time] : group.roofline.read) EXPECT_GE(time, group.roofline.t_r);
   }
   ASSERT_TRUE(result.device.has_value());
-  EXPECT_EQ(result.device->description.architecture, "played");
-  EXPECT_FALSE(result.device->state.has_value()) << "there is no such card";
+  EXPECT_EQ(result.device->description.architecture, "simulated");
+  EXPECT_FALSE(result.device->state.has_value()) << "no such card exists";
 }
 
 // The rows of one size and one compressor in one run, as the CPU has them.
 TEST(DeviceTensorBench, JsonIsGoogleBenchmarks) {
-  const BenchResult result = run_bench(on_device(), play_gpu());
+  const BenchResult result = run_bench(on_device(), simulated_gpu_device());
   const auto json = nlohmann::json::parse(result.json);
-  EXPECT_EQ(json.at("context").at("device").at("architecture"), "played");
+  EXPECT_EQ(json.at("context").at("device").at("architecture"), "simulated");
   const BenchRow& topk = result.groups[0].rows[0];
   std::map<std::string, int> rows;
   std::set<double> order;
@@ -312,7 +311,7 @@ TEST(DeviceTensorBench, JsonHasBothDevices) {
   options.devices = {kDeviceCpu, kDeviceCuda};
   options.compressors = {parse_spec("none")};
   options.residency = Residency::kCache;
-  const auto json = nlohmann::json::parse(run_bench(options, play_gpu()).json);
+  const auto json = nlohmann::json::parse(run_bench(options, simulated_gpu_device()).json);
   std::map<bool, int> encodes;
   for (const auto& row : json.at("benchmarks")) {
     const std::string name = row.at("run_name");
@@ -327,7 +326,7 @@ TEST(DeviceTensorBench, QualityIsTheProcessors) {
   options.devices = {kDeviceCpu, kDeviceCuda};
   options.compressors = {parse_spec("sidco:ratio=0.1"), parse_spec("3lc")};
   options.residency = Residency::kCache;
-  const BenchResult result = run_bench(options, play_gpu());
+  const BenchResult result = run_bench(options, simulated_gpu_device());
   EXPECT_TRUE(result.failures.empty()) << result.failures.front().reason;
   ASSERT_EQ(result.groups.size(), 2u);
   for (const BenchRow& there : result.groups[0].rows) {
@@ -342,10 +341,10 @@ TEST(DeviceTensorBench, QualityIsTheProcessors) {
 
 TEST(DeviceTensorBench, RecordsHaveWhatADeviceHas) {
   const BenchOptions options = on_device();
-  const BenchResult result = run_bench(options, play_gpu());
+  const BenchResult result = run_bench(options, simulated_gpu_device());
   for (const Point& point : bench_points(options, result)) {
     EXPECT_EQ(point.bench.value().device, "cuda");
-    EXPECT_EQ(point.bench->simd, "played");
+    EXPECT_EQ(point.bench->simd, "simulated");
     EXPECT_EQ(point.bench->threads, 1);
     EXPECT_EQ(point.metrics.at("encode_wall_time").samples.size(), 3u);
     EXPECT_TRUE(point.metrics.contains("copy_time"));
@@ -359,10 +358,10 @@ TEST(DeviceTensorBench, RecordsHaveWhatADeviceHas) {
 
 TEST(DeviceTensorBench, AWrongPayloadIsNoRow) {
   // Payloads have 8 bytes for each of 300 elements, or one for each of 3000, and a header.
-  const BenchResult result = run_bench(on_device(), play_gpu({.corrupt_from = 2000}));
+  const BenchResult result = run_bench(on_device(), simulated_gpu_device({.corrupt_from = 2000}));
   EXPECT_EQ(result.failures.size(), 2u);
   for (const BenchFailure& failure : result.failures)
-    EXPECT_NE(failure.reason.find("differs from the processor's"), std::string::npos)
+    EXPECT_NE(failure.reason.find("differs from the CPU implementation's"), std::string::npos)
         << failure.reason;
   EXPECT_TRUE(result.groups[0].rows.empty());
   EXPECT_EQ(result.groups[0].roofline.read.size(), 4u);
@@ -374,19 +373,20 @@ TEST(DeviceTensorBench, AWrongPayloadIsNoRow) {
 TEST(DeviceTensorBench, FailureAfterTheWarmUpIsFoundToo) {
   BenchOptions options = on_device();
   options.compressors = {parse_spec("topk:ratio=0.1")};
-  // Four payloads of the warm-up and what the last one decodes to; then the state after timing.
+  // Four payloads of the warm-up and the last one's decoded values; then the state after timing.
   const BenchResult result =
-      run_bench(options, play_gpu({.corrupt_from = 2000, .honest_downloads = 5}));
+      run_bench(options, simulated_gpu_device({.corrupt_from = 2000, .honest_downloads = 5}));
   ASSERT_EQ(result.failures.size(), 1u);
-  EXPECT_NE(result.failures[0].reason.find("differs from the processor's"), std::string::npos)
+  EXPECT_NE(result.failures[0].reason.find("differs from the CPU implementation's"),
+            std::string::npos)
       << result.failures[0].reason;
   EXPECT_TRUE(result.groups[0].rows.empty());
 }
 
 TEST(DeviceTensorBench, AClockThatLiesGivesNoFigures) {
   BenchOptions options = on_device();
-  options.min_time = 2e-3;  // far above what two clocks may differ by
-  EXPECT_THROW(run_bench(options, play_gpu({.clock_factor = 0.5})), RunError);
+  options.min_time = 2e-3;  // far above the difference of two clocks
+  EXPECT_THROW(run_bench(options, simulated_gpu_device({.clock_factor = 0.5})), RunError);
 }
 
 TEST(DeviceTensorBench, WhatDoesNotFitTogetherIsMeasuredInSeveralRuns) {
@@ -394,28 +394,28 @@ TEST(DeviceTensorBench, WhatDoesNotFitTogetherIsMeasuredInSeveralRuns) {
   options.compressors = {parse_spec("topk:ratio=0.1"), parse_spec("topk:ratio=0.01"),
                          parse_spec("threshold:tau=0.1")};
   int opened = 0;
-  ASSERT_TRUE(run_bench(options, play_gpu({.opened = &opened})).failures.empty());
+  ASSERT_TRUE(run_bench(options, simulated_gpu_device({.opened = &opened})).failures.empty());
   const int together = opened;
   opened = 0;
   const std::size_t some = 280'000;  // inputs and outputs 72 kB, a compressor 70 to 120 kB
   const BenchResult result =
-      run_bench(options, play_gpu({.memory_bytes = some, .opened = &opened}));
+      run_bench(options, simulated_gpu_device({.memory_bytes = some, .opened = &opened}));
   EXPECT_TRUE(result.failures.empty()) << result.failures.front().reason;
   EXPECT_EQ(result.groups.size(), 1u);
   EXPECT_EQ(result.groups[0].rows.size(), 3u);
   EXPECT_GT(opened, together);
-  const BenchResult nothing = run_bench(options, play_gpu({.memory_bytes = 100'000}));
+  const BenchResult nothing = run_bench(options, simulated_gpu_device({.memory_bytes = 100'000}));
   EXPECT_EQ(nothing.failures.size(), 3u);
 }
 
 TEST(DeviceTensorBench, WhatIsNotThereIsAnErrorWhereItWasNamed) {
   BenchOptions options = on_device();
   options.compressors = {parse_spec("variance:delay=2")};
-  EXPECT_THROW(run_bench(options, play_gpu()), InputError);
+  EXPECT_THROW(run_bench(options, simulated_gpu_device()), InputError);
   options.compressors.clear();
   options.sizes = {100};
   options.repetitions = 1;
-  const BenchResult result = run_bench(options, play_gpu());
+  const BenchResult result = run_bench(options, simulated_gpu_device());
   std::set<std::string> methods;
   for (const BenchRow& row : result.groups[0].rows) methods.insert(row.spec.name);
   EXPECT_EQ(methods.count("topk"), 1u);

@@ -131,8 +131,8 @@ TEST(DeviceTable, TimesAreOfACall) {
             "laplace, 2000000 elements, a GPU: t_R = 2.00 us\n"
             "  read 4.00 (1 stream), 2.00 (2 streams)\n"
             "  copy 8.00\n"
-            "  compressor  encode  encode      and  decode  k^/k    bits    error,  passes\n"
-            "                  us   / t_R  back us      us        / elem  relative\n"
+            "  compressor  encode  encode   encode  decode  k^/k    bits    error,  passes\n"
+            "                  us   / t_R  wall us      us        / elem  relative\n"
             "  none          8.00    4.00     20.0    8.00     -    32.0     0.000       1\n"
             "* topk          12.0    6.00     24.0    1.00  1.00   0.640     0.900       1\n");
 }

@@ -1,4 +1,4 @@
-// Inputs of benchmarks, and results: a wrong one is found before its time is told.
+// Inputs of benchmarks, and results: a wrong one is found before its time is reported.
 #include "harness/bench/subject.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ class Wrong : public Compressor {
 };
 
 // Defects: "nothing", "count" (reports one element fewer than it sends), "private" (decodes
-// only what it encoded itself), "larger" (says that a payload is longer than it may be), "past"
+// only what it encoded itself), "larger" (reports a payload longer than its bound), "past"
 // (writes behind its payload), "nan" (decodes one), "target" (another payload for every
 // instruction set), "threads" (another payload on two threads), "error" (reports half of its
 // error), "throws" (after some steps). The registered method "test-wrong" has it as its parameter
@@ -148,11 +148,12 @@ TEST(Subject, RightOnesPass) {
 }
 
 TEST(Subject, WrongOnesDoNot) {
-  EXPECT_NE(complaint("count").find("reports 49 selected elements; 50 are decoded to other than 0"),
+  EXPECT_NE(complaint("count").find("reports 49 selected elements, but 50 are decoded to values "
+                                    "other than 0"),
             std::string::npos)
       << complaint("count");  // k = 1 % of 5000
   EXPECT_NE(complaint("private").find("by another compressor of the same spec"), std::string::npos);
-  EXPECT_NE(complaint("larger").find("were announced"), std::string::npos);
+  EXPECT_NE(complaint("larger").find("exceeds the announced maximum"), std::string::npos);
   EXPECT_NE(complaint("past").find("writes past the end"), std::string::npos) << complaint("past");
   EXPECT_NE(complaint("nan"), "");
   EXPECT_NE(complaint("error").find("reports an error of"), std::string::npos)
@@ -165,7 +166,7 @@ TEST(Subject, WrongOnesDoNot) {
     EXPECT_NE(complaint("decode-target").find("element 4999 of step 0 is decoded to"),
               std::string::npos)
         << complaint("decode-target");
-    // Beyond the elements that are held against the plainest kernels from the first step.
+    // Beyond the elements that are compared with the plainest kernels from the first step.
     EXPECT_NE(complaint("decode-later", 1, (1 << 20) + 1).find("element 1048576 is decoded to"),
               std::string::npos);
     EXPECT_NE(complaint("target").find("differs from"), std::string::npos);
@@ -188,7 +189,7 @@ TEST(Subject, QualityIsOfTheSecondHalf) {
   EXPECT_GE(quality.passes, 1);
 }
 
-// Share of |x| > t.
+// Fraction of |x| > t.
 double tail(std::span<const float> x, double t) {
   const auto count = std::count_if(x.begin(), x.end(),
                                    [&](float v) { return std::fabs(static_cast<double>(v)) > t; });
@@ -197,7 +198,7 @@ double tail(std::span<const float> x, double t) {
 
 TEST(BenchInputs, DistributionsHaveTheirTails) {
   constexpr std::size_t kCount = 400000;
-  // Binomial counts: 5 sigma of a share p are 5 sqrt(p / n), at most 0.004 for p <= 0.25.
+  // Binomial counts: 5 sigma of a fraction p are 5 sqrt(p / n), at most 0.004 for p <= 0.25.
   const auto near = [](double p) { return 5 * std::sqrt(p / kCount); };
   std::vector<float> x(kCount);
   for (const double t : {2.0, 4.0, 6.0}) {

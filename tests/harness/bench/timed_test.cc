@@ -161,7 +161,7 @@ TEST(MeasureInTurns, AnErrorStopsItsRowAlone) {
 
 // The roofline's kernels do all of the work they are timed for: every element counts, once.
 
-// Not whole vectors, streams or shares; some smaller than all of these.
+// Sizes that are no multiple of vectors, streams or threads; some smaller than all of these.
 constexpr std::size_t kSizes[] = {0, 1, 7, 16, 65, 1000, 4096, 70001};
 
 TEST(Roofline, EveryStreamCountReadsEveryElementOnce) {
@@ -171,7 +171,7 @@ TEST(Roofline, EveryStreamCountReadsEveryElementOnce) {
       Team team(threads);
       for (const std::size_t n : kSizes) {
         // Small whole numbers: the sum is exact in any order, and is n (n - 1) / 2 modulo nothing
-        // only if each element was there once: 0 + 1 + ... + 6 + 0 + 1 + ...
+        // only if each element was added once: 0 + 1 + ... + 6 + 0 + 1 + ...
         std::vector<float> x(n);
         double expected = 0;
         for (std::size_t i = 0; i < n; ++i) expected += x[i] = static_cast<float>(i % 7);

@@ -1,4 +1,4 @@
-// Options of sweeps and steps: the command that measures a point again asks for that point alone.
+// Options of sweeps and steps: the command that measures a point again selects that point alone.
 #include "harness/commands/sweep_options.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ SweepOptions options_of(const std::vector<std::string>& command) {
   return options;
 }
 
-// Every point's own command plans it once, by the same id. Where no link is given there are three.
+// Every point's own command plans it once, by the same id. A sweep without a link has three.
 void expect_each_again(const std::vector<std::string>& words, std::size_t count) {
   std::vector<std::string> command = {"thinpipe", "run", "--trace", "T", "--out", "out/"};
   command.insert(command.end(), words.begin(), words.end());
@@ -50,12 +50,12 @@ TEST(Again, AsksForEveryPointOfASweepByItself) {
                     2 * 2 * 5);
 }
 
-TEST(Again, KeepsFeedsPatternsAndNetworks) {
+TEST(Again, KeepsBucketingsCollectivesAndNetworks) {
   expect_each_again({"-c", "topk", "--ranks", "4", "--overlap", "none|bucket", "--buckets",
                      "first=50kb,rest=200kb", "--codec", "inline|thread", "--min-elements", "100"},
                     3 * 3 * 3);
   expect_each_again(
-      {"-c", "conv*:none;*:topk:ratio=0.01", "-n", "4", "--pattern", "ring|hierarchical:group=2",
+      {"-c", "conv*:none;*:topk:ratio=0.01", "-n", "4", "--collective", "ring|hierarchical:group=2",
        "--topology", "racks:racks=2", "--straggler", "host3:compute=2|3"},
       3 * 3 * 2 * 2);
   expect_each_again({"-c", "sbc", "-n", "2", "--schedule", "outage:every=9s,lasts=1s",
@@ -78,11 +78,11 @@ TEST(Again, TrainsOneCompressorWithAllItsSeeds) {
   Point point;
   point.axes.compressor = "topk";
   point.axes.link = "rate=100mbit";
-  point.axes.pattern = "allgather-ring";
+  point.axes.collective = "allgather-ring";
   point.axes.ranks = 4;
   EXPECT_EQ(again_command(records, point),
             "thinpipe train -m lenet5 --seeds 3 --out t-again -c topk --no-baseline --link "
-            "rate=100mbit --workers 4 --pattern ring");
+            "rate=100mbit --workers 4 --collective ring");
 }
 
 TEST(Again, BenchesOneCompressorOnItsInput) {
@@ -122,11 +122,11 @@ TEST(Again, TakesTheLaunchThatMeasuredThePoint) {
   Point point;
   point.axes.compressor = "dgc it's";
   point.axes.link = "rate=1gbit";
-  point.axes.pattern = "allreduce-ring";
+  point.axes.collective = "allreduce-ring";
   point.started = "2026-01-31T11:00:00Z";
   EXPECT_EQ(again_command(records, point),
             "thinpipe run --steps 10 -c 'dgc it'\\''s' --no-baseline --link rate=1gbit --ranks 1 "
-            "--pattern ring");
+            "--collective ring");
   point.started = "2026-01-31T12:00:00Z";
   EXPECT_NE(again_command(records, point).find("--steps 12"), std::string::npos);
 }

@@ -69,13 +69,13 @@ TEST(CriticalPath, GoesThroughTheServerAndTheWorkerWhosePayloadItHadLast) {
   EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kCompress), 0.5, 1e-9);
   EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kCompute), 2, 1e-9);
   EXPECT_NEAR(sum_of(path.pieces), path.length, 1e-9);
-  // Rank 0 had begun before rank 1: what it pushed came last over the network.
+  // Rank 0 had begun before rank 1: its push came last over the network.
   EXPECT_TRUE(path.waits.empty());
 }
 
 TEST(CriticalPath, OfBucketsThatArePushedWhileOthersArePulled) {
-  // Bucket 1 is compressed from 2 to 3 s and pushed while bucket 0 is still being pulled, until
-  // 4 s; its answer is there at 5 s.
+  // Bucket 1 is compressed from 2 to 3 s and pushed while bucket 0 is still being pulled, until 4
+  // s; its answer arrives at 5 s.
   const std::vector<StepTimeline> ranks = {{0,
                                             5.5,
                                             {{Phase::kCompute, 0, 0, 1},

@@ -23,7 +23,7 @@ using testing::bits;
 using testing::step_tensors;
 using testing::Tensors;
 
-/// Input and output files of one test, and what is done with them.
+/// Input and output files of one test, and their use.
 struct Files {
   TemporaryFolder folder;
   CompressOptions options;
@@ -121,14 +121,14 @@ TEST(CompressFile, AStateOfSomethingElseIsRefusedAndNothingChanges) {
     EXPECT_EQ(files.count(), 3U);  // in, out and state: nothing half-written
   };
   refused([](CompressOptions& o) { o.compressor = parse_spec("topk:ratio=0.2"); },
-          "state: tensor 'w2': compressor state is of spec");
+          "state: tensor 'w2': compressor state has spec");
   refused([](CompressOptions& o) { o.seed = 2; }, "state: seed: found 1, expected 2");
   testing::write_tensors(files.options.in, {{"w2", {1, 2, 3}}});
   refused([](CompressOptions&) {}, "state: number of states: found 4, expected 1");
   auto other = step_tensors(1);
   other[1].first = "w3";
   testing::write_tensors(files.options.in, other);
-  refused([](CompressOptions&) {}, "compressor state is of tensor 'w1'; expected 'w3'");
+  refused([](CompressOptions&) {}, "compressor state has tensor 'w1'; expected 'w3'");
 }
 
 TEST(CompressFile, ValuesThatAreNotFiniteAreRefusedOrZero) {
@@ -200,7 +200,7 @@ TEST(TensorFile, RoundTripKeepsTheOrderInTheFile) {
   const TemporaryFolder folder;
   const auto tensors = testing::step_tensors(0);
   testing::write_tensors(folder / "x", tensors);
-  // An empty tensor lies where the next one begins; they may change places.
+  // An empty tensor lies at the next one's beginning; the two may be in either order.
   auto found = testing::read_tensors(folder / "x");
   ASSERT_EQ(found.size(), tensors.size());
   EXPECT_EQ(found[0], tensors[0]);
@@ -211,7 +211,7 @@ TEST(TensorFile, RoundTripKeepsTheOrderInTheFile) {
 
 TEST(TensorFile, UnalignedTensorsAreCopied) {
   const TemporaryFolder folder;
-  // A header of 1 mod 4 bytes: the two floats begin at an odd place.
+  // A header of 1 mod 4 bytes: the two floats begin at an odd offset.
   std::string header = R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   while (header.size() % 4 != 1) header += ' ';
   std::string file = safetensors_bytes(header, 8);

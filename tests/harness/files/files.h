@@ -1,4 +1,4 @@
-// Safetensors files of a few tensors for the tests of what reads and writes them.
+// Safetensors files of a few tensors for the tests of code that reads and writes them.
 #pragma once
 
 #include <filesystem>

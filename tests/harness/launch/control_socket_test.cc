@@ -34,7 +34,7 @@ TEST_F(Door, LetsInWhoKnowsTheSecretAndKeepsMessagesApart) {
   {
     const auto socket = door_.accept();
     ASSERT_TRUE(socket.has_value());
-    const std::string long_text(300'000, 'x');  // more than a UNIX packet may hold
+    const std::string long_text(300'000, 'x');  // more than fits into a UNIX packet
     socket->send({{"n", 1}});
     socket->send({{"text", long_text}});
     EXPECT_EQ(socket->receive()->at("n"), 1);
@@ -55,7 +55,7 @@ TEST_F(Door, TurnsAwayWhoDoesNot) {
   });
   EXPECT_FALSE(door_.accept().has_value());
   stranger.join();
-  EXPECT_NE(complaint.find("127.0.0.1: somebody else answers there"), std::string::npos)
+  EXPECT_NE(complaint.find("127.0.0.1: another program answers on this port"), std::string::npos)
       << complaint;
 }
 
@@ -73,7 +73,7 @@ TEST_F(Door, TurnsAwayNoise) {
 
 TEST_F(Door, TriesEveryAddress) {
   setenv(kTokenVariable, door_.token().c_str(), 1);
-  // The first is none, at the second only a machine with IPv6 answers.
+  // The first is no address; at the second only a machine with IPv6 answers.
   const std::string where = "tcp:" + port() + ":192.0.2.1.,::1,127.0.0.1";
   std::thread rank([&] { connect_to_sweep(where); });
   EXPECT_TRUE(door_.accept().has_value());
@@ -100,7 +100,7 @@ WayCalibration way(const std::string& where, double goodput) {
   return result;
 }
 
-// Machines whose links are what a test says.
+// Machines whose links are set by a test.
 class FakeMachines : public Machines {
  public:
   LinkCalibration answer;
@@ -117,7 +117,7 @@ class FakeMachines : public Machines {
     if (breaks) throw RunError("no datagram came back");
     return answer;
   }
-  std::vector<std::string> alterations() override { return {}; }
+  std::vector<std::string> drift() override { return {}; }
   bool sets_links() const override { return ours; }
   std::map<std::string, std::string> sysctls() const override { return {}; }
   nlohmann::json description() const override { return {}; }
@@ -131,7 +131,7 @@ TEST(Calibrator, TheFarthestWayDecides) {
   const CalibratedLink& holds = calibrator.calibrate(machines, link, 1, nullptr);
   EXPECT_EQ(holds.verdict(), Verdict::kHolds);
   EXPECT_EQ(holds.figures.farthest()->where, "host0 down");
-  // 3 % either way: too fast is as wrong as too slow.
+  // 3 % in either direction: too fast is as wrong as too slow.
   for (const double wrong : {96.9, 103.1, 0.0}) {
     machines.answer.ways[1].goodput = wrong;
     EXPECT_EQ(Calibrator().calibrate(machines, link, 1, nullptr).verdict(), Verdict::kOff) << wrong;

@@ -73,7 +73,7 @@ class OtherRunsTest : public ::testing::Test {
     setenv("TMPDIR", folder_.c_str(), 1);
   }
   void TearDown() override {
-    EXPECT_TRUE(std::filesystem::is_empty(folder_));  // nothing is made there
+    EXPECT_TRUE(std::filesystem::is_empty(folder_));  // nothing is created in it
     std::filesystem::remove(folder_);
     before_.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", before_.c_str(), 1);
   }
@@ -156,7 +156,7 @@ TEST_F(Hostfile, NamesCommentsAndSlots) {
 
 TEST_F(Hostfile, ErrorsNameFileAndLine) {
   const std::string at = path_ + ":";
-  EXPECT_EQ(refusal("a\nb\na\n"), at + "3: 'a' stands in line 1 already; a machine gets one rank");
+  EXPECT_EQ(refusal("a\nb\na\n"), at + "3: 'a' is already in line 1; a machine gets one rank");
   EXPECT_EQ(refusal("a slot=4\n"), at + "1: 'slot=4' after 'a': expected slots=N or max_slots=N");
   EXPECT_EQ(refusal("a slots=0\n"), at + "1: 'slots=0' after 'a': expected slots=N or max_slots=N");
   EXPECT_EQ(refusal("a slots=four\n"),
@@ -165,7 +165,7 @@ TEST_F(Hostfile, ErrorsNameFileAndLine) {
             at + "2: '-oProxyCommand=x' is not the name of a machine");
   EXPECT_EQ(refusal("a;reboot\n"), at + "1: 'a;reboot' is not the name of a machine");
   EXPECT_EQ(refusal("# nobody\n\n"),
-            at.substr(0, at.size() - 1) + ": no machine is named in it; expected one a line");
+            at.substr(0, at.size() - 1) + ": names no machine; expected one on each line");
 }
 
 TEST_F(Hostfile, AFileThatIsNotThere) {

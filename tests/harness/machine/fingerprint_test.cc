@@ -1,4 +1,4 @@
-// The machine: its processor, read from a made-up tree of /proc and /sys, GPUs and programs.
+// The machine: its CPU, read from a made-up tree of /proc and /sys, GPUs and programs.
 #include "harness/machine/fingerprint.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(Processor, WhatTheSystemDoesNotShowIsNull) {
   for (const char* key : {"smt", "turbo", "l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes",
                           "cpu_limit", "memory_limit_bytes"})
     EXPECT_TRUE(json.at(key).is_null()) << key;
-  EXPECT_GE(json.at("hz").get<int>(), 24);  // of this kernel, whatever the tree says
+  EXPECT_GE(json.at("hz").get<int>(), 24);  // of this kernel, for any tree
 }
 
 TEST(Processor, AsTheKernelWritesIt) {
@@ -99,8 +99,8 @@ TEST_F(Graphics, WithoutTheModuleThereIsNone) {
   EXPECT_TRUE(json.at("clocks").is_null());
 }
 
-// As nvidia-smi 580 prints it: MHz, and what a card does not have in brackets. It answers what is
-// asked, field by field.
+// As nvidia-smi 580 prints it: MHz, and fields that a card lacks in brackets. It answers the query
+// field by field.
 TEST_F(Graphics, DriverModelsAndClocks) {
   let_tool_say(
       "[ \"$2\" = --format=csv,noheader,nounits ] || exit 1\n"

@@ -4,9 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
-#include <memory>
+#include <algorithm>
 #include <stdexcept>
 
 #include "base/error.h"
@@ -49,6 +47,41 @@ Verb sample() {
 
 std::string error_of(const Verb& verb, const Words& words) {
   return input_error([&] { const Arguments arguments(verb, words); });
+}
+
+TEST(Arguments, AnOldNameMeansTheOption) {
+  const Verb verb = {.name = "run",
+                     .options = {{.name = "timeout",
+                                  .old_name = "patience",
+                                  .value_name = "S",
+                                  .type = Type::kReal,
+                                  .default_value = "30",
+                                  .minimum = 1}}};
+  const Arguments arguments(verb, {"--patience", "7"});
+  EXPECT_TRUE(arguments.given("timeout"));
+  EXPECT_EQ(arguments.real("timeout"), 7);
+  EXPECT_EQ(error_of(verb, {"--patience", "0"}),
+            "--timeout: found '0', expected a number of at least 1");
+  EXPECT_EQ(error_of(verb, {"--patience", "2", "--timeout", "3"}),
+            "option '--timeout' is given more than once");
+  EXPECT_EQ(error_of(verb, {"--patience"}), "option '--patience' needs a value (S)");
+  EXPECT_EQ(verb_help(verb).find("patience"), std::string::npos);
+}
+
+TEST(Help, OptionsStandUnderTheirGroups) {
+  Verb verb = sample();
+  verb.groups = {
+      {"Speed", {"rate", "no-such"}}, {"Other network", {"no-such"}}, {"Length", {"steps"}}};
+  const std::string help = verb_help(verb);
+  std::vector<std::size_t> places;
+  for (const char* text :
+       {"\nSpeed:\n      --rate X", "\nLength:\n  -s, --steps N", "\nOther options:\n      --json",
+        "--mode MODE", "--link LINK", "-h, --help"})
+    places.push_back(help.find(text));
+  EXPECT_TRUE(std::is_sorted(places.begin(), places.end())) << help;
+  EXPECT_NE(places.back(), std::string::npos) << help;
+  EXPECT_EQ(help.find("Other network"), std::string::npos);
+  EXPECT_EQ(help.find("--steps"), help.rfind("--steps"));
 }
 
 TEST(Arguments, DefaultsWhenNotGiven) {
@@ -166,67 +199,6 @@ TEST(Alternatives, CountsAreWholeNumbersWithinTheirRange) {
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(), "--threads: 'x' is not a number of hands from 1 to 8");
   }
-}
-
-// Runs the script in bash, as readline would, and looks at what it offers.
-
-Verb command() { return {.options = {{.name = "version"}}}; }
-
-std::vector<Verb> sample_verbs() {
-  return {{.name = "run",
-           .options = {{.name = "mode",
-                        .letter = 'm',
-                        .value_name = "M",
-                        .type = Type::kChoice,
-                        .choices = {"quick", "thorough"}},
-                       {.name = "compressor",
-                        .value_name = "SPEC",
-                        .type = Type::kText,
-                        .suggestions = {"topk", "sbc"}}}},
-          {.name = "trace info", .options = {{.name = "json"}}},
-          {.name = "list", .positionals = {{.name = "WHAT", .suggestions = {"models", "links"}}}},
-          {.name = "trace verify"}};
-}
-
-// `words` as on the command line; the last one is being typed.
-std::string offered(const std::string& words, int typed) {
-  const std::string script = bash_completion(command(), sample_verbs()) + "\nCOMP_WORDS=(" + words +
-                             ")\nCOMP_CWORD=" + std::to_string(typed) +
-                             "\n_thinpipe\necho \"${COMPREPLY[*]}\"\n";
-  std::string quoted = "bash -u -c '";
-  for (const char letter : script) {
-    quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  }
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen((quoted + "' 2>&1").c_str(), "r"), pclose);
-  std::array<char, 4096> buffer{};
-  std::string out;
-  while (fgets(buffer.data(), buffer.size(), pipe.get())) out += buffer.data();
-  return out;
-}
-
-TEST(Completion, Verbs) {
-  EXPECT_EQ(offered("thinpipe ''", 1), "run trace list\n");
-  EXPECT_EQ(offered("thinpipe t", 1), "trace\n");
-  EXPECT_EQ(offered("thinpipe trace ''", 2), "info verify\n");
-  EXPECT_EQ(offered("thinpipe --", 1), "--version --help\n");
-}
-
-TEST(Completion, PositionalArguments) {
-  EXPECT_EQ(offered("thinpipe list ''", 2), "models links\n");
-  EXPECT_EQ(offered("thinpipe list li", 2), "links\n");
-}
-
-TEST(Completion, Options) {
-  EXPECT_EQ(offered("thinpipe run --", 2), "--mode --compressor --help\n");
-  EXPECT_EQ(offered("thinpipe run --mode quick --c", 4), "--compressor\n");
-  EXPECT_EQ(offered("thinpipe trace info --", 3), "--json --help\n");
-  EXPECT_EQ(offered("thinpipe trace verify --", 3), "--help\n");
-}
-
-TEST(Completion, Values) {
-  EXPECT_EQ(offered("thinpipe run --mode ''", 3), "quick thorough\n");
-  EXPECT_EQ(offered("thinpipe run -m th", 3), "thorough\n");
-  EXPECT_EQ(offered("thinpipe run --compressor s", 3), "sbc\n");
 }
 
 TEST(Layout, WrapsAtBlanksWithinTheColumns) {

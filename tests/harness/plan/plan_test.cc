@@ -14,7 +14,7 @@
 #include "harness/plan/checks.h"
 #include "tests/base/document.h"
 #include "tests/base/support.h"
-#include "workloads/exchange/patterns.h"
+#include "workloads/collectives/collectives.h"
 
 namespace thinpipe {
 namespace {
@@ -50,7 +50,7 @@ TEST(Plan, EverySchedulePlaysOnEveryLink) {
   const auto all = ids(options);
   const std::set<std::string> different(all.begin(), all.end());
   EXPECT_EQ(different.size(), 48U);
-  // A point without a schedule is named as it was before there were any.
+  // A point without a schedule is named as it was before schedules existed.
   for (const std::string& id : without) EXPECT_TRUE(different.contains(id));
   std::set<std::string> links;
   for (const SweepPoint& point : plan_sweep(options)) links.insert(point.link_text());
@@ -63,7 +63,7 @@ TEST(Plan, EverySchedulePlaysOnEveryLink) {
 TEST(Plan, ServersComeBesideTheRanks) {
   SweepOptions options = two_by_two_by_two();
   EXPECT_EQ(host_counts(options), (std::vector<int>{2, 4}));
-  options.patterns = expand_patterns("ring|ps:servers=1|2");
+  options.collectives = expand_collectives("ring|ps:servers=1|2");
   EXPECT_EQ(host_counts(options), (std::vector<int>{2, 3, 4, 5, 6}));
   const std::vector<SweepPoint> points = plan_sweep(options);
   EXPECT_EQ(points.size(), 72U);
@@ -75,32 +75,32 @@ TEST(Plan, ServersComeBesideTheRanks) {
   EXPECT_EQ(launches, 6);
 }
 
-TEST(Plan, ATopologyWithServersHasAsManyAsThePattern) {
+TEST(Plan, ATopologyWithServersHasAsManyAsTheCollective) {
   SweepOptions options = two_by_two_by_two();
   options.topology = parse_topology("ps:servers=2,server=(rate=4x)");
-  options.patterns = expand_patterns("ps:servers=2");
-  EXPECT_NO_THROW(check_patterns(options));
-  options.patterns = expand_patterns("ps:servers=1");
-  EXPECT_THROW(check_patterns(options), InputError);
+  options.collectives = expand_collectives("ps:servers=2");
+  EXPECT_NO_THROW(check_collectives(options));
+  options.collectives = expand_collectives("ps:servers=1");
+  EXPECT_THROW(check_collectives(options), InputError);
 }
 
-TEST(Plan, EveryPatternCarriesEveryCompressorItServes) {
+TEST(Plan, EveryCollectiveCarriesEveryCompressorItServes) {
   SweepOptions options = two_by_two_by_two();
   const auto without = ids(options);
-  options.patterns = expand_patterns("ring|openmpi");
+  options.collectives = expand_collectives("ring|openmpi");
   const auto all = ids(options);
   const std::set<std::string> different(all.begin(), all.end());
   EXPECT_EQ(different.size(), 48U);
-  // Points by the ring are named as they were before there was a choice.
+  // Points by the ring are named as they were before other collectives existed.
   for (const std::string& id : without) EXPECT_TRUE(different.contains(id));
   EXPECT_TRUE(pairs_left_out(options).empty());
 }
 
-TEST(Plan, PatternsAreCheckedBeforeAnythingStarts) {
+TEST(Plan, CollectivesAreCheckedBeforeAnythingStarts) {
   SweepOptions options = two_by_two_by_two();
-  check_patterns(options);
-  options.patterns = {parse_spec("ring:group=2")};
-  EXPECT_THROW(check_patterns(options), InputError);
+  check_collectives(options);
+  options.collectives = {parse_spec("ring:group=2")};
+  EXPECT_THROW(check_collectives(options), InputError);
 }
 
 TEST(Plan, KeepsEachLaunchTogetherAndShufflesWithinIt) {
@@ -120,7 +120,7 @@ TEST(Plan, IdsTellApartWhatIsMeasuredDifferently) {
   still.compute_scale = 0;
   const SweepPoint point = plan_sweep(options)[0];
   SweepPoint theirs = point;
-  theirs.pattern = parse_spec("openmpi");
+  theirs.collective = parse_spec("openmpi");
   SweepPoint held_up = point;
   held_up.stragglers = Stragglers::parse("host0:compute=2");
   EXPECT_EQ(std::set<std::string>({point.id(options), point.id(longer), point.id(still),
@@ -129,7 +129,7 @@ TEST(Plan, IdsTellApartWhatIsMeasuredDifferently) {
             5U);
 }
 
-// Every point falls to exactly one shard, and each has its share.
+// Every point falls to exactly one shard, and each shard has its fraction.
 TEST(InShard, DealsOutEveryPointOnce) {
   for (const int shards : {1, 2, 5}) {
     std::vector<int> counts(static_cast<std::size_t>(shards));
@@ -143,7 +143,7 @@ TEST(InShard, DealsOutEveryPointOnce) {
       EXPECT_EQ(owners, 1);
     }
     for (const int count : counts) EXPECT_NEAR(count, 1000.0 / shards, 100);
-    // Ids whose characters all have something in common, as those of one sweep.
+    // Ids whose characters have bits in common, as those of one sweep.
     std::fill(counts.begin(), counts.end(), 0);
     for (int i = 0; i < 1000; ++i)
       for (int shard = 1; shard <= shards; ++shard)
@@ -183,7 +183,7 @@ TEST(Settings, OptionsThatChangeFiguresAndAreNoAxisMustBeTheSame) {
   now.steps = 16;
   now.warmup = 0;
   EXPECT_THAT(refusal(before, now),
-              AllOf(HasSubstr("out/records.jsonl: the records there were measured with --steps 8 "
+              AllOf(HasSubstr("out/records.jsonl: these records were measured with --steps 8 "
                               "--warmup 2, not with --steps 16 --warmup 0"),
                     HasSubstr("give another --out")));
   now = {};
@@ -203,7 +203,7 @@ TEST(Settings, AxesAndWhatDecidesOnlyWhenToGiveUpMayDiffer) {
   now.ranks = {8};
   now.repeats = 5;
   now.check_every = 0;
-  now.patience = 1;
+  now.timeout = 1;
   now.share_machine = true;
   now.device = kDeviceCuda;
   now.time_scales = {4};

@@ -68,8 +68,9 @@ Point on_gpu(Point point, double compress, double down, double up) {
   return point;
 }
 
-// Payloads of 200 bytes are one piece, of a MiB four, the first of which is waited for. Data to be
-// summed comes down as a whole, twice where there are two rounds, whose means go up in between.
+// Payloads of 200 bytes are copied in one chunk, of a MiB in four, the first of which is waited
+// for. Data to be summed comes down as a whole, twice where the method has two rounds, whose means
+// go up in between.
 TEST(CodecRecords, OfAGpuHaveCopiesThatNothingHides) {
   Records records;
   records.headers.emplace_back().trace = document({{"identity", trace().identity()}});
@@ -92,7 +93,7 @@ TEST(CodecRecords, OfAGpuHaveCopiesThatNothingHides) {
   ASSERT_EQ(of("powersgd").exchanges.size(), 2U);
   for (const ProfiledExchange& one : of("powersgd").exchanges)
     EXPECT_DOUBLE_EQ(one.copies, (3e-4 + 2e-4) / 2);
-  // Those of the processor know nothing of copies.
+  // Records of the CPU have no copies.
   const CodecProfile here = recorded_codec(records, trace(), parse_spec("topk"));
   EXPECT_EQ(here.buckets.at(0).compress, 3e-3);
   EXPECT_EQ(here.buckets.at(0).exchanges.at(0).copies, 0);
@@ -113,7 +114,7 @@ TEST(ComputeDevice, IsTheCardThatTimesAreEstimatedFor) {
   ASSERT_TRUE(card);
   EXPECT_EQ(card->name, "NVIDIA V100-SXM2");
   EXPECT_EQ(card->memory_rate, 900e9);
-  EXPECT_FALSE(compute_device(synthetic("synthetic:model=lenet5")));   // measured on a processor
+  EXPECT_FALSE(compute_device(synthetic("synthetic:model=lenet5")));   // measured on a CPU
   EXPECT_FALSE(compute_device(synthetic("synthetic:elements=1000")));  // no compute times
 }
 
@@ -141,13 +142,13 @@ TEST(ComputeDevice, AtItsMemorysPaceACodecTakesTwoPasses) {
   EXPECT_EQ(at_memory_pace(profile, trace, {"a card", 0}).buckets[0].compress, 0);
 }
 
-CodecProfile profile_of(const char* compressor, int ranks = 2, const char* pattern = "ring") {
+CodecProfile profile_of(const char* compressor, int ranks = 2, const char* collective = "ring") {
   static const Trace trace = open_trace("synthetic:model=lenet5,workers=2,steps=4");
   CodecCalibration calibration;
   calibration.ranks = ranks;
   calibration.at_once = ranks;
   calibration.seconds = 0;
-  calibration.pattern = parse_spec(pattern);
+  calibration.collective = parse_spec(collective);
   return measure_codec(trace, parse_spec(compressor), {}, calibration);
 }
 
@@ -208,10 +209,10 @@ TEST(CodecCalibration, OfSparseSumsArePairs) {
   EXPECT_EQ(sent.mean(2), 8 * sent.k);
 }
 
-// Every tensor is a unit; what is pulled is as long as what is pushed, or as `pull` makes it.
+// Every tensor is a unit; the pulled payload is as long as the pushed one, or as `pull` makes it.
 TEST(CodecCalibration, OfParameterServersKnowsUnits) {
-  const auto units_of = [](const char* compressor, const char* pattern) {
-    return profile_of(compressor, 2, pattern).buckets.at(0).exchanges.at(0).units;
+  const auto units_of = [](const char* compressor, const char* collective) {
+    return profile_of(compressor, 2, collective).buckets.at(0).exchanges.at(0).units;
   };
   const auto same = units_of("fp16", "ps:servers=2");
   EXPECT_EQ(same.size(), kTensors + 1 + 24);  // of 25000 and 400000 elements in pieces of 16380

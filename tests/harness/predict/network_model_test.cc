@@ -1,4 +1,4 @@
-// The network of a prediction: from links and topologies, and held against records.
+// The network of a prediction: from links and topologies, and compared with records.
 #include "harness/predict/network_model.h"
 
 #include <gtest/gtest.h>
@@ -44,8 +44,8 @@ TEST(NetworkModel, MachinesMaySlowBytesDown) {
               1.1 * star_figures(link, {}).beta, 1e-18);
 }
 
-// Two racks of two hosts: one flow of the ring crosses the trunk each way, so a trunk as fast as a
-// host's link is no hindrance, and one of a tenth of it is.
+// Two racks of two hosts: one flow of the ring crosses the trunk in each direction, so a trunk as
+// fast as a host's link is no bottleneck, and one of a tenth of it is.
 TEST(NetworkModel, ARingCrossesATrunkOnceEachWay) {
   const LinkSpec link = parse_link_spec("rate=1gbit");
   const LinkFigures star = star_figures(link, {});
@@ -107,7 +107,7 @@ CodecProfile two_buckets() {
 PredictionInput by_tree() {
   PredictionInput input;
   input.ranks = 4;
-  input.pattern = parse_spec("tree");
+  input.collective = parse_spec("tree");
   input.link = {.alpha = 1e-4, .beta = 1e-8, .credit = 1000};
   input.times = {.compute = 50e-3, .ready = {40e-3, 20e-3}};
   input.kind = PipelineKind::kBeside;
@@ -120,7 +120,7 @@ Records one_point() {
   const CodecProfile codec = two_buckets();
   Point point;
   point.axes.compressor = "topk";
-  point.axes.pattern = "mixed-tree";
+  point.axes.collective = "mixed-tree";
   point.axes.ranks = 4;
   nlohmann::json prediction = prediction_json(*predict(codec, by_tree(), times), codec);
   prediction["basis"] = basis_json(codec, by_tree());
@@ -149,8 +149,8 @@ TEST(PredictAgain, SaysWhatCannotBe) {
   records.points[0].prediction = {};
   change(records.points[1].prediction, [](nlohmann::json& said) { said.erase("basis"); });
   const std::vector<PredictedAgain> again = predict_again(records);
-  EXPECT_EQ(again[0].refusal, "not predicted when it ran");
-  EXPECT_EQ(again[1].refusal, "recorded without what it was predicted from");
+  EXPECT_EQ(again[0].refusal, "not predicted during the run");
+  EXPECT_EQ(again[1].refusal, "recorded without the basis of its prediction");
 }
 
 TEST(PredictAgain, NamesWhatIsWrong) {
@@ -190,7 +190,7 @@ TEST(PredictAgain, NamesFileAndField) {
   EXPECT_EQ(complaint("compress", -1),
             "out/records.jsonl: point topk: prediction.basis.buckets[1].compress: expected a "
             "number from 0 to 1000000000, found -1");
-  // A rank's bytes are taken at its number modulo how many there are.
+  // A rank's bytes are those at its number modulo the number of entries.
   EXPECT_EQ(complaint("bytes", nlohmann::json::array()),
             "out/records.jsonl: point topk: prediction.basis.buckets[1].exchanges[0].bytes: "
             "expected the bytes of at least one rank");

@@ -41,8 +41,9 @@ TEST(PredictionSentences, NameTheFastestAtBothEndsForTheMostRanks) {
   }));
   EXPECT_THAT(text,
               HasSubstr("At 10 Mbit/s between 8 ranks topk should be fastest, 8 times as fast as "
-                        "none, sending 2 kB a rank."));
-  EXPECT_THAT(text, HasSubstr("At 1 Gbit/s between 8 ranks nothing here should pay."));
+                        "none (fp32), sending 2 kB a rank."));
+  EXPECT_THAT(text, HasSubstr("At 1 Gbit/s between 8 ranks no compressor should be 5 % faster than "
+                              "the baseline."));
 }
 
 TEST(PredictionSentences, SayOneThingOfOneRateAndNothingOfNothing) {
@@ -56,11 +57,11 @@ TEST(PredictionSentences, SayOneThingOfOneRateAndNothingOfNothing) {
 }
 
 PredictedPoint with_local_steps(PredictedPoint one, std::uint64_t steps) {
-  one.point.feed.local_steps = steps;
+  one.point.bucketing.local_steps = steps;
   return one;
 }
 
-TEST(PredictionSentences, NameTheShortestStepOfAllPatternsAndFeeds) {
+TEST(PredictionSentences, NameTheShortestStepOfAllCollectivesAndBucketings) {
   // Compression gains less over 50 local steps, whose step is the shorter one all the same.
   const std::vector<PredictedPoint> points = {
       point_of_model("none", "rate=10mbit", 4, 4, 4),
@@ -69,9 +70,10 @@ TEST(PredictionSentences, NameTheShortestStepOfAllPatternsAndFeeds) {
       with_local_steps(point_of_model("topk", "rate=10mbit", 4, 0.2, 0.4), 50)};
   EXPECT_THAT(on_one_line(prediction_sentences(points)),
               HasSubstr("At 10 Mbit/s between 4 ranks topk (ring, local_steps=50) should be "
-                        "fastest, 2 times as fast as none there, sending 2 kB a rank."));
+                        "fastest, 2 times as fast as none (fp32) with the same settings, sending "
+                        "2 kB a rank."));
   EXPECT_THAT(on_one_line(prediction_sentences({points[0], points[1], points[2]})),
-              HasSubstr("none (ring, local_steps=50) should be as fast as anything here."));
+              HasSubstr("none (ring, local_steps=50) should have the shortest step."));
 }
 
 TEST(PredictionSentences, TellBothBaselinesAndNameNoneThatIsNoFasterThanTheFaster) {
@@ -79,9 +81,10 @@ TEST(PredictionSentences, TellBothBaselinesAndNameNoneThatIsNoFasterThanTheFaste
   faster.step->bf16 = 2;
   EXPECT_THAT(on_one_line(prediction_sentences({faster})),
               HasSubstr("topk should be fastest, 4 times as fast as bf16 and 8 times as fast as "
-                        "none, sending"));
+                        "none (fp32), sending"));
   faster.step->bf16 = 0.5;
-  EXPECT_THAT(on_one_line(prediction_sentences({faster})), HasSubstr("nothing here should pay."));
+  EXPECT_THAT(on_one_line(prediction_sentences({faster})),
+              HasSubstr("no compressor should be 5 % faster than the baseline."));
 }
 
 TEST(PredictionSentences, CompareNoStepsOfDifferentNetworks) {
@@ -98,7 +101,7 @@ PredictedCrossing crossing(const char* link, std::uint64_t local_steps, double r
   one.point.compressor = parse_spec("topk");
   one.point.link = parse_link_spec(link);
   one.point.ranks = 4;
-  one.point.feed.local_steps = local_steps;
+  one.point.bucketing.local_steps = local_steps;
   one.result.rate = rate;
   return one;
 }
@@ -108,13 +111,15 @@ TEST(CrossingTable, SaysOfEveryRowWhichSettingItIsOf) {
       crossing_table({crossing("rate=1gbit", 1, 1e9), crossing("rate=1gbit", 50, 2e9),
                       crossing("rate=1gbit,delay=10ms", 1, 3e9)},
                      {});
-  EXPECT_THAT(text, HasSubstr("ring\ncompressor  ranks            pays\ntopk            4  below 1 "
-                              "Gbit/s\n\n"));
+  EXPECT_THAT(text, HasSubstr("ring\n"
+                              "compressor  ranks     faster than\n"
+                              "                     the baseline\n"
+                              "topk            4  below 1 Gbit/s\n\n"));
   EXPECT_THAT(text, HasSubstr("\nring, local_steps=50\n"));
   EXPECT_THAT(text, HasSubstr("\nring, delay=10ms\n"));
 }
 
-// A codec that was timed on a processor is not set against a GPU's compute time without a word.
+// A codec that was timed on a CPU is compared with a GPU's compute time only with a note.
 TEST(PredictionTable, ShowsTheOtherBoundWhereComputeIsAGpus) {
   PredictedPoint one = point_of_model("topk", "rate=1gbit", 4, 2, 3);
   one.at_memory_pace = PredictedStep{};
@@ -123,10 +128,10 @@ TEST(PredictionTable, ShowsTheOtherBoundWhereComputeIsAGpus) {
   const Trace lenet5 = make_synthetic(parse_synthetic_spec("synthetic:model=lenet5"));
   const SweepOptions options;
   const std::string text = prediction_table({one}, Predictor(lenet5, options), {});
-  EXPECT_THAT(text, HasSubstr("  at memory's pace   1 s"));
+  EXPECT_THAT(text, HasSubstr("  memory-bound codec   1 s"));
   EXPECT_THAT(on_one_line(prediction_sentences({one})),
-              HasSubstr("With codecs at the pace of the GPU's memory: At 1 Gbit/s between 4 ranks "
-                        "topk should be fastest, 2.5 times as fast as none"));
+              HasSubstr("With codecs bound by the GPU's memory bandwidth: At 1 Gbit/s between 4 "
+                        "ranks topk should be fastest, 2.5 times as fast as none (fp32)"));
   EXPECT_THAT(text, HasSubstr("2.50\n"));
   PredictedOrigin origin{"NVIDIA V100-SXM2", "one core", ComputeDevice{"NVIDIA V100-SXM2", 9e11}};
   EXPECT_THAT(on_one_line(origin_text(origin)), HasSubstr("at 900 GB/s."));

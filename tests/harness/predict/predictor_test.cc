@@ -1,4 +1,4 @@
-// Predicted times of exchanges and steps, and the rates up to which compression pays.
+// Predicted times of exchanges and steps, and the rates up to which compression is faster.
 #include "harness/predict/predictor.h"
 
 #include <gtest/gtest.h>
@@ -16,14 +16,14 @@ namespace {
 constexpr LinkFigures kTen = {.alpha = 1e-3, .beta = 1e-8, .credit = 100e3};
 constexpr LinkFigures kLink = {.alpha = 1e-4, .beta = 1e-8, .credit = 0};
 
-double seconds(const char* pattern, Exchange exchange, double bytes, int ranks) {
+double seconds(const char* collective, Exchange exchange, double bytes, int ranks) {
   ExchangeTimes times;
-  return exchange_cost(parse_spec(pattern), {exchange, {bytes}}, {.ranks = ranks, .link = kTen},
+  return exchange_cost(parse_spec(collective), {exchange, {bytes}}, {.ranks = ranks, .link = kTen},
                        times)
       ->seconds;
 }
 
-// Eight ranks, 4 MB: what the busiest port carries, and at most every step's message besides.
+// Eight ranks, 4 MB: the load of the busiest port, and at most every step's message besides.
 void expect_link_time(double seconds, double steps, double bytes) {
   const double busy = (bytes - 100e3) * 1e-8;
   EXPECT_GE(seconds, busy + 1e-3 - 1e-9);
@@ -31,27 +31,28 @@ void expect_link_time(double seconds, double steps, double bytes) {
 }
 
 // Each sends the array in each of 3 steps.
-TEST(PatternModel, RecursiveDoublingSendsTheArrayInEveryStep) {
+TEST(CollectiveModel, RecursiveDoublingSendsTheArrayInEveryStep) {
   expect_link_time(seconds("recursive-doubling", Exchange::kAllReduce, 4e6, 8), 3, 12e6);
 }
 
-// 3 steps of halves, and 3 back: 7/8 of the array each way.
-TEST(PatternModel, HalvingAndDoublingSendsAsLittleAsARing) {
+// 3 steps of halves, and 3 in reverse: 7/8 of the array in each direction.
+TEST(CollectiveModel, HalvingAndDoublingSendsAsLittleAsARing) {
   expect_link_time(seconds("halving-doubling", Exchange::kAllReduce, 4e6, 8), 6, 7e6);
 }
 
-// The root has 3 children, each of which sends it the array and gets it back; 3 levels each way.
-TEST(PatternModel, OfATreeTheRootDecides) {
+// The root has 3 children, each of which sends it the array and receives it; 3 levels in each
+// direction.
+TEST(CollectiveModel, OfATreeTheRootDecides) {
   expect_link_time(seconds("tree", Exchange::kAllReduce, 4e6, 8), 12, 12e6);
 }
 
 // Seven messages with their lengths come to every rank, in three steps.
-TEST(PatternModel, GatheringByDoubling) {
+TEST(CollectiveModel, GatheringByDoubling) {
   expect_link_time(seconds("recursive-doubling", Exchange::kAllGather, 1e6, 8), 3, 7e6);
 }
 
 // Messages of a segment: a tree of two ranks passes it on when it has come as a whole.
-TEST(PatternModel, CountsHowAPipelineFills) {
+TEST(CollectiveModel, CountsHowAPipelineFills) {
   EXPECT_NEAR(seconds("tree", Exchange::kAllReduce, 32768, 2), 2e-3, 1e-9);
   ExchangeTimes times;
   const LinkFigures idle = {.alpha = 1e-3, .beta = 1e-6, .credit = 0};
@@ -62,13 +63,13 @@ TEST(PatternModel, CountsHowAPipelineFills) {
 }
 
 // More ranks than messages are followed for: steps and bytes.
-TEST(PatternModel, OfAThousandRanksStepsAndBytesCount) {
+TEST(CollectiveModel, OfAThousandRanksStepsAndBytesCount) {
   EXPECT_NEAR(seconds("halving-doubling", Exchange::kAllReduce, 4e6 * 1.024, 1024),
               20e-3 + (2 * 1023 / 1024.0 * 4.096e6 - 100e3) * 1e-8, 1e-4);
 }
 
 // 1000 workers push 4992 bytes and their heads of each of 8 units, half to each of two servers.
-TEST(PatternModel, OfManyWorkersTheServersLinksDecide) {
+TEST(CollectiveModel, OfManyWorkersTheServersLinksDecide) {
   ProfiledExchange exchange{.exchange = Exchange::kPushPull, .bytes = {8 * 4992.0}};
   exchange.units.assign(8, {.elements = 1, .push = 4992, .pull = 992});
   ExchangeTimes times;
@@ -80,7 +81,7 @@ TEST(PatternModel, OfManyWorkersTheServersLinksDecide) {
   EXPECT_NEAR(cost({.ranks = 100, .link = kTen}) / (2e-3 + (4 * 5e5 - 100e3) * 1e-8), 1, 0.15);
 }
 
-TEST(PatternModel, SaysWhatItDoesNotKnow) {
+TEST(CollectiveModel, SaysWhatItDoesNotKnow) {
   EXPECT_TRUE(has_model(parse_spec("ring")));
   EXPECT_TRUE(has_model(parse_spec("hierarchical:group=4")));
   EXPECT_FALSE(has_model(parse_spec("openmpi")));
@@ -105,7 +106,7 @@ std::optional<Prediction> predicted(const CodecProfile& codec, const PredictionI
 PredictionInput on_ring(int ranks) {
   PredictionInput input;
   input.ranks = ranks;
-  input.pattern = parse_spec("ring");
+  input.collective = parse_spec("ring");
   input.link = kLink;
   input.times = {.compute = 10e-3, .ready = {5e-3}};
   return input;
@@ -154,8 +155,8 @@ TEST(Prediction, OfADelayedMethodIsItsMeanStep) {
   EXPECT_NEAR(prediction->exposed, 30.1e-3 / 3, 1e-9);
 }
 
-// The second of two all-reduces finds what the first one left of the bucket, and what the link
-// saved up meanwhile.
+// The second of two all-reduces starts with the tokens that the first one left in the bucket, and
+// those that the link saved up meanwhile.
 TEST(Prediction, TheCreditIsThereOnce) {
   CodecProfile codec;
   codec.buckets = {{.tensors = {0},
@@ -189,25 +190,25 @@ TEST(Prediction, UnequalMessagesAreTakenAsTheyAre) {
   EXPECT_NEAR(predicted(codec, input)->exchange, 50e-3, 1e-9);
 }
 
-// Two ranks send 1 MB each to the root, 500 kB ahead of what it gives back: more than its queue.
+// Two ranks send 1 MB each to the root, 500 kB ahead of its answers: more than its queue.
 TEST(Prediction, NamesAQueueThatWouldOverflow) {
   CodecProfile codec;
   codec.buckets = {{.tensors = {0}, .exchanges = {{Exchange::kAllReduce, {1e6}}}}};
   PredictionInput input = on_ring(4);
-  input.pattern = parse_spec("tree");
+  input.collective = parse_spec("tree");
   EXPECT_FALSE(predicted(codec, input)->incast);  // no limit is known
   input.queue = 262144;
   EXPECT_TRUE(predicted(codec, input)->incast);
   input.queue = 1e6;
   EXPECT_FALSE(predicted(codec, input)->incast);
   input.queue = 262144;
-  input.pattern = parse_spec("ring");
+  input.collective = parse_spec("ring");
   EXPECT_FALSE(predicted(codec, input)->incast);
 }
 
 TEST(Prediction, SaysWhenThereIsNoModel) {
   PredictionInput input = on_ring(4);
-  input.pattern = parse_spec("openmpi");
+  input.collective = parse_spec("openmpi");
   EXPECT_FALSE(predicted(gathered(10), input));
 }
 
@@ -249,7 +250,7 @@ class PredictorTest : public ::testing::Test {
 };
 
 // The time that topk needs to encode is won back up to a higher rate over none than over bf16,
-// which sends half the bytes.
+// whose payload is half as long.
 TEST_F(PredictorTest, BreaksEvenWhereTheFasterBaselineDoes) {
   const CompressorRules none = parse_spec("none"), bf16 = parse_spec("bf16");
   EXPECT_GT(pays_below({none}), 1.5 * pays_below({bf16}));
@@ -273,7 +274,7 @@ TEST(PredictedBreakEven, MayNotExist) {
   EXPECT_TRUE(rising.pays_at_most);
 }
 
-// Pays to 1 Mbit/s and from 10 to 100 Mbit/s: the highest crossing counts.
+// Faster up to 1 Mbit/s and from 10 to 100 Mbit/s: the highest crossing counts.
 TEST(PredictedBreakEven, OfSeveralIsTheHighest) {
   const auto found = predicted_break_even(
       [](double rate) { return rate < 1e6 || (rate > 1e7 && rate < 1e8) ? 1.0 : -1.0; });

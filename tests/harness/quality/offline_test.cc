@@ -15,7 +15,7 @@
 namespace thinpipe {
 namespace {
 
-/// A small trace and a folder for what is dumped.
+/// A small trace and a folder for the dumped arrays.
 class OfflineTest : public ::testing::Test {
  protected:
   OfflineTest() {
@@ -91,7 +91,7 @@ TEST_F(OfflineTest, ThePeriodIsHeldAndTheBitsAreOfAllSteps) {
   EXPECT_EQ(delayed.period, 2U);
   EXPECT_DOUBLE_EQ(delayed.total.bits_per_element, every / 2);
   EXPECT_DOUBLE_EQ(*delayed.total.overlap, 1);
-  // Without memory as well: what is ranked is the sum of the period's gradients.
+  // Without memory as well: the sum of the period's gradients is ranked.
   EXPECT_DOUBLE_EQ(*replay("topk:ratio=0.1,delay=2,memory=none").total.overlap, 1);
 }
 
@@ -195,7 +195,7 @@ TEST_F(OfflineTest, MoreStepsThanRecordedBeginAgain) {
 TEST_F(OfflineTest, RefusesWhatCannotBe) {
   OfflineOptions options;
   options.ranks = 3;
-  EXPECT_NE(input_error([&] { replay("none", options); }).find("3 ranks asked for"),
+  EXPECT_NE(input_error([&] { replay("none", options); }).find("3 ranks requested"),
             std::string::npos);
   EXPECT_THROW(replay("nosuch"), InputError);
   options.ranks = 0;

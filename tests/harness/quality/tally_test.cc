@@ -182,7 +182,7 @@ TEST(QualityTable, FiguresOfAnySizeStayInTheirColumns) {
   quality.total.overlap = 1;
   const auto lines = table_lines(quality, QualityRows::kTotal);
   EXPECT_EQ(lines[2], "topk        123 GB  32.0  1e-10   -1.00  1e-05    100       0");
-  EXPECT_EQ(lines[5], "topk                  99999  1e+30  1e-09  12346  1e+07  1e+20");
+  EXPECT_EQ(lines[5], "topk                   99999  1e+30  1e-09  12346  1e+07  1e+20");
 }
 
 }  // namespace

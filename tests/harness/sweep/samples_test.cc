@@ -128,17 +128,17 @@ TEST(Servers, AreRecordedBesideTheRanks) {
 TEST(Servers, TheirBytesAreToAddUpToo) {
   // (2 * 1000 + 1416) bytes and 22 for each of 4 messages, in full frames.
   EXPECT_NEAR(wire_bounds(point_with_a_server()).least, 3504 * 1514.0 / 1448, 1e-9);
-  EXPECT_TRUE(wire_doubts(point_with_a_server()).empty());
+  EXPECT_TRUE(wire_warnings(point_with_a_server()).empty());
   PointSamples astray = point_with_a_server();
   astray.wire.sent_by[2] = 1200;
-  EXPECT_FALSE(wire_doubts(astray).empty());
+  EXPECT_FALSE(wire_warnings(astray).empty());
 }
 
 TEST(Servers, AnAnswerThatWorkersDoNotEndWithIsAFault) {
   PointSamples samples = point_with_a_server();
-  EXPECT_TRUE(faults_of(samples).empty());
+  EXPECT_TRUE(errors_of(samples).empty());
   samples.servers_heard = false;
-  EXPECT_FALSE(faults_of(samples).empty());
+  EXPECT_FALSE(errors_of(samples).empty());
 }
 
 TEST(Metrics, OfOverlappedStepsSayWhatWasExposed) {
@@ -153,7 +153,7 @@ TEST(Metrics, OfOverlappedStepsSayWhatWasExposed) {
   EXPECT_DOUBLE_EQ(metrics.at("exchange_time"_metric).samples[0], 0.0008);
 }
 
-// Three of four steps are held back: a sample is the mean over all four, as training has it.
+// Three of four steps only accumulate: a sample is the mean over all four, as training has it.
 TEST(Metrics, OfDelayedMethodsAreMeansOverWholePeriods) {
   PointSamples samples = good_point();
   samples.period = 2;
@@ -195,40 +195,46 @@ TEST(Timeline, IsOfTheMedianStepOnOneClock) {
   EXPECT_EQ(begins(false), (std::vector<double>{0, 0}));
 }
 
-TEST(Doubts, NoneAboutAGoodPoint) {
-  EXPECT_TRUE(doubts_about(good_point()).empty());
-  EXPECT_TRUE(faults_of(good_point()).empty());
+TEST(PointWarnings, NoneAboutAGoodPoint) {
+  EXPECT_TRUE(warnings_about(good_point()).empty());
+  EXPECT_TRUE(errors_of(good_point()).empty());
 }
 
-TEST(Doubts, EachSignIsNamed) {
-  const auto doubt = [](auto spoil) {
+TEST(PointWarnings, EachSignIsNamed) {
+  const auto warning = [](auto spoil) {
     PointSamples samples = good_point();
     spoil(samples);
-    const auto doubts = doubts_about(samples);
-    return doubts.size() == 1 ? doubts[0] : std::to_string(doubts.size()) + " doubts";
+    const auto warnings = warnings_about(samples);
+    return warnings.size() == 1 ? warnings[0] : std::to_string(warnings.size()) + " warnings";
   };
-  EXPECT_NE(doubt([](auto& s) { s.goodput_ratio = 0.96; }).find("TCP ceiling"), std::string::npos);
-  EXPECT_NE(doubt([](auto& s) { s.goodput_ratio = 1.04; }).find("TCP ceiling"), std::string::npos);
-  EXPECT_NE(doubt([](auto& s) { s.idle_cpu = 0.01; }).find("idle only"), std::string::npos);
-  EXPECT_NE(doubt([](auto& s) { s.steps[0].workers[0].late = 0.003; }).find("late"),
+  EXPECT_NE(warning([](auto& s) { s.goodput_ratio = 0.96; }).find("TCP ceiling"),
             std::string::npos);
-  EXPECT_NE(doubt([](auto& s) {
+  EXPECT_NE(warning([](auto& s) { s.goodput_ratio = 1.04; }).find("TCP ceiling"),
+            std::string::npos);
+  EXPECT_NE(warning([](auto& s) { s.idle_cpu = 0.01; }).find("CPU idle time was 1.0 % (limit 2 %)"),
+            std::string::npos);
+  EXPECT_NE(warning([](auto& s) {
+              s.steps[0].workers[0].late = 0.003;
+            }).find("5 % of timed waits overran by 3 ms or more (limit 2 ms)"),
+            std::string::npos);
+  EXPECT_NE(warning([](auto& s) {
               s.goodput_ratio = 0.96;
               s.goodput_of = "rack0-spine up";
             }).find("rack0-spine up delivered 96.0 %"),
             std::string::npos);
   // A link that delivers nothing, or no number, is no link that was not measured.
-  EXPECT_NE(doubt([](auto& s) { s.goodput_ratio = 0; }).find("TCP ceiling"), std::string::npos);
-  EXPECT_NE(doubt([](auto& s) {
+  EXPECT_NE(warning([](auto& s) { s.goodput_ratio = 0; }).find("TCP ceiling"), std::string::npos);
+  EXPECT_NE(warning([](auto& s) {
               s.goodput_ratio = std::numeric_limits<double>::quiet_NaN();
             }).find("TCP ceiling"),
             std::string::npos);
-  EXPECT_NE(doubt([](auto& s) { s.wire.restarted = true; }).find("began anew"), std::string::npos);
+  EXPECT_NE(warning([](auto& s) { s.wire.restarted = true; }).find("counters restarted"),
+            std::string::npos);
   // Bytes that never crossed the links, as with a shared-memory shortcut.
-  EXPECT_NE(doubt([](auto& s) { s.wire.sent = 1000; }).find("astray"), std::string::npos);
+  EXPECT_NE(warning([](auto& s) { s.wire.sent = 1000; }).find("bypassed"), std::string::npos);
   // Bytes that crossed them twice.
-  EXPECT_NE(doubt([](auto& s) { s.wire.sent = 20000; }).find("twice"), std::string::npos);
-  EXPECT_NE(doubt([](auto& s) {
+  EXPECT_NE(warning([](auto& s) { s.wire.sent = 20000; }).find("twice"), std::string::npos);
+  EXPECT_NE(warning([](auto& s) {
               s.steps[0].workers[0].sent.bytes = 1000000;
               s.steps[0].workers[0].sent.frames = 700;
               s.wire.sent = 1060000;
@@ -237,51 +243,51 @@ TEST(Doubts, EachSignIsNamed) {
             std::string::npos);
 }
 
-// Ranks that share cores end their waits at the same moment; of a long step that is little.
-TEST(Doubts, AWaitMayEndLateByAHundredthOfALongStep) {
+// Ranks on the same cores end their waits at the same moment; of a long step that is little.
+TEST(PointWarnings, AWaitMayEndLateByAHundredthOfALongStep) {
   PointSamples samples = good_point();
   samples.steps = {{{stepped(1, 0.5, 1000), stepped(1, 0.5, 1000)}, {}}};  // 1.502 s
   samples.steps[0].workers[0].late = 0.0149;
-  EXPECT_TRUE(doubts_about(samples).empty());
+  EXPECT_TRUE(warnings_about(samples).empty());
   samples.steps[0].workers[0].late = 0.0151;
-  EXPECT_EQ(doubts_about(samples).size(), 1U);
+  EXPECT_EQ(warnings_about(samples).size(), 1U);
 }
 
-// In a sum over many ranks one whose messages take a short cut is lost: the others'
-// acknowledgements outweigh it.
-TEST(Doubts, OneRankWhoseBytesGoAnotherWayIsNamed) {
+// A sum over many ranks hides one whose messages take a short cut: the others' acknowledgements
+// outweigh it.
+TEST(PointWarnings, OneRankWhoseBytesGoAnotherWayIsNamed) {
   PointSamples samples = good_point();
   samples.wire.sent = 0;
   samples.steps = {{std::vector<WorkerStep>(40, stepped(0.01, 0.001, 100000)), {}}};
   for (WorkerStep& rank : samples.steps[0].workers) rank.sent.frames = 70;
   for (int rank = 0; rank < 40; ++rank) samples.wire.sent_by.push_back(rank == 7 ? 500 : 108000);
   for (const std::uint64_t bytes : samples.wire.sent_by) samples.wire.sent += bytes;
-  const auto doubts = doubts_about(samples);
-  ASSERT_EQ(doubts.size(), 1U);
-  EXPECT_NE(doubts[0].find("rank 7"), std::string::npos) << doubts[0];
+  const auto warnings = warnings_about(samples);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("rank 7"), std::string::npos) << warnings[0];
   samples.wire.sent_by[7] = 108000;
-  EXPECT_TRUE(doubts_about(samples).empty());
+  EXPECT_TRUE(warnings_about(samples).empty());
 }
 
-// Frames that do not pass the shaper that place=switch or up.delay put in their way.
-TEST(Doubts, AShaperThatFramesGoRound) {
+// Frames that bypass the shaper of place=switch or up.delay.
+TEST(PointWarnings, AShaperThatFramesGoRound) {
   PointSamples samples = good_point();
   samples.wire.detours = {{"host3", 1000000, 100000, 0}};
-  ASSERT_EQ(doubts_about(samples).size(), 1U);
-  EXPECT_NE(doubts_about(samples)[0].find("host3 sent"), std::string::npos);
+  ASSERT_EQ(warnings_about(samples).size(), 1U);
+  EXPECT_NE(warnings_about(samples)[0].find("host3 sent"), std::string::npos);
   samples.wire.detours = {{"host3", 1000000, 999000, 0}};
-  EXPECT_TRUE(doubts_about(samples).empty());
+  EXPECT_TRUE(warnings_about(samples).empty());
 }
 
-// Too short a time for the kernel's ticks says nothing.
-TEST(Doubts, IdleTimeThatIsNotKnownIsNone) {
+// An interval too short for the kernel's ticks has no idle time.
+TEST(PointWarnings, IdleTimeThatIsNotKnownIsNone) {
   PointSamples samples = good_point();
   samples.idle_cpu.reset();
-  EXPECT_TRUE(doubts_about(samples).empty());
+  EXPECT_TRUE(warnings_about(samples).empty());
 }
 
 // Losses that a link is set to are no sign of an error, nor are retransmissions.
-TEST(Doubts, ALinkThatLosesFramesMay) {
+TEST(PointWarnings, ALinkThatLosesFramesMay) {
   PointSamples lossy = good_point();
   lossy.lossless = false;
   lossy.goodput_ratio.reset();
@@ -289,24 +295,24 @@ TEST(Doubts, ALinkThatLosesFramesMay) {
   lossy.steps[0].workers[0].sent.frames = 700;
   lossy.wire.sent = 2000000;
   lossy.wire.switches = {{"switch", 2000000, 1000000}};
-  EXPECT_TRUE(doubts_about(lossy).empty());
+  EXPECT_TRUE(warnings_about(lossy).empty());
   lossy.lossless = true;
-  EXPECT_EQ(doubts_about(lossy).size(), 2U);
-  // But what never crossed it did not.
+  EXPECT_EQ(warnings_about(lossy).size(), 2U);
+  // But frames that never crossed the link were not lost by it.
   lossy.lossless = false;
   lossy.wire.sent = 10000;
-  EXPECT_EQ(doubts_about(lossy).size(), 1U);
+  EXPECT_EQ(warnings_about(lossy).size(), 1U);
 }
 
-TEST(Faults, AreAWrongAggregateAndRanksThatDiffer) {
+TEST(PointErrors, AreAWrongAggregateAndRanksThatDiffer) {
   PointSamples wrong = good_point();
   wrong.worst_error = 1e-3;
-  EXPECT_EQ(faults_of(wrong).size(), 1U);
+  EXPECT_EQ(errors_of(wrong).size(), 1U);
   wrong.worst_error = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(faults_of(wrong).size(), 1U);
+  EXPECT_EQ(errors_of(wrong).size(), 1U);
   PointSamples differing = good_point();
   differing.identical_ranks = false;
-  EXPECT_EQ(faults_of(differing).size(), 1U);
+  EXPECT_EQ(errors_of(differing).size(), 1U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Slow motion for links that are too fast for the machine, and results that have to agree.
+// Time dilation for links that are too fast for the machine, and results that have to agree.
 #include "harness/sweep/time_scaling.h"
 
 #include <gtest/gtest.h>
@@ -99,10 +99,10 @@ TEST(CeilingLink, IsTheSameLinkWithNothingThatSlowsItDown) {
   EXPECT_EQ(fast.mtu, 9000U);
 }
 
-// A rank as it is measured: it should begin its exchange when its compute time and codec have
-// passed, stretched, and does `lag` later; the exchange ends at `end`.
+// A rank as it is measured: it should begin its exchange when its dilated compute time and codec
+// have passed, and does `lag` later; the exchange ends at `end`.
 WorkerStep scaled_step(double factor, double compute, double codec, double lag, double end) {
-  constexpr double kDecode = 0.004;  // that passed; its processor time was half of it
+  constexpr double kDecode = 0.004;  // wall time; its CPU time was half of it
   WorkerStep step;
   step.wanted = compute;
   step.codec = codec;
@@ -140,8 +140,8 @@ TEST(ScaleStep, IsWhatASlowMachineTookDividedByTheFactor) {
   EXPECT_NEAR(ranks[0].raw->total, 0.128, 1e-12);
 }
 
-// At factor 0.1 a codec of 50 ms does not fit into a tenth of 100 ms: ranks begin 35 ms late, at
-// 50 ms instead of 15. That is no part of the emulated step: 150 ms, and 10 times the exchange.
+// At factor 0.1 a codec of 50 ms does not fit into a tenth of 100 ms: ranks begin 35 ms late, at 50
+// ms instead of 15. The emulated step excludes that delay: 150 ms, and 10 times the exchange.
 TEST(ScaleStep, CodecsThatTakeTooLongForAFastLinkAreAccountedApart) {
   StepAnswers step{
       {scaled_step(0.1, 0.1, 0.05, 0.035, 0.070), scaled_step(0.1, 0.1, 0.05, 0.035, 0.070)}, {}};
@@ -152,10 +152,10 @@ TEST(ScaleStep, CodecsThatTakeTooLongForAFastLinkAreAccountedApart) {
   EXPECT_NEAR(ranks[0].exchange, 0.2, 1e-12);  // 20 ms as measured
   EXPECT_NEAR(ranks[0].total, 0.352, 1e-12);
   EXPECT_NEAR(ranks[0].skew, 0, 1e-12);
-  EXPECT_TRUE(scale_doubts({step}, 0.1).empty());
+  EXPECT_TRUE(scale_warnings({step}, 0.1).empty());
 }
 
-// Only one rank is late: it alone holds up the exchange, which is not so on the emulated machines.
+// Only one rank is late: it alone delays the exchange, which is not so on the emulated machines.
 TEST(ScaleStep, RanksThatBeginApartAreDoubted) {
   StepAnswers step{
       {scaled_step(2, 0.010, 0.010, 0, 0.100), scaled_step(2, 0.010, 0.010, 0.006, 0.100)}, {}};
@@ -165,7 +165,7 @@ TEST(ScaleStep, RanksThatBeginApartAreDoubted) {
   EXPECT_NEAR(ranks[1].exchange, 0.027, 1e-12);
   EXPECT_NEAR(ranks[0].exchange, 0.027, 1e-12);
   EXPECT_NEAR(ranks[0].skew, 0.003, 1e-12);
-  EXPECT_EQ(scale_doubts({step}, 2).size(), 1U);
+  EXPECT_EQ(scale_warnings({step}, 2).size(), 1U);
 }
 
 TEST(ScaleStep, CodecWorkBetweenExchangesThatTakesTooLongIsDoubted) {
@@ -175,10 +175,10 @@ TEST(ScaleStep, CodecWorkBetweenExchangesThatTakesTooLongIsDoubted) {
   ranks[1].overrun = 0.01;
   scale_step(step, 2, false);
   EXPECT_NEAR(ranks[1].skew, 0.005, 1e-12);
-  EXPECT_EQ(scale_doubts({step}, 2).size(), 1U);
+  EXPECT_EQ(scale_warnings({step}, 2).size(), 1U);
 }
 
-// A step that is held back exchanges nothing; a rank that was done early has not been early.
+// A step that only accumulates exchanges nothing; a rank that was done early has not been early.
 TEST(ScaleStep, NoPartIsNegative) {
   StepAnswers step{
       {scaled_step(0.1, 0.1, 0.05, 0.035, 0.050), scaled_step(0.1, 0.1, 0.02, 0.012, 0.024)}, {}};
@@ -188,11 +188,11 @@ TEST(ScaleStep, NoPartIsNegative) {
   EXPECT_NEAR(ranks[1].total, 0.122, 1e-12);
 }
 
-// With overlap all of it was stretched: what ran beside each other is divided by the factor, and
-// what a codec took is its own time, of which `compress` measured three times as much.
+// With overlap the whole step was dilated: overlapping phases are divided by the factor, and a
+// codec's time is its own, of which `compress` measured three times as much.
 TEST(ScaleOverlappedStep, DividesAllThatRanBesideEachOther) {
   WorkerStep rank = scaled_step(3, 0.010, 0.002, 0, 0.060);
-  rank.decode = 0.006;  // stretched too: 0.002 is its own
+  rank.decode = 0.006;  // dilated too: 0.002 is its own
   rank.overrun = 0.0003;
   rank.exposed = 0.021;
   rank.link_idle = 0.012;
@@ -210,7 +210,7 @@ TEST(ScaleOverlappedStep, DividesAllThatRanBesideEachOther) {
   EXPECT_NEAR(ranks[0].skew, 0.0001, 1e-12);
   EXPECT_NEAR(ranks[0].raw->compress, 0.006, 1e-12);
   EXPECT_NEAR(ranks[0].raw->total, 0.064, 1e-12);
-  EXPECT_TRUE(scale_doubts({step}, 3).empty());
+  EXPECT_TRUE(scale_warnings({step}, 3).empty());
 }
 
 TEST(RawTimes, OfOverlappedExchangesAreOfTheShortest) {
@@ -236,7 +236,7 @@ TEST(RawTimes, AreOfTheSlowestRankAndOfTheLastToArrive) {
 
 using Answers = std::vector<json>;
 
-// Two workers' answers that agree, and what becomes of a field of one.
+// Two workers' answers that agree, and the effect of a change to one field.
 PointSamples compared(const std::function<void(Answers&)>& change, Answers more = {}) {
   PointSamples samples;
   Answers answers = {{{"digest", "a"}, {"error", 1e-8}}, {{"digest", "a"}, {"error", 2e-8}}};
@@ -252,16 +252,16 @@ TEST(Comparison, OfRanksThatAgreeFindsNothing) {
   EXPECT_EQ(samples.reference, "elements");
   EXPECT_EQ(samples.worst_error, 2e-8);
   EXPECT_TRUE(samples.identical_ranks);
-  EXPECT_TRUE(faults_of(samples).empty());
+  EXPECT_TRUE(errors_of(samples).empty());
 }
 
 TEST(Comparison, FindsWhatDiffers) {
-  EXPECT_FALSE(faults_of(compared([](Answers& all) { all[1]["error"] = 1e-3; })).empty());
+  EXPECT_FALSE(errors_of(compared([](Answers& all) { all[1]["error"] = 1e-3; })).empty());
   // JSON writes NaN as null.
-  EXPECT_FALSE(faults_of(compared([](Answers& all) { all[1]["error"] = nullptr; })).empty());
-  EXPECT_FALSE(faults_of(compared([](Answers& all) { all[0]["outer_error"] = 1e-3; })).empty());
-  EXPECT_FALSE(faults_of(compared([](Answers& all) { all[0]["outer_error"] = nullptr; })).empty());
-  EXPECT_FALSE(faults_of(compared([](Answers& all) { all[1]["digest"] = "b"; })).empty());
+  EXPECT_FALSE(errors_of(compared([](Answers& all) { all[1]["error"] = nullptr; })).empty());
+  EXPECT_FALSE(errors_of(compared([](Answers& all) { all[0]["outer_error"] = 1e-3; })).empty());
+  EXPECT_FALSE(errors_of(compared([](Answers& all) { all[0]["outer_error"] = nullptr; })).empty());
+  EXPECT_FALSE(errors_of(compared([](Answers& all) { all[1]["digest"] = "b"; })).empty());
 }
 
 TEST(Comparison, HoldsWorkersAgainstWhatServersAnswered) {
@@ -274,12 +274,12 @@ TEST(Comparison, HoldsWorkersAgainstWhatServersAnswered) {
       }
     };
   };
-  EXPECT_TRUE(faults_of(compared(heard("d"), server)).empty());
-  EXPECT_FALSE(faults_of(compared(heard("e"), server)).empty());
-  EXPECT_FALSE(faults_of(compared(heard("d"), {{{"error", 1.0}, {"delta", "d"}}})).empty());
+  EXPECT_TRUE(errors_of(compared(heard("d"), server)).empty());
+  EXPECT_FALSE(errors_of(compared(heard("e"), server)).empty());
+  EXPECT_FALSE(errors_of(compared(heard("d"), {{{"error", 1.0}, {"delta", "d"}}})).empty());
 }
 
-// Machines that share no memory: linear functions of contributions and results.
+// Machines without common memory: linear functions of contributions and results.
 TEST(Comparison, TakesProjectionsWhereNoElementsAreShared) {
   const auto of = [](double result) {
     PointSamples samples;
@@ -293,8 +293,8 @@ TEST(Comparison, TakesProjectionsWhereNoElementsAreShared) {
     return samples;
   };
   EXPECT_EQ(of(2).reference, "projections");
-  EXPECT_TRUE(faults_of(of(2)).empty());
-  EXPECT_FALSE(faults_of(of(2.5)).empty());
+  EXPECT_TRUE(errors_of(of(2)).empty());
+  EXPECT_FALSE(errors_of(of(2.5)).empty());
 }
 
 }  // namespace

@@ -104,11 +104,11 @@ TEST(CheckpointsOfAPoint, APointFileOfAnotherPointIsRefused) {
   }
 }
 
-// Which file it is, and what to do, before anything is started.
+// The error names the file and the remedy, before anything is started.
 TEST(CheckpointsOfAPoint, WhatIsMissingOrDamagedIsNamed) {
   const TemporaryFolder folder;
   const Checkpoints checkpoints(folder.path(), "topk");
-  checkpoints.check_last("of", 2);  // there is none
+  checkpoints.check_last("of", 2);  // none exists
   const fs::path partial = checkpoints.begin(3);
   for (int rank = 0; rank < 2; ++rank)
     write_rank_state(rank_file(partial, rank), rank_identity("of", rank), {3, {}, {}, {}});

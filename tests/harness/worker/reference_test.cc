@@ -54,7 +54,7 @@ TEST(OuterReference, FindsAVelocityThatWasLost) {
 
 using Pieces = std::vector<std::span<const float>>;
 
-/// Ranks that share a folder, as processes do: each object maps files of its own.
+/// Ranks with a common folder, as processes have: each object maps files of its own.
 class SharedContributionsTest : public ::testing::Test {
  protected:
   void make(int ranks, std::size_t elements) {
@@ -137,7 +137,7 @@ TEST_F(SharedContributionsTest, ASumIn16BitsIsHeldAgainstWhatRoundingAllows) {
 }
 
 // PowerSGD's step: the aggregate of 4 x 4 elements made of P and Q, then the means of both rounds.
-// Two ranks with the same P and opposite parts of Q, so that every figure is exact.
+// Two ranks with the same P and opposite contributions to Q, so that every figure is exact.
 class TwoRoundsTest : public SharedContributionsTest {
  protected:
   void SetUp() override {
@@ -193,7 +193,7 @@ TEST_F(TwoRoundsTest, EveryPieceIsMeasuredByItsOwnLargest) {
 }
 
 TEST_F(TwoRoundsTest, AMissingContributionOfOneRoundIsSeen) {
-  for (float& value : mean_q_) value /= 2;  // a rank's Q lost on the way, say
+  for (float& value : mean_q_) value /= 2;  // a rank's Q lost in transit, say
   EXPECT_GT(error(), 0.4);
   reconstruct();
   EXPECT_GT(error(), 0.4);
@@ -226,7 +226,7 @@ TEST_F(SharedContributionsTest, SizesThatDoNotFit) {
   EXPECT_THROW(SharedContributions((folder_ / "missing").string(), 0, 1, 1), SystemError);
 }
 
-// A server has the mean of some of the elements; how large an error is, all of them tell.
+// A server has the mean of some of the elements; the size of an error needs all of them.
 TEST_F(SharedContributionsTest, PlacesAreHeldAgainstTheMeanThere) {
   make(2, 4);
   fill(0, {1, 2, 3, -200});

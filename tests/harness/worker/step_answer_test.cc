@@ -78,7 +78,7 @@ TEST(StepAnswer, AServersComesAfterTheWorkers) {
   EXPECT_EQ(step.served[0].unit.answered, 10);
 }
 
-// A row that two members share, or a member that two rows have, would pass the test above.
+// A row of two members, or a member of two rows, would pass the test above.
 TEST(StepAnswer, EachFieldIsThereOnce) {
   for (const StepField& field : step_fields()) {
     WorkerStep step;

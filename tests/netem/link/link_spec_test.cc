@@ -82,9 +82,9 @@ TEST(LinkSpec, PlainKeysHoldBothWaysOrHappenOnce) {
   EXPECT_EQ(link.down.rate, 8e6);
   EXPECT_EQ(link.up.overhead, 24U);
   EXPECT_EQ(link.down.overhead, 24U);
-  EXPECT_EQ(link.down.way.delay, 10ms);
-  EXPECT_EQ(link.down.way.loss.percent, 1);
-  EXPECT_TRUE(link.up.way.none());
+  EXPECT_EQ(link.down.impairment.delay, 10ms);
+  EXPECT_EQ(link.down.impairment.loss.percent, 1);
+  EXPECT_TRUE(link.up.impairment.none());
   EXPECT_EQ(link.rate(), 1e6);
   EXPECT_EQ(link.delay(), 0.010);
   EXPECT_EQ(link.round_trip(), 0.020);
@@ -94,7 +94,7 @@ TEST(LinkSpec, ReadsEveryKeyIntoItsPlace) {
   const LinkSpec link = parse_link_spec(
       "rate=10mbit,delay=20ms,jitter=2ms,dist=normal,loss=ge:1%/20%/90%/0.5%,reorder=3%/"
       "4%,gap=5,duplicate=6%/7%,corrupt=8%/9%,queue=2bdp,mtu=9000,place=switch,seed=7");
-  const Impairment& way = link.down.way;
+  const Impairment& way = link.down.impairment;
   EXPECT_EQ(way.jitter, 2ms);
   EXPECT_EQ(way.distribution, DelayDistribution::kNormal);
   EXPECT_EQ(*way.bursts, (GilbertElliott{1, 20, 90, 0.5}));
@@ -219,7 +219,7 @@ TEST(LinkSpec, ErrorsNameTheFieldAndWhatIsExpected) {
   expect_in("rate=1mbit,queue=2bdp", {"queue=2bdp", "needs a delay"});
   expect_in("rate=1mbit,mtu=9000,burst=5000", {"burst=5000", "9014"});
   expect_in("delay=1ms,dist=normal", {"dist", "needs a jitter"});
-  expect_in("delay=1ms,jitter=1ms/25%", {"jitter", "'1ms/25%'", "netem takes and forgets"});
+  expect_in("delay=1ms,jitter=1ms/25%", {"jitter", "'1ms/25%'", "netem accepts and ignores"});
 }
 
 TEST(LinkSpec, FillsDefaults) {
@@ -228,7 +228,7 @@ TEST(LinkSpec, FillsDefaults) {
   EXPECT_EQ(filled.down.burst, 12500U);   // 1 ms
   EXPECT_EQ(filled.up.queue, 262144U);    // 50 ms would be 62500
   EXPECT_EQ(filled.down.queue, 625000U);  // 50 ms
-  // A round trip of 200 ms at 100 Mbit/s is 2.5 MB; half of it when asked for.
+  // A round trip of 200 ms at 100 Mbit/s is 2.5 MB; half of it when requested.
   EXPECT_EQ(parse_link_spec("rate=100mbit,delay=100ms").with_defaults().up.queue, 2500000U);
   EXPECT_EQ(parse_link_spec("rate=100mbit,delay=100ms,queue=0.5bdp").with_defaults().up.queue,
             1250000U);
@@ -258,7 +258,7 @@ TEST(DefaultBurst, IsWholeMicrosecondsAndHoldsAFrame) {
 }
 
 TEST(DefaultBurst, FollowsTheRule) {
-  EXPECT_EQ(default_burst(10e6), 3029U);     // 2423 us of 1.25 B hold two frames of 1514 B
+  EXPECT_EQ(default_burst(10e6), 3029U);     // 2423 us of 1.25 B are two frames of 1514 B
   EXPECT_EQ(default_burst(100e6), 12500U);   // 1 ms
   EXPECT_EQ(default_burst(1e9), 125000U);    // 1 ms
   EXPECT_EQ(default_burst(10e9), 1250000U);  // 1 ms

@@ -27,7 +27,7 @@ double deviation(const std::vector<std::int16_t>& table) {
   return std::sqrt(sum / static_cast<double>(table.size()));
 }
 
-// The share of values above so many deviations.
+// The fraction of values above so many deviations.
 double above(const std::vector<std::int16_t>& table, double deviations) {
   return static_cast<double>(std::count_if(
              table.begin(), table.end(),
@@ -100,7 +100,7 @@ TEST(DelayDistribution, ReadsTcsOwn) {
   if (!std::ifstream(file)) GTEST_SKIP() << "tc's tables are not at " << file;
   const auto theirs = read_distribution(file);
   EXPECT_NEAR(deviation(theirs), 1, 0.01);
-  // Ours is the same distribution: the same share in every half deviation.
+  // Ours is the same distribution: the same fraction in every half deviation.
   for (double from = -3; from < 3; from += 0.5)
     EXPECT_NEAR(above(theirs, from), above(distribution_table(DelayDistribution::kNormal), from),
                 2e-3);
@@ -140,8 +140,8 @@ TEST(CorrelatedDraws, ThresholdsLoseTheirShareByTheKernelsArithmetic) {
 }
 
 // With c = 1/2, x = u_0 / 2 + u_1 / 4 + ...: for x <= t both u_0 <= 2t and the rest must fit. In
-// the tail the recursion F(t) = c / (1 - c) * integral of F from 0 to t / c holds: F(t) = int_0^2t
-// F.
+// the tail the recursion F(t) = c / (1 - c) * integral of F from 0 to t / c is valid: F(t) =
+// int_0^2t F.
 TEST(CorrelatedDraws, TheShareObeysItsRecursion) {
   for (const double threshold : {0.02, 0.1, 0.3}) {
     double integral = 0;

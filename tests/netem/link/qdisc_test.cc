@@ -1,4 +1,5 @@
-// Messages against layouts written by hand from linux/pkt_sched.h, and what the kernel may answer.
+// Messages against layouts written by hand from linux/pkt_sched.h, and the kernel's possible
+// answers.
 #include "netem/link/qdisc.h"
 
 #include <gtest/gtest.h>
@@ -115,7 +116,7 @@ TEST(Tbf, CarriesRatesBeyond32BitsAndOverhead) {
       tbf_request({.rate = 12500000000, .burst = 12500000, .limit = 16000000, .overhead = 24});
   EXPECT_EQ(
       hex(request.options),
-      "28000100 00011800 00000000 ffffffff "  // overhead 24; as much rate as 32 bits say
+      "28000100 00011800 00000000 ffffffff "  // overhead 24; the highest rate in 32 bits
       "00000000 00000000 00000000 0024f400 093d0000 00000000 "  // limit, buffer 15625 ticks: 1 ms
       "0c000400 00dd0ee9 02000000 "                             // 12500000000
       "08000600 20bcbe00");
@@ -124,7 +125,7 @@ TEST(Tbf, CarriesRatesBeyond32BitsAndOverhead) {
 TEST(Tbf, NamesWhatTheKernelKeepsOtherwise) {
   const QdiscRequest request =
       tbf_request({.rate = 12500000, .burst = 12500, .limit = 625000, .overhead = 0});
-  // Without TCA_TBF_RATE64 the 32-bit rate counts, as kernels tell rates that fit.
+  // Without TCA_TBF_RATE64 the 32-bit rate counts, as kernels report rates that fit.
   EXPECT_EQ(
       settings_of(request.mismatches(from_hex("28000100 00010000 00000000 20bcbe00 00000000 "
                                               "00000000 00000000 68890900 093d0000 00000000"))),
@@ -183,7 +184,7 @@ TEST(Htb, IsLaidOutAsTheKernelReadsIt) {
 
 NetemSettings netem_settings(const char* link) {
   NetemSettings settings;
-  settings.way = parse_link_spec(link).down.way;
+  settings.impairment = parse_link_spec(link).down.impairment;
   return settings;
 }
 
@@ -194,7 +195,7 @@ TEST(Netem, SharesAre32BitsOf100Percent) {
   EXPECT_EQ(netem_share(0.1), 4294967U);
 }
 
-// A chance that remembers is asked for by a greater threshold: docs of correlated_draws.h.
+// A correlated chance is requested by a greater threshold: docs of correlated_draws.h.
 TEST(Netem, CorrelatedSharesAreHit) {
   EXPECT_EQ(netem_share(Chance{1, 0}), netem_share(1));
   EXPECT_EQ(netem_share(Chance{1, 25}), netem_share(100 * correlated_threshold(0.01, 0.25)));
@@ -202,7 +203,7 @@ TEST(Netem, CorrelatedSharesAreHit) {
   EXPECT_EQ(netem_share(Chance{100, 50}), UINT32_MAX);
 }
 
-// All attributes are there even when nothing is asked, so that a change clears them.
+// All attributes are present even when nothing is requested, so that a change clears them.
 TEST(Netem, SendsZerosToo) {
   NetemSettings settings;
   settings.limit = 10;
@@ -276,7 +277,7 @@ TEST(Netem, SaysThatOldKernelsKnowNoSeed) {
   const QdiscRequest unseeded = netem_request(settings);
   settings.seed = 7;
   EXPECT_EQ(settings_of(netem_request(settings).mismatches(unseeded.options)),
-            "netem seed (TCA_NETEM_PRNG_SEED): 7 none: it takes Linux 6.6 or later\n");
+            "netem seed (TCA_NETEM_PRNG_SEED): 7 none (needs Linux 6.6 or later)\n");
   NetemSettings other = settings;
   other.seed = 8;
   EXPECT_EQ(settings_of(netem_request(settings).mismatches(netem_request(other).options)),

@@ -1,4 +1,4 @@
-// Qdiscs of an interface: as tc sees them, as they come back, and as a link asks for them.
+// Qdiscs of an interface: as tc sees them, as they are read back, and as a link requests them.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -74,7 +74,7 @@ int with_interface(const std::function<void(Netlink&)>& body) {
   });
 }
 
-// The whole range: what is set is read back inside set_qdisc, which throws otherwise.
+// The whole range: settings are read back inside set_qdisc, which throws if they differ.
 TEST(TrafficControl, EveryRateIsTaken) {
   EXPECT_EQ(with_interface([](Netlink& netlink) {
               for (const char* shaper : {"tbf", "htb"})
@@ -99,7 +99,7 @@ TEST(TrafficControl, TcDecodesTbfAsItWasAsked) {
                 const json& options = plain.at("options");
                 demand(plain.at("kind") == "tbf" && plain.at("root") == true, plain.dump());
                 expect_near(options.at("rate"), static_cast<double>(asked.rate), 0, "rate");
-                // tc tells the bucket in whole microseconds of the rate; the kernel keeps overhead
+                // tc prints the bucket in whole microseconds of the rate; the kernel keeps overhead
                 // in it.
                 expect_near(options.at("burst"), asked.burst + asked.overhead,
                             2 + 2e-6 * static_cast<double>(asked.rate), "burst");
@@ -110,7 +110,7 @@ TEST(TrafficControl, TcDecodesTbfAsItWasAsked) {
             0);
 }
 
-// Shares as tc has them, within its six digits.
+// Fractions as tc has them, within its six digits.
 void expect_share(const json& options, const char* name, double share, double correlation) {
   const json& found = options.at(std::string(name) == "loss" ? "loss-random" : name);
   expect_near(found.at(name), share, 1e-6, name);
@@ -141,7 +141,7 @@ TEST(TrafficControl, TcDecodesNetemAsItWasAsked) {
         expect_share(options, "duplicate", 0.02, 0);
         expect_share(options, "corrupt", 0.03, 0);
         expect_share(options, "reorder", 0.04, 0);
-        // A correlated chance is set as the threshold that hits its share.
+        // A correlated chance is set as the threshold that hits its fraction.
         options = told("delay=1ms,loss=1%/25%,duplicate=2%/50%,corrupt=3%/10%,reorder=4%/20%");
         expect_share(options, "loss", correlated_threshold(0.01, 0.25), 0.25);
         expect_share(options, "duplicate", correlated_threshold(0.02, 0.5), 0.5);
@@ -196,7 +196,7 @@ TEST(TrafficControl, NetemTakesEverySetting) {
             0);
 }
 
-// Changed in place, a netem keeps nothing of what it was before.
+// Changed in place, a netem keeps none of its earlier settings.
 TEST(TrafficControl, AChangedNetemKeepsNothing) {
   if (!probe_kernel().netem.available) GTEST_SKIP() << probe_kernel().netem.detail;
   EXPECT_EQ(with_interface([](Netlink& netlink) {
@@ -240,14 +240,14 @@ TEST(TrafficControl, ErrorsNameTheInterfaceAndTheAttempt) {
         });
         demand(unknown.find("qdisc nosuchqdisc on a0: this kernel has no nosuchqdisc") == 0,
                unknown);
-        // A setting that comes back otherwise: asked with one comparison, set with another.
+        // A setting that is read back differently: set with one request, compared with another.
         const std::string differs = error_of([&] {
           netlink.set_qdisc(kInterface, {},
                             {"tbf", tbf.options,
                              tbf_request({.rate = 1001, .burst = 2000, .limit = 5000}).mismatches});
         });
-        demand(differs.find("a0: the kernel did not take it: tbf rate in bytes/s (TCA_TBF_RATE64): "
-                            "asked 1001, got 1000") != std::string::npos,
+        demand(differs.find("a0: the kernel applied other settings: tbf rate in bytes/s "
+                            "(TCA_TBF_RATE64): requested 1001, got 1000") != std::string::npos,
                differs);
         // The same of a class.
         netlink.delete_root_qdisc(kInterface);
@@ -259,8 +259,8 @@ TEST(TrafficControl, ErrorsNameTheInterfaceAndTheAttempt) {
                htb_class_request({.rate = 1000, .burst = 2000, .quantum = 2001}).mismatches});
         });
         demand(of_class ==
-                   "class 1:1 of htb on a0: the kernel did not take it: htb quantum "
-                   "(TCA_HTB_PARMS): asked 2001, got 2000",
+                   "class 1:1 of htb on a0: the kernel applied other settings: htb quantum "
+                   "(TCA_HTB_PARMS): requested 2001, got 2000",
                of_class);
       }),
       0);
@@ -277,7 +277,7 @@ std::string kinds(const Shaping& shaping) {
 
 std::string places(const char* link) {
   const LinkShaping shaping = shaping_of(parse_link_spec(link));
-  return kinds(shaping.host) + " | " + (shaping.way_up ? kinds(*shaping.way_up) : "-") + " | " +
+  return kinds(shaping.host) + " | " + (shaping.uplink ? kinds(*shaping.uplink) : "-") + " | " +
          kinds(shaping.port);
 }
 
@@ -314,7 +314,7 @@ TEST(Shaping, NetemHoldsThePipeAndTheQueue) {
   // 100 Mbit/s for 121.12 ms are 1000 frames of 1514 bytes; the queue of 15140 is ten more.
   EXPECT_EQ(netem_limit(parse_link_spec("rate=100mbit,delay=121.12ms,queue=15140").down, 1514),
             1010U);
-  // Jitter stretches the pipe up to four times its deviation.
+  // Jitter lengthens the pipe by up to four times its deviation.
   EXPECT_EQ(
       netem_limit(parse_link_spec("rate=100mbit,delay=121.12ms,jitter=30.28ms,queue=15140").down,
                   1514),
@@ -324,7 +324,7 @@ TEST(Shaping, NetemHoldsThePipeAndTheQueue) {
   EXPECT_EQ(netem_limit(parse_link_spec("loss=1%").down, 1514), 1000U);
 }
 
-// netem's attribute 14, the seed, or "" where there is none.
+// netem's attribute 14, the seed, or "" without one.
 std::string seed_of(const char* link, std::uint64_t stream) {
   const Shaping port = shaping_of(parse_link_spec(link), stream).port;
   const std::string bytes = hex(port.back().request.options);

@@ -1,4 +1,4 @@
-// The guard of a real card, and the cards that it refuses.
+// The guard of a real NIC, and the NICs that it refuses.
 #include "netem/real_nic/guard.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 #include "netem/link/attributes.h"
 #include "netem/link/qdisc.h"
-#include "netem/real_nic/card.h"
+#include "netem/real_nic/nic.h"
 #include "tests/netem/real_nic/nic.h"
 
 namespace thinpipe {
@@ -45,7 +45,7 @@ TEST(Guard, ThrottlesCountsAndGivesBack) {
               require(guard.ask("link rate=0").starts_with("error "), "a bad link is refused");
               require(guard.ask("dance").starts_with("error expected"), "so is nonsense");
               require_throttled();
-              require(guard.ask("restore") == "restored gave back noqueue (asked to)", "restored");
+              require(guard.ask("restore") == "restored back to noqueue (requested)", "restored");
               require(guard.wait() == 0, "a good end");
               require_given_back();
             }),
@@ -57,7 +57,8 @@ TEST(Guard, GivesBackWhenTheSweepIsGone) {
               RunningGuard guard(nic0());
               guard.ask("link rate=10mbit");
               guard.hang_up();
-              require(guard.line() == "restored gave back noqueue (the sweep is gone)", "restored");
+              require(guard.line() == "restored back to noqueue (the sweep closed the connection)",
+                      "restored");
               guard.wait();
               require_given_back();
             }),
@@ -74,8 +75,9 @@ TEST(Guard, GivesBackWhenTheLeaseRunsOut) {
                 require(guard.ask("renew") == "renewed", "renewed");
               }
               require_throttled();
-              require(guard.line() == "restored gave back noqueue (expired after 0.4 s of silence)",
-                      "restored");
+              require(
+                  guard.line() == "restored back to noqueue (lease expired after 0.4 s of silence)",
+                  "restored");
               guard.wait();
               require_given_back();
             }),
@@ -116,7 +118,7 @@ TEST(Guard, TheParentGivesBackWhenTheKeeperIsKilled) {
               RunningGuard guard(nic0());
               guard.ask("link rate=10mbit");
               kill(guard.keeper(), SIGKILL);
-              require(guard.wait() == kExitFailed, "it says so");
+              require(guard.wait() == kExitFailed, "it reports the failure");
               require_given_back();
             }),
             0);
@@ -136,8 +138,8 @@ TEST(Guard, WhenAllAreKilledTheFileRemains) {
                 if (by_hand) {
                   const auto file = StateFile::hold("nic0");
                   require(file.has_value(), "nobody holds it any more");
-                  require(finish(*file) == "gave back noqueue", "finished");
-                } else {  // the next guard finishes what that one began
+                  require(finish(*file) == "back to noqueue", "finished");
+                } else {  // the next guard finishes that one's work
                   RunningGuard next(nic0());
                   require(next.hello() == "guarding 1500 noqueue", next.hello());
                   next.ask("restore");
@@ -172,7 +174,7 @@ TEST(Guard, LeavesAloneWhatSomebodyElseSet) {
               const std::string end = guard.ask("restore");
               require(end.find("left alone: somebody else has set pfifo 9:") != std::string::npos,
                       end);
-              require(root_qdisc("nic0") == theirs, "theirs is there");
+              require(root_qdisc("nic0") == theirs, "theirs is the root");
             }),
             0);
 }
@@ -184,7 +186,7 @@ TEST(Guard, RefusesAnInterfaceWithBurdens) {
         RunningGuard guard(nic0());
         require(
             guard.hello() ==
-                "refused nic0 carries the default route; --shape-anyway throttles it all the same",
+                "refused nic0 carries the default route. Use --shape-anyway to throttle it anyway",
             guard.hello());
         require(guard.wait() == kExitUsage, "usage");
         require_given_back();
@@ -206,7 +208,7 @@ TEST(Guard, RefusesAnInterfaceWithBurdens) {
       0);
 }
 
-// Many distributions set this on a card.
+// Many distributions set fq_codel on a NIC.
 TEST(Guard, GivesBackFqCodelThatSomebodySet) {
   EXPECT_EQ(with_nics([] {
               AttributeWriter options;
@@ -224,15 +226,15 @@ TEST(Guard, GivesBackFqCodelThatSomebodySet) {
               require(guard.hello() == "guarding 1500 fq_codel 8003:", guard.hello());
               require(guard.ask("link rate=10mbit") == "set rate=10mbit", "set");
               require_throttled();
-              require(guard.ask("restore") == "restored gave back fq_codel 8003: (asked to)",
+              require(guard.ask("restore") == "restored back to fq_codel 8003: (requested)",
                       "restored");
               require(read_qdiscs(interface_index("nic0")) == before, "byte for byte");
             }),
             0);
 }
 
-// Classes and bands cannot be made again from what the kernel tells of a qdisc. Refused, such an
-// interface is as it was: nothing was deleted to find out.
+// The kernel's description of a qdisc is not enough to make classes and bands again. Such an
+// interface is refused and unchanged: nothing was deleted to find out.
 TEST(Guard, RefusesWhatItCouldNotGiveBackBeforeTouchingIt) {
   EXPECT_EQ(
       with_nics([] {
@@ -255,7 +257,7 @@ TEST(Guard, RefusesWhatItCouldNotGiveBackBeforeTouchingIt) {
           const std::vector<RawQdisc> before = read_qdiscs(index);
           RunningGuard guard(nic0());
           require(guard.hello().starts_with(
-                      "refused nic0 could not be given back as it is: a qdisc of kind " + kind),
+                      "refused nic0 cannot be restored exactly: a qdisc of kind " + kind),
                   guard.hello());
           require(guard.wait() == kExitFailed, "a failure");
           require(read_qdiscs(index) == before, kind + " is as it was");
@@ -265,7 +267,7 @@ TEST(Guard, RefusesWhatItCouldNotGiveBackBeforeTouchingIt) {
       0);
 }
 
-TEST(Guard, RefusesWhatIsNoCard) {
+TEST(Guard, RefusesWhatIsNoNic) {
   EXPECT_EQ(with_nics([] {
               Netlink().set_up("lo");
               Netlink().add_bridge("down0");
@@ -305,7 +307,7 @@ TEST(Burdens, TheWayToTheController) {
                   "by the subnet's route");
               require(burdens_of("nic0", {"10.2.0.77"}).empty(), "nic0 is free");
               require(burdens_of("nic0", {"10.1.0.1"}).empty(), "an address of this host's own");
-              require(burdens_of("nic0", {"203.0.113.9"}).empty(), "no route there");
+              require(burdens_of("nic0", {"203.0.113.9"}).empty(), "no route to it");
               require(burdens_of("nic0", {"fe80::1%nic0"}).size() == 1, "a link-local peer");
               add_default_route("nic0", "10.1.0.254");
               require(burdens_of("nic0", {"203.0.113.9"}).size() == 2, "by the default route");
@@ -344,25 +346,25 @@ TEST(Burdens, TheEnvironmentTellsWhoControls) {
   EXPECT_EQ(controlling_addresses(), Burdens{});
 }
 
-TEST(CardLink, ARateBothWaysAndHowItIsKept) {
+TEST(NicLink, ARateBothWaysAndHowItIsKept) {
   for (const char* good :
        {"rate=10mbit", "rate=10mbit,burst=20kb,queue=100kb", "rate=1gbit,shaper=htb"})
-    EXPECT_EQ(why_not_on_a_card(parse_link_spec(good)), "") << good;
+    EXPECT_EQ(why_not_on_a_nic(parse_link_spec(good)), "") << good;
 }
 
-TEST(CardLink, NothingThatNeedsMoreThanWhatLeavesTheHost) {
+TEST(NicLink, NothingThatNeedsMoreThanWhatLeavesTheHost) {
   for (const char* bad :
        {"rate=10mbit,delay=1ms", "rate=10mbit,loss=1%", "lte", "up.rate=1mbit,down.rate=2mbit",
         "rate=10mbit,place=switch", "rate=10mbit,mtu=9000", "rate=10mbit,overhead=24",
         "rate=10mbit,shaper=netem"})
-    EXPECT_NE(why_not_on_a_card(parse_link_spec(bad)), "") << bad;
-  EXPECT_NE(why_not_on_a_card(LinkSpec{}), "");
+    EXPECT_NE(why_not_on_a_nic(parse_link_spec(bad)), "") << bad;
+  EXPECT_NE(why_not_on_a_nic(LinkSpec{}), "");
 }
 
-TEST(CardLink, TakesThePlaceOfWhatIsThere) {
+TEST(NicLink, TakesThePlaceOfWhatIsThere) {
   EXPECT_EQ(with_nics([] {
               for (const char* link : {"rate=10mbit", "rate=20mbit,shaper=htb", "rate=30mbit"}) {
-                throttle_card("nic0", parse_link_spec(link));
+                throttle_nic("nic0", parse_link_spec(link));
                 const std::vector<RawQdisc> now = read_qdiscs(interface_index("nic0"));
                 const bool htb = std::string(link).find("htb") != std::string::npos;
                 require(now.at(0).kind == (htb ? "htb" : "tbf") && now[0].handle == kOurHandle,

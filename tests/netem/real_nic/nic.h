@@ -1,4 +1,4 @@
-// An interface in a sandbox that plays a real network card, and a guard of it.
+// An interface in a sandbox that stands for a real network card, and a guard of it.
 #pragma once
 
 #include <arpa/inet.h>
@@ -71,8 +71,8 @@ inline void add_default_route(const std::string& interface, const char* gateway)
   require(ioctl(any.get(), SIOCADDRT, &route) == 0, "a default route on " + interface);
 }
 
-/// Set by a message of the test's own: what the code under test reads and gives back is held
-/// against it.
+/// Adds a qdisc by a message of the test's own, with which the settings that the code under test
+/// reads and restores are compared.
 inline void add_qdisc(const std::string& interface, std::uint32_t parent, std::uint32_t handle,
                       const char* kind, const void* options, int size) {
   const NetlinkMessage message = traffic_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE,
@@ -127,7 +127,7 @@ class RunningGuard {
     std::string text;
     for (;;) {
       pollfd waiting = {from_.get(), POLLIN, 0};
-      require(poll(&waiting, 1, 20000) == 1, "the guard says something");
+      require(poll(&waiting, 1, 20000) == 1, "the guard sends something");
       char c;
       if (read(from_.get(), &c, 1) != 1 || c == '\n') return text;
       text += c;

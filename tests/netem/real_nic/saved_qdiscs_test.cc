@@ -1,4 +1,4 @@
-// Qdiscs of a real card are given back as they were; the file that remembers them.
+// Qdiscs of a real NIC are restored exactly; the state file that saves them.
 #include "netem/real_nic/saved_qdiscs.h"
 
 #include <gtest/gtest.h>
@@ -28,16 +28,16 @@ void set_tbf(const char* interface, double rate, std::uint32_t burst, std::uint3
       interface, {}, tbf_request({.rate = bytes_per_second(rate), .burst = burst, .limit = limit}));
 }
 
-// Reads, throttles over it, gives back: what is there must be what was.
+// Reads, throttles over it, restores: the qdiscs must be those of before.
 void expect_given_back(const std::string& kind, std::uint32_t handle) {
   const int index = interface_index("nic0");
   const std::vector<RawQdisc> before = read_qdiscs(index);
-  require(before.at(0).kind == kind && before[0].handle == handle, kind + " is there");
+  require(before.at(0).kind == kind && before[0].handle == handle, kind + " is set");
   const std::string obstacle = why_not_restorable(index, before);
-  require(obstacle.empty(), kind + " can be given back, but: " + obstacle);
+  require(obstacle.empty(), kind + " can be restored, but: " + obstacle);
   Netlink().delete_root_qdisc("nic0");
   set_tbf("nic0", 10e6, 5000, 50000);
-  require(read_qdiscs(index) != before, "something else is there");
+  require(read_qdiscs(index) != before, "something else is set");
   restore_qdiscs(index, before);
   require(read_qdiscs(index) == before, kind + " is back");
 }
@@ -62,7 +62,7 @@ TEST(SavedQdiscs, GivesBackWhatSomebodySet) {
             0);
 }
 
-// A card with several queues has an mq that the kernel chose, and a qdisc in each.
+// A NIC with several queues has an mq that the kernel chose, and a qdisc in each.
 TEST(SavedQdiscs, GivesBackAQdiscAQueue) {
   const int code = with_nics([] {
     const FileDescriptor tun(open("/dev/net/tun", O_RDWR | O_CLOEXEC));
@@ -94,8 +94,7 @@ TEST(SavedQdiscs, RefusesWhatItCannotGiveBack) {
               set_tbf("nic0", 10e6, 5000, 50000);
               const tc_fifo_qopt options = {9};
               add_qdisc("nic0", kOurHandle | 1, 0x20000, "pfifo", &options, sizeof(options));
-              require(refusal().find("tbf 1: has a qdisc of its own inside (pfifo 2:)") !=
-                          std::string::npos,
+              require(refusal().find("tbf 1: has a child qdisc (pfifo 2:)") != std::string::npos,
                       "a tbf with a child: " + refusal());
               Netlink().delete_root_qdisc("nic0");
               try {
@@ -115,9 +114,9 @@ TEST(SavedQdiscs, RehearsesWithoutTouchingTheInterface) {
               std::vector<RawQdisc> impossible = read_qdiscs(index);
               impossible[0].options.resize(2);  // no kernel takes half a limit
               const std::string obstacle = why_not_restorable(index, impossible);
-              require(obstacle.find("give back pfifo 8001:") != std::string::npos, obstacle);
+              require(obstacle.find("restore pfifo 8001:") != std::string::npos, obstacle);
               require(root_qdisc("nic0").kind == "pfifo", "it is as it was");
-              impossible[0].kind = "bfifo";  // and what reads back differently is noticed
+              impossible[0].kind = "bfifo";  // and a difference on reading back is noticed
               impossible[0].options = {std::byte{0}, std::byte{1}, std::byte{0}, std::byte{0},
                                        std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}};
               require(

@@ -32,7 +32,7 @@ std::string rates(const char* topology, int hosts, const char* link, const std::
 
 TEST(ScheduledLinks, WithoutANameAllThatHaveARate) {
   EXPECT_EQ(rates("star", 2, "rate=10mbit", "steps:0s=100%,10s=50%"), "host0 10 5, host1 10 5");
-  // The hosts of a datacentre are not throttled; what is between sites is.
+  // The hosts of a datacentre are not throttled; links between sites are.
   EXPECT_EQ(rates("wan:sites=3", 3, "rate=10mbit", "steps:0s=100%,10s=50%"),
             "site0-site1 10 5, site0-site2 10 5, site1-site2 10 5");
   EXPECT_EQ(rates("racks", 2, "rate=10mbit", "steps:0s=100%,10s=50%"),
@@ -64,7 +64,7 @@ TEST(ScheduledLinks, WhatIsNamedReplacesWhatIsNotQuantityByQuantity) {
       "steps:0s=100%,10s=50%;host1:steps:0s=20%;outage:first=14s,lasts=2s;host2:outage:first=20s,"
       "lasts=1s";
   EXPECT_EQ(rates("star", 3, "rate=10mbit", schedule), "host0 10 0, host1 2 0, host2 10 5");
-  // The order does not matter between all and one; of two names the later holds.
+  // The order does not matter between all and one; of two names the later counts.
   EXPECT_EQ(rates("star", 3, "rate=10mbit", "host1:steps:0s=20%;steps:0s=50%"),
             "host0 5 5, host1 2 2, host2 5 5");
   EXPECT_EQ(rates("star", 3, "rate=10mbit", "host1:steps:0s=20%;hosts:steps:0s=50%"),
@@ -79,8 +79,8 @@ TEST(ScheduledLinks, DelayIsOnTheWayDownOfAHostAndBothWaysOfATrunk) {
   EXPECT_DOUBLE_EQ(found[0].down.at(0).delay, 0.005);
   EXPECT_DOUBLE_EQ(found[1].up.at(0).delay, 0.007);
   EXPECT_DOUBLE_EQ(found[1].down.at(0).delay, 0.007);
-  EXPECT_TRUE(found[0].changes_way);
-  EXPECT_FALSE(links("star", 1, "rate=10mbit", "steps:0s=50%").at(0).changes_way);
+  EXPECT_TRUE(found[0].changes_impairment);
+  EXPECT_FALSE(links("star", 1, "rate=10mbit", "steps:0s=50%").at(0).changes_impairment);
 }
 
 TEST(ScheduledLinks, TheirTextIsCanonical) {
@@ -110,7 +110,7 @@ TEST(ScheduledLinks, OneDirectionByName) {
   EXPECT_EQ(two_ways("star", "host1.down:steps:0s=100%,10s=50%"), "host1 10/10 10/5");
   EXPECT_EQ(two_ways("star", "up:steps:0s=20%;down:steps:0s=100%,10s=50%"),
             "host0 2/10 2/5, host1 2/10 2/5");
-  // The other direction has what is said of all, and of two names the later holds.
+  // The other direction has the settings of all, and of two names the later counts.
   EXPECT_EQ(two_ways("star", "steps:0s=100%,10s=50%;host1.up:steps:0s=20%"),
             "host0 10/10 5/5, host1 2/10 2/5");
   EXPECT_EQ(two_ways("star", "host1:steps:0s=20%;host1.up:steps:0s=30%"), "host1 3/2 3/2");
@@ -122,7 +122,7 @@ TEST(ScheduledLinks, OneDirectionByName) {
   ASSERT_EQ(trunk.size(), 1U);
   EXPECT_DOUBLE_EQ(trunk[0].up.at(0).delay, 0.007);
   EXPECT_EQ(trunk[0].down.at(0).delay, 0);
-  EXPECT_TRUE(trunk[0].changes_way);
+  EXPECT_TRUE(trunk[0].changes_impairment);
 }
 
 TEST(ScheduledLinks, SayWhatTheKernelMustHave) {
@@ -140,7 +140,7 @@ TEST(ScheduledLinks, SayWhatTheKernelMustHave) {
 }
 
 // Rates a tenth, moments ten times as late, also of a link with a name.
-TEST(ScheduledLinks, PlayInSlowMotion) {
+TEST(ScheduledLinks, PlayUnderTimeDilation) {
   const ScheduleSpec spec = parse_schedule("host1:steps:0s=100%,2s=5mbit").slowed(10);
   const auto found =
       scheduled_links(parse_topology("star").plan(2, parse_link_spec("rate=1mbit")), spec);
@@ -158,15 +158,15 @@ TEST(ScheduledLinks, RefusesWhatDoesNotFit) {
       refusal("star", 2, "rate=10mbit", "host2:steps:0s=50%"),
       "schedule 'host2:steps:0s=50%' on topology 'star': host2: the hosts are host0 to host1");
   EXPECT_EQ(refusal("racks", 2, "rate=10mbit", "rack7:steps:0s=50%"),
-            "schedule 'rack7:steps:0s=50%' on topology 'racks': 'rack7' is no link of it; links: "
-            "host0 to host1, rack0-spine, rack1-spine");
+            "schedule 'rack7:steps:0s=50%' on topology 'racks': no link 'rack7' (links: host0 to "
+            "host1, rack0-spine, rack1-spine)");
   EXPECT_EQ(refusal("star", 2, "rate=10mbit", "host0.up:steps:of=delay,0s=5ms"),
             "schedule 'host0.up:steps:of=delay,0s=5ms' on topology 'star': host0.up: the delay and "
-            "the loss of a host's link are on its way down");
+            "the loss of a host's link are on its downlink");
   EXPECT_EQ(refusal("star", 2, "delay=10ms", "up:steps:0s=50%"),
-            "schedule 'up:steps:0s=50%' on topology 'star': no link has a rate that could change");
+            "schedule 'up:steps:0s=50%' on topology 'star': no link has a rate to schedule");
   EXPECT_EQ(refusal("star", 2, "delay=10ms", "steps:0s=50%"),
-            "schedule 'steps:0s=50%': no link has a rate that could change");
+            "schedule 'steps:0s=50%': no link has a rate to schedule");
   EXPECT_EQ(refusal("wan:sites=2", 2, "rate=10mbit", "host0:steps:0s=50%"),
             "host0 (unthrottled): schedule 'host0:steps:0s=50%': the link never has a rate");
   // But a rate of its own it can be given.
@@ -177,9 +177,9 @@ TEST(ScheduledLinks, RefusesWhatDoesNotFit) {
 
 TEST(ScheduledLinks, RefusesNamesThatAreNone) {
   for (const auto& [text, complaint] :
-       {std::pair{"no host:steps:0s=1mbit", "'no host' is no name of links"},
-        std::pair{":steps:0s=1mbit", "'' is no name of links"},
-        std::pair{"host1:stesp:0s=1mbit", "'host1' is no kind of schedule"},
+       {std::pair{"no host:steps:0s=1mbit", "'no host' is not a link name"},
+        std::pair{":steps:0s=1mbit", "'' is not a link name"},
+        std::pair{"host1:stesp:0s=1mbit", "'host1' is neither a kind of schedule"},
         std::pair{"host1:steps:0s=1mbit;host1:steps:0s=2mbit",
                   "schedule of host1 'steps:0s=2mbit': the rate is scheduled already"}})
     try {
@@ -190,8 +190,8 @@ TEST(ScheduledLinks, RefusesNamesThatAreNone) {
     }
 }
 
-// The midpoint rule with many steps: plainly right, and good to about 1e-6 of what is summed where
-// the curve jumps rarely.
+// The midpoint rule with many steps: plainly right, and good to about 1e-6 of the sum where the
+// curve jumps rarely.
 double summed(const ScheduleCurve& curve, double from, double to) {
   constexpr int kSteps = 400000;
   const double width = (to - from) / kSteps;
@@ -230,7 +230,7 @@ TEST(TableCurve, RampsAreStraight) {
   const CurvePtr curve = table_curve({{0, 0}, {10, 100}, {12, 100}}, true, 20);
   EXPECT_EQ(curve->at(5), 50);
   EXPECT_EQ(curve->integral(0, 10), 500);
-  EXPECT_EQ(curve->integral(0, 20), 500 + 200 + 800);  // the last value holds until the period
+  EXPECT_EQ(curve->integral(0, 20), 500 + 200 + 800);  // the last value lasts until the period
   EXPECT_FALSE(curve->steady_after(5));
   EXPECT_TRUE(curve->steady_after(11));
   EXPECT_TRUE(curve->steady_after(15));
@@ -247,7 +247,7 @@ TEST(TableCurve, CornersAlwaysLieAhead) {
     ASSERT_LT(next, t + 0.11);
     t = next;
   }
-  // Each is met once, or twice where rounding puts it before itself.
+  // Each occurs once, or twice where rounding puts it before itself.
   EXPECT_GT(t, 900);
 }
 

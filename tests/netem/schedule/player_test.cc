@@ -35,7 +35,7 @@ TEST(ScheduleClock, GoesFromWhereItIsToldAndStandsWhereItIsPut) {
   usleep(2000);
   EXPECT_GE(first, 100);
   EXPECT_GE(clock.now() - first, 0.002);
-  clock.stand_at(101.5);  // whatever it has gone on since
+  clock.stand_at(101.5);  // however far it has gone on since
   usleep(2000);
   EXPECT_EQ(clock.now(), 101.5);
   clock.go_from(3, 1000);  // in 1000 s it is 3
@@ -66,17 +66,17 @@ TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
               player.start();
               const double begin = player.now();
               player.stop();
-              // Which is 1000 s away: a tenth of that tells, however busy the machine is.
+              // That end is 1000 s away: a tenth of it shows, however busy the machine is.
               require(player.now() - begin < 100, "it waited for the end of the outage");
               player.stop();  // again is nothing
               player.check();
-              require(player.links().at(0).up.at(500).rate == 0, "the schedule it was given");
+              require(player.links().at(0).up.at(500).rate == 0, "the requested schedule");
               return 0;
             }),
             0);
 }
 
-// The thread acts a little later than it is told.
+// The thread acts a little later than it is notified.
 void await_changes(const SchedulePlayer& player, std::uint64_t count) {
   for (int i = 0; i < 5000 && player.report().changes < count; ++i) usleep(1000);
   player.check();
@@ -106,7 +106,7 @@ TEST(SchedulePlayer, LinksAreWhatTheClockSaysAlsoWhereItIsSetAndHeld) {
               player.start(0, 50);
               await_changes(player, 5);
               player.stop();
-              require(player.alterations().empty(), "the kernel has what it was told");
+              require(player.drift().empty(), "the kernel has the settings that it was sent");
               return 0;
             }),
             0);
@@ -122,7 +122,7 @@ TEST(SchedulePlayer, TheKernelHasTheRateOfTheMoment) {
                 const auto look = [&](const char* interface) {
                   const std::string difference = Netlink().class_difference(
                       interface, {0x10000, 0x10001}, htb_class_request({.rate = rate}));
-                  // The bucket is another, which shows that there is a class at all.
+                  // The bucket is another, which shows that a class exists at all.
                   require(difference.find("htb burst") != std::string::npos &&
                               difference.find("htb rate") == std::string::npos,
                           difference);
@@ -156,7 +156,7 @@ TEST(SchedulePlayer, BeginsInTheMidst) {
             0);
 }
 
-// A schedule's links are read back as well: against what they were told last.
+// A schedule's links are read back as well, and compared with the settings sent last.
 TEST(SchedulePlayer, SeesWhatSomebodyElseChanged) {
   EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
               Network network(2);
@@ -171,7 +171,7 @@ TEST(SchedulePlayer, SeesWhatSomebodyElseChanged) {
                 return player;
               };
               for (const char* schedule : {"steps:0s=100%,10ms=50%", "outage:first=0s,lasts=1s"})
-                require(played(schedule)->alterations().empty(), schedule);
+                require(played(schedule)->drift().empty(), schedule);
               const auto player = played("steps:0s=100%,10ms=50%");
               network.host(1).inside([] {
                 Netlink().set_class(
@@ -179,7 +179,7 @@ TEST(SchedulePlayer, SeesWhatSomebodyElseChanged) {
                     htb_class_request({.rate = 9'000'000, .burst = 20000, .quantum = 60000}));
               });
               network.switch_at(0).inside([] { Netlink().delete_root_qdisc("data0"); });
-              const std::vector<std::string> found = player->alterations();
+              const std::vector<std::string> found = player->drift();
               require(found.size() == 2 && found[0].find("host0: htb on data0") < 20 &&
                           found[1].find("host1: htb class on thin0: htb rate") < 20,
                       fmt::format("{}", fmt::join(found, " | ")));
@@ -211,14 +211,14 @@ TEST(SchedulePlayer, RefusesLinksWithoutARate) {
             kExitUsage);
 }
 
-// "htb", "tbf" or what else is the root qdisc of an interface where `at` is.
+// Returns the kind of an interface's root qdisc on host `at`: "htb", "tbf" or another.
 std::string root_at(const Host& at, const std::string& interface) {
   std::string kind;
   at.inside([&] { kind = read_qdiscs(interface_index(interface)).at(0).kind; });
   return kind;
 }
 
-// Only what is scheduled can change, where it is shaped; the rest is as it would be without.
+// Only scheduled links can change, at their shapers; all others are as without a schedule.
 TEST(SchedulePlayer, PutsItsThrottlesWhereLinksThatChangeAreShaped) {
   EXPECT_EQ(run_in_sandbox([&](const Sandbox&) {
               Network network(4, parse_topology("racks"));
@@ -249,8 +249,8 @@ TEST(SchedulePlayer, ShapesAtTheSwitchWhereTheLinkDoes) {
                                           network.plan(parse_link_spec("rate=20mbit,place=switch")),
                                           parse_schedule("steps:0s=100%,1s=50%"));
               require(root_at(network.host(0), "thin0") == "bfifo", "the host sends as it can");
-              require(root_at(network.switch_at(0), "up0") == "htb", "its IFB holds the rate");
-              require(root_at(network.switch_at(0), "data0") == "htb", "and so does the way down");
+              require(root_at(network.switch_at(0), "up0") == "htb", "its IFB has the rate");
+              require(root_at(network.switch_at(0), "data0") == "htb", "and so does the downlink");
               return 0;
             }),
             0);
@@ -274,21 +274,22 @@ TEST(ScheduleQdisc, ReadsBackWhatItSet) {
                   qdisc.set_rate(rate);
                   require(complaint().empty(), complaint());
                 }
-                // Somebody else sets what we did not ask for.
+                // Somebody else sets a rate that was not requested.
                 Netlink().set_class(
                     "thin0", {0x10000, 0x10001},
                     htb_class_request({.rate = 2500001, .burst = 20000, .quantum = 60000}));
                 require(complaint() ==
-                            "htb class of 20000000 bit/s on thin0: the kernel did not take it: htb "
-                            "rate in bytes/s (TCA_HTB_RATE64): asked 2500000, got 2500001; htb "
-                            "ceil in bytes/s (TCA_HTB_CEIL64): asked 2500000, got 2500001; htb "
-                            "burst in 64 ns (TCA_HTB_PARMS): asked 18938, got 125000; htb cburst "
-                            "in 64 ns (TCA_HTB_PARMS): asked 18938, got 125000",
+                            "htb class of 20000000 bit/s on thin0: the kernel applied other "
+                            "settings: htb rate in bytes/s (TCA_HTB_RATE64): requested 2500000, "
+                            "got 2500001; htb ceil in bytes/s (TCA_HTB_CEIL64): requested "
+                            "2500000, got 2500001; htb burst in 64 ns (TCA_HTB_PARMS): requested "
+                            "18938, got 125000; htb cburst in 64 ns (TCA_HTB_PARMS): requested "
+                            "18938, got 125000",
                         complaint());
                 qdisc.set_rate(2e7);
                 Netlink().set_qdisc("thin0", {0x10001, 0x20000},
                                     gate_request({.open = false, .cut = 12500, .limit = 100000}));
-                require(complaint().find("gate mpu (TCA_TBF_PARMS): asked 0, got 65535") !=
+                require(complaint().find("gate mpu (TCA_TBF_PARMS): requested 0, got 65535") !=
                             std::string::npos,
                         complaint());
               });
@@ -310,7 +311,7 @@ TEST(ScheduleQdisc, CountsTheOverheadOfEveryFrame) {
               measure_round_trip(network, {0, 1}, 5);
               const std::uint64_t frame = 14 + 20 + 8 + 64;
               require(qdisc->read().bytes == 5 * (frame + 24), "five frames and their overhead");
-              require(qdisc->largest_piece() == 12500 + 24, "a bucket of 1 ms, and the overhead");
+              require(qdisc->largest_packet() == 12500 + 24, "a bucket of 1 ms, and the overhead");
               return 0;
             }),
             0);

@@ -128,7 +128,7 @@ TEST(Schedule, CanonicalTextReadsBack) {
 }
 
 TEST(Schedule, ComplaintsNameThePartAndItsKey) {
-  expect_complaint("", "no kind of schedule");
+  expect_complaint("", "neither a kind of schedule");
   expect_complaint("stesp:0s=1mbit", "did you mean 'steps'");
   expect_complaint("/no/such/file", "nor a file");
   expect_complaint("steps:0s", "expected key=value, found '0s'");
@@ -146,7 +146,7 @@ TEST(Schedule, ComplaintsNameThePartAndItsKey) {
   expect_complaint("sine:low=1mbit,high=2mbit", "period= is missing");
   expect_complaint("sine:low=3mbit,high=2mbit,period=1s", "low= is above high=");
   expect_complaint("outage:lasts=1s", "first= or every= is missing");
-  expect_complaint("outage:every=1s,lasts=1s", "the link would never be there");
+  expect_complaint("outage:every=1s,lasts=1s", "the link would never work");
   expect_complaint("outage:every=9s,lasts=1s;outage:first=1s,lasts=1s", "a second outage");
   expect_complaint("steps:0s=1mbit;ramp:0s=1mbit", "the rate is scheduled already");
   expect_complaint("walk:low=1%,high=2%,every=0.1ms", "every=0.1ms");
@@ -234,19 +234,19 @@ TEST_F(ScheduleFiles, BadFilesNameFileLineAndField) {
     expect_complaint(text, path);
     expect_complaint(text, part);
   };
-  expect("", "nothing but comments");
+  expect("", "only comments");
   expect("1\n2\nx\n", ":3: field time: found 'x', expected a whole number");
-  expect("1\n5\n4\n", ":3: field time: found '4', expected a time not before that of the line");
+  expect("1\n5\n4\n", ":3: field time: found '4', expected a time not before that of the previous");
   expect("1\n\n5\n", ":2: field time: found ''");
   expect("0\n0\n", "all times are 0");
   expect("99999999999999999999\n", ":1: field time");
   expect("-1\n", ":1: field time", "mahimahi");
   expect("time_s,speed\n0,1\n", ":1: field 'speed': no such column");
   expect("time_s,rate_mbti\n0,1\n", "did you mean 'rate_mbit'");
-  expect("rate_mbit,delay_ms\n1,2\n", ":1: field time: missing in the header");
+  expect("rate_mbit,delay_ms\n1,2\n", ":1: field time: missing from the header");
   expect("time_s,\n", ":1: field ''");
   expect("time_s\n0\n", ":1: field rate: missing", "csv");
-  expect("time_s,rate,rate_mbit\n", ":1: field rate: stands twice");
+  expect("time_s,rate,rate_mbit\n", ":1: field rate: occurs twice");
   expect("time_s,rate_mbit\n", "no row");
   expect("time_s,rate_mbit\n0\n", ":2: field rate: 1 cells, but the header has 2");
   expect("time_s,rate_mbit\n0,10mbit\n", ":2: field rate: found '10mbit', expected a number");
@@ -259,8 +259,9 @@ TEST_F(ScheduleFiles, BadFilesNameFileLineAndField) {
   expect("# x\nsine:low=1mbit\n", ":2 'sine:low=1mbit': high= is missing");
 }
 
-// Rates a tenth, everything ten times as long, so that as many bits cross in the same share of it.
-TEST(SlowedSchedule, IsTheSameInSlowMotion) {
+// Rates a tenth, everything ten times as long, so that as many bits cross in the same fraction of
+// it.
+TEST(SlowedSchedule, IsTheSameUnderTimeDilation) {
   for (const char* text : {"steps:0s=100%,2s=50%,repeat=4s", "outage:every=3s,lasts=1s",
                            "sine:low=20%,high=100%,period=5s", "steps:of=delay,0s=10ms,1s=30ms"}) {
     SCOPED_TRACE(text);
@@ -280,10 +281,10 @@ TEST(SlowedSchedule, IsTheSameInSlowMotion) {
   }
 }
 
-// Shares are of the link that is emulated, not of the slow one that is set.
+// Percentages are of the link that is emulated, not of the slow one that is set.
 TEST(SlowedScheduleSpec, TakesTheSlowLinkAndGivesWhatPlaysOnIt) {
   const ScheduleSpec spec = parse_schedule("steps:0s=100%,2s=50mbit").slowed(10);
-  const Schedule slow = spec.on({1e7, 0.1, 0});  // 100 Mbit/s and 10 ms, in slow motion
+  const Schedule slow = spec.on({1e7, 0.1, 0});  // 100 Mbit/s and 10 ms, under time dilation
   EXPECT_NEAR(slow.at(0).rate, 1e7, 1e-3);
   EXPECT_NEAR(slow.at(20).rate, 5e6, 1e-3);
   EXPECT_NEAR(slow.at(0).delay, 0.1, 1e-12);

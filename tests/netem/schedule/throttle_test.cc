@@ -1,5 +1,5 @@
 // The gate's message against a layout written by hand from linux/pkt_sched.h, and the rates that
-// the keeper chooses for a queue that is played.
+// the keeper chooses for a simulated queue.
 #include "netem/schedule/throttle.h"
 
 #include <gtest/gtest.h>
@@ -47,9 +47,9 @@ TEST(Gate, NamesWhatTheKernelKeepsOtherwise) {
 
 constexpr double kPiece = 1514;  // bytes
 
-// HTB with one class and a full queue: a piece leaves when the one before is paid for, and costs
-// the time it takes at the rate of that moment. While the gate is closed, nothing leaves, and
-// credit for two pieces comes together.
+// HTB with one class and a full queue: a frame leaves when HTB has the tokens for the one before,
+// and costs its transmission time at the rate of that moment. While the gate is closed, nothing
+// leaves, and tokens for two frames accumulate.
 class FullQueue {
  public:
   QueueReading read() const { return {bytes_, 1}; }
@@ -66,7 +66,7 @@ class FullQueue {
   double free_ = 0;
 };
 
-// Plays 60 s in spans of 100 ms; `late` is how much later than planned each change comes.
+// Simulates 60 s in spans of 100 ms; `late` is the delay of each change.
 double crossed(const Schedule& schedule, bool keep, double late = 0) {
   FullQueue queue;
   RateKeeper keeper(schedule, kPiece);
@@ -88,7 +88,7 @@ TEST(RateKeeper, MakesUpForFramesThatBlockTheLink) {
   const Schedule schedule =
       schedule_of("steps:0s=100%,100ms=50%,200ms=25%,300ms=12.5%,400ms=6.25%,repeat=500ms");
   const double due = schedule.bits(0, 60);
-  EXPECT_LT(crossed(schedule, false), 0.8 * due);  // what HTB makes of it
+  EXPECT_LT(crossed(schedule, false), 0.8 * due);  // HTB alone
   EXPECT_NEAR(crossed(schedule, true), due, 0.02 * due);
 }
 
@@ -122,7 +122,7 @@ TEST(RateKeeper, AnIdleLinkOwesNothing) {
   RateKeeper keeper(schedule, kPiece);
   for (int i = 0; i < 100; ++i)
     EXPECT_NEAR(keeper.plan(i * 0.1, i * 0.1 + 0.1, {0, 0}), i % 2 == 0 ? 1e6 : 0.5e6, 1) << i;
-  // Nor one that was idle and then filled: what it did not use is gone.
+  // Nor one that was idle and then filled: bits that it did not use are gone.
   const double rate = keeper.plan(10, 10.1, {1514, 1});
   EXPECT_NEAR(rate, 1e6, 0.3e6);
 }
@@ -131,7 +131,7 @@ TEST(RateKeeper, NothingCrossesWhileTheRateIsNone) {
   const Schedule schedule = schedule_of("outage:every=200ms,lasts=100ms,first=0s");
   RateKeeper keeper(schedule, kPiece);
   EXPECT_EQ(keeper.plan(0, 0.1, {0, 1}), 0);
-  EXPECT_NEAR(keeper.plan(0.1, 0.2, {0, 1}), 1e6, 1);  // what waited has not been due
+  EXPECT_NEAR(keeper.plan(0.1, 0.2, {0, 1}), 1e6, 1);  // the waiting bits were not due before
 }
 
 }  // namespace

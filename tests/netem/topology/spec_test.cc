@@ -1,4 +1,4 @@
-// Topologies as text, and in slow motion.
+// Topologies as text, and under time dilation.
 #include "netem/topology/spec.h"
 
 #include <gtest/gtest.h>
@@ -60,11 +60,11 @@ TEST(TopologySpec, ErrorsSayWhatAndWhere) {
       {"stra", "did you mean 'star'?"},
       {"", "neither a file nor one of star, racks, wan, ps"},
       {"racks:rcks=2", "unknown setting 'rcks'"},
-      {"racks:racks=1", "racks=1: a whole number from 2 to 64"},
+      {"racks:racks=1", "racks=1: expected a whole number from 2 to 64"},
       {"racks:racks=2.5", "a whole number"},
       {"racks:racks=", "expected key=value"},
-      {"racks:placement=left", "placement=left: block or spread"},
-      {"racks:oversubscription=2,uplink=(rate=1gbit)", "give one"},
+      {"racks:placement=left", "placement=left: expected block or spread"},
+      {"racks:oversubscription=2,uplink=(rate=1gbit)", "give one of them"},
       {"wan:sites=3,sites=4", "sites is given twice"},
       {"wan:rack0=(rate=1mbit)", "unknown setting 'rack0'"},
       {"star:host3=(rat=1mbit)", "did you mean 'rate'?"},
@@ -81,17 +81,19 @@ TEST(TopologySpec, ErrorsSayWhatAndWhere) {
 }
 
 TEST(TopologySpec, ErrorsOfAPlanNameTheTopology) {
-  EXPECT_NE(plan_error("wan:sites=5", 4, "rate=1mbit").find("'wan:sites=5': 4 hosts do not fill 5"),
+  EXPECT_NE(plan_error("wan:sites=5", 4, "rate=1mbit")
+                .find("'wan:sites=5': 4 hosts are too few for 5 sites"),
             std::string::npos);
-  EXPECT_NE(plan_error("ps:servers=2", 2, "rate=1mbit").find("leave no worker"), std::string::npos);
+  EXPECT_NE(plan_error("ps:servers=2", 2, "rate=1mbit").find("leave no host for a worker"),
+            std::string::npos);
   EXPECT_NE(plan_error("star:host9=(rate=1mbit)", 4, "rate=1mbit").find("host0 to host3"),
             std::string::npos);
   EXPECT_NE(plan_error("wan:site0-site9=(rate=1mbit)", 4, "rate=1mbit").find("site0-site1"),
             std::string::npos);
   EXPECT_NE(plan_error("switch a hosts=2; switch b hosts=1", 3, "rate=1mbit")
-                .find("no links lead from b to a"),
+                .find("b and a are not connected"),
             std::string::npos);
-  EXPECT_NE(plan_error("switch a hosts=2", 4, "rate=1mbit").find("--ranks 2 fits"),
+  EXPECT_NE(plan_error("switch a hosts=2", 4, "rate=1mbit").find("use --ranks 2"),
             std::string::npos);
   EXPECT_NE(plan_error("star", 0, "rate=1mbit").find("at least one"), std::string::npos);
 }
@@ -160,7 +162,7 @@ TEST(TopologyFile, SaysFileLineAndStatement) {
       {"switch a hosts=x", "expected hosts=N"},
       {"switch a hosts=-1", "expected hosts=N"},
       {"switch a hosts=1001", "from 0 to 1000"},
-      {"switch a hosts=1; switch a", "'a' is there already"},
+      {"switch a hosts=1; switch a", "'a' is defined already"},
       {"switch a", "no switch has hosts"},
       {"switch a hosts=1; link a a", "joins a switch to itself"},
       {"switch a hosts=1; switch b; link a b; link b a", "joined already"},
@@ -199,11 +201,11 @@ TEST(Slowed, RatesAreDividedAndDelaysMultipliedAndBytesStay) {
   EXPECT_EQ(slow.down.rate, 250e6);
   EXPECT_EQ(slow.up.rate, 100e6);
   EXPECT_EQ(slow.delay(), 4 * link.delay());
-  EXPECT_EQ(slow.down.way.delay, milliseconds(40));
-  EXPECT_EQ(slow.down.way.jitter, milliseconds(4));
-  EXPECT_EQ(slow.down.way.loss.percent, 1);
+  EXPECT_EQ(slow.down.impairment.delay, milliseconds(40));
+  EXPECT_EQ(slow.down.impairment.jitter, milliseconds(4));
+  EXPECT_EQ(slow.down.impairment.loss.percent, 1);
   EXPECT_EQ(slow.down.queue, link.down.queue);
-  // The bucket of the link's own rate: 1 ms of 1 Gbit/s, 4 ms of what is set.
+  // The bucket of the link's own rate: 1 ms of 1 Gbit/s, 4 ms of the rate that is set.
   EXPECT_EQ(slow.down.burst, default_burst(1e9));
   EXPECT_EQ(slow.mtu, link.mtu);
 }
@@ -216,8 +218,9 @@ TEST(Slowed, EveryLinkOfATopologyIs) {
   EXPECT_EQ(slow.link(1).up.rate, 10e6);
   for (const int trunk : {2, 3}) {
     EXPECT_EQ(slow.link(trunk).up.rate, 250e6);
-    EXPECT_EQ(slow.link(trunk).up.way.delay, milliseconds(20));  // both ways, as a trunk has it
-    EXPECT_EQ(slow.link(trunk).down.way.delay, milliseconds(20));
+    // A trunk has its delay in both directions.
+    EXPECT_EQ(slow.link(trunk).up.impairment.delay, milliseconds(20));
+    EXPECT_EQ(slow.link(trunk).down.impairment.delay, milliseconds(20));
     EXPECT_EQ(slow.link(trunk).down.queue, links_as_set(own)[2].with_defaults().down.queue);
   }
   EXPECT_EQ(longest_round_trip(slow), 4 * longest_round_trip(own));

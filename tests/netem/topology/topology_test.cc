@@ -1,4 +1,4 @@
-// Topologies: paths, flows that share links, changes of a link, and drawings.
+// Topologies: paths, flows on common links, changes of a link, and drawings.
 #include "netem/topology/topology.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(Routes, TakeTheDirectLinkBetweenSites) {
 }
 
 TEST(Routes, OfEqualWaysAllSwitchesTakeTheSameBothWays) {
-  // A ring of six: opposite switches have two ways of three trunks each.
+  // A ring of six: opposite switches have two paths of three trunks each.
   const Topology ring = route_plan(
       "switch a hosts=1; switch b hosts=1; switch c hosts=1; switch d hosts=1; switch e hosts=1; "
       "switch f hosts=1; link a b; link b c; link c d; link d e; link e f; link f a",
@@ -95,7 +95,7 @@ TEST(Flows, APathHasTheRateOfItsNarrowestLink) {
 
 TEST(Flows, ShareTheLinkOnWhichTheyMeet) {
   // Uplinks of 100 Mbit/s under four hosts of 100: four flows across get a quarter each, one that
-  // stays in its rack gets what host 0's link has left.
+  // stays in its rack gets the rest of host 0's link.
   const Topology racks = flow_plan("racks", 8);
   const Routes routes(racks);
   std::vector<std::vector<Hop>> flows;
@@ -189,15 +189,15 @@ TEST(TextDrawing, ShowsATreeFromItsSpine) {
       ├── host2  100mbit
       └── host3  10mbit
 
-From one host to another, nobody else sending
-   pairs   TCP at most    round trip   narrowest
-       2   95.6 Mbit/s    -            the hosts' own links
-       4   47.8 Mbit/s    -            the links between switches
+From one host to another, without other traffic
+   pairs   TCP ceiling    round trip   bottleneck
+       2   95.6 Mbit/s    -            access links
+       4   47.8 Mbit/s    -            links between switches
        6   9.56 Mbit/s    -            host3
 
-All hosts at once, links shared fairly: the slowest flow gets at most
-  9.56 Mbit/s    in a ring, each to the next
-  3.19 Mbit/s    each to every other
+All hosts at once (max-min fair): TCP ceiling of the slowest flow
+  9.56 Mbit/s    ring: each host to the next
+  3.19 Mbit/s    all-to-all: each host to every other
 )");
 }
 

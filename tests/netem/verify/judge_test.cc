@@ -1,4 +1,4 @@
-// Judgements of links against what is expected of them, and the band of a loss.
+// Judgements of links against expectations, and the band of a loss.
 #include "netem/verify/judge.h"
 
 #include <gtest/gtest.h>
@@ -12,18 +12,18 @@
 namespace thinpipe {
 namespace {
 
-// 100 Mbit/s that is in every way as it was set.
+// 100 Mbit/s with every setting as it was set.
 LinkReport good_report() {
   LinkReport report;
   report.link = parse_link_spec("rate=100mbit").with_defaults();
-  GoodputWay way{{.goodput = 95e6, .low = 94e6, .high = 96e6}, 95.6e6, 1};
+  DirectionGoodput way{{.goodput = 95e6, .low = 94e6, .high = 96e6}, 95.6e6, 1};
   report.goodput = GoodputReport{way, way, way, way, std::nullopt, std::nullopt};
   RoundTripReport round_trip;
   round_trip.idle = {50e-6, 60e-6, 70e-6, 100, 0};
   round_trip.wait = {0.05, 0};
   round_trip.full = RoundTrips{0.0495, 0.05, 0.05, 20, 2};
   report.round_trip = round_trip;
-  LossWay none{{.sent = 5000, .lost = 0}, {0, 0.0015}};
+  DirectionLoss none{{.sent = 5000, .lost = 0}, {0, 0.0015}};
   report.loss = LossReport{none, none, 0};
   const BurstFigures burst{12.4e3, 12e3, 12.5e3, 12.5e3, 1514, ""};
   report.burst = BurstReport{burst, burst};
@@ -51,11 +51,12 @@ TEST(Judge, NothingMeasuredIsNoVerdict) {
 }
 
 TEST(Judge, EveryGoodputMustReachItsCeilingAndNotPassIt) {
-  for (GoodputWay GoodputReport::*way : {&GoodputReport::there, &GoodputReport::back,
-                                         &GoodputReport::both_there, &GoodputReport::both_back})
+  for (DirectionGoodput GoodputReport::*direction :
+       {&GoodputReport::forward, &GoodputReport::reverse, &GoodputReport::both_forward,
+        &GoodputReport::both_reverse})
     for (const double factor : {0.96, 1.04}) {
       LinkReport report = good_report();
-      ((*report.goodput).*way).figures.goodput = factor * 95.6e6;
+      ((*report.goodput).*direction).figures.goodput = factor * 95.6e6;
       EXPECT_NE(reasons(report).find("goodput"), std::string::npos) << factor;
       EXPECT_EQ(judge(report, 0.05).holds(), true) << "a tolerance of 5 %";
     }
@@ -63,7 +64,7 @@ TEST(Judge, EveryGoodputMustReachItsCeilingAndNotPassIt) {
 
 TEST(Judge, WhatABusyMachineDisturbedIsNotJudged) {
   LinkReport report = good_report();
-  report.goodput->there.figures.goodput = 50e6;
+  report.goodput->forward.figures.goodput = 50e6;
   report.disturbed[Measure::kGoodput] = "idle 0.4 %";
   const LinkVerdict unclear = judge(report);
   EXPECT_EQ(unclear.reasons, std::vector<std::string>());
@@ -71,15 +72,15 @@ TEST(Judge, WhatABusyMachineDisturbedIsNotJudged) {
   EXPECT_FALSE(unclear.valid());
   EXPECT_EQ(unclear.holds(), std::nullopt) << "although everything else passed";
   report.change->median = 30e-3;
-  EXPECT_EQ(judge(report).holds(), false) << "what was measured on a quiet machine counts";
+  EXPECT_EQ(judge(report).holds(), false) << "a measurement on a quiet machine counts";
 }
 
 TEST(Judge, BothAtOnceMayStayBelowWhereASwitchDrops) {
   LinkReport report = good_report();
   report.link = parse_link_spec("rate=100mbit,place=switch").with_defaults();
-  report.goodput->both_back.figures.goodput = 80e6;
+  report.goodput->both_reverse.figures.goodput = 80e6;
   EXPECT_EQ(reasons(report), "");
-  report.goodput->both_back.figures.goodput = 105e6;
+  report.goodput->both_reverse.figures.goodput = 105e6;
   EXPECT_NE(reasons(report), "");
 }
 
@@ -90,7 +91,7 @@ TEST(Judge, RoundTripsAndQueues) {
   EXPECT_NE(reasons(report).find("idle round trip is 3 ms"), std::string::npos);
   report = good_report();
   report.round_trip->idle.lost = 1;
-  EXPECT_NE(reasons(report).find("did not come back"), std::string::npos);
+  EXPECT_NE(reasons(report).find("probes of the idle link were lost"), std::string::npos);
   for (const double wait : {0.03, 0.07}) {
     report = good_report();
     report.round_trip->full->median = wait;
@@ -105,20 +106,21 @@ TEST(Judge, RoundTripsAndQueues) {
 TEST(Judge, LossOutsideTheInterval) {
   LinkReport report = good_report();
   report.loss->expected = 0.01;
-  EXPECT_NE(reasons(report).find("1 % were set"), std::string::npos);
+  EXPECT_NE(reasons(report).find("but 1 % was set"), std::string::npos);
   report = good_report();
-  report.loss->back = {{.sent = 5000, .lost = 50}, {0.006, 0.0155}};
-  EXPECT_NE(reasons(report).find("back were lost"), std::string::npos);
-  report.loss->there = report.loss->back;
+  report.loss->reverse = {{.sent = 5000, .lost = 50}, {0.006, 0.0155}};
+  EXPECT_NE(reasons(report).find("reverse datagrams were lost"), std::string::npos);
+  report.loss->forward = report.loss->reverse;
   report.loss->expected = 0.01;
   EXPECT_EQ(reasons(report), "");
 }
 
 TEST(Judge, BurstsAndChanges) {
-  for (const double credit : {6e3, 20e3}) {
+  for (const double depth : {6e3, 20e3}) {
     LinkReport report = good_report();
-    report.burst->back.credit = credit;
-    EXPECT_NE(reasons(report).find("back let"), std::string::npos) << credit;
+    report.burst->reverse.depth = depth;
+    EXPECT_NE(reasons(report).find("the reverse token-bucket depth is"), std::string::npos)
+        << depth;
   }
   LinkReport report = good_report();
   report.change->median = 30e-3;
@@ -128,22 +130,23 @@ TEST(Judge, BurstsAndChanges) {
   EXPECT_NE(reasons(report).find("were lost while the rate changed"), std::string::npos);
   report = good_report();
   report.change->unseen = 5;
-  EXPECT_NE(reasons(report).find("5 of 8 new rates were not seen"), std::string::npos);
+  EXPECT_NE(reasons(report).find("5 of 8 new rates did not take effect"), std::string::npos);
 }
 
 TEST(Judge, ToolsThatDisagreeAreASuspicion) {
   LinkReport report = good_report();
   ToolReport tools;
-  tools.there = {"iperf3", 94e6, ""};
-  tools.back = {"iperf3", 80e6, ""};
+  tools.forward = {"iperf3", 94e6, ""};
+  tools.reverse = {"iperf3", 80e6, ""};
   tools.round_trip = {"ping", 5e-3, ""};
-  tools.own_there = tools.own_back = 95e6;
+  tools.own_forward = tools.own_reverse = 95e6;
   tools.own_round_trip = 50e-6;
   report.tools = tools;
   const LinkVerdict verdict = judge(report);
   EXPECT_EQ(verdict.holds(), true);
   ASSERT_EQ(verdict.warnings.size(), 2U);
-  EXPECT_NE(verdict.warnings[0].find("iperf3 measures 80 Mbit/s back"), std::string::npos);
+  EXPECT_NE(verdict.warnings[0].find("iperf3 measures a reverse goodput of 80 Mbit/s"),
+            std::string::npos);
   EXPECT_NE(verdict.warnings[1].find("ping measures a round trip of 5 ms"), std::string::npos);
 }
 
@@ -176,17 +179,17 @@ TEST(Expected, WaitsInEveryQueueThatFills) {
 }
 
 TEST(Expected, TheLesserOfTwoBucketsGivesCredit) {
-  EXPECT_EQ(burst_credit(parse_link_spec("rate=10mbit,up.burst=9000,down.burst=5000"), 1514), 5000);
-  EXPECT_EQ(burst_credit(parse_link_spec("rate=10mbit,up.burst=5000,down.burst=9000"), 1514), 5000);
+  EXPECT_EQ(bucket_depth(parse_link_spec("rate=10mbit,up.burst=9000,down.burst=5000"), 1514), 5000);
+  EXPECT_EQ(bucket_depth(parse_link_spec("rate=10mbit,up.burst=5000,down.burst=9000"), 1514), 5000);
   // Where rates differ, the slower direction's bucket counts.
   EXPECT_EQ(
-      burst_credit(parse_link_spec("up.rate=9mbit,down.rate=10mbit,up.burst=9000,down.burst=5000"),
+      bucket_depth(parse_link_spec("up.rate=9mbit,down.rate=10mbit,up.burst=9000,down.burst=5000"),
                    1514),
       9000);
-  EXPECT_EQ(burst_credit(parse_link_spec("down.rate=10mbit,down.burst=5000"), 1514), 5000);
+  EXPECT_EQ(bucket_depth(parse_link_spec("down.rate=10mbit,down.burst=5000"), 1514), 5000);
   // HTB owes for the last frame; netem saves nothing.
-  EXPECT_EQ(burst_credit(parse_link_spec("rate=10mbit,burst=5000,shaper=htb"), 1000), 6000);
-  EXPECT_EQ(burst_credit(parse_link_spec("rate=10mbit,shaper=netem"), 1000), 1000);
+  EXPECT_EQ(bucket_depth(parse_link_spec("rate=10mbit,burst=5000,shaper=htb"), 1000), 6000);
+  EXPECT_EQ(bucket_depth(parse_link_spec("rate=10mbit,shaper=netem"), 1000), 1000);
 }
 
 TEST(Expected, LossOfBothWaysAndOfDamage) {
@@ -208,8 +211,8 @@ TEST(Expected, LossesInCompanyCountLess) {
 }
 
 TEST(ClopperPearson, IsExactAtTheEnds) {
-  // None of n: the share with which that has probability (1 - confidence) / 2 is
-  // 1 - 0.025^(1/n).
+  // None of n: the fraction with which that has probability (1 - confidence) / 2 is 1 -
+  // 0.025^(1/n).
   const ShareInterval none = clopper_pearson(0, 10, 0.95);
   EXPECT_EQ(none.low, 0);
   EXPECT_NEAR(none.high, 1 - std::pow(0.025, 0.1), 1e-12);

@@ -1,5 +1,5 @@
-// Links that are as they were set hold, and links that something changed behind the controller's
-// back are found out.
+// Unchanged links pass verification, and links that something changed behind the controller's back
+// are found out.
 #include "netem/verify/link_report.h"
 
 #include <gtest/gtest.h>
@@ -42,15 +42,15 @@ LinkReport report_of(Network& network, const LinkSpec& link, const LinkReportOpt
 
 void expect_holds(Network& network, const LinkSpec& link, const LinkReportOptions& options) {
   const std::string found = found_against(report_of(network, link, options));
-  require(found.empty(), "a link that holds: " + found);
+  require(found.empty(), "a link that should pass: " + found);
 }
 
-// `net verify` accuses one in a thousand of the ways that hold of another loss than was set. Here
-// that is one in a million, of a dozen ways in all.
+// `net verify` accuses one in a thousand of the passing directions of another loss than was set.
+// This test allows one in a million, of a dozen directions in all.
 void expect_loss_holds(Network& network, const LinkSpec& link, const LinkReportOptions& options) {
   const LossReport found = *report_of(network, link, options).loss;
   const double clustering = loss_clustering(link);
-  for (const LossWay* way : {&found.there, &found.back}) {
+  for (const DirectionLoss* way : {&found.forward, &found.reverse}) {
     const auto lost = static_cast<double>(way->figures.lost);
     require(clopper_pearson(lost / clustering, static_cast<double>(way->figures.sent) / clustering,
                             1 - 1e-6)
@@ -66,7 +66,7 @@ void expect_found_out(Network& network, const LinkSpec& link, const LinkReportOp
           fmt::format("expected '{}', found '{}'", reason, found));
 }
 
-// Host 0's way up, as something else would set it.
+// Sets host 0's uplink, as another program would.
 void tamper(Network& network, const TbfSettings& settings) {
   network.host(0).inside([&] { Netlink().set_qdisc("thin0", {}, tbf_request(settings)); });
 }
@@ -80,8 +80,8 @@ TEST(LinkReport, FindsAnotherRate) {
     tamper(network, {.rate = 4500000, .burst = 5000, .limit = 262144});
     const LinkReport report = report_of(network, link, only(Measure::kGoodput));
     const std::string found = found_against(report);
-    require(found.find("goodput there") != std::string::npos, found);
-    require(found.find("goodput back is") == std::string::npos, found);
+    require(found.find("forward goodput") != std::string::npos, found);
+    require(found.find("reverse goodput is") == std::string::npos, found);
   });
 }
 
@@ -102,7 +102,7 @@ TEST(LinkReport, FindsFramesThatAreLost) {
     expect_holds(network, link, only(Measure::kLoss));
     // The train takes half of 20 Mbit/s: a link of 1 drops most of it.
     tamper(network, {.rate = 125000, .burst = 3028, .limit = 10000});
-    expect_found_out(network, link, only(Measure::kLoss), "there were lost");
+    expect_found_out(network, link, only(Measure::kLoss), "forward datagrams were lost");
   });
 }
 
@@ -115,14 +115,14 @@ TEST(LinkReport, FindsAnotherBucket) {
     tamper(network, {.rate = 2500000, .burst = 90000, .limit = 262144});
     expect_holds(network, link, only(Measure::kBurst));
     tamper(network, {.rate = 2500000, .burst = 15000, .limit = 262144});
-    expect_found_out(network, link, only(Measure::kBurst), "there let");
+    expect_found_out(network, link, only(Measure::kBurst), "the forward token-bucket depth is");
     network.set_links(link);
     tamper(network, {.rate = 2500000, .burst = 90000, .limit = 262144});
     network.switch_at(0).inside([&] {
       Netlink().set_qdisc("data1", {},
                           tbf_request({.rate = 2500000, .burst = 60000, .limit = 262144}));
     });
-    expect_found_out(network, link, only(Measure::kBurst), "there let");
+    expect_found_out(network, link, only(Measure::kBurst), "the forward token-bucket depth is");
   });
 }
 
@@ -141,7 +141,7 @@ TEST(LinkReportWithNetem, FindsAnotherLossAndAnotherDelay) {
     expect_loss_holds(network, link, only(Measure::kLoss));
     expect_holds(network, link, only(Measure::kRoundTrip));
     network.set_links(parse_link_spec("rate=20mbit,delay=10ms,loss=1%"));
-    expect_found_out(network, link, options, "5 % were set");
+    expect_found_out(network, link, options, "but 5 % was set");
     network.set_links(parse_link_spec("rate=20mbit,delay=13ms,loss=5%"));
     expect_found_out(network, link, options, "idle round trip");
   });
@@ -155,10 +155,10 @@ TEST(LinkReport, EachDirectionOfAnAsymmetricLink) {
     });
     require(judge(report).holds() == true, found_against(report));
     // Between two such hosts only 20 Mbit/s ever show.
-    require(report.goodput->there.ceiling < 20e6 && report.goodput->back.ceiling < 20e6,
+    require(report.goodput->forward.ceiling < 20e6 && report.goodput->reverse.ceiling < 20e6,
             "the slower of two");
-    require(report.goodput->down->figures.goodput > 45e6, "the downlink by itself");
-    require(report.goodput->up->figures.goodput < 20e6, "the uplink by itself");
+    require(report.goodput->down->figures.goodput > 45e6, "the downlink alone");
+    require(report.goodput->up->figures.goodput < 20e6, "the uplink alone");
   });
 }
 
@@ -167,10 +167,10 @@ TEST(LinkReport, ALinkWithoutARateShowsWhatTheMachineCarries) {
     LinkReportOptions options = only(Measure::kGoodput);
     options.measures.insert({Measure::kBurst, Measure::kChange});
     const LinkReport report = report_link(LinkSpec{}, options);
-    require(report.goodput->there.figures.goodput > 50e6, "it carries something");
-    require(report.goodput->both_back.figures.goodput > 0, "both ways");
-    require(!judge(report).holds().has_value(), "nothing to hold");
-    require(report.not_measured.size() == 2, "and says what cannot be");
+    require(report.goodput->forward.figures.goodput > 50e6, "it carries something");
+    require(report.goodput->both_reverse.figures.goodput > 0, "both directions");
+    require(!judge(report).holds().has_value(), "nothing to judge");
+    require(report.not_measured.size() == 2, "and lists the impossible measures");
   });
 }
 
@@ -202,7 +202,7 @@ TEST(ChangeLatency, IsShortAndLosesNothing) {
   });
 }
 
-// A controller that takes 30 ms, and one that rebuilds what is there.
+// A controller that takes 30 ms, and one that rebuilds the qdisc.
 TEST(ChangeLatency, ShowsOneThatIsSlowAndOneThatLoses) {
   measure_between_two([](Network& network) {
     network.set_links(parse_link_spec("up.rate=20mbit"));
@@ -230,7 +230,7 @@ TEST(ChangeLatency, ShowsOneThatIsSlowAndOneThatLoses) {
   });
 }
 
-// A change told to nobody is not seen.
+// A change that is never sent to the kernel is not seen.
 TEST(ChangeLatency, ShowsOneThatDoesNothing) {
   measure_between_two([](Network& network) {
     network.set_links(kChangedLink);
@@ -285,7 +285,7 @@ TEST(Probes, SayWhenHostsCannotFillALink) {
 TEST(Probes, LeaveOutWhatHasNoGoodputToHoldAgainst) {
   EXPECT_TRUE(probes_of("star", 4, "unthrottled").empty());
   EXPECT_TRUE(probes_of("star", 4, "rate=10mbit,loss=1%").empty());
-  // Loss is on the way down: what host 3 sends has a goodput, what it receives has none.
+  // Loss is on the downlink: traffic from host 3 has a goodput, traffic to it has none.
   const auto probes = probes_of("star:host3=(loss=1%)", 4, "rate=10mbit");
   ASSERT_EQ(probes.size(), 2U);
   for (const LinkProbe& probe : probes) EXPECT_NE(probe.flows[0].to, 3);

@@ -54,7 +54,7 @@ std::vector<NumberedArrival> arrivals_of(Network& network, int pieces, int at_on
   const SocketPair pair = datagram_pair(network, {0, 1}, 1);
   NumberedSender sender(pair.sender, 500, at_once);
   NumberedReceiver receiver(pair.receiver, 500);
-  for (int i = 0; i < pieces; ++i) require(sender.send_piece(true), "sent");
+  for (int i = 0; i < pieces; ++i) require(sender.send_batch(true), "sent");
   std::vector<NumberedArrival> arrivals;
   take_until(receiver, arrivals, [&] { return arrivals.size() >= std::size_t(pieces * at_once); });
   return arrivals;
@@ -76,19 +76,19 @@ TEST(Numbered, DatagramsArriveByNumberAndTime) {
 
 TEST(Numbered, WhatASocketHasNoRoomForIsKnown) {
   measure_between_two([](Network& network) {
-    // At a rate at which the receiving kernel's backlog of 1000 packets, where nobody would
-    // count a drop, has room for all that a bucket lets through at once: 230.
+    // At a rate at which the receiving kernel's backlog of 1000 packets, where no counter would see
+    // a drop, fits all that a bucket lets through at once: 230.
     network.set_links(parse_link_spec("rate=1gbit"));
     const SocketPair pair = datagram_pair(network, {0, 1}, 1);
     NumberedReceiver receiver(pair.receiver, 500);
     NumberedSender sender(pair.sender, 500, 1);
-    const std::uint64_t before = datagrams_without_room(network, 1);
-    constexpr std::uint64_t kMany = 50000;  // more than 8 MB of buffers hold
-    while (sender.next() < kMany) sender.send_piece(true);
+    const std::uint64_t before = receive_buffer_drops(network, 1);
+    constexpr std::uint64_t kMany = 50000;  // more than fit into 8 MB of buffers
+    while (sender.next() < kMany) sender.send_batch(true);
     std::vector<NumberedArrival> arrivals;
     std::uint64_t dropped = 0;
     take_until(receiver, arrivals, [&] {
-      dropped = datagrams_without_room(network, 1) - before;
+      dropped = receive_buffer_drops(network, 1) - before;
       return arrivals.size() + dropped == kMany;
     });
     require(dropped > 0, "some were dropped");
@@ -105,15 +105,16 @@ TEST(Disturbance, AQuietMachineIsNone) {
 
 TEST(Disturbance, NamesTheSignThatIsOverItsLimit) {
   EXPECT_EQ(Disturbance{.idle = 0.004}.reason(), "idle 0.4 %");
-  EXPECT_EQ(Disturbance{.late_p95 = 3e-3}.reason(), "5 % of timed waits late by 3 ms or more");
-  EXPECT_EQ(Disturbance{.stalled = 0.05}.reason(), "timed waits late for 5.0 % of the time");
-  EXPECT_EQ(Disturbance{.repeated = 0.02}.reason(), "2.0 % of the payload sent twice without need");
+  EXPECT_EQ(Disturbance{.late_p95 = 3e-3}.reason(), "5 % of timed waits overran by 3 ms or more");
+  EXPECT_EQ(Disturbance{.stalled = 0.05}.reason(), "timed waits overran for 5.0 % of the time");
+  EXPECT_EQ(Disturbance{.repeated = 0.02}.reason(),
+            "2.0 % of the payload retransmitted spuriously");
 }
 
 TEST(Disturbance, ATighterBoundLeavesTheMachineLess) {
   const Disturbance little{.stalled = 0.004};
   EXPECT_EQ(little.reason(), "");
-  EXPECT_EQ(little.reason(0.001), "timed waits late for 0.4 % of the time");
+  EXPECT_EQ(little.reason(0.001), "timed waits overran for 0.4 % of the time");
 }
 
 TEST(Disturbance, OfTwoTheWorseOfEachSign) {
@@ -174,9 +175,9 @@ TEST(Tools, MeasureTheLink) {
                                  return watched([&] { return iperf3_goodput(network, {0, 1}, 1); });
                                }).value;
     require(goodput.value.has_value(), goodput.trouble);
-    require(*goodput.value > 18e6 && *goodput.value < 20e6, "what iperf3 measures");
+    require(*goodput.value > 18e6 && *goodput.value < 20e6, "as iperf3 measures");
     const ToolFigure trip = ping_round_trip(network, {0, 1}, 5, 0);
-    require(!trip.value || *trip.value < 5e-3, "what ping measures");
+    require(!trip.value || *trip.value < 5e-3, "as ping measures");
     require(trip.value || !trip.trouble.empty(), "or why it measures nothing");
   });
 }

@@ -1,4 +1,4 @@
-// Charts by the real gnuplot: scales, words for those who do not see them, and their data.
+// Charts by the real gnuplot: scales, words for readers who do not see them, and their data.
 #include "reports/figures/chart.h"
 
 #include <gmock/gmock.h>
@@ -100,7 +100,7 @@ TEST(Bars, OfHostileLabels) {
   EXPECT_EQ(markup.error, "");
   EXPECT_THAT(svg, Not(HasSubstr("<script")));
   EXPECT_THAT(markup.titles, Contains("a&amp;b"));
-  EXPECT_THAT(markup.titles, Not(Contains("nothing")));  // a part without length has no box
+  EXPECT_THAT(markup.titles, Not(Contains("nothing")));  // a phase without length has no box
   EXPECT_EQ(draw_bars(BarChart{}), "");
 }
 
@@ -157,7 +157,7 @@ TEST(Boxes, DrawMarkersBoxesAndSayWhoIsWhere) {
                  .tooltip = "2 & more"},
                 {.label = "second", .style = 2, .middle = 0.7, .box = Interval{0.6, 0.8}},
                 {.label = "grey", .style = 3, .middle = 5, .is_trusted = false},
-                {.label = "gone", .style = 4, .middle = 0}};  // no place on a logarithmic axis
+                {.label = "gone", .style = 4, .middle = 0}};  // no position on a logarithmic axis
   const std::string svg = draw_boxes(chart);
   const sample::Markup markup = sample::check_markup(svg);
   EXPECT_EQ(markup.error, "");

@@ -1,4 +1,4 @@
-// Verdicts of the gate, held against made-up times; the forms in which it tells them.
+// Verdicts of the gate, checked against made-up times; the forms in which it reports them.
 #include "reports/gate/gate.h"
 
 #include <gtest/gtest.h>
@@ -33,9 +33,10 @@ Measured measured(std::size_t launches) {
   return result;
 }
 
-/// `launches` times of about one second, times exp(shift): what they have in common (`drift`, one
-/// value a launch) and noise of their own, now and then a wild one, as on a machine that others
-/// use.
+/// Returns one build's measured durations, one per launch, each about exp(shift) seconds. A pair of
+/// launches, one of each build, shares one value of `drift`, the machine's noise. Each launch also
+/// has noise of its own with standard deviation `noise`; one launch in 20 takes up to e^0.5 times
+/// as long, as on a machine with other users. `drift`, `shift` and `noise` are logarithms.
 std::vector<std::vector<double>> launch_times(std::mt19937_64& generator,
                                               const std::vector<double>& drift, double shift,
                                               double noise) {
@@ -50,6 +51,7 @@ std::vector<std::vector<double>> launch_times(std::mt19937_64& generator,
   return launches;
 }
 
+/// Returns `drift` for launch_times(): one value per launch.
 std::vector<double> drifts(std::mt19937_64& generator, std::size_t launches) {
   std::normal_distribution<double> normal(0, 0.1);
   std::vector<double> values(launches);
@@ -71,7 +73,8 @@ TEST(CompareExact, OneByteMoreIsFound) {
   EXPECT_EQ(exact({{34000, 34000}}, {{34000, 34001}}, true).verdict, Verdict::kWorse);
 }
 
-// Against a stored baseline also what is better is not equal; against an older build it passes.
+// Compared with a stored baseline, a better value fails too, because it is not equal. Compared with
+// an older build, it passes.
 TEST(CompareExact, OneByteLess) {
   EXPECT_EQ(exact({{34000}}, {{33999}}).verdict, Verdict::kWorse);
   EXPECT_EQ(exact({{34000}}, {{33999}}, true).verdict, Verdict::kBetter);
@@ -136,17 +139,17 @@ TEST(PairedDifferences, PairsWithoutATimeAreLeftOut) {
 }
 
 TEST(PairedDifferences, InTurnsValueByValue) {
-  // One pair in which the machine did something else; it moves the median of one side far.
+  // In the third pair the machine was busy with other work. This pair moves one side's median far.
   const MetricSeries before = series("timed", "lower", {{1, 2, 3, 4, 5}});
   const MetricSeries after = series("timed", "lower", {{1.1, 2.2, 30, 4.4, 5.5}});
   EXPECT_NEAR(paired_differences(before, after, true).at(0), std::log(1.1), 1e-12);
   EXPECT_NEAR(paired_differences(before, after).at(0), std::log(4.4 / 3), 1e-12);
-  // Sides that do not have as many values have no neighbours.
+  // Values are paired only if both sides have equally many; otherwise the medians are compared.
   const MetricSeries fewer = series("timed", "lower", {{6, 6}});
   EXPECT_NEAR(paired_differences(before, fewer, true).at(0), std::log(2.0), 1e-12);
 }
 
-constexpr double kNoise = 0.02;  // of one launch's time
+constexpr double kNoise = 0.02;  // standard deviation of the logarithm of a launch's time
 
 Verdict only_verdict(const GateOutcome& outcome) {
   EXPECT_EQ(outcome.comparisons.size(), 1U);
@@ -160,7 +163,8 @@ Measured first_launches(const Measured& all, std::size_t launches) {
   return some;
 }
 
-/// Looks as often as the policy lets it while something is unclear.
+/// Lets the gate look until no verdict is unclear, at most `policy.looks` times. Returns the last
+/// outcome.
 GateOutcome whole_gate(const Measured& before, const Measured& after, const GatePolicy& policy) {
   PairedGate gate(policy);
   GateOutcome outcome;
@@ -172,7 +176,8 @@ GateOutcome whole_gate(const Measured& before, const Measured& after, const Gate
   return outcome;
 }
 
-/// `metrics` times of two builds that differ by `shift` in the first of them.
+/// Returns the gate's outcome for two builds, each with `metrics` timed metrics. The builds differ
+/// in the first metric only: the logarithm of the second build's time is greater by `shift`.
 GateOutcome simulated(std::mt19937_64& generator, int metrics, double shift,
                       double noise = kNoise) {
   const GatePolicy policy;

@@ -60,7 +60,7 @@ TEST(Standing, ThreeInARowAreAStepFromWhichItGoesOn) {
   EXPECT_EQ(found->since, 20U);
   EXPECT_NEAR(found->typical, 1.5, 0.05);
   EXPECT_LT(found->z, kOutlyingZ);
-  values.push_back(1);  // back to what it was long ago: outlying now
+  values.push_back(1);  // back to its value of long ago: outlying now
   EXPECT_GT(standing(values, kMargin)->z, kOutlyingZ);
 }
 
@@ -147,7 +147,7 @@ TEST_F(HistoryFolder, SecondsOfOtherMachinesDoNotCount) {
     EXPECT_EQ(series.entries.size(), name.second == "step_time" ? 1U : 7U) << name.second;
   EXPECT_EQ(history.notes,
             std::vector<std::string>{
-                "6 launches of another machine than the newest: times in seconds passed over"});
+                "6 launches of another machine than the newest: times in seconds skipped"});
 }
 
 TEST_F(HistoryFolder, OtherKindsAreToldAndPassedOver) {
@@ -160,7 +160,7 @@ TEST_F(HistoryFolder, OtherKindsAreToldAndPassedOver) {
   EXPECT_EQ(history.launches, 7U);
   EXPECT_EQ(history.origins.size(), 7U);
   EXPECT_EQ(history.notes,
-            std::vector<std::string>{"1 launch not of 'run', as the newest is, passed over"});
+            std::vector<std::string>{"1 launch skipped: not of 'run' as the newest launch"});
 }
 
 TEST_F(HistoryFolder, FilesThatAreNoRecordsAreToldAndPassedOver) {
@@ -220,10 +220,10 @@ std::string complaint(const std::string& text) {
 
 TEST(GatePolicyFile, ComplaintsNameLineAndKey) {
   EXPECT_EQ(complaint("[gate]\nmargin = 200%\n"),
-            "gate.ini line 2: margin: expected a share above 0 and below 100 %, as 2% or 0.02, "
+            "gate.ini line 2: margin: expected a fraction above 0 and below 100 %, as 2% or 0.02, "
             "found '200%'");
   EXPECT_EQ(complaint("[gate]\nmargn = 2%\n"),
-            "gate.ini line 2: there is no key 'margn' in this section; did you mean 'margin'?");
+            "gate.ini line 2: unknown key 'margn' in this section; did you mean 'margin'?");
   EXPECT_EQ(complaint("margin = 2%\n"),
             "gate.ini line 1: expected a section first, as [gate], found 'margin = 2%'");
   EXPECT_EQ(complaint("[gate\n"),

@@ -1,4 +1,4 @@
-// The report of a history: what it finds in made-up launches, and what it draws of them.
+// The report of a history: its findings in made-up launches, and its drawings of them.
 #include "reports/history/page.h"
 
 #include <gmock/gmock.h>
@@ -65,15 +65,16 @@ TEST_F(HistoryReport, SaysWhatChangedAndWhen) {
   add(kTimes, a_byte_more());
   const std::vector<std::string> findings = history_findings(summary());
   EXPECT_THAT(findings,
-              ElementsAre("Of 2 metrics in the newest launch 0 worse, 1 better, 1 as before; of 0 "
-                          "too few launches are there to tell.",
+              ElementsAre("Of 2 metrics in the newest launch, 0 worse, 1 better, 1 the same and 0 "
+                          "unclear after too few launches.",
                           "step_time of topk<1> is better in the newest launch: 90 ms, median of "
                           "the 5 before it 130 ms (-30.8 %).",
                           "payload_bytes of topk<1> went from 34000 B to 34001 B (+0.0 %) with "
                           "launch 3 (2026-01-03T00:00:00Z).",
                           "step_time of topk<1> went from 100 ms to 130 ms (+30.0 %) with launch "
                           "10 (2026-01-10T00:00:00Z).",
-                          "Before the newest launch 1 value was outlying without a new level."));
+                          "Before the newest launch, 1 value was outlying without a change of "
+                          "level."));
 }
 
 TEST_F(HistoryReport, DrawsValuesBandsOutliersAndSteps) {
@@ -104,9 +105,8 @@ TEST_F(HistoryReport, OneLaunchIsNothingToDraw) {
   add({0.1}, {34000});
   EXPECT_TRUE(history_figures(summary()).empty());
   EXPECT_EQ(history_trends_table(summary()).rows.size(), 2U);
-  EXPECT_THAT(
-      history_findings(summary()),
-      ElementsAre("There is no launch before the newest one that it could be held against."));
+  EXPECT_THAT(history_findings(summary()),
+              ElementsAre("There is no earlier launch to compare the newest one with."));
   EXPECT_THAT(render_history_markdown(summary(), "x"), HasSubstr("run, 1 launch, 2026-01-01"));
 }
 

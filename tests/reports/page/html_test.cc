@@ -1,4 +1,4 @@
-// Pieces of pages, figures cut out of them, and the phrases in both.
+// Elements of pages, figures cut out of them, and the phrases in both.
 #include "reports/page/html.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST(HtmlDocument, LetsAKeyboardSkipToTheContent) {
   EXPECT_THAT(page, HasSubstr("<title>a &lt; b</title>"));
 }
 
-// Colours that are used together can be told apart (WCAG 2.1, 1.4.3 and 1.4.11).
+// Colours that are used together can be distinguished (WCAG 2.1, 1.4.3 and 1.4.11).
 
 using Palette = std::map<std::string, std::string>;  // "--ink" -> "1b1f24"
 
@@ -173,7 +173,7 @@ TEST(Standalone, IsOneDocumentWithAllDrawingsAndTheLegend) {
   const std::string svg = html::standalone_svg(page_with_figures(), "g0-speed-up");
   EXPECT_EQ(sample::check_markup(svg).error, "") << svg;
   EXPECT_THAT(svg, HasSubstr("xmlns=\"http://www.w3.org/2000/svg\""));
-  // Two drawings beside each other, each in the room of the wider, a gap and a margin.
+  // Two drawings beside each other, each as wide as the wider, a gap and a margin.
   EXPECT_THAT(svg, HasSubstr("width=\"912\""));
   EXPECT_THAT(svg, HasSubstr("4 &lt;ranks&gt;"));
   EXPECT_THAT(svg, HasSubstr("topk &amp;"));
@@ -205,11 +205,12 @@ TEST(Standalone, TheGroupNeedNotBeNamedWhereThereIsOne) {
   EXPECT_EQ(html::standalone_svg(page_with_figures(), "parts"),
             html::standalone_svg(page_with_figures(), "g0-parts"));
   const std::string two = "<figure id=\"g0-parts\"><figure id=\"g1-parts\">";
-  EXPECT_EQ(complaint_about(two, "parts"), "'parts' could be g0-parts, g1-parts of this report");
+  EXPECT_EQ(complaint_about(two, "parts"),
+            "figure 'parts' is ambiguous in this report: g0-parts, g1-parts");
   EXPECT_EQ(complaint_about(two, "g1-parts"), "found g1-parts");
 }
 
-// Units, labels, escapes: what a person reads.
+// Units, labels, escapes: the text that a person reads.
 
 TEST(Units, ThreeSignificantDigits) {
   EXPECT_EQ(format_number(0), "0");

@@ -1,4 +1,4 @@
-// The reader: finished records survive whatever happens behind them; damage is named by place.
+// The reader: finished records survive any damage behind them; damage is named by position.
 #include "reports/record/reader.h"
 
 #include <gmock/gmock.h>
@@ -158,7 +158,7 @@ TEST(Reader, EveryRequiredFieldIsNamedWhenItIsWrong) {
   const nlohmann::json point = point_json(sample::point("none", 1e6, 0, {1}));
   for (const char* pointer :
        {"/id", "/axes", "/axes/compressor", "/axes/method", "/axes/link", "/axes/rate",
-        "/axes/delay", "/axes/ranks", "/axes/repeat", "/axes/pattern", "/status", "/reasons",
+        "/axes/delay", "/axes/ranks", "/axes/repeat", "/axes/collective", "/status", "/reasons",
         "/metrics", "/metrics/step_time/unit", "/metrics/step_time/better",
         "/metrics/step_time/kind", "/metrics/step_time/samples"}) {
     const nlohmann::json::json_pointer place(pointer);

@@ -56,7 +56,7 @@ TEST(Writer, InvalidUtf8IsReplacedAndDoesNotStopTheRun) {
 TEST(Writer, CreateRefusesRecordsAndResumeContinuesThem) {
   const TemporaryFolder folder;
   {
-    RecordWriter writer(folder.path(), Mode::kResume);  // nothing there: created
+    RecordWriter writer(folder.path(), Mode::kResume);  // no file: created
     writer.append(sample::header());
     writer.append(sample::point("none", 1e8, 0, {0.1}));
   }
@@ -70,7 +70,7 @@ TEST(Writer, CreateRefusesRecordsAndResumeContinuesThem) {
   EXPECT_EQ(records.points.size(), 2u);
 }
 
-// Whatever byte a crash stopped at, resuming leaves whole records and appends after them.
+// Whichever byte a crash stopped at, resuming leaves whole records and appends after them.
 TEST(Writer, ResumesAfterACutAtEveryByte) {
   const TemporaryFolder folder;
   const std::string text = header_json(sample::header()).dump() + "\n" +
@@ -100,8 +100,8 @@ TEST(Writer, ARecordThatBreaksTheContractIsNotWritten) {
   EXPECT_EQ(read_bytes(writer.file()), before);
 }
 
-// A file-size limit stands for the full disk: the kernel writes what fits, then refuses. The
-// child's exit status tells what it saw (the limit would bind the test's own output too).
+// A file-size limit stands for the full disk: the kernel writes the bytes that fit, then refuses.
+// The child's exit status reports the outcome (the limit would bind the test's own output too).
 TEST(Writer, AFullDiskLeavesWholeRecordsAndNamesTheFile) {
   const TemporaryFolder folder;
   const pid_t child = fork();

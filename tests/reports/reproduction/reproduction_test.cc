@@ -77,7 +77,7 @@ TEST(TrainedColumns, TimesInDoubtDoNotCountWhatWasLearnedDoes) {
   arm.records.points = {trained_point(1, 0.9), trained_point(2, 0.1, Status::kFailed),
                         trained_point(3, 0.8, Status::kInvalid)};
   arm.records.points[1].reasons = {"rank 1 was killed"};
-  arm.records.points[2].reasons = {"the processors were idle only 0 % of the time"};
+  arm.records.points[2].reasons = {"CPU idle time was 0.0 % (limit 2 %)"};
   const MeasuredCell learned = columns::accuracy().measure(arm, "");
   ASSERT_EQ(learned.repetitions.size(), 2U);
   EXPECT_EQ(learned.repetitions[1].key, 3U);
@@ -92,7 +92,7 @@ TEST(TrainedColumns, TimesInDoubtDoNotCountWhatWasLearnedDoes) {
 }
 
 TEST(TrainedColumns, ServersAreBothWays) {
-  ArmRecords arm = trainings("a", {0.9});  // 100 of 4000 bytes each way
+  ArmRecords arm = trainings("a", {0.9});  // 100 of 4000 bytes per direction
   EXPECT_EQ(columns::server_times_smaller().measure(arm, "").values(), (std::vector<double>{80}));
   EXPECT_EQ(columns::server_bits().measure(arm, "").values(), (std::vector<double>{0.4}));
   Point& point = arm.records.points[0];
@@ -229,7 +229,7 @@ Appeared appeared(const std::vector<double>& with, const std::vector<double>& wi
 }
 
 TEST(Judge, IntervalsOfPairedDifferencesDecide) {
-  // Seeds differ by far more than arms: only the pairs tell.
+  // Seeds differ by far more than arms: only the pairs show a difference.
   const std::vector<double> without{50, 70, 90}, with{52, 72.1, 91.9};
   EXPECT_EQ(appeared(with, without, 1, kNone), Appeared::kYes);
   EXPECT_EQ(appeared(with, without, -kNone, 1), Appeared::kNo);
@@ -269,10 +269,10 @@ TEST(Judge, ExactFiguresNeedNoRepetition) {
 
 TEST(Judge, WhatWasNotMeasuredOrIsNotTrustedDoesNotAppear) {
   EXPECT_EQ(appeared({}, {80}, -kNone, kNone), Appeared::kMissing);
-  MeasuredCell doubted;
-  doubted.distrusted = true;
+  MeasuredCell distrusted;
+  distrusted.distrusted = true;
   const MeasuredCell other = cell({1});
-  EXPECT_EQ(judge({.says = "", .arm = ""}, doubted, &other).appeared, Appeared::kDistrusted);
+  EXPECT_EQ(judge({.says = "", .arm = ""}, distrusted, &other).appeared, Appeared::kDistrusted);
 }
 
 TEST(RuleText, NamesCellsAndBounds) {
@@ -343,16 +343,16 @@ TEST(ReproductionPage, NamesWhatFailedAndWhatIsNotTrusted) {
   ReproductionPlan plan = made_up_plan();
   plan.columns = {columns::target_seconds()};
   plan.rests_on_times = true;
-  ArmRecords doubted = trainings("with", {0.9});
-  doubted.records.points[0].status = Status::kInvalid;
+  ArmRecords distrusted = trainings("with", {0.9});
+  distrusted.records.points[0].status = Status::kInvalid;
   ArmRecords failed{.label = "without", .command = "thinpipe train"};
   failed.failure = "exit code 4";
-  const Reproduction result = reproduced(plan, {doubted, failed}, false);
+  const Reproduction result = reproduced(plan, {distrusted, failed}, false);
   EXPECT_TRUE(result.nothing_trusted());
   EXPECT_FALSE(result.complete());
   const std::string page = reproduction_page(result, "");
   for (const char* part :
-       {"No times here can be trusted", "Not complete", "without: exit code 4", "not trusted"})
+       {"No times are trusted", "Not complete", "without: exit code 4", "not trusted"})
     EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
 }
 

@@ -21,7 +21,7 @@ using ::testing::Not;
 
 Metric seconds(std::vector<double> samples) { return {"s", "lower", "timed", std::move(samples)}; }
 
-// `none` takes 2 s, `topk` 1 s, `dgc` 0.5 s, but dgc is not to be trusted.
+// `none` takes 2 s, `topk` 1 s, `dgc` 0.5 s, but dgc is untrusted.
 Records three_methods(int ranks = 4) {
   Records records;
   records.headers = {sample::header()};
@@ -43,7 +43,7 @@ Records three_methods(int ranks = 4) {
                    {{{"host", 1}, {"phase", "compute"}, {"share", 0.1}},
                     {{"host", 1}, {"phase", "compress"}, {"share", 0.05}},
                     {{"host", 3}, {"phase", "compute"}, {"share", 0.01}},
-                    {{"host", 2}, {"phase", "start"}, {"share", 0.5}},     // no fault of its own
+                    {{"host", 2}, {"phase", "start"}, {"share", 0.5}},     // not its own doing
                     {{"host", -1}, {"phase", "compute"}, {"share", 0.5}},  // hostile
                     {{"host", "x"}, {"phase", 1}, {"share", "y"}}}}});
     if (step == 0.5) {
@@ -199,7 +199,7 @@ TEST(Figures, NothingToDrawIsNoFigure) {
 TEST(Figures, TimelinesOfOverlappedSteps) {
   Point plain = sample::point("none", 1e7, 0, {2, 2, 2});
   Point fed = sample::point("topk", 1e7, 0, {1, 1, 1});
-  fed.axes.feed = "overlap=bucket";
+  fed.axes.bucketing = "overlap=bucket";
   fed.timeline = {{{"compute", 0, 0, 0.5}, {"compress", 0, 0.1, 0.2}, {"exchange", 0, 0.2, 0.4}},
                   {{"compute", 0, 0, 0.5},
                    {"compress", 1, 0.1, 0.2},

@@ -98,10 +98,10 @@ TEST(ExactMedianInterval, CoversTheTrueMedian) {
 }
 
 // Three repeats that sit at 1, 2 and 3 with hardly any spread inside: 60 pooled samples would give
-// an exact interval at 2 +- spread; the bootstrap sees that only three conditions were met.
+// an exact interval at 2 +- spread; the bootstrap sees that only three conditions occurred.
 TEST(MedianOf, AResampleOfAnEvenNumberIsTheMeanOfItsMiddleTwo) {
   // Six values drawn from 0 and 2 are three of each in 20 of 64 resamples: their median is 1. Over
-  // 2000 resamples that share is off by 0.0104 (a standard deviation).
+  // 2000 resamples that fraction is off by 0.0104 (a standard deviation).
   const std::vector<double> resampled = bootstrap_median({{0, 2}, {0, 2}, {0, 2}}, 0).resampled;
   const auto ones = std::count(resampled.begin(), resampled.end(), 1.0);
   EXPECT_NEAR(static_cast<double>(ones) / static_cast<double>(resampled.size()), 20.0 / 64, 0.052);

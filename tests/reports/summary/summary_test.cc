@@ -30,7 +30,7 @@ TEST(BreakEven, HalfWayInLogLog) {
   EXPECT_EQ(even.crossings, 1);
 }
 
-// From ln 8 at 1e8 to -ln 2 at 1e9: zero after 3/4 of the way: 10^8.75.
+// From ln 8 at 1e8 to -ln 2 at 1e9: zero after 3/4 of the interval: 10^8.75.
 TEST(BreakEven, UnevenSides) {
   const BreakEven even = break_even(std::vector{at(1e7, 20), at(1e8, 8), at(1e9, 0.5)});
   EXPECT_NEAR(even.rate / 5.623413251903491e8, 1, 1e-12);
@@ -58,7 +58,7 @@ TEST(BreakEven, EverywhereNowhereNothing) {
   EXPECT_EQ(break_even(std::vector{at(1e7, 4)}).kind, Kind::kPaysEverywhere);
 }
 
-// Faster, slower and neither: an interval that holds 1 tells nothing.
+// Faster, slower and neither: an interval that contains 1 decides nothing.
 TEST(BreakEven, TellsOnlyWhatIntervalsTell) {
   EXPECT_EQ(pays({1.2, Interval{1.1, 1.3}}), Pays::kYes);
   EXPECT_EQ(pays({0.9, Interval{0.8, 1.0}}), Pays::kNo);
@@ -165,10 +165,10 @@ TEST(Summary, RepeatsThatDisagreeAreMeasured) {
   EXPECT_DOUBLE_EQ(*summarize(records).groups[0].series[0].cells[0].repeat_spread, 0.5);
 }
 
-TEST(Summary, TheFastestPatternOfNoneIsTheBaseline) {
+TEST(Summary, TheFastestCollectiveOfNoneIsTheBaseline) {
   Point library = sample::point("none", 1e7, 0, constant(3));
   library.id += "|mpi";
-  library.axes.pattern = "allreduce-mpi";
+  library.axes.collective = "allreduce-mpi";
   const Records records = sample::records({library, sample::point("none", 1e7, 0, constant(2)),
                                            sample::point("topk", 1e7, 0, constant(1))});
   const Summary summary = summarize(records);
@@ -212,7 +212,7 @@ TEST(Summary, CompressorsAreHeldAgainstTheFasterOfBothBaselines) {
 
 TEST(Summary, SixteenBitsThatAreGatheredAreNoBaseline) {
   Point gathered = sample::point("bf16:exchange=allgather", 1e7, 0, constant(1));
-  gathered.axes.pattern = "allgather-ring";
+  gathered.axes.collective = "allgather-ring";
   const Summary summary =
       summarize(sample::records({sample::point("none", 1e7, 0, constant(2)), gathered}));
   EXPECT_FALSE(summary.groups[0].series[1].is_baseline());
@@ -220,11 +220,11 @@ TEST(Summary, SixteenBitsThatAreGatheredAreNoBaseline) {
   EXPECT_DOUBLE_EQ(summary.groups[0].series[1].cells[0].speedup->value, 2);
 }
 
-TEST(Summary, FeedsAreSeriesOfTheirOwnAndLocalStepsNoBaseline) {
-  const auto fed = [](const std::string& compressor, const std::string& feed, double seconds) {
+TEST(Summary, BucketingsAreSeriesOfTheirOwnAndLocalStepsNoBaseline) {
+  const auto fed = [](const std::string& compressor, const std::string& bucketing, double seconds) {
     Point point = sample::point(compressor, 1e7, 0, constant(seconds));
-    point.id += "|" + feed;
-    point.axes.feed = feed;
+    point.id += "|" + bucketing;
+    point.axes.bucketing = bucketing;
     return point;
   };
   const Records records = sample::records({sample::point("none", 1e7, 0, constant(4)),
@@ -296,7 +296,7 @@ TEST(TimeScales, OfOneLinkAreNotMixedInAReport) {
   }
   EXPECT_EQ(summarize(at_time_scale(mixed, 2)).groups.at(0).series.size(), 1U);
   EXPECT_THROW(at_time_scale(mixed, 4), InputError);
-  // Each link may have its own: what is compared lies on one.
+  // Each link may have its own baseline: compared points lie on one link.
   EXPECT_NO_THROW(summarize(
       records_of({scaled_at(1, "none", 1e9, kAboutOne), scaled_at(10, "none", 1e10, kAboutOne)})));
 }
@@ -306,7 +306,8 @@ TEST(TimeScales, AreToldOfExceptWhereItIsOne) {
   const auto notes = time_scale_notes(
       records_of({scaled_at(1, "none", 1e9, kAboutOne), scaled_at(20, "none", 25e9, kAboutOne)}));
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_NE(notes[0].find("Time scale 20: 4 ranks on rate=25000000000 was measured in slow motion"),
+  EXPECT_NE(notes[0].find("Time scale 20: 4 ranks on rate=25000000000 was measured with time "
+                          "dilation"),
             std::string::npos)
       << notes[0];
 }
@@ -339,10 +340,10 @@ TEST(CompareTimeScales, TellsWhatAgreesFromWhatDoesNot) {
 }
 
 TEST(CompareTimeScales, TakesOnlyWhatIsTrusted) {
-  Point doubtful = scaled_at(4, "none", 1e9, kAboutOne);
-  doubtful.status = Status::kInvalid;
+  Point untrusted = scaled_at(4, "none", 1e9, kAboutOne);
+  untrusted.status = Status::kInvalid;
   const auto agreements =
-      compare_time_scales(records_of({scaled_at(1, "none", 1e9, kAboutOne), doubtful}));
+      compare_time_scales(records_of({scaled_at(1, "none", 1e9, kAboutOne), untrusted}));
   ASSERT_EQ(agreements.size(), 1U);
   EXPECT_EQ(agreements[0].verdict, ScaleAgreement::Verdict::kNotTrusted);
 }

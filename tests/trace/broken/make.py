@@ -2,7 +2,8 @@
 """Writes the corpus of broken traces: make.py OUT makes OUT/NAME for every case below.
 
 Each is the same small trace (two ranks, two steps, second moments) with one thing wrong.
-messages.txt has what `thinpipe trace verify` must say of it; any other reader must refuse it too.
+messages.txt has the messages that `thinpipe trace verify` must print; any other reader must refuse
+these traces too.
 The case `sound` has nothing wrong.
 """
 import json

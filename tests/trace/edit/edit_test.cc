@@ -123,10 +123,10 @@ TEST_F(EditTrace, MergeRefusesWhatDoesNotAgree) {
   slice(whole, {.tensors = {"tensor-0"}}, "fewer");
   EXPECT_THAT(error("fewer"), HasSubstr("fewer: 1 tensors, but 3 in"));
   slice(whole, {.steps = {{0, 1}}}, "early");
-  EXPECT_THAT(error("early"), HasSubstr("early: step 0 is here, and in"));
-  EXPECT_THAT(error("early", MergeBy::kRanks), HasSubstr("step 2 is in one of them alone"));
+  EXPECT_THAT(error("early"), HasSubstr("early: step 0 is also in"));
+  EXPECT_THAT(error("early", MergeBy::kRanks), HasSubstr("step 2 is in one trace only"));
   slice(whole, {.steps = {{0, 1}}, .ranks = {{0, 0}}}, "one");
-  EXPECT_THAT(error("one"), HasSubstr("1 ranks, but 3 (to merge steps, all must have as many)"));
+  EXPECT_THAT(error("one"), HasSubstr("needs equal numbers of ranks: 1 ranks, but 3"));
   source("moments", true);
   EXPECT_THAT(error("moments"), HasSubstr("second moments is 'of samples', but 'none'"));
   source("half");

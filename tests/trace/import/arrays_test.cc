@@ -65,11 +65,11 @@ TEST(Npy, RefusesWhatItIsNot) {
   EXPECT_THAT(error(with("'descr': '<f4', ", "")), HasSubstr("descr is missing"));
   EXPECT_THAT(error(with("'fortran_order'", "'descr'")), HasSubstr("member 'descr'"));
   EXPECT_THAT(error(with("}", "")), HasSubstr("expected '}' at byte"));
-  EXPECT_THAT(error(good + " import os"), HasSubstr("text after it"));
+  EXPECT_THAT(error(good + " import os"), HasSubstr("text after the dictionary"));
   EXPECT_THAT(error(good, "123"), HasSubstr("3 bytes after the header, expected 1 elements of 4"));
   EXPECT_THAT(error(good, "12345"), HasSubstr("5 bytes after the header"));
   EXPECT_THAT(input_error([&] { parse_npy(bytes_of("PK\3\4"), "a.npy"); }),
-              HasSubstr("no .npy file"));
+              HasSubstr("not a .npy file"));
   EXPECT_THAT(input_error([&] { parse_npy(bytes_of(npy_file(good, "1234", 4)), "a.npy"); }),
               HasSubstr("version: found 4"));
   const std::string cut = npy_file(good, "").substr(0, 30);
@@ -123,7 +123,7 @@ std::uint32_t plain_crc(const std::string& text) {
   return ~crc;
 }
 
-/// A member as it is to be written; what is wrong with it in a test is set here.
+/// A member as it is to be written; a test sets its defects in it.
 struct PlainMember {
   std::string name = "a.npy";
   std::string content = "hello";
@@ -210,11 +210,11 @@ TEST(Zip, RefusesWhatDoesNotHoldTogether) {
   const auto error = [](const std::string& file) { return input_error([&] { unpacked(file); }); };
   EXPECT_THAT(error("hello"), HasSubstr("a.npz: cannot be read as a ZIP archive"));
   EXPECT_THAT(error(std::string(100, 'x')), HasSubstr("a.npz: cannot be read"));
-  EXPECT_THAT(error(zip_archive({{.crc = 1}})), HasSubstr("member 'a.npy': it is damaged: CRC"));
+  EXPECT_THAT(error(zip_archive({{.crc = 1}})), HasSubstr("member 'a.npy': damaged: CRC"));
   EXPECT_THAT(error(zip_archive({{.method = 12}})), HasSubstr("method: found 12"));
   EXPECT_THAT(error(zip_archive({{.flags = 1}})), HasSubstr("encrypted"));
   EXPECT_THAT(error(zip_archive({{.size = 6}})), HasSubstr("damaged"));
-  EXPECT_THAT(error(zip_archive({PlainMember{}, PlainMember{}})), HasSubstr("stands twice"));
+  EXPECT_THAT(error(zip_archive({PlainMember{}, PlainMember{}})), HasSubstr("appears twice"));
   EXPECT_THAT(error(zip_archive({PlainMember{}}, 2)), HasSubstr("a.npz: "));
   EXPECT_THAT(error(zip_archive({PlainMember{}}, 999)), HasSubstr("a.npz: "));
   EXPECT_THAT(error(zip_archive({PlainMember{}}).substr(5)), HasSubstr("a.npz: "));
@@ -245,13 +245,13 @@ TEST(PathPattern, TakesPathsApart) {
 }
 
 TEST(PathPattern, DoesNotMatch) {
-  EXPECT_EQ(matched("{step}/{tensor}.npy", "1/2/a.npy"), "no") << "no name holds a slash";
+  EXPECT_EQ(matched("{step}/{tensor}.npy", "1/2/a.npy"), "no") << "no name contains a slash";
   EXPECT_EQ(matched("{step}.npy", "x.npy"), "no");
   EXPECT_EQ(matched("{step}.npy", ".npy"), "no");
   EXPECT_EQ(matched("{step}.npy", "1234567890123456789.npy"), "no") << "19 digits";
   EXPECT_EQ(matched("{tensor}.npy", ".npy"), "no");
   EXPECT_EQ(matched("{step}.npy", "1.npy.bak"), "no");
-  // Would take for ever if every way were tried.
+  // Would take for ever if every alternative were tried.
   EXPECT_EQ(matched("*a*a*a*a*a*a*a*a*a*a*a*b", std::string(250, 'a')), "no");
 }
 
@@ -259,7 +259,7 @@ TEST(PathPattern, RefusesWhatIsNone) {
   EXPECT_THAT(input_error([] { PathPattern("{epoch}.npy"); }),
               HasSubstr("expected {step}, {rank} or {tensor}, found '{epoch}.npy'"));
   EXPECT_THAT(input_error([] { PathPattern("{step"); }), HasSubstr("found '{step'"));
-  EXPECT_THAT(input_error([] { PathPattern("{step}{step}"); }), HasSubstr("stands twice"));
+  EXPECT_THAT(input_error([] { PathPattern("{step}{step}"); }), HasSubstr("appears twice"));
   EXPECT_THAT(input_error([] { PathPattern(""); }), HasSubstr("empty"));
 }
 

@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 
 TEST(Similarity, PlacesCosineAndOverlap) {
   const std::vector<float> a = {1, -3, 3, NAN, 2, 3}, b = {-1, 3, -3, 1, -2, -3};
-  EXPECT_THAT(top_k_places(a, 2), ElementsAre(1, 2)) << "equal ones by the lower place";
+  EXPECT_THAT(top_k_places(a, 2), ElementsAre(1, 2)) << "equal ones by the lower position";
   EXPECT_THAT(top_k_places(a, 4), ElementsAre(1, 2, 4, 5));
   EXPECT_EQ(top_k_places(a, 99).size(), 6U);
   EXPECT_TRUE(top_k_places(a, 0).empty());
@@ -35,7 +35,7 @@ TEST(Similarity, PlacesCosineAndOverlap) {
   EXPECT_TRUE(std::isnan(cosine_of(std::vector<float>{0}, std::vector<float>{1})));
 }
 
-TEST(TraceStats, FeedsTheErrorOfTopKBack) {
+TEST(TraceStats, BucketingsTheErrorOfTopKBack) {
   const TemporaryFolder temporary;
   write_sample_trace(temporary / "trace", {.shapes = {{50, 4}, {30}}, .ranks = 3, .steps = 3});
   const Trace trace(temporary / "trace");
@@ -123,7 +123,7 @@ TEST(Describe, MomentsAndQuantilesOfASmallSample) {
   EXPECT_EQ(d.mean_magnitude, 2);
   EXPECT_DOUBLE_EQ(d.magnitude_variance, (1 + 0 + 4 + 9) / 4.0);
   EXPECT_DOUBLE_EQ(d.mean_log, (std::log(2) + std::log(5)) / 3);
-  // At most a share of 0.5 of 4 elements: two of them, 0 and 1.
+  // At most a fraction of 0.5 of 4 elements: two of them, 0 and 1.
   EXPECT_THAT(d.quantiles, ElementsAre(0, 0, 1, 5, 5, 5, 5));
 }
 

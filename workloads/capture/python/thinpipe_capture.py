@@ -3,14 +3,14 @@
     import thinpipe_capture
     capture = thinpipe_capture.ddp(model, "trace/", steps=8, every=100)   # model: your DDP model
     ...
-    capture.loss(loss).backward()       # or nothing: then the trace holds no loss
+    capture.loss(loss).backward()       # optional: without it the trace has no loss
 
-One file, torch >= 1.13 and nothing else: install it (`pip install .`) or copy it beside your script.
-docs/capture.md, "From your own PyTorch job", says what is recorded and what it costs.
-Training goes on bit for bit as without it, and whatever goes wrong in here ends the recording, says
-so on standard error, and leaves the training alone.
+The module is one file and needs only torch >= 1.13. Install it (`pip install .`) or copy it beside
+your script. docs/capture.md, "From your own PyTorch job", describes what is recorded and its cost.
+The training's results are the same bits as without the module. An error in the module ends the
+recording with a message on standard error, and the training continues.
 
-`python3 -m thinpipe_capture assemble DIR` writes trace.json anew from what the ranks left in DIR.
+`python3 -m thinpipe_capture assemble DIR` rebuilds trace.json from the ranks' files in DIR.
 """
 import atexit
 import ctypes
@@ -30,7 +30,7 @@ import weakref
 
 try:
     import torch
-except ImportError:  # `assemble` needs none
+except ImportError:  # `assemble` does not need torch
     torch = None
 
 __version__ = "0.1.0"
@@ -38,9 +38,9 @@ __all__ = ["ddp", "module", "assemble", "Capture"]
 
 MANIFEST = "manifest.jsonl"  # in each rank's folder: a header, a line a step, a line at the end
 _DTYPES = {"float32": "F32", "bfloat16": "BF16", "float16": "F16"}
-# Per-sample gradients are computed for as many samples at once as fit this many bytes.
+# Per-sample gradients are computed for several samples at once, within this many bytes.
 _SQUARES_BYTES = 1 << 28
-# How long the exit waits for gloo's threads at most: another rank may be gone in an all-reduce.
+# Maximum wait for gloo's threads at the exit: another rank may have died in an all-reduce.
 _EXIT_SECONDS = 2.0
 
 
@@ -49,20 +49,20 @@ _EXIT_SECONDS = 2.0
 def ddp(model, folder, *, then=None, **options):
     """Records what a DistributedDataParallel model hands to its all-reduce, bucket by bucket.
 
-    Every rank calls it once, before the first step, with the same `folder` and options. It registers
-    a communication hook that copies each bucket and then averages it as DDP does without a hook; where
-    you use a hook of your own, pass it as `then=(state, hook)` in place of registering it.
-    The first iteration is never recorded: DDP rebuilds its buckets after it.
+    Every rank calls it once, before the first step, with the same `folder` and options. It
+    registers a communication hook that copies each bucket and then averages the bucket as DDP does
+    without a hook. Pass your own hook as `then=(state, hook)` instead of registering it.
+    The first iteration is never recorded, because DDP rebuilds its buckets after it.
     Options: see Capture.
     """
     _require_torch()
     if not isinstance(model, torch.nn.parallel.DistributedDataParallel):
         raise TypeError("thinpipe_capture.ddp takes a DistributedDataParallel model, not a "
-                        f"{type(model).__name__}; for one process there is thinpipe_capture.module")
+                        f"{type(model).__name__}; use thinpipe_capture.module for a single process")
     group = model.process_group
     if options.get("first", 1) < 1:
-        raise ValueError("first=0: the first step of DDP cannot be recorded, as it rebuilds its "
-                         "buckets after it; expected at least 1")
+        raise ValueError("first=0: DDP rebuilds its buckets after the first step, so this step "
+                         "cannot be recorded; expected at least 1")
     capture = _DdpCapture(model.module, folder, torch.distributed.get_rank(group),
                           torch.distributed.get_world_size(group), options)
     capture.attach(model, group, then)
@@ -70,11 +70,11 @@ def ddp(model, folder, *, then=None, **options):
 
 
 def module(model, folder, *, accumulate=1, rank=0, ranks=1, **options):
-    """Records the gradients of a model trained in one process, read when a backward pass has ended.
+    """Records the gradients of a model trained in one process, at the end of a backward pass.
 
-    accumulate: a training step is this many backward passes, whose gradients add up (ignored where
-        you mark the steps yourself by `with capture.step():`).
-    rank, ranks: for data-parallel jobs without DDP; every rank then calls it before its gradients
+    accumulate: number of backward passes in a training step, whose gradients add up (gradient
+        accumulation). Ignored if you mark the steps by `with capture.step():`.
+    rank, ranks: for data-parallel jobs without DDP. Every rank records its gradients before they
         are averaged.
     Options: see Capture.
     """
@@ -97,13 +97,13 @@ def _bytes_of(limit):
         return int(limit)
     match = re.fullmatch(r"\s*([0-9.]+)\s*([kKMGT]?)(i?)B?\s*", limit)
     if not match:
-        raise ValueError(f'limit="{limit}": expected bytes, as 2000000, "2MB" or "1.5GiB"')
+        raise ValueError(f'limit="{limit}": expected bytes, for example 2000000, "2MB" or "1.5GiB"')
     base = 1024 if match[3] else 1000
     return int(float(match[1]) * base ** " KMGT".index(match[2].upper() or " "))
 
 
 def _processor():
-    """The processor's name where the system tells."""
+    """The CPU's name, if the system reports it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             return re.search(r"model name\s*: (.*)", file.read())[1]
@@ -112,8 +112,10 @@ def _processor():
 
 
 def _duration(seconds):
-    """Three digits, never an exponent that a reader has to work out."""
-    return f"{1e3 * seconds:.3g} ms" if seconds < 0.9995 else f"{seconds:.{3 if seconds < 999 else 6}g} s"
+    """A duration with three digits and without an exponent."""
+    if seconds < 0.9995:
+        return f"{1e3 * seconds:.3g} ms"
+    return f"{seconds:.{3 if seconds < 999 else 6}g} s"
 
 
 def _say(text):
@@ -123,7 +125,7 @@ def _say(text):
 # -------------------------------------------------------------------------------- files of a trace
 
 class _HashedFile:
-    """A file that is there whole or not at all, with its size and SHA-256."""
+    """A file that appears under its name only when complete, with its size and SHA-256."""
 
     def __init__(self, path, partial=None):
         self.path, self.partial = path, partial or path + ".partial"
@@ -136,8 +138,8 @@ class _HashedFile:
         self.size += len(data)
 
     def write_tensor(self, tensor):
-        """The bytes of a CPU tensor, not copied; needs no NumPy and takes bfloat16."""
-        tensor = tensor.contiguous()  # the name keeps alive what the pointer below points to
+        """Writes the bytes of a CPU tensor without a copy. Needs no NumPy and supports bfloat16."""
+        tensor = tensor.contiguous()  # the name keeps the memory alive for the pointer below
         size = tensor.numel() * tensor.element_size()
         self.write((ctypes.c_char * size).from_address(tensor.data_ptr()))
 
@@ -154,8 +156,8 @@ class _HashedFile:
 
 
 def _prologue(tensors, dtype, squares):
-    """What goes before the values in every step file. Second moments (FP32) go first, so that they
-    are aligned whatever comes after them."""
+    """Returns the bytes before the values of a step file, and the size of the values. Second
+    moments (FP32) come first, so that they are aligned for every dtype of the gradients."""
     entries = [("q:" + t["name"], "F32", t["shape"]) for t in tensors] if squares else []
     entries += [(t["name"], dtype, t["shape"]) for t in tensors]
     header, offset = {"__metadata__": {"format": "thinpipe-trace"}}, 0
@@ -173,7 +175,7 @@ def _rank_folder(rank):
 
 
 def _read_manifest(path):
-    """(header, steps by number, last line or None). What a kill cut short is left out."""
+    """Returns (header, steps by number, last line or None). Ignores a line cut short by a kill."""
     header, steps, last = None, {}, None
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -193,7 +195,7 @@ def _read_manifest(path):
 
 
 def _ready_order(ready):
-    """Places in which gradients become ready; of two at the same time the later tensor is first."""
+    """Returns each gradient's position in ready order. Equal times put the later tensor first."""
     order = sorted(range(len(ready)), key=lambda i: (ready[i], -i))
     places = [0] * len(ready)
     for place, tensor in enumerate(order):
@@ -202,8 +204,8 @@ def _ready_order(ready):
 
 
 def _gather(folder):
-    """What all ranks left in the folder: (trace as for trace.json, or None without a common step;
-    why it is not complete)."""
+    """Reads all ranks' manifests. Returns (trace in the form of trace.json, or None without a
+    common step; reasons why the trace is incomplete)."""
     names = sorted(name for name in os.listdir(folder) if re.fullmatch(r"rank-\d{3,}", name))
     parts, missing = {}, []
     for name in names:
@@ -213,20 +215,20 @@ def _gather(folder):
             if header:
                 parts[header["rank"]] = (header, steps, last)
     if not parts:
-        raise ValueError(f"{folder}: no manifest of a capture in it (expected "
+        raise ValueError(f"{folder}: contains no manifest of a capture (expected "
                          f"{_rank_folder(0)}/{MANIFEST})")
     first = parts[min(parts)][0]
     for rank in range(first["ranks"]):
         header, _, last = parts.get(rank, (None, None, None))
         if header is None:
-            missing.append(f"rank {rank}: nothing of it is in this folder")
+            missing.append(f"rank {rank}: no files in this folder")
             continue
         for member in ("ranks", "tensors", "dtype", "squares"):
             if header[member] != first[member]:
-                raise ValueError(f"{folder}: rank {rank} recorded other {member} than rank "
-                                 f"{first['rank']}: is this one capture?")
+                raise ValueError(f"{folder}: rank {rank} and rank {first['rank']} differ in "
+                                 f"{member}; the folder may contain several captures")
         if last is None:
-            missing.append(f"rank {rank}: not closed: it still records, or ended before its time")
+            missing.append(f"rank {rank}: not closed: it is still recording, or ended early")
         elif "failed" in last:
             missing.append(f"rank {rank}: {last['failed']}")
     common = set.intersection(*(set(steps) for _, steps, _ in parts.values()))
@@ -262,7 +264,7 @@ def _gather(folder):
 
 
 def _trace_text(trace):
-    """One tensor and one step a line, for whoever looks at it or compares two."""
+    """Returns the text of trace.json, with one tensor and one step a line for readable diffs."""
     members = []
     for name, value in trace.items():
         text = json.dumps(value, allow_nan=False)
@@ -273,14 +275,14 @@ def _trace_text(trace):
 
 
 def assemble(folder):
-    """Writes trace.json from the ranks' manifests: the steps that every rank has. Any process may do
-    it at any time, several at once too: who finds after writing that more has come writes again.
-    Returns (steps in the trace, list of what is missing)."""
+    """Writes trace.json from the ranks' manifests, with the steps that every rank has. Any process
+    may call it at any time, also several at once: a process that finds new entries after writing
+    writes again. Returns (number of steps in the trace, reasons why it is incomplete)."""
     folder = os.fspath(folder)
     trace, missing = _gather(folder)
     while trace is not None:
         text = _trace_text(trace)
-        # A name of its own: ranks on several machines may be doing this at the same moment.
+        # A unique name: ranks on several machines may write at the same moment.
         path = os.path.join(folder, "trace.json")
         file = _HashedFile(path, f"{path}.{platform.node()}-{os.getpid()}-{threading.get_ident()}"
                                  ".partial")
@@ -299,7 +301,7 @@ def assemble(folder):
 # ----------------------------------------------------------------------------------- second moments
 
 def _map_tensors(function, value):
-    """`value` with every tensor in its tuples, lists and dicts replaced by function(tensor)."""
+    """Returns `value` with tensors in tuples, lists and dicts replaced by function(tensor)."""
     if isinstance(value, torch.Tensor):
         return function(value)
     if isinstance(value, (list, tuple)):
@@ -317,7 +319,7 @@ def _tensors_in(value):
 
 
 def _functional():
-    """(vmap, grad, functional_call) of this torch: torch.func in 2.x, functorch beside 1.13."""
+    """Returns (vmap, grad, functional_call): from torch.func in 2.x, from functorch for 1.13."""
     if hasattr(torch, "func"):
         return torch.func.vmap, torch.func.grad, torch.func.functional_call
     from functorch import grad, vmap
@@ -326,21 +328,21 @@ def _functional():
 
 
 class _Squares:
-    """q_i = sum over the samples z of (grad of z's loss / |B|)^2, where no layer mixes samples; over
-    micro-batches where one does."""
+    """Second moments q_i = sum over the samples z of (grad of z's loss / |B|)^2. If a layer mixes
+    samples, the sum is over micro-batches."""
 
     def __init__(self, model, names, parameters, loss_of, batch_dim, micro_batch):
         self.model, self.names, self.parameters = model, names, parameters
         self.loss_of, self.batch_dim, self.micro_batch = loss_of, batch_dim, micro_batch
-        self.by_vmap = True  # until it turns out that it cannot be done
+        self.by_vmap = True  # until vmap fails
         self.why = ""
 
     def compute(self, batch):
-        """Returns (q of each parameter, norm of the mean gradient, how). Leaves buffers, random
-        numbers and .grad as they were."""
+        """Returns (q of each parameter, norm of the mean gradient, terms of the sum, method).
+        Restores buffers and random numbers; does not change .grad."""
         tensors = _tensors_in(batch)
         if not tensors:
-            raise ValueError("squares: the batch given to capture.step(batch) holds no tensor")
+            raise ValueError("squares: the batch given to capture.step(batch) contains no tensor")
         size = tensors[0].shape[self.batch_dim]
         devices = sorted({p.device.index for p in self.parameters if p.is_cuda})
         buffers = [(b, b.detach().clone()) for b in self.model.buffers()]
@@ -368,8 +370,8 @@ class _Squares:
         return (*sums, "samples", "a backward pass for each sample" + self.why)
 
     def _part_for_mixing_layers(self, size):
-        """Samples a micro-batch where batch normalisation mixes them: an eighth of the mini-batch,
-        at least 2. None where nothing mixes."""
+        """Returns the size of a micro-batch if batch normalisation mixes samples: an eighth of the
+        mini-batch, at least 2. Returns None if no layer mixes samples."""
         for name, layer in self.model.named_modules():
             if isinstance(layer, torch.nn.modules.batchnorm._BatchNorm) and (
                     layer.training or not layer.track_running_stats):
@@ -431,10 +433,10 @@ class _Squares:
         return squares, self._norm(means)
 
 
-# ------------------------------------------------------------------------ one step on its way to disk
+# ----------------------------------------------------------------------- writing a step to disk
 
 class _Slot:
-    """Host memory for the gradients of one step, used again and again."""
+    """Reusable host memory for the gradients of one step."""
 
     def __init__(self, parameters, squares):
         self.pinned = any(p.is_cuda for p in parameters)
@@ -448,18 +450,18 @@ class _Slot:
 
     def clear(self, tensors):
         self.used = {}
-        self.values = [None] * tensors  # views into memory; None: no gradient came
+        self.values = [None] * tensors  # views into memory; None: no gradient
 
     def _room(self, dtype, elements):
         memory = self.memory.get(dtype)
         if memory is None or memory.numel() < elements:
-            # zeros: touched now, so that no page fault falls into the step's times
+            # zeros touches the pages now, so that no page fault is in the step's times
             memory = torch.zeros(elements, dtype=dtype, pin_memory=self.pinned)
             self.memory[dtype] = memory
         return memory
 
     def take(self, tensor):
-        """Copies a tensor; returns (memory, place of its first element)."""
+        """Copies a tensor; returns (memory, position of its first element)."""
         if tensor.is_sparse:
             tensor = tensor.to_dense()
         flat = tensor.detach().reshape(-1)
@@ -477,7 +479,7 @@ class _Slot:
 
 
 class _Record:
-    """One step that is being recorded: its slot and what was noted."""
+    """One step that is being recorded: its slot and its measurements."""
 
     def __init__(self, step, slot, tensors):
         self.step, self.slot = step, slot
@@ -493,7 +495,7 @@ class _Record:
 
 
 class _Writer(threading.Thread):
-    """Writes steps to disk beside the training, from at most `buffers` slots of memory."""
+    """Thread that writes steps to disk, from at most `buffers` slots of memory."""
 
     def __init__(self, capture, buffers):
         super().__init__(name="thinpipe_capture", daemon=True)
@@ -501,13 +503,13 @@ class _Writer(threading.Thread):
         self.jobs = queue.Queue()
         self.free = queue.Queue()
         self.slots_left = buffers
-        self.busy, self.begun = 0.0, None  # s in jobs before this one; when this one began
-        self.last_assembly = (0.0, 0.0)  # when, how long
+        self.busy, self.begun = 0.0, None  # s in earlier jobs; begin of the current job
+        self.last_assembly = (0.0, 0.0)  # begin, duration
         self.written = 0  # steps
         self.closed = False
 
     def slot(self, wait):
-        """A free slot, or None when all are in use and `wait` is false."""
+        """Returns a free slot, or None if all are in use and `wait` is false."""
         try:
             return self.free.get_nowait()
         except queue.Empty:
@@ -534,16 +536,16 @@ class _Writer(threading.Thread):
                     return
                 self._save(job)
                 if self.written == self.capture.planned:
-                    self._finish()  # all that was asked for: nothing that comes can harm it
+                    self._finish()  # all requested steps: later events cannot damage the trace
                     return
                 self._assemble_now_and_then()
-            except Exception as error:  # a full disk, most of all
+            except Exception as error:  # most often a full disk
                 self._fail(error)
                 return
             self.busy, self.begun = self.seconds(), None
 
     def seconds(self):
-        """Time at work so far."""
+        """Returns the busy time so far, in s."""
         return self.busy + (time.perf_counter() - self.begun if self.begun else 0)
 
     def _save(self, record):
@@ -583,16 +585,17 @@ class _Writer(threading.Thread):
             ratio = record.squares_norm / math.sqrt(norm) if norm > 0 else 1.0
             entry["squares_norm_ratio"] = ratio
             if not 0.5 < ratio < 2:
-                _say(f"step {record.step}: the mean of the gradients behind the second moments has "
-                     f"{ratio:.3g} times the norm of the step's gradient: is squares= the mean loss "
-                     "of training, and step(batch) its batch?")
+                _say(f"step {record.step}: the mean gradient behind the second moments has "
+                     f"{ratio:.3g} times the norm of the step's gradient, so the second moments "
+                     "may be wrong. squares= must return the mean loss of the training, and "
+                     "step(batch) must get the step's batch")
         capture.append(entry)
         self.written += 1
         slot.clear(len(capture.shapes))
         self.free.put(slot)
 
     def _assemble_now_and_then(self):
-        """Rank 0 keeps trace.json current, at no more than a twentieth of the time."""
+        """On rank 0, updates trace.json, in at most a twentieth of the time."""
         when, took = self.last_assembly
         begin = time.perf_counter()
         if self.capture.rank == 0 and begin - when >= 20 * took:
@@ -608,7 +611,7 @@ class _Writer(threading.Thread):
 
     def _fail(self, error):
         self.closed = True
-        reason = f"{type(error).__name__}: {error}" if not isinstance(error, OSError) else str(error)
+        reason = str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         reason = " ".join(reason.split())
         self.capture.stop(f"stopped: {reason}")
         for last in (lambda: self.capture.append({"failed": reason}),
@@ -616,8 +619,8 @@ class _Writer(threading.Thread):
             try:
                 last()
             except (OSError, ValueError):
-                pass  # nor is there room for this: the manifest without a last line says enough
-        while True:  # whoever waits for a slot must not wait for ever
+                pass  # the disk is full; a manifest without a last line marks the failure
+        while True:  # a training that waits for a slot must not wait for ever
             try:
                 self.free.put(self.jobs.get_nowait().slot)
             except (queue.Empty, AttributeError):
@@ -625,7 +628,7 @@ class _Writer(threading.Thread):
 
 
 class _Clock:
-    """Marks in time: the processor's clock less what the capture itself took, or events on an
+    """Time marks: the CPU's clock minus the time in the capture's own code, or events on an
     accelerator's stream."""
 
     def __init__(self, capture, cuda):
@@ -633,9 +636,9 @@ class _Clock:
 
     def mark(self):
         if not self.cuda:
-            # Inside a call of ours: the moment of entry. Another thread may take the interpreter
-            # between entry and here; that counts as ours, so it must not be in the mark as well,
-            # or the next mark, which is less by it, could lie before this one.
+            # Inside one of the capture's calls the mark is the moment of entry. Another thread may
+            # take the interpreter after the entry. That time counts as the capture's and is
+            # subtracted from the next mark, which could lie before this one if this one had it.
             now = self.capture.entered
             return (time.perf_counter() if now is None else now) - self.capture.spent
         event = torch.cuda.Event(enable_timing=True)
@@ -647,7 +650,7 @@ class _Clock:
         return max(0.0, seconds)
 
     def times(self, record):
-        """`forward`, `backward`, `ready` and `buckets` as trace.json has them."""
+        """Returns `forward`, `backward`, `ready` and `buckets` in the form of trace.json."""
         backward = self._between(record.backward, record.end)
 
         def since(mark):  # a tensor without a gradient is ready when the pass has ended
@@ -663,10 +666,10 @@ class _Clock:
 # ------------------------------------------------------------------------------------- the captures
 
 def _ours(method):
-    """An entry from outside: its time is counted, and what goes wrong ends the recording only."""
+    """Decorates an entry point: counts its time, and lets an error end the recording only."""
     @functools.wraps(method)
     def timed(self, *arguments):
-        if self.entered is not None:  # from within another: its time is counted there
+        if self.entered is not None:  # called by another entry point, which counts the time
             return method(self, *arguments)
         begin = self.entered = time.perf_counter()
         try:
@@ -694,24 +697,28 @@ class _Step:
 
 
 class Capture:
-    """A recording of some training steps. thinpipe_capture.ddp and .module make one.
+    """A recording of some training steps. thinpipe_capture.ddp and .module create it.
 
-    steps: how many to record; every: the distance between them, in training steps; first: the first
-        of them, counted from 0 (by default 3: before that, memory is allocated and kernels chosen).
-    dtype: "float32", "bfloat16" or "float16": how values are written. By default as the gradients
-        are, where they all are of one of these, else float32. What rounds is noted in the trace.
-    limit: bytes of the whole trace, as 2000000, "2MB" or "1.5GiB": only as many steps are recorded as
-        it holds.
-    buffers: host memory for this many steps' gradients. Where all are waiting for the disk, the
-        training waits before its next recorded step (when_full="wait"), or the step is not recorded
-        ("drop").
-    squares: loss_of(model, batch) -> the mean loss of a batch: also record second moments. It must
-        call the model it is given. Steps are then marked by `with capture.step(batch):`, where
-        tensors in batch have the samples along dimension batch_dim. micro_batch: sum over parts of
-        so many samples in place of single ones; without it only where batch normalisation mixes
-        samples.
-    scaler: your torch.cuda.amp.GradScaler: values are divided by its scale.
-    name: of the model, in the trace.
+    steps: number of steps to record.
+    every: distance between recorded steps, in training steps.
+    first: first recorded step, counted from 0 (default 3: earlier steps allocate memory and choose
+        kernels).
+    dtype: type of the written values: "float32", "bfloat16" or "float16". The default is the type
+        of the gradients if it is one of these and the same for all, else float32. The trace notes
+        a rounding.
+    limit: maximum bytes of the whole trace, for example 2000000, "2MB" or "1.5GiB". Steps that
+        would exceed it are not recorded.
+    buffers: number of steps whose gradients fit in host memory. If all buffers wait for the disk,
+        the training waits before its next recorded step (when_full="wait"), or the step is not
+        recorded ("drop").
+    squares: function loss_of(model, batch) that returns the mean loss of a batch. Second moments
+        are then recorded too. The function must call the model that it gets. Mark each step by
+        `with capture.step(batch):`, where the tensors in batch have the samples along dimension
+        batch_dim.
+    micro_batch: number of samples in each term of the second moments. The default is single
+        samples, or micro-batches if batch normalisation mixes samples.
+    scaler: your torch.cuda.amp.GradScaler. Values are divided by its scale.
+    name: name of the model in the trace.
     """
 
     def __init__(self, model, folder, rank, ranks, options):
@@ -724,9 +731,10 @@ class Capture:
         restarted = self._create_folder(header)
         cuda = any(p.is_cuda for p in self.parameters)
         self.clock = _Clock(self, cuda)
-        self.spent = 0.0  # s in our own code, in the training's thread
-        self.entered = None  # when the call of ours that runs now began; see _Clock
-        self._counts = {True: [0, 0.0, 0.0], False: [0, 0.0, 0.0]}  # recorded? steps, s, s of ours
+        self.spent = 0.0  # s in this module's code, in the training's thread
+        self.entered = None  # begin of the current call into this module; see _Clock
+        # By whether a step is recorded: steps, s, s in this module's code.
+        self._counts = {True: [0, 0.0, 0.0], False: [0, 0.0, 0.0]}
         self._last_end = None
         self._waited, self._dropped = 0.0, 0
         self._step, self._open, self._record, self._recorded = 0, False, None, False
@@ -776,9 +784,10 @@ class Capture:
                 raise ValueError(f"limit={limit!r}: one step of {ranks} ranks takes "
                                  f"{self.step_bytes * ranks} bytes")
             if self.planned < steps:
-                self._limited = f"the limit of {limit} holds {self.planned} of the {steps} steps"
+                self._limited = (f"the limit of {limit} allows {self.planned} of the {steps} "
+                                 "requested steps")
                 if rank == 0:
-                    _say(self._limited + " asked for")
+                    _say(self._limited)
 
     def _choose_dtype(self, wanted):
         kinds = {str(p.dtype)[6:] for p in self.parameters}
@@ -808,8 +817,8 @@ class Capture:
         return facts
 
     def _create_folder(self, header):
-        """Returns True, and writes nothing, in a job that was started again after a failure: it must
-        not fail once more over what it left the first time."""
+        """Creates the rank's folder. If a restarted job finds its earlier folder, returns True and
+        writes nothing, so that the job does not fail again because of its own files."""
         own = os.path.join(self.folder, _rank_folder(self.rank))
         taken = own if os.path.exists(own) else None
         if self.rank == 0 and os.path.exists(os.path.join(self.folder, "trace.json")):
@@ -821,13 +830,13 @@ class Capture:
         if any(os.environ.get(count, "0") not in ("", "0")
                for count in ("TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT")):
             if self.rank == 0:
-                _say(f"{taken} is there already, from before this job's restart: nothing is recorded")
+                _say(f"{taken} exists from before this job's restart, so nothing is recorded")
             return True
-        raise FileExistsError(f"{taken} is there already; expected a new folder (a trace is never "
+        raise FileExistsError(f"{taken} already exists; expected a new folder (a trace is never "
                               "overwritten)")
 
     def append(self, entry):
-        """A line to this rank's manifest, in one write."""
+        """Appends a line to this rank's manifest, in one write."""
         line = (json.dumps(entry, allow_nan=False) + "\n").encode()
         path = os.path.join(self.folder, _rank_folder(self.rank), MANIFEST)
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
@@ -843,8 +852,8 @@ class Capture:
 
     def step(self, batch=None):
         """Marks a training step: `with capture.step():` around its forward and backward passes.
-        Needed with squares=, and where the model runs forward with gradients outside of training
-        steps; otherwise steps are recognised by themselves."""
+        Needed with squares=, and if the model runs forward with gradients outside of training
+        steps. Otherwise steps are recognised automatically."""
         return _Step(self, batch)
 
     @_ours
@@ -856,13 +865,13 @@ class Capture:
                 loss.register_hook(self._backward_begins)
 
     def loss(self, loss):
-        """Records this step's loss, returns it. Several in one step are added up, as their gradients
-        are."""
+        """Records this step's loss and returns it. Several losses in one step are added, like their
+        gradients."""
         self._note_loss(loss)
         return loss
 
     def close(self):
-        """Ends the recording and waits until all is on disk. Called by itself at the exit."""
+        """Ends the recording and waits until all is written. Called automatically at the exit."""
         if self._pid != os.getpid():
             return  # a forked child
         atexit.unregister(self.close)
@@ -882,7 +891,7 @@ class Capture:
     # ---- inside
 
     def stop(self, message, tell_writer=False):
-        """No more recording; the training goes on."""
+        """Ends the recording; the training continues."""
         if self._off:
             return
         self._off = True
@@ -915,7 +924,7 @@ class Capture:
                 since // self.every < self.planned)
 
     def _begin(self, batch=None):
-        """The training step begins; memory and second moments come before its clock does."""
+        """Begins a training step: takes memory and computes second moments, before its clock."""
         self._open = True
         if not self._is_due():
             return
@@ -945,7 +954,7 @@ class Capture:
             self._gradient_handles.append(
                 parameter.register_hook(functools.partial(self._gradient_ready, i)))
         self._record = record
-        self._starts = True  # the clock does with the first forward pass
+        self._starts = True  # the clock starts with the first forward pass
 
     _computing = False
     _starts = False
@@ -960,7 +969,7 @@ class Capture:
     def _before_forward(self, _module, _inputs):
         if self._computing or not torch.is_grad_enabled():
             return
-        if self._writer.closed:  # all is recorded
+        if self._writer.closed:  # all steps are recorded
             self._detach()
             return
         if not self._open:
@@ -970,10 +979,10 @@ class Capture:
         record = self._record
         if record is not None:
             record.passes += 1
-            record.backward = None  # that of the last pass counts
+            record.backward = None  # the last pass sets it
 
     def _start_clock(self):
-        """After _before_forward has been counted as ours."""
+        """Starts the step's clock, after the time of _before_forward has been counted."""
         if self._starts and self._record is not None:
             self._record.begin = self.clock.mark()
         self._starts = False
@@ -999,7 +1008,7 @@ class Capture:
         record = self._record
         if record is not None:
             record.ready[index] = self.clock.mark()
-            if record.backward is None:  # an output in which no tensor was found
+            if record.backward is None:  # no tensor was found in the output
                 record.backward = record.ready[index]
         self._seen_backward()
 
@@ -1010,7 +1019,7 @@ class Capture:
         pass
 
     def _end(self, end):
-        """The training step's gradients are all there (or it was not recorded)."""
+        """Ends a training step: all its gradients are copied, or the step is not recorded."""
         record, self._record = self._record, None
         self._drop_gradient_hooks()
         self._open = False
@@ -1032,10 +1041,10 @@ class Capture:
             count[2] += self.spent - self._last_end[1]
         self._last_end = (now, self.spent)
 
-    # ---- what it cost
+    # ---- overhead
 
     def overhead(self, writer_seconds):
-        """Shares of the step time spent in here, for the trace's provenance."""
+        """Returns the step times and the module's part in them, for the trace's provenance."""
         facts = {"writer_seconds": round(writer_seconds, 6)}
         for recorded, word in ((True, "recorded"), (False, "other")):
             steps, seconds, ours = self._counts[recorded]
@@ -1052,32 +1061,32 @@ class Capture:
     def _summary(self):
         text = f"{self._writer.written} of {self.asked} steps recorded in {self.folder}"
         if self._step == 0:
-            return text + (": no backward pass was seen; where the model's output is no tensor, tuple, "
-                           "list or dict, call capture.loss(loss) before the backward pass")
+            return text + (": no backward pass was seen; if the model's output is not a tensor, "
+                           "tuple, list or dict, call capture.loss(loss) before the backward pass")
         text += f", {self._writer.written * self.step_bytes * self.ranks / 1e6:.3g} MB"
-        for recorded, word in ((True, "a recorded step"), (False, "the others")):
+        for recorded, word in ((True, "a recorded step"), (False, "an unrecorded step")):
             steps, seconds, ours = self._counts[recorded]
             if steps:
                 share = 100 * ours / seconds
-                text += (f"; {_duration(ours / steps)} of {_duration(seconds / steps)} "
-                         f"({share:.{2 if share < 99 else 3}g} %) in {word} went into it")
-        text += f"; the writer worked {_duration(self._writer.seconds())} beside the training"
+                text += (f"; overhead {_duration(ours / steps)} of {_duration(seconds / steps)} "
+                         f"({share:.{2 if share < 99 else 3}g} %) in {word}")
+        text += f"; the writer thread was busy for {_duration(self._writer.seconds())}"
         if self._waited > 0.001:
-            text += f", which waited {_duration(self._waited)} for it"
+            text += f"; the training waited {_duration(self._waited)} for the writer thread"
         if self._dropped:
             text += f"; {self._dropped} steps were dropped"
         return text
 
 
 class _FirstTensor:
-    """What turns the all-reduce's list of one tensor into that tensor."""
+    """Callback that unpacks the all-reduce's list of one tensor."""
 
     def __call__(self, future):
         return future.value()[0]
 
 
 class _DdpCapture(Capture):
-    """Gradients as they come in buckets."""
+    """Records gradients from the buckets of DistributedDataParallel."""
 
     hooks = "buckets of DistributedDataParallel"
 
@@ -1091,9 +1100,9 @@ class _DdpCapture(Capture):
                          model.register_forward_hook(self._after)]
 
     def _before(self, model, inputs):
-        # torch's reducer without a hook multiplies by the reciprocal of the ranks while it copies
-        # into a bucket, and divides where gradients live in the bucket already. Doing likewise
-        # gives the same bits.
+        # Without a hook, torch's reducer multiplies by the reciprocal of the number of ranks while
+        # it copies into a bucket, and divides if gradients are already in the bucket. The same
+        # arithmetic gives the same bits.
         self._divides = model.gradient_as_bucket_view and self.parameters[0].grad is not None
         self._before_forward(model, inputs)
         self._start_clock()
@@ -1116,13 +1125,13 @@ class _DdpCapture(Capture):
         return reduction.get_future().then(callback)
 
     def _let_go(self):
-        """At the exit: waits until no thread of gloo's holds a callback of ours any more. It needs
-        the interpreter to give it back, and one that finds it gone aborts the process, after all
-        was done (torch 1.13, with its own Python hooks as well)."""
+        """At the exit, waits until gloo's threads have released all callbacks of this module. A
+        thread needs the interpreter for the release and aborts the process if the interpreter is
+        gone, after all work is done (torch 1.13, also with its own Python hooks)."""
         if self._pid != os.getpid():
             return
         until = time.perf_counter() + _EXIT_SECONDS
-        # A callback goes before the future that it filled: some turns for that.
+        # A callback is released before its future; a few more turns let the future go too.
         turns = 5
         while turns > 0 and time.perf_counter() < until:
             turns = 5 if len(self._callbacks) > 0 else turns - 1
@@ -1136,10 +1145,10 @@ class _DdpCapture(Capture):
             values = bucket.buffer()
             memory, begin = record.slot.take(values)
             members = [self._index[id(parameter)] for parameter in bucket.parameters()]
-            if values.is_sparse:  # a bucket of its own
+            if values.is_sparse:  # the only gradient of its bucket
                 shape = self.shapes[members[0]]
                 record.slot.values[members[0]] = memory[begin:begin + math.prod(shape)].view(shape)
-            else:  # views of the bucket, laid out in memory as the parameters are
+            else:  # views of the bucket, with the memory layout of the parameters
                 begin -= values.storage_offset()
                 for index, view in zip(members, bucket.gradients()):
                     record.slot.values[index] = torch.as_strided(
@@ -1154,11 +1163,11 @@ class _DdpCapture(Capture):
 
     @_ours
     def _leave(self):
-        pass  # the last bucket ends the step; where none came (no_sync), it goes on
+        pass  # the last bucket ends the step; without buckets (no_sync) the step continues
 
 
 class _ModuleCapture(Capture):
-    """Gradients as they stand in .grad when a backward pass has ended."""
+    """Records the gradients in .grad at the end of a backward pass."""
 
     hooks = "gradients at the end of the backward pass"
 
@@ -1203,7 +1212,7 @@ class _ModuleCapture(Capture):
     @_ours
     def _leave(self):
         record = self._record
-        if record is not None and record.end is None:  # no backward pass in it: no step
+        if record is not None and record.end is None:  # not a step, without a backward pass
             self._abandon()
             self._open = False
             return
@@ -1219,7 +1228,7 @@ def main(words):
     except (OSError, ValueError) as error:
         print(f"thinpipe_capture: {error}", file=sys.stderr)
         return 2
-    print(f"{words[1]}: {steps} steps that all ranks have" +
+    print(f"{words[1]}: {steps} steps recorded by all ranks" +
           ("; complete" if not missing else "; incomplete: " + "; ".join(missing)))
     return 4 if missing else 0
 

@@ -38,14 +38,15 @@ struct WorkerOf {
   std::size_t rank = 0;
 };
 
-/// A trace to be. All sources have the tensors of the first, by name and shape, and its dtype.
+/// Description of the trace to write. All sources have the same tensors, by name and shape, and the
+/// same dtype.
 struct Assembly {
   struct Step {
     std::uint64_t training_step = 0;
     std::vector<WorkerOf> workers;  // by rank
   };
-  const Trace* like = nullptr;       // model, origin, dtype and second moments are this one's
-  std::vector<std::size_t> tensors;  // indices into its tensors
+  const Trace* like = nullptr;       // source of model, origin, dtype and second moments
+  std::vector<std::size_t> tensors;  // indices into like->tensors()
   std::vector<Step> steps;
   bool complete = true;
   std::vector<std::string> missing;
@@ -56,7 +57,7 @@ const json& worker_json(const WorkerOf& worker) {
   return worker.trace->metadata()["steps"][worker.step]["workers"][worker.rank];
 }
 
-/// Second moments go before gradients of 16 bits, so that all lie at multiples of their size.
+/// Puts second moments before 16-bit gradients, so that every entry is aligned to its element size.
 std::vector<SafetensorsTensor> entries_of(const Assembly& assembly) {
   const auto& all = assembly.like->tensors();
   const GradientType type = assembly.like->gradient_type();
@@ -78,7 +79,7 @@ json copy_worker(const WorkerOf& worker, const Assembly& assembly,
   const json& from = worker_json(worker);
   const auto source = worker.trace->folder() / from["file"].get<std::string>();
   const MappedFile mapped(source);
-  // A copy gets a new hash, but damage must not get one.
+  // The copy gets a new hash, which must not hide damage of the source.
   if (const std::string found = sha256_hex(mapped.bytes()); found != from["sha256"]) {
     throw InputError(fmt::format(
         "{}: sha256: found {}, expected {} ({}); the file was changed after the trace was written",
@@ -107,7 +108,7 @@ json copy_worker(const WorkerOf& worker, const Assembly& assembly,
           {"ready", ready}};
 }
 
-/// The tensors with ready orders that have no gaps.
+/// Returns the tensors, with ready orders renumbered without gaps.
 json tensors_json(const Assembly& assembly) {
   const auto& all = assembly.like->tensors();
   json tensors = json::array();
@@ -192,7 +193,7 @@ NewFolder::~NewFolder() {
   std::error_code ignored;
   for (const fs::path& file : files_) fs::remove(file, ignored);
   for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) {
-    fs::remove(*folder, ignored);  // only where it is empty
+    fs::remove(*folder, ignored);  // succeeds for empty folders only
   }
   if (created_) fs::remove(path_, ignored);
 }
@@ -326,8 +327,8 @@ void add_ranks(std::span<const Trace> traces, Assembly& assembly) {
     std::set_symmetric_difference(found.begin(), found.end(), expected.begin(), expected.end(),
                                   std::back_inserter(only));
     differ(trace, traces.front(),
-           fmt::format("step {} is in one of them alone (to merge ranks, all must have the same "
-                       "steps): here {} steps, but {}",
+           fmt::format("merging by ranks needs equal steps, and step {} is in one trace only: {} "
+                       "steps, but {}",
                        only.front(), found.size(), expected.size()));
   }
   for (std::size_t step = 0; step < expected.size(); ++step) {
@@ -346,15 +347,15 @@ void add_steps(std::span<const Trace> traces, Assembly& assembly) {
   for (const Trace& trace : traces) {
     if (trace.ranks() != traces.front().ranks()) {
       differ(trace, traces.front(),
-             fmt::format("{} ranks, but {} (to merge steps, all must have as many)", trace.ranks(),
-                         traces.front().ranks()));
+             fmt::format("merging by steps needs equal numbers of ranks: {} ranks, but {}",
+                         trace.ranks(), traces.front().ranks()));
     }
     for (std::size_t step = 0; step < trace.steps(); ++step) {
       const auto [place, fresh] =
           places.try_emplace(trace.training_step(step), WorkerOf{&trace, step, 0});
       if (fresh) continue;
       differ(trace, *place->second.trace,
-             fmt::format("step {} is here, and", trace.training_step(step)));
+             fmt::format("step {} is also", trace.training_step(step)));
     }
   }
   for (const auto& [training_step, worker] : places) {

@@ -1,5 +1,5 @@
-// Traces made of parts of others: values go from file to file as they are, bit for bit and in the
-// dtype they have.
+// Traces made from other traces by slicing and merging. Values are copied bit for bit, in their
+// dtype.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@
 
 namespace thinpipe {
 
-/// Creates a folder and removes what was put into it, unless keep() is called. It removes the files
-/// and folders that it was told of, by name, and nothing that somebody else put there.
+/// Creates a folder, and removes it again unless keep() is called. Only the files and folders that
+/// file() has named are removed.
 class NewFolder {
  public:
-  /// Creates the folder and its parents. @throws InputError when it holds anything already.
+  /// Creates the folder and its parents. @throws InputError if the folder is not empty.
   explicit NewFolder(std::filesystem::path path);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
 
-  /// The place of a file that is about to be written; makes the folders on the way to it.
+  /// Returns the path of a file that is about to be written, and creates its parent folders.
   /// @param name relative, with `/`. @throws SystemError
   std::filesystem::path file(const std::string& name);
   void keep() { kept_ = true; }
@@ -37,7 +37,7 @@ class NewFolder {
   bool kept_ = false;
 };
 
-/// The parts of a trace to keep. Empty lists keep all.
+/// The steps, ranks and tensors to keep of a trace. An empty list keeps all.
 struct SliceOptions {
   /// Ranges of training steps, both ends included.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> steps = {};
@@ -45,30 +45,33 @@ struct SliceOptions {
   std::vector<std::string> tensors = {};  ///< globs of names
 };
 
-/// The kept parts of the trace, as indices in ascending order.
+/// The kept steps, ranks and tensors of a trace, as indices in ascending order.
 struct SliceParts {
   std::vector<std::size_t> steps, ranks, tensors;
 };
 
-/// @throws InputError where a part is empty, naming what there is to choose from.
+/// Returns the indices that `options` selects.
+/// @throws InputError if a list selects nothing; the message names the steps, ranks or tensors.
 SliceParts slice_parts(const Trace& trace, const SliceOptions& options);
 
-/// Writes those parts of `trace` into the new folder `out`. Ranks are numbered anew from 0; ready
-/// orders close up. Provenance holds the identity of the whole and its provenance.
-/// Every file that is read must have the hash that the trace has of it.
-/// @throws InputError; SystemError when the disk refuses: then nothing is left.
+/// Writes the selected parts of `trace` into the new folder `out`. Ranks are renumbered from 0, and
+/// ready orders are renumbered without gaps. The provenance contains the identity and the
+/// provenance of `trace`.
+/// @throws InputError if a file's hash differs from the one in trace.json; SystemError if writing
+/// fails. After an error nothing new is left in `out`.
 void slice_trace(const Trace& trace, const SliceParts& parts, const std::filesystem::path& out);
 
-/// The parts that each of several traces of one model has: ranks of the same steps, or steps of all
-/// ranks.
+/// How several traces of one model are merged: as more ranks of the same steps, or as more steps of
+/// the same ranks. kAuto chooses.
 enum class MergeBy { kAuto, kRanks, kSteps };
 
-/// Writes all of them as one trace. By ranks: all must have the same training steps; the ranks of
-/// the first come first. By steps: all must have as many ranks, and no step twice. Auto: ranks
-/// where the steps are the same, else steps. Model, tensors, dtype, origin and second moments must
-/// agree; the first trace's ready orders are taken.
-/// @return what was merged: kRanks or kSteps.
-/// @throws InputError naming the folder and what differs; SystemError: then nothing is left.
+/// Writes all traces as one. kRanks requires equal training steps; the first trace's ranks come
+/// first. kSteps requires equal numbers of ranks and different steps. kAuto merges by ranks if all
+/// steps are equal, else by steps. Model, tensors, dtype, origin and second moments must agree. The
+/// ready orders are the first trace's.
+/// @return how the traces were merged: kRanks or kSteps.
+/// @throws InputError naming the folder and the difference; SystemError if writing fails. After an
+/// error nothing new is left in `out`.
 MergeBy merge_traces(std::span<const Trace> traces, MergeBy by, const std::filesystem::path& out);
 
 }  // namespace thinpipe

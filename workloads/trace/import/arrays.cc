@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kPreamble = 8;          // magic and version
-constexpr std::size_t kMaxNpyHeader = 65536;  // NumPy itself reads 10,000 unless told otherwise
+constexpr std::size_t kMaxNpyHeader = 65536;  // NumPy's own default limit is 10,000
 constexpr std::size_t kMaxNpyDimensions = 64;
 constexpr std::size_t kNpyAlignment = 64;
 
@@ -58,7 +58,7 @@ class Dictionary {
       }
     }
     skip_blanks();
-    if (at_ != text_.size()) fail("there is text after it");
+    if (at_ != text_.size()) fail("unexpected text after the dictionary");
     if (!descr || !order || !shape) {
       fail(fmt::format("{} is missing", !descr ? "descr" : !order ? "fortran_order" : "shape"));
     }
@@ -80,7 +80,7 @@ class Dictionary {
   void expect(char c) {
     if (accept(c)) return;
     fail(fmt::format("expected '{}' at byte {}, found {}", c, at_,
-                     at_ < text_.size() ? "'" + printable(text_.substr(at_, 1)) + "'" : "its end"));
+                     at_ < text_.size() ? "'" + printable(text_.substr(at_, 1)) + "'" : "the end"));
   }
   std::string string() {
     skip_blanks();
@@ -89,7 +89,7 @@ class Dictionary {
       fail(fmt::format("expected a string at byte {}; structured arrays are not read", at_));
     }
     const std::size_t end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) fail("a string does not end");
+    if (end == std::string_view::npos) fail("a string is not terminated");
     const std::string value(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return value;
@@ -157,7 +157,7 @@ NpyArray parse_npy(std::span<const std::byte> file, const std::string& name) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with(kMagic) || text.size() < kPreamble + 2) {
     throw InputError(
-        fmt::format("{}: no .npy file (expected it to begin with \\x93NUMPY and a version)", name));
+        fmt::format("{}: not a .npy file (expected \\x93NUMPY and a version at its start)", name));
   }
   const auto major = static_cast<unsigned char>(text[6]);
   if (major < 1 || major > 3) {
@@ -165,7 +165,7 @@ NpyArray parse_npy(std::span<const std::byte> file, const std::string& name) {
   }
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   if (text.size() < kPreamble + length_bytes) {
-    throw InputError(fmt::format("{}: header length: the file ends before it", name));
+    throw InputError(fmt::format("{}: header length: missing, the file ends too early", name));
   }
   std::uint32_t length = 0;
   std::memcpy(&length, text.data() + kPreamble, length_bytes);
@@ -214,7 +214,7 @@ std::vector<float> row_major(std::span<const float> values, std::span<const std:
       from = from * static_cast<std::size_t>(shape[axis]) + index[axis];
     }
     element = values[from];
-    for (std::size_t axis = shape.size(); axis-- > 0;) {  // the next index: the last runs fastest
+    for (std::size_t axis = shape.size(); axis-- > 0;) {  // next index; the last runs fastest
       if (++index[axis] < static_cast<std::size_t>(shape[axis])) break;
       index[axis] = 0;
     }

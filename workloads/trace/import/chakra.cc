@@ -35,18 +35,18 @@ constexpr const char* kReady = "torch::autograd::AccumulateGrad";
 constexpr const char* kBackward = "autograd::engine::evaluate_function";
 constexpr const char* kStep = "ProfilerStep#";
 constexpr double kMicrosecond = 1e-6;
-constexpr double kLatest = 1e18;  // us; later than any clock's
-constexpr std::size_t kMostJsonBytes = std::size_t{512} << 20;
-// 8 GiB of values a step and rank, all of which are in memory at once.
-constexpr std::size_t kMostElements = std::size_t{1} << 31;
+constexpr double kLatest = 1e18;  // us; above any clock's value
+constexpr std::size_t kMaxJsonBytes = std::size_t{512} << 20;
+// 8 GiB of values for each step and rank, all in memory at once.
+constexpr std::size_t kMaxTraceElements = std::size_t{1} << 31;
 
-/// When a node ran, s on the file's clock.
+/// The interval in which a node ran, in s on the file's clock.
 struct Span {
   double begin = 0;
   double end = 0;
 };
 
-/// A node that is about a step or a gradient.
+/// A node that marks a step or a gradient.
 struct Node {
   std::uint64_t id = 0;  // grows in the order in which operators were entered
   std::string name;
@@ -60,14 +60,14 @@ std::optional<Span> parse_span(const JsonField& node) {
   return Span{begin, begin + node.at("inclusive_dur").number(0, kLatest) * kMicrosecond};
 }
 
-/// The shape of the one tensor that AccumulateGrad is given: the gradient, so also the parameter.
+/// Returns the shape of AccumulateGrad's one input: the gradient, which has the parameter's shape.
 /// Schema 1.0 has `input_shapes` in the node, 1.1 has `inputs.shapes`.
 std::vector<std::int64_t> parse_gradient_shape(const JsonField& node, const std::string& file) {
   const bool nested = node.at("inputs").value().is_object();
   const JsonField shapes = nested ? node.at("inputs").at("shapes") : node.at("input_shapes");
   const JsonField types = nested ? node.at("inputs").at("types") : node.at("input_types");
   if (shapes.size() != 1 || types.size() != 1) {
-    shapes.fail(fmt::format("{} inputs, expected the gradient alone", shapes.size()));
+    shapes.fail(fmt::format("{} inputs, expected one: the gradient", shapes.size()));
   }
   const std::string type = types.at(std::size_t{0}).string();
   if (!type.starts_with("Tensor(")) {
@@ -75,9 +75,9 @@ std::vector<std::int64_t> parse_gradient_shape(const JsonField& node, const std:
   }
   const JsonField dimensions = shapes.at(std::size_t{0});
   std::vector<std::int64_t> shape;
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
   for (std::size_t axis = 0; axis < dimensions.size(); ++axis) {
-    shape.push_back(static_cast<std::int64_t>(dimensions.at(axis).unsigned_integer(1, kMost)));
+    shape.push_back(static_cast<std::int64_t>(dimensions.at(axis).unsigned_integer(1, kMax)));
   }
   shape_elements(shape, file + ": " + dimensions.place());
   return shape;
@@ -98,7 +98,7 @@ std::vector<Node> relevant_nodes(const JsonField& root) {
   return nodes;
 }
 
-/// A step while its nodes are gone through.
+/// A step whose nodes are being processed.
 struct OpenStep {
   ChakraStep step;
   std::optional<Span> whole;
@@ -122,15 +122,15 @@ ChakraStep finished(OpenStep open) {
 
 json parse_json_file(const fs::path& path) {
   const MappedFile file(path);
-  if (file.bytes().size() > kMostJsonBytes) {
+  if (file.bytes().size() > kMaxJsonBytes) {
     throw InputError(fmt::format("{}: {} bytes, expected at most {}", path.string(),
-                                 file.bytes().size(), kMostJsonBytes));
+                                 file.bytes().size(), kMaxJsonBytes));
   }
   const auto* text = reinterpret_cast<const char*>(file.bytes().data());
   return parse_json_strictly({text, file.bytes().size()}, path.string());
 }
 
-/// A Laplace variate of scale b.
+/// Draws a Laplace variate.
 float laplace_draw(Draws& draws, double scale) {
   const double centred = draws.uniform() - 0.5;
   return static_cast<float>(std::copysign(scale * std::log1p(-2 * std::fabs(centred)), -centred));
@@ -156,7 +156,7 @@ std::vector<ChakraStep> parse_chakra(const json& document, const std::string& fi
   if (!schema.starts_with("1.")) {
     root.at("schema").fail("expected version 1.x, found \"" + printable(schema) + "\"");
   }
-  // Without step annotations the whole file is one step, which begins with what is marked first.
+  // Without step annotations the whole file is one step, which begins at the first relevant node.
   OpenStep open;
   std::vector<ChakraStep> steps;
   const auto close = [&] {
@@ -178,12 +178,12 @@ std::vector<ChakraStep> parse_chakra(const json& document, const std::string& fi
   close();
   if (steps.empty()) {
     root.at("nodes").fail(
-        fmt::format("expected nodes named \"{}\", one a parameter; found none", kReady));
+        fmt::format("expected nodes named \"{}\", one for each parameter; found none", kReady));
   }
   for (std::size_t i = 1; i < steps.size(); ++i) {
     if (steps[i].shapes == steps.front().shapes) continue;
     root.at("nodes").fail(
-        fmt::format("the gradients of step {} differ from those of the first in number, order or "
+        fmt::format("the gradients of step {} differ from the first step's in number, order or "
                     "shape ({} against {})",
                     i, steps[i].shapes.size(), steps.front().shapes.size()));
   }
@@ -212,10 +212,10 @@ ImportSummary import_chakra(const std::vector<ImportFile>& files, const fs::path
   std::size_t elements = 0;
   for (const auto& shape : shapes) {
     const std::size_t more = shape_elements(shape, files.front().place.string());
-    if (more > kMostElements - elements) {
+    if (more > kMaxTraceElements - elements) {
       throw InputError(
-          fmt::format("{}: more than {} elements of gradients; values are drawn for all of them",
-                      files.front().place.string(), kMostElements));
+          fmt::format("{}: more than {} elements of gradients, and each needs a drawn value",
+                      files.front().place.string(), kMaxTraceElements));
     }
     elements += more;
   }
@@ -223,8 +223,8 @@ ImportSummary import_chakra(const std::vector<ImportFile>& files, const fs::path
   description.model = imported_model(options, input);
   description.origin = kOriginSynthetic;
   description.ranks = ranks.size();
-  // The names of parameters are not in the file. They are numbered against the order in which they
-  // become ready, which is about the order of the model.
+  // The file does not name parameters. Numbers in reverse ready order approximate the order of the
+  // model.
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     TraceTensor tensor;
     tensor.name = fmt::format("parameter-{:03d}", i);
@@ -264,7 +264,7 @@ ImportSummary import_chakra(const std::vector<ImportFile>& files, const fs::path
       }
       const std::vector<std::span<const float>> gradients(values.begin(), values.end());
       ChakraStep step = ranks[rank][s];
-      step.has_times = has_times;  // of all or of none: a mixture would be nobody's run
+      step.has_times = has_times;  // for all or none: no run has a mixture of both
       writer.add(s, rank, times_of(step, description.tensors, options), gradients);
     }
   }

@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One rank's arrays of one step: gradients, and second moments where there are some.
+/// One rank's arrays of one step: gradients, and second moments if there are any.
 struct StepArrays {
   std::vector<NamedArray> gradients;
   std::vector<NamedArray> squares;
@@ -67,21 +67,21 @@ StepArrays read_step(const std::vector<PlacedFile>& files, ImportFormat format,
   return step;
 }
 
-/// Holds `arrays` against the description's tensors and gives them in its order.
+/// Checks `arrays` against the description's tensors and returns their values in its order.
 std::vector<std::span<const float>> in_order(const std::vector<NamedArray>& arrays,
                                              const std::vector<TraceTensor>& tensors,
                                              const std::string& where) {
   std::map<std::string, const NamedArray*> by_name;
   for (const NamedArray& array : arrays) {
     if (!by_name.emplace(array.name, &array).second) {
-      throw InputError(fmt::format("{}: tensor '{}' stands twice", where, printable(array.name)));
+      throw InputError(fmt::format("{}: tensor '{}' appears twice", where, printable(array.name)));
     }
   }
   std::vector<std::span<const float>> spans;
   for (const TraceTensor& tensor : tensors) {
     const auto found = by_name.find(tensor.name);
     if (found == by_name.end()) {
-      throw InputError(fmt::format("{}: tensor '{}' is missing, which the first step has", where,
+      throw InputError(fmt::format("{}: tensor '{}' of the first step is missing", where,
                                    printable(tensor.name)));
     }
     if (found->second->shape != tensor.shape) {
@@ -109,7 +109,7 @@ void set_ready_order(std::vector<TraceTensor>& tensors, bool first_ready_first) 
   }
 }
 
-/// From .npy, .npz or safetensors files.
+/// Imports .npy, .npz or safetensors files.
 ImportSummary import_arrays(const std::vector<ImportFile>& files, ImportFormat format,
                             const fs::path& input, const fs::path& out,
                             const ImportOptions& options) {
@@ -126,8 +126,8 @@ ImportSummary import_arrays(const std::vector<ImportFile>& files, ImportFormat f
   const StepArrays first = read_step(places.begin()->second, format, renames, options.tensors);
   if (first.gradients.empty()) {
     throw InputError(places.begin()->second.front().file.place.string() +
-                     ": no gradient is left to import (expected floating-point tensors, of names "
-                     "that --tensors takes)");
+                     ": no gradient is left to import (expected floating-point tensors whose "
+                     "names match --tensors)");
   }
   std::set<std::string> narrowed;
   for (const NamedArray& array : first.gradients) {
@@ -206,8 +206,8 @@ ImportSummary import_trace(const std::vector<fs::path>& inputs, const fs::path& 
   if (format == ImportFormat::kChakra) return import_chakra(files, inputs.front(), out, options);
   if (inputs.size() > 1) {
     throw InputError(fmt::format(
-        "{}: expected one file or folder ({} given); several are for the ranks of a Chakra trace",
-        shown, inputs.size()));
+        "{}: expected one file or folder ({} given); only Chakra takes several, one a rank", shown,
+        inputs.size()));
   }
   return import_arrays(files, format, inputs.front(), out, options);
 }

@@ -23,9 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostBelow = 1'000'000;  // files and folders
+constexpr std::size_t kMaxBelow = 1'000'000;  // files and folders
 
-/// Digits compare as numbers, so that layer 10 comes after layer 9.
+/// Compares digits as numbers, so that layer 10 comes after layer 9.
 bool natural_less(const std::string& a, const std::string& b) {
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   std::size_t i = 0, j = 0;
@@ -51,17 +51,17 @@ bool natural_less(const std::string& a, const std::string& b) {
 
 std::vector<ImportFile> files_in(const fs::path& folder) {
   std::vector<ImportFile> files;
-  for (const fs::path& file : input_files_below(folder, "a folder of gradients", kMostBelow))
+  for (const fs::path& file : input_files_below(folder, "a folder of gradients", kMaxBelow))
     files.push_back({file.lexically_relative(folder).generic_string(), file});
   std::sort(files.begin(), files.end(),
             [](const ImportFile& a, const ImportFile& b) { return natural_less(a.path, b.path); });
   return files;
 }
 
-// The patterns that are tried in turn for a format where none is given.
+// Returns the patterns that are tried in turn if the user gives none.
 const std::vector<std::string>& default_patterns(ImportFormat format) {
-  // The first is SIDCo's: grads/cifar10_resnet20_r0_gradients_iter_100.npy, a vector for the whole
-  // model.
+  // The first pattern is that of SIDCo's published gradients, one vector for the whole model:
+  // grads/cifar10_resnet20_r0_gradients_iter_100.npy.
   static const std::vector<std::string> kNpy = {
       "*r{rank}_gradients_iter_{step}.npy", "rank-{rank}/step-{step}/{tensor}.npy",
       "{step}/{rank}/{tensor}.npy", "{step}/{tensor}.npy", "{tensor}.npy"};
@@ -123,11 +123,11 @@ ImportFormat guess_import_format(const std::vector<ImportFile>& files, const std
       if (file.place.extension() == import_extension(format)) found.insert(format);
     }
   }
-  if (found.size() > 1) found.erase(ImportFormat::kChakra);  // any program leaves JSON about
+  if (found.size() > 1) found.erase(ImportFormat::kChakra);  // JSON is common in any folder
   if (found.size() == 1) return *found.begin();
   throw InputError(
       fmt::format("{}: {} (expected files of one kind: .npy, .npz, .safetensors, or .json of a "
-                  "Chakra trace; --format says which)",
+                  "Chakra trace; --format chooses one)",
                   shown, found.empty() ? "nothing to import" : "files of several kinds"));
 }
 
@@ -141,8 +141,8 @@ PlacedFiles place_input_files(const std::vector<ImportFile>& files, ImportFormat
     const PathPattern pattern(text);
     if (format != ImportFormat::kNpy && pattern.names_tensors()) {
       throw InputError(fmt::format(
-          "pattern '{}': {{tensor}} is for .npy files; tensors in {} files have names of their own",
-          text, import_extension(format)));
+          "pattern '{}': {{tensor}} is for .npy files; {} files contain the names of tensors", text,
+          import_extension(format)));
     }
     PlacedFiles places;
     std::size_t matched = 0;
@@ -172,7 +172,7 @@ PlacedFiles place_input_files(const std::vector<ImportFile>& files, ImportFormat
   }
   throw InputError(fmt::format("{}: {} does not match {} '{}'{}", shown, printable(left_over),
                                chosen ? "the pattern" : "any of", fmt::join(patterns, "', '"),
-                               chosen ? "" : "; --pattern gives another"));
+                               chosen ? "" : "; --pattern sets another"));
 }
 
 std::vector<std::uint64_t> ranks_of_all_steps(const PlacedFiles& places, const std::string& shown) {
@@ -184,8 +184,8 @@ std::vector<std::uint64_t> ranks_of_all_steps(const PlacedFiles& places, const s
   for (const std::uint64_t step : steps) {
     for (const std::uint64_t rank : ranks) {
       if (places.contains({step, rank})) continue;
-      throw InputError(fmt::format("{}: step {}: no file of rank {}, which other steps have", shown,
-                                   step, rank));
+      throw InputError(
+          fmt::format("{}: step {}: no file of rank {}, unlike other steps", shown, step, rank));
     }
   }
   return {ranks.begin(), ranks.end()};

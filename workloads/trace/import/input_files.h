@@ -1,5 +1,5 @@
-// The files to import: found, told apart, and placed by step and rank; and what is assumed of them
-// where they do not say it.
+// The files to import: finding them, guessing their format, and assigning steps and ranks. Also the
+// values assumed for what files do not contain.
 #pragma once
 
 #include <cstdint>
@@ -14,45 +14,48 @@
 
 namespace thinpipe {
 
-/// A file to import. `path` is below the input folder, with `/`.
+/// A file to import. `path` is relative to the input folder, with `/`.
 struct ImportFile {
   std::string path;
   std::filesystem::path place;
 };
 
-/// Which files hold what one rank computed in one step: (step, rank) as their paths say it.
+/// A file with the gradients of one rank in one step.
 struct PlacedFile {
   ImportFile file;
-  std::string tensor;  ///< of a .npy file; "gradients" where the path names none
+  std::string tensor;  ///< of a .npy file; "gradients" if the path names none
 };
+/// Files by the (step, rank) in their paths.
 using PlacedFiles = std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<PlacedFile>>;
 
-/// The files themselves and all those below folders, these in the order of their names, in which
-/// digits compare as numbers. @throws InputError for what is neither, or more than a million files.
+/// Returns the given files and all files below the given folders. Files of a folder are ordered by
+/// name, and digits compare as numbers.
+/// @throws InputError for anything else, or for more than a million files.
 std::vector<ImportFile> find_input_files(const std::vector<std::filesystem::path>& inputs);
 
-/// ".npy" and so on; ".json" for Chakra.
+/// Returns the format's file extension, e.g. ".npy"; ".json" for Chakra.
 const char* import_extension(ImportFormat format);
 
-/// The one format that the files' extensions are of; JSON counts only where there is nothing else.
-/// @throws InputError otherwise. `shown` opens the message.
+/// Returns the format of the files by their extensions. JSON counts only without another format.
+/// @throws InputError for no format or several. `shown` opens the message.
 ImportFormat guess_import_format(const std::vector<ImportFile>& files, const std::string& shown);
 
-/// Places the files by `pattern`, where it is given: those that do not match are left out. Else by
-/// the first of the usual ones that all match. @param used becomes the pattern.
-/// @throws InputError where none matches, or two files have the same place.
+/// Assigns files to steps and ranks by `pattern` and leaves out files that do not match. An empty
+/// `pattern` selects the first documented pattern that all files match.
+/// @param used set to the pattern.
+/// @throws InputError if no file matches, or two files have the same step, rank and tensor.
 PlacedFiles place_input_files(const std::vector<ImportFile>& files, ImportFormat format,
                               const std::string& pattern, const std::string& shown,
                               std::string& used);
 
-/// The ranks, ascending. @throws InputError where a step lacks one that another has.
+/// Returns the ranks, ascending. @throws InputError if a step lacks a rank that another step has.
 std::vector<std::uint64_t> ranks_of_all_steps(const PlacedFiles& places, const std::string& shown);
 
-/// The options' times; gradients become ready at even distances over the backward pass, in the
-/// tensors' ready order. No loss.
+/// Returns the times of the options. Gradients become ready at even intervals over the backward
+/// pass, in the tensors' ready order. The loss is NaN.
 TraceStepTimes assumed_times(const ImportOptions& options, const std::vector<TraceTensor>& tensors);
 
-/// The options' model, or the name of the file or folder.
+/// Returns the options' model, or the name of the file or folder.
 std::string imported_model(const ImportOptions& options, const std::filesystem::path& input);
 
 }  // namespace thinpipe

@@ -19,7 +19,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kMostDigits = 18;  // fits 64 bits
+constexpr std::size_t kMaxDigits = 18;  // fits 64 bits
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -52,7 +52,7 @@ PathPattern::PathPattern(const std::string& text) : text_(text) {
     if (!literal.empty()) pieces_.push_back({Kind::kLiteral, std::exchange(literal, "")});
     const auto same = [&](const Piece& piece) { return piece.kind == kind; };
     if (kind != Kind::kAnything && std::any_of(pieces_.begin(), pieces_.end(), same)) {
-      throw InputError(fmt::format("pattern '{}': a name in braces stands twice", text_));
+      throw InputError(fmt::format("pattern '{}': a name in braces appears twice", text_));
     }
     pieces_.push_back({kind, ""});
   };
@@ -79,7 +79,7 @@ PathPattern::PathPattern(const std::string& text) : text_(text) {
     }
   }
   if (!literal.empty()) pieces_.push_back({Kind::kLiteral, literal});
-  if (pieces_.empty()) throw InputError("pattern: it is empty");
+  if (pieces_.empty()) throw InputError("pattern: empty");
 }
 
 bool PathPattern::names_tensors() const {
@@ -89,8 +89,8 @@ bool PathPattern::names_tensors() const {
 
 std::optional<PathParts> PathPattern::match(const std::string& path) const {
   PathParts parts;
-  // Whether the rest of the path from a place matches the rest of the pieces does not depend on how
-  // one came there: every pair is tried once, so that no path takes longer than its square.
+  // Whether the rest of a path matches the rest of the pattern depends on the two positions only.
+  // Each pair is therefore tried once, and the time is at most quadratic in the path's length.
   std::vector<bool> failed(pieces_.size() * (path.size() + 1));
   if (!match_from(path, 0, 0, parts, failed)) return std::nullopt;
   return parts;
@@ -109,13 +109,13 @@ bool PathPattern::match_from(const std::string& path, std::size_t piece, std::si
   } else if (kind == Kind::kStep || kind == Kind::kRank) {
     std::size_t end = at;
     std::uint64_t value = 0;
-    // All digits that stand there: what * took before may not end in one.
+    // The number takes all consecutive digits: a * before it must not end with a digit.
     const bool cut =
         piece > 0 && pieces_[piece - 1].kind != Kind::kLiteral && at > 0 && is_digit(path[at - 1]);
-    while (!cut && end < path.size() && is_digit(path[end]) && end - at <= kMostDigits) {
+    while (!cut && end < path.size() && is_digit(path[end]) && end - at <= kMaxDigits) {
       value = value * 10 + static_cast<std::uint64_t>(path[end++] - '0');
     }
-    if (end > at && end - at <= kMostDigits) {
+    if (end > at && end - at <= kMaxDigits) {
       (kind == Kind::kStep ? parts.step : parts.rank) = value;
       matched = match_from(path, piece + 1, end, parts, failed);
     }

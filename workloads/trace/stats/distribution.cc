@@ -113,7 +113,7 @@ std::vector<double> best_k_errors(std::span<const float> descending,
                                   std::span<const std::size_t> ks) {
   std::vector<double> errors(ks.size());
   double sum = 0;
-  std::size_t at = descending.size();  // elements from here on are in the sum
+  std::size_t at = descending.size();  // elements from this index on are in the sum
   for (std::size_t i = ks.size(); i-- > 0;) {
     for (; at > ks[i]; --at) {
       sum += static_cast<double>(descending[at - 1]) * static_cast<double>(descending[at - 1]);
@@ -169,8 +169,8 @@ double FittedDistribution::below(double magnitude) const {
       return gamma_below(shape, magnitude / scale);
     case FittedKind::kPareto: {
       const double base = 1 + shape * magnitude / scale;
-      if (base <= 0) return 1;  // beyond the end that a negative shape gives it
-      // The limit for a shape of 0 is exponential.
+      if (base <= 0) return 1;  // beyond the upper end of a negative shape
+      // In the limit of shape 0 the distribution is exponential.
       return std::fabs(shape) < 1e-9 ? -std::expm1(-magnitude / scale)
                                      : -std::expm1(-std::log(base) / shape);
     }
@@ -205,9 +205,9 @@ double kolmogorov_distance(std::span<const float> descending,
                            const std::function<double(double)>& below) {
   if (descending.empty()) return kNoFit;
   const auto n = static_cast<double>(descending.size());
-  /// A value of the data: F there, and F_n there and just below.
+  /// A value of the data: F at the value, and F_n at the value and just below.
   struct Point {
-    std::size_t first, last;  // places in ascending order of the elements that have this value
+    std::size_t first, last;  // indices in ascending order of the elements with this value
     double f, share, share_below;
   };
   const auto ascending = [&](std::size_t i) { return descending[descending.size() - 1 - i]; };
@@ -228,7 +228,7 @@ double kolmogorov_distance(std::span<const float> descending,
     const auto [low, high] = open.back();
     open.pop_back();
     if (low.last + 1 >= high.first) continue;
-    // Between the two, F lies between its values there and F_n between these shares.
+    // Between the two points F and F_n lie between their values at the points.
     const double most = std::max(high.f - low.share, high.share_below - low.f);
     if (!(most > distance)) continue;
     const Point middle = look(low.last + 1 + (high.first - low.last - 1) / 2);

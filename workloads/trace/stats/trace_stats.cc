@@ -36,7 +36,7 @@ StatsCurves curves_of(const GradientDistribution& distribution,
   for (const std::size_t place : curves.places) {
     curves.magnitudes.push_back(static_cast<double>(descending[place - 1]) / norm);
   }
-  // Quantiles at even distances of the share, and closer and closer towards the tail.
+  // Quantiles evenly spaced in the fraction, then geometrically closer towards the tail.
   std::vector<double> shares;
   for (std::size_t i = 1; i < kCurvePoints / 2; ++i) {
     shares.push_back(static_cast<double>(i) / (kCurvePoints / 2));
@@ -62,7 +62,7 @@ StatsCurves curves_of(const GradientDistribution& distribution,
   return curves;
 }
 
-/// All that is remembered of one unit (a tensor, or the whole model).
+/// State of one unit: a tensor, or the whole model.
 class Unit {
  public:
   Unit(const Trace& trace, const StatsOptions& options, const StatsSinks& sinks, std::string name,
@@ -88,7 +88,7 @@ class Unit {
  private:
   std::span<const float> gradient(std::size_t rank, std::size_t step,
                                   std::vector<float>& storage) const {
-    // A generated gradient is gone when the same tensor's is asked for of another step.
+    // A generated gradient is valid until the same tensor is requested for another step.
     if (tensors_.size() == 1 && !trace_.generated()) {
       return trace_.gradient(rank, step, tensors_.front());
     }
@@ -171,7 +171,7 @@ std::vector<std::size_t> top_k_places(std::span<const float> values, std::size_t
   const auto kth = magnitudes.begin() + static_cast<std::ptrdiff_t>(k - 1);
   std::nth_element(magnitudes.begin(), kth, magnitudes.end(), std::greater<>());
   const float least = *kth;
-  // So many of the least are among the k; the others are larger.
+  // The k largest contain this many elements equal to the smallest of them.
   auto equals = k - static_cast<std::size_t>(
                         std::count_if(magnitudes.begin(), kth, [&](float m) { return m > least; }));
   std::vector<std::size_t> places;

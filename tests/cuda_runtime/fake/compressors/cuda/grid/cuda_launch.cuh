@@ -1,17 +1,17 @@
-// In place of the one of the same name: a kernel on a played stream, its threads one after the
+// Replaces the header of the same name: runs a kernel on a simulated stream, one thread after the
 // other.
 #pragma once
 
 #include "compressors/cuda/grid/serial_device.h"
-#include "tests/cuda_runtime/played.h"
+#include "tests/cuda_runtime/simulated.h"
 
 namespace thinpipe::cuda {
 
 template <class Kernel>
 cudaError_t launch_kernel(const Kernel& kernel, unsigned blocks, cudaStream_t stream) {
-  return played::launch(stream, [kernel, blocks] {
-    static SerialPlayer player(1);
-    player.play(kernel, blocks);
+  return simulated::launch(stream, [kernel, blocks] {
+    static SerialSimulator simulator(1);
+    simulator.run(kernel, blocks);
   });
 }
 

@@ -1,0 +1,39 @@
+// A real interface: the traffic on it that must not be throttled by accident, and the link settings
+// that it supports.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "netem/link/link_spec.h"
+
+namespace thinpipe {
+
+/// Returns the remote addresses of the connections that control this process, as far as set: the
+/// ssh client in SSH_CONNECTION, and srun's host in SLURM_LAUNCH_NODE_IPADDR.
+std::vector<std::string> controlling_addresses();
+
+/// Returns the reasons not to throttle the interface, one line each; empty if there is none. A
+/// reason is a default route (IPv4 or IPv6, of any table) or a route to an address of `controllers`
+/// whose egress is the interface, directly or below a bond, bridge or VLAN. Addresses of this
+/// machine itself do not count.
+/// @throws InputError for an invalid IP address; RunError when the kernel's tables cannot be read.
+std::vector<std::string> burdens_of(const std::string& interface,
+                                    const std::vector<std::string>& controllers);
+
+/// Returns the reason why this link cannot be set on a real interface; "" if it can be set.
+/// Supported are a rate, equal in both directions, with burst, queue and shaper=htb. The egress of
+/// every host is shaped, so both directions between any two hosts are. Other settings would need
+/// the receiving side, frames one by one (the NIC's offloads disabled), or the NIC's MTU, which
+/// thinpipe does not touch.
+std::string why_not_on_a_nic(const LinkSpec& link);
+
+/// Replaces the interface's root qdisc by the link's. Afterwards buckets are full, queues empty and
+/// counters 0. @throws InputError with why_not_on_a_nic(); RunError when the kernel refuses or
+/// changes a setting.
+void throttle_nic(const std::string& interface, const LinkSpec& link);
+
+/// Returns the drift of the interface's qdiscs since throttle_nic(), in words.
+std::vector<std::string> nic_drift(const std::string& interface, const LinkSpec& link);
+
+}  // namespace thinpipe

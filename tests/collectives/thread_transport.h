@@ -1,0 +1,101 @@
+// A transport between threads of one process, so that collectives can be tested without MPI.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "base/clock.h"
+#include "workloads/collectives/transport.h"
+
+namespace thinpipe {
+
+/// Mailboxes of all pairs of ranks and tags, shared by the transports of one test.
+struct Mailboxes {
+  std::mutex mutex;
+  std::map<std::tuple<int, int, int>, std::deque<std::vector<std::byte>>> messages;
+};
+
+class ThreadTransport : public Transport {
+ public:
+  ThreadTransport(Mailboxes& boxes, int rank, int size) : boxes_(boxes), rank_(rank), size_(size) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void send(Request slot, int peer, int tag, std::span<const std::byte> data) override {
+    const std::lock_guard lock(boxes_.mutex);
+    boxes_.messages[{rank_, peer, tag}].emplace_back(data.begin(), data.end());
+    pending_[slot] = {};
+    counters_.messages += 1;
+    counters_.bytes += data.size();
+  }
+  void receive(Request slot, int peer, int tag, std::span<std::byte> data) override {
+    pending_[slot] = {peer, tag, data};
+  }
+  // MPI matches receives in the order they were posted; the collectives wait in that order too.
+  bool done(Request slot, std::size_t* received = nullptr) override {
+    Pending& pending = pending_[slot];
+    if (pending.peer < 0) return true;
+    const std::lock_guard lock(boxes_.mutex);
+    auto& queue = boxes_.messages[{pending.peer, rank_, pending.tag}];
+    if (queue.empty()) return false;
+    if (queue.front().size() > pending.data.size()) throw InputErrorInTest();
+    std::copy(queue.front().begin(), queue.front().end(), pending.data.begin());
+    if (received != nullptr) *received = queue.front().size();
+    received_.messages += 1;
+    received_.bytes += queue.front().size();
+    queue.pop_front();
+    pending.peer = -1;
+    return true;
+  }
+  void pause() override { std::this_thread::yield(); }
+  void progressed() override {}
+  double now() const override { return now_seconds(); }
+  TransportCounters counters() const override { return counters_; }
+
+  /// As counters(), of received messages.
+  TransportCounters received() const { return received_; }
+
+  struct InputErrorInTest {};
+
+ private:
+  struct Pending {
+    int peer = -1, tag = 0;
+    std::span<std::byte> data;
+  };
+  Mailboxes& boxes_;
+  int rank_, size_;
+  std::map<Request, Pending> pending_;
+  TransportCounters counters_, received_;
+};
+
+/// Runs body(transport), which may keep it, for every rank in a thread of its own.
+template <typename Body>
+void on_all_ranks(Mailboxes& boxes, int ranks, Body body) {
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back(
+        [&, rank] { body(std::make_unique<ThreadTransport>(boxes, rank, ranks)); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// Runs body(transport) for every rank in a thread of its own.
+template <typename Body>
+void on_all_ranks(int ranks, Body body) {
+  Mailboxes boxes;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      ThreadTransport transport(boxes, rank, ranks);
+      body(transport);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace thinpipe

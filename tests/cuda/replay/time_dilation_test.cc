@@ -1,0 +1,124 @@
+// Time dilation: with time scales above 1, copies between device and host are slowed down like
+// links.
+#include "tests/cuda/replay/device_replay.h"
+
+namespace thinpipe {
+namespace {
+
+// Expects codec and copies one after the other within a step.
+void expect_slowed(const StepReport& report, double time_scale) {
+  EXPECT_GE(report.total, time_scale * (report.codec + report.copy_down + report.copy_up) * 0.999);
+}
+
+// Expects the codec, then copies that take `copies` s by the device's clock.
+void expect_slowed(const StepReport& report, double time_scale, double copies) {
+  EXPECT_GT(copies, 0);
+  EXPECT_GE(report.total, time_scale * (report.codec + copies) * 0.999);
+  EXPECT_GE(report.compress, time_scale * report.codec * 0.999);
+}
+
+TEST_F(DeviceReplayTest, TimeDilationChangesOnlyTimes) {
+  ReplayOptions options;
+  options.time_scale = 3;
+  for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket})
+    for (const char* spec : {"none", "topk:ratio=0.05", "terngrad"}) {
+      SCOPED_TRACE(spec);
+      options.compressor = parse_spec(spec);
+      options.bucketing.overlap = overlap;
+      expect_same(options, 2);
+    }
+}
+
+// Sums are uploaded when they are decoded, at the end of a step, which is not slowed down.
+TEST_F(DeviceReplayTest, DownloadsOfSumsAreDilated) {
+  ReplayOptions options;
+  options.time_scale = 50;
+  for (const char* spec : {"none", "fp16"}) {
+    SCOPED_TRACE(spec);
+    options.compressor = parse_spec(spec);
+    for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "ring"))
+      for (std::size_t step = 1; step < steps.size(); ++step) {  // the first step allocates buffers
+        const StepReport& report = steps[step].report;
+        expect_slowed(report, options.time_scale, report.copy_down);
+      }
+  }
+}
+
+TEST_F(DeviceReplayTest, CopiesOfAllGatheredPayloadsAreDilated) {
+  ReplayOptions options;
+  options.time_scale = 50;
+  for (const char* spec : {"terngrad", "topk:ratio=0.1"}) {
+    SCOPED_TRACE(spec);
+    options.compressor = parse_spec(spec);
+    for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "ring"))
+      for (std::size_t step = 1; step < steps.size(); ++step) {  // the first step allocates buffers
+        const StepReport& report = steps[step].report;
+        EXPECT_GT(report.copy_down, 0);
+        EXPECT_GT(report.copy_up, 0);
+        // Both directions overlap.
+        expect_slowed(report, options.time_scale, std::max(report.copy_down, report.copy_up));
+      }
+  }
+}
+
+TEST_F(DeviceReplayTest, DownloadsOfCodesAreDilated) {
+  ReplayOptions options;
+  options.time_scale = 50;
+  for (const Bucketing& bucketing : {Bucketing{}, bucketed_bucketing()}) {
+    SCOPED_TRACE(bucketing.to_string());
+    options.bucketing = bucketing;
+    expect_same(options, 2, "qgz", 2);
+  }
+  options.bucketing = {};
+  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "qgz:group=1"))
+    for (std::size_t step = 1; step < steps.size(); ++step) {  // the first step allocates buffers
+      const StepReport& report = steps[step].report;
+      // The host waits while the GPU quantises; sums are uploaded when they are decoded.
+      EXPECT_GT(report.codec, 0);
+      expect_slowed(report, options.time_scale, report.copy_down);
+    }
+}
+
+TEST_F(DeviceReplayTest, CopiesBetweenRoundsAreDilated) {
+  ReplayOptions options;
+  options.time_scale = 20;
+  options.compressor = parse_spec("powersgd");
+  expect_same(options, 2, "ring", 2);
+  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "ring"))
+    for (std::size_t step = 1; step < steps.size(); ++step) {
+      const StepReport& report = steps[step].report;
+      EXPECT_GT(report.codec, 0);
+      // These copies do not overlap, unlike those of payloads.
+      expect_slowed(report, options.time_scale);
+      EXPECT_GE(report.compress, options.time_scale * report.codec * 0.999);
+    }
+}
+
+TEST_F(DeviceReplayTest, UploadsOfSelectedElementsAreDilated) {
+  ReplayOptions options;
+  options.compressor = parse_spec("topk:ratio=0.1,memory=none");  // nothing to restore
+  options.time_scale = 50;
+  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "gtopk"))
+    for (std::size_t step = 1; step < steps.size(); ++step) {  // the first step allocates buffers
+      const StepReport& report = steps[step].report;
+      EXPECT_GT(report.copy_up, 0);
+      expect_slowed(report, options.time_scale);
+    }
+}
+
+TEST_F(DeviceReplayTest, UploadsOfServersAnswersAreDilated) {
+  ReplayOptions options;
+  options.servers = PushPullOptions{};
+  options.compressor = parse_spec("fp16");
+  options.time_scale = 50;
+  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, ""))
+    for (std::size_t step = 1; step < steps.size(); ++step) {  // the first step allocates buffers
+      const StepReport& report = steps[step].report;
+      EXPECT_GT(report.copy_up, 0);
+      // An answer waits for the pushed payloads.
+      expect_slowed(report, options.time_scale);
+    }
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,92 @@
+// A GPU compressor compared with the CPU implementation of the same spec, step by step.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compressors/cuda/device/device_compressor.h"
+#include "compressors/cuda/device/device_memory.h"
+#include "compressors/registry.h"
+
+namespace thinpipe::cuda {
+
+/// The compressors of some tensors on a GPU, real or simulated, and on the CPU.
+class SideBySide {
+ public:
+  using Make = std::function<std::unique_ptr<DeviceCompressor>(
+      const Spec& spec, std::span<const TensorInfo> tensors)>;
+
+  SideBySide(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
+             const std::vector<std::size_t>& sizes);
+  SideBySide(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
+             const std::vector<std::vector<std::int64_t>>& shapes);
+
+  /// Does a step on both, with an exchange or (delay) without one. Expects payloads, reports,
+  /// memories, states and decoded payloads to be bit for bit the same.
+  void step(const std::vector<std::vector<float>>& gradients);
+
+  /// Decodes a payload of the first tensor on both. Returns whether decoding throws; expects both
+  /// to agree.
+  bool refuses(const std::vector<std::byte>& payload);
+
+  std::size_t sent(std::size_t tensor) const { return reports_[tensor].selected_elements; }
+  const std::vector<std::byte>& payload(std::size_t tensor) const { return payloads_[tensor]; }
+  DeviceCompressor& gpu() { return *gpu_; }
+  Compressor& cpu(std::size_t tensor) { return *cpu_[tensor]; }
+
+ private:
+  struct DeviceArrays {
+    float* gradient;
+    float* out;
+    float* squares;
+    std::byte* payload;
+  };
+
+  /// Returns shared scales in every other step, for methods that share them; otherwise none.
+  std::vector<float> shared_scales(const std::vector<std::vector<float>>& gradients,
+                                   const std::vector<const float*>& addresses);
+  void hold(const std::vector<std::vector<float>>& gradients,
+            const std::vector<const float*>& addresses);
+  void compare(std::size_t tensor, const EncodeReport& cpu);
+  void compare_states(std::size_t tensor);
+  template <class T>
+  std::vector<T> fetched(const T* device_values, std::size_t count);
+
+  std::shared_ptr<DeviceMemory> device_;
+  std::vector<TensorInfo> infos_;
+  std::vector<std::unique_ptr<Compressor>> cpu_;
+  std::unique_ptr<DeviceCompressor> gpu_;
+  std::vector<DeviceArrays> arrays_;
+  std::vector<EncodeReport> reports_;
+  std::vector<std::vector<std::byte>> payloads_;
+  std::uint64_t step_ = 0;
+};
+
+/// A device for one test.
+struct TestDevice {
+  std::shared_ptr<DeviceMemory> device;
+  SideBySide::Make make;
+};
+using OpenDevice = std::function<TestDevice(std::uint64_t seed)>;
+/// Makes a SideBySide on a device of its own.
+SideBySide opened(const OpenDevice& open, const std::string& spec,
+                  const std::vector<std::size_t>& sizes, std::uint64_t seed = 1);
+
+void expect_same_bytes(const OpenDevice& open, const std::string& spec);
+void expect_same_bytes_of_special_values(const OpenDevice& open, const std::string& spec);
+void expect_same_states(const OpenDevice& open, const std::string& spec);
+/// For methods that depend on shapes.
+void expect_same_bytes_of_matrices(const OpenDevice& open);
+/// For methods whose step takes several all-reduces.
+void expect_same_bytes_in_rounds(const OpenDevice& open);
+void expect_malformed_payloads_refused(const OpenDevice& open);
+
+/// Returns specs of every method with a GPU implementation, with its memories and parameters.
+std::vector<std::string> gpu_specs();
+/// Returns products of three uniform draws, which have a heavier tail than single draws.
+std::vector<float> drawn(std::size_t n, std::uint64_t seed);
+
+}  // namespace thinpipe::cuda

@@ -1,0 +1,267 @@
+// Steps whose buckets leave as they become ready: the same results, in the right order.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "tests/base/support.h"
+#include "tests/collectives/thread_transport.h"
+#include "tests/trace/sample_trace.h"
+#include "workloads/collectives/flows.h"
+#include "workloads/replay/replay.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr int kWorkers = 3;
+
+class OverlapTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    SampleTrace what;
+    what.ranks = 2;
+    what.steps = 3;
+    what.compute_seconds = 0.003;
+    what.shapes = {{20, 25}, {20}, {300, 40}, {300}, {50, 60}};
+    write_sample_trace(folder_ / "trace", what);
+  }
+
+  /// Observations of all ranks in every step.
+  struct Seen {
+    std::vector<StepReport> reports;
+    std::vector<std::vector<float>> aggregates, contributions;
+  };
+
+  std::vector<Seen> run(const std::string& rules, const Bucketing& bucketing,
+                        std::uint64_t steps = 4) {
+    const Trace trace(folder_ / "trace");
+    Mailboxes boxes;
+    std::vector<Seen> seen(kWorkers);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < kWorkers; ++rank)
+      threads.emplace_back([&, rank] {
+        ReplayOptions options;
+        options.compressor = CompressorRules::parse(rules);
+        options.bucketing = bucketing;
+        Replay replay(trace, options, rank, kWorkers);
+        replay.connect([&, rank](std::size_t capacity) {
+          return std::make_unique<RingCollective>(
+              std::make_unique<ThreadTransport>(boxes, rank, kWorkers), capacity);
+        });
+        replay.prepare(steps);
+        Seen& mine = seen[static_cast<std::size_t>(rank)];
+        for (std::uint64_t step = 0; step < steps; ++step) {
+          if (replay.loads()) replay.load(step);
+          mine.reports.push_back(replay.step(step));
+          EXPECT_GE(replay.checks().relative_error(step), 0);
+          const auto aggregate = replay.aggregate();
+          mine.aggregates.emplace_back(aggregate.begin(), aggregate.end());
+          mine.contributions.emplace_back(replay.checks().contribution_size());
+          replay.checks().own_contribution(mine.contributions.back());
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    return seen;
+  }
+
+  // Every aggregate is the mean of the values that the ranks report as sent, and the same
+  // everywhere.
+  void check(const std::string& rules, const Bucketing& bucketing) {
+    SCOPED_TRACE(rules + " " + bucketing.to_string());
+    const std::vector<Seen> seen = run(rules, bucketing);
+    for (std::size_t step = 0; step < seen[0].aggregates.size(); ++step) {
+      for (const Seen& one : seen) ASSERT_EQ(one.aggregates[step], seen[0].aggregates[step]);
+      double most = 0;
+      for (std::size_t i = 0; i < seen[0].aggregates[step].size(); ++i) {
+        double mean = 0;
+        for (const Seen& one : seen)
+          mean += static_cast<double>(one.contributions[step][i]) / kWorkers;
+        most = std::max(most, std::fabs(mean));
+        ASSERT_NEAR(seen[0].aggregates[step][i], mean, 1e-6 * (1 + std::fabs(mean)));
+      }
+      if (seen[0].reports[step].exchanged) {
+        EXPECT_GT(most, 0);
+      }
+    }
+  }
+
+  static Bucketing overlapped(const std::string& limits = "first=2kb,rest=10kb") {
+    Bucketing bucketing;
+    bucketing.overlap = Overlap::kBucket;
+    bucketing.limits = BucketLimits::parse(limits);
+    return bucketing;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(OverlapTest, AggregatesAreTheMeanOfWhatWasSent) {
+  Bucketing beside = overlapped();
+  beside.codec_beside = true;
+  for (const Bucketing& bucketing : {overlapped(), beside})
+    for (const char* rules :
+         {"none", "topk:ratio=0.1", "terngrad", "powersgd:rank=2", "sbc:p=0.01,delay=2",
+          "fedavg:delay=2", "*-2:3lc;", "tensor-0:topk:ratio=0.5;tensor-2:powersgd;*:qsgd"})
+      check(rules, bucketing);
+}
+
+TEST_F(OverlapTest, UnitsMayBeBucketsOrTheModel) {
+  for (const Granularity granularity : {Granularity::kBucket, Granularity::kModel})
+    for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket}) {
+      Bucketing bucketing = overlapped();
+      bucketing.overlap = overlap;
+      bucketing.granularity = granularity;
+      bucketing.min_elements = 25;
+      for (const char* rules : {"none", "topk:ratio=0.1", "3lc", "*-1:none;*:topk:ratio=0.1"})
+        check(rules, bucketing);
+    }
+}
+
+TEST_F(OverlapTest, LocalStepsAreAddedUp) {
+  Bucketing bucketing;
+  bucketing.local_steps = 2;
+  for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket}) {
+    bucketing.overlap = overlap;
+    for (const char* rules : {"none", "topk:ratio=0.1", "terngrad"}) check(rules, bucketing);
+    const Trace trace(folder_ / "trace");
+    const std::vector<Seen> seen = run("none", bucketing);
+    EXPECT_FALSE(seen[0].reports[0].exchanged);
+    EXPECT_TRUE(seen[0].reports[1].exchanged);
+    EXPECT_EQ(seen[0].aggregates[0], std::vector<float>(trace.elements()));
+    // The first element of the last tensor, which is first in the order of buckets.
+    if (overlap != Overlap::kBucket) continue;
+    float expected = 0;
+    for (int rank = 0; rank < kWorkers; ++rank)
+      for (std::uint64_t step = 0; step < 2; ++step) {
+        const Replayed source = replayed(trace, rank, step);
+        expected += trace.gradient(source.rank, source.step, 4)[0] / kWorkers;
+      }
+    EXPECT_NEAR(seen[0].aggregates[1][0], expected, 1e-5);
+  }
+  const Trace trace(folder_ / "trace");
+  ReplayOptions options;
+  options.bucketing = bucketing;
+  options.compressor = parse_spec("variance");
+  EXPECT_THROW(Replay(trace, options, 0, 1), InputError);
+}
+
+TEST_F(OverlapTest, TheOuterOptimiserTakesWhatWasExchanged) {
+  const Trace trace(folder_ / "trace");
+  for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket}) {
+    ReplayOptions options;
+    options.bucketing = overlapped();
+    options.bucketing.overlap = overlap;
+    options.bucketing.local_steps = 2;
+    options.bucketing.outer = OuterOptions::parse("momentum=0.5,rate=2");
+    Replay replay(trace, options, 0, 1);
+    Mailboxes boxes;
+    replay.connect([&](std::size_t capacity) {
+      return std::make_unique<RingCollective>(std::make_unique<ThreadTransport>(boxes, 0, 1),
+                                              capacity);
+    });
+    float velocity = 0;
+    for (std::uint64_t step = 0; step < 6; ++step) {
+      if (replay.loads()) replay.load(step);
+      const float before = replay.update()[7];
+      replay.step(step);
+      if (step % 2 == 0) {
+        EXPECT_EQ(replay.update()[7], before);  // nothing was exchanged
+        continue;
+      }
+      const float x = replay.aggregate()[7];
+      velocity = 0.5F * velocity + x;
+      EXPECT_FLOAT_EQ(replay.update()[7], 2 * (x + 0.5F * velocity));
+      EXPECT_NE(replay.update()[7], 0);
+    }
+  }
+}
+
+TEST_F(OverlapTest, ExchangesRunInOrderAndUnderTheRest) {
+  for (const bool beside : {false, true}) {
+    Bucketing bucketing = overlapped();
+    bucketing.codec_beside = beside;
+    for (const Seen& seen : run("topk:ratio=0.1", bucketing))
+      for (const StepReport& report : seen.reports) {
+        std::vector<std::size_t> order;
+        double end = 0;
+        for (const PhaseSpan& span : report.timeline) {
+          EXPECT_LE(span.begin, span.end);
+          EXPECT_LE(span.end, report.total + 1e-9);
+          if (span.phase != Phase::kExchange) continue;
+          EXPECT_GE(span.begin, end);
+          end = span.end;
+          order.push_back(span.bucket);
+        }
+        EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2}));
+        EXPECT_GE(report.total, report.wanted);
+        EXPECT_GE(report.exposed, 0);
+        EXPECT_LE(report.exposed, report.total - report.wanted + 1e-9);
+        EXPECT_NEAR(report.link_idle, report.total - time_in(report.timeline, Phase::kExchange),
+                    1e-9);
+        // A bucket is compressed when its gradients are ready, and leaves after that.
+        for (const PhaseSpan& span : report.timeline)
+          if (span.phase == Phase::kExchange)
+            for (const PhaseSpan& other : report.timeline)
+              if (other.phase == Phase::kCompress && other.bucket == span.bucket) {
+                EXPECT_GE(span.begin, other.end - 1e-6);
+              }
+      }
+  }
+}
+
+// The second of two units, tensor-3, is ready long before the first one's tensor-0.
+TEST_F(OverlapTest, ABucketWaitsForTheLatestOfItsGradients) {
+  Bucketing bucketing = overlapped("first=1mb,rest=1mb");
+  bucketing.granularity = Granularity::kBucket;
+  for (const Seen& seen : run("tensor-3:topk:ratio=0.1;*:none", bucketing))
+    for (const StepReport& report : seen.reports)
+      for (const PhaseSpan& span : report.timeline)
+        if (span.phase == Phase::kCompress) {
+          EXPECT_GE(span.begin, report.wanted - 1e-6);
+        }
+}
+
+TEST_F(OverlapTest, HooksThatDoNothingSendNothing) {
+  const Trace trace(folder_ / "trace");
+  for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket}) {
+    ReplayOptions options;
+    options.bucketing = overlapped();
+    options.bucketing.overlap = overlap;
+    Replay replay(trace, options, 0, kWorkers);
+    Mailboxes boxes;
+    replay.connect([&](std::size_t capacity) {
+      return std::make_unique<RingCollective>(std::make_unique<ThreadTransport>(boxes, 0, kWorkers),
+                                              capacity);
+    });
+    const StepReport report = replay.step_without_exchange(0);
+    EXPECT_GE(report.total, report.wanted);
+    EXPECT_EQ(report.payload_bytes, 0U);
+    EXPECT_EQ(replay.counters().messages, 0U);
+  }
+}
+
+TEST_F(OverlapTest, FastMotionIsRefusedSinceCodecsWorkBesideExchanges) {
+  const Trace trace(folder_ / "trace");
+  ReplayOptions options;
+  options.bucketing = overlapped();
+  options.time_scale = 0.5;
+  EXPECT_THROW(Replay(trace, options, 0, 1), InputError);
+}
+
+TEST_F(OverlapTest, SumsOfDifferentDelaysCannotLeaveTogether) {
+  const Trace trace(folder_ / "trace");
+  ReplayOptions options;
+  options.compressor = CompressorRules::parse("tensor-0:fedavg:delay=2;*:none");
+  EXPECT_THROW(Replay(trace, options, 0, 1), InputError);
+}
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,209 @@
+// Collectives: how the payloads of all ranks become one aggregate. A collective derives from each
+// operation that it has; operation<AllReduce>(collective) finds the operation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "compressors/element_type.h"
+#include "compressors/spec.h"
+#include "workloads/collectives/exchange_units.h"
+#include "workloads/collectives/sparse_pairs.h"
+#include "workloads/collectives/transport.h"
+
+namespace thinpipe {
+
+/// The operations by which payloads of all ranks become one aggregate.
+enum class Exchange { kAllReduce, kAllGather, kSparseAllReduce, kPushPull };
+
+/// Returns "allreduce", "allgather", "sparsereduce" or "pushpull", as records name them.
+const char* to_string(Exchange exchange);
+
+class Collective {
+ public:
+  virtual ~Collective() = default;
+
+  /// Returns the traffic that this rank has sent so far; zeros where the collective cannot count
+  /// it.
+  virtual TransportCounters counters() const = 0;
+};
+
+/// Computes `factor` times the sum of the ranks' arrays, in 64-bit floats, rounded once.
+void sum_over_ranks(std::span<const std::span<const float>> arrays, float factor,
+                    std::span<float> out);
+
+/// Sums dense arrays.
+class AllReduce {
+ public:
+  static constexpr Exchange kExchange = Exchange::kAllReduce;
+
+  /// Sets `result` to factor * sum of `own` over ranks, with the same bits on every rank. Both are
+  /// arrays of elements of this type, of the same size on every rank, and do not overlap. 16-bit
+  /// elements are added in 32 bits and rounded once (element_sum.h).
+  virtual void all_reduce(ElementType type, std::span<const std::byte> own,
+                          std::span<std::byte> result, float factor) = 0;
+  void all_reduce(std::span<const float> own, std::span<float> result, float factor) {
+    all_reduce(ElementType::kFloat32, std::as_bytes(own), std::as_writable_bytes(result), factor);
+  }
+
+  /// Computes the result of the last all_reduce() from the arrays, by rank, without the network.
+  /// Elements of any type are given and returned as floats. Exact to the bit where all_reduce() is
+  /// lossy(); else within the rounding of sums in another order.
+  virtual void expected_all_reduce(ElementType /*type*/,
+                                   std::span<const std::span<const float>> arrays, float factor,
+                                   std::span<float> out) const {
+    sum_over_ranks(arrays, factor, out);
+  }
+  /// Returns whether the order of the additions is known. If not, a sum whose order counts can only
+  /// be compared within a rounding bound.
+  virtual bool knows_order() const { return true; }
+  /// Returns whether all_reduce() of such elements loses precision between ranks, so that the order
+  /// of the additions counts.
+  virtual bool lossy(ElementType type) const { return type != ElementType::kFloat32; }
+
+ protected:
+  ~AllReduce() = default;
+};
+
+/// How an all-reduce quantises an array before it sends anything.
+struct CodedSlices {
+  Spec codes;                         ///< the compressor of each slice's payload
+  std::vector<std::size_t> elements;  ///< of slices, one after the other
+};
+
+/// An all-reduce whose first step quantises this rank's array. A caller may do this step itself,
+/// for example on a GPU.
+class CodedAllReduce : public AllReduce {
+ public:
+  /// Returns how all_reduce() of so many elements quantises the array.
+  virtual CodedSlices coded_slices(std::size_t elements) const = 0;
+  /// Does the rest of all_reduce() with slices that are quantised already, with the same bits.
+  /// @throws InputError for a slice of the wrong length
+  virtual void all_reduce_coded(std::span<const std::span<const std::byte>> slices,
+                                std::span<float> result, float factor) = 0;
+
+ protected:
+  ~CodedAllReduce() = default;
+};
+
+/// This rank's side of an all-gather of messages that are not in the collective's memory, but on a
+/// GPU, for example. The first bytes of a message are sent while its last ones are still copied,
+/// and messages that have arrived are copied on while more arrive. The thread that exchanges calls
+/// all functions.
+class StagedGather {
+ public:
+  virtual ~StagedGather() = default;
+
+  /// Returns this rank's message, of which the first ready() bytes are valid.
+  virtual std::span<const std::byte> own() const = 0;
+  /// Returns how many bytes are valid. Never decreases, and reaches the message's size without
+  /// further calls.
+  virtual std::size_t ready() = 0;
+  /// Takes a rank's complete message, which is valid until the collective's next all-gather. May be
+  /// called for this rank's own message.
+  virtual void arrived(int rank, std::span<const std::byte> message) = 0;
+};
+
+/// Brings every rank's message to all ranks.
+class AllGather {
+ public:
+  static constexpr Exchange kExchange = Exchange::kAllGather;
+
+  /// Returns every rank's message, by rank; valid until the next call.
+  virtual const std::vector<std::span<const std::byte>>& all_gather(
+      std::span<const std::byte> own) = 0;
+  /// All-gathers a message that is not complete yet. Collectives that send in segments begin before
+  /// it is complete. The default waits for the complete message, and reports all messages at the
+  /// end.
+  virtual const std::vector<std::span<const std::byte>>& gather_staged(StagedGather& staged);
+
+ protected:
+  ~AllGather() = default;
+};
+
+/// An all-gather between devices' memories, by a library that takes device pointers. The device is
+/// the calling thread's (DeviceCopies::use_in_this_thread), and no work that touches the arrays is
+/// still queued on it.
+class DeviceAllGather {
+ public:
+  /// Returns whether the library takes device pointers; if not, nothing else may be called.
+  virtual bool takes_device_pointers() const = 0;
+  /// Gathers the same number of words from every rank, by rank; both arrays are in host memory.
+  virtual void gather_words(std::span<const std::uint32_t> own, std::span<std::uint32_t> all) = 0;
+  /// Gathers every rank's bytes, one rank after the other; complete on return.
+  /// @param sizes  by rank @throws InputError for more bytes than the library can count
+  virtual void gather_on_device(const std::byte* device_own, std::span<const std::size_t> sizes,
+                                std::byte* device_all) = 0;
+
+ protected:
+  ~DeviceAllGather() = default;
+};
+
+/// Sums sparse vectors and selects from the sum.
+class SparseAllReduce {
+ public:
+  static constexpr Exchange kExchange = Exchange::kSparseAllReduce;
+
+  /// Returns the sum of all ranks' sparse vectors times the factor, selected again to about k
+  /// elements (sparse_pairs.h), with the same bits on every rank; and the pairs that this rank must
+  /// restore to its residual. Valid until the next call. All ranks call it with the same k and
+  /// dimension. Collectives may keep thresholds from call to call, so use one collective for each
+  /// vector that is summed repeatedly, such as a bucket.
+  /// @throws InputError for own elements out of order or range, PayloadError for another rank's
+  virtual SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
+                                      float factor) = 0;
+  /// Returns the mean over ranks of `own`, the number of a rank's elements out of `dimension`,
+  /// rounded up; the same on every rank. It is the k of a sparse_all_reduce() where each rank has
+  /// only its own number of elements.
+  virtual std::size_t mean_count(std::size_t own, std::size_t dimension) = 0;
+  /// Computes the sum of the last sparse_all_reduce() from the dense vectors, to the bit. `out` and
+  /// each vector have `dimension` elements, 0 where a sparse vector has no element.
+  virtual void expected_sparse(std::span<const std::span<const float>> vectors, std::size_t k,
+                               float factor, std::span<float> out) const = 0;
+
+ protected:
+  ~SparseAllReduce() = default;
+};
+
+/// Sends payloads of units to servers, which answer with an average.
+class PushPull {
+ public:
+  static constexpr Exchange kExchange = Exchange::kPushPull;
+
+  /// Begins to push payloads of units (PushPullLayout) that have no unanswered push. Payloads stay
+  /// untouched until all pushes are pulled. All workers push the units of a server in the same
+  /// order. @returns the push's number, for pull()
+  virtual std::size_t push(std::span<const UnitPayload> payloads) = 0;
+  /// Moves the data of all pushes in both directions, and yields the CPU for a moment where no data
+  /// can be moved. @returns whether all answers to the push have arrived
+  /// @throws PayloadError for a malformed answer
+  virtual bool pull(std::size_t push) = 0;
+  /// Moves data as pull() does, between pushes.
+  virtual void progress() = 0;
+  /// Returns the answer to one unit; valid until the unit is pulled again.
+  virtual std::span<const std::byte> pulled(std::size_t unit) const = 0;
+
+ protected:
+  ~PushPull() = default;
+};
+
+/// Reports that a collective lacks an operation. @throws InputError naming collectives that have it
+[[noreturn]] void refuse_exchange(Exchange exchange);
+
+/// Returns the collective's operation: operation<AllGather>(collective).all_gather(own).
+/// @throws InputError naming the collectives with the operation, where this one lacks it
+template <class Operation>
+Operation& operation(Collective& collective) {
+  if (auto* const found = dynamic_cast<Operation*>(&collective)) return *found;
+  refuse_exchange(Operation::kExchange);
+}
+template <class Operation>
+const Operation& operation(const Collective& collective) {
+  if (const auto* const found = dynamic_cast<const Operation*>(&collective)) return *found;
+  refuse_exchange(Operation::kExchange);
+}
+
+}  // namespace thinpipe

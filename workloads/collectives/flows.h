@@ -1,0 +1,205 @@
+// Execution of plans over a transport, in segments; FlowCollective makes a collective of two plans.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "compressors/element_type.h"
+#include "workloads/collectives/collective.h"
+#include "workloads/collectives/element_sum.h"
+#include "workloads/collectives/plans.h"
+#include "workloads/collectives/segments.h"
+#include "workloads/collectives/transport.h"
+
+namespace thinpipe {
+
+/// Carries out the plan of an all-reduce, all of its steps at a time (all_reduce_flow.cc).
+///
+/// A segment is sent as soon as the earlier steps on it are done, and added as soon as it has
+/// arrived and is next. So some segments are in a later step while others are still in an earlier
+/// one. Where a rank sends to several peers at a time, peers take turns, a segment each.
+class AllReduceFlow {
+ public:
+  explicit AllReduceFlow(const AllReducePlan& plan);
+
+  /// Sets `result` to factor * sum of `own` over ranks, with the same bits on every rank.
+  /// add_elements() adds elements of this type. Both arrays have the same size on every rank and do
+  /// not overlap: `own` is read in place, without a copy. Allocates nothing for arrays that are not
+  /// longer than an earlier one.
+  void run(Transport& transport, ElementType type, std::span<const std::byte> own,
+           std::span<std::byte> result, float factor);
+
+ private:
+  // A slice in a step.
+  struct Piece {
+    int part;
+    bool adds, completes;
+    std::uint16_t receives;  // of its segments, which must have ended before
+    std::uint16_t sends;     // of its sums so far, which must have ended before the sums change
+  };
+  struct Cursor {
+    std::size_t piece = 0, offset = 0;  // in elements
+  };
+  // All steps with one peer and tag in one direction. Its segments keep their order.
+  struct Channel {
+    bool out = false;
+    int peer = 0, tag = 0, first_slot = 0;
+    int pace = -1;  // of an outgoing channel: the incoming channel with which it keeps pace
+    std::vector<Piece> pieces;
+    std::vector<std::byte> staging;  // for segments that are added
+
+    Cursor starts, ends;                    // next segment to be sent or posted, and to be finished
+    std::size_t started = 0, finished = 0;  // segments
+    std::size_t bytes_started = 0, bytes_finished = 0;
+    bool arrived = false;  // the segment at `ends`, which must wait
+  };
+  struct Segment {
+    std::size_t begin, size;  // in bytes
+    std::size_t number;
+  };
+  struct Call {
+    Transport& transport;
+    ElementType type;
+    std::span<const std::byte> own;
+    std::span<std::byte> result;
+    float factor;
+  };
+
+  Channel& channel(bool out, const AllReduceStep& step);
+  void reset(const Parts& parts);
+  static bool at_end(const Channel& channel, const Cursor& cursor);
+  std::size_t size_at(const Channel& channel, const Cursor& cursor) const;
+  void skip_empty(const Channel& channel, Cursor& cursor) const;
+  void advance(const Channel& channel, Cursor& cursor) const;
+  Segment segment_at(const Channel& channel, const Cursor& cursor) const;
+  bool receive(const Call& call, Channel& in);
+  void apply(const Call& call, Channel& in);
+  bool finish_sends(const Call& call, Channel& out);
+  bool send_one(const Call& call, Channel& out);
+
+  bool mirrored_;
+  std::vector<Channel> channels_;
+  struct Place {
+    std::size_t begin, first_segment;
+  };
+  std::vector<Place> places_;                                // of each slice, and of the end
+  std::size_t element_bytes_ = sizeof(float), segment_ = 0;  // of the last call; elements a segment
+  // By segment: receives done, and sends of sums done.
+  std::vector<std::uint16_t> received_, sent_;
+};
+
+/// Carries messages of all ranks to all ranks, by the plan of an all-gather (all_gather_flow.cc).
+///
+/// No sizes are exchanged beforehand: the first segment of a message starts with its length, so
+/// small messages cost a single trip. Where a rank sends to several peers at a time, peers take
+/// turns, a segment each.
+class AllGatherFlow {
+ public:
+  /// @param capacity  the longest message any rank may send, in bytes
+  AllGatherFlow(const AllGatherPlan& plan, int ranks, std::size_t capacity);
+
+  /// All-gathers. Allocates nothing after the first run. @returns messages by rank, valid until the
+  /// next run @throws InputError when a rank announces a message over the capacity
+  const std::vector<std::span<const std::byte>>& run(Transport& transport,
+                                                     std::span<const std::byte> own);
+  const std::vector<std::span<const std::byte>>& run(Transport& transport, StagedGather& staged);
+
+ private:
+  struct Inlet {
+    GatherChannel channel;
+    int first_slot;
+    std::vector<std::byte> staging = {};
+    std::size_t message = 0;  // index in the channel of the arriving message
+    // Segments. Every message has at least one; its first segment announces all others.
+    std::size_t certain = 0, posted = 0, arrived = 0;
+  };
+  struct Outlet {
+    GatherChannel channel;
+    int first_slot;
+    std::size_t message = 0, offset = 0;
+  };
+
+  std::span<std::byte> framed(std::size_t rank) {
+    return std::span(arena_).subspan(rank * stride_, stride_);
+  }
+  bool stage(StagedGather& staged, std::size_t rank);
+  bool receive(Transport& transport, Inlet& in, StagedGather& staged);
+  void take(Inlet& in, std::span<const std::byte> segment, StagedGather& staged);
+  bool send_one(Outlet& out, SendWindow& window);
+
+  std::size_t capacity_, stride_;
+  std::vector<std::byte> arena_;  // a framed message for each rank
+  std::vector<Inlet> inlets_;
+  std::vector<Outlet> outlets_;
+  std::vector<SendWindow> windows_;  // of the outlets
+  std::vector<std::size_t> total_;   // framed bytes of a message; 0 until its head has arrived
+  std::vector<std::size_t> here_;    // framed bytes of a message that have arrived
+  std::vector<std::span<const std::byte>> messages_;
+};
+
+/// A collective of one plan, an all-reduce.
+class FlowAllReduce : public Collective, public AllReduce {
+ public:
+  FlowAllReduce(std::unique_ptr<Transport> transport, const AllReducePlanner& reduce)
+      : transport_(std::move(transport)),
+        reduce_plan_(reduce),
+        reduce_(reduce(transport_->size(), transport_->rank())) {}
+
+  using AllReduce::all_reduce;
+  void all_reduce(ElementType type, std::span<const std::byte> own, std::span<std::byte> result,
+                  float factor) override {
+    reduce_.run(*transport_, type, own, result, factor);
+  }
+  void expected_all_reduce(ElementType type, std::span<const std::span<const float>> arrays,
+                           float factor, std::span<float> out) const override {
+    if (type == ElementType::kFloat32)
+      sum_over_ranks(arrays, factor, out);
+    else
+      sum_by_plan(reduce_plan_, type, arrays, factor, out);
+  }
+  TransportCounters counters() const override { return transport_->counters(); }
+
+ protected:
+  Transport& transport() { return *transport_; }
+
+ private:
+  std::unique_ptr<Transport> transport_;
+  AllReducePlanner reduce_plan_;
+  AllReduceFlow reduce_;
+};
+
+/// A collective of two plans: an all-reduce and an all-gather.
+class FlowCollective : public FlowAllReduce, public AllGather {
+ public:
+  /// @param capacity  the longest message all_gather may carry, in bytes
+  FlowCollective(std::unique_ptr<Transport> transport, const AllReducePlanner& reduce,
+                 const AllGatherPlanner& gather, std::size_t capacity)
+      : FlowAllReduce(std::move(transport), reduce),
+        gather_(gather(this->transport().size(), this->transport().rank()),
+                this->transport().size(), capacity) {}
+
+  const std::vector<std::span<const std::byte>>& all_gather(
+      std::span<const std::byte> own) override {
+    return gather_.run(transport(), own);
+  }
+  const std::vector<std::span<const std::byte>>& gather_staged(StagedGather& staged) override {
+    return gather_.run(transport(), staged);
+  }
+
+ private:
+  AllGatherFlow gather_;
+};
+
+/// The collective `ring`: both pipelined rings over one transport.
+class RingCollective : public FlowCollective {
+ public:
+  /// @param capacity  the longest message all_gather may carry, in bytes
+  RingCollective(std::unique_ptr<Transport> transport, std::size_t capacity)
+      : FlowCollective(std::move(transport), ring_all_reduce, ring_all_gather, capacity) {}
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,45 @@
+// The second optimiser of jobs whose workers take several local steps before they exchange.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace thinpipe {
+
+struct OuterOptions {
+  float momentum = 0.9F;  ///< of DiLoCo, as is the learning rate
+  float learning_rate = 0.7F;
+  bool operator==(const OuterOptions&) const = default;
+
+  /// Parses `diloco`, or `momentum=0.9,rate=0.7` with either left out. @throws InputError
+  static OuterOptions parse(const std::string& text);
+  std::string to_string() const;
+};
+
+/// Nesterov's momentum on the sum of all workers' local steps (Douillard et al., DiLoCo, arXiv
+/// 2311.08105, alg. 1 line 12 and section 3; as PyTorch's SGD with nesterov=True):
+///   v <- m v + x,  update = rate (x + m v)
+/// where x is the outer gradient: the mean over workers of the sum of their local updates since the
+/// last exchange. Every worker applies it to the same aggregate, so all workers stay the same
+/// without another exchange. The update is subtracted from the parameters.
+class OuterOptimiser {
+ public:
+  OuterOptimiser(std::size_t elements, const OuterOptions& options);
+
+  /// Computes the update from the aggregate; reads two arrays and writes two.
+  /// @throws InputError for arrays of another size
+  void apply(std::span<const float> aggregate, std::span<float> update);
+
+  /// Returns v, `elements` floats; zeros at first.
+  std::span<const float> velocity() const { return velocity_; }
+  std::span<float> velocity() { return velocity_; }
+  void reset();
+
+ private:
+  OuterOptions options_;
+  std::vector<float> velocity_;
+};
+
+}  // namespace thinpipe

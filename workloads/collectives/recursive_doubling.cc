@@ -1,0 +1,231 @@
+// The collectives `recursive-doubling` and `halving-doubling`: partners at distances 1, 2, 4, ...
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "workloads/collectives/collectives.h"
+#include "workloads/collectives/plans.h"
+#include "workloads/collectives/traffic.h"
+
+namespace thinpipe {
+namespace {
+
+/// Ranks folded to a power of two: of the first 2 (n - n') ranks, n' = 2^floor(log2 n), the even
+/// ones send their array to the next rank first and receive the result from it at the end
+/// (Rabenseifner 2004, as in MPICH).
+struct FoldedRanks {
+  FoldedRanks(int ranks, int rank);
+  int folded;       ///< n'
+  int extra;        ///< n - n'
+  bool hands_over;  ///< this rank sends its array to `partner` and takes no part in between
+  int partner;      ///< the other rank of the pair; -1: none
+  int id;           ///< among the ranks that take part; -1 where this rank hands over
+  /// Returns the rank that takes part as `id`.
+  int rank_of(int id) const;
+};
+
+FoldedRanks::FoldedRanks(int ranks, int rank)
+    : folded(static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)))),
+      extra(ranks - folded),
+      hands_over(rank < 2 * extra && rank % 2 == 0),
+      partner(rank >= 2 * extra ? -1
+              : hands_over      ? rank + 1
+                                : rank - 1),
+      id(hands_over         ? -1
+         : rank < 2 * extra ? rank / 2
+                            : rank - extra) {}
+
+int FoldedRanks::rank_of(int of) const { return of < extra ? 2 * of + 1 : of + extra; }
+
+// Appends the `width` slices that `id` still adds up, first those that it sends next, so that these
+// do not wait for the rest.
+void add_in_order_of_need(int id, int width, std::vector<int>& parts) {
+  if (width == 1) {
+    parts.push_back(id);
+    return;
+  }
+  add_in_order_of_need(id ^ (width / 2), width / 2, parts);
+  add_in_order_of_need(id, width / 2, parts);
+}
+
+int steps_of(const FoldedRanks& fold) {
+  return std::countr_zero(static_cast<unsigned>(fold.folded));
+}
+
+// Adds the traffic of folding: both ranks of a pair send and receive the array once more.
+Traffic with_fold(const FoldedRanks& fold, const Volume& between, const Volume& array) {
+  Volume each = fold.hands_over ? Volume{} : between;
+  if (fold.partner >= 0) each = each + array;
+  return {.sent = each, .received = each};
+}
+
+/// Steps k = 0 to log2 n' - 1: ranks 2^k apart exchange whole arrays and add them. The fewest
+/// steps; every rank sends and receives log2 n' * 4d bytes.
+AllReducePlan recursive_doubling_all_reduce(const Parameters&, int ranks, int rank) {
+  const FoldedRanks fold(ranks, rank);
+  AllReducePlan plan{.parts = 1, .mirrored = true};
+  if (fold.hands_over) {
+    plan.steps = {{.kind = StepKind::kSend, .peer = fold.partner},
+                  {.kind = StepKind::kReplace, .peer = fold.partner}};
+    return plan;
+  }
+  if (fold.partner >= 0) plan.steps.push_back({.kind = StepKind::kAdd, .peer = fold.partner});
+  for (int distance = 1; distance < fold.folded; distance *= 2) {
+    const int peer = fold.rank_of(fold.id ^ distance);
+    plan.steps.push_back({.kind = StepKind::kSend, .peer = peer, .tag = distance, .paced = true});
+    plan.steps.push_back({.kind = StepKind::kAdd,
+                          .peer = peer,
+                          .completes = 2 * distance == fold.folded,
+                          .tag = distance});
+  }
+  if (fold.partner >= 0) plan.steps.push_back({.kind = StepKind::kSend, .peer = fold.partner});
+  return plan;
+}
+
+/// Bruck's algorithm (Bruck et al. 1997): in step k a rank sends the min(2^k, n - 2^k) messages
+/// from its own on to the rank 2^k before it. Any number of ranks, ceil(log2 n) steps; a rank
+/// receives no message twice.
+AllGatherPlan recursive_doubling_all_gather(const Parameters&, int ranks, int rank) {
+  AllGatherPlan plan;
+  for (int distance = 1; distance < ranks; distance *= 2) {
+    GatherChannel in{.out = false, .peer = (rank + distance) % ranks};
+    GatherChannel out{.out = true, .peer = (rank + ranks - distance) % ranks};
+    for (int i = 0; i < std::min(distance, ranks - distance); ++i) {
+      in.messages.push_back((rank + distance + i) % ranks);
+      out.messages.push_back((rank + i) % ranks);
+    }
+    plan.push_back(in);
+    plan.push_back(out);
+  }
+  return plan;
+}
+
+/// The fewest steps with at most the bytes of a ring: reduce-scatter by halving, at distances n'/2,
+/// ..., 2, 1, then all-gather at distances 1, 2, ...: 2 log2 n' steps (Rabenseifner 2004). Every
+/// rank sends and receives 2(n'-1)/n' * 4d bytes, and 4d bytes more with a partner beyond the power
+/// of two n' (FoldedRanks).
+AllReducePlan halving_doubling_all_reduce(const Parameters&, int ranks, int rank) {
+  const FoldedRanks fold(ranks, rank);
+  AllReducePlan plan{.parts = fold.folded};
+  const int all = fold.folded;
+  if (fold.hands_over) {
+    plan.steps = {{.kind = StepKind::kSend, .peer = fold.partner, .first = 0, .last = all},
+                  {.kind = StepKind::kReplace, .peer = fold.partner, .first = 0, .last = all}};
+    return plan;
+  }
+  if (fold.partner >= 0)
+    plan.steps.push_back({.kind = StepKind::kAdd, .peer = fold.partner, .first = 0, .last = all});
+  for (int distance = all / 2; distance >= 1; distance /= 2) {
+    const int other = fold.id ^ distance, peer = fold.rank_of(other);
+    std::vector<int> parts;
+    add_in_order_of_need(other, distance, parts);
+    for (const int part : parts)
+      plan.steps.push_back({.kind = StepKind::kSend,
+                            .peer = peer,
+                            .first = part,
+                            .last = part + 1,
+                            .tag = distance,
+                            .paced = true});
+    parts.clear();
+    add_in_order_of_need(fold.id, distance, parts);
+    for (const int part : parts)
+      plan.steps.push_back({.kind = StepKind::kAdd,
+                            .peer = peer,
+                            .first = part,
+                            .last = part + 1,
+                            .completes = distance == 1,
+                            .tag = distance});
+  }
+  const auto range_of = [](int id, int width) { return id / width * width; };
+  for (int distance = 1; distance < all; distance *= 2) {
+    const int other = fold.id ^ distance, peer = fold.rank_of(other);
+    const int mine = range_of(fold.id, distance), theirs = range_of(other, distance);
+    plan.steps.push_back({.kind = StepKind::kSend,
+                          .peer = peer,
+                          .first = mine,
+                          .last = mine + distance,
+                          .tag = distance,
+                          .paced = true});
+    plan.steps.push_back({.kind = StepKind::kReplace,
+                          .peer = peer,
+                          .first = theirs,
+                          .last = theirs + distance,
+                          .tag = distance});
+  }
+  if (fold.partner >= 0)
+    plan.steps.push_back({.kind = StepKind::kSend, .peer = fold.partner, .first = 0, .last = all});
+  return plan;
+}
+
+Traffic doubling_reduce_traffic(const Parameters&, const SummedArray& array, int ranks, int rank) {
+  const FoldedRanks fold(ranks, rank);
+  const Volume all = ArrayVolume(array, 1).all();
+  return with_fold(fold, all * static_cast<std::uint64_t>(steps_of(fold)), all);
+}
+
+// In each step of the first half a rank receives one of the blocks of 1, 2, 4, ... n'/2 slices that
+// contain its own slice; in each step of the second half it sends one. In the opposite direction it
+// sends, and then receives, all slices but its own.
+Traffic halving_reduce_traffic(const Parameters&, const SummedArray& array, int ranks, int rank) {
+  const FoldedRanks fold(ranks, rank);
+  const ArrayVolume volume(array, fold.folded);
+  if (fold.hands_over) return with_fold(fold, {}, volume.all());
+  Volume between = volume.all() - volume.of(fold.id);
+  for (int width = 1; width < fold.folded; width *= 2) {
+    const int first = fold.id / width * width;
+    between = between + volume.of(first, first + width);
+  }
+  return with_fold(fold, between, volume.all());
+}
+
+Traffic doubling_gather_traffic(const Parameters&, const MessageVolume& messages, int rank) {
+  const int ranks = messages.ranks();
+  Traffic traffic{.sent = {}, .received = messages.all() - messages.of(rank)};
+  for (int distance = 1; distance < ranks; distance *= 2)
+    traffic.sent = traffic.sent + messages.of(rank, std::min(distance, ranks - distance));
+  return traffic;
+}
+
+// Ranks beyond a power of two take one step before and one after.
+int with_fold_steps(int ranks, int times) {
+  const FoldedRanks fold(ranks, 0);
+  return times * steps_of(fold) + (fold.extra == 0 ? 0 : 2);
+}
+int doubling_steps(const Parameters&, int ranks) { return with_fold_steps(ranks, 1); }
+int halving_steps(const Parameters&, int ranks) { return with_fold_steps(ranks, 2); }
+int bruck_steps(const Parameters&, int ranks) { return ceil_log2(ranks); }
+
+double doubling_messages(const Parameters&, int ranks) {
+  const FoldedRanks fold(ranks, 0);
+  return fold.folded * static_cast<double>(steps_of(fold)) + 2.0 * fold.extra;
+}
+double halving_messages(const Parameters&, int ranks) { return 2.0 * ranks * (ranks - 1); }
+
+constexpr GatherForm kBruck{.plan = recursive_doubling_all_gather,
+                            .traffic = doubling_gather_traffic,
+                            .steps = bruck_steps};
+
+const CollectiveRegistration kRecursiveDoubling{
+    {.name = "recursive-doubling",
+     .summary = "ranks 1, 2, 4, ... apart exchange whole arrays: the fewest steps, more bytes",
+     .source = "Thakur, Rabenseifner and Gropp 2005; all-gather by Bruck et al. 1997",
+     .reduce = ReduceForm{.plan = recursive_doubling_all_reduce,
+                          .traffic = doubling_reduce_traffic,
+                          .steps = doubling_steps,
+                          .messages = doubling_messages},
+     .gather = kBruck}};
+
+const CollectiveRegistration kHalvingDoubling{
+    {.name = "halving-doubling",
+     .summary =
+         "reduce-scatter by halving, all-gather by doubling: few steps, as few bytes as a ring",
+     .source = "Rabenseifner 2004; all-gather by Bruck et al. 1997",
+     .reduce = ReduceForm{.plan = halving_doubling_all_reduce,
+                          .traffic = halving_reduce_traffic,
+                          .steps = halving_steps,
+                          .messages = halving_messages},
+     .gather = kBruck}};
+
+}  // namespace
+}  // namespace thinpipe

@@ -1,0 +1,82 @@
+// How collectives cut messages into segments, and how many segments are under way.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "workloads/collectives/transport.h"
+
+namespace thinpipe {
+
+/// Bytes of one segment. Under Open MPI's eager limit (64 KiB), so that a segment needs no
+/// handshake; 32 kB was fastest on the development machine, 64 kB and more clearly slower.
+inline constexpr std::size_t kSegmentBytes = 32768;
+/// Segments under way to one peer, and from one peer.
+inline constexpr int kSegmentsInFlight = 16;
+
+/// Returns the number of segments of so many bytes.
+constexpr std::size_t segments_of_bytes(std::size_t bytes) {
+  return (bytes + kSegmentBytes - 1) / kSegmentBytes;
+}
+
+/// An array in `count` slices, as even as possible: the first `elements mod count` are one element
+/// longer. Each slice is cut into segments of its own, numbered over all slices.
+struct Parts {
+  std::size_t elements = 0, count = 1;
+  std::size_t element_bytes = sizeof(float);
+
+  /// Returns the elements of one segment.
+  std::size_t segment() const { return kSegmentBytes / element_bytes; }
+
+  std::size_t begin(std::size_t part) const {
+    return part * (elements / count) + std::min(part, elements % count);
+  }
+  std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
+  /// Returns the elements, and the segments, of the slices [first, last).
+  std::size_t size(std::size_t first, std::size_t last) const { return begin(last) - begin(first); }
+  std::size_t segments(std::size_t first, std::size_t last) const {
+    return first_segment(last) - first_segment(first);
+  }
+  /// Returns the number of the slice's first segment.
+  std::size_t first_segment(std::size_t part) const {
+    const std::size_t longer = std::min(part, elements % count), size = elements / count;
+    return longer * segments_of_bytes((size + 1) * element_bytes) +
+           (part - longer) * segments_of_bytes(size * element_bytes);
+  }
+};
+
+/// The segments that are being sent to a peer: at most `size` at a time, in the transport's slots
+/// from `first_slot` on, in turn.
+class SendWindow {
+ public:
+  SendWindow(Transport& transport, int peer, int first_slot, std::size_t size, int tag = 0)
+      : transport_(transport), peer_(peer), first_slot_(first_slot), tag_(tag), size_(size) {}
+
+  std::size_t sent() const { return sent_; }
+  bool full() const { return sent_ - done_ == size_; }
+  bool empty() const { return sent_ == done_; }
+
+  /// Starts to send a segment. Not while full().
+  void send(std::span<const std::byte> segment) {
+    transport_.send(slot(sent_), peer_, tag_, segment);
+    ++sent_;
+  }
+
+  /// Frees the slots of the oldest segments that have been sent. @returns whether any were
+  bool collect() {
+    const std::size_t before = done_;
+    while (!empty() && transport_.done(slot(done_))) ++done_;
+    return done_ != before;
+  }
+
+ private:
+  int slot(std::size_t segment) const { return first_slot_ + static_cast<int>(segment % size_); }
+
+  Transport& transport_;
+  int peer_, first_slot_, tag_;
+  std::size_t size_;
+  std::size_t sent_ = 0, done_ = 0;
+};
+
+}  // namespace thinpipe

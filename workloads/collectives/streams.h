@@ -1,0 +1,99 @@
+// Messages of any length to and from several ranks at a time, cut into segments that are
+// interleaved; and the small all-gathers of sparse collectives.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workloads/collectives/transport.h"
+
+namespace thinpipe {
+
+/// Bytes of a framed message's length. A framed message begins with the length of its content, a
+/// little-endian u64, so receivers need not know the length before.
+inline constexpr std::size_t kStreamLengthBytes = sizeof(std::uint64_t);
+
+/// Returns the content of a framed message, without its length.
+std::span<const std::byte> framed_content(std::span<const std::byte> message);
+
+/// Collects sends and receives, at most one to a rank and one from it, and runs them together.
+class Streams {
+ public:
+  /// @param at_once  the number of messages that are under way in each direction at a time, in the
+  /// order in which they were added. Ranks add messages in matching orders (to the i-th rank to the
+  /// right, from the i-th rank to the left), so that not all ranks send to one at the same time.
+  explicit Streams(std::size_t at_once) : at_once_(at_once) {}
+
+  /// Adds a send. `data` stays untouched until run() ends.
+  void send(int peer, std::span<const std::byte> data);
+  /// Adds a receive of a message whose length both ranks know, to `room`.
+  void receive(int peer, std::span<std::byte> room);
+  /// Adds a receive of a framed message, of at most `longest` bytes after its length, to the front
+  /// of `room`, which grows as needed.
+  void receive_framed(int peer, std::vector<std::byte>& room, std::size_t longest);
+
+  /// Sends and receives all messages that were added, and forgets them.
+  /// @throws PayloadError for a framed message of impossible length, and for a message of another
+  /// length than the known one
+  void run(Transport& transport);
+
+ private:
+  struct Out {
+    int peer;
+    std::span<const std::byte> data;
+    std::size_t segments, sent = 0, done = 0;
+  };
+  struct In {
+    int peer;
+    std::span<std::byte> room;
+    std::size_t total;  ///< bytes; of a framed one known by its first segment
+    std::vector<std::byte>* framed = nullptr;  ///< its buffer, until the length is known
+    std::size_t longest = 0;
+    std::size_t posted = 0, arrived = 0;  ///< segments
+    std::size_t segments() const;
+  };
+
+  bool progress(Transport& transport, In& in, int first_slot);
+  bool progress(Transport& transport, Out& out, int first_slot);
+  void arrived(In& in, std::size_t size);
+
+  std::size_t at_once_;
+  std::vector<Out> out_;
+  std::vector<In> in_;
+};
+
+/// All-gather of blocks whose sizes all ranks know, in few steps.
+///
+/// Bruck's algorithm (Bruck et al., 1997): in step s = 0, 1, ... of ceil(log2 n), a rank sends the
+/// min(2^s, n - 2^s) blocks from its own on to the rank 2^s to the left, and receives as many from
+/// the rank 2^s to the right. Any number of ranks. With equal blocks every rank sends and receives
+/// (n-1)/n of the whole. A rank sends its own block in every step, even if it is the largest.
+class BlockGather {
+ public:
+  /// Gathers the blocks of all ranks, in order and without gaps, `sizes` bytes each. `blocks` has
+  /// this rank's own block before and all blocks after the call.
+  void run(Transport& transport, std::span<const std::size_t> sizes, std::span<std::byte> blocks);
+
+ private:
+  Streams streams_{1};
+  std::vector<std::byte> rotated_;   ///< own block first
+  std::vector<std::size_t> begins_;  ///< in rotated_, and the end
+};
+
+/// The mean over ranks of a rank's number of elements, which is k for compressors without a target.
+/// Ranks all-gather their numbers (BlockGather), a u32 each.
+class MeanCount {
+ public:
+  /// Returns the mean over ranks of `own`, rounded up; the same on all ranks.
+  /// @throws InputError for a number over `most`, PayloadError for another rank's
+  std::size_t run(Transport& transport, std::size_t own, std::size_t most);
+
+ private:
+  BlockGather gather_;
+  std::vector<std::uint32_t> counts_;
+  std::vector<std::size_t> sizes_;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,111 @@
+#include "workloads/collectives/traffic.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "workloads/collectives/collectives.h"
+#include "workloads/collectives/segments.h"
+#include "workloads/collectives/streams.h"
+
+namespace thinpipe {
+namespace {
+
+// A collective with its parameters. @throws InputError as check_collective
+struct Known {
+  explicit Known(const Spec& collective)
+      : info(find_collective(collective.name)), parameters(info.parameters, collective) {}
+  const CollectiveInfo& info;
+  Parameters parameters;
+};
+
+[[noreturn]] void no_closed_form(const Spec& collective) {
+  throw InputError("collective '" + collective.to_string() + "' has no closed form of its traffic");
+}
+
+// Returns the volume of a payload with its head.
+Volume volume_of(std::size_t payload) {
+  const std::size_t framed = kUnitHeadBytes + payload;
+  return {segments_of_bytes(framed), framed};
+}
+
+}  // namespace
+
+Traffic all_reduce_traffic(const Spec& collective, const SummedArray& array, int ranks, int rank) {
+  const Known known(collective);
+  if (!known.info.reduce || known.info.reduce->traffic == nullptr) no_closed_form(collective);
+  return known.info.reduce->traffic(known.parameters, array, ranks, rank);
+}
+
+Traffic all_gather_traffic(const Spec& collective, std::span<const std::size_t> sizes, int rank) {
+  const Known known(collective);
+  if (sizes.size() == 1) return {};
+  if (!known.info.gather || known.info.gather->traffic == nullptr) no_closed_form(collective);
+  return known.info.gather->traffic(known.parameters, MessageVolume(sizes), rank);
+}
+
+int all_reduce_steps(const Spec& collective, int ranks) {
+  const Known known(collective);
+  if (!known.info.reduce || known.info.reduce->steps == nullptr) no_closed_form(collective);
+  return known.info.reduce->steps(known.parameters, ranks);
+}
+
+int all_gather_steps(const Spec& collective, int ranks) {
+  const Known known(collective);
+  if (!known.info.gather || known.info.gather->steps == nullptr) no_closed_form(collective);
+  return known.info.gather->steps(known.parameters, ranks);
+}
+
+SparseTraffic sparse_all_reduce_traffic(const Spec& collective, const SparseSizes& sizes, int ranks,
+                                        int rank) {
+  const Known known(collective);
+  if (!known.info.sparse) refuse_exchange(Exchange::kSparseAllReduce);
+  return known.info.sparse->traffic(known.parameters, sizes, ranks, rank);
+}
+
+int sparse_all_reduce_steps(const Spec& collective, int ranks) {
+  const Known known(collective);
+  if (!known.info.sparse) refuse_exchange(Exchange::kSparseAllReduce);
+  return known.info.sparse->steps(known.parameters, ranks);
+}
+
+// In step s a rank sends the min(2^s, n - 2^s) blocks from its own on as one message, and receives
+// the blocks that follow.
+Traffic block_gather_traffic(std::span<const std::size_t> sizes, int rank) {
+  const std::size_t n = sizes.size(), own = static_cast<std::size_t>(rank);
+  const auto of = [&](std::size_t first, std::size_t count) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) bytes += sizes[(first + i) % n];
+    return plain_message(bytes);
+  };
+  Traffic traffic;
+  for (std::size_t have = 1; have < n; have *= 2) {
+    const std::size_t some = std::min(have, n - have);
+    traffic.sent = traffic.sent + of(own, some);
+    traffic.received = traffic.received + of(own + have, some);
+  }
+  return traffic;
+}
+
+std::vector<Traffic> push_pull_traffic(const PushPullLayout& layout,
+                                       std::span<const std::vector<std::size_t>> push,
+                                       std::span<const std::size_t> pull) {
+  std::vector<Traffic> ranks(static_cast<std::size_t>(layout.ranks()));
+  for (std::size_t unit = 0; unit < layout.units.size(); ++unit) {
+    Traffic& server =
+        ranks[static_cast<std::size_t>(layout.rank_of_server(layout.units[unit].server))];
+    for (std::size_t worker = 0; worker < push.size(); ++worker) {
+      if (&ranks[worker] == &server) continue;  // a slice that the rank itself averages
+      const Volume up = volume_of(push[worker][unit]), down = volume_of(pull[unit]);
+      ranks[worker].sent = ranks[worker].sent + up;
+      ranks[worker].received = ranks[worker].received + down;
+      server.sent = server.sent + down;
+      server.received = server.received + up;
+    }
+  }
+  return ranks;
+}
+
+}  // namespace thinpipe

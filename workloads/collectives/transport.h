@@ -1,0 +1,83 @@
+// Point-to-point messages between ranks, all that a collective needs of a network; and how a
+// transport waits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace thinpipe {
+
+/// A transport's traffic for this rank, to compare with the link's counters.
+struct TransportCounters {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;   ///< of all messages sent, without any framing
+  std::uint64_t frames = 0;  ///< Ethernet frames if no two messages shared one
+
+  TransportCounters operator-(const TransportCounters& before) const {
+    return {messages - before.messages, bytes - before.bytes, frames - before.frames};
+  }
+};
+
+/// Messages of one tag between one pair of ranks arrive in the order in which they were sent;
+/// messages of different tags do not wait for each other. Not thread-safe.
+class Transport {
+ public:
+  using Request = int;
+  static constexpr Request kNone = -1;
+
+  virtual ~Transport() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  /// Starts to send; `data` stays untouched until done(). At most one request per slot is under
+  /// way; slots are small numbers chosen by the caller, shared by sends and receives. Tags are 0 to
+  /// 32767; the collective defines their meaning.
+  virtual void send(Request slot, int peer, int tag, std::span<const std::byte> data) = 0;
+  /// Starts to receive a message of this tag and at most data.size() bytes.
+  virtual void receive(Request slot, int peer, int tag, std::span<std::byte> data) = 0;
+  /// Returns whether the request in the slot has ended; for a receive, sets `received` to its
+  /// length.
+  virtual bool done(Request slot, std::size_t* received = nullptr) = 0;
+  /// Yields the CPU for a moment, after a poll without progress.
+  virtual void pause() = 0;
+  /// Reports progress since the last pause.
+  virtual void progressed() = 0;
+
+  /// Returns the time in seconds, by a clock that all ranks of a machine share.
+  virtual double now() const = 0;
+
+  virtual TransportCounters counters() const = 0;
+};
+
+/// Decides whether a rank with nothing to do polls again at once, or how long it sleeps.
+///
+/// A rank sleeps, shortly at first, so that small messages lose little time, then longer, so that
+/// waiting ranks leave the CPU cores to working ones: a segment of 32 kB takes 262 us at 1 Gbit/s.
+/// Ranks that poll continuously starve the emulated links where ranks outnumber cores.
+///
+/// With a core for every rank, a rank polls for a moment before it sleeps, as long as most waits
+/// end within that moment: where segments arrive faster than a sleep ends, but not on slow links.
+/// Every sixteenth wait tests whether waits have become short.
+class IdleRank {
+ public:
+  explicit IdleRank(bool has_core) : has_core_(has_core) {}
+
+  /// Notes a poll without progress. @param now  in seconds
+  /// @returns nanoseconds to sleep before the next poll
+  long pause(double now);
+  /// Notes progress.
+  void progressed();
+
+ private:
+  static constexpr int kAllShort = 1024;
+
+  bool has_core_;
+  bool waits_ = false, asks_ = false;  ///< no progress since pause(); still polls
+  double waits_since_ = 0;
+  int short_waits_ = kAllShort;  ///< fraction of the last polling waits, in units of 1/kAllShort
+  unsigned slept_ = 0;           ///< waits in which it slept at once
+  long sleep_ = 0;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,132 @@
+// Transfer of units' payloads from one rank to another, in segments.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workloads/collectives/segments.h"
+#include "workloads/collectives/transport.h"
+
+namespace thinpipe {
+
+/// Returns how many segments are under way to or from each of so many peers; together they fill a
+/// link.
+std::size_t segments_for_each_of(int peers);
+
+/// Bytes that several senders of a rank may send together.
+struct SendBudget {
+  std::size_t allowed = 0, used = 0;
+};
+
+/// Sends payloads to one peer, one after the other. The first segment of each begins with its head.
+///
+/// A peer with several senders answers a unit when it has the unit from all of them. No sender
+/// should be far ahead of the others, since early data delays data for which the peer waits. A
+/// paced sender sends the first unanswered unit, the next unit, and at most `ahead` bytes after the
+/// first one. All senders to a peer then need the same units in the same order.
+class UnitSender {
+ public:
+  static constexpr std::size_t kUnpaced = 0;
+
+  /// @param first_slot  of `window` slots of the transport
+  /// @param most_units  the greatest number of units that wait at a time
+  /// @param ahead  in bytes; kUnpaced: unlimited
+  UnitSender(Transport& transport, int peer, int first_slot, std::size_t window, int tag,
+             std::size_t most_units, std::size_t ahead = kUnpaced);
+
+  /// Adds a payload, which stays untouched until idle().
+  void add(std::uint32_t unit, std::span<const std::byte> payload);
+  /// Notes, for a paced sender, that the peer's answer to a unit has arrived.
+  void answered(std::uint32_t unit);
+
+  /// Sets a limit that several senders share; null: no limit. Must outlive this.
+  void share(SendBudget* budget) { budget_ = budget; }
+
+  /// Sends segments that fit the window. @returns whether any data moved
+  bool advance();
+  bool idle() const { return next_ == waiting_.size() && window_.empty(); }
+
+ private:
+  struct Waiting {
+    std::uint32_t unit;
+    std::span<const std::byte> payload;
+    std::size_t begin = 0;  ///< bytes of earlier payloads
+    bool answered = false;
+  };
+
+  bool may_send() const;
+
+  SendWindow window_;
+  std::size_t window_size_, ahead_;
+  std::vector<std::byte> staging_;  ///< first segments, by their index in the window
+  std::vector<Waiting> waiting_;
+  std::size_t next_ = 0;      ///< the index in waiting_ of the unit that is being sent
+  std::size_t offset_ = 0;    ///< bytes of its payload that were sent
+  std::size_t answered_ = 0;  ///< when paced: the number of leading units that are answered
+  SendBudget* budget_ = nullptr;
+};
+
+/// The receiver of payloads that arrive.
+class UnitSink {
+ public:
+  /// Returns the buffer for a payload of `length` bytes that begins to arrive from rank `peer`.
+  /// @throws PayloadError when the rank may not send this unit, or so many bytes of it, now
+  virtual std::span<std::byte> begin_unit(int peer, std::uint32_t unit, std::uint32_t length) = 0;
+  /// Takes a payload that has arrived as a whole.
+  virtual void end_unit(int peer, std::uint32_t unit, std::span<const std::byte> payload) = 0;
+
+ protected:
+  ~UnitSink() = default;
+};
+
+/// Receives the payloads of another rank's UnitSender.
+class UnitReceiver {
+ public:
+  UnitReceiver(Transport& transport, int peer, int first_slot, std::size_t window, int tag);
+
+  /// Expects so many payloads more. Receives are posted only for messages that must arrive.
+  void expect(std::size_t units) { certain_ += units; }
+
+  /// Takes segments that have arrived. @returns whether any data moved
+  /// @throws PayloadError naming the peer for a malformed segment, or from the sink
+  bool advance(UnitSink& sink);
+  /// Returns the bytes received so far, with heads.
+  std::size_t received() const { return received_; }
+
+ private:
+  void take(std::span<const std::byte> segment, UnitSink& sink);
+
+  Transport& transport_;
+  int peer_, first_slot_, tag_;
+  std::size_t window_;
+  std::vector<std::byte> staging_;
+  std::size_t certain_ = 0, posted_ = 0, arrived_ = 0;  ///< segments
+  std::size_t received_ = 0;
+  std::uint32_t unit_ = 0;  ///< that is arriving
+  std::span<std::byte> payload_;
+  std::size_t here_ = 0;  ///< bytes of it that have arrived
+  bool arriving_ = false;
+};
+
+/// A rank's streams to and from all of its peers, by the peers' numbers.
+struct UnitStreams {
+  std::vector<UnitSender> senders;
+  std::vector<UnitReceiver> receivers;
+
+  /// Sets a limit for all senders together; null: no limit. Must outlive this.
+  void share(SendBudget* budget);
+  /// Returns the bytes received so far, with heads.
+  std::size_t received() const;
+  /// Sends segments that fit the windows, to peer `first`, then to the next ones, wrapping round.
+  /// @returns whether any data moved
+  bool send(std::size_t first);
+  /// Takes segments that have arrived. @returns whether any data moved @throws as
+  /// UnitReceiver::advance()
+  bool receive(UnitSink& sink);
+  /// Returns whether all payloads have been sent.
+  bool idle() const;
+};
+
+}  // namespace thinpipe

@@ -1,0 +1,115 @@
+// How gradients are bucketed: the compressor of each tensor, the tensors that are compressed and
+// sent together, when they are sent, and the epoch of training.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compressors/spec.h"
+#include "workloads/collectives/outer_optimiser.h"
+
+namespace thinpipe {
+
+/// The spec of tensors that match no rule, or that are too small to compress.
+inline const Spec kUncompressed{.name = "none", .values = {}};
+
+/// The compressor of each tensor: one for all, or by the tensors' names.
+///
+/// `conv*:none;fc*:topk:ratio=0.001`: rules joined by `;`, each a pattern of names (`*` any
+/// letters, `?` one, `[a-c]` one of these, as in a shell), a colon and a spec. The first rule whose
+/// pattern matches decides; tensors that match no rule go uncompressed. A plain spec is for all
+/// tensors. A single rule with a name in full ends in a `;`.
+class CompressorRules {
+ public:
+  /// Sets one compressor for all tensors.
+  CompressorRules(Spec all);  // NOLINT(google-explicit-constructor)
+
+  /// Parses rules without alternatives (`|`). @throws InputError naming the rule and what is wrong
+  static CompressorRules parse(std::string_view text);
+  /// Returns the cross product of all rules' alternatives, in writing order. @throws as parse()
+  static std::vector<CompressorRules> expand(std::string_view text);
+
+  /// Returns the tensor's compressor.
+  const Spec& of(const std::string& tensor) const;
+
+  /// Returns whether one compressor serves all tensors.
+  bool uniform() const { return rules_.size() == 1 && rules_[0].pattern.empty(); }
+  /// Returns all specs that of() may return, each once, the first rule's first.
+  std::vector<Spec> specs() const;
+
+  /// Returns the name of the method, or "rules".
+  std::string method() const;
+  /// Returns the canonical text, which parse() reads.
+  std::string to_string() const;
+  bool operator==(const CompressorRules&) const = default;
+
+ private:
+  struct Rule {
+    std::string pattern;  // "" for all
+    Spec spec;
+    bool operator==(const Rule&) const = default;
+  };
+  CompressorRules() = default;
+
+  std::vector<Rule> rules_;
+};
+
+/// Input of one compressor.
+enum class Granularity { kTensor, kBucket, kModel };
+
+/// When payloads leave.
+enum class Overlap {
+  kNone,    ///< all at once, after the backward pass
+  kBucket,  ///< bucket by bucket, as their gradients become ready
+};
+
+/// Rule by which tensors are put into buckets, in order. A bucket is closed when it has at least
+/// its limit: `first` for the first bucket, `rest` for all others. This is PyTorch DDP's rule
+/// (compute_bucket_assignment_by_size) with DDP's defaults. DDP orders tensors by when they became
+/// ready in the first iteration; before that, in reverse of the model's order.
+struct BucketLimits {
+  enum class Order { kReady, kReverse };
+  std::size_t first = std::size_t{1} << 20;  ///< bytes of FP32
+  std::size_t rest = std::size_t{25} << 20;
+  Order order = Order::kReady;
+  bool operator==(const BucketLimits&) const = default;
+
+  /// Parses `first=1mib,rest=25mib,order=ready`, with any key left out; `ddp` is all defaults.
+  /// @throws InputError
+  static BucketLimits parse(const std::string& text);
+  std::string to_string() const;
+};
+
+struct Bucketing {
+  Granularity granularity = Granularity::kTensor;
+  std::size_t min_elements = 0;  ///< smaller tensors go uncompressed
+  Overlap overlap = Overlap::kNone;
+  /// Codecs work while the backward pass continues. Otherwise the backward pass waits for them, as
+  /// for a hook that is called in its thread. Only with overlap.
+  bool codec_beside = false;
+  BucketLimits limits;
+  /// Gradients that every rank adds up before the sum is compressed and exchanged (FedAvg; SBC
+  /// fig. 2a).
+  std::uint64_t local_steps = 1;
+  /// Every rank's second optimiser, which is applied to the aggregate.
+  std::optional<OuterOptions> outer;
+  double epoch = 0;  ///< of training, for warm-up schedules (DGC section 4.1)
+  bool operator==(const Bucketing&) const = default;
+
+  bool is_default() const { return *this == Bucketing(); }
+  /// Returns settings other than the default, canonically: `granularity=bucket;overlap=bucket`; ""
+  /// if all are the default.
+  std::string to_string() const;
+};
+
+const char* to_string(Granularity granularity);
+const char* to_string(Overlap overlap);
+/// @throws InputError
+Granularity parse_granularity(const std::string& text);
+Overlap parse_overlap(const std::string& text);
+
+}  // namespace thinpipe

@@ -1,0 +1,278 @@
+#include "workloads/replay/host_bucket.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "compressors/registry.h"
+#include "workloads/replay/message.h"
+
+namespace thinpipe {
+
+struct HostBucket::Unit {
+  std::unique_ptr<Compressor> compressor;
+  bool sent = false;                   // in the last step
+  std::span<const std::byte> payload;  // of summed units
+  bool has_target = false;             // its k is the same on all ranks
+};
+
+HostBucket::HostBucket(const PlannedBucket& plan, std::size_t number, std::size_t first_unit,
+                       const BucketSettings& settings)
+    : Bucket(plan, number, settings), pace_(settings.time_scale, settings.compressors.threads) {
+  std::size_t floats = 0, message = 0;
+  int most_rounds = 1;
+  std::vector<Compressor*> summed, selected;
+  for (const PlannedUnit& planned : plan_.units) {
+    Unit& unit = units_.emplace_back();
+    unit.compressor = make_compressor(planned.compressor, planned.info, settings.compressors);
+    unit.has_target = find_method(planned.compressor.name).has_target;
+    if (units_.size() > float_units_ && units_.size() <= summed_) continue;  // in halves_
+    if (units_.size() <= float_units_) {
+      floats += unit.compressor->max_encoded_size();
+      most_rounds = std::max(most_rounds, unit.compressor->rounds());
+      summed.push_back(unit.compressor.get());
+      continue;
+    }
+    message += kMessageLengthBytes + unit.compressor->max_encoded_size();
+    selected.push_back(unit.compressor.get());
+  }
+  if (settings.sparse_sums) check_pairs();
+  check_delays();
+  message_.resize(message);
+  if (settings.servers)
+    pushed_ =
+        std::make_unique<PushedUnits>(plan_, *settings.servers, first_unit, settings.compressors);
+  else
+    make_scales();
+  if (most_rounds > 1)
+    rounds_ = std::make_unique<Rounds>(std::move(summed), settings.compressors.threads);
+  else
+    encoded_.resize(floats);
+  if (!half_groups_.empty()) {
+    halves_ = std::make_unique<HalfSums>(plan_, half_groups_, ranks_);
+    own_halves_.resize(halves_->bytes());
+  }
+  if (settings.sparse_sums && !selected.empty()) sparse_ = std::make_unique<SparseSums>(selected);
+  verbatim_ =
+      float_units_ > 0 && std::all_of(units_.begin(), units_.begin() + std::ptrdiff_t(float_units_),
+                                      [](const Unit& unit) { return unit.compressor->verbatim(); });
+}
+
+HostBucket::~HostBucket() = default;
+
+std::size_t HostBucket::message_capacity() const {
+  return std::max({sparse_ ? 0 : message_.size(), encoded_.size(), scales_.size() * sizeof(float)});
+}
+
+const Compressor& HostBucket::compressor(std::size_t unit) const {
+  return *units_[unit].compressor;
+}
+
+bool HostBucket::sent(std::size_t unit) const { return units_[unit].sent; }
+
+void HostBucket::add_up(Gradients& gradients, std::uint64_t index) {
+  for (std::size_t i = 0; i < units_.size(); ++i) gradients.add(number_, i, plan_.units[i], index);
+}
+
+void HostBucket::take_scales(const Gradients& gradients, std::uint64_t index) {
+  for (std::size_t i = summed_; i < units_.size(); ++i) {
+    Unit& unit = units_[i];
+    const bool takes =
+        unit.compressor->shares_scale() && sends_unit(i, index / gradients.local_steps());
+    scales_[i - summed_] =
+        takes ? unit.compressor->prepare(gradients.input(number_, i, plan_.units[i], index)) : 0;
+  }
+}
+
+void HostBucket::encode_unit(std::size_t i, const GradientInput& input) {
+  Unit& unit = units_[i];
+  EncodeReport encoded;
+  std::size_t bytes = 0;  // bytes of rounds are counted when they are exchanged
+  if (i >= summed_) {
+    encoded = unit.compressor->encode(input, std::span(message_).subspan(message_size_));
+    bytes = encoded.encoded_bytes;
+    if (sparse_)
+      bytes = sparse_->add(i - summed_,
+                           std::span(message_).subspan(message_size_, encoded.encoded_bytes),
+                           unit.has_target ? std::optional(encoded.target_elements) : std::nullopt);
+    const auto length = static_cast<std::uint32_t>(encoded.encoded_bytes);
+    std::memcpy(message_.data() + (i - summed_) * kMessageLengthBytes, &length,
+                kMessageLengthBytes);
+    message_size_ += encoded.encoded_bytes;
+  } else if (i >= float_units_) {
+    const auto space =
+        std::span(own_halves_)
+            .subspan(halves_->place(offsets_[i]), unit.compressor->max_encoded_size());
+    encoded = unit.compressor->encode(input, space);
+    unit.payload = space;
+    bytes = encoded.encoded_bytes;
+  } else if (rounds_) {
+    encoded = rounds_->encode(input);
+  } else {
+    const std::span<std::byte> free = std::span(encoded_).subspan(floats_.size());
+    encoded = unit.compressor->encode(input, free);
+    unit.payload = free.first(encoded.encoded_bytes);
+    floats_ = std::span(encoded_).first(floats_.size() + encoded.encoded_bytes);
+    bytes = encoded.encoded_bytes;
+  }
+  add_to_payload(i, encoded, bytes, i < summed_ || sparse_);
+}
+
+/// Sends summed units without a copy where encoding would only copy them and their gradients are
+/// contiguous. A framework sends a bucket of which gradients are views in the same way.
+/// @returns whether it did
+bool HostBucket::take_as_they_lie(const Gradients& gradients, std::uint64_t index) {
+  if (!verbatim_) return false;
+  std::span<const float> all;
+  for (std::size_t i = 0; i < float_units_; ++i) {
+    const auto values = gradients.input(number_, i, plan_.units[i], index).values;
+    if (values.empty()) continue;
+    if (all.empty()) all = values.first(0);
+    if (values.data() != all.data() + all.size()) return false;
+    all = std::span(all.data(), all.size() + values.size());
+  }
+  floats_ = std::as_bytes(all);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < float_units_; ++i) {
+    const std::size_t size = units_[i].compressor->elements() * sizeof(float);
+    units_[i].sent = true;
+    units_[i].payload = floats_.subspan(at, size);
+    at += size;
+  }
+  payload_.bytes += at;
+  payload_.summed_bytes += at;
+  payload_.selected += all.size();
+  sums_ = as_it_lies_ = true;
+  return true;
+}
+
+void HostBucket::save_state(std::vector<std::byte>& state) {
+  if (sparse_) sparse_->give_back();
+  for (const Unit& unit : units_) append_state(*unit.compressor, state);
+}
+
+void HostBucket::load_state(ByteReader& state) {
+  if (sparse_) sparse_->forget();
+  for (Unit& unit : units_) take_state(state, *unit.compressor);
+}
+
+void HostBucket::encode(const Gradients& gradients, std::uint64_t index) {
+  begin_payload();
+  as_it_lies_ = false;
+  floats_ = {};
+  message_size_ = split_.size() * kMessageLengthBytes;
+  std::fill_n(message_.begin(), message_size_, std::byte{0});
+  if (rounds_) rounds_->begin();
+  if (sparse_) sparse_->begin();
+  for (std::size_t i = take_as_they_lie(gradients, index) ? float_units_ : 0; i < units_.size();
+       ++i) {
+    Unit& unit = units_[i];
+    GradientInput input = gradients.input(number_, i, plan_.units[i], index);
+    unit.sent = sends_unit(i, index / gradients.local_steps());
+    if (!unit.sent) {
+      unit.compressor->hold(input);
+      continue;
+    }
+    if (i >= summed_ && !scales_.empty() && unit.compressor->shares_scale())
+      input.shared_scale = scales_[i - summed_];
+    encode_unit(i, input);
+  }
+  if (sums_ && halves_) halves_->prepare(own_halves_);
+}
+
+void HostBucket::skip() {
+  begin_payload();
+  floats_ = {};
+  as_it_lies_ = false;
+  if (rounds_) rounds_->begin();
+  for (Unit& unit : units_) unit.sent = false;
+}
+
+void HostBucket::start_exchange(std::span<float> aggregate) {
+  time_ = {};
+  const double begin = now_seconds();
+  if (pushed_) {
+    pushed_at_ = begin;
+    split_own();
+    return pushed_->push(
+        operation<PushPull>(collective()), [&](std::size_t i) { return units_[i].sent; }, split_);
+  }
+  if (sums_ && rounds_) {
+    pace_.reset();
+    time_ = rounds_->run(operation<AllReduce>(collective()), ranks_, pace_);
+    time_.codec = pace_.own();
+    time_.overrun = pace_.overrun();
+    for (std::size_t round = 0; round < rounds_->count(); ++round) {
+      payload_.summed_bytes += rounds_->sent(round).size_bytes();
+      payload_.bytes += rounds_->sent(round).size_bytes();
+    }
+  } else if (sums_ && float_units_ > 0) {
+    // A dense payload is an array of floats already. The all-reduce reads it where it was encoded
+    // and writes the aggregate.
+    const std::span<const float> own(reinterpret_cast<const float*>(floats_.data()),
+                                     floats_.size() / sizeof(float));
+    operation<AllReduce>(collective()).all_reduce(own, aggregate.first(float_elements_), factor());
+  }
+  if (sums_ && halves_) halves_->exchange(operation<AllReduce>(collective()));
+  if (gathers_ && sparse_)
+    sparse_->exchange(operation<SparseAllReduce>(collective()), factor());
+  else if (gathers_)
+    arrived_ =
+        &operation<AllGather>(collective()).all_gather(std::span(message_).first(message_size_));
+  time_.exchange = now_seconds() - begin - time_.compress;
+}
+
+bool HostBucket::poll_exchange() {
+  if (!pushed_) return true;
+  if (!pushed_->pull(operation<PushPull>(collective()))) return false;
+  payload_.pulled_bytes += pushed_->pulled_bytes();
+  time_.exchange = now_seconds() - pushed_at_;
+  return true;
+}
+
+void HostBucket::decode(std::span<float> aggregate) {
+  if (!sums_ || rounds_) std::fill_n(aggregate.begin(), float_elements_, 0.0F);
+  if (sums_ && rounds_)
+    for (std::size_t i = 0; i < float_units_; ++i)
+      units_[i].compressor->decode_add(rounds_->result(i), 1.0F, part(i, aggregate));
+  if (sums_ && halves_)
+    halves_->decode(aggregate);
+  else
+    std::fill_n(aggregate.begin() + std::ptrdiff_t(float_elements_),
+                summed_elements_ - float_elements_, 0.0F);
+  const std::span<float> gathered = aggregate.subspan(summed_elements_);
+  if (gathers_ && sparse_) return sparse_->decode(gathered);
+  std::fill(gathered.begin(), gathered.end(), 0.0F);
+  if (gathers_) pushed_ ? decode_answers(aggregate) : decode_gathered(aggregate);
+}
+
+void HostBucket::decode_gathered(std::span<float> aggregate) {
+  for (const std::span<const std::byte> message : *arrived_) {
+    split_message(message, split_);
+    for (std::size_t i = summed_; i < units(); ++i)
+      if (units_[i].sent)
+        units_[i].compressor->decode_add(split_[i - summed_], factor(), part(i, aggregate));
+  }
+}
+
+void HostBucket::decode_answers(std::span<float> aggregate) {
+  for (std::size_t i = 0; i < units(); ++i) {
+    if (!units_[i].sent) continue;
+    const Compressor* const pull = pushed_->decoder(i);
+    const Compressor& decoder = pull != nullptr ? *pull : compressor(i);
+    try {
+      decoder.decode_add(joined_pieces(pushed_->answers(i), joined_), 1.0F, part(i, aggregate));
+    } catch (const PayloadError& error) {
+      throw PayloadError(
+          fmt::format("a server's answer, unit '{}': {}", plan_.units[i].info.name, error.what()));
+    }
+  }
+}
+
+std::span<const std::byte> HostBucket::own_summed(std::size_t i) const { return units_[i].payload; }
+
+}  // namespace thinpipe
