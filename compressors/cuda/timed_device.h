@@ -28,8 +28,9 @@ struct DeviceDescription {
   int multiprocessors = 0;
 };
 
-/// All members work on one stream. Device memory is freed when all of them and the compressors have
-/// been destroyed.
+/// A GPU for benchmarks. The objects behind the pointers below all enqueue their work on one CUDA
+/// stream. They and the compressors made with `memory` share the GPU's memory, which is freed when
+/// the last of these objects is destroyed.
 struct TimedDevice {
   DeviceDescription description;
   std::shared_ptr<DeviceMemory> memory;

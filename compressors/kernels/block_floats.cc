@@ -1,5 +1,5 @@
-// Floats of 8 and 4 bits in blocks. They are a file of their own because every format and rounding
-// is a loop of its own.
+// Kernels for blocks of 8-bit and 4-bit floats. Each combination of format and rounding is compiled
+// as a separate loop, so these kernels have a file of their own.
 #include "compressors/kernels/blocks.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -89,8 +89,8 @@ void measure_goodput(const Network& network, const LinkProbe& probe, WayCalibrat
   FlowOptions options;
   options.windows = window > kLongWindow ? kMinWindows : kWindows;
   options.seconds = options.windows * window;
-  // A sender limited by its own link has half a second of data in its buffer, and little in the
-  // queue.
+  // A sender that its own link limits has half a second of data in its socket buffer and little in
+  // the link's queue, so there is no queue to drain after the measurement.
   options.drain = !at_sender;
   options.settle = (at_sender ? kSettle : kSettleBehindSwitch) + kDoublings * way.round_trip_set +
                    kLeftOver * 8 / probe.goodput;

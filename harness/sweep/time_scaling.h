@@ -35,11 +35,12 @@ struct TimeScaleChoice {
   bool refused = false;  ///< no factor keeps the proportions; `why` has the reason
 };
 
-/// Returns the smallest factor of 1, 2, 5, 10, 20 ... 1000 that meets two conditions. A link takes
-/// at most a quarter of the machine's capacity for each rank. Every rank's codec has as much of a
-/// core as on a machine of its own. Never below 1, because codec times are not known beforehand.
-/// Refuses where no such factor suffices, and where a link that loses or reorders frames would be
-/// slowed down: TCP's timers do not slow down with it.
+/// Returns the smallest time dilation factor of 1, 2, 5, 10, 20 ... 1000 that meets two conditions:
+/// each rank's link needs at most a quarter of what this machine can carry per rank, and each
+/// rank's codec gets as much of a core as on a machine of its own. Factors below 1 would need codec
+/// times, which are not known before the measurement. The choice is refused if 1000 does not
+/// suffice, and if a link that loses or reorders frames would have to be dilated, because TCP's
+/// timers are not dilated with the link.
 TimeScaleChoice choose_time_scale(const LinkSpec& link, const Capacity& machine);
 /// Does the same for a network: its fastest link decides, and one link that must not be slowed down
 /// is enough to refuse.

@@ -34,10 +34,10 @@ struct TrainingSection {
 
 std::vector<TrainingSection> training_sections(const TrainingSummary& summary);
 
-/// Returns the figures that have points: quality and loss on held-out data against steps, bytes and
-/// seconds; time and bytes to the target; final quality over the seeds; time against loss; bits
-/// over steps (3LC, fig. 9). `id` is the prefix of the figures' ids. @throws RunError without
-/// gnuplot
+/// Returns the figures that have data to draw: quality and loss on held-out data over steps, bytes
+/// and seconds; time and bytes to the target; final quality over the seeds; time over final
+/// held-out loss; and bits per element over steps, as figure 9 of the 3LC paper. `id` is the prefix
+/// of the figures' ids. @throws RunError without gnuplot
 std::vector<Figure> training_figures(const TrainingSummary& summary, const TrainingSection& section,
                                      const std::string& id);
 

@@ -87,11 +87,6 @@ std::string statement(const Group& group, const Series& series) {
   return "";
 }
 
-std::string without_below(const std::string& text) {
-  const std::string begin = "below ";
-  return text.compare(0, begin.size(), begin) == 0 ? text.substr(begin.size()) : text;
-}
-
 // Joins name and statement in `columns` characters. Only the name is cut, to no less than kMin.
 std::string fitted(std::string name, const std::string& rest, std::size_t columns) {
   constexpr std::size_t kMin = 24;
@@ -194,7 +189,7 @@ std::vector<std::string> break_even_lines(const Summary& summary, std::size_t co
       if (series.is_baseline()) continue;
       std::string rest = statement(group, series);
       if (const std::string predicted = predicted_break_even(series); !predicted.empty())
-        rest += ", predicted " + without_below(predicted);
+        rest += ", predicted " + predicted;
       if (const std::string more = note ? note(group, series) : ""; !more.empty())
         rest += ", " + more;
       lines.push_back(fitted(prefix + series.label, rest, columns));

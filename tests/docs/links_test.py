@@ -26,6 +26,18 @@ def resolve(page, target):
 
 
 class Links(unittest.TestCase):
+    def test_tables_have_their_second_line(self):
+        wrong, count = [], 0
+        for page in pages():
+            lines = [(0, "")] + list(prose(page))
+            for (before, above), (number, head), (_, below) in zip(lines, lines[1:], lines[2:]):
+                begins = head.startswith("|") and not (above.startswith("|") and before == number - 1)
+                count += begins
+                if begins and below.startswith("|") and not re.fullmatch(r"\|[-: |]+\|", below):
+                    wrong.append(f"{page.relative_to(ROOT)}:{number}: {head[:60]}")
+        self.assertGreater(count, 50)
+        self.assertEqual([], wrong, "\n" + "\n".join(wrong))
+
     def test_resolve(self):
         wrong, count = [], 0
         for page in pages():

@@ -65,8 +65,9 @@ TEST(Loader, RefusesWhatIsNoPlugIn) {
               AllOf(HasSubstr("broken_no_entry.so"), HasSubstr("no function thinpipe_plugin_get")));
 }
 
-// The dynamic loader maps pages that a file shorter than its headers claim does not have, and dies
-// of SIGBUS when it reads them.
+// The headers of a truncated file claim more bytes than the file has. The dynamic loader maps the
+// missing pages all the same, and reading one of them kills the process with SIGBUS. So the length
+// is checked before dlopen().
 TEST(Loader, RefusesAFileThatIsCutShort) {
   const std::string copy = ::testing::TempDir() + "/thinpipe-short.so";
   const auto whole = std::filesystem::file_size(example_plugin("example_sign"));

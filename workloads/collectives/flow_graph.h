@@ -13,9 +13,10 @@
 
 namespace thinpipe {
 
-/// A message of a FlowQueue. Every rank has counters, its *places*. A message that has arrived
-/// raises one of the receiver's counters by 1, as a segment that is added or stored in a
-/// collective.
+/// A message of a FlowQueue. Every rank has counters, called *places*: one place stands for one
+/// part of a rank's array. When a message has arrived it raises one of the receiver's places by 1,
+/// and messages that wait for this value can leave. So a place counts the segments that were added
+/// to or stored in a part.
 struct FlowMessage {
   std::uint32_t to = 0;
   std::uint32_t place = 0;  ///< the receiver's counter that it raises

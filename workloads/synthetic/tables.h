@@ -39,10 +39,13 @@ struct PieceTable {
   Buffer<StraightPiece> pieces;
 };
 
-/// Inverse distribution function of 32 random bits r. v is r's lower 31 bits. If the highest bit is
-/// set, d is counted from the outer end of its side, else from the inner end, so that both a tail
-/// and a peak are resolved. A fraction |d| / (2 size) of that side's magnitudes lies beyond the
-/// value, or below it, where size is the number of v on that side.
+/// A distribution's inverse distribution function of 32 random bits. The lower 31 bits are v:
+/// values of v below `low` are the side of negative values, those above `high` the side of positive
+/// values. The highest bit selects one of two parts of the table, of which one resolves the peak at
+/// 0 and the other the tail: in the inner part the distance |d| of v is counted from 0 outwards, in
+/// the outer part from the largest magnitude inwards. If a side has n values of v, then a fraction
+/// |d| / (2 n) of the side's magnitudes is smaller than the value (inner part) or larger (outer
+/// part).
 struct QuantileTable : PieceTable {
   static constexpr int kBits = 6;
   static constexpr std::size_t kParts = 2;  ///< inner, outer

@@ -289,7 +289,7 @@ TEST(BreakEvenLines, SayWhatWasPredicted) {
   EXPECT_EQ(lines[0],
             "sbc is faster at all rates (10 Mbit/s to 1 Gbit/s), predicted at every rate");
   EXPECT_THAT(lines[1], HasSubstr("topk is faster below 215 Mbit/s (21"));
-  EXPECT_THAT(lines[1], HasSubstr("), predicted 800 Mbit/s"));
+  EXPECT_THAT(lines[1], HasSubstr("), predicted below 800 Mbit/s"));
   EXPECT_THAT(break_even_sentence(summarize(records).groups[0]),
               HasSubstr(". Predicted to be faster than the baseline: topk below 800 Mbit/s and sbc "
                         "at every rate."));
