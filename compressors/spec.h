@@ -4,8 +4,9 @@
 //
 //   std::string canonical(const std::string& specs) {  // "topk:ratio=0.1|0.01"
 //     std::string text;
-//     for (const thinpipe::Spec& spec : thinpipe::expand_specs(specs)) text += spec.to_string() +
-//     "\n"; return text;  // "topk:ratio=0.1\ntopk:ratio=0.01\n"
+//     for (const thinpipe::Spec& spec : thinpipe::expand_specs(specs))
+//       text += spec.to_string() + "\n";
+//     return text;  // "topk:ratio=0.1\ntopk:ratio=0.01\n"
 //   }
 #pragma once
 

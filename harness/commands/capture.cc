@@ -1,4 +1,4 @@
-// `thinpipe capture`: passes its options to thinpipe-capture, the only program that needs libtorch.
+// `thinpipe capture`: passes its options to thinpipe-capture, since `thinpipe` has no libtorch.
 
 #include <nlohmann/json.hpp>
 #include <string>

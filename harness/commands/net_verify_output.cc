@@ -84,7 +84,7 @@ std::string round_trip_text(const RoundTripReport& found) {
   text += line("RTT with TCP", trips(found.beside_stream));
   if (found.full)
     return text + line("RTT bufferbloat",
-                       trips(*found.full) + "; should add " + format_time(found.wait.seconds));
+                       trips(*found.full) + "; expected: +" + format_time(found.wait.seconds));
   return text + line("RTT bufferbloat", "not measured: " + found.full_not_measured);
 }
 

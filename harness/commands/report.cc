@@ -291,7 +291,7 @@ Verb report_verb() {
           "quality by step and tensor. `thinpipe bench`: times relative to top-k and to the memory "
           "roofline. `thinpipe train`: loss and accuracy over steps, bytes and emulated seconds. "
           "Several folders, a folder of record files, or several launches of bench or quality: the "
-          "history of every metric, and whether the newest value is outlying.\n\n"
+          "history of every metric, and whether the newest value is an outlier.\n\n"
           "Prints the name of the file. HTML needs gnuplot, the PDF of a page needs Chromium, and "
           "PDF and PNG of a figure need rsvg-convert. Markdown needs no other program.",
       .options = {{.name = "format",

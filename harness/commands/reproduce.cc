@@ -67,7 +67,15 @@ Action prepare_reproduce(const Arguments& arguments) {
   if (names.empty())
     throw InputError(
         "expected the name of a recipe, or --all; `thinpipe reproduce --list` lists the recipes");
-  if (arguments.flag("print")) return [names] { return print_files(names); };
+  if (arguments.flag("print")) {
+    for (const std::string& name : names) {
+      if (name.ends_with(".toml"))
+        throw InputError("--print prints thinpipe's own recipes; " + in_quotes(name) +
+                         " is a file already");
+      recipe_text(name);
+    }
+    return [names] { return print_files(names); };
+  }
   for (const std::string& name : names) find_recipe(name);
   return [&arguments, names] {
     return run_outside_sandbox([&](const Sandbox&) {

@@ -239,8 +239,9 @@ Verb run_verb() {
           "and decodes the received payloads. Every point is checked against a reference and "
           "appended to OUT/records.jsonl; `thinpipe report OUT` draws the results.\n\n"
           "The baselines are measured too: `none` (fp32) and `bf16`, which sums in 16 bits "
-          "(--baseline, --no-baseline). Ranks beyond those in the trace replay a recorded rank "
-          "with a delay of some steps. Needs no root privileges: the network is in namespaces that "
+          "(--baseline, --no-baseline). Ranks beyond those in the trace replay a recorded "
+          "rank's gradients of later steps. Needs no root privileges: the network is in namespaces "
+          "that "
           "end with the command, however it ends.\n\n"
           "With --hosts, the ranks run on real machines, one on each. The network of these "
           "machines is throttled only if --shape names an interface (docs/real-hosts.md).",

@@ -1,5 +1,5 @@
 // The options of a sweep that define its points. `run` and `train` measure the points, `predict`
-// models them. Functions are in the order of the help text.
+// models them.
 #pragma once
 
 #include <optional>

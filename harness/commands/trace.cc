@@ -222,8 +222,9 @@ Verb trace_info_verb() {
           .summary = "Show the contents of a trace",
           .description =
               "Prints the model, ranks, recorded steps, sizes, compute time per step, loss, and "
-              "the tensors in the order in which their gradients were ready. Checks offsets and "
-              "lengths, but no hashes; see `thinpipe trace verify`. For a synthetic trace, prints "
+              "the tensors, each with its position in the order in which gradients became ready. "
+              "Checks offsets and lengths, but no hashes; see `thinpipe trace verify`. For a "
+              "synthetic trace, prints "
               "its properties and the memory that it needs.",
           .options = {kJson},
           .positionals = {kFolder},

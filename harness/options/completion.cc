@@ -84,21 +84,24 @@ end
 complete -c thinpipe -f -a '(__thinpipe_complete)'
 )script";
 
-bool begins_with(const std::string& text, const std::string& start) {
-  return text.compare(0, start.size(), start) == 0;
-}
-
-// Adds the words that begin with the end of `typed` after `kept` characters, with what is before.
+// Adds each word that begins with `typed` from the character `kept` on, behind the first `kept`
+// characters of `typed`.
 void add_words(const std::vector<std::string>& words, const std::string& typed, std::size_t kept,
                Completion& completion) {
   for (const std::string& word : words)
-    if (begins_with(word, typed.substr(kept)))
+    if (word.starts_with(typed.substr(kept)))
       completion.words.push_back(typed.substr(0, kept) + word);
 }
 
 // Completes `name`, `name:key` or `name:key=value` in the last part of a spec or of rules.
 void add_spec_words(const SpecWords& specs, const std::string& typed, Completion& completion) {
   std::size_t begin = typed.find_last_of(';') + 1;  // npos + 1 is 0
+  // Behind a name a `|` begins another spec; behind a `=` it may separate values.
+  const std::size_t bar = typed.find_last_of('|');
+  if (bar != std::string::npos && bar > begin &&
+      (typed.find('=', begin) > bar ||
+       specs.contains(typed.substr(bar + 1, typed.find(':', bar) - bar - 1))))
+    begin = bar + 1;
   std::size_t colon = typed.find(':', begin);
   if (colon != std::string::npos && !specs.contains(typed.substr(begin, colon - begin))) {
     begin = colon + 1;  // behind the pattern of a rule
@@ -115,14 +118,14 @@ void add_spec_words(const SpecWords& specs, const std::string& typed, Completion
   const std::size_t equals = typed.find('=', key);
   if (equals != std::string::npos) {
     const auto found = spec->second.find(typed.substr(key, equals - key));
-    const std::size_t value = std::max(equals, typed.find_last_of("=|")) + 1;
+    const std::size_t value = typed.find_last_of("=|") + 1;
     if (found != spec->second.end()) add_words(found->second, typed, value, completion);
     return;
   }
   std::vector<std::string> keys;
   for (const auto& [name, values] : spec->second)
-    if (typed.find(":" + name + "=") == std::string::npos &&
-        typed.find("," + name + "=") == std::string::npos)
+    if (typed.find(":" + name + "=", colon) == std::string::npos &&
+        typed.find("," + name + "=", colon) == std::string::npos)
       keys.push_back(name + "=");
   add_words(keys, typed, key, completion);
 }
@@ -163,7 +166,7 @@ Completion complete_in_verb(const Verb& verb, const std::string& previous,
     if (const OptionInfo* option = option_with_value(verb, typed.substr(0, equals)))
       return complete_value(*option, typed, equals + 1);
   Completion completion;
-  if (begins_with(typed, "-")) {
+  if (typed.starts_with("-")) {
     std::vector<std::string> names;
     for (const OptionInfo& option : verb.options) names.push_back("--" + option.name);
     names.emplace_back("--help");
@@ -192,7 +195,7 @@ Completion complete(const Verb& command, const std::vector<Verb>& verbs,
     add_words(verbs_of_group(words[0], verbs), typed, 0, seconds);
     return seconds;
   }
-  if (begins_with(typed, "-") || words.size() >= 2)
+  if (typed.starts_with("-") || words.size() >= 2)
     return complete_in_verb(command, previous, typed);
   std::vector<std::string> first;
   std::set<std::string> seen;

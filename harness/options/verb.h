@@ -76,7 +76,7 @@ struct Verb {
   std::vector<OptionInfo> options = {};  ///< without --help, which every verb has
   std::vector<PositionalInfo> positionals = {};
   std::vector<Example> examples = {};
-  /// What one wants to do with the options, the most frequent first. Empty: one list of options.
+  /// Headings for what the options are used for, the most frequent use first. Empty: one list.
   std::vector<OptionGroup> groups = {};
   /// Parses the arguments into checked types and returns the action. prepare() may read the files
   /// that the arguments name. It writes, starts and measures nothing, because

@@ -33,7 +33,7 @@ std::vector<int> server_counts(const SweepOptions& options) {
 // Returns the expected seconds of one step by a rough model, for the progress bar only.
 double expected_step_seconds(const SweepPoint& point, const Trace& trace,
                              const SweepOptions& options) {
-  // Of several rules, the one with the most bits counts.
+  // The rule with the most bits counts.
   double bits_per_element = 0, hops = 2;
   for (const Spec& spec : point.compressor.specs()) {
     const double bits = expected_bits(spec).value_or(32);

@@ -121,7 +121,7 @@ std::vector<TraceTensor> tensors_of(const Learner& learner, const LearnerTimes& 
     tensor.elements = parameter.elements;
     tensors.push_back(std::move(tensor));
   }
-  // Of ties the later parameter comes first, as in a backward pass.
+  // If two are ready at the same time, the later parameter comes first, as in a backward pass.
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.rbegin(), order.rend(), 0);
   std::stable_sort(order.begin(), order.end(),

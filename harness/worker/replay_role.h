@@ -5,7 +5,6 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "harness/worker/reference.h"

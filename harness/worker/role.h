@@ -1,6 +1,7 @@
 // A rank's part in one point of a sweep.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 

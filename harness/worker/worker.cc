@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "compressors/cuda/gpu.h"
 #include "compressors/plugin/loader.h"

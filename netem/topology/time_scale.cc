@@ -85,11 +85,11 @@ std::vector<std::string> time_scale_warnings(const LinkSpec& link, double factor
   if (factor == 1) return warnings;
   const double round_trip = link.round_trip();
   if (link.disturbs())
-    warnings.push_back(
-        fmt::format("the link loses, reorders or unevenly delays frames, and TCP's timers run in "
-                    "real time. A retransmission timeout of 200 ms counts as {} at time scale {}, "
-                    "and the congestion window grows in real time",
-                    format_time(kRetransmission / factor), factor));
+    warnings.push_back(fmt::format(
+        "the link loses, reorders or unevenly delays frames, and TCP's timers run in "
+        "real time. The minimum retransmission timeout of 200 ms counts as {} at time scale {}, "
+        "and the congestion window grows in real time",
+        format_time(kRetransmission / factor), factor));
   if (round_trip > 0 && round_trip < kRetransmission && round_trip * factor >= kRetransmission)
     warnings.push_back(fmt::format(
         "the round trip of {} becomes {}, beyond the 200 ms after which TCP may retransmit",

@@ -200,9 +200,10 @@ std::string break_even_sentence(const Group& group) {
   if (sentences.empty())
     return "No break-even rate: no link rate has trusted step times of both a baseline and a "
            "compressor.";
-  if (!over_none.empty()) sentences.push_back("Faster than fp32 alone: " + listed(over_none));
+  if (!over_none.empty())
+    sentences.push_back("Rates with a speed-up over fp32 alone: " + listed(over_none));
   if (!predicted.empty())
-    sentences.push_back("Predicted to be faster than the baseline: " + listed(predicted));
+    sentences.push_back("Predicted rates with a speed-up over the baseline: " + listed(predicted));
   return joined(sentences, ". ") + ".";
 }
 

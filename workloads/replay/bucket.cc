@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "workloads/replay/message.h"
 
@@ -121,6 +122,37 @@ bool Bucket::sends(std::uint64_t exchange) const {
 void Bucket::share_scales() {
   share_greatest_scales(operation<AllGather>(collective()), scales_,
                         std::span(plan_.units).subspan(summed_));
+}
+
+void Bucket::connect(Collective& collective) {
+  collective_ = &collective;
+  push_pull_ = dynamic_cast<PushPull*>(&collective);
+}
+
+void Bucket::start_exchange(std::span<float> aggregate) {
+  time_ = {};
+  began_ = now_seconds();
+  if (pushed_units() != nullptr) {
+    split_own();
+    return push(*push_pull_);
+  }
+  exchange(aggregate);
+  time_.exchange = now_seconds() - began_ - time_.compress;
+}
+
+bool Bucket::poll_exchange() {
+  if (pushed_units() == nullptr) return true;
+  if (!pull(*push_pull_)) return false;
+  payload_.pulled_bytes += pushed_units()->pulled_bytes();
+  time_.exchange = now_seconds() - began_;
+  return true;
+}
+
+void Bucket::add_rounds_to_payload() {
+  for (std::size_t round = 0; round < rounds()->count(); ++round) {
+    payload_.bytes += rounds()->sent(round).size_bytes();
+    payload_.summed_bytes += rounds()->sent(round).size_bytes();
+  }
 }
 
 void Bucket::begin_payload() {

@@ -78,7 +78,7 @@ class Bucket {
   virtual std::size_t message_capacity() const = 0;
   /// Sets the collective that exchanges the bucket, before the first step. The collective must
   /// outlive this.
-  virtual void connect(Collective& collective) { collective_ = &collective; }
+  virtual void connect(Collective& collective);
 
   // A step.
 
@@ -110,9 +110,9 @@ class Bucket {
   /// and other buckets may be pushed before poll_exchange() has returned true.
   /// @param aggregate  this bucket's range; valid only after decode()
   /// @throws PayloadError when a peer's payload is malformed.
-  virtual void start_exchange(std::span<float> aggregate) = 0;
+  void start_exchange(std::span<float> aggregate);
   /// Moves data. @returns whether the exchange has ended
-  virtual bool poll_exchange() = 0;
+  bool poll_exchange();
   /// Returns the durations of the last exchange, without the exchange of scales.
   const ExchangeTime& exchange_time() const { return time_; }
   virtual void decode(std::span<float> aggregate) = 0;
@@ -155,6 +155,12 @@ class Bucket {
   /// @param number  among the buckets, as Gradients counts them
   Bucket(const PlannedBucket& plan, std::size_t number, const BucketSettings& settings);
 
+  /// Exchanges payloads with the other ranks, without servers. Adds codec times to time_.
+  virtual void exchange(std::span<float> aggregate) = 0;
+  /// Pushes payloads to servers, after split_own().
+  virtual void push(PushPull& servers) = 0;
+  /// Moves data. @returns whether all that was pushed is answered
+  virtual bool pull(PushPull& servers) = 0;
   /// Returns the unit's CPU compressor.
   virtual const Compressor& compressor(std::size_t unit) const = 0;
   /// Returns whether the unit was sent in the last step.
@@ -186,6 +192,8 @@ class Bucket {
   /// Forgets the payloads of the previous step.
   void begin_payload();
   /// Adds a unit's payload to payload().
+  /// Adds the floats that the last exchange sent in rounds.
+  void add_rounds_to_payload();
   /// @param bytes  that are sent of the unit @param summed  whether an all-reduce sums these bytes
   void add_to_payload(std::size_t unit, const EncodeReport& report, std::size_t bytes, bool summed);
   /// Splits this rank's message. Called before own_payload() of units that were sent.
@@ -219,6 +227,8 @@ class Bucket {
                           std::span<float> out) const;
 
   Collective* collective_ = nullptr;
+  PushPull* push_pull_ = nullptr;  ///< the same, if it has servers; poll_exchange() is a busy loop
+  double began_ = 0;               ///< when the last exchange did
 };
 
 }  // namespace thinpipe

@@ -204,26 +204,10 @@ void DeviceBucket::skip() {
   units_->skip();
 }
 
-/// With parameter servers, payloads are copied in the order in which all workers push them. Each
-/// payload leaves as soon as it has been copied; the next bucket's payloads follow the last one.
-void DeviceBucket::start_exchange(std::span<float> /*aggregate*/) {
-  time_ = {};
-  const double begin = now_seconds();
-  if (answers_) {
-    pushed_at_ = begin;
-    split_own();
-    return answers_->pushed().push(
-        operation<PushPull>(collective()), [&](std::size_t i) { return sent(i); }, split_,
-        [&](std::size_t i) { return gather_.come(i); });
-  }
+void DeviceBucket::exchange(std::span<float> /*aggregate*/) {
   pace_.reset();
   if (sums_) exchange_summed();
   if (gathers_ && !sparse_) messages().exchange(collective());
-  if (gathers_ && sparse_) {
-    gather_.wait_for_own();
-    split_own();
-  }
-  time_.exchange = now_seconds() - begin - time_.compress;
   if (gathers_ && sparse_) exchange_selected();
 }
 
@@ -233,17 +217,12 @@ void DeviceBucket::exchange_summed() {
   };
   if (rounds_) {
     time_ = rounds_->run(operation<AllReduce>(collective()), factor(), pace_);
-    time_.codec = pace_.own();
-    time_.overrun = pace_.overrun();
-    for (std::size_t round = 0; round < rounds_->count(); ++round) {
-      payload_.bytes += rounds_->sent(round).size_bytes();
-      payload_.summed_bytes += rounds_->sent(round).size_bytes();
-    }
+    add_rounds_to_payload();
     took_.down += rounds_->copies().down;
     took_.up += rounds_->copies().up;
   } else if (codes_) {
     took_.down +=
-        codes_->exchange(dynamic_cast<CodedAllReduce&>(collective()), floats(means_), factor());
+        codes_->exchange(operation<CodedAllReduce>(collective()), floats(means_), factor());
   } else if (float_units_ > 0) {
     bus_.pass(floats_down_);
     took_.down += bus_.take(floats_down_);
@@ -257,9 +236,10 @@ void DeviceBucket::exchange_summed() {
 }
 
 void DeviceBucket::exchange_selected() {
+  gather_.wait_for_own();
+  split_own();
   const ExchangeTime selected =
       sparse_->exchange(operation<SparseAllReduce>(collective()), factor(), split_);
-  time_.exchange += selected.exchange;
   time_.compress += selected.compress;
   time_.compress_cpu += selected.compress_cpu;
   time_.codec += selected.codec;
@@ -268,13 +248,16 @@ void DeviceBucket::exchange_selected() {
   payload_.summed_bytes += sparse_->pair_bytes();
 }
 
-bool DeviceBucket::poll_exchange() {
-  if (!answers_) return true;
-  if (!answers_->pull(operation<PushPull>(collective()), [&](std::size_t i) { return sent(i); }))
-    return false;
-  payload_.pulled_bytes += answers_->pushed().pulled_bytes();
-  time_.exchange = now_seconds() - pushed_at_;
-  return true;
+/// Payloads are copied in the order in which all workers push them. Each payload leaves as soon as
+/// it has been copied; the next bucket's payloads follow the last one.
+void DeviceBucket::push(PushPull& servers) {
+  answers_->pushed().push(
+      servers, [&](std::size_t i) { return sent(i); }, split_,
+      [&](std::size_t i) { return gather_.come(i); });
+}
+
+bool DeviceBucket::pull(PushPull& servers) {
+  return answers_->pull(servers, [&](std::size_t i) { return sent(i); });
 }
 
 void DeviceBucket::decode(std::span<float> /*aggregate*/) {

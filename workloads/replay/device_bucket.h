@@ -73,8 +73,6 @@ class DeviceBucket : public Bucket {
   void encode(const Gradients& gradients, std::uint64_t index) override;
   void begin_copies() override;
   void skip() override;
-  void start_exchange(std::span<float> aggregate) override;
-  bool poll_exchange() override;
   void decode(std::span<float> aggregate) override;
   bool decodes() const override { return true; }
   BucketCopies copies() const override { return took_; }
@@ -85,6 +83,9 @@ class DeviceBucket : public Bucket {
   void load_state(ByteReader& state) override;
 
  private:
+  void exchange(std::span<float> aggregate) override;
+  void push(PushPull& servers) override;
+  bool pull(PushPull& servers) override;
   const Compressor& compressor(std::size_t unit) const override {
     return units_->cpu_compressor(unit);
   }
@@ -135,7 +136,6 @@ class DeviceBucket : public Bucket {
   std::unique_ptr<DeviceAnswers> answers_;  ///< with servers
   std::unique_ptr<DeviceSparse> sparse_;    ///< with a sparse all-reduce instead of an all-gather
   std::vector<DevicePayload> payloads_;     ///< by all-gathered unit
-  double pushed_at_ = 0;                    ///< when the last push to servers began
   float* aggregate_;                        ///< on the device
   BucketCopies took_;
 };

@@ -46,8 +46,9 @@ constexpr std::size_t kDownloadPiece = std::size_t{1} << 18;
 
 /// DeviceMessages through the host's memory. begin() starts copies of the payloads to pinned
 /// memory, one after the other. The all-gather sends bytes as soon as they have been copied, and
-/// messages that arrive are copied to the device at once. All functions but exchange() belong to
-/// the thread that uses the device.
+/// messages that arrive are copied to the device at once. begin(), payloads_of() and finish()
+/// belong to the thread that uses the device; exchange(), come() and wait_for_own() may be called
+/// by the thread that exchanges.
 class DeviceGather : public DeviceMessages, private StagedGather {
  public:
   /// @param time_scale  at least 1 (DeviceBus)

@@ -163,6 +163,8 @@ ExchangeTime DeviceRounds::run(AllReduce& all_reduce, float factor, Pace& pace) 
     time.compress += now_seconds() - exchanged;
     time.compress_cpu += now_seconds(processor_clock(threads_)) - cpu;
   }
+  time.codec = pace.own();
+  time.overrun = pace.overrun();
   return time;
 }
 

@@ -33,7 +33,8 @@ void HalfSums::refuse_overflow(const SumGroup& group, std::span<const std::uint1
   for (std::size_t at = 0; unit + 1 < group.last; at += units_[unit++].elements)
     if (!half_fits(halves.subspan(at, units_[unit].elements), format)) break;
   throw RunError(fmt::format(
-      "unit '{}': {} is at or above the greatest {} value, {:g}, so the sum would be wrong; "
+      "unit '{}': {} has a magnitude at or above the greatest {} value, {:g}, so the sum would be "
+      "wrong; "
       "expected {}smaller gradients (a smaller loss scale)",
       units_[unit].name, what, to_string(group.summation.element),
       format == HalfFormat::kFp16 ? 65504.0 : 0x1.fep127,

@@ -192,24 +192,11 @@ void HostBucket::skip() {
   for (Unit& unit : units_) unit.sent = false;
 }
 
-void HostBucket::start_exchange(std::span<float> aggregate) {
-  time_ = {};
-  const double begin = now_seconds();
-  if (pushed_) {
-    pushed_at_ = begin;
-    split_own();
-    return pushed_->push(
-        operation<PushPull>(collective()), [&](std::size_t i) { return units_[i].sent; }, split_);
-  }
+void HostBucket::exchange(std::span<float> aggregate) {
   if (sums_ && rounds_) {
     pace_.reset();
     time_ = rounds_->run(operation<AllReduce>(collective()), ranks_, pace_);
-    time_.codec = pace_.own();
-    time_.overrun = pace_.overrun();
-    for (std::size_t round = 0; round < rounds_->count(); ++round) {
-      payload_.summed_bytes += rounds_->sent(round).size_bytes();
-      payload_.bytes += rounds_->sent(round).size_bytes();
-    }
+    add_rounds_to_payload();
   } else if (sums_ && float_units_ > 0) {
     // A dense payload is an array of floats already. The all-reduce reads it where it was encoded
     // and writes the aggregate.
@@ -223,16 +210,14 @@ void HostBucket::start_exchange(std::span<float> aggregate) {
   else if (gathers_)
     arrived_ =
         &operation<AllGather>(collective()).all_gather(std::span(message_).first(message_size_));
-  time_.exchange = now_seconds() - begin - time_.compress;
 }
 
-bool HostBucket::poll_exchange() {
-  if (!pushed_) return true;
-  if (!pushed_->pull(operation<PushPull>(collective()))) return false;
-  payload_.pulled_bytes += pushed_->pulled_bytes();
-  time_.exchange = now_seconds() - pushed_at_;
-  return true;
+void HostBucket::push(PushPull& servers) {
+  pushed_->push(
+      servers, [&](std::size_t i) { return units_[i].sent; }, split_);
 }
+
+bool HostBucket::pull(PushPull& servers) { return pushed_->pull(servers); }
 
 void HostBucket::decode(std::span<float> aggregate) {
   if (!sums_ || rounds_) std::fill_n(aggregate.begin(), float_elements_, 0.0F);

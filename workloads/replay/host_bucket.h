@@ -28,8 +28,6 @@ class HostBucket : public Bucket {
   void take_scales(const Gradients& gradients, std::uint64_t index) override;
   void encode(const Gradients& gradients, std::uint64_t index) override;
   void skip() override;
-  void start_exchange(std::span<float> aggregate) override;
-  bool poll_exchange() override;
   void decode(std::span<float> aggregate) override;
   bool decodes() const override { return !sums_ || rounds_ || float_units_ < units(); }
 
@@ -41,6 +39,9 @@ class HostBucket : public Bucket {
  private:
   struct Unit;
 
+  void exchange(std::span<float> aggregate) override;
+  void push(PushPull& servers) override;
+  bool pull(PushPull& servers) override;
   const Compressor& compressor(std::size_t unit) const override;
   bool sent(std::size_t unit) const override;
   std::span<const std::byte> own_message() const override {
@@ -69,7 +70,6 @@ class HostBucket : public Bucket {
   std::unique_ptr<Rounds> rounds_;      ///< where summed units take several, instead of encoded_
   std::unique_ptr<SparseSums> sparse_;  ///< with a sparse all-reduce instead of an all-gather
   Pace pace_;                           ///< of codec work between rounds
-  double pushed_at_ = 0;                ///< when the last push to servers began
   const std::vector<std::span<const std::byte>>* arrived_ = nullptr;
 };
 

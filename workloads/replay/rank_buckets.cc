@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "compressors/registry.h"
 #include "workloads/replay/device_bucket.h"

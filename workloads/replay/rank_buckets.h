@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "base/clock.h"
 #include "compressors/cuda/rank_device.h"
 #include "workloads/collectives/outer_optimiser.h"
 #include "workloads/collectives/push_pull_options.h"

@@ -38,7 +38,7 @@ class Replay {
   TransportCounters counters() const;
   std::size_t buckets() const { return buckets_.size(); }
   const Collective& collective(std::size_t bucket) const {
-    return *collectives_.at(collectives_.size() == 1 ? 0 : bucket);
+    return *collectives_.at(layout_.servers > 0 ? 0 : bucket);
   }
   /// Returns the number of steps after which the schedule of sent and accumulated units repeats
   /// itself; 1 for most methods.

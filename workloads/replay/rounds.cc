@@ -85,6 +85,8 @@ ExchangeTime Rounds::run(AllReduce& all_reduce, int ranks, Pace& pace) {
     time.compress += now_seconds() - exchanged;
     time.compress_cpu += now_seconds(processor_clock(threads_)) - cpu;
   }
+  time.codec = pace.own();
+  time.overrun = pace.overrun();
   return time;
 }
 

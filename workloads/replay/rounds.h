@@ -24,8 +24,8 @@ class RoundFloats {
   virtual std::span<const std::byte> result(std::size_t tensor) const = 0;
   virtual std::span<const std::byte> own_payload(std::size_t tensor) const = 0;
 
-  /// Returns the number of rounds that the step has run, the floats that this rank sent in a round,
-  /// and their mean over ranks.
+  /// Returns the number of rounds that the step has run (0 before a step's first round), the floats
+  /// that this rank sent in a round, and their mean over ranks.
   std::size_t count() const { return ends_.size(); }
   std::span<const float> sent(std::size_t round) const { return of_round(own_, round); }
   std::span<const float> mean(std::size_t round) const { return of_round(means_, round); }

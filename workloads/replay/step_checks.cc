@@ -79,11 +79,11 @@ void StepChecks::expected(std::span<const std::span<const float>> contributions,
 }
 
 double StepChecks::relative_error(std::uint64_t index) const {
-  Distortion all;
   bool lossless = true;
   for (std::size_t b = 0; b < buckets_.size(); ++b)
     lossless = lossless && buckets_[b].sent_as_it_lies();
   if (lossless) return 0;  // without reading anything
+  Distortion all;
   for (std::size_t b = 0; b < buckets_.size(); ++b)
     all += buckets_[b].distortion(buckets_.gradients(), index);
   return all.relative();

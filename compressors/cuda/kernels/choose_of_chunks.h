@@ -12,9 +12,9 @@
 
 namespace thinpipe::cuda {
 
-/// Does the first choice of a step, for tensors with Job::chunks. Of ties, the lowest positions are
-/// kept. The threshold is the minimum of the chunks' k-th magnitudes. Grid: the tiles of kTile
-/// elements; a chunk of several tiles belongs to the block of its first tile.
+/// Does the first choice of a step, for tensors with Job::chunks. Among equal magnitudes the lowest
+/// positions are kept. The threshold is the minimum of the chunks' k-th magnitudes. Grid: the tiles
+/// of kTile elements; a chunk of several tiles belongs to the block of its first tile.
 template <Reading reading>
 struct ChooseOfChunks {
   static constexpr int kThreads = 512;

@@ -50,7 +50,7 @@ template <class Block>
 THINPIPE_KERNEL float* dct(Block& block, const DctLines& lines, const float* cosines, float* x,
                            float* other) {
   if (lines.bits == 0) return x;
-  // Of two mirrored elements, the lower becomes their sum and the upper their difference.
+  // The lower of two mirrored elements becomes their sum, the upper one their difference.
   for (std::uint32_t level = lines.bits; level > 0; --level) {
     const std::uint32_t half = std::uint32_t{1} << (level - 1);
     block.each([&](int t) {

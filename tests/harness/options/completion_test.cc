@@ -83,6 +83,9 @@ TEST(Completion, Specs) {
   EXPECT_EQ(offered({"run", "-c", "no-such:"}), "no-such:sbc no-such:topk");  // a rule
   EXPECT_EQ(offered({"run", "-c", "conv*:s"}), "conv*:sbc");
   EXPECT_EQ(offered({"run", "-c", "conv*:sbc;*:topk:r"}), "conv*:sbc;*:topk:ratio=");
+  EXPECT_EQ(offered({"run", "-c", "a*:topk:ratio=1;*:topk:r"}), "a*:topk:ratio=1;*:topk:ratio=");
+  EXPECT_EQ(offered({"run", "-c", "sbc|t"}), "sbc|topk");
+  EXPECT_EQ(offered({"run", "-c", "sbc:ratio=1|topk:m"}), "sbc:ratio=1|topk:memory=");
 }
 
 TEST(Completion, NamesOfFilesAreTheShellsToComplete) {

@@ -60,7 +60,7 @@ TEST(Verdict, PaysWhoIsFasterThanTheFasterOfBothBaselines) {
   EXPECT_THAT(sentences[1],
               HasSubstr(". Faster than the faster of bf16 and none above a break-even rate: "
                         "int8 ("));
-  EXPECT_THAT(sentences[1], HasSubstr(". Faster than fp32 alone: topk below "));
+  EXPECT_THAT(sentences[1], HasSubstr(". Rates with a speed-up over fp32 alone: topk below "));
   EXPECT_THAT(sentences[1], HasSubstr(" and int8 at every rate."));
   const std::vector<std::string> lines = break_even_lines(summarize(sample::records(points)));
   ASSERT_EQ(lines.size(), 4u);
@@ -290,9 +290,11 @@ TEST(BreakEvenLines, SayWhatWasPredicted) {
             "sbc is faster at all rates (10 Mbit/s to 1 Gbit/s), predicted at every rate");
   EXPECT_THAT(lines[1], HasSubstr("topk is faster below 215 Mbit/s (21"));
   EXPECT_THAT(lines[1], HasSubstr("), predicted below 800 Mbit/s"));
-  EXPECT_THAT(break_even_sentence(summarize(records).groups[0]),
-              HasSubstr(". Predicted to be faster than the baseline: topk below 800 Mbit/s and sbc "
-                        "at every rate."));
+  EXPECT_THAT(
+      break_even_sentence(summarize(records).groups[0]),
+      HasSubstr(
+          ". Predicted rates with a speed-up over the baseline: topk below 800 Mbit/s and sbc "
+          "at every rate."));
   predict(4, nullptr, false);
   predict(5, "nonsense", false);
   EXPECT_EQ(predicted_break_even(summarize(records).groups[0].series[1]), "never");
