@@ -75,8 +75,7 @@ struct GradientInput {
   std::span<const float> squares;  ///< d second moments q (Tsuzuku et al.), or empty
   std::uint64_t step = 0;          ///< counts from 0
   double epoch = 0;                ///< for warm-up schedules
-  /// The greatest prepare() over all workers, for a method that shares its scale; 0: this worker's
-  /// own scale.
+  /// The greatest SharedScale::prepare() over all workers; 0: this worker's own scale.
   float shared_scale = 0;
 };
 
@@ -89,7 +88,9 @@ struct EncodeReport {
   int passes = 0;                     ///< passes over the d elements
 };
 
-/// One tensor's compressor with the state that it carries between steps. Not thread-safe.
+/// One tensor's compressor with the state that it carries between steps. Not thread-safe. A method
+/// that can do more also derives from SharedScale, MultiRound or SparsePayload; callers ask with
+/// dynamic_cast.
 ///
 /// Non-finite input: `encode` never crashes and its payload always decodes. Each method decides
 /// what a NaN or an infinity becomes; thinpipe's drivers look for non-finite values before
@@ -110,14 +111,6 @@ class Compressor {
   /// @throws InputError when sizes do not fit or a required input (squares) is missing.
   virtual EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) = 0;
 
-  /// Takes the gradient into the memory and returns this worker's scale, for methods that share one
-  /// (TernGrad section 4.3). The next encode() gets the same gradient and the greatest scale of all
-  /// workers, and does not add the gradient again. Optional: encode() alone uses this worker's own
-  /// scale.
-  virtual float prepare(const GradientInput& gradient);
-  /// Returns whether prepare() applies.
-  virtual bool shares_scale() const { return false; }
-
   /// Returns true where encode() copies the gradient's floats unchanged, selects all of them and
   /// carries nothing over. A caller that can send the floats from their own address need not call
   /// encode().
@@ -133,58 +126,9 @@ class Compressor {
   virtual void decode_add(std::span<const std::byte> payload, float factor,
                           std::span<float> out) const = 0;
 
-  /// Returns true where a payload is a list of elements, each a position and a value, that
-  /// decode_pairs() gives: a sparse all-reduce sums these and selects from them again
-  /// (workloads/collectives/sparse_pairs.h). The values equal those of decode_add(); such an
-  /// exchange does not use the codecs of the payload.
-  virtual bool has_pairs() const { return false; }
-  /// Returns the greatest number of pairs of a payload; 0 without pairs.
-  virtual std::size_t max_pairs() const { return 0; }
-  /// Writes the pairs of a payload, positions ascending and distinct, to the front of two arrays of
-  /// max_pairs() elements. @returns the number of pairs.
-  /// @throws PayloadError when the payload is malformed; the arrays are then unspecified.
-  virtual std::size_t decode_pairs(std::span<const std::byte> payload,
-                                   std::span<std::uint32_t> positions,
-                                   std::span<float> values) const;
-
-  /// Returns whether give_back() can restore values to the memory that were encoded but never
-  /// aggregated. If it cannot, such values are lost.
-  virtual bool takes_back() const { return false; }
-  /// Restores values to the memory that a selection after the exchange dropped, as if they had not
-  /// been sent (residual, accumulated velocity: added; EF21's estimate: subtracted). Over all
-  /// workers, element by element, the sum of inputs then equals the sum of the aggregates plus the
-  /// sum of memories. The values need not be this worker's own: any worker may restore dropped
-  /// values. Other effects of sending remain: a masked velocity, the variances of Tsuzuku et al.
-  /// Call it after distortion(), where that is wanted, and before the next encode() or hold().
-  /// Positions ascend strictly and are less than elements().
-  /// @throws InputError for sizes or positions that do not fit.
-  virtual void give_back(std::span<const std::uint32_t> positions, std::span<const float> values);
-
-  /// Returns the number of all-reduces that one step takes one after the other (PowerSGD, alg. 1:
-  /// of P, then of Q). 1: the step sums encode()'s payload once. More than 1: encode() is the step
-  /// of a job with one worker. A job with several workers calls first_round() instead and then
-  /// next_round() rounds() times. Between the rounds of a step the state cannot be saved, and the
-  /// gradient must stay at its address.
-  virtual int rounds() const { return 1; }
-
-  /// Encodes as encode() does, but writes the floats of the first all-reduce.
-  virtual EncodeReport first_round(const GradientInput& gradient, std::span<std::byte> payload);
-
-  /// Takes the mean over workers of the last floats written, the same bits on every worker, and
-  /// writes the floats of the next round. The last call writes the payload of the aggregate, for
-  /// decode_add.
-  /// @returns bytes written, at most max_encoded_size(). @throws InputError when sizes do not fit.
-  virtual std::size_t next_round(std::span<const float> mean, std::span<std::byte> payload);
-
-  /// Writes the payload of this worker's own contribution, after the last round. The mean over
-  /// workers of these payloads, decoded, is the aggregate. This worker's memory keeps c less its
-  /// own contribution.
-  /// @returns bytes written
-  virtual std::size_t own_payload(std::span<std::byte> payload) const;
-
   /// Returns the distortion of the last encode; c is the gradient plus the memory. Call it right
   /// after encode() with the same gradient and the payload written, or after the last round with
-  /// own_payload(). It is not part of a step's time.
+  /// MultiRound::own_payload(). It is not part of a step's time.
   virtual Distortion distortion(const GradientInput& gradient,
                                 std::span<const std::byte> payload) const = 0;
 
@@ -195,8 +139,8 @@ class Compressor {
   /// Returns the number of steps per exchange (SBC fig. 2a "delay"); 1 for all but delayed methods.
   /// In the steps between, the driver calls hold() instead of encode().
   virtual std::uint64_t period() const { return 1; }
-  /// Accumulates the gradient of a step without an exchange.
-  virtual void hold(const GradientInput& gradient);
+  /// Accumulates the gradient of a step without an exchange. For a period longer than 1.
+  virtual void hold(const GradientInput& gradient) = 0;
 
   /// Discards everything carried between steps.
   virtual void reset() = 0;
@@ -205,6 +149,80 @@ class Compressor {
   /// load_state @throws InputError when the bytes are not of this spec and tensor.
   virtual void save_state(std::vector<std::byte>& state) const = 0;
   virtual void load_state(std::span<const std::byte> state) = 0;
+};
+
+/// A compressor whose scale all workers may share (TernGrad section 4.3).
+class SharedScale {
+ public:
+  /// Takes the gradient into the memory and returns this worker's scale. The next encode() gets the
+  /// same gradient and the greatest scale of all workers, and does not add the gradient again.
+  /// Optional: encode() alone uses this worker's own scale.
+  virtual float prepare(const GradientInput& gradient) = 0;
+
+ protected:
+  ~SharedScale() = default;
+};
+
+/// A compressor of which one step takes several all-reduces, one after the other (PowerSGD, alg. 1:
+/// of P, then of Q). encode() is the step of a job with one worker. A job with several workers
+/// calls first_round() instead and then next_round() rounds() times. Between the rounds of a step
+/// the state cannot be saved, and the gradient must stay at its address.
+class MultiRound {
+ public:
+  /// Returns the number of all-reduces, at least 2.
+  virtual int rounds() const = 0;
+
+  /// Encodes as encode() does, but writes the floats of the first all-reduce.
+  virtual EncodeReport first_round(const GradientInput& gradient, std::span<std::byte> payload) = 0;
+
+  /// Takes the mean over workers of the last floats written, the same bits on every worker, and
+  /// writes the floats of the next round. The last call writes the payload of the aggregate, for
+  /// decode_add.
+  /// @returns bytes written, at most max_encoded_size(). @throws InputError when sizes do not fit.
+  virtual std::size_t next_round(std::span<const float> mean, std::span<std::byte> payload) = 0;
+
+  /// Writes the payload of this worker's own contribution, after the last round. The mean over
+  /// workers of these payloads, decoded, is the aggregate. This worker's memory keeps c less its
+  /// own contribution.
+  /// @returns bytes written
+  virtual std::size_t own_payload(std::span<std::byte> payload) const = 0;
+
+ protected:
+  ~MultiRound() = default;
+};
+
+/// Returns the number of all-reduces that one step takes: MultiRound::rounds(), or 1.
+int rounds_of(const Compressor& compressor);
+
+/// A compressor whose payload is a list of pairs, each a position and a value. A sparse all-reduce
+/// sums pairs and selects from the sums again (workloads/collectives/sparse_pairs.h); it does not
+/// use the codecs of the payload.
+class SparsePayload {
+ public:
+  /// Returns the greatest number of pairs of a payload.
+  virtual std::size_t max_pairs() const = 0;
+  /// Writes the pairs of a payload, positions ascending and distinct, to the front of two arrays of
+  /// max_pairs() elements. The values equal those of decode_add().
+  /// @returns the number of pairs
+  /// @throws PayloadError when the payload is malformed; the arrays are then unspecified.
+  virtual std::size_t decode_pairs(std::span<const std::byte> payload,
+                                   std::span<std::uint32_t> positions,
+                                   std::span<float> values) const = 0;
+
+  /// Restores values to the memory that a selection after the exchange dropped, as if they had not
+  /// been sent (residual, accumulated velocity: added; EF21's estimate: subtracted). Over all
+  /// workers, element by element, the sum of inputs then equals the sum of the aggregates plus the
+  /// sum of memories. The values need not be this worker's own: any worker may restore dropped
+  /// values. Other effects of sending remain: a masked velocity, the variances of Tsuzuku et al.
+  /// Without a memory, such values are lost.
+  /// Call it after distortion(), where that is wanted, and before the next encode() or hold().
+  /// Positions ascend strictly and are less than elements().
+  /// @throws InputError for sizes or positions that do not fit.
+  virtual void give_back(std::span<const std::uint32_t> positions,
+                         std::span<const float> values) = 0;
+
+ protected:
+  ~SparsePayload() = default;
 };
 
 }  // namespace thinpipe

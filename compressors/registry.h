@@ -94,7 +94,7 @@ struct MethodInfo {
   std::function<Summation(const Parameters&)> summation = {};  ///< empty: of 32-bit floats
   bool needs_squares = false;  ///< GradientInput::squares is required
   bool needs_whole = false;    ///< uses the tensor's shape or transforms it: slices do not work
-  bool has_pairs = false;      ///< Compressor::has_pairs()
+  bool has_pairs = false;      ///< its compressors are SparsePayloads
   bool has_target = false;     ///< all workers know the number of pairs beforehand
   std::vector<ParameterInfo> parameters;
   /// Expected payload bits per element of a large tensor, for listings; not a measurement.

@@ -27,7 +27,6 @@ class ClippedMemory : public Memory {
     inner_->sent(positions, decoded);
   }
   bool minds_sent() const override { return inner_->minds_sent(); }
-  bool takes_back() const override { return inner_->takes_back(); }
   void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override {
     inner_->give_back(positions, values);
   }

@@ -30,6 +30,7 @@ class Memory {
   }
 
   /// Accumulates the gradient of a step without an exchange (SBC fig. 2a "delay").
+  /// @throws std::logic_error from a memory that was made without a buffer for it
   virtual void hold(std::span<const float> gradient, float scale) = 0;
 
   /// Subtracts the sent values. Non-finite results become 0, so that an infinity does not stay for
@@ -39,10 +40,9 @@ class Memory {
   /// Returns false where sent() does nothing and need not be called.
   virtual bool minds_sent() const { return true; }
 
-  /// Returns true where give_back() restores values.
-  virtual bool takes_back() const { return true; }
   /// Reverses what sent(), or the pipeline in mirror(), did to the values at these positions, for
-  /// values that were dropped after all. Positions are distinct and in range.
+  /// values that were dropped after all. Positions are distinct and in range. Has no effect where
+  /// sent() has none.
   virtual void give_back(std::span<const std::uint32_t> positions,
                          std::span<const float> values) = 0;
 

@@ -1,6 +1,6 @@
 // No memory: unsent values are lost.
 #include <algorithm>
-#include <cassert>
+#include <stdexcept>
 #include <vector>
 
 #include "compressors/kernels/buffer.h"
@@ -21,7 +21,8 @@ class NoMemory : public Memory {
     return sum_.empty() ? gradient : std::span<const float>(sum_);
   }
   void hold(std::span<const float> gradient, float scale) override {
-    assert(sum_.size() == gradient.size());
+    if (sum_.size() != gradient.size())
+      throw std::logic_error("hold() of a compressor that exchanges in every step");
     if (!held_) std::fill(sum_.begin(), sum_.end(), 0.0F);
     accumulate(gradient, 1.0F, scale, sum_);
     held_ = true;
@@ -29,7 +30,6 @@ class NoMemory : public Memory {
   void sent(std::span<const std::uint32_t> /*positions*/,
             std::span<const float> /*decoded*/) override {}
   bool minds_sent() const override { return false; }
-  bool takes_back() const override { return false; }
   void give_back(std::span<const std::uint32_t> /*positions*/,
                  std::span<const float> /*values*/) override {}
   std::span<float> remainder() override { return {}; }

@@ -14,27 +14,14 @@ namespace thinpipe {
 DensePipeline::DensePipeline(StateIdentity identity, DenseParts parts)
     : identity_(std::move(identity)),
       parts_(std::move(parts)),
-      max_encoded_size_(parts_.quantizer->max_encoded_size(identity_.elements)) {
-  if (parts_.quantizer->rounds() > 1 && !parts_.memory->mirror().empty()) {
-    own_.resize(max_encoded_size_);
-  }
-}
-
-float DensePipeline::prepare(const GradientInput& gradient) {
-  if (!shares_scale()) return Compressor::prepare(gradient);  // refuses
-  check_size(identity_, "the gradient", gradient.values.size());
-  const UseThreads threads(parts_.threads);
-  prepared_ = parts_.memory->add(gradient.values, 1.0F);
-  is_prepared_ = true;
-  return parts_.quantizer->scale_of(prepared_);
-}
+      max_encoded_size_(parts_.quantizer->max_encoded_size(identity_.elements)) {}
 
 EncodeReport DensePipeline::encode(const GradientInput& gradient, std::span<std::byte> payload) {
   check_size(identity_, "the gradient", gradient.values.size());
   check_room(identity_, payload.size(), max_encoded_size_);
   const UseThreads threads(parts_.threads);
-  Signal c = is_prepared_ ? Signal(prepared_) : parts_.memory->add_later(gradient.values, 1.0F);
-  is_prepared_ = false;
+  Signal c = prepared_ ? Signal(*prepared_) : parts_.memory->add_later(gradient.values, 1.0F);
+  prepared_.reset();
   ByteWriter out(payload);
   const QuantizeReport report = parts_.quantizer->encode_signal(
       c, {.step = gradient.step, .shared_scale = gradient.shared_scale}, parts_.memory->remainder(),
@@ -47,52 +34,6 @@ EncodeReport DensePipeline::encode(const GradientInput& gradient, std::span<std:
           .selected_elements = report.nonzero,
           .threshold = std::numeric_limits<double>::quiet_NaN(),
           .passes = parts_.memory->passes() + report.passes - (c.fused() ? 1 : 0)};
-}
-
-EncodeReport DensePipeline::first_round(const GradientInput& gradient,
-                                        std::span<std::byte> payload) {
-  if (rounds() == 1) return Compressor::first_round(gradient, payload);  // refuses
-  check_size(identity_, "the gradient", gradient.values.size());
-  check_room(identity_, payload.size(), max_encoded_size_);
-  const UseThreads threads(parts_.threads);
-  in_rounds_ = parts_.memory->add(gradient.values, 1.0F);
-  ByteWriter out(payload);
-  const QuantizeReport report =
-      parts_.quantizer->first_round(in_rounds_, parts_.memory->remainder(), out);
-  round_ = 1;
-  floats_ = out.size() / sizeof(float);
-  return {.encoded_bytes = out.size(),
-          .target_elements = 0,
-          .selected_elements = report.nonzero,
-          .threshold = std::numeric_limits<double>::quiet_NaN(),
-          .passes = parts_.memory->passes() + report.passes};  // in all rounds
-}
-
-std::size_t DensePipeline::next_round(std::span<const float> mean, std::span<std::byte> payload) {
-  if (round_ == 0) throw std::logic_error("next_round() without a round before it");
-  if (mean.size() != floats_) {
-    throw InputError("tensor '" + identity_.tensor + "': a mean of " + std::to_string(mean.size()) +
-                     " floats; round " + std::to_string(round_) + " expects " +
-                     std::to_string(floats_));
-  }
-  check_room(identity_, payload.size(), max_encoded_size_);
-  const UseThreads threads(parts_.threads);
-  ByteWriter out(payload);
-  parts_.quantizer->next_round(round_, mean, in_rounds_, parts_.memory->remainder(), out);
-  floats_ = out.size() / sizeof(float);
-  round_ = round_ == rounds() ? 0 : round_ + 1;
-  if (const auto mirror = parts_.memory->mirror(); round_ == 0 && !mirror.empty()) {
-    decode_add(std::span(own_).first(own_payload(own_)), 1.0F, mirror);
-  }
-  return out.size();
-}
-
-std::size_t DensePipeline::own_payload(std::span<std::byte> payload) const {
-  if (rounds() == 1) return Compressor::own_payload(payload);  // refuses
-  check_room(identity_, payload.size(), max_encoded_size_);
-  ByteWriter out(payload);
-  parts_.quantizer->own_payload(out);
-  return out.size();
 }
 
 void DensePipeline::decode_add(std::span<const std::byte> payload, float factor,
@@ -114,7 +55,6 @@ Distortion DensePipeline::distortion(const GradientInput& gradient,
 }
 
 void DensePipeline::hold(const GradientInput& gradient) {
-  if (parts_.period == 1) Compressor::hold(gradient);  // refuses
   check_size(identity_, "the gradient", gradient.values.size());
   parts_.memory->hold(gradient.values, 1.0F);
 }
@@ -122,8 +62,7 @@ void DensePipeline::hold(const GradientInput& gradient) {
 void DensePipeline::reset() {
   parts_.memory->reset();
   parts_.quantizer->reset();
-  is_prepared_ = false;
-  round_ = 0;
+  prepared_.reset();
 }
 
 void DensePipeline::save_state(std::vector<std::byte>& state) const {
@@ -138,8 +77,102 @@ void DensePipeline::load_state(std::span<const std::byte> state) {
   ByteReader in = open_state(identity_, body, state);
   parts_.memory->load(in);
   parts_.quantizer->load(in);
-  is_prepared_ = false;
-  round_ = 0;
+  prepared_.reset();
+}
+
+namespace {
+
+class SharedScalePipeline : public DensePipeline, public SharedScale {
+ public:
+  SharedScalePipeline(StateIdentity identity, DenseParts parts, const ScaleOf& scale_of)
+      : DensePipeline(std::move(identity), std::move(parts)), scale_of_(scale_of) {}
+
+  float prepare(const GradientInput& gradient) override {
+    check_size(identity_, "the gradient", gradient.values.size());
+    const UseThreads threads(parts_.threads);
+    prepared_ = parts_.memory->add(gradient.values, 1.0F);
+    return scale_of_.scale_of(*prepared_);
+  }
+
+ private:
+  const ScaleOf& scale_of_;
+};
+
+class MultiRoundPipeline : public DensePipeline, public MultiRound {
+ public:
+  MultiRoundPipeline(StateIdentity identity, DenseParts parts, QuantizerRounds& quantizer)
+      : DensePipeline(std::move(identity), std::move(parts)),
+        quantizer_(quantizer),
+        own_(parts_.memory->mirror().empty() ? 0 : max_encoded_size_) {}
+
+  int rounds() const override { return quantizer_.rounds(); }
+
+  EncodeReport first_round(const GradientInput& gradient, std::span<std::byte> payload) override {
+    check_size(identity_, "the gradient", gradient.values.size());
+    check_room(identity_, payload.size(), max_encoded_size_);
+    const UseThreads threads(parts_.threads);
+    c_ = parts_.memory->add(gradient.values, 1.0F);
+    ByteWriter out(payload);
+    const QuantizeReport report = quantizer_.first_round(c_, parts_.memory->remainder(), out);
+    round_ = 1;
+    floats_ = out.size() / sizeof(float);
+    return {.encoded_bytes = out.size(),
+            .target_elements = 0,
+            .selected_elements = report.nonzero,
+            .threshold = std::numeric_limits<double>::quiet_NaN(),
+            .passes = parts_.memory->passes() + report.passes};  // in all rounds
+  }
+
+  std::size_t next_round(std::span<const float> mean, std::span<std::byte> payload) override {
+    if (round_ == 0) throw std::logic_error("next_round() without a round before it");
+    if (mean.size() != floats_)
+      throw InputError("tensor '" + identity_.tensor + "': a mean of " +
+                       std::to_string(mean.size()) + " floats; round " + std::to_string(round_) +
+                       " expects " + std::to_string(floats_));
+    check_room(identity_, payload.size(), max_encoded_size_);
+    const UseThreads threads(parts_.threads);
+    ByteWriter out(payload);
+    quantizer_.next_round(round_, mean, c_, parts_.memory->remainder(), out);
+    floats_ = out.size() / sizeof(float);
+    round_ = round_ == rounds() ? 0 : round_ + 1;
+    if (const auto mirror = parts_.memory->mirror(); round_ == 0 && !mirror.empty())
+      decode_add(std::span(own_).first(own_payload(own_)), 1.0F, mirror);
+    return out.size();
+  }
+
+  std::size_t own_payload(std::span<std::byte> payload) const override {
+    check_room(identity_, payload.size(), max_encoded_size_);
+    ByteWriter out(payload);
+    quantizer_.own_payload(out);
+    return out.size();
+  }
+
+  void reset() override {
+    DensePipeline::reset();
+    round_ = 0;
+  }
+  void load_state(std::span<const std::byte> state) override {
+    DensePipeline::load_state(state);
+    round_ = 0;
+  }
+
+ private:
+  QuantizerRounds& quantizer_;
+  std::span<const float> c_;    // from first_round() to the last round
+  int round_ = 0;               // of the floats being exchanged; 0: none
+  std::size_t floats_ = 0;      // number of these floats
+  std::vector<std::byte> own_;  // own payload, for a memory that mirrors it
+};
+
+}  // namespace
+
+std::unique_ptr<Compressor> make_dense_compressor(StateIdentity identity, DenseParts parts) {
+  Quantizer* const quantizer = parts.quantizer.get();
+  if (const auto* const scale_of = dynamic_cast<const ScaleOf*>(quantizer))
+    return std::make_unique<SharedScalePipeline>(std::move(identity), std::move(parts), *scale_of);
+  if (auto* const rounds = dynamic_cast<QuantizerRounds*>(quantizer))
+    return std::make_unique<MultiRoundPipeline>(std::move(identity), std::move(parts), *rounds);
+  return std::make_unique<DensePipeline>(std::move(identity), std::move(parts));
 }
 
 ParameterInfo bucket_parameter(const std::string& default_value) {
@@ -195,7 +228,7 @@ MethodInfo dense_method(const DenseMethod& method) {
                      .period = period_of(parameters),
                      .threads = settings.threads,
                      .incremental = parameters.choice("memory") == "ef21"};
-    return std::make_unique<DensePipeline>(identity_of(parameters, tensor), std::move(parts));
+    return make_dense_compressor(identity_of(parameters, tensor), std::move(parts));
   };
   return info;
 }

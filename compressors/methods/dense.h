@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct DenseParts {
 };
 
 /// A compressor made of a memory and a quantiser: c = memory + gradient; the quantiser encodes c
-/// and leaves c - decoded in the memory.
+/// and leaves c - decoded in the memory. make_dense_compressor() adds SharedScale or MultiRound
+/// where the quantiser is a ScaleOf or QuantizerRounds.
 class DensePipeline : public Compressor {
  public:
   DensePipeline(StateIdentity identity, DenseParts parts);
@@ -41,29 +43,21 @@ class DensePipeline : public Compressor {
   std::span<const float> residual() const override { return parts_.memory->remainder(); }
   std::uint64_t period() const override { return parts_.period; }
   bool incremental() const override { return parts_.incremental; }
-  bool shares_scale() const override { return parts_.quantizer->shares_scale(); }
   bool verbatim() const override { return parts_.verbatim; }
-  float prepare(const GradientInput& gradient) override;
-  int rounds() const override { return parts_.quantizer->rounds(); }
-  EncodeReport first_round(const GradientInput& gradient, std::span<std::byte> payload) override;
-  std::size_t next_round(std::span<const float> mean, std::span<std::byte> payload) override;
-  std::size_t own_payload(std::span<std::byte> payload) const override;
   void hold(const GradientInput& gradient) override;
   void reset() override;
   void save_state(std::vector<std::byte>& state) const override;
   void load_state(std::span<const std::byte> state) override;
 
- private:
+ protected:
   StateIdentity identity_;
   DenseParts parts_;
   std::size_t max_encoded_size_;
-  std::span<const float> prepared_;  ///< c, between prepare() and encode()
-  bool is_prepared_ = false;
-  std::span<const float> in_rounds_;  ///< c, from first_round() to the last
-  int round_ = 0;                     ///< of the floats being exchanged; 0: none
-  std::size_t floats_ = 0;            ///< number of these floats
-  std::vector<std::byte> own_;        ///< own payload, for a memory that mirrors it
+  std::optional<std::span<const float>> prepared_;  ///< c, where it was computed before encode()
 };
+
+/// Makes a DensePipeline with what its quantiser can do.
+std::unique_ptr<Compressor> make_dense_compressor(StateIdentity identity, DenseParts parts);
 
 /// The declaration of a dense method.
 struct DenseMethod {
@@ -101,7 +95,7 @@ double bits_per_bucket(const Parameters& parameters, double bits);
 ParameterInfo exchange_parameter(const std::string& help);
 Aggregation exchanged_as(const Parameters& parameters);
 
-/// Returns the method whose compressors are DensePipelines with this quantiser.
+/// Returns the method whose compressors have this quantiser (make_dense_compressor).
 MethodInfo dense_method(const DenseMethod& method);
 
 }  // namespace thinpipe

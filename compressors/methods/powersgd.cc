@@ -101,7 +101,6 @@ class PowerSgdQuantizer : public Quantizer {
         q_(shape.columns * shape.rank),
         decoded_p_(p_.size()),
         decoded_q_(q_.size()),
-        own_q_(options.in_rounds ? q_.size() : 0),
         workspace_(low_rank_workspace(shape)),
         products_(orthogonalize_workspace(shape.rank)) {
     PowerSgdQuantizer::reset();
@@ -131,7 +130,60 @@ class PowerSgdQuantizer : public Quantizer {
     return {.nonzero = c.size(), .passes = remainder.empty() ? 2 : 3};
   }
 
-  int rounds() const override { return own_q_.empty() ? 1 : 2; }
+  void decode_add(ByteReader in, float factor, std::span<float> out) const override {
+    get_floats(in, decoded_p_, "p");
+    get_floats(in, decoded_q_, "q");
+    in.expect_end();
+    low_rank_add(shape_, decoded_p_.data(), decoded_q_.data(), factor, out.data());
+  }
+
+  void reset() override {
+    std::fill(q_.begin(), q_.end(), 0.0F);
+    renew_empty_columns();
+  }
+  std::size_t state_size() const override { return q_.size() * sizeof(float); }
+  void save(ByteWriter& out) const override {
+    out.put_bytes(std::as_bytes(std::span<const float>(q_)));
+  }
+  void load(ByteReader& in) override { get_floats(in, q_, "q"); }
+
+ protected:
+  /// Reads floats. @throws PayloadError unless all are finite.
+  static void get_floats(ByteReader& in, std::vector<float>& values, const char* what) {
+    const auto bytes = in.get_bytes(values.size() * sizeof(float), what);
+    if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    if (all_finite(values)) return;
+    throw PayloadError(std::string("a number of ") + what + " in the payload is not finite");
+  }
+
+  /// Fills columns of zeros with random numbers: such a column would stay zero for ever.
+  void renew_empty_columns() {
+    for (std::size_t k = 0; k < shape_.rank; ++k) {
+      const auto column = std::span(q_).subspan(k * shape_.columns, shape_.columns);
+      if (std::any_of(column.begin(), column.end(), [](float x) { return x != 0; })) continue;
+      SplitMix64 random(seed_ + k);
+      for (float& value : column) value = low_rank_random(random.next());
+    }
+  }
+
+  LowRankShape shape_;
+  bool warm_start_;
+  std::uint64_t seed_;
+  std::vector<float> p_;
+  std::vector<float> q_;
+  mutable std::vector<float> decoded_p_;  ///< workspace of decode_add()
+  mutable std::vector<float> decoded_q_;
+  std::vector<float> workspace_;  ///< of low_rank_right()
+  std::vector<double> products_;  ///< of orthogonalize()
+};
+
+/// Factors that all workers share: p_ and q_ are means.
+class PowerSgdRounds : public PowerSgdQuantizer, public QuantizerRounds {
+ public:
+  PowerSgdRounds(const LowRankShape& shape, const PowerSgdOptions& options)
+      : PowerSgdQuantizer(shape, options), own_q_(q_.size()) {}
+
+  int rounds() const override { return 2; }
 
   QuantizeReport first_round(std::span<const float> c, std::span<const float> remainder,
                              ByteWriter& out) override {
@@ -175,52 +227,8 @@ class PowerSgdQuantizer : public Quantizer {
     out.put_bytes(std::as_bytes(std::span<const float>(own_q_)));
   }
 
-  void decode_add(ByteReader in, float factor, std::span<float> out) const override {
-    get_floats(in, decoded_p_, "p");
-    get_floats(in, decoded_q_, "q");
-    in.expect_end();
-    low_rank_add(shape_, decoded_p_.data(), decoded_q_.data(), factor, out.data());
-  }
-
-  void reset() override {
-    std::fill(q_.begin(), q_.end(), 0.0F);
-    renew_empty_columns();
-  }
-  std::size_t state_size() const override { return q_.size() * sizeof(float); }
-  void save(ByteWriter& out) const override {
-    out.put_bytes(std::as_bytes(std::span<const float>(q_)));
-  }
-  void load(ByteReader& in) override { get_floats(in, q_, "q"); }
-
  private:
-  /// Reads floats. @throws PayloadError unless all are finite.
-  static void get_floats(ByteReader& in, std::vector<float>& values, const char* what) {
-    const auto bytes = in.get_bytes(values.size() * sizeof(float), what);
-    if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
-    if (all_finite(values)) return;
-    throw PayloadError(std::string("a number of ") + what + " in the payload is not finite");
-  }
-
-  /// Fills columns of zeros with random numbers: such a column would stay zero for ever.
-  void renew_empty_columns() {
-    for (std::size_t k = 0; k < shape_.rank; ++k) {
-      const auto column = std::span(q_).subspan(k * shape_.columns, shape_.columns);
-      if (std::any_of(column.begin(), column.end(), [](float x) { return x != 0; })) continue;
-      SplitMix64 random(seed_ + k);
-      for (float& value : column) value = low_rank_random(random.next());
-    }
-  }
-
-  LowRankShape shape_;
-  bool warm_start_;
-  std::uint64_t seed_;
-  std::vector<float> p_;
-  std::vector<float> q_;
-  mutable std::vector<float> decoded_p_;  ///< workspace of decode_add
-  mutable std::vector<float> decoded_q_;
-  std::vector<float> own_q_;      ///< in rounds: this worker's c^T p; q_ then is the mean of all
-  std::vector<float> workspace_;  ///< of low_rank_right()
-  std::vector<double> products_;  ///< of orthogonalize()
+  std::vector<float> own_q_;  ///< this worker's c^T p
 };
 
 }  // namespace
@@ -252,6 +260,7 @@ LowRankShape low_rank_shape(std::span<const std::int64_t> sides, std::size_t ele
 std::unique_ptr<Quantizer> make_powersgd_quantizer(const PowerSgdOptions& options) {
   const LowRankShape shape = low_rank_shape(options.shape, options.elements, options.rank);
   if (shape.rank == 0) return make_fp32_quantizer();
+  if (options.in_rounds) return std::make_unique<PowerSgdRounds>(shape, options);
   return std::make_unique<PowerSgdQuantizer>(shape, options);
 }
 

@@ -45,15 +45,13 @@ std::unique_ptr<BucketCodec> make_qsgd_bucket(int bits);
 /// the codec has a buffer.
 std::unique_ptr<BucketCodec> make_qsgd_elias_bucket(int bits, std::size_t largest);
 
-struct TernGradOptions {
-  double sigmas = 2.5;       ///< limit of magnitudes in standard deviations; 0: no clipping
-  bool shares_scale = true;  ///< all workers use the greatest of their scales
-};
-
-/// Makes the codec of TernGrad (Wen et al., 2017), eqs. 1 to 3 and 6 (clipping), section 4.3
-/// (shared scaler): +-s with probability |c| / s, s being the greatest magnitude after clipping. A
-/// bucket: s as a 32-bit float, then codes of 2 bits.
-std::unique_ptr<BucketCodec> make_terngrad_bucket(const TernGradOptions& options);
+/// Makes the codec of TernGrad (Wen et al., 2017), eqs. 1 to 3 and 6 (clipping): +-s with
+/// probability |c| / s, s being the greatest magnitude after clipping. A bucket: s as a 32-bit
+/// float, then codes of 2 bits.
+/// @param sigmas  limit of magnitudes in standard deviations; 0: no clipping
+std::unique_ptr<BucketCodec> make_terngrad_bucket(double sigmas);
+/// Makes the quantiser of a whole tensor whose s all workers may share (section 4.3): a ScaleOf.
+std::unique_ptr<Quantizer> make_shared_terngrad_quantizer(double sigmas, std::uint64_t stream);
 
 /// Makes the codec of 1-bit SGD (Seide et al., 2014): elements decode to the mean of the bucket's x
 /// >= 0 or of its x < 0. A bucket: both means as 32-bit floats, then the bits. It has the least
@@ -132,7 +130,7 @@ struct ThcOptions {
 BlockFormat thc_format(int bits, std::size_t block);
 
 /// Makes THC's quantiser. Payload: the distance of two levels as a 32-bit float, then the codes.
-/// scale_of() is the greatest root mean square of a block's rotated elements.
+/// It is a ScaleOf: the scale is the greatest root mean square of a block's rotated elements.
 std::unique_ptr<Quantizer> make_thc_quantizer(const ThcOptions& options);
 
 // PowerSGD: a matrix as the product of two thin factors.
@@ -146,12 +144,12 @@ struct PowerSgdOptions {
   bool in_rounds = true;   ///< workers share p: one all-reduce of p, one of q (alg. 1)
 };
 
-/// Makes PowerSGD's quantiser. Payload: p, orthonormal columns, then q = c^T p. In rounds: the
-/// floats of the first are c q, and p is their mean orthonormalised; the floats of the second are
-/// c^T p, and q is their mean. This worker's own contribution, which is subtracted from its memory,
-/// is p with its own c^T p (alg. 2, line 7). A tensor with fewer than two dimensions, or one that
-/// its factors would not make smaller, is sent uncompressed (Vogels et al., section 3 and appendix
-/// E: biases are aggregated uncompressed).
+/// Makes PowerSGD's quantiser. Payload: p, orthonormal columns, then q = c^T p. In rounds
+/// (QuantizerRounds): the floats of the first are c q, and p is their mean orthonormalised; the
+/// floats of the second are c^T p, and q is their mean. This worker's own contribution, which is
+/// subtracted from its memory, is p with its own c^T p (alg. 2, line 7). A tensor with fewer than
+/// two dimensions, or one that its factors would not make smaller, is sent uncompressed (Vogels et
+/// al., section 3 and appendix E: biases are aggregated uncompressed).
 std::unique_ptr<Quantizer> make_powersgd_quantizer(const PowerSgdOptions& options);
 
 /// Returns a tensor's matrix and the rank of its factors; rank 0 where the tensor is sent

@@ -40,7 +40,7 @@ struct SparseParts {
 
 /// Computes c = memory + gradient, selects, writes count, values and positions, and leaves the rest
 /// in the memory.
-class SparsePipeline : public Compressor {
+class SparsePipeline : public Compressor, public SparsePayload {
  public:
   SparsePipeline(StateIdentity identity, SparseParts parts);
 
@@ -49,11 +49,9 @@ class SparsePipeline : public Compressor {
   EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) override;
   void decode_add(std::span<const std::byte> payload, float factor,
                   std::span<float> out) const override;
-  bool has_pairs() const override { return true; }
   std::size_t max_pairs() const override { return parts_.selector->max_selected(); }
   std::size_t decode_pairs(std::span<const std::byte> payload, std::span<std::uint32_t> positions,
                            std::span<float> values) const override;
-  bool takes_back() const override { return parts_.memory->takes_back(); }
   void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override;
   Distortion distortion(const GradientInput& gradient,
                         std::span<const std::byte> payload) const override;
@@ -191,7 +189,6 @@ Distortion SparsePipeline::distortion(const GradientInput& gradient,
 }
 
 void SparsePipeline::hold(const GradientInput& gradient) {
-  if (parts_.period == 1) Compressor::hold(gradient);  // refuses
   check_size(identity_, "the gradient", gradient.values.size());
   parts_.memory->hold(gradient.values, 1.0F);
 }

@@ -21,7 +21,7 @@ constexpr double kNoSpread = 1e-12;
 
 class TernGradBucket : public BucketCodec {
  public:
-  explicit TernGradBucket(const TernGradOptions& options) : options_(options) {}
+  explicit TernGradBucket(double sigmas) : sigmas_(sigmas) {}
 
   std::size_t max_size(std::size_t n) const override {
     return sizeof(float) + packed_size(n, kTernaryBits);
@@ -29,7 +29,7 @@ class TernGradBucket : public BucketCodec {
   std::size_t encode(Signal& c, const BucketContext& context, std::span<float> remainder,
                      ByteWriter& out) override {
     const float scale = context.shared_scale > 0 ? level_step(context.shared_scale, 1)
-                        : options_.sigmas == 0   ? level_step(c.max_magnitude(), 1)
+                        : sigmas_ == 0           ? level_step(c.max_magnitude(), 1)
                                                  : scale_of(c.values());
     out.put(scale);
     const std::size_t nonzero = pack_levels(c.values(), scale, rounding(context), remainder,
@@ -40,7 +40,7 @@ class TernGradBucket : public BucketCodec {
   std::size_t encode_buckets(std::span<const float> c, std::size_t bucket,
                              const BucketContext& context, std::span<float> remainder,
                              std::span<std::byte> out) override {
-    if (options_.sigmas > 0 || context.shared_scale > 0) {
+    if (sigmas_ > 0 || context.shared_scale > 0) {
       return BucketCodec::encode_buckets(c, bucket, context, remainder, out);
     }
     return pack_level_buckets(c, bucket, LevelRange::kMax, rounding(context), remainder,
@@ -53,15 +53,14 @@ class TernGradBucket : public BucketCodec {
   }
   int passes(bool /*keeps*/) const override { return 2; }
 
-  bool shares_scale() const override { return options_.shares_scale; }
-  float scale_of(std::span<const float> c) const override {
-    if (options_.sigmas == 0 || c.empty()) return level_step(max_magnitude(c), 1);
+  float scale_of(std::span<const float> c) const {
+    if (sigmas_ == 0 || c.empty()) return level_step(max_magnitude(c), 1);
     const Spread spread = signed_spread(c);
     const float most = spread.max_magnitude;
     const double square = spread.squares / static_cast<double>(c.size());
     const double variance = spread.variance();
     if (!(variance > kNoSpread * square)) return level_step(most, 1);
-    const double limit = options_.sigmas * std::sqrt(variance);
+    const double limit = sigmas_ * std::sqrt(variance);
     // A tensor with a NaN has no limit.
     return level_step(static_cast<double>(most) > limit ? finite(limit) : most, 1);
   }
@@ -71,13 +70,45 @@ class TernGradBucket : public BucketCodec {
     return {.bits = kTernaryBits, .key = context.key, .first = context.first};
   }
 
-  TernGradOptions options_;
+  double sigmas_;
+};
+
+/// A whole tensor, as one bucket.
+class SharedTernGrad : public Quantizer, public ScaleOf {
+ public:
+  SharedTernGrad(double sigmas, std::uint64_t stream)
+      : bucket_(sigmas),
+        quantizer_(make_bucket_quantizer(make_terngrad_bucket(sigmas), {.stream = stream})) {}
+
+  float scale_of(std::span<const float> c) const override { return bucket_.scale_of(c); }
+  std::size_t max_encoded_size(std::size_t elements) const override {
+    return quantizer_->max_encoded_size(elements);
+  }
+  QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
+                        std::span<float> remainder, ByteWriter& out) override {
+    return quantizer_->encode(c, context, remainder, out);
+  }
+  QuantizeReport encode_signal(Signal& c, const QuantizeContext& context,
+                               std::span<float> remainder, ByteWriter& out) override {
+    return quantizer_->encode_signal(c, context, remainder, out);
+  }
+  void decode_add(ByteReader in, float factor, std::span<float> out) const override {
+    quantizer_->decode_add(in, factor, out);
+  }
+
+ private:
+  TernGradBucket bucket_;
+  std::unique_ptr<Quantizer> quantizer_;
 };
 
 }  // namespace
 
-std::unique_ptr<BucketCodec> make_terngrad_bucket(const TernGradOptions& options) {
-  return std::make_unique<TernGradBucket>(options);
+std::unique_ptr<BucketCodec> make_terngrad_bucket(double sigmas) {
+  return std::make_unique<TernGradBucket>(sigmas);
+}
+
+std::unique_ptr<Quantizer> make_shared_terngrad_quantizer(double sigmas, std::uint64_t stream) {
+  return std::make_unique<SharedTernGrad>(sigmas, stream);
 }
 
 namespace {
@@ -93,14 +124,14 @@ const Registration kTernGrad{dense_method({
     .quantizer =
         [](const Parameters& parameters, const TensorInfo& tensor,
            const CompressorSettings& settings) {
-          const TernGradOptions options{.sigmas = parameters.real("sigma"),
-                                        .shares_scale = parameters.flag("shared")};
+          const double sigmas = parameters.real("sigma");
           const BucketOptions bucket = bucket_of(parameters, tensor, settings);
-          if (bucket.bucket != 0 && options.shares_scale) {
+          if (!parameters.flag("shared"))
+            return make_bucket_quantizer(make_terngrad_bucket(sigmas), bucket);
+          if (bucket.bucket != 0)
             throw InputError("spec '" + parameters.text() +
                              "': scales of buckets cannot be shared; expected shared=false");
-          }
-          return make_bucket_quantizer(make_terngrad_bucket(options), bucket);
+          return make_shared_terngrad_quantizer(sigmas, bucket.stream);
         },
     .expected_bits =
         [](const Parameters& parameters) { return 2 + bits_per_bucket(parameters, 32); },

@@ -32,7 +32,7 @@ double tamed_squares(std::span<const float> x, double sum) {
   return tame;
 }
 
-class ThcQuantizer : public Quantizer {
+class ThcQuantizer : public Quantizer, public ScaleOf {
  public:
   explicit ThcQuantizer(const ThcOptions& options)
       : format_(thc_format(options.bits, options.block)),
@@ -46,7 +46,6 @@ class ThcQuantizer : public Quantizer {
     return sizeof(float) + code_bytes(format_, elements);
   }
 
-  bool shares_scale() const override { return true; }
   float scale_of(std::span<const float> c) const override {
     double most = 0;
     std::array<double, kManyBlocks> squares;

@@ -66,7 +66,6 @@ class PluginCompressor : public Compressor {
   std::uint64_t period() const override { return parts_.period; }
   bool incremental() const override { return parts_.incremental; }
   void hold(const GradientInput& gradient) override {
-    if (parts_.period == 1) Compressor::hold(gradient);  // refuses
     check_gradient(gradient);
     parts_.memory->hold(gradient.values, 1.0F);
   }

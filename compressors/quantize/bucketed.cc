@@ -118,9 +118,6 @@ class BucketQuantizer : public Quantizer {
     error.rethrow();
   }
 
-  bool shares_scale() const override { return codec_->shares_scale(); }
-  float scale_of(std::span<const float> c) const override { return codec_->scale_of(c); }
-
  private:
   std::size_t bucket_of(std::size_t elements) const {
     return options_.bucket == 0 ? elements : options_.bucket;

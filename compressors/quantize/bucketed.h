@@ -48,9 +48,6 @@ class BucketCodec {
   /// bucket that stays in the cache they are one pass over the memory.
   virtual int passes(bool keeps) const = 0;
 
-  virtual bool shares_scale() const { return false; }
-  virtual float scale_of(std::span<const float> /*c*/) const { return 0; }
-
   /// Returns the upper bound in bytes of n elements in buckets.
   std::size_t max_size_of(std::size_t n, std::size_t bucket) const {
     const std::size_t last = n % bucket;

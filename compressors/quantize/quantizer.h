@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 
 #include "compressors/kernels/signal.h"
 #include "compressors/wire/bytes.h"
@@ -45,34 +44,38 @@ class Quantizer {
   /// Computes out += factor * decoded. @throws PayloadError
   virtual void decode_add(ByteReader in, float factor, std::span<float> out) const = 0;
 
-  /// Returns true where all workers may share a scale (TernGrad). scale_of() is this worker's scale
-  /// for c, > 0 unless c is all zeros.
-  virtual bool shares_scale() const { return false; }
-  virtual float scale_of(std::span<const float> /*c*/) const { return 0; }
-
-  /// Returns the rounds of all-reduces of a step (Compressor::rounds()). The memory's c is the same
-  /// array in all rounds of a step; the last round leaves c - own contribution in `remainder`.
-  virtual int rounds() const { return 1; }
-  virtual QuantizeReport first_round(std::span<const float> /*c*/,
-                                     std::span<const float> /*remainder*/, ByteWriter& /*out*/) {
-    throw std::logic_error("first_round() of a quantiser that takes one round");
-  }
-  /// Takes the mean of the floats of round `round`, from 1 on, and writes the floats of the next
-  /// round; after round rounds() it writes the payload.
-  virtual void next_round(int /*round*/, std::span<const float> /*mean*/,
-                          std::span<const float> /*c*/, std::span<float> /*remainder*/,
-                          ByteWriter& /*out*/) {
-    throw std::logic_error("next_round() of a quantiser that takes one round");
-  }
-  virtual void own_payload(ByteWriter& /*out*/) const {
-    throw std::logic_error("own_payload() of a quantiser that takes one round");
-  }
-
   // State carried between steps; most quantisers have none.
   virtual void reset() {}
   virtual std::size_t state_size() const { return 0; }
   virtual void save(ByteWriter& /*out*/) const {}
   virtual void load(ByteReader& /*in*/) {}
+};
+
+/// A quantiser whose scale all workers may share (SharedScale).
+class ScaleOf {
+ public:
+  /// Returns this worker's scale for c, > 0 unless c is all zeros.
+  virtual float scale_of(std::span<const float> c) const = 0;
+
+ protected:
+  ~ScaleOf() = default;
+};
+
+/// A quantiser of which one step takes several all-reduces (MultiRound). The memory's c is the same
+/// array in all rounds of a step; the last round leaves c - own contribution in `remainder`.
+class QuantizerRounds {
+ public:
+  virtual int rounds() const = 0;
+  virtual QuantizeReport first_round(std::span<const float> c, std::span<const float> remainder,
+                                     ByteWriter& out) = 0;
+  /// Takes the mean of the floats of round `round`, from 1 on, and writes the floats of the next
+  /// round; after round rounds() it writes the payload.
+  virtual void next_round(int round, std::span<const float> mean, std::span<const float> c,
+                          std::span<float> remainder, ByteWriter& out) = 0;
+  virtual void own_payload(ByteWriter& out) const = 0;
+
+ protected:
+  ~QuantizerRounds() = default;
 };
 
 }  // namespace thinpipe

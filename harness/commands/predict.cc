@@ -249,6 +249,7 @@ Action prepare_predict(const Arguments& arguments) {
         "a GPU");
   check_schedules(options);
   check_collectives(options);
+  check_trace_suffices(options);
   for (const CompressorRules& rules : options.compressors)
     for (const Spec& spec : rules.specs()) check_spec(spec);
   check_time_scales(options);

@@ -213,6 +213,7 @@ Action prepare_run(const Arguments& arguments) {
   if (options.hosts)
     check_hosts(*options.hosts, options, arguments.given("link"), arguments.given("schedule"));
   check_schedules(options);
+  check_trace_suffices(options);
   options.repeats = static_cast<int>(arguments.integer("repeats"));
   set_sweep_checks(arguments, options);
   options.command = arguments.command_line();

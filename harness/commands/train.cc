@@ -1,4 +1,5 @@
 // `thinpipe train`: trains with compressed gradients over throttled links.
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"
+#include "harness/plan/checks.h"
 #include "harness/train/train.h"
 #include "reports/record/reader.h"
 #include "reports/training/summary.h"
@@ -38,8 +40,8 @@ std::vector<OptionInfo> model_options() {
       {.name = "optimiser",
        .value_name = "SPEC",
        .type = Type::kText,
-       .help = "optimiser: sgd:lr=0.1,momentum=0.9,nesterov=1, adam:lr=0.001 or adamw; by default "
-               "the model's"},
+       .help = "optimiser: sgd:lr=0.1,momentum=0.9,nesterov=1, adam:lr=0.001, adamw or "
+               "signum:lr=0.001; by default the model's"},
       {.name = "lr-schedule",
        .value_name = "SPEC",
        .type = Type::kText,
@@ -52,6 +54,23 @@ std::vector<OptionInfo> model_options() {
        .default_value = "0",
        .help = "maximum norm of the mean gradient; 0 disables clipping",
        .minimum = 0},
+      {.name = "local-clip",
+       .value_name = "X",
+       .type = Type::kReal,
+       .default_value = "0",
+       .help = "maximum norm of each worker's own gradient before compression, times the root of "
+               "the number of workers, as in DGC; 0 disables clipping",
+       .minimum = 0},
+      {.name = "exchange",
+       .value_name = "WHAT",
+       .type = Type::kChoice,
+       .default_value = "gradients",
+       .help = "what workers compress: gradients, whose mean every worker's optimiser applies; or "
+               "updates, the changes of the parameters in a step of each worker's own optimiser "
+               "(SBC, algorithm 1). With a delay or local steps, always updates",
+       .choices = {"gradients", "updates"}},
+      {.name = "mask-momentum",
+       .help = "with --exchange updates, set the momentum to 0 where a worker has sent a value"},
       {.name = "augment", .help = "shift images at random, and mirror photographs at random"},
   };
 }
@@ -131,11 +150,16 @@ std::vector<OptionInfo> axis_options() {
 }
 
 LearnerOptions learner_options_of(const Arguments& arguments) {
-  nlohmann::json options = {
-      {"model", arguments.text("model")},          {"width", arguments.real("width")},
-      {"schedule", arguments.text("lr-schedule")}, {"clip", arguments.real("clip")},
-      {"augment", arguments.flag("augment")},      {"seed", arguments.integer("seed")},
-      {"steps", arguments.integer("steps")}};
+  nlohmann::json options = {{"model", arguments.text("model")},
+                            {"width", arguments.real("width")},
+                            {"schedule", arguments.text("lr-schedule")},
+                            {"clip", arguments.real("clip")},
+                            {"local_clip", arguments.real("local-clip")},
+                            {"augment", arguments.flag("augment")},
+                            {"updates", arguments.text("exchange") == "updates"},
+                            {"mask_momentum", arguments.flag("mask-momentum")},
+                            {"seed", arguments.integer("seed")},
+                            {"steps", arguments.integer("steps")}};
   if (arguments.given("batch")) options["batch"] = arguments.integer("batch");
   if (arguments.given("optimiser")) options["optimiser"] = arguments.text("optimiser");
   if (arguments.given("data"))
@@ -152,6 +176,22 @@ void check_target(const TrainOptions& options) {
                               : " is a text model; expected ppl=... or loss=..."));
 }
 
+// Workers of servers that have the optimiser cannot take steps of their own.
+void check_updating_servers(const TrainOptions& options) {
+  const Spec* const collective = with_updating_servers(options.sweep);
+  if (collective == nullptr) return;
+  const auto refuse = [&](const char* option, const char* why) {
+    throw InputError(fmt::format("{} with collective '{}': {}; expected update=workers, or no {}",
+                                 option, collective->to_string(), why, option));
+  };
+  for (const Bucketing& bucketing : options.sweep.bucketings) {
+    if (bucketing.local_steps > 1) refuse("--local-steps", "workers have no optimiser");
+    if (bucketing.outer) refuse("--outer", "workers have no optimiser");
+  }
+  if (options.learner.updates) refuse("--exchange updates", "workers have no optimiser");
+  if (options.learner.clip > 0) refuse("--clip", "no server has the whole gradient");
+}
+
 Action prepare_train(const Arguments& arguments) {
   TrainOptions options;
   options.sweep = sweep_options_of(arguments, std::nullopt, kMaxTrainers, "workers");
@@ -165,6 +205,7 @@ Action prepare_train(const Arguments& arguments) {
   options.learner = learner_options_of(arguments);
   if (arguments.given("target")) options.target = Target::parse(arguments.text("target"));
   check_target(options);
+  check_updating_servers(options);
   options.eval_every = static_cast<std::uint64_t>(arguments.integer("eval-every"));
   options.checkpoint_every = static_cast<std::uint64_t>(arguments.integer("checkpoint-every"));
   if (arguments.given("compute-time")) options.compute_time = arguments.real("compute-time");

@@ -109,6 +109,22 @@ void check_collectives(const SweepOptions& options) {
       exchange_name(collective, options.compressors.front());
 }
 
+const Spec* with_updating_servers(const SweepOptions& options) {
+  for (const Spec& collective : options.collectives)
+    if (find_collective(collective.name).can(Exchange::kPushPull) &&
+        push_pull_options(collective, 1).servers_update)
+      return &collective;
+  return nullptr;
+}
+
+void check_trace_suffices(const SweepOptions& options) {
+  if (const Spec* const collective = with_updating_servers(options))
+    throw InputError(
+        fmt::format("collective '{}': with update=servers, servers need a model, and a trace has "
+                    "only gradients; expected `thinpipe train`, or update=workers",
+                    collective->to_string()));
+}
+
 std::vector<std::string> pairs_left_out(const SweepOptions& options) {
   std::vector<std::string> pairs;
   for (const CompressorRules& compressor : options.compressors)

@@ -27,6 +27,13 @@ std::vector<LinkSpec> all_links(const SweepOptions& options);
 /// for a compressor that no collective of the sweep serves.
 void check_collectives(const SweepOptions& options);
 
+/// Returns the first collective whose servers have the model and its optimiser
+/// (`ps:update=servers`), or null.
+const Spec* with_updating_servers(const SweepOptions& options);
+
+/// @throws InputError for servers that have the model, of which a trace has only gradients
+void check_trace_suffices(const SweepOptions& options);
+
 /// Returns the pairs that the sweep leaves out because the collective cannot exchange the
 /// compressor's payloads: "topk:ratio=0.1 with COLLECTIVE".
 std::vector<std::string> pairs_left_out(const SweepOptions& options);

@@ -121,9 +121,8 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
   const TraceTensor& first = trace.tensors().at(0);
   int rounds = 1;
   for (const TraceTensor& tensor : trace.tensors())
-    rounds = std::max(
-        rounds,
-        make_compressor(compressor, {tensor.name, tensor.shape, tensor.elements}, {})->rounds());
+    rounds = std::max(rounds, rounds_of(*make_compressor(
+                                  compressor, {tensor.name, tensor.shape, tensor.elements}, {})));
   const auto one = make_compressor(compressor, {first.name, first.shape, first.elements}, {});
 
   CodecProfile profile;
@@ -150,7 +149,8 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
                                   .copies = waited / rounds});
   } else {
     bucket.decode_message = decode / samples.ranks;
-    if (one->shares_scale()) bucket.exchanges.push_back({Exchange::kAllGather, {table}});
+    if (dynamic_cast<const SharedScale*>(one.get()) != nullptr)
+      bucket.exchanges.push_back({Exchange::kAllGather, {table}});
     // Later chunks come down while the first is sent.
     const double first_chunk =
         std::min(1.0, static_cast<double>(kDownloadPiece) / std::max(1.0, profile.payload_bytes));

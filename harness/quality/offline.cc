@@ -126,7 +126,7 @@ Offline::Offline(const Trace& trace, const Spec& spec, const OfflineOptions& opt
     largest = std::max(largest, compressor->max_encoded_size());
     result_.period = compressor->period();
     result_.incremental = compressor->incremental();
-    shares_scale_ = compressor->shares_scale();
+    shares_scale_ = dynamic_cast<const SharedScale*>(compressor.get()) != nullptr;
   }
   payload_ = Buffer<std::byte>(largest);
 }
@@ -212,7 +212,8 @@ void Offline::replay(std::size_t first_rank, std::size_t end_rank,
         gradients[r] = input(first_rank + r, step, tensor, repaired[r]);
         if (!shares_scale_ || !exchanged) continue;
         const auto begin = Clock::now();
-        scale = std::max(scale, lanes[r][tensor].compressor->prepare(gradients[r]));
+        auto& shared = dynamic_cast<SharedScale&>(*lanes[r][tensor].compressor);
+        scale = std::max(scale, shared.prepare(gradients[r]));
         prepared[r] = std::chrono::duration<double>(Clock::now() - begin).count();
       }
       for (std::size_t r = 0; r < ranks; ++r) {

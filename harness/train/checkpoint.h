@@ -15,7 +15,7 @@ namespace thinpipe {
 /// One rank's state in a checkpoint, in a file of its own.
 struct RankState {
   std::uint64_t next_step = 0;         ///< the first step that has not been taken yet
-  std::vector<std::byte> learner;      ///< Learner::state(); empty of a parameter server
+  std::vector<std::byte> learner;      ///< Learner::state(); of a server: its ServerModel, if any
   std::vector<std::byte> compressors;  ///< Replay::save_state(), or a ParameterServer's
   std::vector<std::byte> estimate;     ///< floats: sums of changes (Replay::incremental)
 };

@@ -66,7 +66,8 @@ json ModelDescription::to_json() const {
           {"ready", times.ready},
           {"measured", measured},
           {"evaluation", evaluation},
-          {"epochs_a_step", epochs_a_step}};
+          {"epochs_a_step", epochs_a_step},
+          {"chance", chance ? json(*chance) : json(nullptr)}};
 }
 
 ModelDescription ModelDescription::from_json(const JsonField& field) {
@@ -95,14 +96,20 @@ ModelDescription ModelDescription::from_json(const JsonField& field) {
   model.measured = static_cast<int>(field.at("measured").unsigned_integer(0, INT32_MAX));
   model.evaluation = field.at("evaluation").number(0, kMax);
   model.epochs_a_step = field.at("epochs_a_step").number(0, kMax);
+  if (field.has("chance") && !field.at("chance").value().is_null())
+    model.chance = field.at("chance").number(0, kMax);
   return model;
 }
 
 std::string training_identity(const LearnerOptions& options) {
+  std::string local;
+  if (options.local_clip > 0) local += fmt::format(";local_clip={}", options.local_clip);
+  if (options.updates) local += ";updates";
+  if (options.mask_momentum) local += ";mask_momentum";
   return fmt::format(
-      "training-1:model={};width={};data={};batch={};optimiser={};schedule={};clip={};augment={}",
+      "training-1:model={};width={};data={};batch={};optimiser={};schedule={};clip={}{};augment={}",
       options.model, options.width, options.data, options.batch, options.optimiser,
-      options.schedule, options.clip, options.augment);
+      options.schedule, options.clip, local, options.augment);
 }
 
 GivenDescription given_description(const ModelDescription& model, const LearnerOptions& options,

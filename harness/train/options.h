@@ -25,6 +25,9 @@ struct ModelDescription {
   int measured = 0;          ///< 0: given by --compute-time
   double evaluation = 0;     ///< s of one evaluation on the held-out data
   double epochs_a_step = 0;  ///< of one worker that has all the data
+  /// Accuracy or perplexity on the held-out data without looking at the input (Learner::chance());
+  /// nothing in descriptions of earlier versions.
+  std::optional<double> chance;
 
   /// Sets the compute time of every step, scaling all times by the same factor.
   void set_compute_time(double seconds);

@@ -75,6 +75,7 @@ void TrainWork::complete_header(Header& header) const {
         {"measured_steps", model_.measured}}},
       {"figure", options_.perplexity() ? "perplexity" : "accuracy"},
       {"target", options_.target ? json(options_.target->to_string()) : json(nullptr)}};
+  if (model_.chance) training["chance"] = *model_.chance;
   header.training = Document(std::move(training));
 }
 

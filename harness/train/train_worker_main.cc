@@ -25,10 +25,12 @@
 #include "harness/worker/replay_role.h"
 #include "harness/worker/server_role.h"
 #include "harness/worker/worker.h"
+#include "workloads/models/catalogue.h"
 #include "workloads/replay/gradients.h"
 #include "workloads/replay/message.h"
 #include "workloads/training/blas_kernels.h"
 #include "workloads/training/learner.h"
+#include "workloads/training/server_model.h"
 
 namespace thinpipe {
 namespace {
@@ -46,14 +48,16 @@ using nlohmann::json;
 ///                                are any, as FP32 to the files gradient-RANK and squares-RANK
 ///
 /// Where all ranks exchange in every step without an outer optimiser, ranks exchange gradients, and
-/// each worker's optimiser applies their mean. Otherwise workers take local steps between
-/// exchanges, and each step hands over the decrease of the parameters. After an exchange all
+/// each worker's optimiser applies their mean. Otherwise, and with the option `updates`, workers
+/// take local steps, and each step hands over the decrease of the parameters. After an exchange all
 /// workers have the parameters of the previous exchange minus the mean of the sums, or minus the
-/// outer optimiser's update (FedAvg; SBC alg. 1; DiLoCo alg. 1).
+/// outer optimiser's update (FedAvg; SBC alg. 1; DiLoCo alg. 1). With `ps:update=servers` workers
+/// have no optimiser: all add the change of the model that the servers send (3LC, figure 2b).
 class TrainRole : public ReplayRole {
  public:
   /// @param given  receives the gradients of the replay
-  TrainRole(GivenGradients& given, std::unique_ptr<Learner> learner, const RoleSettings& settings);
+  TrainRole(GivenGradients& given, std::unique_ptr<Learner> learner, const LearnerOptions& options,
+            const RoleSettings& settings);
   json answer(const json& message) override;
 
  private:
@@ -67,30 +71,38 @@ class TrainRole : public ReplayRole {
   void take_gradient(std::uint64_t step);
   void take_local_step(std::uint64_t step);
   void remember_parameters();
+  void mask_momentum();
   std::vector<std::span<const float>> mean_of_step();
 
   GivenGradients& given_;
   std::unique_ptr<Learner> learner_;
-  bool local_steps_;                          ///< workers take steps between exchanges
+  bool servers_update_;                       ///< aggregates are changes of the model
+  bool local_steps_;                          ///< workers take steps of their own
+  bool masks_momentum_;                       ///< where values were sent
   std::vector<bool> incremental_;             ///< by parameter
   std::vector<std::vector<float>> estimate_;  ///< of incremental parameters, else empty
-  std::vector<std::vector<float>> agreed_;    ///< parameters after the last exchange; with local
-                                              ///< steps only
+  std::vector<std::vector<float>> agreed_;    ///< parameters after the last exchange; where workers
+                                              ///< do not update them by the mean gradient
 };
 
-/// A parameter server of a training job. It has no parameters, so it answers save and restore with
-/// its own state, and only acknowledges the other messages of TrainRole.
-class TrainServer : public ServerRole {
+/// A parameter server of a training job. It answers save and restore with its own state, and only
+/// acknowledges those messages of TrainRole that concern the worker's model.
+class TrainServer : public ServerRole, private UnitUpdate {
  public:
-  TrainServer(const Trace& trace, const RoleSettings& settings)
-      : ServerRole(trace, settings), rank_(settings.rank) {}
+  TrainServer(const Trace& trace, const RoleSettings& settings, const LearnerOptions& learner);
   json answer(const json& message) override;
 
  private:
+  void change_of(std::size_t unit, std::span<const float> mean, std::uint64_t step,
+                 std::span<float> change) override {
+    model_->update(unit, mean, step, change);
+  }
+  json load(const json& message);
   json save(const json& message);
   json restore(const json& message);
 
   int rank_;
+  std::unique_ptr<ServerModel> model_;  ///< of this server's units, with update=servers; else null
 };
 
 /// A worker of a training job. Its `prepare` also has `training` {model, learner}:
@@ -170,22 +182,26 @@ std::unique_ptr<Role> TrainWorker::make_role(const RoleSettings& settings, const
   const LearnerOptions options = parse_learner_options(training.at("learner"));
   given_ = std::make_unique<GivenGradients>(
       given_description(model, options, static_cast<int>(options.workers)));
-  if (!settings.is_worker()) return std::make_unique<TrainServer>(given_->trace(), settings);
+  if (!settings.is_worker())
+    return std::make_unique<TrainServer>(given_->trace(), settings, options);
   auto learner = std::make_unique<Learner>(options, static_cast<std::size_t>(rank()));
   for (std::size_t i = 0; i < model.tensors.size(); ++i)
     if (i >= learner->parameters().size() ||
         learner->parameters()[i].elements != model.tensors[i].elements)
       throw InputError(fmt::format("parameter {} of {} does not match its description",
                                    model.tensors[i].name, options.model));
-  return std::make_unique<TrainRole>(*given_, std::move(learner), settings);
+  return std::make_unique<TrainRole>(*given_, std::move(learner), options, settings);
 }
 
 TrainRole::TrainRole(GivenGradients& given, std::unique_ptr<Learner> learner,
-                     const RoleSettings& settings)
+                     const LearnerOptions& options, const RoleSettings& settings)
     : ReplayRole(given.trace(), settings),
       given_(given),
       learner_(std::move(learner)),
-      local_steps_(replay().period() > 1 || replay().outer() != nullptr),
+      servers_update_(settings.options.servers && settings.options.servers->servers_update),
+      local_steps_(!servers_update_ &&
+                   (options.updates || replay().period() > 1 || replay().outer() != nullptr)),
+      masks_momentum_(options.mask_momentum),
       incremental_(replay().incremental()) {
   if (replay().outer() != nullptr &&
       std::find(incremental_.begin(), incremental_.end(), true) != incremental_.end())
@@ -208,8 +224,26 @@ json TrainRole::answer(const json& message) {
   return ReplayRole::answer(message);
 }
 
+TrainServer::TrainServer(const Trace& trace, const RoleSettings& settings,
+                         const LearnerOptions& learner)
+    : ServerRole(trace, settings), rank_(settings.rank) {
+  const ReplayOptions& options = settings.options;
+  if (!options.servers->servers_update) return;
+  std::vector<std::size_t> order;
+  for (const PlannedBucket& bucket :
+       plan_buckets(trace.tensors(), options.compressor, options.bucketing))
+    for (const PlannedUnit& unit : bucket.units)
+      order.insert(order.end(), unit.tensors.begin(), unit.tensors.end());
+  std::vector<ServerModel::Part> parts;
+  for (const ReplayUnit& unit : averager().units())
+    parts.push_back({unit.offset, unit.tensor.elements});
+  model_ = std::make_unique<ServerModel>(learner, order, parts);
+  averager().set_update(*this);
+}
+
 json TrainServer::answer(const json& message) {
   const std::string what = message.at("do");
+  if (what == "load") return load(message);
   if (what == "apply") return {{"type", "applied"}};
   if (what == "evaluate") return {{"type", "evaluated"}};
   if (what == "save") return save(message);
@@ -218,10 +252,20 @@ json TrainServer::answer(const json& message) {
   return ServerRole::answer(message);
 }
 
+json TrainServer::load(const json& message) {
+  if (model_) model_->set_rate_factor(message.at("rate_factor"));
+  return ServerRole::answer(message);
+}
+
 json TrainServer::save(const json& message) {
   RankState state;
   state.next_step = message.at("step");
   averager().save_state(state.compressors);
+  if (model_) {
+    const ServerModel::State model = model_->state();
+    append_piece(std::as_bytes(std::span(model.updates)), state.learner);
+    for (const std::span<float> one : model.arrays) append_floats(one, state.learner);
+  }
   return write_state(message, rank_, state);
 }
 
@@ -230,11 +274,24 @@ json TrainServer::restore(const json& message) {
   ByteReader compressors(state.compressors);
   averager().load_state(compressors);
   compressors.expect_end();
+  if (model_) {
+    ByteReader learner(state.learner);
+    ServerModel::State model = model_->state();
+    const std::span<const std::byte> updates = take_piece(learner);
+    if (updates.size() != std::span(model.updates).size_bytes())
+      throw InputError(fmt::format("state: {} bytes of updates, expected {}", updates.size(),
+                                   std::span(model.updates).size_bytes()));
+    std::copy(updates.begin(), updates.end(),
+              std::as_writable_bytes(std::span(model.updates)).begin());
+    for (const std::span<float> one : model.arrays) take_floats(learner, one);
+    learner.expect_end();
+    model_->set_updates(model.updates);
+  }
   return {{"type", "restored"}, {"step", state.next_step}};
 }
 
 void TrainRole::remember_parameters() {
-  if (!local_steps_) return;
+  if (!local_steps_ && !servers_update_) return;
   agreed_.resize(learner_->parameters().size());
   for (std::size_t i = 0; i < agreed_.size(); ++i) {
     const auto values = learner_->values(i);
@@ -311,16 +368,26 @@ json TrainRole::apply(const json& message) {
   follow_outer();
   if (exchanged()) {
     const std::vector<std::span<const float>> mean = mean_of_step();
-    if (local_steps_) {
+    if (local_steps_ || servers_update_) {
+      const float sign = servers_update_ ? 1 : -1;
       for (std::size_t i = 0; i < mean.size(); ++i)
-        for (std::size_t j = 0; j < mean[i].size(); ++j) agreed_[i][j] -= mean[i][j];
+        for (std::size_t j = 0; j < mean[i].size(); ++j) agreed_[i][j] += sign * mean[i][j];
       learner_->assign({std::vector<std::span<const float>>(agreed_.begin(), agreed_.end())});
+      if (masks_momentum_) mask_momentum();
     } else {
       learner_->apply(mean, message.at("index"));
     }
   }
   if (message.value("digest", false)) said["digest"] = fmt::format("{:016x}", learner_->digest());
   return said;
+}
+
+void TrainRole::mask_momentum() {
+  const StepChecks checks = replay().checks();
+  std::vector<float> own(checks.contribution_size());
+  checks.own_contribution(own);
+  const auto sent = replay().by_tensor(std::span(own).first(replay().aggregate().size()));
+  for (std::size_t i = 0; i < sent.size(); ++i) learner_->mask_momentum(i, sent[i]);
 }
 
 json TrainRole::evaluate() {
@@ -386,6 +453,9 @@ int describe_to_stdout(const std::string& text, bool measures) {
     model.tensors = tensors_of(learner, model.times);
     model.measured = static_cast<int>(steps.size());
     model.epochs_a_step = 1 / static_cast<double>(learner.steps_an_epoch());
+    const Evaluation chance = learner.chance();
+    model.chance = is_text(find_trainable_model(options.model).training->data) ? chance.perplexity
+                                                                               : chance.accuracy;
     const double evaluating = now_seconds();
     if (measures) learner.evaluate();
     model.evaluation = now_seconds() - evaluating;

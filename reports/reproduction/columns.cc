@@ -19,6 +19,57 @@ std::string format_percentage(double value) { return fmt::format("{:.2f} %", val
 std::string format_times(double value) { return format_number(value) + "x"; }
 std::string format_plain(double value) { return format_number(value); }
 
+namespace {
+
+const Document& training_of(const ArmRecords& arm) {
+  static const Document kNone;
+  return arm.records.headers.empty() ? kNone : arm.records.headers.front().training;
+}
+
+// Returns what distinguishes the tasks of two trainings, whatever their compressor and optimiser.
+std::string task_of(const ArmRecords& arm) {
+  const nlohmann::json& training = *training_of(arm);
+  const nlohmann::json options = training.value("options", nlohmann::json::object());
+  return fmt::format("{} {} {}", options.value("model", ""), training.value("data", ""),
+                     training.value("steps", nlohmann::json()).dump());
+}
+
+void add_figures_of_none(const ArmRecords& arm, const MetricType& metric,
+                         std::vector<double>& figures) {
+  for (const Point& point : arm.records.points)
+    if (point.axes.method == "none" && point.status != Status::kFailed)
+      if (const auto figure = columns::mean_sample(point, metric)) figures.push_back(*figure);
+}
+
+}  // namespace
+
+std::string not_learnt(const ArmRecords& arm, const std::vector<ArmRecords>& all) {
+  const std::optional<double> chance = training_of(arm).number("chance");
+  if (!chance) return "";
+  const bool of_text = training_of(arm).text("figure") == "perplexity";
+  const MetricType& metric = of_text ? "final_perplexity"_metric : "final_accuracy"_metric;
+  std::vector<double> figures;
+  add_figures_of_none(arm, metric, figures);
+  if (figures.empty())
+    for (const ArmRecords& other : all)
+      if (task_of(other) == task_of(arm)) add_figures_of_none(other, metric, figures);
+  if (figures.empty()) return "";
+  const double found = mean(figures);
+  if (of_text)
+    return found <= kLearntBelow * *chance
+               ? ""
+               : fmt::format(
+                     "{}: without compression the perplexity is {}, and {} of a model that "
+                     "knows only the frequencies of symbols",
+                     arm.label, format_plain(found), format_plain(*chance));
+  return 1 - found <= kLearntBelow * (1 - *chance)
+             ? ""
+             : fmt::format(
+                   "{}: without compression the accuracy is {}, and {} of a model that "
+                   "knows only the frequencies of classes",
+                   arm.label, format_percentage(100 * found), format_percentage(100 * *chance));
+}
+
 namespace columns {
 namespace {
 

@@ -31,8 +31,19 @@ struct ReproductionColumn {
   std::string (*format)(double) = nullptr;  ///< formats a figure
   /// Reads the figures of a compressor (as the records spell it; "" for all) from the records.
   std::function<MeasuredCell(const ArmRecords&, const std::string& compressor)> measure;
-  std::string arm = {};  ///< label of the command whose records are read; "" for the row's
+  std::string arm = {};      ///< label of the command whose records are read; "" for the row's
+  bool of_learning = false;  ///< says nothing where the baseline did not learn
 };
+
+/// A training's baseline has learnt where its error rate, or its perplexity, is at most this
+/// fraction of chance's (`training.chance` of the records).
+constexpr double kLearntBelow = 0.75;
+
+/// Returns why figures of learning in an arm's records mean nothing: the mean figure of `none` is
+/// hardly better than chance. `none` is the arm's or, if it has none, that of other arms that train
+/// the same model on the same data for as many steps. "" where the baseline learnt; also for
+/// records without `none` or without `chance`.
+std::string not_learnt(const ArmRecords& arm, const std::vector<ArmRecords>& all);
 
 std::string format_percentage(double value);  ///< "91.25 %" of 91.25
 std::string format_times(double value);       ///< "12.3x" of 12.34

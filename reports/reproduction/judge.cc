@@ -106,6 +106,8 @@ const char* words_of(Appeared appeared) {
       return "does not look so";
     case Appeared::kDistrusted:
       return "not trusted";
+    case Appeared::kVoid:
+      return "void";
     case Appeared::kMissing:
       break;
   }

@@ -63,16 +63,19 @@ enum class Appeared {
   kSeen,        ///< too few repetitions for an interval; the mean lies within the bounds
   kNotSeen,     ///< likewise; the mean lies outside
   kDistrusted,  ///< has times, but none is trusted
+  kVoid,        ///< about learning, and the baseline itself did not learn
   kMissing,     ///< nothing was measured
 };
 
-/// Returns "yes", "no", "unclear", "looks so", "does not look so", "not trusted", "not measured".
+/// Returns "yes", "no", "unclear", "looks so", "does not look so", "not trusted", "void", "not
+/// measured".
 const char* words_of(Appeared appeared);
 
 struct JudgedFinding {
   Expectation expected;
   std::optional<Estimate> measured;  ///< the difference, ratio or value
   Appeared appeared = Appeared::kMissing;
+  std::string void_because = {};  ///< of kVoid
 };
 
 /// Judges the mean difference or ratio of values of one key (Repetition::key), with Student's 95 %

@@ -72,7 +72,7 @@ std::string measured_words(const ReproductionPlan& plan, const JudgedFinding& fi
 std::string outcome_words(const std::vector<JudgedFinding>& findings) {
   constexpr std::array kOrder = {Appeared::kYes,     Appeared::kSeen,    Appeared::kNo,
                                  Appeared::kNotSeen, Appeared::kUnclear, Appeared::kDistrusted,
-                                 Appeared::kMissing};
+                                 Appeared::kVoid,    Appeared::kMissing};
   std::vector<std::string> parts;
   for (const Appeared one : kOrder) {
     const auto count =
@@ -137,6 +137,8 @@ std::vector<std::string> complaints_of(const Reproduction& reproduction) {
     for (const MeasuredCell& cell : reproduction.cells[r])
       for (const std::string& one : cell.complaints)
         add_once(lines, reproduction.plan.rows[r].label + ", " + one);
+  for (const JudgedFinding& finding : reproduction.findings)
+    if (!finding.void_because.empty()) add_once(lines, finding.void_because);
   return lines;
 }
 
@@ -145,7 +147,9 @@ constexpr const char* kRules =
     "figures of the same seed, repeat or worker. *yes*: the 95 % interval of its mean lies within "
     "the bounds; *no*: it lies outside; *unclear*: it holds a bound. Fewer than three repetitions "
     "have no interval, only *looks so* or *does not look so* by the mean. Deterministic figures "
-    "decide without an interval.";
+    "decide without an interval. *void*: the rule is about learning, and the training without "
+    "compression did not learn (its error rate or perplexity is over 0.75 of that of a model which "
+    "does not look at its input).";
 
 std::string findings_table(const Reproduction& reproduction) {
   Table table{
@@ -186,7 +190,7 @@ std::size_t most_repetitions(const Reproduction& reproduction) {
 std::string warnings(const Reproduction& reproduction) {
   std::vector<std::string> lines = complaints_of(reproduction);
   if (lines.empty()) return "";
-  return "## Points that do not count\n\n" + markdown::bullets(lines);
+  return "## Points and rules that do not count\n\n" + markdown::bullets(lines);
 }
 
 constexpr std::size_t kTextColumns = 80;

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <stdexcept>
+#include <utility>
 
 #include "reports/figures/style.h"
 #include "reports/page/standalone.h"
@@ -13,12 +15,35 @@
 namespace thinpipe {
 namespace {
 
-MeasuredCell cell_of(const ReproductionColumn& column, const ReproductionRow& row,
-                     const std::vector<ArmRecords>& arms) {
+const ArmRecords* arm_of(const ReproductionColumn& column, const ReproductionRow& row,
+                         const std::vector<ArmRecords>& arms) {
   const std::string& label = column.arm.empty() ? row.arm : column.arm;
   for (const ArmRecords& arm : arms)
-    if (arm.label == label) return column.measure(arm, row.compressor);
-  return {};
+    if (arm.label == label) return &arm;
+  return nullptr;
+}
+
+MeasuredCell cell_of(const ReproductionColumn& column, const ReproductionRow& row,
+                     const std::vector<ArmRecords>& arms) {
+  const ArmRecords* const arm = arm_of(column, row, arms);
+  return arm == nullptr ? MeasuredCell{} : column.measure(*arm, row.compressor);
+}
+
+/// A row and a column of a reproduction's table.
+struct CellPlace {
+  std::size_t row, column;
+};
+
+// Returns why the rule on these cells means nothing; "" where it means something.
+std::string void_because(const Reproduction& all, std::initializer_list<CellPlace> places) {
+  for (const CellPlace& place : places) {
+    const ReproductionColumn& column = all.plan.columns[place.column];
+    if (!column.of_learning) continue;
+    const ArmRecords* const arm = arm_of(column, all.plan.rows[place.row], all.arms);
+    if (arm == nullptr) continue;
+    if (std::string why = not_learnt(*arm, all.arms); !why.empty()) return why;
+  }
+  return "";
 }
 
 std::size_t row_of(const ReproductionPlan& plan, const std::string& label) {
@@ -66,15 +91,19 @@ Reproduction reproduced(ReproductionPlan plan, std::vector<ArmRecords> arms, boo
       cells.push_back(cell_of(column, row, result.arms));
   }
   for (const Expectation& expected : result.plan.expectations) {
-    const std::size_t column = column_of(result.plan, expected.column);
-    const MeasuredCell& first = result.cells[row_of(result.plan, expected.arm)][column];
-    const MeasuredCell* second = nullptr;
-    if (expected.bounded != Bounded::kValue) {
-      const std::size_t other =
-          expected.than_column.empty() ? column : column_of(result.plan, expected.than_column);
-      second = &result.cells[row_of(result.plan, expected.than)][other];
-    }
-    result.findings.push_back(judge(expected, first, second));
+    const CellPlace first{row_of(result.plan, expected.arm),
+                          column_of(result.plan, expected.column)};
+    CellPlace second = first;
+    if (expected.bounded != Bounded::kValue) second.row = row_of(result.plan, expected.than);
+    if (!expected.than_column.empty()) second.column = column_of(result.plan, expected.than_column);
+    const auto cell = [&](const CellPlace& place) {
+      return &result.cells[place.row][place.column];
+    };
+    JudgedFinding finding =
+        judge(expected, *cell(first), expected.bounded == Bounded::kValue ? nullptr : cell(second));
+    if (finding.measured) finding.void_because = void_because(result, {first, second});
+    if (!finding.void_because.empty()) finding.appeared = Appeared::kVoid;
+    result.findings.push_back(std::move(finding));
   }
   return result;
 }

@@ -6,6 +6,11 @@
 namespace thinpipe::columns {
 namespace {
 
+ReproductionColumn about_learning(ReproductionColumn column) {
+  column.of_learning = true;
+  return column;
+}
+
 ReproductionColumn learned(const char* name, std::string (*format)(double),
                            const PointValue& value) {
   return {name, format, [value](const ArmRecords& arm, const std::string& compressor) {
@@ -70,15 +75,16 @@ ReproductionColumn sooner(std::string name, double rate, const MetricType& metri
 }  // namespace
 
 ReproductionColumn accuracy() {
-  return learned("accuracy", format_percentage, [](const Point& point) {
+  return about_learning(learned("accuracy", format_percentage, [](const Point& point) {
     const auto share = mean_sample(point, "final_accuracy"_metric);
     return share ? std::optional(100 * *share) : std::nullopt;
-  });
+  }));
 }
 
 ReproductionColumn perplexity() {
-  return learned("perplexity", format_plain,
-                 [](const Point& point) { return mean_sample(point, "final_perplexity"_metric); });
+  return about_learning(learned("perplexity", format_plain, [](const Point& point) {
+    return mean_sample(point, "final_perplexity"_metric);
+  }));
 }
 
 ReproductionColumn bytes() {
@@ -118,33 +124,33 @@ ReproductionColumn bits_during(bool pulled, double begin, double end) {
 }
 
 ReproductionColumn sooner_at_target() {
-  return {"sooner at target", format_times,
-          [](const ArmRecords& arm, const std::string& compressor) {
-            const auto at_target = [](const Point& point) {
-              return mean_sample(point, "target_seconds"_metric);
-            };
-            std::vector<const Point*> dense, reached, never;
-            for (const Point& point : arm.records.points)
-              if (point.axes.method == "none") dense.push_back(&point);
-            for (const Point* point : points_of(arm, compressor)) {
-              const bool missed = point->status != Status::kFailed && !at_target(*point);
-              (missed ? never : reached).push_back(point);
-            }
-            const MeasuredCell without = times_of(dense, seed_of, at_target);
-            const MeasuredCell with = times_of(reached, seed_of, at_target);
-            MeasuredCell cell;
-            cell.is_ratio = true;
-            cell.distrusted = with.distrusted || without.distrusted;
-            cell.complaints = with.complaints;
-            for (const Repetition& one : with.repetitions)
-              for (const Repetition& other : without.repetitions)
-                if (one.key == other.key)
-                  cell.repetitions.push_back({one.key, other.value / one.value});
-            // Step times have no influence on whether the target was reached.
-            for (const Point* point : never) cell.repetitions.push_back({seed_of(*point), 0});
-            cell.distrusted = cell.distrusted && cell.repetitions.empty();
-            return cell;
-          }};
+  return about_learning(
+      {"sooner at target", format_times, [](const ArmRecords& arm, const std::string& compressor) {
+         const auto at_target = [](const Point& point) {
+           return mean_sample(point, "target_seconds"_metric);
+         };
+         std::vector<const Point*> dense, reached, never;
+         for (const Point& point : arm.records.points)
+           if (point.axes.method == "none") dense.push_back(&point);
+         for (const Point* point : points_of(arm, compressor)) {
+           const bool missed = point->status != Status::kFailed && !at_target(*point);
+           (missed ? never : reached).push_back(point);
+         }
+         const MeasuredCell without = times_of(dense, seed_of, at_target);
+         const MeasuredCell with = times_of(reached, seed_of, at_target);
+         MeasuredCell cell;
+         cell.is_ratio = true;
+         cell.distrusted = with.distrusted || without.distrusted;
+         cell.complaints = with.complaints;
+         for (const Repetition& one : with.repetitions)
+           for (const Repetition& other : without.repetitions)
+             if (one.key == other.key)
+               cell.repetitions.push_back({one.key, other.value / one.value});
+         // Step times have no influence on whether the target was reached.
+         for (const Point* point : never) cell.repetitions.push_back({seed_of(*point), 0});
+         cell.distrusted = cell.distrusted && cell.repetitions.empty();
+         return cell;
+       }});
 }
 
 ReproductionColumn training_seconds() {
@@ -152,7 +158,7 @@ ReproductionColumn training_seconds() {
 }
 
 ReproductionColumn target_seconds() {
-  return emulated_time("time to target", "target_seconds"_metric);
+  return about_learning(emulated_time("time to target", "target_seconds"_metric));
 }
 
 ReproductionColumn speed_up(double rate) {

@@ -30,11 +30,16 @@ TEST(OptimiserSpec, HoldsWhatIsWritten) {
   EXPECT_EQ(adam.learning_rate, 1e-3);
   EXPECT_EQ(adam.beta2, 0.999);
   EXPECT_EQ(OptimiserSpec::parse("adamw:lr=1,beta1=0.8").rule, OptimiserSpec::Rule::kAdamW);
+  const OptimiserSpec signum = OptimiserSpec::parse("signum:lr=0.01,weight_decay=0.1");
+  EXPECT_EQ(signum.rule, OptimiserSpec::Rule::kSignum);
+  EXPECT_EQ(signum.momentum, 0);
+  EXPECT_EQ(signum.weight_decay, 0.1);
 }
 
 TEST(OptimiserSpec, PrintsWhatParsesToTheSame) {
-  for (const char* text : {"sgd:lr=0.1", "sgd:lr=1e-05,momentum=0.5,nesterov=1",
-                           "adam:epsilon=1e-10,lr=0.02", "adamw:weight_decay=0.1,beta2=0.95"}) {
+  for (const char* text :
+       {"sgd:lr=0.1", "sgd:lr=1e-05,momentum=0.5,nesterov=1", "adam:epsilon=1e-10,lr=0.02",
+        "adamw:weight_decay=0.1,beta2=0.95", "signum:lr=0.01,momentum=0.9"}) {
     const std::string printed = OptimiserSpec::parse(text).to_string();
     EXPECT_EQ(OptimiserSpec::parse(printed).to_string(), printed) << text;
   }
@@ -43,6 +48,8 @@ TEST(OptimiserSpec, PrintsWhatParsesToTheSame) {
 TEST(OptimiserSpec, WrongOnesAreNamed) {
   EXPECT_THAT(optimiser_error("sdg:lr=1"), HasSubstr("did you mean 'sgd'"));
   EXPECT_THAT(optimiser_error("sgd"), HasSubstr("lr= is missing"));
+  EXPECT_THAT(optimiser_error("signum"), HasSubstr("lr= is missing"));
+  EXPECT_THAT(optimiser_error("signum:lr=1,nesterov=1"), HasSubstr("unknown key 'nesterov'"));
   EXPECT_THAT(optimiser_error("sgd:lr=0"), HasSubstr("lr=0: expected a number"));
   EXPECT_THAT(optimiser_error("sgd:lr=nan"), HasSubstr("lr=nan: expected a number"));
   EXPECT_THAT(optimiser_error("sgd:lr=0.1x"), HasSubstr("lr=0.1x: expected a number"));

@@ -108,6 +108,7 @@ TEST(LearnerOptions, HoldWhatIsWritten) {
                                                         {"optimiser", "adam"},
                                                         {"schedule", "cosine:warmup=0.1"},
                                                         {"clip", 1.5},
+                                                        {"local_clip", 2},
                                                         {"augment", true},
                                                         {"squares", true},
                                                         {"data", nullptr}});
@@ -115,6 +116,9 @@ TEST(LearnerOptions, HoldWhatIsWritten) {
   EXPECT_EQ(options.workers, 8U);
   EXPECT_EQ(options.steps, 300U);
   EXPECT_EQ(options.clip, 1.5);
+  EXPECT_EQ(options.local_clip, 2);
+  EXPECT_EQ(parse_learner_options(options.to_json()).local_clip, 2);
+  EXPECT_FALSE(LearnerOptions().to_json().contains("local_clip"));
   EXPECT_TRUE(options.augment && options.squares);
 }
 
@@ -129,6 +133,11 @@ TEST(LearnerOptions, WrongOnesAreNamed) {
   EXPECT_THAT(learner_error({{"optimiser", "sgd"}}), HasSubstr("lr= is missing"));
   EXPECT_THAT(learner_error({{"schedule", "cosines"}}), HasSubstr("did you mean 'cosine'"));
   EXPECT_THAT(learner_error({{"clip", -1}}), HasSubstr("clip"));
+  EXPECT_THAT(learner_error({{"local_clip", -1}}), HasSubstr("local_clip"));
+  EXPECT_THAT(learner_error({{"mask_momentum", true}}), HasSubstr("expected updates"));
+  EXPECT_THAT(
+      learner_error({{"mask_momentum", true}, {"updates", true}, {"optimiser", "sgd:lr=1"}}),
+      HasSubstr("has no momentum"));
   EXPECT_THAT(learner_error({{"model", "gpt"}, {"augment", true}}), HasSubstr("gpt learns text"));
   EXPECT_THAT(learner_error({{"model", "charlstm"}, {"squares", true}}),
               HasSubstr("expected a model without batch normalisation or carried state: gpt, "

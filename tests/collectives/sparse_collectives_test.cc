@@ -236,9 +236,9 @@ TEST(OkTopK, SplitsTheIndicesWhereTheElementsAre) {
     EXPECT_EQ(regions[8], kDimension);
     for (std::size_t i = 1; i < 8; ++i) {
       // Each of the 8 ranks splits its 1000 indices in [0, 2000) into 8 equal parts, and a region's
-      // boundary is the mean of the 8 ranks' boundaries, near 250 i. A rank's boundary is a quantile
-      // of 1000 uniform draws, with a standard deviation of at most 2000 sqrt(1/4 / 1000) = 32, the
-      // mean of eight has at most 11: the limit of 60 is more than 5 standard deviations.
+      // boundary is the mean of the 8 ranks' boundaries, near 250 i. A rank's boundary is a
+      // quantile of 1000 uniform draws, with a standard deviation of at most 2000 sqrt(1/4 / 1000)
+      // = 32, the mean of eight has at most 11: the limit of 60 is more than 5 standard deviations.
       EXPECT_NEAR(static_cast<double>(regions[i]), static_cast<double>(i) * 250, 60);
     }
   });
@@ -381,8 +381,9 @@ Books run_job(Transport& transport_of_all, std::unique_ptr<Transport> transport,
   const auto compressor = make_compressor(parse_spec(compressor_text),
                                           {"layer", {kJobElements}, kJobElements}, settings);
   std::vector<std::byte> payload(compressor->max_encoded_size());
-  std::vector<std::uint32_t> positions(compressor->max_pairs());
-  std::vector<float> values(compressor->max_pairs());
+  auto& pairs = dynamic_cast<SparsePayload&>(*compressor);
+  std::vector<std::uint32_t> positions(pairs.max_pairs());
+  std::vector<float> values(pairs.max_pairs());
   Books books;
   for (std::uint64_t step = 0; step < kJobSteps; ++step) {
     const std::vector<float> gradient = gradient_of(rank, step);
@@ -393,7 +394,7 @@ Books run_job(Transport& transport_of_all, std::unique_ptr<Transport> transport,
     const EncodeReport report =
         compressor->encode({.values = gradient, .squares = {}, .step = step}, payload);
     const std::size_t count =
-        compressor->decode_pairs(std::span(payload).first(report.encoded_bytes), positions, values);
+        pairs.decode_pairs(std::span(payload).first(report.encoded_bytes), positions, values);
     const SparseView own{std::span(positions).first(count), std::span(values).first(count)};
     const SparseSum sum = operation<SparseAllReduce>(*collective)
                               .sparse_all_reduce(own, report.target_elements, kJobElements,
@@ -401,7 +402,7 @@ Books run_job(Transport& transport_of_all, std::unique_ptr<Transport> transport,
     books.aggregates.push_back(dense(sum.sum, kJobElements));
     for (std::size_t i = 0; i < kJobElements; ++i)
       books.out[i] += static_cast<double>(books.aggregates.back()[i]);
-    compressor->give_back(sum.returned.indices, sum.returned.values);
+    pairs.give_back(sum.returned.indices, sum.returned.values);
   }
   books.left.assign(compressor->residual().begin(), compressor->residual().end());
   return books;

@@ -48,7 +48,7 @@ class WorkerSideBySide {
   // Returns the number of tensors that take more than one round.
   std::size_t matrices() const {
     std::size_t count = 0;
-    for (const auto& one : cpu_) count += one->rounds() > 1 ? 1 : 0;
+    for (const auto& one : cpu_) count += rounds_of(*one) > 1 ? 1 : 0;
     return count;
   }
 
@@ -68,7 +68,7 @@ class WorkerSideBySide {
       SCOPED_TRACE("tensor " + std::to_string(i) + ", first round");
       const GradientInput input{.values = gradients[i], .squares = {}, .step = number};
       sent_[i].resize(cpu_[i]->max_encoded_size());
-      const EncodeReport report = cpu_[i]->rounds() > 1 ? cpu_[i]->first_round(input, sent_[i])
+      const EncodeReport report = several(i) != nullptr ? several(i)->first_round(input, sent_[i])
                                                         : cpu_[i]->encode(input, sent_[i]);
       EXPECT_EQ(report.selected_elements, reports[i].selected_elements);
       compare(i, report.encoded_bytes, reports[i]);
@@ -80,6 +80,10 @@ class WorkerSideBySide {
   }
 
  private:
+  // Returns null where the tensor takes one round.
+  MultiRound* several(std::size_t tensor) const {
+    return dynamic_cast<MultiRound*>(cpu_[tensor].get());
+  }
   float* array(std::size_t floats) {
     // Decoding needs readable bytes after a payload.
     return static_cast<float*>(device_->allocate((floats + 1) * sizeof(float)));
@@ -119,18 +123,18 @@ class WorkerSideBySide {
     gpu_->next_round(addresses(means_));
     const auto reports = gpu_->finish();
     for (std::size_t i = 0; i < tensors(); ++i) {
-      if (cpu_[i]->rounds() == 1) continue;
+      if (several(i) == nullptr) continue;
       SCOPED_TRACE("tensor " + std::to_string(i) + ", after round " + std::to_string(round));
       sent_[i].resize(cpu_[i]->max_encoded_size());
-      compare(i, cpu_[i]->next_round(means[i], sent_[i]), reports[i]);
+      compare(i, several(i)->next_round(means[i], sent_[i]), reports[i]);
     }
   }
 
   void finish(std::size_t i) {
-    if (cpu_[i]->rounds() == 1) return;
+    if (several(i) == nullptr) return;
     SCOPED_TRACE("tensor " + std::to_string(i) + ", at the end");
     std::vector<std::byte> own(cpu_[i]->max_encoded_size()), other(own.size());
-    ASSERT_EQ(cpu_[i]->own_payload(own), own.size());
+    ASSERT_EQ(several(i)->own_payload(own), own.size());
     gpu_->own_payload(i, other);
     EXPECT_TRUE(own == other) << "own contributions differ";
     std::vector<float> decoded(elements(i), 0.0F);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -14,6 +15,7 @@
 #include "compressors/registry.h"
 #include "tests/collectives/push_pull.h"
 #include "tests/collectives/thread_transport.h"
+#include "workloads/collectives/collectives.h"
 #include "workloads/collectives/push_pull_worker.h"
 
 namespace thinpipe {
@@ -112,6 +114,28 @@ struct Job {
   std::vector<Floats> mean, delta;               ///< [step], of all servers together
 };
 
+/// SGD with momentum, as a server's optimiser.
+class Momentum : public UnitUpdate {
+ public:
+  void change_of(std::size_t unit, std::span<const float> mean, std::uint64_t step,
+                 std::span<float> change) override {
+    Floats& velocity = velocities_[unit];
+    velocity.resize(mean.size());
+    update(mean, step, velocity, change);
+  }
+  static void update(std::span<const float> mean, std::uint64_t step, std::span<float> velocity,
+                     std::span<float> change) {
+    const float rate = step < 2 ? 0.1F : 0.05F;
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      velocity[i] = 0.9F * velocity[i] + mean[i];
+      change[i] = -rate * velocity[i];
+    }
+  }
+
+ private:
+  std::map<std::size_t, Floats> velocities_;  // by unit
+};
+
 Job run_served(const std::string& push, const std::string& collective) {
   const std::vector<ReplayUnit> units = units_of(push);
   const PushPullOptions options = push_pull_options(parse_spec(collective), kServedWorkers);
@@ -133,6 +157,8 @@ Job run_served(const std::string& push, const std::string& collective) {
     }
     ParameterServer server(transport, units, {.exchange = options}, kServedWorkers,
                            rank - kServedWorkers);
+    Momentum update;
+    if (options.servers_update) server.averager().set_update(update);
     for (std::uint64_t step = 0; step < kServedSteps; ++step) {
       const ServerReport report = server.step(step);
       EXPECT_GE(report.total, report.decode + report.compress);
@@ -211,6 +237,38 @@ TEST(ParameterServer, WhatIsPulledUncompressedIsTheMean) {
   const Job job = run_served("topk:ratio=0.1", "ps:pull=none");
   for (std::uint64_t step = 0; step < kServedSteps; ++step)
     EXPECT_EQ(job.delta[step], job.mean[step]);
+}
+
+TEST(ParameterServer, WithAnOptimiserAnswersAreTheModelsChanges) {
+  const Job job = run_served("topk:ratio=0.1", "ps:servers=2,update=servers,pull=none");
+  Floats velocity(job.mean[0].size()), change = velocity, sum = velocity;
+  for (std::uint64_t step = 0; step < kServedSteps; ++step) {
+    Momentum::update(job.mean[step], step, velocity, change);
+    EXPECT_EQ(job.delta[step], change) << step;
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += change[i];
+  }
+  // Compressed changes have a residual of their own: what was not sent is sent later.
+  const Job compressed =
+      run_served("topk:ratio=0.1", "ps:servers=2,update=servers,pull=(topk:ratio=0.5)");
+  expect_means_and_deltas(compressed);
+  Floats sent(sum.size());
+  for (const Floats& delta : compressed.delta)
+    for (std::size_t i = 0; i < sent.size(); ++i) sent[i] += delta[i];
+  double left = 0, all = 0;
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    left += std::pow(static_cast<double>(sum[i]) - static_cast<double>(sent[i]), 2);
+    all += std::pow(static_cast<double>(sum[i]), 2);
+  }
+  EXPECT_GT(left, 0);
+  // The best half of the last sum was sent, so less than half of its square is left.
+  EXPECT_LT(left, 0.5 * all);
+}
+
+TEST(ParameterServer, WithAnOptimiserPayloadsAreNoChangesOfAnEstimate) {
+  for (const char* push : {"ef21:ratio=0.1", "topk:memory=ef21"})
+    EXPECT_THAT(find_collective("ps").refuses(parse_spec("ps:update=servers"), parse_spec(push)),
+                ::testing::HasSubstr("expected another memory than ef21"));
+  EXPECT_EQ(find_collective("ps").refuses(parse_spec("ps:update=servers"), parse_spec("3lc")), "");
 }
 
 TEST(ParameterServer, NamesRankAndUnitOfAMalformedPayload) {

@@ -142,6 +142,82 @@ class TrainTest(RunCase):
         self.assertEqual([len(found) for found in digests.values()], [1, 1])
         self.assertEqual(sum(len(point["training"]["resumed"]) for point in self.points().values()), 1)
 
+    def test_servers_that_update_train_as_workers_that_do(self):
+        optimiser = ("--optimiser", "sgd:lr=0.05,momentum=0.9,weight_decay=0.001")
+        # Uncompressed, the servers' changes of the model are those that workers make themselves.
+        self.train("-c", "none", "--collective", "ps:servers=2|ps:servers=2,update=servers", *optimiser)
+        losses = []
+        for point in self.points().values():
+            self.check_trained(point)
+            losses.append(point["training"]["loss"])
+        for one, other in zip(*losses):
+            self.assertAlmostEqual(one, other, delta=1e-3 * one)
+        self.assertNotEqual(losses[0], [losses[0][0]] * STEPS)
+        self.assertAlmostEqual(self.records()[0]["training"]["chance"], 0.1, delta=0.02)
+
+        # Compressed pushes and pulls. A checkpoint has the servers' model and optimiser.
+        arguments = ("-c", "3lc:s=1.5", "-c", "topk:ratio=0.05,delay=2", "--collective",
+                     "ps:servers=2,update=servers", "--checkpoint-every", "4", "--resume", *optimiser)
+        digests = {}
+        for self.out in (os.path.join(self.folder, "whole"), os.path.join(self.folder, "again")):
+            if self.out.endswith("again"):
+                process = self.start_training(*arguments, compute="0.2")
+                self.wait_for(self.checkpoints, "a checkpoint")
+                process.send_signal(signal.SIGINT)
+                self.finish(process, 128 + signal.SIGINT)
+            self.train(*arguments, compute="0.2")
+            for point in self.points().values():
+                self.check_trained(point)
+                digests.setdefault(point["axes"]["method"], set()).add(point["training"]["digest"])
+        self.assertEqual([len(found) for found in digests.values()], [1, 1])
+        self.assertEqual(sum(len(point["training"]["resumed"]) for point in self.points().values()), 1)
+
+    def test_servers_that_update_leave_nothing_to_workers_optimisers(self):
+        for words, said in ((("--local-steps", "4"), "--local-steps with collective"),
+                            (("--outer", "diloco"), "--outer with collective"),
+                            (("--exchange", "updates"), "--exchange updates with collective"),
+                            (("--clip", "1"), "no server has the whole gradient"),
+                            (("-c", "ef21:ratio=0.1"), "expected another memory than ef21")):
+            self.assertIn(said, self.train("--collective", "ps:update=servers", *words, code=2))
+            self.assertFalse(os.path.exists(os.path.join(self.out, "records.jsonl")))
+
+    def test_updates_are_exchanged_as_sbc_does(self):
+        # Without compression and momentum, the mean of the workers' steps is the step by the mean gradient.
+        plain = ("-c", "none", "--optimiser", "sgd:lr=0.05")
+        losses = []
+        for what in ("gradients", "updates"):
+            self.out = os.path.join(self.folder, what)
+            self.train(*plain, "--exchange", what)
+            (point,) = self.points().values()
+            self.check_trained(point)
+            losses.append(point["training"]["loss"])
+        for one, other in zip(*losses):
+            self.assertAlmostEqual(one, other, delta=1e-3 * one)
+
+        arguments = ("-c", "sbc:p=0.05", "-c", "topk:ratio=0.05,delay=2", "--exchange", "updates",
+                     "--optimiser", "sgd:lr=0.05,momentum=0.9", "--checkpoint-every", "4", "--resume")
+        digests = {}
+        for name, more in (("free", ()), ("masked", ("--mask-momentum",)),
+                           ("again", ("--mask-momentum",))):
+            self.out = os.path.join(self.folder, name)
+            if name == "again":
+                process = self.start_training(*arguments, *more, compute="0.2")
+                self.wait_for(self.checkpoints, "a checkpoint")
+                process.send_signal(signal.SIGINT)
+                self.finish(process, 128 + signal.SIGINT)
+            self.train(*arguments, *more, compute="0.2")
+            for point in self.points().values():
+                self.check_trained(point)
+                digests.setdefault(point["axes"]["method"], []).append(point["training"]["digest"])
+        for free, masked, again in digests.values():
+            self.assertEqual(masked, again)
+            self.assertNotEqual(free, masked)
+
+        self.out = os.path.join(self.folder, "refused")
+        self.assertIn("expected updates", self.train(*plain, "--mask-momentum", code=2))
+        self.assertIn("has no momentum",
+                      self.train(*plain, "--exchange", "updates", "--mask-momentum", code=2))
+
     def test_a_loss_that_is_not_finite_fails_its_point_and_leaves_a_checkpoint(self):
         said = self.train("-c", "topk:ratio=0.5", "--optimiser", "sgd:lr=1e30",
                           "--checkpoint-every", "1", code=4)

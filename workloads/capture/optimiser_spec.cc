@@ -58,10 +58,14 @@ std::vector<double> take_numbers(KeyValues& items, const std::string& key, doubl
 
 OptimiserSpec OptimiserSpec::parse(std::string_view text) {
   KeyValues items = KeyValues::after_name("optimiser", text);
-  const std::string name = take_name(items, text, {"sgd", "adam", "adamw"});
+  const std::string name = take_name(items, text, {"sgd", "adam", "adamw", "signum"});
   OptimiserSpec spec;
   spec.weight_decay = items.number("weight_decay", 0, 0, kMaxRate);
-  if (name == "sgd") {
+  if (name == "signum") {
+    spec.rule = Rule::kSignum;
+    spec.learning_rate = items.number("lr", std::nullopt, kMinRate, kMaxRate);
+    spec.momentum = items.number("momentum", 0, 0, kMaxBeta);
+  } else if (name == "sgd") {
     spec.learning_rate = items.number("lr", std::nullopt, kMinRate, kMaxRate);
     spec.momentum = items.number("momentum", 0, 0, kMaxBeta);
     spec.nesterov = items.choice("nesterov", {"0", "1"}) == 1;
@@ -83,6 +87,9 @@ std::string OptimiserSpec::to_string() const {
     return fmt::format("sgd:lr={},momentum={},nesterov={},weight_decay={}", learning_rate, momentum,
                        nesterov ? 1 : 0, weight_decay);
   }
+  if (rule == Rule::kSignum)
+    return fmt::format("signum:lr={},momentum={},weight_decay={}", learning_rate, momentum,
+                       weight_decay);
   return fmt::format("{}:beta1={},beta2={},epsilon={},lr={},weight_decay={}",
                      rule == Rule::kAdam ? "adam" : "adamw", beta1, beta2, epsilon, learning_rate,
                      weight_decay);

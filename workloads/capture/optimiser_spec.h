@@ -22,9 +22,13 @@ namespace thinpipe {
 ///   adamw: as adam, with decay decoupled from the gradient (Loshchilov and Hutter 2019, alg. 2):
 ///     d = g;  w <- w - lr weight_decay w before the update
 ///
-/// The rules and their defaults are PyTorch's. Only adam and adamw have a default `lr`.
+///   signum:lr=0.001,momentum=0,weight_decay=0  (Bernstein et al. 2018, alg. 2; DeMo's update)
+///     v <- momentum v + (1 - momentum) g;  w <- w - lr (sign(v) + weight_decay w); sign(0) = 0
+///
+/// The rules and defaults of sgd, adam and adamw are PyTorch's. Only adam and adamw have a default
+/// `lr`.
 struct OptimiserSpec {
-  enum class Rule { kSgd, kAdam, kAdamW };
+  enum class Rule { kSgd, kAdam, kAdamW, kSignum };
   Rule rule = Rule::kSgd;
   double learning_rate = 0;
   double momentum = 0;

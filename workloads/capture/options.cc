@@ -139,16 +139,43 @@ CaptureOptions parse_capture_options(const json& object) {
 }
 
 json LearnerOptions::to_json() const {
-  return {{"model", model},       {"width", width}, {"data", data},       {"workers", workers},
-          {"batch", batch},       {"seed", seed},   {"steps", steps},     {"optimiser", optimiser},
-          {"schedule", schedule}, {"clip", clip},   {"augment", augment}, {"held_out", held_out},
-          {"squares", squares}};
+  json object = {{"model", model},     {"width", width},         {"data", data},
+                 {"workers", workers}, {"batch", batch},         {"seed", seed},
+                 {"steps", steps},     {"optimiser", optimiser}, {"schedule", schedule},
+                 {"clip", clip},       {"augment", augment},     {"held_out", held_out},
+                 {"squares", squares}};
+  // Left out where not used, because they would change the identity of older checkpoints.
+  if (local_clip > 0) object["local_clip"] = local_clip;
+  if (updates) object["updates"] = true;
+  if (mask_momentum) object["mask_momentum"] = true;
+  return object;
 }
 
+namespace {
+
+// Masks apply to the momentum of a worker's own steps.
+void check_mask(const LearnerOptions& options) {
+  if (!options.mask_momentum) return;
+  if (!options.updates)
+    throw InputError(
+        "train: mask_momentum: workers that exchange gradients all have the same momentum, "
+        "whatever "
+        "each has sent; expected updates");
+  const OptimiserSpec optimiser = OptimiserSpec::parse(options.optimiser);
+  const bool adam =
+      optimiser.rule == OptimiserSpec::Rule::kAdam || optimiser.rule == OptimiserSpec::Rule::kAdamW;
+  if (!adam && optimiser.momentum == 0)
+    throw InputError("train: mask_momentum: " + options.optimiser +
+                     " has no momentum; expected momentum above 0, adam or adamw");
+}
+
+}  // namespace
+
 LearnerOptions parse_learner_options(const json& object) {
-  const OptionReader read(object, "train",
-                          {"model", "width", "data", "workers", "batch", "seed", "steps",
-                           "optimiser", "schedule", "clip", "augment", "held_out", "squares"});
+  const OptionReader read(
+      object, "train",
+      {"model", "width", "data", "workers", "batch", "seed", "steps", "optimiser", "schedule",
+       "clip", "local_clip", "updates", "mask_momentum", "augment", "held_out", "squares"});
   LearnerOptions options;
   read.string("model", options.model);
   const ModelInfo& model = find_trainable_model(options.model);
@@ -171,6 +198,10 @@ LearnerOptions parse_learner_options(const json& object) {
   read.string("schedule", options.schedule);
   RateSchedule::parse(options.schedule, options.steps);
   read.number("clip", options.clip, 0, OptionReader::kUnbounded);
+  read.number("local_clip", options.local_clip, 0, OptionReader::kUnbounded);
+  read.flag("updates", options.updates);
+  read.flag("mask_momentum", options.mask_momentum);
+  check_mask(options);
   read.flag("augment", options.augment);
   if (options.augment && defaults.data != DataKind::kDigits && defaults.data != DataKind::kColour) {
     throw InputError("train: augment: " + model.name + " learns text; expected an image model");

@@ -80,6 +80,12 @@ CaptureOptions parse_capture_options(const nlohmann::json& object);
 ///   optimiser  string   OptimiserSpec [sgd with the model's rate and momentum]
 ///   schedule   string   RateSchedule ["constant"]
 ///   clip       number   >= 0, upper bound of the mean gradient's norm [0: no bound]
+///   local_clip number   >= 0; over the root of `workers`, the upper bound of the norm of each
+///                       worker's own gradient, of all tensors together [0: no bound]
+///   updates    boolean  workers exchange the changes of the parameters in steps of their own
+///                       optimisers, instead of gradients [false]
+///   mask_momentum  boolean  with updates: the optimiser's momentum becomes 0 where a worker has
+///                       sent a value [false]
 ///   augment    boolean  random shifts, and for photographs mirroring [false]
 ///   held_out   integer  minimum held-out samples of an evaluation [0: all]
 ///   squares    boolean  second moments too (Learner::squares) [false]
@@ -94,6 +100,9 @@ struct LearnerOptions {
   std::string optimiser;
   std::string schedule = "constant";
   double clip = 0;
+  double local_clip = 0;
+  bool updates = false;
+  bool mask_momentum = false;
   bool augment = false;
   std::uint64_t held_out = 0;
   bool squares = false;

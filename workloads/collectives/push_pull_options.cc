@@ -19,12 +19,18 @@ long long delay_of(const Spec& spec) {
   return parameters.has("delay") ? parameters.integer("delay") : 1;
 }
 
+bool has_memory(const Spec& spec, const char* memory) {
+  const Parameters parameters = parameters_of(spec);
+  return parameters.has("memory") && parameters.choice("memory") == memory;
+}
+
 PushPullOptions of_servers(const Parameters& parameters, int /*workers*/) {
   PushPullOptions options;
   options.servers = static_cast<int>(parameters.integer("servers"));
   options.partition =
       parameters.choice("partition") == "balanced" ? Partition::kBalanced : Partition::kRoundRobin;
   options.pull = parameters.spec("pull");
+  options.servers_update = parameters.choice("update") == "servers";
   return options;
 }
 
@@ -53,6 +59,11 @@ std::string why_not_pulled(const Spec& collective, const Spec& push) {
   if (options.pull && delay_of(pull) > 1)
     return fmt::format("{}: a server answers every push; expected delay=1 in {}", pull.to_string(),
                        answers);
+  if (options.servers_update && (has_memory(push, "ef21") || has_memory(pull, "ef21")))
+    return fmt::format(
+        "{} and {}: with update=servers, payloads cannot be changes of an estimate; expected "
+        "another memory than ef21",
+        push.to_string(), pull.to_string());
   if (!options.colocated) return "";
   for (const Spec& spec : {push, pull}) {
     if (find_method(spec.name).needs_whole)
@@ -80,7 +91,12 @@ const CollectiveRegistration kPs{
           choice_parameter(
               "partition", "balanced",
               "assignment of tensors: largest first to the least loaded server, or in turn",
-              {"balanced", "round-robin"})},
+              {"balanced", "round-robin"}),
+          choice_parameter("update", "workers",
+                           "the optimiser: of each worker, to which servers send the mean "
+                           "gradient; or of the servers, which send changes of the model (only "
+                           "`train`)",
+                           {"workers", "servers"})},
      .push_pull = of_servers,
      .refuses = why_not_pulled}};
 

@@ -10,13 +10,16 @@
 
 namespace thinpipe {
 
-/// Options of `ps:servers=2,partition=balanced,pull=same` or `twoshot:second=same`.
+/// Options of `ps:servers=2,partition=balanced,pull=same,update=workers` or `twoshot:second=same`.
 struct PushPullOptions {
   int servers = 1;  ///< of `twoshot`: as many as workers
   Partition partition = Partition::kBalanced;
   std::optional<Spec> pull;  ///< compressor of answers; nothing: that of the push
   std::string pull_memory;   ///< replaces its parameter `memory`; "" leaves it
   bool colocated = false;    ///< every worker is a server (PushPullLayout)
+  /// Servers have the model and the optimiser, and answer with changes of the model (3LC, figure
+  /// 2b). Otherwise they answer with the mean gradient, and each worker has an optimiser.
+  bool servers_update = false;
 
   /// Returns the compressor of a server's answers to payloads of `push`. Answers are sent in every
   /// exchange. @throws InputError where pull_memory is set and the compressor has no `memory`

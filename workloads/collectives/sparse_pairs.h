@@ -20,7 +20,7 @@ struct SparseView {
 struct SparseSum {
   /// factor * the re-selected elements of the sum over ranks, with the same bits on every rank.
   SparseView sum;
-  /// Pairs that this rank must restore to its residual (Compressor::give_back), since no sum has
+  /// Pairs that this rank must restore to its residual (SparsePayload::give_back), since no sum has
   /// them. Not multiplied by the factor. May contain pairs that other ranks have sent.
   SparseView returned;
 };

@@ -95,7 +95,7 @@ void Bucket::check_delays() const {
 
 void Bucket::check_pairs() const {
   for (std::size_t i = summed_; i < units(); ++i)
-    if (!compressor(i).has_pairs())
+    if (dynamic_cast<const SparsePayload*>(&compressor(i)) == nullptr)
       throw InputError(
           fmt::format("{}: its payloads are not pairs of index and value; expected a method that "
                       "selects elements, for a sparse all-reduce",
@@ -104,7 +104,8 @@ void Bucket::check_pairs() const {
 
 void Bucket::make_scales() {
   for (std::size_t i = summed_; i < units(); ++i)
-    if (compressor(i).shares_scale()) scales_.resize(units() - summed_);
+    if (dynamic_cast<const SharedScale*>(&compressor(i)) != nullptr)
+      scales_.resize(units() - summed_);
 }
 
 std::uint64_t Bucket::period() const {

@@ -66,7 +66,7 @@ DeviceBucket::DeviceBucket(const PlannedBucket& plan, std::size_t number, std::s
     if (i >= summed_ && !settings.sparse_sums)
       capacity_ += kMessageLengthBytes + compressor(i).max_encoded_size();
     else if (i < float_units_)
-      takes_rounds = takes_rounds || compressor(i).rounds() > 1;
+      takes_rounds = takes_rounds || rounds_of(compressor(i)) > 1;
   }
   const double scale = settings.time_scale;
   const int threads = settings.compressors.threads;

@@ -93,7 +93,7 @@ DeviceRounds::DeviceRounds(const RankDevice& device, DeviceUnits& units, std::si
     const std::size_t most = units.cpu_compressor(i).max_encoded_size();
     bytes += most;
     longest = std::max(longest, most);
-    most_rounds_ = std::max(most_rounds_, units.cpu_compressor(i).rounds());
+    most_rounds_ = std::max(most_rounds_, rounds_of(units.cpu_compressor(i)));
   }
   const auto pinned = [&](DeviceBuffer& buffer) {
     return std::span(reinterpret_cast<float*>(buffer.grow(bytes)), bytes / sizeof(float));
@@ -114,7 +114,7 @@ void DeviceRounds::begin() {
 
 // Returns whether the unit sends floats in the round after `round` rounds.
 bool DeviceRounds::goes_on(std::size_t unit, int round) const {
-  return round == 0 || round < units_.cpu_compressor(unit).rounds();
+  return round == 0 || round < rounds_of(units_.cpu_compressor(unit));
 }
 
 void DeviceRounds::begin_copies() {
@@ -180,7 +180,7 @@ void DeviceRounds::decode(std::span<const std::size_t> offsets, float* device_pa
   for (std::size_t i = 0; i < summed_.size(); ++i) {
     float* const out = device_part + offsets[i];
     const Compressor& cpu_compressor = units_.cpu_compressor(i);
-    if (cpu_compressor.rounds() > 1) {
+    if (rounds_of(cpu_compressor) > 1) {
       units_.begin_decode(i, units_.payload(i), units_.report(i).encoded_bytes, 1.0F, out);
     } else if (!cpu_compressor.verbatim()) {
       units_.begin_decode(i, reinterpret_cast<const std::byte*>(device_means_of_[i]),
@@ -199,7 +199,7 @@ void DeviceRounds::decode(std::span<const std::size_t> offsets, float* device_pa
 }
 
 std::span<const std::byte> DeviceRounds::result(std::size_t unit) const {
-  if (units_.cpu_compressor(unit).rounds() == 1)
+  if (rounds_of(units_.cpu_compressor(unit)) == 1)
     return std::as_bytes(
         std::span<const float>(means_).subspan(summed_[unit].at, summed_[unit].size));
   const auto payload = std::span(payload_).first(units_.report(unit).encoded_bytes);
@@ -209,7 +209,7 @@ std::span<const std::byte> DeviceRounds::result(std::size_t unit) const {
 }
 
 std::span<const std::byte> DeviceRounds::own_payload(std::size_t unit) const {
-  if (units_.cpu_compressor(unit).rounds() == 1)
+  if (rounds_of(units_.cpu_compressor(unit)) == 1)
     return std::as_bytes(
         std::span<const float>(own_).subspan(summed_[unit].at, summed_[unit].size));
   const auto payload = std::span(payload_).first(units_.cpu_compressor(unit).max_encoded_size());

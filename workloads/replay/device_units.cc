@@ -78,7 +78,7 @@ void DeviceUnits::make_cpu_compressors(const CompressorSettings& settings) {
 
 bool DeviceUnits::takes_rounds() const {
   return std::any_of(units_.begin(), units_.end(),
-                     [](const Unit& unit) { return unit.cpu_compressor->rounds() > 1; });
+                     [](const Unit& unit) { return rounds_of(*unit.cpu_compressor) > 1; });
 }
 
 bool DeviceUnits::sends(std::size_t unit, std::uint64_t exchange) const {
@@ -170,7 +170,7 @@ void DeviceUnits::next_round(int round, std::span<const float* const> device_mea
     if (!goes_on(group)) continue;
     const auto reports = group.compressor->finish();
     for (std::size_t i = 0; i < group.units.size(); ++i)
-      if (units_[group.units[i]].cpu_compressor->rounds() > 1)
+      if (rounds_of(*units_[group.units[i]].cpu_compressor) > 1)
         units_[group.units[i]].report = reports[i];
   }
 }

@@ -15,6 +15,7 @@ namespace thinpipe {
 
 struct HostBucket::Unit {
   std::unique_ptr<Compressor> compressor;
+  SharedScale* shared_scale = nullptr;
   bool sent = false;                   // in the last step
   std::span<const std::byte> payload;  // of summed units
   bool has_target = false;             // its k is the same on all ranks
@@ -29,11 +30,12 @@ HostBucket::HostBucket(const PlannedBucket& plan, std::size_t number, std::size_
   for (const PlannedUnit& planned : plan_.units) {
     Unit& unit = units_.emplace_back();
     unit.compressor = make_compressor(planned.compressor, planned.info, settings.compressors);
+    unit.shared_scale = dynamic_cast<SharedScale*>(unit.compressor.get());
     unit.has_target = find_method(planned.compressor.name).has_target;
     if (units_.size() > float_units_ && units_.size() <= summed_) continue;  // in halves_
     if (units_.size() <= float_units_) {
       floats += unit.compressor->max_encoded_size();
-      most_rounds = std::max(most_rounds, unit.compressor->rounds());
+      most_rounds = std::max(most_rounds, rounds_of(*unit.compressor));
       summed.push_back(unit.compressor.get());
       continue;
     }
@@ -82,9 +84,9 @@ void HostBucket::take_scales(const Gradients& gradients, std::uint64_t index) {
   for (std::size_t i = summed_; i < units_.size(); ++i) {
     Unit& unit = units_[i];
     const bool takes =
-        unit.compressor->shares_scale() && sends_unit(i, index / gradients.local_steps());
+        unit.shared_scale != nullptr && sends_unit(i, index / gradients.local_steps());
     scales_[i - summed_] =
-        takes ? unit.compressor->prepare(gradients.input(number_, i, plan_.units[i], index)) : 0;
+        takes ? unit.shared_scale->prepare(gradients.input(number_, i, plan_.units[i], index)) : 0;
   }
 }
 
@@ -177,7 +179,7 @@ void HostBucket::encode(const Gradients& gradients, std::uint64_t index) {
       unit.compressor->hold(input);
       continue;
     }
-    if (i >= summed_ && !scales_.empty() && unit.compressor->shares_scale())
+    if (i >= summed_ && !scales_.empty() && unit.shared_scale != nullptr)
       input.shared_scale = scales_[i - summed_];
     encode_unit(i, input);
   }

@@ -15,6 +15,7 @@ struct UnitAverager::Unit {
   std::unique_ptr<Compressor> pull;  // encodes answers; null: `push` does
   std::span<float> mean;
   std::vector<float> estimate;   // the sum of all means, where answers are changes of it
+  std::vector<float> change;     // of the model, with a UnitUpdate
   std::span<const float> input;  // of the answer's encoder
   std::span<std::byte> place;    // buffer of the answer
   std::size_t size = 0;          // of the answer
@@ -67,6 +68,14 @@ UnitAverager::UnitAverager(const std::vector<ReplayUnit>& units, const PushPullL
 
 UnitAverager::~UnitAverager() = default;
 
+void UnitAverager::set_update(UnitUpdate& update) {
+  update_ = &update;
+  for (Unit& unit : contexts_) {
+    unit.change.resize(unit.mean.size());
+    unit.input = unit.change;
+  }
+}
+
 std::span<const std::size_t> UnitAverager::begin_step(std::uint64_t index) {
   report_ = {};
   pace_.reset();
@@ -115,9 +124,11 @@ void UnitAverager::add(std::size_t index, int worker, std::span<const std::byte>
 }
 
 std::span<const std::byte> UnitAverager::answer(std::size_t index) {
-  const double begin = now_seconds();
   pace_.begin();
   Unit& unit = context(index);
+  if (update_ != nullptr)
+    update_->change_of(own_index_[index], unit.mean, input_.step, unit.change);
+  const double begin = now_seconds();
   for (std::size_t i = 0; i < unit.estimate.size(); ++i) unit.estimate[i] += unit.mean[i];
   input_.values = unit.input;
   const EncodeReport encoded = unit.answering().encode(input_, unit.place);

@@ -24,18 +24,31 @@ struct UnitAveragerOptions {
   double epochs_a_step = 0;  ///< by which training advances from `epoch`
 };
 
+/// What servers compress and send in place of the mean gradient: the changes of a model that they
+/// have, by an optimiser that they have (3LC, figure 2b).
+class UnitUpdate {
+ public:
+  /// Updates the model by the mean gradient of a unit and writes the model's change.
+  /// @param unit  as UnitAverager::units() counts them
+  /// @param step  of the training, from 0
+  virtual void change_of(std::size_t unit, std::span<const float> mean, std::uint64_t step,
+                         std::span<float> change) = 0;
+
+ protected:
+  ~UnitUpdate() = default;
+};
+
 /// The averaging work of one step. Times in seconds.
 struct AveragedStep {
   double decode = 0;           ///< of pushed payloads
-  double compress = 0;         ///< of answers
+  double compress = 0;         ///< of answers, without UnitUpdate
   std::size_t push_bytes = 0;  ///< of all workers' payloads
   std::size_t pull_bytes = 0;  ///< of answers; each goes to every worker
 };
 
 /// Averages and compresses units. As in 3LC, figure 2b, every unit has a compression context of its
 /// own for the answers (with error accumulation), beside the workers' contexts for the pushes. The
-/// model delta is the mean gradient: one step of plain SGD without the learning rate, a mere
-/// factor.
+/// answer is the mean gradient or, with a UnitUpdate, the change of the model.
 class UnitAverager : public UnitAggregator {
  public:
   /// @param units  of all servers, in the order of `layout`; other servers' units are skipped
@@ -43,6 +56,9 @@ class UnitAverager : public UnitAggregator {
   UnitAverager(const std::vector<ReplayUnit>& units, const PushPullLayout& layout,
                const UnitAveragerOptions& options, int server);
   ~UnitAverager() override;
+
+  /// Sets what answers are made of in all later steps. `update` must outlive this.
+  void set_update(UnitUpdate& update);
 
   /// Begins a step. Gradients are handed over every local_steps steps, and delayed methods
   /// accumulate some of them; workers compute the same schedule.
@@ -71,8 +87,8 @@ class UnitAverager : public UnitAggregator {
   /// Computes the values that workers must have decoded from the last step's answers, unit by unit.
   /// `out` has elements() floats.
   void delta(std::span<float> out) const;
-  /// Returns |decoded - c| / |c| over the averager's units in the last step, with c the sum of mean
-  /// and residual.
+  /// Returns |decoded - c| / |c| over the averager's units in the last step, with c the sum of the
+  /// mean (or change) and the residual.
   double relative_error() const;
 
  private:
@@ -82,6 +98,7 @@ class UnitAverager : public UnitAggregator {
   int workers_;
   std::uint64_t local_steps_;
   double epoch_, epochs_a_step_;
+  UnitUpdate* update_ = nullptr;
   GradientInput input_;  ///< of the current step, without values
   AveragedStep report_;
   Pace pace_;

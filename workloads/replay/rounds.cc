@@ -12,12 +12,14 @@ namespace thinpipe {
 Rounds::Rounds(const std::vector<Compressor*>& compressors, int threads) : threads_(threads) {
   std::size_t bytes = 0, longest = 0;
   for (Compressor* compressor : compressors) {
-    tensors_.push_back({.compressor = compressor, .payload_at = bytes});
+    tensors_.push_back({.compressor = compressor,
+                        .several = dynamic_cast<MultiRound*>(compressor),
+                        .payload_at = bytes});
     // A payload of the aggregate is at least as large as the floats of all rounds, and neither
     // exceeds max_encoded_size().
     bytes += compressor->max_encoded_size();
     longest = std::max(longest, compressor->max_encoded_size());
-    most_rounds_ = std::max(most_rounds_, compressor->rounds());
+    most_rounds_ = std::max(most_rounds_, rounds_of(*compressor));
   }
   // next_round() needs max_encoded_size() free bytes wherever it writes.
   own_floats_.resize(bytes / sizeof(float) + longest / sizeof(float));
@@ -49,8 +51,8 @@ void Rounds::add(Tensor& tensor, std::size_t bytes) {
 
 EncodeReport Rounds::encode(const GradientInput& gradient) {
   Tensor& tensor = tensors_.at(next_++);
-  const EncodeReport report = tensor.compressor->rounds() > 1
-                                  ? tensor.compressor->first_round(gradient, free())
+  const EncodeReport report = tensor.several != nullptr
+                                  ? tensor.several->first_round(gradient, free())
                                   : tensor.compressor->encode(gradient, free());
   add(tensor, report.encoded_bytes);
   return report;
@@ -70,13 +72,12 @@ ExchangeTime Rounds::run(AllReduce& all_reduce, int ranks, Pace& pace) {
     const double cpu = now_seconds(processor_clock(threads_));
     pace.begin();
     for (Tensor& tensor : tensors_) {
-      const int rounds = tensor.compressor->rounds();
-      if (rounds == 1 || rounds < round) continue;
+      if (tensor.several == nullptr || tensor.several->rounds() < round) continue;
       const auto mean = means_.subspan(tensor.at, tensor.size);
-      if (round < rounds)
-        add(tensor, tensor.compressor->next_round(mean, free()));
+      if (round < tensor.several->rounds())
+        add(tensor, tensor.several->next_round(mean, free()));
       else
-        tensor.payload_size = tensor.compressor->next_round(
+        tensor.payload_size = tensor.several->next_round(
             mean,
             std::span(payloads_).subspan(tensor.payload_at, tensor.compressor->max_encoded_size()));
     }
@@ -93,15 +94,14 @@ ExchangeTime Rounds::run(AllReduce& all_reduce, int ranks, Pace& pace) {
 std::span<const std::byte> Rounds::result(std::size_t index) const {
   const Tensor& tensor = tensors_[index];
   // A tensor that is summed unchanged needs only its mean.
-  if (tensor.compressor->rounds() == 1)
-    return std::as_bytes(means_.subspan(tensor.at, tensor.size));
+  if (tensor.several == nullptr) return std::as_bytes(means_.subspan(tensor.at, tensor.size));
   return std::span(payloads_).subspan(tensor.payload_at, tensor.payload_size);
 }
 
 std::span<const std::byte> Rounds::own_payload(std::size_t index) const {
   const Tensor& tensor = tensors_[index];
-  if (tensor.compressor->rounds() == 1) return std::as_bytes(own_.subspan(tensor.at, tensor.size));
-  return std::span(own_payload_).first(tensor.compressor->own_payload(own_payload_));
+  if (tensor.several == nullptr) return std::as_bytes(own_.subspan(tensor.at, tensor.size));
+  return std::span(own_payload_).first(tensor.several->own_payload(own_payload_));
 }
 
 }  // namespace thinpipe

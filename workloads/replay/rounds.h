@@ -79,6 +79,7 @@ class Rounds : public RoundFloats {
  private:
   struct Tensor {
     Compressor* compressor;
+    MultiRound* several;     ///< null: one round
     std::size_t payload_at;  ///< in payloads_
     std::size_t payload_size = 0;
     std::size_t at = 0, size = 0;  ///< of its floats in its last round

@@ -15,16 +15,17 @@ SparseSums::SparseSums(const std::vector<Compressor*>& compressors)
     : SparseSums({compressors.begin(), compressors.end()},
                  [compressors](std::size_t unit, std::span<const std::uint32_t> positions,
                                std::span<const float> values) {
-                   compressors[unit]->give_back(positions, values);
+                   dynamic_cast<SparsePayload&>(*compressors[unit]).give_back(positions, values);
                  }) {}
 
 SparseSums::SparseSums(const std::vector<const Compressor*>& compressors, GiveBack give_back)
     : give_back_(std::move(give_back)) {
   std::size_t most = 0;
   for (const Compressor* compressor : compressors) {
-    units_.push_back({compressor, elements_});
+    const auto& payload = dynamic_cast<const SparsePayload&>(*compressor);
+    units_.push_back({compressor->elements(), elements_, &payload});
     elements_ += compressor->elements();
-    most += compressor->max_pairs();
+    most += payload.max_pairs();
   }
   if (elements_ > std::numeric_limits<std::uint32_t>::max())
     throw InputError(
@@ -48,12 +49,12 @@ void SparseSums::give_back() {
   std::size_t at = 0;
   for (std::size_t i = 0; i < units_.size(); ++i) {
     const Unit& unit = units_[i];
-    const std::size_t end = unit.offset + unit.compressor->elements();
+    const std::size_t end = unit.offset + unit.elements;
     positions_.clear();
     const std::size_t first = at;
     for (; at < indices.size() && indices[at] < end; ++at)
       positions_.push_back(indices[at] - static_cast<std::uint32_t>(unit.offset));
-    if (unit.compressor->takes_back() && !positions_.empty())
+    if (!positions_.empty())
       give_back_(i, positions_, sum_.returned.values.subspan(first, at - first));
   }
 }
@@ -63,7 +64,7 @@ std::size_t SparseSums::add(std::size_t index, std::span<const std::byte> payloa
   const Unit& unit = units_[index];
   const auto indices = std::span(indices_).subspan(count_);
   const std::size_t count =
-      unit.compressor->decode_pairs(payload, indices, std::span(values_).subspan(count_));
+      unit.payload->decode_pairs(payload, indices, std::span(values_).subspan(count_));
   for (std::uint32_t& position : indices.first(count))
     position += static_cast<std::uint32_t>(unit.offset);
   count_ += count;

@@ -18,16 +18,15 @@ namespace thinpipe {
 /// the payload of every unit that is sent, in order; exchange(); decode().
 class SparseSums {
  public:
-  /// Restores values to a unit's residual (Compressor::give_back). Positions are valid until it
+  /// Restores values to a unit's residual (SparsePayload::give_back). Positions are valid until it
   /// returns, values until the next exchange.
   using GiveBack = std::function<void(std::size_t unit, std::span<const std::uint32_t> positions,
                                       std::span<const float> values)>;
 
-  /// The compressors must outlive this at the same addresses. @throws InputError for too many
-  /// elements
+  /// The compressors, each a SparsePayload, must outlive this at the same addresses.
+  /// @throws InputError for too many elements
   explicit SparseSums(const std::vector<Compressor*>& compressors);
-  /// The same for residuals that compressors do not have themselves. Nothing is restored to a
-  /// compressor without takes_back().
+  /// The same for residuals that compressors do not have themselves.
   SparseSums(const std::vector<const Compressor*>& compressors, GiveBack give_back);
 
   std::size_t elements() const { return elements_; }
@@ -57,8 +56,9 @@ class SparseSums {
 
  private:
   struct Unit {
-    const Compressor* compressor;
+    std::size_t elements;
     std::size_t offset;  // of its first element
+    const SparsePayload* payload;
   };
 
   std::vector<Unit> units_;

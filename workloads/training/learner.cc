@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -319,7 +320,11 @@ std::uint64_t Learner::steps_an_epoch() const { return inside_->data.batches->st
 double Learner::compute(std::uint64_t step, LearnerTimes* times) {
   const Batch batch = inside_->data.batches->at(inside_->worker, step);
   LearnerTimes taken = inside_->network.compute(batch, inside_->carry, inside_->gradients);
-  if (inside_->options.squares) inside_->squares = inside_->network.squares(batch);
+  const LearnerOptions& options = inside_->options;
+  if (options.local_clip > 0)
+    clip_norm(inside_->gradients,
+              options.local_clip / std::sqrt(static_cast<double>(options.workers)));
+  if (options.squares) inside_->squares = inside_->network.squares(batch);
   const double loss = taken.loss;
   if (times != nullptr) *times = std::move(taken);
   return loss;
@@ -344,6 +349,14 @@ void Learner::apply(std::span<const std::span<const float>> mean, std::uint64_t 
   }
   if (inside_->options.clip > 0) clip_norm(gradients, inside_->options.clip);
   inside_->optimiser.step(gradients, inside_->rate_factor * inside_->schedule.factor(step));
+}
+
+void Learner::mask_momentum(std::size_t parameter, std::span<const float> sent) {
+  auto& buffers = inside_->optimiser.buffers();
+  if (buffers.empty()) return;  // SGD without momentum
+  float* const momentum = buffers.front().second.at(parameter).data_ptr<float>();
+  for (std::size_t i = 0; i < sent.size(); ++i)
+    if (sent[i] != 0) momentum[i] = 0;
 }
 
 void Learner::set_rate_factor(double factor) { inside_->rate_factor = factor; }
@@ -386,6 +399,26 @@ Evaluation Learner::evaluate() {
   model.train();
   result.loss /= static_cast<double>(result.samples);
   result.accuracy = right / static_cast<double>(result.samples);
+  result.perplexity = std::exp(result.loss);
+  return result;
+}
+
+Evaluation Learner::chance() const {
+  std::map<std::int64_t, std::size_t> counts;
+  Evaluation result;
+  const std::uint64_t enough = inside_->options.held_out;
+  for (std::size_t i = 0; i < inside_->data.held_out->size(); ++i) {
+    if (enough > 0 && result.samples >= enough) break;
+    const torch::Tensor targets = inside_->data.held_out->at(i).targets.flatten();
+    const auto* const values = targets.data_ptr<std::int64_t>();
+    for (std::int64_t j = 0; j < targets.numel(); ++j) ++counts[values[j]];
+    result.samples += static_cast<std::size_t>(targets.numel());
+  }
+  for (const auto& [symbol, count] : counts) {
+    const double frequency = static_cast<double>(count) / static_cast<double>(result.samples);
+    result.loss -= frequency * std::log(frequency);
+    result.accuracy = std::max(result.accuracy, frequency);
+  }
   result.perplexity = std::exp(result.loss);
   return result;
 }

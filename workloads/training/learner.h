@@ -57,8 +57,8 @@ class Learner {
   /// worker and step. @return the mini-batch's mean loss
   double compute(std::uint64_t step, LearnerTimes* times = nullptr);
 
-  /// Returns the gradient of the last compute(), contiguous, valid until the next compute(). The
-  /// index is that of parameters().
+  /// Returns the gradient of the last compute(), clipped by the options' local_clip, contiguous,
+  /// valid until the next compute(). The index is that of parameters().
   std::span<const float> gradient(std::size_t parameter) const;
 
   /// Returns q_i = sum over the samples z of the last compute()'s mini-batch of
@@ -70,6 +70,10 @@ class Learner {
   /// norm, applies weight decay, and runs the optimiser at the schedule's rate of that step.
   /// @throws InputError for sizes other than the parameters'
   void apply(std::span<const std::span<const float>> mean, std::uint64_t step);
+
+  /// Sets the optimiser's momentum (of adam: the first moment) to 0 at the elements of a parameter
+  /// where `sent` is not 0 (momentum factor masking: DGC section 3.3; SBC).
+  void mask_momentum(std::size_t parameter, std::span<const float> sent);
 
   /// Sets the factor on the schedule's rate in later apply() calls (RateSchedule::plateau). The
   /// initial factor is 1; state() does not contain it.
@@ -88,6 +92,10 @@ class Learner {
   /// which differ between workers. A run therefore uses one worker's evaluation, as 3LC does (sec.
   /// 5.3).
   Evaluation evaluate();
+
+  /// Returns the best that a model can reach without looking at its input: it knows how frequent
+  /// each class, or symbol, is in the data of evaluate() (of texts: a unigram model).
+  Evaluation chance() const;
 
   /// Returns a digest of all parameters' bits. State that differs between workers (running means,
   /// carried state) is left out.

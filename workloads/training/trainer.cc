@@ -28,7 +28,7 @@ ParameterOptimiser::ParameterOptimiser(const OptimiserSpec& spec,
                                        std::vector<at::Tensor> parameters)
     : spec_(spec), parameters_(std::move(parameters)) {
   std::vector<std::string> names = {"mean", "square"};
-  if (spec.rule == OptimiserSpec::Rule::kSgd) {
+  if (spec.rule == OptimiserSpec::Rule::kSgd || spec.rule == OptimiserSpec::Rule::kSignum) {
     names = spec.momentum > 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{};
   }
   for (const std::string& name : names) {
@@ -46,11 +46,15 @@ void ParameterOptimiser::step(const std::vector<at::Tensor>& gradients, double r
   const double rate = spec_.learning_rate * rate_factor;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     at::Tensor gradient = gradients[i];
-    if (spec_.weight_decay != 0 && spec_.rule != OptimiserSpec::Rule::kAdamW) {
+    const bool adds_decay =
+        spec_.rule == OptimiserSpec::Rule::kSgd || spec_.rule == OptimiserSpec::Rule::kAdam;
+    if (spec_.weight_decay != 0 && adds_decay) {
       gradient = gradient.add_(parameters_[i], spec_.weight_decay);
     }
     if (spec_.rule == OptimiserSpec::Rule::kSgd) {
       sgd(i, gradient, rate);
+    } else if (spec_.rule == OptimiserSpec::Rule::kSignum) {
+      signum(i, gradient, rate);
     } else {
       adam(i, gradient, rate);
     }
@@ -80,6 +84,17 @@ void ParameterOptimiser::adam(std::size_t index, at::Tensor gradient, double rat
   const double square_share = 1 - std::pow(spec_.beta2, count);
   const at::Tensor denominator = (square.sqrt() / std::sqrt(square_share)).add_(spec_.epsilon);
   parameter.addcdiv_(mean, denominator, -rate / mean_share);
+}
+
+void ParameterOptimiser::signum(std::size_t index, at::Tensor gradient, double rate) {
+  if (spec_.momentum > 0) {
+    at::Tensor& velocity = buffers_[0].second[index];
+    velocity.mul_(spec_.momentum).add_(gradient, 1 - spec_.momentum);
+    gradient = velocity;
+  }
+  at::Tensor& parameter = parameters_[index];
+  if (spec_.weight_decay != 0) parameter.mul_(1 - rate * spec_.weight_decay);
+  parameter.add_(gradient.sign(), -rate);
 }
 
 void clip_norm(std::vector<at::Tensor>& gradients, double most) {

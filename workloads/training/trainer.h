@@ -20,7 +20,7 @@
 namespace thinpipe {
 
 /// Updates parameters by a mean gradient, by the rules of OptimiserSpec in libtorch's arithmetic
-/// and order: the same bits as torch::optim.
+/// and order: the same bits as torch::optim, which has all but signum.
 class ParameterOptimiser {
  public:
   /// @param parameters  updated by step(); contiguous float
@@ -40,6 +40,7 @@ class ParameterOptimiser {
  private:
   void sgd(std::size_t index, at::Tensor gradient, double rate);
   void adam(std::size_t index, at::Tensor gradient, double rate);
+  void signum(std::size_t index, at::Tensor gradient, double rate);
 
   OptimiserSpec spec_;
   std::vector<at::Tensor> parameters_;

@@ -56,7 +56,7 @@ class DeviceCompressor {
   virtual std::span<const float> prepare(std::span<const float* const> device_gradients) = 0;
   virtual bool shares_scale() const { return false; }
 
-  /// Returns the number of all-reduces in a step of several workers (Compressor::rounds), the
+  /// Returns the number of all-reduces in a step of several workers (MultiRound::rounds), the
   /// maximum over all tensors. 1: a step is one encode().
   virtual int rounds() const { return 1; }
   /// Replaces encode() if rounds() > 1: device_payload() becomes the input of the first all-reduce.
@@ -71,7 +71,7 @@ class DeviceCompressor {
   ///                      finish()
   virtual void next_round(std::span<const float* const> device_means) = 0;
   /// After the last round, writes the payload of this worker's contribution to the aggregate to
-  /// host memory, as Compressor::own_payload(). Waits.
+  /// host memory, as MultiRound::own_payload(). Waits.
   virtual void own_payload(std::size_t tensor, std::span<std::byte> payload) = 0;
 
   /// Accumulates the gradients of a step without exchange, for methods that exchange once in
@@ -104,8 +104,8 @@ class DeviceCompressor {
   }
 
   /// Restores elements to the memories of several tensors, each at most once, as
-  /// Compressor::give_back(). Asynchronous; must have finished before the next call. Has no effect
-  /// on tensors without such a memory.
+  /// SparsePayload::give_back(). Asynchronous; must have finished before the next call. Has no
+  /// effect on tensors without such a memory.
   virtual void give_back(std::span<const DeviceReturn> returns) = 0;
 
   /// Returns the device pointer to a tensor's residual; null without a residual.

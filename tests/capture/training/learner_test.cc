@@ -66,6 +66,66 @@ class Group {
   std::vector<std::unique_ptr<Learner>> learners_;
 };
 
+TEST(Learner, ChanceIsThatOfTheFrequencies) {
+  // Drawn digits come in turn, so that each class has a tenth of them.
+  const Evaluation images = Learner(small("lenet5"), 0).chance();
+  EXPECT_NEAR(images.accuracy, 0.1, 0.02);
+  EXPECT_NEAR(images.perplexity, 10, 0.1);
+  const Learner reader(small("charlstm"), 0);
+  const Evaluation text = reader.chance();
+  EXPECT_GT(text.accuracy, 0.1);  // spaces
+  EXPECT_LT(text.accuracy, 0.3);
+  EXPECT_GT(text.perplexity, 15);
+  EXPECT_LT(text.perplexity, 25);
+  EXPECT_DOUBLE_EQ(text.perplexity, std::exp(text.loss));
+}
+
+TEST(Learner, ClipsItsOwnGradientAsAWhole) {
+  LearnerOptions options = small("lenet5");
+  options.workers = 4;
+  Learner free(options, 1);
+  options.local_clip = 0.02;
+  Learner clipped(options, 1);
+  free.compute(0);
+  clipped.compute(0);
+  const auto norm_of = [](const Learner& learner) {
+    double squares = 0;
+    for (const auto& gradient : gradients_of(learner))
+      for (const float value : gradient) squares += std::pow(static_cast<double>(value), 2);
+    return std::sqrt(squares);
+  };
+  EXPECT_GT(norm_of(free), 0.01);
+  EXPECT_NEAR(norm_of(clipped), 0.01, 1e-6);  // 0.02 over the root of 4 workers
+  // All tensors are scaled alike.
+  for (std::size_t i = 0; i < free.parameters().size(); ++i)
+    for (std::size_t j = 0; j < free.gradient(i).size(); ++j)
+      ASSERT_NEAR(clipped.gradient(i)[j], free.gradient(i)[j] * 0.01 / norm_of(free), 1e-7);
+}
+
+TEST(Learner, MasksMomentumWhereSomethingWasSent) {
+  for (const char* optimiser : {"sgd:lr=0.1,momentum=0.9", "adam:lr=0.001"}) {
+    LearnerOptions options = small("lenet5");
+    options.optimiser = optimiser;
+    Learner masked(options, 0), free(options, 0);
+    for (Learner* one : {&masked, &free}) {
+      one->compute(0);
+      one->apply(gradients_of(*one), 0);
+    }
+    std::vector<float> sent(masked.parameters()[0].elements);
+    sent[1] = -0.5F;
+    masked.mask_momentum(0, sent);
+    // Without a gradient, only the momentum moves the parameters.
+    std::vector<std::vector<float>> zeros;
+    for (const LearnerParameter& one : masked.parameters()) zeros.emplace_back(one.elements);
+    const std::vector<float> before(masked.values(0).begin(), masked.values(0).end());
+    for (Learner* one : {&masked, &free}) one->apply(Spans(zeros.begin(), zeros.end()), 1);
+    EXPECT_EQ(masked.values(0)[1], before[1]) << optimiser;
+    EXPECT_NE(free.values(0)[1], before[1]) << optimiser;
+    for (std::size_t i = 2; i < sent.size(); ++i)
+      ASSERT_EQ(masked.values(0)[i], free.values(0)[i]) << optimiser;
+  }
+}
+
 TEST(Learner, WorkersStartAlikeSeeDifferentDataAndStayAlike) {
   Group group(small("lenet5"), 2);
   EXPECT_EQ(group[0].digest(), group[1].digest());

@@ -31,6 +31,11 @@ struct Reference {
   void step(double g, double factor) {
     ++t;
     const double rate = spec.learning_rate * factor;
+    if (spec.rule == OptimiserSpec::Rule::kSignum) {
+      v = spec.momentum * v + (1 - spec.momentum) * g;
+      w -= rate * ((v > 0 ? 1 : v < 0 ? -1 : 0) + spec.weight_decay * w);
+      return;
+    }
     const double d = spec.rule == OptimiserSpec::Rule::kAdamW ? g : g + spec.weight_decay * w;
     if (spec.rule == OptimiserSpec::Rule::kSgd) {
       v = spec.momentum * v + d;
@@ -67,7 +72,8 @@ INSTANTIATE_TEST_SUITE_P(All, EveryRule,
                                            "sgd:lr=0.1,momentum=0.9,weight_decay=0.01",
                                            "sgd:lr=0.1,momentum=0.9,nesterov=1", "adam:lr=0.1",
                                            "adam:lr=0.1,beta1=0.5,beta2=0.9,weight_decay=0.1",
-                                           "adamw:lr=0.1,weight_decay=0.1"));
+                                           "adamw:lr=0.1,weight_decay=0.1", "signum:lr=0.1",
+                                           "signum:lr=0.1,momentum=0.9,weight_decay=0.1"));
 
 TEST(ClipNorm, ScalesOnlyWhatIsLongerAndFinite) {
   std::vector<torch::Tensor> gradients = {torch::tensor({3.0F, 0.0F}), torch::tensor({4.0F})};

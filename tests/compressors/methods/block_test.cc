@@ -126,13 +126,13 @@ TEST(Thc, CodesOfWorkersWithOneRangeCanBeSummed) {
   // payload with the means of their codes, which needs the same distance in both.
   const auto a = made_thc("thc", 5000, 0);
   const auto b = made_thc("thc", 5000, 1);
-  ASSERT_TRUE(a->shares_scale());
   const auto first = testing::bell(5000, 1);
   auto second = testing::bell(5000, 2);
   for (float& value : second) value *= 3;
   const GradientInput input_a{.values = first, .squares = {}};
   const GradientInput input_b{.values = second, .squares = {}};
-  const float greatest = std::max(a->prepare(input_a), b->prepare(input_b));
+  const float greatest = std::max(dynamic_cast<SharedScale&>(*a).prepare(input_a),
+                                  dynamic_cast<SharedScale&>(*b).prepare(input_b));
   EXPECT_GT(greatest, 0);
   const auto shared = [&](Compressor& compressor, GradientInput input) {
     input.shared_scale = greatest;

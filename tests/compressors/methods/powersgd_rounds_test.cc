@@ -75,14 +75,14 @@ class Job {
   std::vector<float> step(const Matrices& gradients, std::uint64_t step) {
     std::size_t bytes = 0;
     for (std::size_t w = 0; w < workers_.size(); ++w) {
-      bytes = workers_[w]
-                  ->first_round({.values = gradients[w], .squares = {}, .step = step}, payloads_[w])
+      bytes = several(w)
+                  .first_round({.values = gradients[w], .squares = {}, .step = step}, payloads_[w])
                   .encoded_bytes;
     }
-    for (int round = 0; round < workers_[0]->rounds(); ++round) {
+    for (int round = 0; round < several(0).rounds(); ++round) {
       mean_of(bytes / sizeof(float));
       for (std::size_t w = 0; w < workers_.size(); ++w) {
-        bytes = workers_[w]->next_round(mean_, payloads_[w]);
+        bytes = several(w).next_round(mean_, payloads_[w]);
       }
     }
     for (const auto& payload : payloads_) {
@@ -93,10 +93,11 @@ class Job {
 
   std::vector<float> own(std::size_t rank) const {
     std::vector<std::byte> payload(workers_[rank]->max_encoded_size());
-    return decode(*workers_[rank], std::span(payload).first(workers_[rank]->own_payload(payload)));
+    return decode(*workers_[rank], std::span(payload).first(several(rank).own_payload(payload)));
   }
 
  private:
+  MultiRound& several(std::size_t rank) const { return dynamic_cast<MultiRound&>(*workers_[rank]); }
   void mean_of(std::size_t count) {
     mean_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -188,48 +189,47 @@ TEST(PowerSgdRounds, BadNumbersSpoilNothingForLong) {
 }
 
 TEST(PowerSgdRounds, RefuseWhatDoesNotFit) {
-  EXPECT_EQ(make("powersgd")->rounds(), 2);
-  EXPECT_EQ(make("powersgd:exchange=allgather")->rounds(), 1);
+  EXPECT_EQ(rounds_of(*make("powersgd")), 2);
   const std::vector<float> gradient(kElements, 1.0F);
   const GradientInput input{.values = gradient, .squares = {}};
   const auto vector = make_compressor(
       parse_spec("powersgd"), {.name = "b", .shape = {kElements}, .elements = kElements}, {});
   std::vector<std::byte> payload(vector->max_encoded_size());
-  const auto none = make("none");
-  for (Compressor* one : {none.get(), vector.get()}) {
-    EXPECT_EQ(one->rounds(), 1);
-    EXPECT_THROW(one->first_round(input, payload), std::logic_error);
-    EXPECT_THROW(one->next_round(gradient, payload), std::logic_error);
-    EXPECT_THROW(one->own_payload(payload), std::logic_error);
+  const auto none = make("none"), gathered = make("powersgd:exchange=allgather");
+  for (const Compressor* one : {none.get(), gathered.get(), vector.get()}) {
+    EXPECT_EQ(rounds_of(*one), 1);
+    EXPECT_EQ(dynamic_cast<const MultiRound*>(one), nullptr);
   }
-  const auto compressor = make("powersgd:rank=1");
-  const std::size_t most = compressor->max_encoded_size();
+  const auto made = make("powersgd:rank=1");
+  const std::size_t most = made->max_encoded_size();
+  auto& compressor = dynamic_cast<MultiRound&>(*made);
   const std::vector<float> p(kRows, 1.0F);
-  EXPECT_THROW(compressor->next_round(p, payload), std::logic_error);
-  EXPECT_THROW(compressor->first_round(input, std::span(payload).first(most - 1)), InputError);
-  EXPECT_EQ(compressor->first_round(input, payload).encoded_bytes, kRows * 4);
-  EXPECT_THROW(compressor->next_round(std::span(p).first(kRows - 1), payload), InputError);
-  EXPECT_THROW(compressor->next_round(p, std::span(payload).first(most - 1)), InputError);
-  EXPECT_EQ(compressor->next_round(p, payload), kColumns * 4);
-  EXPECT_EQ(compressor->next_round(std::vector<float>(kColumns, 1.0F), payload), most);
-  EXPECT_THROW(compressor->next_round(p, payload), std::logic_error);
+  EXPECT_THROW(compressor.next_round(p, payload), std::logic_error);
+  EXPECT_THROW(compressor.first_round(input, std::span(payload).first(most - 1)), InputError);
+  EXPECT_EQ(compressor.first_round(input, payload).encoded_bytes, kRows * 4);
+  EXPECT_THROW(compressor.next_round(std::span(p).first(kRows - 1), payload), InputError);
+  EXPECT_THROW(compressor.next_round(p, std::span(payload).first(most - 1)), InputError);
+  EXPECT_EQ(compressor.next_round(p, payload), kColumns * 4);
+  EXPECT_EQ(compressor.next_round(std::vector<float>(kColumns, 1.0F), payload), most);
+  EXPECT_THROW(compressor.next_round(p, payload), std::logic_error);
 }
 
 TEST(PowerSgdRounds, NothingIsAllocatedAfterTheFirstStep) {
   if (!testing::counts_allocations()) GTEST_SKIP() << "the sanitizer's operator new is in use";
   for (const char* spec : {"powersgd", "powersgd:memory=ef21"}) {
-    const auto compressor = make(spec);
+    const auto made = make(spec);
+    auto& compressor = dynamic_cast<MultiRound&>(*made);
     const auto gradients = gradients_of(1, 0);
-    std::vector<std::byte> payload(compressor->max_encoded_size());
+    std::vector<std::byte> payload(made->max_encoded_size());
     std::vector<float> mean(payload.size() / sizeof(float), 1.0F);
     std::size_t before = 0;
     for (std::uint64_t step = 0; step < 3; ++step) {
       if (step == 1) before = testing::allocations();
       std::size_t bytes =
-          compressor->first_round({.values = gradients[0], .squares = {}, .step = step}, payload)
+          compressor.first_round({.values = gradients[0], .squares = {}, .step = step}, payload)
               .encoded_bytes;
       for (int round = 0; round < 2; ++round) {
-        bytes = compressor->next_round(std::span(mean).first(bytes / sizeof(float)), payload);
+        bytes = compressor.next_round(std::span(mean).first(bytes / sizeof(float)), payload);
       }
     }
     EXPECT_EQ(testing::allocations() - before, 0U) << spec;

@@ -223,7 +223,7 @@ TEST(References, TernGrad) {
     for (float value : c) variance += std::pow(static_cast<double>(value) - mean, 2);
     const double deviation = std::sqrt(variance / static_cast<double>(c.size()));
     for (double sigmas : {0.0, 1.0, 2.5}) {
-      const auto quantizer = whole(make_terngrad_bucket({sigmas, true}));
+      const auto quantizer = make_shared_terngrad_quantizer(sigmas, 5);
       const auto result = quantize(*quantizer, c, {.step = 4});
       const auto scale = read<float>(result.payload, 0);
       double expected = largest(c);
@@ -231,7 +231,7 @@ TEST(References, TernGrad) {
         expected = std::min(expected, sigmas * deviation);
       }
       ASSERT_NEAR(scale, expected, 1e-6 * expected + 0x1p-126);
-      ASSERT_EQ(quantizer->scale_of(c), scale);
+      ASSERT_EQ(dynamic_cast<const ScaleOf&>(*quantizer).scale_of(c), scale);
       ASSERT_EQ(result.payload.size(), 4 + (c.size() + 3) / 4);
       std::vector<float> clipped = c;
       for (float& value : clipped) value = std::clamp(value, -scale, scale);

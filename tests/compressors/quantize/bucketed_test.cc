@@ -37,8 +37,8 @@ std::vector<Named> quantizers(std::size_t elements) {
     add("two means" + in, make_two_means_bucket(), bucket);
     add("mean magnitude" + in, make_mean_magnitude_bucket(), bucket);
     add("sign" + in, make_sign_bucket(0.5F), bucket);
-    add("terngrad" + in, make_terngrad_bucket({2.5, false}), bucket);
-    add("terngrad unclipped" + in, make_terngrad_bucket({0, false}), bucket);
+    add("terngrad" + in, make_terngrad_bucket(2.5), bucket);
+    add("terngrad unclipped" + in, make_terngrad_bucket(0), bucket);
     for (int code : {2, 3, 4, 8}) {
       const std::string of = std::to_string(code) + " bits" + in;
       add("qsgd of " + of, make_qsgd_bucket(code), bucket);
@@ -122,7 +122,7 @@ TEST(Quantizers, UnbiasedWhereTheySayIt) {
   };
   list.push_back({"stoch3", make_ternary_quantizer(kElements, {1, false, true, 5})});
   list.push_back({"natural", make_bucket_quantizer(make_natural_bucket(), {0, 5})});
-  add("terngrad", make_terngrad_bucket({0, false}));
+  add("terngrad", make_terngrad_bucket(0));
   add("qsgd", make_qsgd_bucket(4));
   add("elias", make_qsgd_elias_bucket(2, 128));
   for (auto& [name, quantizer] : list) {

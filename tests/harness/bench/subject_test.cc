@@ -68,6 +68,7 @@ class Wrong : public Compressor {
     if (how_ == "error") distortion.error_squares /= 4;
     return distortion;
   }
+  void hold(const GradientInput& gradient) override { inner_->hold(gradient); }
   void reset() override {}
   void save_state(std::vector<std::byte>& state) const override { inner_->save_state(state); }
   void load_state(std::span<const std::byte> state) override { inner_->load_state(state); }

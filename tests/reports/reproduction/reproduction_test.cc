@@ -91,6 +91,67 @@ TEST(TrainedColumns, TimesInDoubtDoNotCountWhatWasLearnedDoes) {
   EXPECT_TRUE(columns::target_seconds().measure(arm, "").distrusted);
 }
 
+/// A baseline and a compressor, of a model that reaches `chance` without looking at its input.
+ArmRecords trainings_beside_chance(const std::string& figure, double chance, double without,
+                                   double with) {
+  ArmRecords arm{.label = "LSTM"};
+  arm.records.headers.emplace_back().training = document({{"figure", figure}, {"chance", chance}});
+  for (const double value : {without, with}) {
+    arm.records.points.push_back(trained_point(1, value));
+    add_samples(arm.records.points.back(), "final_perplexity", {value});
+  }
+  name_points(arm, {"none", "sbc"});
+  return arm;
+}
+
+TEST(LearningGuard, ABaselineHasToBeClearlyBetterThanChance) {
+  EXPECT_EQ(not_learnt(trainings_beside_chance("perplexity", 20, 15, 30), {}), "");
+  EXPECT_EQ(not_learnt(trainings_beside_chance("perplexity", 19.5, 20, 9), {}),
+            "LSTM: without compression the perplexity is 20, and 19.5 of a model that knows only "
+            "the frequencies of symbols");
+  // An error rate of 67.5 % is 0.75 of 90 %.
+  EXPECT_EQ(not_learnt(trainings_beside_chance("accuracy", 0.1, 0.326, 0.1), {}), "");
+  EXPECT_EQ(not_learnt(trainings_beside_chance("accuracy", 0.1, 0.324, 0.9), {}),
+            "LSTM: without compression the accuracy is 32.40 %, and 10.00 % of a model that knows "
+            "only the frequencies of classes");
+  ArmRecords unknown = trainings_beside_chance("perplexity", 1, 20, 20);
+  unknown.records.headers[0].training = document({{"figure", "perplexity"}});
+  EXPECT_EQ(not_learnt(unknown, {}), "");
+  EXPECT_EQ(not_learnt(ArmRecords{}, {}), "");
+  // An arm without `none` is judged by another arm's, of the same task.
+  ArmRecords alone = trainings_beside_chance("perplexity", 20, 19, 19);
+  name_points(alone, {"topk", "sbc"});
+  EXPECT_EQ(not_learnt(alone, {trainings_beside_chance("perplexity", 20, 8, 9)}), "");
+  EXPECT_NE(not_learnt(alone, {trainings_beside_chance("perplexity", 20, 19, 9)}), "");
+  ArmRecords other = trainings_beside_chance("perplexity", 20, 19, 9);
+  other.records.headers[0].training = document({{"steps", 7}});
+  EXPECT_EQ(not_learnt(alone, {other}), "");
+}
+
+TEST(LearningGuard, OnlyRulesAboutLearningAreVoid) {
+  ReproductionPlan plan = made_up_plan();
+  plan.columns = {columns::perplexity(), columns::times_smaller()};
+  plan.rows = {{.label = "with", .arm = "LSTM", .compressor = "sbc"},
+               {.label = "without", .arm = "LSTM", .compressor = "none"}};
+  plan.expectations = {{.says = "it learns as well", .arm = "with", .than = "without", .most = 1},
+                       {.says = "it is smaller",
+                        .arm = "with",
+                        .least = 2,
+                        .bounded = Bounded::kValue,
+                        .column = "times smaller"}};
+  const auto judged = [&](double without) {
+    return reproduced(plan, {trainings_beside_chance("perplexity", 20, without, without)}, false);
+  };
+  const Reproduction learnt = judged(8), not_at_all = judged(20);
+  EXPECT_EQ(learnt.findings[0].appeared, Appeared::kSeen);
+  EXPECT_EQ(not_at_all.findings[0].appeared, Appeared::kVoid);
+  EXPECT_EQ(not_at_all.findings[1].appeared, learnt.findings[1].appeared);
+  EXPECT_EQ(outcome_of(not_at_all).outcome, "1 looks so, 1 void");
+  EXPECT_NE(
+      reproduction_page(not_at_all, "").find("- LSTM: without compression the perplexity is "),
+      std::string::npos);
+}
+
 TEST(TrainedColumns, ServersAreBothWays) {
   ArmRecords arm = trainings("a", {0.9});  // 100 of 4000 bytes per direction
   EXPECT_EQ(columns::server_times_smaller().measure(arm, "").values(), (std::vector<double>{80}));
