@@ -21,19 +21,20 @@ inline double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Returns the clock of the CPU time of work on `threads` threads. With helper threads it is the
-/// process's clock, so that their time counts too.
+/// Returns the clock that measures the CPU time of work on `threads` threads. For one thread it is
+/// the thread's clock. For several it is the process's clock, so that the time of helper threads
+/// counts too.
 inline clockid_t processor_clock(int threads) {
   return threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
 }
 
-/// Seconds that every clock of thinpipe can hold, some of which count nanoseconds in 63 bits
-/// (9.2e9 s): 126 years. A trace's times can exceed it after time dilation and a straggler's
-/// factor.
+/// Upper limit of times in seconds: 126 years. Every clock of thinpipe can hold this time,
+/// including those that count nanoseconds in 63 bits (up to 9.2e9 s). A trace's times can exceed
+/// the limit after time dilation and a straggler's factor have multiplied them.
 inline constexpr double kLastMoment = 4e9;
 
-/// Waits until `seconds` of the monotonic clock, at most until kLastMoment. Captured compute time
-/// passes in this way while other ranks have the cores.
+/// Sleeps until the monotonic clock shows `seconds`, at most until kLastMoment. A rank replays
+/// captured compute time by such sleeping, while other ranks use the cores.
 inline void wait_until(double seconds) {
   if (!(seconds < kLastMoment)) seconds = kLastMoment;
   const auto whole = static_cast<time_t>(seconds);
@@ -42,10 +43,11 @@ inline void wait_until(double seconds) {
   }
 }
 
-/// Waits as wait_until() does, but stays awake for the last moment, so that neither a timer's
-/// lateness nor a sleeping core delays the return. Other threads that want the core meanwhile get
-/// it. This thread then moves to an idle core, if there is one: the kernel looks for one when a
-/// thread wakes up, and otherwise only a few milliseconds later.
+/// Waits as wait_until() does, but stays awake for the last moment (kAwake), so that neither a late
+/// timer nor a sleeping core delays the return. While awake, this thread yields its core to any
+/// other thread that wants it. After such a yield it sleeps for an instant. The kernel looks for an
+/// idle core when a thread wakes up, so this thread moves there at once instead of a few
+/// milliseconds later.
 inline void wait_awake_until(double seconds) {
   constexpr double kLate = 60e-6;  // greatest lateness of a virtual machine's timers
   constexpr double kAwake = 150e-6;

@@ -22,7 +22,8 @@ class Digest {
       hash_ = (hash_ ^ bits) * 1099511628211ULL;
     }
   }
-  /// Adds bytes one by one. The hash differs from that of the floats which the bytes may be.
+  /// Adds bytes one by one. The hash of an array of floats that is added as bytes differs from its
+  /// hash when it is added as floats.
   void add(std::span<const std::byte> bytes) {
     for (const std::byte byte : bytes) {
       hash_ = (hash_ ^ static_cast<std::uint64_t>(byte)) * 1099511628211ULL;

@@ -34,8 +34,8 @@ inline std::optional<std::vector<std::string>> split_outside(std::string_view te
   return depth == 0 ? std::optional(std::move(parts)) : std::nullopt;
 }
 
-/// Holds pairs of keys and values, which are taken by callers that know the keys. Every error is an
-/// InputError that begins with the kind of the text and the text itself.
+/// Holds the key-value pairs of a text. Callers take the values of the keys that they know. Every
+/// error is an InputError that begins with the kind of the text and the text itself.
 class KeyValues {
  public:
   struct Pair {

@@ -1,5 +1,6 @@
-// How busy this machine is, and the load from which on its measurements are not trusted.
-// docs/fidelity.md, "When a point is not believed", has the reason of each limit.
+// Measures how busy this machine is, and defines the limits of load above which its measurements
+// are not trusted. docs/fidelity.md, "When a point is not believed", gives the reason for each
+// limit.
 #pragma once
 
 #include <fstream>

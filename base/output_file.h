@@ -25,8 +25,8 @@ namespace thinpipe {
 
 namespace output_detail {
 
-// Returns the number N of /dev/fd/N, of /proc/self/fd/N and of the path to which /dev/stdout links;
-// nothing for other paths.
+// Returns the descriptor number N if the path is /dev/fd/N, /proc/self/fd/N or the path to which
+// /dev/stdout links. Returns nothing for other paths.
 inline std::optional<int> descriptor_named(const std::filesystem::path& path) {
   std::error_code failure;
   const auto ours = std::filesystem::canonical("/proc/self/fd", failure);
@@ -61,11 +61,11 @@ inline Target follow_links(std::filesystem::path path) {
 
 /// Writes an output.
 ///
-/// A regular file, new or existing, is written without a name in its folder (or, where the file
+/// A regular file, new or existing, is written as an unnamed file in its folder (or, where the file
 /// system cannot do that, under a temporary name). The file takes its name on commit() and
-/// otherwise disappears, also when the process is killed. Symbolic links stay and their target is
-/// replaced. A replaced file keeps its mode and, where this process may give files away, its owner.
-/// Only flush() forces anything to the disk.
+/// otherwise disappears. An unnamed file disappears even when the process is killed. Symbolic links
+/// stay and their target is replaced. A replaced file keeps its mode and, where this process may
+/// give files away, its owner. Only flush() forces data to the disk.
 ///
 /// Devices, pipes and sockets are written directly. /dev/stdout and /dev/fd/N write to that
 /// descriptor at its own offset.
@@ -164,8 +164,9 @@ class OutputFile {
       });
     }
     if (old == nullptr) return;
-    // An ordinary user may not give files away; the file then belongs to that user. Set-user-ID
-    // bits are dropped, as by write().
+    // Gives the new file the owner and the mode of the old one. An ordinary user may not give files
+    // away; the file then belongs to that user. The new mode has no set-user-ID bits, which write()
+    // would drop, too.
     [[maybe_unused]] const bool given = fchown(fd_, old->st_uid, old->st_gid) == 0;
     if (fchmod(fd_, old->st_mode & 0777) != 0) fail("set the mode of");
   }

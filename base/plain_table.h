@@ -13,8 +13,8 @@
 
 namespace thinpipe {
 
-/// Returns the terminal columns of UTF-8 text: one for each character, none for those that combine
-/// (U+0300 to U+036F, as in k with a hat).
+/// Returns the number of terminal columns that UTF-8 text takes: one for each character, none for
+/// combining characters (U+0300 to U+036F, such as the hat of a k with a hat).
 inline std::size_t text_columns(std::string_view text) {
   std::size_t columns = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -31,8 +31,9 @@ inline std::size_t text_columns(std::string_view text) {
 /// broken after commas and similar characters: nothing is cut off.
 class PlainTable {
  public:
-  /// @param heads  headings of the columns; '\n' separates the lines of one
-  /// @param words  this many columns from the left hold words, flush left; the rest figures
+  /// @param heads  headings of the columns; '\n' separates the lines of a heading
+  /// @param words  number of columns on the left that hold words, aligned to the left; all other
+  /// columns hold figures
   explicit PlainTable(const std::vector<std::string>& heads, std::size_t words = 1)
       : words_(words) {
     std::size_t lines = 0;
@@ -45,8 +46,8 @@ class PlainTable {
     }
   }
 
-  /// Adds a row, one cell for each column. Cells with text from outside are shown as by
-  /// visible_line().
+  /// Adds a row, one cell for each column. Passes all cells through visible_line(), because they
+  /// may hold text from outside.
   void add(std::vector<std::string> cells) {
     for (std::string& cell : cells) cell = visible_line(cell);
     rows_.push_back(std::move(cells));

@@ -17,8 +17,9 @@ class SplitMix64 {
   /// Advances as if next() had been called `numbers` times.
   THINPIPE_BOTH void skip(std::uint64_t numbers) { state_ += numbers * kGamma; }
 
-  /// Returns a number uniform in [0, n), n < 2^32: the high half of a product (Lemire, 2019,
-  /// without rejection). The bias is under n / 2^32 of a probability, which no sample can show.
+  /// Returns a uniform random number in [0, n), n < 2^32, as the high half of a product (Lemire,
+  /// 2019, without rejection). The relative bias of each number's probability is below n / 2^32,
+  /// too small for any sample to show.
   THINPIPE_BOTH std::uint64_t below(std::uint64_t n) { return ((next() >> 32) * n) >> 32; }
 
   THINPIPE_BOTH static std::uint64_t mix(std::uint64_t z) {

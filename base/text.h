@@ -48,8 +48,8 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return at(a.size(), b.size());
 }
 
-/// Returns the candidate nearest to `word`, or "" where none is near enough to be meant: at most a
-/// third of the longer word's letters may differ, and one always may.
+/// Returns the candidate that is nearest to `word`, or "" if no candidate is near enough to be what
+/// the user meant. The edit distance may be 1, or up to a third of the longer word's letters.
 inline std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
   std::size_t best_distance = std::string::npos;
@@ -65,8 +65,9 @@ inline std::string nearest(std::string_view word, const std::vector<std::string>
   return best;
 }
 
-/// Returns a file name valid everywhere: "topk-ratio=0.01" of "topk:ratio=0.01". Letters and digits
-/// of ASCII, `.` and `=` stay; anything else becomes one dash between them.
+/// Returns a file name that is valid everywhere, such as "topk-ratio=0.01" for "topk:ratio=0.01".
+/// ASCII letters and digits, `.` and `=` stay. Each run of other characters between them becomes
+/// one dash.
 inline std::string plain_file_name(std::string_view text) {
   std::string name;
   for (const char c : text) {
@@ -124,11 +125,10 @@ inline std::string did_you_mean(std::string_view word, const std::vector<std::st
   return best.empty() ? "" : "; did you mean '" + best + "'?";
 }
 
-/// Returns the number that the whole of `text` is, in decimal, from `least` to `most`. Returns
-/// nothing where `text` is anything else: empty, with a plus or a blank, infinite or not a number,
-/// with a point or an exponent where `Number` is whole, or with a minus where `least` is not
-/// negative (so "-0" is not an index).
-/// The bounds have the returned type, so nothing is narrowed after the check.
+/// Parses the whole of `text` as a decimal number from `least` to `most`. Returns nothing for any
+/// other text: empty, with a plus or a blank, infinite or not a number, with a point or an exponent
+/// where `Number` is an integer, or with a minus where `least` is not negative (so "-0" is not an
+/// index). The bounds have the returned type, so nothing is narrowed after the check.
 template <typename Number>
 std::optional<Number> parse_number(
     std::string_view text,
@@ -143,8 +143,8 @@ std::optional<Number> parse_number(
   return whole && value >= least && value <= most ? std::optional(value) : std::nullopt;
 }
 
-/// Parses as parse_number() does, without `suffix` at the end of `text`. Returns nothing where the
-/// suffix is missing.
+/// Removes `suffix` from the end of `text` and parses the rest of the text as parse_number() does.
+/// Returns nothing if the suffix is missing.
 template <typename Number>
 std::optional<Number> parse_number_with(
     std::string_view suffix, std::string_view text,
@@ -158,8 +158,9 @@ std::optional<Number> parse_number_with(
 /// Greatest number of alternatives of one text: enough for a week of points of two minutes each.
 inline constexpr std::size_t kMaxAlternatives = 5000;
 
-/// Checks the number of alternatives before `found` of them are multiplied by `more`. Alternatives
-/// at several positions of one text multiply: twelve times `a|b|c` are half a million.
+/// Checks the product of `found` and `more` alternatives before a text is expanded to that many
+/// texts. Alternatives at several positions of one text multiply: `a|b|c` at twelve positions gives
+/// half a million.
 /// @throws InputError when the product is above kMaxAlternatives.
 inline void check_alternatives(std::string_view text, std::size_t found, std::size_t more) {
   if (more == 0 || found <= kMaxAlternatives / more) return;

@@ -17,8 +17,9 @@ struct Character {
   std::size_t bytes;  ///< 0: not UTF-8
 };
 
-// Decodes the character at `place`. Those that a terminal obeys have at most three bytes; one of
-// four bytes gives the code 0x10000. A stray byte is its own code and 0 bytes long.
+// Decodes the character at `place`. Characters that a terminal obeys have at most three bytes, so
+// all characters of four bytes give the same code, 0x10000. For a byte that is not UTF-8, the code
+// is the byte and the length is 0.
 inline Character character_at(std::string_view text, std::size_t place) {
   const auto byte = [&](std::size_t i) -> std::uint32_t {
     return place + i < text.size() ? static_cast<unsigned char>(text[place + i]) : 0;
@@ -64,16 +65,16 @@ inline std::string escaped(std::string_view text, bool is_one_line) {
 
 }  // namespace visible_detail
 
-/// Returns text of one or more lines in which characters that a terminal obeys are written as
+/// Returns text of one or more lines in which characters that a terminal obeys are escaped, such as
 /// "\x1b" or "\u202e". Newlines and tabs stay. Bytes that are not UTF-8 stay, except 0x80 to 0x9f.
-/// JSON keeps its meaning: it has such characters only from U+007F on, within strings, where it may
-/// write them as "\u202e".
+/// Escaped JSON keeps its meaning: the characters to escape occur in JSON only from U+007F on and
+/// within strings, where an escape like "\u202e" is valid.
 inline std::string visible_text(std::string_view text) {
   return visible_detail::escaped(text, /*is_one_line=*/false);
 }
 
-/// Returns the same for text that must stay on one line, such as a name in a table: newlines and
-/// tabs are written as "\x0a" and "\x09".
+/// Escapes as visible_text() does, for text that must stay on one line, such as a name in a table.
+/// Newlines and tabs are escaped, too, as "\x0a" and "\x09".
 inline std::string visible_line(std::string_view text) {
   return visible_detail::escaped(text, /*is_one_line=*/true);
 }

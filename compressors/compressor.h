@@ -137,7 +137,7 @@ class Compressor {
   virtual std::span<const float> residual() const { return {}; }
 
   /// Returns the number of steps per exchange (SBC fig. 2a "delay"); 1 for all but delayed methods.
-  /// In the steps between, the driver calls hold() instead of encode().
+  /// In steps without an exchange, the driver calls hold() instead of encode().
   virtual std::uint64_t period() const { return 1; }
   /// Accumulates the gradient of a step without an exchange. For a period longer than 1.
   virtual void hold(const GradientInput& gradient) = 0;
@@ -154,18 +154,18 @@ class Compressor {
 /// A compressor whose scale all workers may share (TernGrad section 4.3).
 class SharedScale {
  public:
-  /// Takes the gradient into the memory and returns this worker's scale. The next encode() gets the
-  /// same gradient and the greatest scale of all workers, and does not add the gradient again.
-  /// Optional: encode() alone uses this worker's own scale.
+  /// Adds the gradient to the memory and returns this worker's scale. The caller passes the same
+  /// gradient and the greatest scale of all workers to the next encode(), which does not add the
+  /// gradient again. Optional: encode() alone uses this worker's own scale.
   virtual float prepare(const GradientInput& gradient) = 0;
 
  protected:
   ~SharedScale() = default;
 };
 
-/// A compressor of which one step takes several all-reduces, one after the other (PowerSGD, alg. 1:
-/// of P, then of Q). encode() is the step of a job with one worker. A job with several workers
-/// calls first_round() instead and then next_round() rounds() times. Between the rounds of a step
+/// A compressor that needs several all-reduces in one step, one after the other (PowerSGD, alg. 1:
+/// of P, then of Q). A job with one worker calls encode() in a step. A job with several workers
+/// calls first_round() instead, and then next_round() rounds() times. Between the rounds of a step
 /// the state cannot be saved, and the gradient must stay at its address.
 class MultiRound {
  public:
@@ -175,15 +175,15 @@ class MultiRound {
   /// Encodes as encode() does, but writes the floats of the first all-reduce.
   virtual EncodeReport first_round(const GradientInput& gradient, std::span<std::byte> payload) = 0;
 
-  /// Takes the mean over workers of the last floats written, the same bits on every worker, and
-  /// writes the floats of the next round. The last call writes the payload of the aggregate, for
-  /// decode_add.
+  /// Reads the mean over workers of the floats that the previous round wrote, and writes the floats
+  /// of the next round. The mean must have the same bits on every worker. The last call writes the
+  /// payload of the aggregate, for decode_add.
   /// @returns bytes written, at most max_encoded_size(). @throws InputError when sizes do not fit.
   virtual std::size_t next_round(std::span<const float> mean, std::span<std::byte> payload) = 0;
 
-  /// Writes the payload of this worker's own contribution, after the last round. The mean over
-  /// workers of these payloads, decoded, is the aggregate. This worker's memory keeps c less its
-  /// own contribution.
+  /// Writes the payload of this worker's own contribution, after the last round. The aggregate is
+  /// the mean over workers of the decoded contributions. This worker's memory keeps c (gradient
+  /// plus memory) less its own contribution.
   /// @returns bytes written
   virtual std::size_t own_payload(std::span<std::byte> payload) const = 0;
 
@@ -194,9 +194,9 @@ class MultiRound {
 /// Returns the number of all-reduces that one step takes: MultiRound::rounds(), or 1.
 int rounds_of(const Compressor& compressor);
 
-/// A compressor whose payload is a list of pairs, each a position and a value. A sparse all-reduce
-/// sums pairs and selects from the sums again (workloads/collectives/sparse_pairs.h); it does not
-/// use the codecs of the payload.
+/// A compressor whose payload is a list of pairs of a position and a value. A sparse all-reduce
+/// adds the pairs of the workers and selects again from the sums
+/// (workloads/collectives/sparse_pairs.h). The all-reduce does not use the payload's codecs.
 class SparsePayload {
  public:
   /// Returns the greatest number of pairs of a payload.
@@ -209,13 +209,13 @@ class SparsePayload {
                                    std::span<std::uint32_t> positions,
                                    std::span<float> values) const = 0;
 
-  /// Restores values to the memory that a selection after the exchange dropped, as if they had not
-  /// been sent (residual, accumulated velocity: added; EF21's estimate: subtracted). Over all
-  /// workers, element by element, the sum of inputs then equals the sum of the aggregates plus the
-  /// sum of memories. The values need not be this worker's own: any worker may restore dropped
-  /// values. Other effects of sending remain: a masked velocity, the variances of Tsuzuku et al.
-  /// Without a memory, such values are lost.
-  /// Call it after distortion(), where that is wanted, and before the next encode() or hold().
+  /// Restores to the memory values that were sent but that a selection after the exchange dropped,
+  /// as if they had not been sent. Adds them to a residual or an accumulated velocity; subtracts
+  /// them from EF21's estimate. Over all workers, element by element, the sum of the inputs then
+  /// equals the sum of the aggregates plus the sum of the memories. The values need not be this
+  /// worker's own: any worker may restore dropped values. Other effects of sending remain: a masked
+  /// velocity, the variances of Tsuzuku et al. Without a memory, the values are lost. Call it after
+  /// distortion(), if the caller needs the distortion, and before the next encode() or hold().
   /// Positions ascend strictly and are less than elements().
   /// @throws InputError for sizes or positions that do not fit.
   virtual void give_back(std::span<const std::uint32_t> positions,

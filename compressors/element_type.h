@@ -17,8 +17,8 @@ enum class HalfFormat {
   kBf16,  ///< the upper half of a binary32: 8 bits of exponent, 7 of mantissa
 };
 
-/// Bits of |x|: the greatest finite fp16 and bf16, infinity (above it lie NaNs), fp16's least
-/// normal number.
+/// Bit patterns of |x| as a 32-bit float, for these x: the greatest finite fp16, the greatest
+/// finite bf16, infinity (greater patterns are NaNs), and fp16's least normal number.
 constexpr std::uint32_t kMaxFp16Bits = 0x477fe000;
 constexpr std::uint32_t kMaxBf16Bits = 0x7f7f0000;
 constexpr std::uint32_t kInfinityBits = 0x7f800000;
@@ -37,7 +37,8 @@ THINPIPE_BOTH inline std::uint16_t to_half(float x, HalfFormat format) {
                                       ((magnitude + 0x7fff + ((magnitude >> 16) & 1)) >> 16));
   }
   if (magnitude > kMaxFp16Bits) magnitude = kMaxFp16Bits;
-  // A unit in the last place of 0.5 is fp16's least denormal, so the addition rounds to it.
+  // The unit in the last place of the float 0.5 equals fp16's least denormal, so adding 0.5 rounds
+  // the magnitude to a multiple of that denormal.
   const std::uint32_t half =
       magnitude < kMinNormalFp16Bits
           ? std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3f000000

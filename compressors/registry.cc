@@ -1,5 +1,5 @@
-// The list of registered methods, compressors by name, and the check of a spec against the
-// declaration of its method.
+// Keeps the list of registered methods, makes compressors by name, and checks a spec against the
+// parameters that its method declares.
 #include "compressors/registry.h"
 
 #include <fmt/format.h>
@@ -16,8 +16,8 @@
 namespace thinpipe {
 namespace {
 
-/// Holds the list in a static variable of a function: methods register before main, in any order of
-/// files.
+/// Returns the list of methods. The list is a static variable of this function, because methods
+/// register themselves before main, from several files in any order.
 std::vector<MethodInfo>& registered() {
   static std::vector<MethodInfo> list;
   return list;

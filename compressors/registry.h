@@ -76,8 +76,9 @@ class Parameters {
 /// How an all-reduce sums a method's payloads (Aggregation::kAllReduce).
 struct Summation {
   ElementType element = ElementType::kFloat32;  ///< of the payload arrays
-  /// Every worker divides its array by the number of workers before the sum, as the hooks of
-  /// PyTorch's DDP do; otherwise the sum is divided. Only for 16-bit elements.
+  /// True: every worker divides its array by the number of workers before the all-reduce sums the
+  /// arrays, as the hooks of PyTorch's DDP do. False: the sum is divided afterwards. Only for
+  /// 16-bit elements.
   bool predivides = false;
   bool operator==(const Summation&) const = default;
 };
@@ -121,8 +122,8 @@ void check_spec(const Spec& spec);
 /// @throws InputError as check_spec.
 Parameters parameters_of(const Spec& spec);
 
-/// Returns the payload bits per element of MethodInfo::expected_bits; nothing for methods that do
-/// not declare it. @throws InputError as check_spec.
+/// Returns the expected payload bits per element of a spec (MethodInfo::expected_bits). Returns
+/// nothing if the method does not declare expected_bits. @throws InputError as check_spec.
 std::optional<double> expected_bits(const Spec& spec);
 
 /// Returns how payloads of the spec become one aggregate. @throws InputError as check_spec.

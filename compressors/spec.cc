@@ -45,8 +45,8 @@ std::vector<std::string> parts_of(std::string_view text, std::string_view part, 
   return *std::move(parts);
 }
 
-// Returns the alternatives of a value. A value in parentheses is itself a spec and has as many
-// alternatives as that spec.
+// Returns the alternatives of a value, which `|` separates. A value in parentheses is itself a spec
+// and expands to all alternatives of that spec.
 std::vector<std::string> values_of(std::string_view text, const std::string& key,
                                    std::string_view written) {
   std::vector<std::string> values;

@@ -1,5 +1,5 @@
-// An emulated host: a network namespace and a UTS namespace, both kept by descriptors and without a
-// name in the file system. Also the TCP settings that an emulation depends on.
+// An emulated host: a network namespace and a UTS namespace. Open file descriptors keep both alive,
+// so they need no name in the file system. Also has the TCP settings that an emulation depends on.
 #pragma once
 
 #include <cstdint>

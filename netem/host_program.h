@@ -45,9 +45,9 @@ class HostProgram {
   /// Waits until the program exits. Forwards a requested stop to the program.
   /// @returns the exit code, or 128 plus the number of the terminating signal, as a shell does.
   int wait_and_pass_on_stops();
-  /// Waits until the host has more than `before` listening sockets (see listening_sockets), but at
-  /// most `seconds` s, and no longer than the program runs or until a stop is requested.
-  /// @returns true if the host then has so many.
+  /// Waits until the host has more than `before` listening sockets (see listening_sockets). Stops
+  /// waiting after `seconds` s, when the program ends, or when a stop is requested.
+  /// @returns true if the host has more than `before` listening sockets.
   bool wait_until_listening(std::size_t before, double seconds);
   const std::string& output() const { return output_; }  ///< stdout and stderr, after the exit
 

@@ -16,18 +16,18 @@ std::vector<std::string> missing_rights();
 std::string rights_advice();
 
 /// Raises the soft limit of open files (RLIMIT_NOFILE) of this process and its children to `files`
-/// plus a reserve for files that are already open. Not beyond: programs that close all descriptors
-/// at startup are slow with a limit of millions.
-/// @param what  needs the files, such as "64 emulated hosts"
+/// plus a reserve for files that are already open. Does not raise it further, because programs that
+/// close all descriptors at startup are slow with a limit of millions.
+/// @param what  the reason why the files are needed, such as "64 emulated hosts"
 /// @throws RunError naming the need and the hard limit, if the hard limit is lower.
 void allow_open_files(std::uint64_t files, const std::string& what);
 
 /// Raises the soft limit of this user's processes and threads (RLIMIT_NPROC) to the hard limit.
 void allow_processes();
 
-/// Returns the lower of two limits of processes and threads (this user's, the control group's) with
-/// its name, if below `tasks`: "the limit of processes and threads is 200 (ulimit -u)". Otherwise
-/// "".
+/// Checks whether this user and the control group may have `tasks` processes and threads. If not,
+/// returns the lower of the two limits with its name: "the limit of processes and threads is 200
+/// (ulimit -u)". Otherwise returns "".
 std::string process_limit_below(std::uint64_t tasks);
 
 }  // namespace thinpipe

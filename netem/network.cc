@@ -20,9 +20,9 @@ namespace {
 
 constexpr const char* kData = "thin0";
 constexpr const char* kControl = "ctl0";
-// Open files per host or switch: two namespaces, a netlink socket, two more for a schedule, a
-// rank's connection. mpirun, with the same limit, needs a connection, three pipes and a channel per
-// host.
+// Open files that each host or switch needs: two namespaces, a netlink socket, two more files for a
+// schedule, and a rank's connection. mpirun has the same limit and needs a connection, three pipes
+// and a channel per host.
 constexpr std::uint64_t kFilesOfOne = 8;
 
 std::string data_port(int host) { return fmt::format("data{}", host); }
@@ -86,9 +86,9 @@ std::string Network::control_port(int host) const {
   return fmt::format("ctl{}.{}", generation_, host);
 }
 
-// The kernel deletes the hosts' ends of the control veth pairs with their namespaces, and thereby
-// the ends on the bridge, in the background. Deleting them or the bridge here would take some 20 ms
-// per host.
+// The kernel deletes the control network's veth pairs in the background, together with the hosts'
+// namespaces. This includes the ends on the bridge. Deleting the pairs or the bridge here would
+// take some 20 ms per host.
 Network::~Network() {
   try {
     control_.set_down(control_bridge_);

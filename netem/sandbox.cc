@@ -82,16 +82,18 @@ void map_user(uid_t uid, gid_t gid) {
   write_file("/proc/self/gid_map", fmt::format("0 {} 1", gid));
 }
 
-// Mounts the scratch tmpfs. Its mount point must exist everywhere and be unused inside. /proc/fs
-// has only file-system statistics, and the sandbox has its own /proc.
+// Mounts the tmpfs for scratch files and returns its path. The mount point must exist on every
+// machine and be unused in the sandbox. /proc/fs is suitable: it has only file-system statistics,
+// and the sandbox has its own /proc.
 std::string mount_scratch() {
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     throw SystemError("make mounts private (MS_PRIVATE)");
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0 &&
       mount("thinpipe", "/proc/fs", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") == 0)
     return "/proc/fs";
-  // Containers that mask parts of /proc refuse a new /proc. /dev/shm is in memory as well, and
-  // ranks on emulated hosts share no memory.
+  // In containers that mask parts of /proc, mounting a new /proc is refused. /dev/shm is used
+  // instead. It is in memory as well, and nothing else needs it, since ranks on emulated hosts
+  // share no memory.
   if (mount("thinpipe", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") == 0)
     return "/dev/shm";
   throw SystemError("mount a private tmpfs on /proc/fs or /dev/shm");

@@ -9,9 +9,9 @@
 
 namespace thinpipe {
 
-/// Asynchronous, in the order of the DeviceMemory's stream. All arguments are device pointers to
-/// arrays that do not overlap. Results are bit for bit those of a CPU loop over the same floats,
-/// without fused multiply-add.
+/// All operations are asynchronous and run in the order of the DeviceMemory's stream. All pointers
+/// are device pointers to arrays that do not overlap. Results are bit for bit those of a CPU loop
+/// over the same floats, without fused multiply-add.
 class DeviceArithmetic {
  public:
   virtual ~DeviceArithmetic() = default;

@@ -240,11 +240,11 @@ class DeviceBase : public DeviceCompressor {
     throw InputError("gradients of " + std::to_string(found) + " tensors; expected " +
                      std::to_string(tensors()));
   }
-  /// Runs a step's work on the device, from its second repetition on as a captured graph. The work
-  /// that `enqueue` enqueues must depend only on the batch's `fits` and `choices` and on
-  /// is_summed(), because the graph repeats it with the same arguments. It must not contain host
-  /// values that change from step to step.
-  /// @param round  of all-reduces; 0: encode()
+  /// Runs a step's work on the device: the first time directly, from the second time on as a
+  /// captured graph. The work that `enqueue` enqueues must depend only on the batch's `fits` and
+  /// `choices` and on is_summed(), because the graph repeats it with the same arguments. The work
+  /// must not contain host values that change from step to step.
+  /// @param round  number of the all-reduce round; 0: encode()
   template <class Enqueue>
   void repeat(const Enqueue& enqueue, int round = 0) {
     const std::uint64_t counts = std::uint64_t{batch_.fits} << 32 | batch_.choices;

@@ -143,8 +143,8 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   /// Kernels count bytes in 32 bits.
   static constexpr std::size_t kMaxBytes = 0xffffff00;
 
-  /// Returns an upper bound for any encoding: count, headers, and a word per element for each of
-  /// values and positions.
+  /// Returns an upper bound of a payload's bytes for any encoding: the count and headers, and per
+  /// element one word for the value and one for the position.
   static std::size_t max_payload(std::size_t elements) { return 64 + 8 * elements; }
 
   /// Selects again from one tensor, whose memory has already been updated.

@@ -38,9 +38,10 @@ class GolombCodec : public PositionCodec {
  public:
   std::size_t max_size(std::size_t max_count, std::size_t elements) const override {
     if (elements == 0) return 0;
-    // `count` positions cost count * (b + 1) bits and one more for every 2^b elements passed over.
-    // For one b the largest count costs most. All max_count positions give the smallest b; a larger
-    // b occurs only with fewer positions, whose number the density of that b bounds.
+    // `count` positions cost count * (b + 1) bits, plus one bit for every 2^b elements that the
+    // gaps skip. For a fixed b, the largest count costs most. The smallest b occurs with all
+    // max_count positions. A larger b occurs only with fewer positions: at most as many as the
+    // greatest density at which golomb_bits() returns that b.
     const int smallest =
         golomb_bits(static_cast<double>(max_count) / static_cast<double>(elements));
     std::size_t worst = 0;
@@ -98,21 +99,23 @@ class GolombCodec : public PositionCodec {
   }
 
  private:
-  /// Codes read one by one where the kernel stopped: the group of up to four that it did not take.
+  /// Number of codes that decode() reads one by one where the kernel rice_decode() stopped: the
+  /// group of up to four codes that the kernel did not read.
   static constexpr std::size_t kCareful = 4;
 };
 
-// Gaps n >= 1 (the distance to the position before) in Elias's universal codes. Gamma: the number N
-// of binary digits after n's leading one in unary, then those digits. Delta: N + 1 in gamma, then
-// the digits. (Elias, "Universal codeword sets and representations of the integers", 1975.)
+// Elias's universal codes of gaps n >= 1, the distance to the previous position. N is the number of
+// binary digits after n's leading one. The gamma code consists of N in unary, then those N digits.
+// The delta code consists of N + 1 in gamma code, then those N digits. (Elias, "Universal codeword
+// sets and representations of the integers", 1975.)
 
-/// A gap has at most 32 digits, which limits N and the number of digits of N + 1 after its leading
-/// one:
+/// Limits of N, and of the number of digits of N + 1 after its leading one. They follow from the at
+/// most 32 binary digits of a gap.
 constexpr std::uint64_t kMaxDigits = 31;
 constexpr std::uint64_t kMaxDeltaDigits = 5;
 
-/// Returns N. Requires n >= 1; the lowest bit stands in for a leading one that static analysis
-/// cannot see.
+/// Returns N, the number of binary digits after n's leading one. Requires n >= 1. Setting the
+/// lowest bit does not change N, but shows static analysis that n is not 0.
 int digits_of(std::uint64_t n) { return 63 - std::countl_zero(n | 1); }
 
 void put_gamma(BitWriter& out, std::uint64_t n) {
@@ -184,11 +187,11 @@ double mean_digits(double density) {
   return mean;
 }
 
-/// Returns a bound of the sum of N over `count` gaps that sum to at most `elements`, for a given j.
-/// For every j >= 0 and n >= 1, floor(log2 n) <= j - 1 + n / 2^j. (The right side is the line
-/// through (2^j, j) and (2^(j+1), j + 1); these lines are the sides of the concave polygon of log2,
-/// which lies above the floor.) For j >= 1 the bound grows with the count, so it holds for fewer
-/// gaps too.
+/// Returns an upper bound of the sum of N over `count` gaps that sum to at most `elements`, for a
+/// given j. The bound holds because N = floor(log2 n) <= j - 1 + n / 2^j for every j >= 0 and n >=
+/// 1. (The right side is the line through (2^j, j) and (2^(j+1), j + 1). These lines are the sides
+/// of a concave polygon through points of log2, which lies above the floor.) For j >= 1 the bound
+/// grows with the count, so it also holds for fewer gaps.
 std::uint64_t most_digits_in_all(std::uint64_t count, std::uint64_t elements, int j) {
   return count * static_cast<std::uint64_t>(j - 1) + (elements >> j);
 }
@@ -221,9 +224,9 @@ struct Delta {
     }
     return std::uint64_t{1} << digits | in.get(static_cast<int>(digits));
   }
-  /// Returns a bound of the bits: N + 2 floor(log2(N + 1)) + 1 bits each. By the line of
-  /// most_digits_in_all for i >= 0, applied to N + 1, that is at most (1 + 2 / 2^i) N + 2 (i - 1) +
-  /// 2 / 2^i + 1; the code multiplies by 2^i to stay exact.
+  /// Returns an upper bound of the bits of all gaps. A gap takes N + 2 floor(log2(N + 1)) + 1 bits.
+  /// The inequality in most_digits_in_all(), applied to N + 1 with i >= 0 as its j, bounds this by
+  /// (1 + 2 / 2^i) N + 2 (i - 1) + 2 / 2^i + 1. The code multiplies by 2^i to stay exact.
   static std::uint64_t most_bits(std::uint64_t count, std::uint64_t elements) {
     std::uint64_t least = UINT64_MAX;
     for (int j = 1; j <= 32; ++j) {

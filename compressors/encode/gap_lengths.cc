@@ -1,4 +1,5 @@
-// Gaps between positions as numbers of 16 bits, and packed in blocks of as many bits as needed.
+// Codecs of the gaps between positions: one writes 16-bit numbers, the other packs blocks of gaps,
+// each block with as many bits per gap as its largest gap needs.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -14,14 +15,16 @@
 namespace thinpipe {
 namespace {
 
-// Lengths of the runs of zeros before each position, 16 bits each (DGC alg. 1). The word 65535
-// stands for that many zeros without a position after them, so that longer runs are split.
+// Codec of the lengths of the runs of zeros before each position, 16 bits each (DGC alg. 1). The
+// word 65535 means 65535 zeros that are not followed by a position. A run of 65535 or more zeros is
+// therefore split into several words.
 
 constexpr std::uint64_t kSplit = 65535;
 /// Words made at a time: they stay in the first-level cache.
 constexpr std::size_t kRunBlock = 1024;
 
-/// Writes a word for each of positions [begin, end). @returns true where no run had to be split.
+/// Writes one 16-bit word for each of the positions with index `begin` to `end` - 1.
+/// @returns true where no run had to be split.
 bool write_runs(std::span<const std::uint32_t> positions, std::size_t begin, std::size_t end,
                 std::byte* out) {
   std::array<std::uint16_t, kRunBlock> words;
@@ -70,8 +73,8 @@ class Run16Codec : public PositionCodec {
   void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
     std::uint64_t next = cursor.next;
     for (std::size_t i = 0; i < positions.size();) {
-      // At least as many words as positions are needed; each gives one position, or none when it is
-      // kSplit.
+      // Each word gives one position, or none if it is kSplit. The missing positions therefore need
+      // at least one word each.
       const auto words =
           cursor.bytes.get_bytes((positions.size() - i) * sizeof(std::uint16_t), "run lengths");
       for (std::size_t at = 0; at < words.size(); at += sizeof(std::uint16_t)) {
@@ -88,16 +91,18 @@ class Run16Codec : public PositionCodec {
   }
   void finish(const PositionCursor& cursor) const override { cursor.bytes.expect_end(); }
   double expected_bits(double density) const override {
-    // A gap of n zeros needs floor(n / 65535) more words; the sum of q^(65535 i) over i >= 1.
+    // A gap of n zeros needs floor(n / 65535) additional words. Their mean number is the sum of
+    // q^(65535 i) over i >= 1, where q = 1 - density.
     const double split = std::exp(static_cast<double>(kSplit) * std::log1p(-density));
     return density >= 1 ? 16 : 16 * (1 + split / (1 - split));
   }
 };
 
-// Blocks of kPackedBlock gaps (zeros before each position). Every block begins with one byte, the
-// bits of its largest gap; then follow all gaps in as many bits each, filled up to a whole byte.
-// Search engines call this frame-of-reference or bit-packed delta coding; see Lemire and Boytsov,
-// "Decoding billions of integers per second through vectorization", 2015.
+// Codec of blocks of kPackedBlock gaps (the number of zeros before each position). Every block
+// begins with one byte, the number of bits of its largest gap. All gaps follow with this number of
+// bits each, padded to a whole byte. Search engines call this frame-of-reference or bit-packed
+// delta coding; see Lemire and Boytsov, "Decoding billions of integers per second through
+// vectorization", 2015.
 
 constexpr std::size_t kPackedBlock = 128;
 constexpr int kMaxWidth = 32;
@@ -127,8 +132,9 @@ class PackedCodec : public PositionCodec {
     const int widest = static_cast<int>(std::bit_width(elements));
     std::size_t least = max_count / kPackedBlock * block_bytes(kPackedBlock, widest) +
                         block_bytes(max_count % kPackedBlock, widest);
-    // The largest gaps of all blocks sum to d at most, and a gap z needs no more than j + z / 2^j
-    // bits, for any j (see most_digits_in_all in gap_codes.cc; a gap of 0 needs none).
+    // The largest gaps of all blocks sum to at most d, the number of elements. A gap z needs at
+    // most j + z / 2^j bits, for any j (see most_digits_in_all in gap_codes.cc); a gap of 0 needs
+    // no bits.
     for (std::size_t j = 0; j <= kMaxWidth; ++j) {
       least = std::min(least, kPackedBlock / 8 * (blocks * j + (elements >> j)));
     }

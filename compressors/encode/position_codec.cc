@@ -37,7 +37,7 @@ class Raw32Codec : public PositionCodec {
   double expected_bits(double /*density*/) const override { return 32; }
 };
 
-// Positions in 28 bits each, packed: the rest of a 32-bit word beside a 4-bit value (Tsuzuku et
+// Packs positions in 28 bits each, which is what a 4-bit value leaves of a 32-bit word (Tsuzuku et
 // al., section 4.2). The codec cannot address tensors of more than 2^28 elements and refuses them.
 
 constexpr int kIndexBits = 28;

@@ -29,8 +29,9 @@ struct PositionCursor {
     next = position + 1;
     return static_cast<std::uint32_t>(position);
   }
-  /// Takes positions that ascend from `next` on by construction; `end` is the last position plus 1.
-  /// @throws PayloadError unless `end` is in range, and with it all positions.
+  /// Accepts positions that are at least `next` and ascend, which their encoding guarantees. `end`
+  /// is the last position plus 1.
+  /// @throws PayloadError unless `end`, and therefore every position, is in range.
   void accept_up_to(std::uint64_t end) {
     if (end > elements) throw_position(end - 1);
     next = end;
@@ -54,8 +55,9 @@ struct PositionCursor {
   }
 };
 
-/// Codec of ascending, distinct positions; both ends know their number and d. Codecs have no state,
-/// so one object serves any number of cursors.
+/// Codec of ascending, distinct positions. Sender and receiver know the number of positions and d,
+/// the number of the tensor's elements. Codecs have no state, so one object serves any number of
+/// cursors.
 class PositionCodec {
  public:
   virtual ~PositionCodec() = default;
@@ -79,8 +81,8 @@ class PositionCodec {
   /// Returns true where positions are written as in memory.
   virtual bool verbatim() const { return false; }
 
-  /// Returns the mean bits per position at density p = count / d, when the elements lie at random;
-  /// not measured.
+  /// Returns the mean bits per position at density p = count / d, computed for randomly placed
+  /// elements, not measured.
   virtual double expected_bits(double density) const = 0;
 };
 

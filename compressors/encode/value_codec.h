@@ -44,20 +44,21 @@ std::unique_ptr<ValueCodec> make_bf16_codec();
 /// Makes a codec of 255 levels, scaled by the greatest magnitude (the "8-bit int" of 3LC section
 /// 5.1).
 std::unique_ptr<ValueCodec> make_int8_codec();
-/// Makes a codec of a sign and one of two magnitudes, per group of 512: the mean of the magnitudes
-/// below the group's mean, and the mean of the others.
+/// Makes a codec of a sign and one of two magnitudes per value. Each group of 512 values has its
+/// own two magnitudes: the mean of all magnitudes below the group's mean magnitude, and the mean of
+/// all other magnitudes.
 std::unique_ptr<ValueCodec> make_int2_codec();
-/// Makes a codec of a sign and an exponent of 3 bits below the greatest; smaller values are not
-/// sent (Tsuzuku et al., section 4.2).
+/// Makes a codec of a sign and a 3-bit exponent, which counts down from the greatest exponent.
+/// Values too small for 3 bits are not sent (Tsuzuku et al., section 4.2).
 std::unique_ptr<ValueCodec> make_exp4_codec();
 /// Makes a codec of a sign per value, and one mean magnitude for all.
 std::unique_ptr<ValueCodec> make_sign_codec();
 /// Makes a codec of one 32-bit float, the mean of all (SBC alg. 2).
 std::unique_ptr<ValueCodec> make_mean_codec();
 
-/// Makes the codec of Strom's values: a fixed step with a sign, one bit each, set for negative
-/// values, lowest bit first. Values decode to +tau or -tau, which both ends know from the spec. The
-/// rest of the last byte is written as 0 and not read.
+/// Makes the codec of Strom's values, which are all a step of the same size. Each value takes one
+/// bit, lowest bit first, which is 1 for a negative step. Values decode to +tau or -tau; sender and
+/// receiver know tau from the spec. The unused bits of the last byte are written as 0 and not read.
 std::unique_ptr<ValueCodec> make_tau_codec(float tau);
 
 /// Return the names of the codecs, and a codec by name. @throws InputError for an unknown name.

@@ -34,8 +34,9 @@ THINPIPE_BOTH inline int greatest_exponent(std::uint32_t magnitude) {
   return magnitude == 0x7f800000 ? kMaxExponent : exponent_of(magnitude, 0);
 }
 
-/// Returns e = E - log2 |x|, with |x| rounded to the nearer power of two, halves up. Negative
-/// results become 0; a value that is not sent gives more than kMaxBelow.
+/// Returns e = E - log2 |x|: how far x is below the greatest exponent E. |x| is first rounded to
+/// the nearer power of two, halves up. A negative result becomes 0. A result above kMaxBelow means
+/// that the value is not sent.
 THINPIPE_BOTH inline int exponent_below(float x, int greatest) {
   const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x) & 0x7fffffff;
   if (magnitude == 0 || magnitude > 0x7f800000) return kMaxBelow + 1;
@@ -64,8 +65,8 @@ THINPIPE_BOTH inline float exp4_decoded(unsigned code, int greatest) {
   return std::bit_cast<float>(magnitude | static_cast<std::uint32_t>(code & 8) << 28);
 }
 
-// int2: the two levels of a group of values, from sums in an order that a GPU's threads can keep
-// too.
+// int2 codes the magnitude of each value as one of its group's two levels. Both levels come from
+// sums whose order GPU threads can reproduce.
 
 /// Values per group.
 constexpr std::size_t kInt2Group = 512;

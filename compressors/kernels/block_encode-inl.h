@@ -90,8 +90,8 @@ HWY_INLINE void Rotate(const float* x, std::size_t n, const BlockRotation& rotat
   HadamardInPlace(values, n);
 }
 
-/// Writes the codes of `n` elements. Writes c - decoded to `left` where it is not null; `values` is
-/// then workspace (it may be where the elements are).
+/// Writes the codes of `n` elements. If `left` is not null, also writes c - decoded to `left` and
+/// may use `values` as workspace. `values` may be the array that holds the elements.
 template <class Codec, bool stochastic, bool rotated>
 HWY_INLINE void CodeBlock(const float* x, const float* c, std::size_t n, WrittenScale scale,
                           RandomKey key, std::size_t first, const BlockRotation& rotation,

@@ -36,8 +36,8 @@ struct FloatCodec {
     const auto bits = hn::BitCast(di, y);
     const auto magnitude = hn::And(bits, hn::Set(di, 0x7fffffff));
     const auto steps = hn::Mul(hn::BitCast(d, magnitude), hn::BitCast(d, hn::Set(di, kDenormal)));
-    // For normal numbers, an addition rounds up to the mantissa's last bit; the carry goes into the
-    // exponent.
+    // Normal numbers are rounded by an addition to the mantissa bits that are dropped. A carry out
+    // of the mantissa increments the exponent, as rounding requires.
     auto up = hn::Zero(di);
     auto few = hn::Zero(di);
     if constexpr (stochastic) {

@@ -1,5 +1,5 @@
-// Integers, and levels around 0, in blocks. They are a file of their own because every format and
-// rounding is a loop of its own.
+// Kernels for blocks of integers and of levels around 0. Each combination of format and rounding is
+// compiled as a separate loop, so these kernels have a file of their own.
 #include "compressors/kernels/blocks.h"
 
 #undef HWY_TARGET_INCLUDE

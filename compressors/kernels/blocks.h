@@ -18,16 +18,17 @@ namespace thinpipe {
 
 // Format of a block of small numbers with one scale.
 
-/// Bits of one element. Floats of 8 and 4 bits as in the OCP specifications OFP8 (2023) and MX v1.0
-/// (2023): sign, exponent, mantissa from the highest bit down, with denormals; infinities are never
-/// sent.
+/// Format of one element's bits. Floats of 8 and 4 bits follow the OCP specifications OFP8 (2023)
+/// and MX v1.0 (2023): sign, exponent and mantissa from the highest bit down, with denormals.
+/// Infinities are never sent.
 enum class BlockElement {
   kInt8,  ///< two's complement, -127 to 127
   kInt4,  ///< two's complement, -7 to 7
   kE4M3,  ///< greatest 448; the code 0x7f is NaN
   kE5M2,  ///< greatest 57344; exponent 31 is infinite or NaN
   kE2M1,  ///< 0, 0.5, 1, 1.5, 2, 3, 4, 6
-  // Levels evenly spread over a range, none of them 0 (THC): code - (2^bits - 1) / 2.
+  // Levels spread evenly over a range, none of which is 0 (THC). The level of a code is code -
+  // (2^bits - 1) / 2.
   kLevels16,
   kLevels256,
 };
@@ -96,8 +97,8 @@ THINPIPE_BOTH constexpr std::size_t scale_bytes(BlockScale scale) {
   return 0;
 }
 
-/// Returns the number of coded elements for `elements` of a tensor: a rotated block at the end is
-/// padded with zeros to a power of two, at least kMinBlock.
+/// Returns the number of codes for `elements` elements of a tensor. If blocks are rotated, an
+/// incomplete last block is padded with zeros to a power of two, at least kMinBlock.
 THINPIPE_BOTH constexpr std::size_t coded_elements(const BlockFormat& format,
                                                    std::size_t elements) {
   const std::size_t tail = elements % format.block;
@@ -136,11 +137,12 @@ THINPIPE_BOTH inline float value_of_exponent(std::uint8_t code) {
   return std::bit_cast<float>(code == 0 ? 0x00400000U : static_cast<std::uint32_t>(code) << 23);
 }
 
-/// Returns the exponent code for a block whose greatest magnitude is finite, within [0, 254]:
-/// floor(log2 max) - floor(log2 element_max) (MX v1.0 section 6.3). Values that then exceed the
-/// greatest element, for E2M1 from 6 to 8, are clamped to it, a bias that `stochastic` rounding
-/// must not have. With `stochastic` it therefore returns the least exponent with which nothing
-/// exceeds: one more where max's mantissa is above the greatest element's.
+/// Returns the exponent code, within [0, 254], for a block whose greatest magnitude is finite:
+/// floor(log2 max) - floor(log2 element_max) (MX v1.0 section 6.3). Scaled values can then exceed
+/// the greatest element (for E2M1 from 6 to 8) and are clamped to it. Clamping is a bias, which
+/// `stochastic` rounding must not have. With `stochastic` it therefore returns the least exponent
+/// with which no value exceeds the greatest element: one more where max's mantissa is above that
+/// element's mantissa.
 THINPIPE_BOTH inline std::uint8_t exponent_for(float max_magnitude, BlockElement element,
                                                bool stochastic) {
   constexpr int kBias = 127;
@@ -211,10 +213,10 @@ struct BlockRotation {
                                                   ///< every block
 };
 
-/// Writes block_count() scales and code_bytes() codes. NaN counts as 0, magnitudes over 2^100 as
-/// 2^100. `remainder`, where not empty, becomes c - decoded (0 where that is not finite); it may be
-/// the same array as c. `key` seeds stochastic rounding.
-/// @returns an upper bound of the elements that decode to something other than 0.
+/// Encodes c: writes block_count() scales and code_bytes() bytes of codes. NaN counts as 0, and
+/// magnitudes over 2^100 count as 2^100. `remainder`, where not empty, becomes c - decoded (0 where
+/// that is not finite) and may be the same array as c. `key` seeds stochastic rounding.
+/// @returns an upper bound on the number of elements that decode to something other than 0.
 std::size_t encode_blocks(const BlockFormat& format, const BlockRotation& rotation, RandomKey key,
                           std::span<const float> c, std::span<float> remainder, std::byte* scales,
                           std::uint8_t* codes);

@@ -12,9 +12,9 @@
 
 namespace thinpipe {
 
-/// Allocates memory that is aligned to a cache line or, for large sizes, to a huge page, and asks
-/// the system for huge pages: accesses scattered over many pages of 4 KiB wait for address
-/// translation.
+/// Allocates memory aligned to a cache line or, for large sizes, to a huge page. For large sizes it
+/// also asks the system for huge pages, because accesses scattered over many pages of 4 KiB wait
+/// for address translation.
 class BufferMemory {
  public:
   static constexpr std::size_t kLine = 64;

@@ -1,7 +1,8 @@
-// Compaction. One stream is read and prefetched one page ahead, which uses as much of the memory
-// bandwidth as several streams do, and every element is written at its final position. If few
-// elements are kept, the kernel walks through the set bits of the masks. If many are kept, it
-// compresses vectors without a branch, because a predictor could not follow one.
+// Compaction: copies the elements that reach a limit next to each other. The kernel reads one
+// stream and prefetches it one page ahead, which uses as much memory bandwidth as several streams.
+// On one thread, every kept element is written at its final position. If few elements are kept, the
+// kernel walks through the set bits of comparison masks. If many are kept, it compresses vectors
+// without a branch, because a branch would often be mispredicted.
 #include "compressors/kernels/select.h"
 
 #include <algorithm>
@@ -29,9 +30,9 @@ namespace {
 constexpr std::size_t kGroup = 256;
 /// Elements between two choices of the way to write kept elements.
 constexpr std::size_t kChoice = 32 * kGroup;
-/// Compressing is chosen where at least one in kDense elements is kept. Its cost does not depend on
-/// the number kept, whereas walking through bits costs much per kept element; at this density both
-/// cost the same.
+/// The kernel compresses vectors where at least one in kDense elements is kept; elsewhere it walks
+/// through the set bits. Compressing costs the same for any number of kept elements, whereas
+/// walking costs much per kept element. At one in kDense, both cost the same.
 constexpr std::size_t kDense = 12;
 /// A thread writes at most one of the widest vectors past its own elements.
 constexpr std::size_t kPartSlack = 64;
@@ -190,8 +191,9 @@ namespace {
 HWY_EXPORT(Compact);
 HWY_EXPORT(CompactSum);
 
-/// Compacts [0, n) by range(begin, end, output), on the current threads: each writes where its
-/// elements begin, then all are moved together.
+/// Compacts [0, n) on the current threads. Each thread compacts one range of elements by
+/// range(begin, end, output) into the outputs, from about the range's own beginning on. Then the
+/// results of all ranges are moved next to each other.
 template <class Range>
 std::size_t compact_parts(std::size_t n, CompactOutput out, Range range) {
   const int threads = std::min(threads_for(n), kMaxCompactThreads);

@@ -18,7 +18,8 @@ namespace HWY_NAMESPACE {
 template <class DU>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<DU> CounterRandom(DU du, RandomKey key, std::size_t index) {
   namespace hn = hwy::HWY_NAMESPACE;
-  // Iota of a constant is a constant; Iota of a variable would be written to memory lane by lane.
+  // Highway's Iota with a constant start compiles to a constant vector. With a variable start, it
+  // would be written to memory lane by lane.
   const auto indices = hn::Add(hn::Set(du, static_cast<std::uint32_t>(index)), hn::Iota(du, 0));
   auto x = hn::Xor(indices, hn::Set(du, key.first));
   x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), hn::Set(du, kHashFirst));
@@ -37,9 +38,9 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> CounterUniform(D d, RandomKey key, std::si
   return hn::Mul(hn::ConvertTo(d, bits), hn::Set(d, 0x1p-24F));
 }
 
-/// Computes CounterRandom() of 16 elements that begin at a multiple of 16, again and again. The
-/// first half of the hash is then one number for all 16, added to one of 16 vectors that seldom
-/// change.
+/// Computes CounterRandom() for rows of 16 elements, each beginning at a multiple of 16. For such a
+/// row, the first half of the hash is one number for the whole row plus one of 16 possible vectors.
+/// That vector seldom changes from row to row, so it is kept.
 class RowRandom {
  public:
   static constexpr std::size_t kRow = 16;
@@ -48,8 +49,9 @@ class RowRandom {
 
   /// Prepares the 16 elements from `index` on, a multiple of 16; call it before vector().
   HWY_INLINE void start(std::size_t index) {
-    // Only the lowest four bits of x ^ (x >> 16) differ between lanes, and the product is the sum
-    // of the products of the upper and of the lower bits.
+    // Between lanes, only the lowest four bits of x ^ (x >> 16) differ. The product with kHashFirst
+    // is therefore the product of the upper bits, common to all lanes, plus the product of the
+    // lowest four bits.
     const std::uint32_t x = static_cast<std::uint32_t>(index) ^ key_.first;
     const std::uint32_t folded = x ^ (x >> 16);
     if (HWY_UNLIKELY(folded % kRow != low_)) set_low(folded % kRow);
@@ -77,8 +79,9 @@ class RowRandom {
   std::uint32_t high_ = 0;
 };
 
-/// Calls body(d, i, random) for vectors of floats that begin at element i < n; `random` holds
-/// paired_random() of `first` + i and so on. Both ends use one-lane vectors.
+/// Calls body(d, i, random) for vectors of floats that together cover [0, n); a vector begins at
+/// element i. `random` holds paired_random() of the indices `first` + i, `first` + i + 1, ...
+/// Elements before the first and after the last whole block of 32 use one-lane vectors.
 template <class Body>
 HWY_INLINE void ForEachRandom(std::size_t n, RandomKey key, std::size_t first, Body body) {
   namespace hn = hwy::HWY_NAMESPACE;

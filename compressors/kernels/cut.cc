@@ -1,5 +1,6 @@
-// In place, the results of a vector are stored no further than its own position; elsewhere, no
-// vector is stored past the end of the output.
+// Filters pairs of position and value by a cut. In place, the results of a vector are never stored
+// beyond that vector's own position. In another output, no vector is stored past the end of the
+// output.
 #include "compressors/kernels/select.h"
 
 #include <algorithm>

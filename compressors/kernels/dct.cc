@@ -1,7 +1,7 @@
-// The fast cosine transform. Sums and differences of mirrored elements halve it: the even
-// coefficients are a transform of the sums, of half the length, and the odd ones the product of the
-// differences with a cosine matrix of half the length. The sums are split again in the same way.
-// Sixteen lines lie side by side in vectors.
+// The fast cosine transform, which splits a line into the sums and the differences of mirrored
+// elements. The even coefficients are a transform of the sums, of half the length. The odd
+// coefficients are the product of the differences with a cosine matrix of half the length. The sums
+// are split again in the same way. Vectors hold sixteen lines side by side.
 #include "compressors/kernels/transforms.h"
 
 #include <algorithm>
@@ -22,7 +22,8 @@
 #define THINPIPE_COMPRESSORS_KERNELS_DCT_ONCE
 namespace thinpipe {
 namespace {
-/// The matrix of n begins at (n/2)^2 / 3, rounded down: the sizes before it are 1, 4, 16 ...
+/// The cosine matrices of all line lengths n, one after the other. The matrix of n begins at
+/// (n/2)^2 / 3, rounded down, because the matrices before it have 1, 4, 16, ... elements.
 struct Cosines {
   std::array<float, 1365> values;
 
@@ -71,8 +72,8 @@ HWY_INLINE void MultiplyRow(const float* HWY_RESTRICT row, const Columns& column
 }
 
 #if !HWY_HAVE_SCALABLE  // sizeless vectors form no arrays
-/// Computes rows r to r + rows - 1 of Multiply(). As many sums side by side hide the latency of an
-/// addition.
+/// Computes rows r to r + rows - 1 of Multiply(). It computes these sums side by side, which hides
+/// the latency of an addition.
 template <std::size_t rows>
 HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT matrix, std::size_t n, std::size_t r,
                              const Columns& columns, const float* HWY_RESTRICT in,
@@ -94,10 +95,10 @@ HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT matrix, std::size_t n, st
 }
 #endif
 
-/// Computes out[r] = sum over the columns c of in[c] * m(r, c), r < n, for all lines;
-/// m(r, c) = matrix[r * n + c], or of its transpose. The cosine matrix is symmetric, so one
-/// function serves both directions. Leaving out zeros changes no bit: a sum that starts from +0 is
-/// never -0.
+/// Computes out[r], the sum of in[c] * matrix[r * n + c] over the columns c, for r < n and all
+/// lines. The cosine matrix equals its transpose, so this function serves both the transform and
+/// its inverse. Columns of zeros may be left out without changing a bit, because a sum that starts
+/// from +0 is never -0.
 void Multiply(const float* HWY_RESTRICT matrix, std::size_t n, const Columns& columns,
               const float* HWY_RESTRICT in, float* HWY_RESTRICT out) {
   std::size_t r = 0;
@@ -161,8 +162,8 @@ void ScaleAll(float* x, std::size_t n, float first, float others) {
   for (std::size_t k = 1; k < n; ++k) Scale(x + k * kSide, others);
 }
 
-/// Writes the odd coefficients of each level to their positions: at length m = n / 2^level,
-/// coefficient 2k + 1 goes to (2k + 1) 2^level.
+/// Computes the forward transform level by level. Each level writes its odd coefficients to their
+/// final positions: at length m = n / 2^level, coefficient 2k + 1 goes to (2k + 1) 2^level.
 void Forward(const float* cosines, std::size_t n, Workspace& work) {
   std::memcpy(work.sums, work.x, n * kSide * sizeof(float));
   std::size_t stride = 1;

@@ -19,8 +19,9 @@
 #define THINPIPE_COMPRESSORS_KERNELS_DISPERSION_ONCE
 namespace thinpipe {
 namespace {
-/// Rows at a time: 64 of four streams are 16 KiB, which stay in the first-level cache while one
-/// vector of doubles after the other processes the lanes.
+/// Rows processed at a time. 64 rows of four streams are 16 KiB. They stay in the first-level cache
+/// while the kernel reads them several times, each time for other lanes: as many as fit one vector
+/// of doubles.
 constexpr std::size_t kRows = 64;
 }  // namespace
 }  // namespace thinpipe
@@ -125,8 +126,8 @@ struct Part {
   }
 };
 
-/// Adds one block of four streams of `rows` rows each: sums of kMomentRows rows, which a GPU's
-/// threads compute side by side, then the sum of these.
+/// Adds one block of four streams of `rows` rows each to `part`. Every kMomentRows rows have sums
+/// of their own, which GPU threads can compute in parallel. These sums are then added together.
 void add_block(const float* x, std::size_t rows, Look look, Part& part) {
   std::array<double, kPartials> all_sums{};
   std::array<double, kPartials> all_squares{};

@@ -1,6 +1,6 @@
-// Logarithms, exponentials and quantiles with the same bits on every machine, GPUs included:
-// additions, multiplications and divisions only, each rounded as IEEE 754 defines. Logarithms and
-// exponentials are within a few units in the last place of a double.
+// Logarithms, exponentials and quantiles with the same bits on every machine, GPUs included. They
+// use only additions, multiplications, divisions and square roots, each rounded as IEEE 754
+// defines. Logarithms and exponentials are within a few units in the last place of a double.
 #pragma once
 
 #include <bit>
@@ -35,7 +35,8 @@ THINPIPE_BOTH inline double exact_log(double x) {
     mantissa *= 0.5;
     ++exponent;
   }
-  // ln m = 2 artanh s, s = (m - 1) / (m + 1): s^2 < 0.0295, whose 11th power is less than 2^-55.
+  // Uses ln m = 2 artanh s with s = (m - 1) / (m + 1). The series stops before the 11th power of
+  // s^2, which is less than 2^-55, because s^2 < 0.0295.
   const double s = (mantissa - 1) / (mantissa + 1);
   const double square = s * s;
   double series = 0;
@@ -153,8 +154,9 @@ struct GammaShares {
   double density = 0;  ///< x times the density at x: the fraction's derivative by ln x
 };
 
-/// Returns the fractions for x = e^log_x, by a power series up to the mean and a continued fraction
-/// above it (Abramowitz and Stegun 6.5.29 and 6.5.31; the latter as Lentz evaluates it).
+/// Returns the fractions of a gamma distribution below and above x = e^log_x. Uses a power series
+/// for x up to the mean plus 1, and a continued fraction above it (Abramowitz and Stegun 6.5.29 and
+/// 6.5.31; the latter as Lentz evaluates it).
 THINPIPE_BOTH inline GammaShares gamma_shares(double shape, double log_x) {
   constexpr double kEnough = 0x1p-54;
   constexpr int kMaxTerms = 100'000;
@@ -260,7 +262,8 @@ THINPIPE_BOTH inline double exact_normal_exceeded(double p) {
 /// Returns the x that a fraction p in (0, 1] of a gamma distribution of scale 1 exceeds; 0 where it
 /// is less than e^-700.
 THINPIPE_BOTH inline double exact_gamma_exceeded(double shape, double p) {
-  /// From this shape on the expansion of Cornish and Fisher is as exact, and the series are long.
+  /// Least shape for which the Cornish-Fisher expansion replaces the series. From this shape on,
+  /// the expansion is as exact, and the series need many terms.
   constexpr double kNearlyNormal = 20'000;
   constexpr double kSqrt2 = 1.4142135623730951;
   if (!(p < 1)) return 0;
@@ -276,8 +279,9 @@ THINPIPE_BOTH inline double exact_gamma_exceeded(double shape, double p) {
     x += z * (9 * z2 * z2 + 256 * z2 - 433) / (4860 * kSqrt2 * n * root);
     return x / 2;
   }
-  // Newton's steps in ln x, on the logarithm of the lesser fraction: this function is nearly
-  // straight. If a step leaves the bracket, the bracket is halved.
+  // Newton's method solves for ln x. It uses the logarithm of the smaller fraction (below or above
+  // x), which is a nearly straight function of ln x. If a Newton step leaves the bracket, the
+  // bracket is halved instead.
   constexpr int kMaxSteps = 200;
   constexpr double kStep = 0x1p-50;
   double low = -700;

@@ -17,8 +17,8 @@ namespace thinpipe {
 namespace HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
-/// Computes one stage whose partners are in the same vector: lane i becomes v[i] + v[i ^ stride],
-/// or v[i ^ stride] - v[i] where i has the stride's bit.
+/// Computes one stage of the transform in which both elements of each pair are in the same vector.
+/// Lane i becomes v[i] + v[i ^ stride], or v[i ^ stride] - v[i] where i & stride is not 0.
 template <int kStride, class D, class V>
 HWY_INLINE V HadamardLanes(D d, V v) {
   namespace hn = hwy::HWY_NAMESPACE;

@@ -1,5 +1,5 @@
-// element_type.h in vectors of integers. The conversions of CPUs are not used, because some flush
-// denormals and none saturates.
+// Converts to and from 16-bit floats as element_type.h does, in vectors of integers. The conversion
+// instructions of CPUs are not used, because some flush denormals and none saturates.
 #include "compressors/element_type.h"
 
 #if defined(THINPIPE_HALF_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -82,8 +82,8 @@ HWY_INLINE auto FromHalf(DI di, V half) {
   return hn::BitCast(hn::RebindToFloat<DI>(), HalfToBits<kFormat>(di, half));
 }
 
-/// Returns from_any_half(). An exponent of ones becomes one of binary32, by adding the bits above
-/// those of fp16.
+/// Returns from_any_half(), which also converts infinities and NaNs. If all exponent bits of an
+/// fp16 number are set, all exponent bits of the binary32 result are set too.
 template <HalfFormat kFormat, class DI, class V = hwy::HWY_NAMESPACE::Vec<DI>>
 HWY_INLINE auto FromAnyHalf(DI di, V half) {
   namespace hn = hwy::HWY_NAMESPACE;

@@ -29,8 +29,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 std::int32_t MaxKey(const float* x, std::size_t n) { return MaxKeyOf(x, n); }
 
-/// Returns the code of x in the lowest byte and writes the remainder. `sound`: no element is more
-/// than 127 steps, except for the rounding of 1 / step.
+/// Returns the code of element i in the lowest byte of a lane and writes the remainder. `sound`
+/// means that all elements are finite and none exceeds 127 steps by more than the rounding error of
+/// 1 / step, so no check is needed.
 template <bool sound, class D>
 HWY_INLINE auto Round(D d, const float* c, std::size_t i, float step, float inverse, float* left) {
   const hn::RebindToUnsigned<D> du;
@@ -109,8 +110,9 @@ std::size_t Buckets(const float* c, std::size_t n, std::size_t bucket, float* le
   for (std::size_t at = 0; at < n; at += bucket) {
     const std::size_t some = std::min(bucket, n - at);
     const float step = next;
-    // The next bucket's step is computed while this bucket is coded: its elements arrive meanwhile,
-    // and this computation prefetches later elements.
+    // The next bucket's step is computed already here, so that this bucket is coded while the next
+    // bucket's elements arrive from memory. The computation of the step also prefetches later
+    // elements.
     if (at + some < n) next = step_of(at + some);
     std::memcpy(out, &step, sizeof step);
     out += sizeof step;

@@ -28,8 +28,8 @@ HWY_INLINE V SelectBits(V mask, V yes, V no) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Order of words in which the first of the four words of each of `blocks` blocks come first, then
-/// the second ones, and so on.
+/// Permutation of the 32-bit words of `blocks` blocks of four words each. The first words of all
+/// blocks come first, then all second words, and so on.
 template <std::size_t blocks>
 struct RowOrder {
   alignas(64) std::int32_t lanes[4 * blocks];
@@ -41,9 +41,9 @@ struct RowOrder {
   }
 };
 
-/// Returns the lowest bytes of a's lanes, then of b's, c's and d's. Callers that need bytes of
-/// vectors just computed should use this: a wide load of data from narrow stores waits until these
-/// reach the cache.
+/// Returns a vector of bytes: the lowest bytes of a's lanes, then of b's, c's and d's. Callers
+/// should use it for vectors just computed, instead of narrow stores and a wide load: the load
+/// would wait until the stores reach the cache.
 template <class DU, class V = hwy::HWY_NAMESPACE::Vec<DU>>
 HWY_INLINE auto JoinBytes(DU du, V a, V b, V c, V d) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -51,8 +51,8 @@ HWY_INLINE auto JoinBytes(DU du, V a, V b, V c, V d) {
   const auto ab = SelectBits(hn::Set(du, 0xffU), a, hn::ShiftLeft<8>(b));
   const auto cd = SelectBits(hn::Set(du, 0xffU), c, hn::ShiftLeft<8>(d));
   const auto columns = SelectBits(hn::Set(du, 0xffffU), ab, hn::ShiftLeft<16>(cd));
-  // Within each block of four lanes, the four bytes of each vector come together; then the blocks
-  // are ordered.
+  // Within each block of four lanes, a byte lookup brings the four bytes of each input vector
+  // together. RowOrder then brings the words of each input vector together.
   alignas(16) static constexpr std::uint8_t kRows[16] = {0, 4, 8,  12, 1, 5, 9,  13,
                                                          2, 6, 10, 14, 3, 7, 11, 15};
   const auto rows =

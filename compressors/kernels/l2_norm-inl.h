@@ -1,5 +1,5 @@
-// The L2 norm by fixed partial sums, for inclusion by kernels: compiled once per instruction set,
-// with the same bits in each.
+// Computes the L2 norm with a fixed order of partial sums. Kernels include this file; it is
+// compiled once per instruction set and gives the same bits in each.
 #include <cmath>
 #include <cstddef>
 
@@ -10,14 +10,14 @@
 #define THINPIPE_COMPRESSORS_KERNELS_L2_NORM_ONCE
 namespace thinpipe {
 namespace {
-/// Range of the sum of squares in which no square that matters was lost to underflow, and no
-/// partial sum overflowed.
+/// Range in which a sum of squares in float is valid: no square that matters was lost to underflow,
+/// and no partial sum overflowed.
 constexpr float kLeastSquares = 0x1p-80F;
 constexpr float kMaxSquares = 0x1p120F;
 constexpr std::size_t kNormLanes = 16;  // of a row: one vector of AVX-512, two of AVX2
 constexpr std::size_t kNormRow = 4 * kNormLanes;
-/// Elements whose squares are added in float: 64 additions per partial sum, an error under 2^-18 in
-/// the worst case and some 2^-23 in practice.
+/// Greatest number of elements whose squares are summed in float. Each partial sum then takes 64
+/// additions and has an error under 2^-18 in the worst case, some 2^-23 in practice.
 constexpr std::size_t kFewElements = 64 * kNormRow;
 }  // namespace
 }  // namespace thinpipe
@@ -36,8 +36,8 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// Returns the sum of squares of a few elements; a number below kLeastSquares or above kMaxSquares,
-/// or NaN, where it has to be summed in double.
+/// Returns the sum of squares of a few elements, in float. A result below kLeastSquares or above
+/// kMaxSquares, or a NaN, means that the caller has to sum in double instead.
 HWY_INLINE float FewSquares(const float* HWY_RESTRICT x, std::size_t n) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::CappedTag<float, kNormLanes> d;

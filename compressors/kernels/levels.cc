@@ -1,5 +1,6 @@
-// One random number per element decides between the level below and the one above. Codes of 2, 4
-// and 8 bits are packed in registers; other codes are first bytes in first-level cache.
+// Rounds each element to the level below or above it, as one random number per element decides.
+// Codes of 2, 4 and 8 bits are packed in registers. Codes of other sizes are first written as bytes
+// to a buffer in first-level cache.
 #include "compressors/kernels/quantize.h"
 
 #include <algorithm>
@@ -42,8 +43,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Returns the code of x in the lowest bits of a lane; the bits above are arbitrary, and a level of
-/// 0 may still have its sign. `sound`: all elements are finite.
+/// Returns the code of element i in the lowest bits of a lane; the bits above the code are
+/// arbitrary. The code of level 0 may have its sign bit set. `sound` means that all elements are
+/// finite.
 template <int kBits, bool sound, class D, class VU>
 HWY_INLINE VU Round(D d, const float* c, std::size_t i, float step, float inverse, VU random,
                     float* left) {
@@ -58,8 +60,8 @@ HWY_INLINE VU Round(D d, const float* c, std::size_t i, float step, float invers
   }
   const auto scaled = hn::Mul(magnitude, hn::Set(d, inverse));
   const auto limited = hn::Min(scaled, hn::Set(d, static_cast<float>(levels_of(kBits))));
-  // The mantissa of 2^(kBits-1) + y is y, with kFraction bits under the unit. Adding as many random
-  // bits carries into the unit with the probability of the fraction.
+  // The mantissa of 2^(kBits-1) + y holds y, with kFraction bits below the unit bit. Adding
+  // kFraction random bits carries into the unit bit with a probability equal to the fraction of y.
   const auto placed =
       hn::BitCast(du, hn::Add(limited, hn::Set(d, static_cast<float>(1 << (kBits - 1)))));
   const auto level =
@@ -73,8 +75,8 @@ HWY_INLINE VU Round(D d, const float* c, std::size_t i, float step, float invers
   return SelectBits(hn::Set(du, 1U << (kBits - 1)), sign, level);
 }
 
-/// Removes signs of levels of 0, and the bits above a code. @returns the number of levels that are
-/// not 0.
+/// Clears the sign bit of each code of level 0, and the bits above every code.
+/// @returns the number of levels that are not 0.
 template <int kBits>
 HWY_INLINE std::size_t DropNegativeZeros(std::uint8_t* codes, std::size_t n) {
   constexpr auto kMax = static_cast<std::uint8_t>(levels_of(kBits));
@@ -108,8 +110,9 @@ std::size_t Levels(const float* c, std::size_t n, float step, RandomKey key, std
 }
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE  // sizeless vectors form no arrays
-/// Codes and packs whole rows from the front, which begin at a multiple of 32 of the tensor's
-/// elements, for codes of a power of two bits. @returns the elements done; adds to `nonzero`.
+/// Codes and packs whole rows of 64 elements from the front, for codes of 2, 4 or 8 bits. The first
+/// element's index in the tensor must be a multiple of 32.
+/// @returns the number of elements done; adds the number of levels that are not 0 to `nonzero`.
 template <int kBits, bool sound>
 HWY_INLINE std::size_t PackRows(const float* c, std::size_t n, float step, RandomKey key,
                                 std::size_t first, float* left, std::uint8_t* HWY_RESTRICT packed,

@@ -55,8 +55,8 @@ HWY_INLINE void Transpose(const float* from, std::size_t step, V4* columns) {
   columns[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ef_high));
 }
 
-/// Sets x[i * kSide + l] = from[l * step + i], i under 4. Stores are as wide as the later loads: a
-/// load of data from narrower stores would wait for these.
+/// Sets x[i * kSide + l] = from[l * step + i] for i under 4 and all kSide lines l. Its stores are
+/// as wide as the later loads, because a load would wait for several narrower stores.
 template <class Vector = V4>  // a template, so that other widths are not compiled
 HWY_INLINE void TakeFour(const float* from, std::size_t step, float* HWY_RESTRICT x) {
   constexpr std::size_t kWidth = hn::MaxLanes(D());

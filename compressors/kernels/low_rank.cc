@@ -1,5 +1,5 @@
-// Products with thin factors: a row of the matrix stays in registers while it meets up to four
-// columns.
+// Computes products of a matrix with thin factors. Each vector of a matrix row stays in a register
+// while it is multiplied with up to four columns of the factor.
 #include "compressors/kernels/transforms.h"
 
 #include <algorithm>

@@ -18,7 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// Returns the greatest key of the four quarters of x, read as four streams, and of the rest.
+/// Returns the greatest magnitude key of x. Reads the four quarters of x as four streams, then the
+/// few elements after them.
 HWY_INLINE std::int32_t MaxKeyOf(const float* HWY_RESTRICT x, std::size_t n) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<std::int32_t> d;

@@ -1,6 +1,6 @@
-// Stochastic rounding by addition: random bits added below a float's exponent carry into it with
-// the probability that the mantissa gives, because a mantissa m / 2^23 carries for m of the 2^23
-// random numbers.
+// Rounds stochastically to a power of two by an addition: a random number of 23 bits is added to a
+// float's mantissa bits. With a mantissa of m / 2^23, the sum carries into the exponent for m of
+// the 2^23 random numbers. The float is thus rounded up with probability m / 2^23.
 #include "compressors/kernels/quantize.h"
 
 #include <atomic>

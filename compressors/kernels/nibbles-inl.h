@@ -29,7 +29,8 @@ HWY_INLINE void UnpackNibbles(const std::uint8_t* packed, std::size_t count, std
   }
 }
 #else
-/// Packs bytes to half as many: two codes each, the earlier one low. `count` is a multiple of 32.
+/// Packs `count` 4-bit codes, one to a byte, into bytes of two codes each. The earlier code is in
+/// the lower half of a byte. `count` is a multiple of 32.
 HWY_INLINE void PackNibbles(const std::uint8_t* HWY_RESTRICT codes, std::size_t count,
                             std::uint8_t* HWY_RESTRICT packed) {
   const hwy::HWY_NAMESPACE::CappedTag<std::uint16_t, 16> d16;

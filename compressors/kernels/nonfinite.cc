@@ -16,8 +16,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Returns the index of the first group of vectors with a non-finite element, or the end of the
-/// whole groups.
+/// Returns the index at which the first group of four vectors with a non-finite element begins.
+/// Without such a group, returns the index at which the last whole group ends.
 std::size_t FirstSuspect(const float* HWY_RESTRICT x, std::size_t n) {
   const hn::ScalableTag<std::int32_t> d;
   const std::size_t lanes = hn::Lanes(d);

@@ -28,9 +28,9 @@ int current_threads();
 /// Returns the threads for a pass over `elements`: current_threads(), or 1 where that is faster.
 int threads_for(std::size_t elements);
 
-/// Calls body(part) once for every part in [0, parts), on up to `threads` threads; each takes
-/// neighbouring parts. Returns when all are done. `body` must not throw. While another thread's
-/// pass uses the pool, this pass runs on the calling thread alone.
+/// Calls body(part) once for every part in [0, parts), on up to `threads` threads. Each thread
+/// takes consecutive parts. Returns when all parts are done. `body` must not throw. While another
+/// thread's pass uses the thread pool, this pass runs on the calling thread alone.
 void run_parts(std::size_t parts, int threads, void (*body)(void* context, std::size_t part),
                void* context);
 
@@ -41,9 +41,9 @@ void parallel_parts(std::size_t parts, int threads, Body body) {
       &body);
 }
 
-/// Returns the number of parts of a sum over `elements` values, which are summed independently,
-/// then added in order. It depends on the size alone, so that the sum does not depend on the
-/// threads.
+/// Returns the number of parts into which a sum over `elements` values is divided. Parts are summed
+/// independently, then their sums are added in order. The number of parts depends on `elements`
+/// alone, so the result does not depend on the number of threads.
 constexpr std::size_t sum_parts(std::size_t elements) { return elements < kMinParallel ? 1 : 16; }
 constexpr std::size_t kMaxSumParts = 16;
 

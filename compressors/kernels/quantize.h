@@ -26,9 +26,9 @@ namespace thinpipe {
 std::size_t int8_quantize(std::span<const float> c, float step, std::span<float> remainder,
                           std::int8_t* codes);
 
-/// Writes buckets of `bucket` elements, the last may have fewer: each the level_step() of 127
-/// levels of its greatest magnitude as a 32-bit float, then its codes. @returns the number of codes
-/// that are not 0.
+/// Quantises buckets of `bucket` elements; the last may have fewer. Writes for each bucket the
+/// level_step() of 127 levels of its greatest magnitude, as a 32-bit float, then its codes.
+/// @returns the number of codes that are not 0.
 std::size_t int8_buckets(std::span<const float> c, std::size_t bucket, std::span<float> remainder,
                          std::uint8_t* out);
 
@@ -45,12 +45,13 @@ THINPIPE_BOTH constexpr std::size_t packed_size(std::size_t n, int bits) {
   return (n * static_cast<std::size_t>(bits) + 7) / 8;
 }
 
-/// Rounding of elements to codes. With y = min(|c| * (1 / step), levels_of(bits)), rounded to a
-/// multiple of 2^(bits - 24), and u = paired_random() of the element without its lower 8 + bits
-/// bits, as a fraction: level = floor(y + u), which never exceeds levels_of(bits). The probability
-/// of the upper level is the fraction of y, so the rounding is unbiased. Non-finite elements become
-/// 0, and so do all elements where step is 0. A code is the level, with the bit above it set where
-/// c < 0 and the level is not 0. `step` is a result of level_step().
+/// Stochastic rounding of elements to codes. Let y be min(|c| * (1 / step), levels_of(bits)),
+/// rounded to a multiple of 2^(bits - 24). Let u be the element's paired_random() without its
+/// lowest 8 + bits bits, as a fraction in [0, 1). Then level = floor(y + u), which never exceeds
+/// levels_of(bits). The upper level has a probability equal to the fraction of y, so the rounding
+/// is unbiased. Non-finite elements become 0, and so do all elements where step is 0. A code is the
+/// level, with the bit above the level set where c < 0 and the level is not 0. `step` is a result
+/// of level_step().
 struct LevelRounding {
   int bits = 2;           ///< of a code, 2 to 8
   RandomKey key = {};     ///< of the tensor and step
@@ -70,9 +71,10 @@ std::size_t stochastic_levels(std::span<const float> c, float step, const LevelR
 /// Upper end of a bucket's levels.
 enum class LevelRange { kMax, kNorm };
 
-/// Writes buckets of `bucket` elements, the last may have fewer: each the level_step() of its
-/// greatest magnitude or of l2_norm() as a 32-bit float, then packed_size() bytes. @returns the
-/// number of levels that are not 0.
+/// Quantises buckets of `bucket` elements; the last may have fewer. Writes for each bucket the
+/// level_step() of its greatest magnitude or of its l2_norm(), as a 32-bit float, then
+/// packed_size() bytes of codes.
+/// @returns the number of levels that are not 0.
 std::size_t pack_level_buckets(std::span<const float> c, std::size_t bucket, LevelRange range,
                                const LevelRounding& rounding, std::span<float> remainder,
                                std::uint8_t* packed);
@@ -86,11 +88,12 @@ bool add_packed_levels(const std::uint8_t* packed, float step, int bits, std::sp
 
 // Stochastic rounding to powers of two (natural compression).
 
-/// Rounds |c| = 2^e (1 + m) to 2^(e+1) with probability m, else to 2^e: exponents[i] is the biased
-/// exponent of a binary32, 0 for the value 0 (a denormal becomes 2^-126 with probability
-/// |c| / 2^-126). At most 254: an infinity, and a value that would round to one, becomes 2^127; a
-/// NaN becomes 0. Bit i of `signs` is the sign bit of c[i]. `remainder`, where not empty, becomes
-/// c - decoded (0 where not finite); it may be the same array as c.
+/// Rounds |c| = 2^e (1 + m) to 2^(e+1) with probability m, else to 2^e. exponents[i] is the biased
+/// binary32 exponent of the result, and 0 for the value 0. A denormal becomes 2^-126 with
+/// probability |c| / 2^-126, else 0. Exponents are at most 254: an infinity, and a value that would
+/// round to infinity, becomes 2^127. A NaN becomes 0. Bit i of `signs` is the sign bit of c[i].
+/// `remainder`, where not empty, becomes c - decoded (0 where not finite); it may be the same array
+/// as c.
 void natural_pack(std::span<const float> c, RandomKey key, std::span<float> remainder,
                   std::uint8_t* exponents, std::uint8_t* signs);
 
@@ -105,15 +108,16 @@ THINPIPE_BOTH constexpr std::size_t quartic_size(std::size_t elements) {
   return (elements + 4) / 5;
 }
 
-/// Returns the number of bytes, from byte 0 on, whose five elements all exist. Later bytes have a
-/// digit 0 without an element.
+/// Returns the number of leading bytes whose five elements all exist. Every later byte has at least
+/// one digit without an element; such a digit is 0.
 THINPIPE_BOTH constexpr std::size_t full_quartic_bytes(std::size_t elements) {
   const std::size_t before_last = 4 * quartic_size(elements);
   return elements > before_last ? elements - before_last : 0;
 }
 
-/// Returns the scale of the decoded values, at most the greatest float: a product that overflows,
-/// an infinity or a NaN would make every decoded value infinite or NaN.
+/// Returns the scale of the decoded values, sparsity * max_magnitude. Where this product is
+/// infinite or a NaN, returns the greatest float, because otherwise every decoded value would be
+/// infinite or NaN.
 THINPIPE_BOTH inline float ternary_scale(float sparsity, float max_magnitude) {
   const float scale = sparsity * max_magnitude;
   return std::isfinite(scale) ? scale : std::numeric_limits<float>::max();
@@ -132,9 +136,10 @@ constexpr std::uint8_t kQuarticMax = 242;
 std::size_t ternary_pack(std::span<const float> c, float scale, std::span<float> remainder,
                          std::uint8_t* packed);
 
-/// Packs buckets of `bucket` elements, the last may have fewer: for each the ternary_scale() of its
-/// greatest magnitude, a 32-bit float at `scales`, and its ternary_pack(), one after the other at
-/// `packed`. @returns the number of q that are not 0.
+/// Packs buckets of `bucket` elements; the last may have fewer. Writes the ternary_scale() of each
+/// bucket's greatest magnitude to `scales`, as a 32-bit float. Writes the ternary_pack() bytes of
+/// the buckets to `packed`, one bucket after the other.
+/// @returns the number of q that are not 0.
 std::size_t ternary_pack_buckets(std::span<const float> c, std::size_t bucket, float sparsity,
                                  std::span<float> remainder, std::uint8_t* scales,
                                  std::uint8_t* packed);
@@ -153,7 +158,8 @@ std::size_t stochastic_ternary_pack(std::span<const float> c, float scale, Rando
 
 // Zero-run encoding of quartic bytes (3LC section 3.3).
 
-/// First byte of a run: 2 to 14 bytes of 121 become one byte 243 + (n - 2).
+/// Least byte value that encodes a run: n = 2 to 14 bytes of 121 (five zeros each) become one byte
+/// 243 + (n - 2).
 constexpr std::uint8_t kFirstRunByte = 243;
 constexpr std::size_t kLongestRun = 14;
 
@@ -164,7 +170,8 @@ THINPIPE_BOTH constexpr std::size_t run_length(std::uint8_t byte) {
 
 // One bit per value: packing signs, and the statistics of either sign.
 
-/// Sums of either sign. Values x < 0 are negative, all others (-0 and NaN too) are not.
+/// Sums of the positive and of the negative values. Values x < 0 count as negative; all other
+/// values, -0 and NaN included, do not.
 struct SignedSums {
   double positive = 0;  ///< sum of x > 0
   double negative = 0;  ///< sum of x < 0, itself negative
@@ -195,15 +202,15 @@ THINPIPE_BOTH inline SignValues sign_values(SignScale scale, const SignedSums& s
           sums.negatives == 0 ? 0 : finite(sums.negative / static_cast<double>(sums.negatives))};
 }
 
-/// Elements of a block, whose sums are computed by 32 threads, or lanes, each of them in float:
-/// kSignLanes.
+/// Elements of a block. The sum of a block has kSignLanes = 32 partial sums in float, one for each
+/// GPU thread or vector lane.
 constexpr std::size_t kSignBlock = 2048;
 constexpr std::size_t kSignLanes = 32;
 /// Parts of an array with a sum of their own.
 constexpr std::size_t kSignParts = 64;
 
-/// Returns the sums of a block's finite elements, in double, for a block in which the sums of all
-/// elements are not finite.
+/// Returns the sums of a block's finite elements, in double. Used where the sums of all elements
+/// are not finite.
 THINPIPE_BOTH inline SignedSums finite_sums(const float* x, std::size_t n) {
   SignedSums sums;
   for (std::size_t i = 0; i < n; ++i) {
@@ -213,9 +220,10 @@ THINPIPE_BOTH inline SignedSums finite_sums(const float* x, std::size_t n) {
 }
 
 /// Sets bit i where c[i] < 0, lowest bit of each byte first; the last byte is filled with zeros.
-/// Returns sums by 32 fixed partial sums in float, added to doubles every 2048 elements, and these
-/// to one for every 1/64 of the array: the same bits on every machine and any number of threads.
-/// kMeans leaves non-finite values out, kMagnitude does not.
+/// Returns the sums of the values. Every 2048 elements, 32 fixed partial sums in float are added to
+/// doubles; the doubles are added to one sum for every 1/64 of the array. This order gives the same
+/// bits on every machine and with any number of threads. kMeans leaves non-finite values out of the
+/// sums, kMagnitude does not.
 SignedSums pack_signs(std::span<const float> c, SignScale scale, std::uint8_t* bits);
 
 /// Packs the signs of the sum, which is computed and stored in the same pass.
@@ -225,14 +233,14 @@ SignedSums pack_signs_of_sum(const PendingSum& sum, SignScale scale, std::uint8_
 /// same array as c.
 void leave_signs(std::span<const float> c, SignValues values, std::span<float> remainder);
 
-/// Writes bits as pack_signs() does, and the remainder, where not empty, as leave_signs() does: for
-/// values that are known beforehand.
+/// Packs signs in one pass where the decoded values are known beforehand. Writes bits as
+/// pack_signs() does and the remainder, where not empty, as leave_signs() does.
 void sign_pack(std::span<const float> c, SignValues values, std::span<float> remainder,
                std::uint8_t* bits);
 
-/// Writes buckets of `bucket` elements, the last may have fewer: each its values as 32-bit floats
-/// (for kMagnitude only the positive one) and its bits. @returns the number of elements that decode
-/// to something other than 0.
+/// Packs buckets of `bucket` elements; the last may have fewer. Writes for each bucket its two
+/// decoded values as 32-bit floats (for kMagnitude only the positive value), then its bits.
+/// @returns the number of elements that decode to something other than 0.
 std::size_t sign_buckets(std::span<const float> c, std::size_t bucket, SignScale scale,
                          std::span<float> remainder, std::uint8_t* out);
 
@@ -280,8 +288,9 @@ bool half_unpack(const std::uint8_t* halves, HalfFormat format, std::span<float>
 void half_add(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, float scale,
               HalfFormat format, std::span<std::uint16_t> out);
 
-/// Sets out = a * scale, rounded likewise. @returns false where an element of `a` is the greatest
-/// finite number, infinite or NaN: it may stand for a greater value that did not fit.
+/// Sets out = a * scale, rounded as in half_add().
+/// @returns false where an element of `a` is the greatest finite number, infinite or NaN, because
+/// it may have been a greater value that did not fit.
 bool half_scale(std::span<const std::uint16_t> a, float scale, HalfFormat format,
                 std::span<std::uint16_t> out);
 

@@ -27,9 +27,9 @@ struct RandomKey {
   std::uint32_t second = 0;
 };
 
-/// Returns the common seed of the keys of one worker's tensor. The rank enters, because the
-/// workers' roundings must be independent: otherwise their errors would add up instead of averaging
-/// out.
+/// Returns the seed from which all keys of one worker's tensor derive. The seed depends on the
+/// rank, because the workers' roundings must be independent: otherwise their errors would add up
+/// instead of averaging out.
 inline std::uint64_t random_stream(std::uint64_t seed, int rank, std::string_view tensor) {
   const std::uint64_t worker =
       SplitMix64::mix(seed + 0x9e3779b97f4a7c15 * (static_cast<std::uint64_t>(rank) + 1));
@@ -61,10 +61,10 @@ THINPIPE_BOTH inline float counter_uniform(RandomKey key, std::uint32_t index) {
   return static_cast<float>(counter_random(key, index) >> 8) * 0x1p-24F;
 }
 
-/// Returns 32 random bits for an element at half the cost: in each 32 consecutive elements, the
-/// last 16 have the numbers of the first 16 with their halves exchanged. Each number alone is
-/// uniform in all its bits. The upper halves of the two numbers, all that can correlate, are
-/// different halves of one hash and so independent.
+/// Returns 32 random bits for an element at half the cost of counter_random(). In each block of 32
+/// elements, the last 16 reuse the numbers of the first 16 with the two halves of each number
+/// exchanged. Each number alone is uniform in all its bits. The upper halves of two such numbers
+/// are different halves of one hash and so independent.
 THINPIPE_BOTH inline std::uint32_t paired_random(RandomKey key, std::uint64_t index) {
   const std::uint32_t number =
       counter_random(key, static_cast<std::uint32_t>(index / 32 * 16 + index % 16));

@@ -1,8 +1,9 @@
-// Golomb-Rice codes. The writer computes codes a vector at a time and joins four before it writes
-// them, so that the dependence of each code on the one before is a quarter of the work. The reader
-// cannot know where a code begins before it has read the one before. It reduces that chain to a
-// count of zeros and a shift, and runs two chains side by side, the second from a guess (see
-// ReadTwo), or sixteen in the lanes of vectors (rice_lanes-inl.h).
+// Golomb-Rice codes. The writer computes codes a vector at a time and joins four codes before it
+// writes them, so that only a quarter as many writes wait for the write before. The reader cannot
+// know where a code begins before it has read the code before it. It reduces this chain of
+// dependences to a count of zeros and a shift per code. It also reads two chains of codes side by
+// side, the second from a guessed bit on (see ReadTwo), or sixteen chains in the lanes of vectors
+// (rice_lanes-inl.h).
 #include "compressors/kernels/rice.h"
 
 #include <algorithm>
@@ -26,11 +27,12 @@ namespace {
 constexpr std::size_t kBlock = 256;
 /// Codes joined into one word of at most BitWriter::kMaxBits.
 constexpr std::size_t kGroup = 4;
-/// Length of every code of more than 31 bits; no group with such a code fits a word.
+/// Length recorded for every code of more than 31 bits. It exceeds what a word holds, so a group
+/// with such a code is written code by code.
 constexpr std::uint32_t kLong = BitWriter::kMaxBits + 1;
 
-/// Least number of positions for which two chains are faster, and space for the codes by which the
-/// first falls short.
+/// Least number of positions for which two chains are faster than one, and space for the codes that
+/// the first chain still has to read to reach the second.
 constexpr std::size_t kTwoLeast = 256;
 constexpr std::size_t kSpare = 32;
 
@@ -126,13 +128,14 @@ HWY_INLINE Chain StartChain(const std::byte* in, std::uint64_t bit, std::uint64_
           .next = next};
 }
 
-/// Reads `group` codes; eight bytes must exist from `at` on. @returns false, with the chain
-/// unchanged, when the codes have more bits than are held.
+/// Reads the next `group` codes of a chain; eight bytes must exist from chain.at on.
+/// @returns false, with the chain's position unchanged, when these codes have more bits than the
+/// chain's window holds.
 template <int group>
 HWY_INLINE bool TakeCodes(const std::byte* in, int bits, std::uint64_t mask, Chain& chain,
                           std::uint32_t* HWY_RESTRICT positions) {
-  // Fills up to 56 bits or more without waiting for the previous bits: after Giesen, "Reading bits
-  // in far too many ways", part 2, variant 4.
+  // Refills the window to at least 56 bits without waiting for the previous bits: after Giesen,
+  // "Reading bits in far too many ways", part 2, variant 4.
   chain.window |= LoadWord(in + chain.at) << chain.held;
   chain.at += (63 - chain.held) >> 3;
   chain.held |= 56;
@@ -155,12 +158,13 @@ HWY_INLINE bool TakeCodes(const std::byte* in, int bits, std::uint64_t mask, Cha
   return true;
 }
 
-/// Reads about n codes as two chains, which share nothing, so that one works while the other waits.
-/// The second starts where the middle should be, usually within a code. A chain from a wrong bit
-/// synchronises after a few codes. At the first bit where both chains see a code begin, all later
-/// codes of the second chain are right, because a code depends only on the bits from its beginning
-/// on; its positions lack only the sum before that bit. If the chains do not meet, the codes of
-/// the first chain are used and the others discarded.
+/// Reads about n codes as two independent chains, so that one chain works while the other waits.
+/// The second chain starts where the middle of the codes should be, usually within a code. A chain
+/// from a wrong bit synchronises after a few codes. From the first bit where both chains see a code
+/// begin, all codes of the second chain are right, because a code depends only on the bits from its
+/// own beginning on. The positions of the second chain then lack only the sum of the codes before
+/// that bit, which is added. If the chains do not meet, the codes of the first chain are used and
+/// those of the second are discarded.
 template <int group>
 std::size_t ReadTwo(std::span<const std::byte> in, int bits, double mean_bits, RiceCursor& cursor,
                     std::uint32_t* HWY_RESTRICT positions, std::size_t n) {
@@ -236,8 +240,8 @@ std::size_t ReadAll(std::span<const std::byte> in, int bits, double mean_bits, R
   return i;
 }
 
-/// Reads as many codes at a time as nearly always have at most 56 bits: b bits each and the unary
-/// part, whose mean is 1.6 to 2.6 bits where the writer chose b.
+/// Reads codes in groups of as many codes as nearly always fit 56 bits. Each code has b bits and a
+/// unary part, whose mean is 1.6 to 2.6 bits where the writer chose b.
 std::size_t ReadScalar(std::span<const std::byte> in, int bits, double mean_bits,
                        RiceCursor& cursor, std::uint32_t* positions, std::size_t n) {
   if (bits <= 7) return ReadAll<4>(in, bits, mean_bits, cursor, positions, n);

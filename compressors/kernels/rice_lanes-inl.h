@@ -47,7 +47,8 @@ constexpr std::size_t kChains = kVectors * kLanes;
 /// Greatest number of codes of one call, and the least for which it is faster.
 constexpr std::size_t kMaxCodes = 4096;
 constexpr std::size_t kMinCodes = 1024;
-/// Space for the codes by which a chain falls short, on average, of the beginning of the next one.
+/// Space, in codes per chain on average, for the codes that a chain still has to read to reach the
+/// beginning of the next chain.
 constexpr std::size_t kSpare = 8;
 /// Least number of bits that an unaligned word of 64 provides.
 constexpr std::uint64_t kShown = 57;
@@ -60,9 +61,11 @@ struct Chains {
   hn::Vec<D> next;
 };
 
-/// Reads `group` codes of every chain. `ends` gets one more than the position, of all chains, and
-/// kChains further on those of the next code. Eight bytes must exist from each bit on.
-/// @returns false, with the chains unchanged, where any has more bits than a word provides.
+/// Reads `group` codes of every chain. Writes each code's position plus 1 to `ends`: first the
+/// entries of all chains' first codes, then, kChains entries further on, those of their next codes.
+/// Eight bytes must exist from each chain's bit on.
+/// @returns false, with the chains unchanged, where the codes of any chain have more bits than a
+/// word provides.
 template <int group>
 HWY_INLINE bool TakeCodes(const std::byte* in, int bits, Chains& chains,
                           std::uint32_t* HWY_RESTRICT ends) {
@@ -83,8 +86,9 @@ HWY_INLINE bool TakeCodes(const std::byte* in, int bits, Chains& chains,
   const auto again = hn::Set(d, 1 - (std::uint64_t{1} << bits));
   for (int i = 0; i < group; ++i) {
     const auto lowest = hn::And(window, hn::Sub(hn::Zero(d), window));
-    // Computes the exponent of a power of two. An empty window gives a length below 0: as an
-    // unsigned number, very long.
+    // Computes the length of the unary part from the exponent of `lowest`, a power of two. An empty
+    // window gives a negative length, which is very long as an unsigned number and is therefore
+    // rejected below.
     const auto number = hn::ConvertTo(df, hn::BitCast(di, lowest));
     const auto unary = hn::Sub(hn::ShiftRight<52>(hn::BitCast(d, number)), hn::Set(d, 1022U));
     const auto rest = hn::Shr(window, unary);
@@ -113,8 +117,10 @@ HWY_INLINE void TakeColumn(const std::uint32_t* HWY_RESTRICT from, std::size_t n
   for (; i < n; ++i) to[i] = from[i * kChains] + offset;
 }
 
-/// Reads single codes from `from` on until one begins where a code of the chain `to` begins.
-/// @returns the number of wrong codes of the chain; more than `codes` where they do not meet.
+/// Reads single codes from `from` on until a code begins at the same bit as a code of the chain
+/// `to`.
+/// @returns the number of wrong codes at the beginning of `to`, or more than `codes` where the two
+/// do not meet.
 inline std::size_t Meet(std::span<const std::byte> in, int bits, RiceCursor& from, RiceCursor& to,
                         std::size_t codes, std::span<std::uint32_t> positions, std::size_t& count) {
   std::size_t skip = 0;
@@ -131,12 +137,13 @@ inline std::size_t Meet(std::span<const std::byte> in, int bits, RiceCursor& fro
   return skip;
 }
 
-/// Reads about as many codes as `positions` has space for, at most kMaxCodes, as chains which share
-/// nothing. All but the first start where a part of the codes should end, usually within a code. A
-/// chain from a wrong bit synchronises after a few codes. At the first bit where a chain and the
-/// codes before it both see a code begin, all later codes of the chain are right, because a code
-/// depends only on the bits from its beginning on; its positions lack only the sum before that bit.
-/// If they do not meet, the codes up to that chain are used and the rest discarded.
+/// Reads about as many codes as `positions` has space for, at most kMaxCodes, as independent
+/// chains. Every chain but the first starts where the chain before it should end, usually within a
+/// code. A chain from a wrong bit synchronises after a few codes. From the first bit where a chain
+/// and the codes before it both see a code begin, all codes of the chain are right, because a code
+/// depends only on the bits from its own beginning on. The chain's positions then lack only the sum
+/// of the codes before that bit, which is added. If a chain does not meet the codes before it,
+/// those codes are used, and the chain and all later ones are discarded.
 template <int group>
 std::size_t ReadLanes(std::span<const std::byte> in, int bits, double mean_bits, RiceCursor& cursor,
                       std::span<std::uint32_t> positions) {
@@ -185,8 +192,8 @@ std::size_t ReadLanes(std::span<const std::byte> in, int bits, double mean_bits,
   return count;
 }
 
-/// Reads as many codes at a time as nearly always have at most kShown bits: b bits each and the
-/// unary part, whose mean is 1.6 to 2.6 bits where the writer chose b.
+/// Reads codes in groups of as many codes as nearly always fit kShown bits. Each code has b bits
+/// and a unary part, whose mean is 1.6 to 2.6 bits where the writer chose b.
 inline std::size_t ReadLanes(std::span<const std::byte> in, int bits, double mean_bits,
                              RiceCursor& cursor, std::span<std::uint32_t> positions) {
   if (bits <= 5) return ReadLanes<4>(in, bits, mean_bits, cursor, positions);

@@ -14,8 +14,8 @@
 namespace thinpipe {
 
 constexpr int kMaxCompactThreads = 4;
-/// Elements past the end of a tensor that compact() may overwrite in both of its outputs: the
-/// widest vectors, for each of its threads.
+/// Elements past the tensor's size that compact() may overwrite in both of its outputs: one of the
+/// widest vectors for each of its threads.
 constexpr std::size_t kCompactSlack = 256;
 
 /// Compacts in one pass: writes position and value of every x with key_of(x, order) >= limit, in
@@ -31,15 +31,16 @@ std::size_t compact_sum(const PendingSum& sum, std::int32_t limit, std::uint32_t
 /// Greatest number of limits of one pass: as many counters as fit into registers beside the data.
 constexpr std::size_t kMaxLimits = 8;
 
-/// Sets counts[j] to the number of x with key_of(x, KeyOrder::kMagnitude) >= limits[j]. At most
-/// kMaxLimits limits, none of them negative; counts has as many.
+/// Sets counts[j] to the number of x with key_of(x, KeyOrder::kMagnitude) >= limits[j]. There are
+/// at most kMaxLimits limits, none of them negative, and `counts` has one entry for each.
 void count_magnitudes(std::span<const float> x, std::span<const std::int32_t> limits,
                       std::span<std::size_t> counts);
 
 // Cuts filter compacted elements: fewer elements, in the caches.
 
-/// Selects pairs of position and value: those whose value's key is greater than `below`; from the
-/// begin-th to before the end-th those whose key is greater than `below_within`.
+/// Selects pairs of position and value by the value's key. Pairs with an index in [begin, end) are
+/// selected if the key is greater than `below_within`, all other pairs if it is greater than
+/// `below`.
 struct Cut {
   KeyOrder order = KeyOrder::kMagnitude;
   std::int32_t below = 0;
@@ -53,8 +54,9 @@ constexpr Cut cut_at(KeyOrder order, std::int32_t limit) {
   return {.order = order, .below = just_below(limit), .below_within = just_below(limit)};
 }
 
-/// Returns the cut of all keys greater than `most`, and of `take` of those in [low, most]:
-/// neighbours among these from the start-th (the first is the 0-th) on. There must be as many.
+/// Returns the cut that selects all keys greater than `most`, and `take` of the keys in [low,
+/// most]: consecutive ones among these, from the start-th on (counted from 0). At least start +
+/// take keys must lie in [low, most].
 Cut cut_between(KeyOrder order, std::int32_t low, std::int32_t most, std::size_t start,
                 std::size_t take, std::span<const float> values);
 
@@ -100,12 +102,12 @@ struct AmbiguityOptions {
   std::int32_t limit = 0;  ///< magnitude key that r must reach too
 };
 
-/// For every element: v = v + q; it is chosen when r^2 > alpha v and its magnitude reaches the
-/// limit; then v = zeta v (Tsuzuku et al., fig. 1). Writes position, r and v before the decay of
-/// the chosen elements, in order of position, to outputs with space for r.size(). All products and
-/// sums are in float, each rounded once. An element whose r or v is not finite is never too
-/// ambiguous: the limit alone decides, so that it can be sent and forgotten. @returns the number
-/// chosen.
+/// Sets v = v + q for every element. Chooses the element when r^2 > alpha v and |r| reaches the
+/// limit, then sets v = zeta v (Tsuzuku et al., fig. 1). Writes the position, r and v (before the
+/// decay) of each chosen element, in order of position, to outputs with space for r.size() entries.
+/// All products and sums are in float, each rounded once. For an element whose r or v is not
+/// finite, the limit alone decides, so that the element can be sent and forgotten.
+/// @returns the number chosen.
 std::size_t choose_unambiguous(std::span<const float> r, std::span<const float> q,
                                const AmbiguityOptions& options, std::span<float> v,
                                std::uint32_t* positions, float* values, float* variances);
@@ -113,8 +115,8 @@ std::size_t choose_unambiguous(std::span<const float> r, std::span<const float> 
 /// Returns the number of set bits.
 std::size_t count_bits(std::span<const std::uint64_t> words);
 
-/// Ranges of a pass, one per thread. Each keeps at most as many elements as it had, at its
-/// beginning. No kernel may store a vector past the end of the elements it read.
+/// Ranges of a pass, one per thread. Each thread moves the elements that it keeps to the beginning
+/// of its own range. No kernel may store a vector past the end of the elements that it has read.
 class Stretches {
  public:
   explicit Stretches(std::size_t n)

@@ -47,8 +47,8 @@ std::size_t put_bits(const std::uint8_t* bits, std::size_t bytes, std::uint8_t* 
   return count;
 }
 
-/// Replaces sums that are not finite, because partial sums of huge values overflowed or elements
-/// are not finite.
+/// Replaces sums that are not finite by the sums of the finite elements. Sums are not finite where
+/// elements are not finite or partial sums of huge values overflowed.
 void repair(std::span<const float> x, SignScale scale, SignedSums& sums) {
   if (scale == SignScale::kMagnitude || std::isfinite(sums.positive - sums.negative)) return;
   sums.positive = sums.negative = 0;

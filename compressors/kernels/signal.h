@@ -10,8 +10,9 @@
 
 namespace thinpipe {
 
-/// c, d elements. If c is a sum still to be computed, the first pass computes it as well: this
-/// saves one pass over the data (12 bytes per element moved instead of 16).
+/// The input c of a selector, of d elements. If c is a sum that is still to be computed, the first
+/// pass over c computes it as well. This saves one pass over the data: 12 bytes per element are
+/// moved instead of 16.
 class Signal {
  public:
   /// Wraps c, which is in memory.
@@ -23,8 +24,8 @@ class Signal {
   /// Returns one element, before or after the first pass.
   float at(std::size_t i) const { return pending_ ? sum_.at(i) : c_[i]; }
 
-  /// Prefetches the element's cache lines, for at(): into the second-level cache, which has more
-  /// buffers for outstanding misses than the first.
+  /// Prefetches the element's cache lines for a later at(). The lines go to the second-level cache,
+  /// which has more buffers for outstanding misses than the first-level cache.
   void prefetch(std::size_t i) const {
     constexpr int kSecondLevel = 2;
     __builtin_prefetch(c_.data() + i, 0, kSecondLevel);

@@ -40,9 +40,9 @@ template <class T>
   }
 }
 
-/// Prefetches the same lines of the next block (add_blocks()), whose streams follow this block's,
-/// into the second-level cache, so that they do not occupy the first level's few buffers for
-/// misses.
+/// Prefetches the lines of the next block (add_blocks()) that correspond to this row of this block.
+/// The next block's streams follow this block's in memory. The lines go to the second-level cache,
+/// so that they do not occupy the first level's few buffers for misses.
 template <class T>
 [[gnu::always_inline]] inline void ask_next_block(const T* row, std::size_t stride) {
   constexpr int kSecondLevel = 2;
@@ -57,7 +57,7 @@ template <class T>
 constexpr std::size_t kMomentRows = 128;
 /// Flushes per block.
 constexpr std::size_t kMomentFlushes = 4;
-/// Rows of a stream in one block: 32 KiB, as in compact.cc.
+/// Rows of a stream in one block: 32 KiB.
 constexpr std::size_t kMomentBlockRows = kMomentFlushes * kMomentRows;
 constexpr std::size_t kMomentLanes = kRowLanes;
 constexpr std::size_t kMomentPartials = kPartials;
@@ -65,8 +65,10 @@ constexpr std::size_t kMomentBlock = kStreams * kMomentBlockRows * kRowLanes;
 /// Parts with a sum of their own, which any number of threads shares.
 constexpr std::size_t kMomentParts = 64;
 
-/// Returns the sum over n elements, block by block: by blocks(begin, count, rows, part), neighbours
-/// of `rows` rows per stream, and one(i, part) for the last few. @tparam Part  has join(other)
+/// Returns the sum over n elements, block by block. blocks(begin, count, rows, part) adds `count`
+/// consecutive blocks with `rows` rows per stream to `part`, from element `begin` on. one(i, part)
+/// adds element i, one of the last few.
+/// @tparam Part  has join(other)
 template <class Part, class Blocks, class One>
 Part add_blocks(std::size_t n, Blocks blocks, One one) {
   const std::size_t count = n / kMomentBlock;
@@ -75,8 +77,8 @@ Part add_blocks(std::size_t n, Blocks blocks, One one) {
   const std::size_t rows = (n - begin) / kMomentPartials;
   Part total;
   blocks(begin, rows > 0 ? 1 : 0, rows, total);
-  // In a tensor shorter than a block (one of many that THC rotates) the parts would dominate the
-  // time.
+  // A tensor shorter than a block, for example one of the many short blocks that THC rotates, skips
+  // the parts, because they would dominate the time.
   if (count > 0) {
     std::array<Part, kMomentParts> parts;
     parallel_parts(kMomentParts, threads_for(n), [&](std::size_t part) {

@@ -10,8 +10,8 @@
 
 namespace thinpipe {
 
-/// A sum still to be computed: r[i] = decay * r[i] + scale * g[i] for i < n, rounded as
-/// accumulate() rounds. The pass that first reads a memory's sum can write it.
+/// A sum that is still to be computed: r[i] = decay * r[i] + scale * g[i] for i < n, rounded as
+/// accumulate() rounds. The first pass that reads a memory's sum can compute and store it.
 struct PendingSum {
   const float* g = nullptr;
   float* r = nullptr;
@@ -56,10 +56,10 @@ struct Moments {
   std::size_t count = 0;
 };
 
-/// Returns the moments of x. Sums use 64 fixed partial sums in float, added to doubles every few
-/// thousand elements, and these to one sum for every 1/64 of the tensor. Their order does not
-/// depend on the width of the vectors or the number of threads, so results do not depend on the
-/// machine.
+/// Returns the moments of x. Every few thousand elements, 64 fixed partial sums in float are added
+/// to doubles; the doubles are added to one sum for every 1/64 of the tensor. The order of these
+/// additions does not depend on the width of the vectors or the number of threads, so results do
+/// not depend on the machine.
 Moments magnitude_moments(std::span<const float> x);
 
 /// Returns the moments of the sum, which is computed and stored in the same pass.
@@ -78,9 +78,9 @@ TailMoments tail_moments(std::span<const float> x, std::int32_t limit);
 /// Returns the sum of x^2, in the same order, all in double.
 double sum_of_squares(std::span<const float> x);
 
-/// Sets sums[b] = sum_of_squares() of x's elements from b * block on, `block` of them or as many as
-/// are left, to the bit. Several blocks are summed side by side, because the last additions of one
-/// wait for each other.
+/// Sets sums[b] to sum_of_squares() of block b of x, to the bit. Block b has the elements from b *
+/// block on: `block` of them, or as many as are left. Several blocks are summed side by side,
+/// because the last additions of a single block wait for each other.
 /// @param sums  one for each block
 void sums_of_squares(std::span<const float> x, std::size_t block, std::span<double> sums);
 
@@ -98,9 +98,9 @@ struct Dispersion {
   }
 };
 
-/// Returns the dispersion of the values, or of their magnitudes. Sums use partial sums in double,
-/// in the order of streams.h, so that neither huge nor denormal values overflow or vanish when
-/// squared.
+/// Returns the dispersion of the values, or of their magnitudes. Partial sums are in double, so
+/// that the squares of huge values do not overflow and those of denormals do not vanish. Their
+/// order is that of streams.h.
 Dispersion signed_dispersion(std::span<const float> x);
 Dispersion magnitude_dispersion(std::span<const float> x);
 
@@ -118,12 +118,12 @@ struct LogMoments {
   std::size_t count = 0;
 };
 
-/// Returns sums of magnitudes and logarithms. The logarithm of a product replaces the sum of
-/// logarithms: exponents are summed as integers and mantissas, each in [1, 2), multiplied, 64 of
-/// them in float before they are multiplied into a double. No element's logarithm is computed, and
-/// all machines get the same bits. Every product is rounded once, by at most 2^-24 of it, so that
-/// the mean of the logarithms is within 2^-24 = 6e-8 of the exact one. NaN and infinity give a
-/// meaningless result.
+/// Returns the sums of the magnitudes and of their logarithms. The sum of logarithms is computed as
+/// the logarithm of a product. Exponents are summed as integers, and mantissas, each in [1, 2), are
+/// multiplied: 64 of them in float before their product is multiplied into a double. No element's
+/// logarithm is computed, and all machines get the same bits. Every product is rounded once, with a
+/// relative error of at most 2^-24, so that the mean of the logarithms is within 2^-24 = 6e-8 of
+/// the exact mean. NaN and infinity give a meaningless result.
 LogMoments log_moments(std::span<const float> x);
 
 constexpr std::size_t kAllFinite = static_cast<std::size_t>(-1);
@@ -135,8 +135,8 @@ std::size_t first_non_finite(std::span<const float> x);
 
 /// Values per block.
 constexpr std::size_t kValueBlock = 32768;
-/// Partial sums to which a block's values are dealt in turn; these are dealt to kValueParts in
-/// turn.
+/// Partial sums of a block: its value i is added to partial sum i modulo kValueLanes. Partial sum j
+/// is then added to sum j modulo kValueParts.
 constexpr std::size_t kValueLanes = 512;
 /// Parts of all blocks with a sum of their own.
 constexpr std::size_t kValueParts = 64;

@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::array<int, 5> kPowers = {81, 27, 9, 3, 1};
 
-/// Returns the least 2 |c| of a sent element. For scale 0 it is a NaN, which nothing reaches, not
-/// even an infinity.
+/// Returns the limit that 2 |c| must reach for an element to be sent. For scale 0 the limit is a
+/// NaN, which no number reaches, not even an infinity.
 float least_sent(float scale) {
   return scale == 0 ? std::numeric_limits<float>::quiet_NaN() : scale;
 }

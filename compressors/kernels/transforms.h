@@ -32,8 +32,9 @@ inline void random_signs(std::uint64_t seed, std::span<std::uint32_t> bits) {
 /// The longest line.
 constexpr std::size_t kMaxDct = 64;
 
-/// Returns the index of the first cosine of lines of n = 2, 4 ... kMaxDct elements:
-/// cos(pi (2i + 1)(2k + 1) / (2n)), k and i under n/2, n/2 to a row.
+/// Returns the index in dct_cosines() of the first cosine for lines of n elements, n = 2, 4 ...
+/// kMaxDct. The cosines for n are a matrix of n/2 rows k and n/2 columns i with the elements cos(pi
+/// (2i + 1)(2k + 1) / (2n)).
 THINPIPE_BOTH constexpr std::size_t first_cosine(std::size_t n) { return (n / 2) * (n / 2) / 3; }
 /// Returns the cosines of all lengths.
 std::span<const float> dct_cosines();
@@ -69,18 +70,19 @@ void inverse_dct(const Lines& lines);
 
 /// Partial sums of a row's product with a column of q: one vector of AVX-512, two of AVX2.
 constexpr std::size_t kLowRankPartials = 16;
-/// Rows of the matrix whose products with p are added one after the other to a column of q; then
-/// these sums are added in order. 256: a GPU writes one element of partial sums per 256 of the
-/// matrix, which is little, and 26 million elements give work to 100 000 threads.
+/// Rows of one range of the matrix for q = m^T p. Within a range, the products of the rows with p
+/// are added one after the other; then the sums of the ranges are added in order. With 256 rows, a
+/// GPU writes one element of partial sums per 256 elements of the matrix, which is little, and 26
+/// million elements give work to 100 000 threads.
 constexpr std::size_t kLowRankStretch = 256;
-/// Partial sums of a product of two columns of p, to which the elements of a range are dealt in
-/// turn. Then the upper half of the sums is added to the lower, and so on; then the sums of the
-/// ranges are added in order.
+/// Partial sums of the dot product of two columns of p, within a range: product i is added to
+/// partial sum i modulo kDotLanes. Then the upper half of the partial sums is added to the lower
+/// half, and so on until one sum is left. Finally the sums of the ranges are added in order.
 constexpr std::size_t kDotLanes = 256;
 constexpr std::size_t kDotStretch = 4096;
 
-/// Returns a random number for an empty column: the sum of four uniform ones (the paper draws from
-/// a normal distribution).
+/// Returns a random number for a column of zeros: the sum of four uniform random numbers (the paper
+/// draws from a normal distribution).
 THINPIPE_BOTH inline float low_rank_random(std::uint64_t word) {
   std::int64_t sum = -2L * 65535;
   for (int part = 0; part < 4; ++part)
@@ -99,8 +101,9 @@ THINPIPE_BOTH constexpr std::size_t orthogonalize_passes(std::size_t columns) {
   return columns > 1 ? 2 : 1;
 }
 
-/// Returns the factor that scales a column to length 1; 0 where its squared length `left`, after
-/// its projections were subtracted from `before`, is rounding noise.
+/// Returns the factor that scales a column to length 1. The column's squared length was `before`
+/// and is `left` after its projections were subtracted. Returns 0 where `left` is only rounding
+/// noise.
 THINPIPE_BOTH inline double unit_scale(double before, double left) {
   constexpr double kDependent = 1e-12;
   return left > kDependent * before ? 1 / std::sqrt(left) : 0;
@@ -117,7 +120,8 @@ struct LowRankShape {
 /// Computes p = m q. Every dot product uses 16 partial sums in float, then their sum in order.
 void low_rank_left(const LowRankShape& shape, const float* m, const float* q, float* p);
 
-/// Computes q = m^T p: row after row of a range, then range after range (kLowRankStretch).
+/// Computes q = m^T p. Adds the products of a range's rows one after the other, then the sums of
+/// the ranges in order (kLowRankStretch).
 /// @param workspace  low_rank_workspace() floats, which are overwritten
 void low_rank_right(const LowRankShape& shape, const float* m, const float* p,
                     std::span<float> workspace, float* q);

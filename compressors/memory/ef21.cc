@@ -18,8 +18,8 @@ class Ef21Memory : public Memory {
   std::span<const float> add(std::span<const float> gradient, float scale) override {
     hold(gradient, scale);
     held_ = false;
-    // All receivers decoded a non-finite value too, so only a restart from 0 makes the estimates
-    // common again.
+    // A non-finite estimate restarts from 0. All receivers decoded the same non-finite value, so
+    // only such a restart makes the estimates of sender and receivers equal again.
     float* const estimates = estimate_.data();
     float* const changes = change_.data();
     for (std::size_t i = 0; i < change_.size(); ++i) {

@@ -40,13 +40,13 @@ class Memory {
   /// Returns false where sent() does nothing and need not be called.
   virtual bool minds_sent() const { return true; }
 
-  /// Reverses what sent(), or the pipeline in mirror(), did to the values at these positions, for
-  /// values that were dropped after all. Positions are distinct and in range. Has no effect where
-  /// sent() has none.
+  /// Restores values that were encoded but dropped afterwards. Reverses, at these positions, what
+  /// sent() did to the memory or what the pipeline did to mirror(). Positions are distinct and in
+  /// range. Has no effect where neither of the two changed anything.
   virtual void give_back(std::span<const std::uint32_t> positions,
                          std::span<const float> values) = 0;
 
-  /// Returns the array in which a dense compressor leaves c - decoded; it is c itself before. Empty
+  /// Returns the array that holds c until a dense compressor replaces c by c - decoded. Empty
   /// without a residual.
   virtual std::span<float> remainder() = 0;
 
@@ -71,8 +71,8 @@ class Memory {
 /// for which it has a buffer of d elements.
 std::unique_ptr<Memory> make_no_memory(std::size_t elements, bool buffered);
 
-/// Makes error feedback: c = decay * r + gradient; r = c - decoded (SBC eq. 2, 3LC fig. 3). Over a
-/// delay the decay applies once.
+/// Makes error feedback: c = decay * r + gradient; r = c - decoded (SBC eq. 2, 3LC fig. 3). Where
+/// gradients are accumulated over several steps (`delay`), the decay applies once per exchange.
 std::unique_ptr<Memory> make_residual_memory(std::size_t elements, float decay);
 
 /// Makes error feedback in which a sent element is 0 afterwards, even where its decoded value is

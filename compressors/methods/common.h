@@ -55,7 +55,8 @@ std::vector<ParameterInfo> encoding_parameters(const std::string& default_values
 
 StateIdentity identity_of(const Parameters& parameters, const TensorInfo& tensor);
 
-// Checks that every compressor makes of its arrays: elements, and bytes of the payload buffer.
+// Checks that every compressor makes: the number of elements of an array, and the number of bytes
+// of the payload buffer.
 // @throws InputError naming the tensor.
 void check_size(const StateIdentity& identity, const char* what, std::size_t found);
 void check_room(const StateIdentity& identity, std::size_t found, std::size_t needed);

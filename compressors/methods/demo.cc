@@ -197,8 +197,8 @@ const Registration kDemo{dense_method({
                                       .k = static_cast<std::size_t>(parameters.integer("topk")),
                                       .values = parameters.choice("values")});
         },
-    // For a matrix. A vector sends more, because its chunks are only as long as a matrix's are
-    // wide.
+    // Expected bits of a matrix. A vector sends more bits per element, because its chunks have
+    // fewer elements: they are only as long as a matrix's chunks are wide.
     .expected_bits =
         [](const Parameters& parameters) {
           const double side = std::stod(parameters.choice("chunk"));

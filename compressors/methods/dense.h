@@ -79,8 +79,8 @@ struct DenseMethod {
   std::function<double(const Parameters&)> expected_bits;
 };
 
-/// Returns `bucket`, for quantisers that may have one scale for every so many elements; 0: one for
-/// all.
+/// Returns the parameter `bucket` for quantisers that can have several scales: the number of
+/// elements that share one scale. 0 means one scale for all elements.
 ParameterInfo bucket_parameter(const std::string& default_value);
 /// Returns the BucketOptions of the parameter `bucket` and of the tensor's random stream.
 BucketOptions bucket_of(const Parameters& parameters, const TensorInfo& tensor,

@@ -1,6 +1,7 @@
-// GaussianK: the threshold of a fitted normal distribution. Elements above the first threshold are
-// compacted, and higher thresholds are counted among these. A lower threshold takes another pass;
-// the small steps of variant=oktopk need none.
+// GaussianK takes its threshold from a fitted normal distribution. Elements above the first
+// threshold are compacted, and higher thresholds are counted among the compacted elements. A lower
+// threshold takes another pass over the tensor. variant=oktopk needs no such pass for its small
+// steps, because it compacts from 0.68 of the first threshold on.
 #include <algorithm>
 #include <cmath>
 #include <memory>

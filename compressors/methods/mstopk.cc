@@ -1,7 +1,8 @@
 // MSTopK: approximate top-k by bisecting the threshold, designed for machines that count fast. One
-// pass over seven candidate thresholds answers three rounds of bisection. As soon as that is
-// cheaper, elements that can still be sent are compacted, and later rounds count only keys between
-// the two thresholds.
+// pass counts the elements above seven candidate thresholds, which answers three rounds of
+// bisection. As soon as compaction is cheaper than another such pass, the elements that can still
+// be sent are compacted. Later rounds then count only the compacted keys between the bracket's two
+// thresholds.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,8 +23,8 @@ constexpr std::size_t kCandidates = 7;  // 2^kTriedLevels - 1 thresholds
 static_assert(kCandidates <= kMaxLimits);
 
 constexpr int kMaxCounts = 3;  // passes that count
-/// If at most one element in kCompacted can still be sent, these are compacted instead of
-/// counted once more: the compaction costs as much as a pass.
+/// If at most one in kCompacted elements, or 2 k, can still be sent, they are compacted instead of
+/// counted once more, because their compaction then costs as much as a counting pass.
 constexpr std::size_t kCompacted = 16;
 
 /// The bracket [low, high] of q, and the counts at its ends.
@@ -49,8 +50,8 @@ class Bisection {
     }
   }
 
-  /// Runs one round, counted in the keys of at least floor() and at most most(), and narrows `keys`
-  /// to the new bracket.
+  /// Runs one round of bisection. Counts only in `keys`, which are the keys from floor() to most(),
+  /// then narrows `keys` to the new bracket.
   void refine(std::span<std::int32_t>& keys) {
     advance(upper_count_ + count_keys(keys, key_reaching(threshold(next()))));
     keys = keys.first(keep_keys(keys, floor(), most()));

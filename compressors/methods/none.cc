@@ -1,5 +1,6 @@
-// No compression: the array itself, the dense fp32 baseline, which sums element by element; and the
-// same with gradients accumulated over several steps.
+// No compression: the payload is the array itself, which is summed element by element. This is the
+// dense fp32 baseline. The file also has the same baseline with gradients accumulated over several
+// steps.
 #include <algorithm>
 #include <cstring>
 #include <memory>

@@ -1,6 +1,6 @@
-// PowerSGD: factors that all workers share, by all-reduces; or every worker's own factors,
-// all-gathered. Each step runs one step of subspace iteration: p = orthogonalised c q, q = c^T p
-// (alg. 1 of the paper).
+// PowerSGD sends a matrix as two thin factors. Either all workers share the factors, which are
+// all-reduced, or every worker has its own factors, which are all-gathered. Each step runs one step
+// of subspace iteration: p = orthogonalised c q, q = c^T p (alg. 1 of the paper).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -214,9 +214,9 @@ class PowerSgdRounds : public PowerSgdQuantizer, public QuantizerRounds {
     }
     out.put_bytes(std::as_bytes(std::span<const float>(p_)));
     out.put_bytes(std::as_bytes(std::span<const float>(q_)));
-    // The memory keeps c less this worker's own contribution, not c less the mean: the former is
-    // bounded. Decoded values are the same now and later, because the mean over workers of what the
-    // memories keep is the same in both cases.
+    // The memory keeps c minus this worker's own contribution instead of c minus the mean, because
+    // the former is bounded. The choice changes no decoded value, now or later: the mean over all
+    // workers' memories is the same in both cases.
     if (!remainder.empty()) {
       low_rank_subtract(shape_, p_.data(), own_q_.data(), c.data(), remainder.data());
     }

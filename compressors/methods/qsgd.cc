@@ -129,8 +129,9 @@ class QsgdEliasBucket : public BucketCodec {
       put_omega(level, out);
     });
   }
-  /// Returns the bytes of the longest stream, which has a code for every element: a distance of g
-  /// takes fewer bits than g codes of distance 1, and no level takes more bits than the greatest.
+  /// Returns the bytes of the longest possible stream, which has a code with the greatest level for
+  /// every element. A stream with fewer codes is shorter, because a distance of g takes fewer bits
+  /// than g codes of distance 1. No level takes more bits than the greatest level.
   std::size_t stream_bytes(std::size_t n) const {
     const int longest = omega_size(static_cast<std::uint64_t>(levels_of(bits_)));
     const auto bits = static_cast<std::size_t>(omega_size(n + 1)) +

@@ -35,19 +35,19 @@ std::unique_ptr<BucketCodec> make_int8_bucket();
 /// to a neighbouring power of two. A bucket: an 8-bit exponent per element, then the sign bits.
 std::unique_ptr<BucketCodec> make_natural_bucket();
 
-/// Makes the codec of QSGD (Alistarh et al., 2017, section 3.1), which rounds |c| stochastically to
-/// one of the two levels norm * l / s around it, s = 2^(bits - 1) - 1. A bucket: the norm as a
-/// 32-bit float, then codes of `bits` bits.
+/// Makes the codec of QSGD (Alistarh et al., 2017, section 3.1). It rounds |c| stochastically to
+/// the next lower or higher of the levels norm * l / s, with l = 0, 1, ... s and s = 2^(bits - 1) -
+/// 1. A bucket: the step norm / s as a 32-bit float, then codes of `bits` bits.
 std::unique_ptr<BucketCodec> make_qsgd_bucket(int bits);
 
-/// Makes a codec of the same levels that writes Elias codes of distance, sign and level for levels
-/// other than 0 (QSGD appendix A.2). `largest` is the size of the greatest bucket, for whose codes
-/// the codec has a buffer.
+/// Makes a codec of QSGD's levels that writes only levels other than 0, by Elias codes (QSGD
+/// appendix A.2): the distance to the element before, the sign and the level. `largest` is the size
+/// of the greatest bucket; the codec allocates a buffer for the codes of such a bucket.
 std::unique_ptr<BucketCodec> make_qsgd_elias_bucket(int bits, std::size_t largest);
 
-/// Makes the codec of TernGrad (Wen et al., 2017), eqs. 1 to 3 and 6 (clipping): +-s with
-/// probability |c| / s, s being the greatest magnitude after clipping. A bucket: s as a 32-bit
-/// float, then codes of 2 bits.
+/// Makes the codec of TernGrad (Wen et al., 2017), eqs. 1 to 3 and 6 (clipping). An element becomes
+/// s with its own sign with probability |c| / s, else 0; s is the greatest magnitude after
+/// clipping. A bucket: s as a 32-bit float, then codes of 2 bits.
 /// @param sigmas  limit of magnitudes in standard deviations; 0: no clipping
 std::unique_ptr<BucketCodec> make_terngrad_bucket(double sigmas);
 /// Makes the quantiser of a whole tensor whose s all workers may share (section 4.3): a ScaleOf.
@@ -129,8 +129,9 @@ struct ThcOptions {
 /// Returns the format of blocks whose scale is given.
 BlockFormat thc_format(int bits, std::size_t block);
 
-/// Makes THC's quantiser. Payload: the distance of two levels as a 32-bit float, then the codes.
-/// It is a ScaleOf: the scale is the greatest root mean square of a block's rotated elements.
+/// Makes THC's quantiser. Payload: the distance between two neighbouring levels as a 32-bit float,
+/// then the codes. The quantiser is a ScaleOf, whose scale is the greatest root mean square of any
+/// block's rotated elements.
 std::unique_ptr<Quantizer> make_thc_quantizer(const ThcOptions& options);
 
 // PowerSGD: a matrix as the product of two thin factors.
@@ -144,12 +145,13 @@ struct PowerSgdOptions {
   bool in_rounds = true;   ///< workers share p: one all-reduce of p, one of q (alg. 1)
 };
 
-/// Makes PowerSGD's quantiser. Payload: p, orthonormal columns, then q = c^T p. In rounds
-/// (QuantizerRounds): the floats of the first are c q, and p is their mean orthonormalised; the
-/// floats of the second are c^T p, and q is their mean. This worker's own contribution, which is
-/// subtracted from its memory, is p with its own c^T p (alg. 2, line 7). A tensor with fewer than
-/// two dimensions, or one that its factors would not make smaller, is sent uncompressed (Vogels et
-/// al., section 3 and appendix E: biases are aggregated uncompressed).
+/// Makes PowerSGD's quantiser. Payload: p with orthonormal columns, then q = c^T p. In rounds
+/// (QuantizerRounds), each worker first sends c q, and p is the orthonormalised mean over all
+/// workers. In the second round, each worker sends c^T p, and q is the mean. A worker's own
+/// contribution is the product of p and its own c^T p (alg. 2, line 7); it is subtracted from the
+/// worker's memory. A tensor with fewer than two dimensions, or one that its factors would not make
+/// smaller, is sent uncompressed (Vogels et al., section 3 and appendix E: biases are aggregated
+/// uncompressed).
 std::unique_ptr<Quantizer> make_powersgd_quantizer(const PowerSgdOptions& options);
 
 /// Returns a tensor's matrix and the rank of its factors; rank 0 where the tensor is sent

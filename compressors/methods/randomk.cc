@@ -20,8 +20,8 @@ namespace thinpipe {
 namespace {
 
 constexpr std::size_t kWord = 64;
-/// Numbers whose words are prefetched before their bits are set: 16 KiB of cache lines, in the
-/// first-level cache.
+/// Random numbers drawn at a time. The bitmap words of their positions are prefetched into the
+/// first-level cache, 16 KiB of cache lines, before the bits are set.
 constexpr std::size_t kSeededBlock = 256;
 constexpr std::size_t kLineWords = 8;  ///< of a cache line, which only one thread writes
 /// Least number of draws for which a second thread is faster.
@@ -99,9 +99,9 @@ class RandomKSelector : public Selector {
   }
 
  private:
-  /// Fills n entries of the selection from entry `at` on, with the elements from position `first`
-  /// on.
-  /// @returns the position of the last one
+  /// Fills n entries of the selection, from entry `at` on, with the next n drawn elements from
+  /// position `first` on.
+  /// @returns the position of the last of these elements
   std::uint32_t gather(std::span<const float> c, std::uint64_t first, float factor, std::size_t at,
                        std::size_t n, Selection& selection) const {
     const std::span positions(selection.positions.data() + at, n);

@@ -1,6 +1,6 @@
-// RedSync: a threshold between the mean and the greatest magnitude. Bisection makes at most three
-// probes, none below t(1/8): elements above t(1/8) are compacted first, and the probes count among
-// these.
+// RedSync: a threshold t(q) at fraction q of the way from the mean to the greatest magnitude.
+// Bisection makes at most three probes, none below t(1/8). The elements above t(1/8) are therefore
+// compacted first, and the probes count only among these elements.
 #include <algorithm>
 #include <array>
 #include <memory>

@@ -1,5 +1,6 @@
-// Sparse Binary Compression: positions of one side of the distribution and one value. Both sides
-// are selected, exactly or by sampled thresholds, and one selection is kept.
+// Sparse Binary Compression sends the positions of either the largest or the smallest elements, and
+// one value for all of them. Both selections are made, exactly or by sampled thresholds, and the
+// one with the greater mean magnitude is kept.
 #include <algorithm>
 #include <cmath>
 #include <limits>

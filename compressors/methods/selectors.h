@@ -77,11 +77,11 @@ struct MsTopKOptions {
 };
 
 /// Makes MSTopK's selector (Shi et al., MLSys 2021, alg. 1). With m the mean and M the greatest
-/// magnitude, N rounds halve the bracket of q in [0, 1] for thresholds m + q (M - m). `upper` is
-/// the lowest threshold that at most k magnitudes reach, `lower` the highest that more than k reach
-/// (0 if none did). All elements that reach `upper` are sent. The missing ones are neighbours, by
-/// position, among the elements between `lower` and `upper`, from a random start. The selection
-/// always has exactly k elements.
+/// magnitude, N rounds of bisection halve the bracket of q in [0, 1] for thresholds m + q (M - m).
+/// Of the probed thresholds, `upper` is the lowest that at most k magnitudes reach, and `lower` is
+/// the highest that more than k reach (0 if there is none). All elements that reach `upper` are
+/// sent. To reach exactly k elements, the selector adds elements between `lower` and `upper`:
+/// consecutive ones in order of position, from a random start.
 std::unique_ptr<Selector> make_mstopk_selector(std::size_t elements, const MsTopKOptions& options);
 
 // RedSync: thresholds between the mean and the greatest magnitude.
@@ -108,10 +108,11 @@ struct SbcOptions {
   std::uint64_t seed = 1;  ///< of the sample; every step draws another
 };
 
-/// Makes SBC's selector: the k largest or the k smallest elements (signed), whichever have the
-/// greater mean magnitude, the largest when both are equal (SBC alg. 2); k = target_count(ratio).
-/// With a sample (section III, as DGC) it takes all elements above the ceil(sample * ratio * d)-th
-/// largest of the sample, or all below the smallest of that rank, however many these are.
+/// Makes SBC's selector (SBC alg. 2). It selects the k largest or the k smallest elements (signed),
+/// whichever have the greater mean magnitude; if both are equal, the largest. k =
+/// target_count(ratio). With a sample (section III, as DGC), it selects all elements above the
+/// sample's ceil(sample * ratio * d)-th largest element, or all below the sample's smallest element
+/// of that rank, however many these are.
 std::unique_ptr<Selector> make_sbc_selector(std::size_t elements, const SbcOptions& options);
 
 // A fixed threshold, and one that a sample estimates.
@@ -138,16 +139,17 @@ struct VarianceOptions {
   std::string tensor;   ///< name of the tensor, for errors
 };
 
-/// Makes the selector of variance-based compression (Tsuzuku et al., fig. 1). With r the sum of
-/// residual and gradient and v the accumulated second moments: v += q; r is sent where r^2 > alpha
-/// v, and v = 0 there; elsewhere v = zeta v. Combine it with a memory that clears r where it was
-/// sent.
-/// select() @throws InputError without second moments.
+/// Makes the selector of variance-based compression (Tsuzuku et al., fig. 1). r is the sum of
+/// residual and gradient, q the second moments of the step, and v the accumulated second moments.
+/// Every step sets v += q. r is sent where r^2 > alpha v, and v becomes 0 there; elsewhere v = zeta
+/// v. Combine this selector with a memory that clears r where it was sent. select() @throws
+/// InputError without second moments.
 std::unique_ptr<Selector> make_variance_selector(std::size_t elements,
                                                  const VarianceOptions& options);
 
-/// Makes a selector with |r| > tau as a second condition. It sends S = tau with the sign of r,
-/// after which v = max(v - 2 S r + S^2, 0) (Tsuzuku et al., fig. 2). Combine it with a residual.
+/// Makes the selector of the hybrid method: variance-based compression with |r| > tau as a second
+/// condition. It sends S = tau with the sign of r, after which v = max(v - 2 S r + S^2, 0) (Tsuzuku
+/// et al., fig. 2). Combine it with a residual memory.
 std::unique_ptr<Selector> make_hybrid_selector(std::size_t elements, float tau,
                                                const VarianceOptions& options);
 
@@ -161,9 +163,10 @@ VarianceOptions variance_options(const Parameters& parameters, const TensorInfo&
 
 // Distinct random positions that sender and receivers draw alike.
 
-/// A set of distinct positions in [0, elements), determined by a seed, a step tag and the size of
-/// the set alone. Numbers are drawn into a bitmap, again where a position was drawn before. For
-/// more than half of the elements, the complement is drawn. Holds the last set drawn.
+/// A set of distinct positions in [0, elements), which depends only on a seed, a step tag and the
+/// size of the set. Random positions are drawn and marked in a bitmap; for a position that was
+/// already marked, another is drawn. For more than half of the elements, the complement of the set
+/// is drawn instead. The object holds the last set drawn.
 class SeededPositions {
  public:
   SeededPositions(std::size_t elements, std::uint64_t seed);
@@ -180,8 +183,9 @@ class SeededPositions {
   std::size_t rank(std::uint64_t position) const;
 
  private:
-  /// Draws `numbers` positions and sets the bits of those in words [begin, end). @returns how many
-  /// of these bits were not set before.
+  /// Draws `numbers` positions and sets their bits in the bitmap, but only in the words [begin,
+  /// end).
+  /// @returns how many of these bits were not set before.
   std::size_t set_drawn(SplitMix64 random, std::size_t numbers, std::size_t begin, std::size_t end);
 
   std::uint64_t seed_;
@@ -191,8 +195,9 @@ class SeededPositions {
   std::size_t count_ = 0;  ///< 0: no set was drawn, whatever the bitmap holds
 };
 
-/// Makes a codec that writes the tag only; the positions must be the set drawn last. Decoding draws
-/// the set, so only one cursor may be in use at a time.
+/// Makes a position codec that writes only the step tag. The encoded positions must be the set
+/// drawn last. Decoding draws the set into the same object, so only one cursor may be in use at a
+/// time.
 std::unique_ptr<PositionCodec> make_seeded_codec(std::shared_ptr<SeededPositions> positions);
 
 /// Makes a selector of random elements, the same for all workers: k = target_count(ratio) positions
@@ -224,8 +229,8 @@ Chunks chunks_of(const Parameters& parameters);
 /// Makes a selector of the k largest magnitudes of every chunk. Ties go to the lowest position.
 std::unique_ptr<Selector> make_chunked_top_k_selector(std::size_t elements, const Chunks& chunks);
 
-/// Makes a codec of positions within their chunks, log2(size) bits each. If a value codec
-/// dropped some, each chunk's positions follow their number.
+/// Makes a codec of positions within their chunks, log2(size) bits each. If a value codec dropped
+/// elements, the number of positions in a chunk is written before them.
 std::unique_ptr<PositionCodec> make_chunked_codec(const Chunks& chunks);
 
 }  // namespace thinpipe

@@ -1,7 +1,7 @@
 // SIDCo: the threshold follows from a distribution fitted to the gradient. One pass computes the
-// moments, one compacts the elements above the threshold. With several stages, the second, which a
-// quarter of the elements reach, sums the elements above the first threshold without storing them
-// (exponential distribution); later stages read compacted elements only.
+// moments, and one compacts the elements above the threshold. With several stages and the
+// exponential distribution, the second stage sums the elements above the first threshold, by
+// default a quarter of all, without storing them. Later stages read only compacted elements.
 #include "compressors/methods/sidco.h"
 
 #include <algorithm>
@@ -16,8 +16,9 @@
 namespace thinpipe {
 namespace {
 
-// Keeps a count at the edge of the band, which is sometimes outside it, from trying other stages
-// often.
+// Number of adaptations in a row that a bound has to prevent before the direction is reversed. A
+// lower number would often try other stages where the count is at the edge of the tolerated band
+// and only sometimes outside it.
 constexpr std::int32_t kHeldBeforeReversal = 4;
 
 class SidcoSelector : public Selector {

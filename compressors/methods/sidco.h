@@ -32,22 +32,25 @@ FittedShape fit_pareto(double mean, double variance);
 /// No fit where the logarithm of the mean is not above the mean of the logarithms.
 FittedShape fit_gamma(double mean, double mean_log);
 
-// Each returns the distance above the location that a fraction `delta` in (0, 1] of the fitted
-// distribution exceeds. Moments are those of the excess over the location.
+// Each function returns the distance above the distribution's location that a fraction `delta` in
+// (0, 1] of the fitted distribution exceeds. Its arguments are the moments of the excess over the
+// location.
 
 /// Exponential: returns mean * ln(1 / delta) (SIDCo eqs. 6, 10 and 11).
 double exponential_excess(double mean, double delta);
 
 /// Generalised Pareto by moments (eqs. 7 to 9, 28 and 29): with a = (1 - mean^2 / variance) / 2 and
-/// b = mean (mean^2 / variance + 1) / 2, returns b / a (e^(-a ln delta) - 1). Returns its limit
-/// b ln(1 / delta) for |a| < 1e-6, and its limit without variance, the mean.
+/// b = mean (mean^2 / variance + 1) / 2, returns b / a (e^(-a ln delta) - 1). For |a| < 1e-6,
+/// returns the limit of this expression, b ln(1 / delta). Without variance, returns its limit, the
+/// mean.
 double pareto_excess(double mean, double variance, double delta);
 
-/// Gamma (eqs. 15 and 16), by the mean of the logarithms too: with s = ln mean - mean_log,
-/// shape = (3 - s + sqrt((s - 3)^2 + 24 s)) / (12 s) and scale = mean / shape, returns
-/// -scale (ln delta + ln Gamma(shape)), which may be negative. `exact`: returns the scale times the
-/// quantile itself. If s is not positive, because zeros have no logarithm but count in the mean, or
-/// because all magnitudes are equal, there is no fit, and the exponential is used.
+/// Gamma (eqs. 15 and 16), which also takes the mean of the logarithms: with s = ln mean -
+/// mean_log, shape = (3 - s + sqrt((s - 3)^2 + 24 s)) / (12 s) and scale = mean / shape, returns
+/// -scale (ln delta + ln Gamma(shape)), which may be negative. With `exact`, returns the scale
+/// times the exact quantile instead. If s is not positive, there is no fit, and the exponential
+/// distribution is used. That happens because zeros count in the mean but have no logarithm, or
+/// because all magnitudes are equal.
 double gamma_excess(double mean, double mean_log, double delta, bool exact);
 
 // Formulas of these fits, for the host and GPUs.
@@ -97,16 +100,16 @@ THINPIPE_BOTH inline double gamma_exact_excess_of(double mean, double mean_log, 
 /// "adapt"). After every Q compressions, with m the mean number selected, it takes one stage fewer
 /// when m > k (1 + eps) and one more when m < k (1 - eps).
 ///
-/// `climb`: with tails heavier than exponential the paper's rule goes the wrong way (more stages
-/// select fewer, not more). Its direction is then reversed when a move made |m - k| larger, and
-/// when the rule wants to pass a bound, where it would stay for ever. With a residual, whose large
-/// values are sent soon and so are missing, the rule goes the right way, but m takes many
-/// compressions to follow a move, because accumulated values are sent all at once, far past k.
-/// Therefore
-///  - a move that takes m past k was in the right direction, however far m then is;
-///  - a move made it worse only if m is eps k / 2 farther, and a reversed move made it better only
-///    if m is nearer by as much: otherwise the rule's own direction holds again;
-///  - at a bound the direction is reversed only the fourth time.
+/// `climb`: with tails heavier than exponential, the paper's rule goes the wrong way, because more
+/// stages then select fewer elements, not more. The rule's direction is therefore reversed when a
+/// move made |m - k| larger, and when the rule wants to pass a bound of the stages, where it would
+/// stay for ever. With a residual, large values are sent soon and so are missing, and the rule goes
+/// the right way. But m then takes many compressions to follow a move, because accumulated values
+/// are sent all at once, far past k. Therefore - a move that takes m past k counts as right,
+/// however far m then is; - a move counts as wrong only if m is eps k / 2 farther from k
+/// afterwards, and a reversed move counts as right only if m is eps k / 2 nearer to k: otherwise
+/// the rule's own direction holds again; - at a bound the direction is reversed only the fourth
+/// time.
 class SidcoStages {
  public:
   struct Options {
@@ -158,12 +161,12 @@ struct SidcoOptions {
 /// Reads options from the method's parameters.
 SidcoOptions sidco_options(const Parameters& parameters);
 
-/// Makes SIDCo's selector (SIDCo alg. 1). Stage 1 fits all magnitudes and takes the threshold that
-/// a fraction delta_1 should exceed (the ratio itself with one stage, or where the ratio is at
-/// least delta_1). Stage m fits the excess over the previous threshold of the elements above it,
-/// for a fraction delta_m = (ratio / delta_1)^(1 / (M - 1)); a gamma distribution's tail is fitted
-/// as a generalised Pareto distribution. SidcoStages adapts the number of stages. State is per
-/// tensor.
+/// Makes SIDCo's selector (SIDCo alg. 1), which has M stages. Stage 1 fits all magnitudes and takes
+/// the threshold that a fraction delta_1 should exceed. With one stage, or where the ratio is at
+/// least delta_1, this fraction is the ratio itself. Stage m fits the elements above the previous
+/// threshold, by their excess over it, for a fraction delta_m = (ratio / delta_1)^(1 / (M - 1)). A
+/// gamma distribution's tail is fitted as a generalised Pareto distribution. SidcoStages adapts the
+/// number of stages. State is per tensor.
 std::unique_ptr<Selector> make_sidco_selector(std::size_t elements, const SidcoOptions& options);
 
 }  // namespace thinpipe

@@ -40,8 +40,9 @@ struct SparseMethod {
   std::function<std::unique_ptr<Selector>(const Parameters&, const TensorInfo&,
                                           const CompressorSettings&)>
       selector = {};
-  /// Instead of `selector`, where the defaults of values or positions are not in the lists of
-  /// codecs: codecs that know the parameters of the method or share something with its selector.
+  /// Makes the selector and codecs of one compressor; used instead of `selector`. A method needs it
+  /// where its default codec of values or positions is not in the lists of codecs, because that
+  /// codec depends on the method's parameters or shares something with its selector.
   std::function<OwnParts(const Parameters&, const TensorInfo&, const CompressorSettings&)> own = {};
   /// Expected fraction of the elements sent, for listings; needed only without a ratio.
   std::function<double(const Parameters&)> density = {};

@@ -1,6 +1,7 @@
 // SparseLoCo: the largest elements of every chunk of a decayed error feedback, two bits each. Each
-// chunk is processed in first-level cache: starting from the last chunk's limit, a limit that k to
-// 2 k elements reach is searched, these are compacted, and the k largest of them kept.
+// chunk is processed in first-level cache. A search that starts from the last chunk's limit finds a
+// limit that k to 2 k elements reach. These elements are compacted, and the k largest of them are
+// kept.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -57,8 +58,8 @@ class ChunkedTopK : public Selector {
   }
 
  private:
-  /// Returns a key that at least k < chunk.size() elements reach, at most 2 k unless there are
-  /// ties.
+  /// Returns a key that at least k elements of the chunk reach, and at most 2 k unless there are
+  /// ties. k is less than chunk.size().
   static std::int32_t limit_for(std::span<const float> chunk, std::size_t k, std::int32_t guess) {
     std::int64_t low = 0;           // all elements reach it
     std::int64_t high = kPastKeys;  // no element reaches it
@@ -123,8 +124,9 @@ class ChunkedCodec : public PositionCodec {
   }
 
   void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const override {
-    // The positions of a block may begin and end within a chunk. Their chunk contains the lowest
-    // position that may follow; `parameter` counts the positions left in it.
+    // One call decodes a block of positions, which may begin and end within a chunk. The current
+    // chunk is the one with cursor.next, the lowest position that may follow. `parameter` counts
+    // the positions left in that chunk.
     for (std::uint32_t& position : positions) {
       while (left(cursor) == 0) open_chunk(cursor);
       --cursor.parameter;

@@ -21,7 +21,9 @@ namespace {
 /// Blocks whose squares are summed in one call.
 constexpr std::size_t kManyBlocks = 64;
 
-/// Returns a sum of squares with elements as the kernel sees them: NaN as 0, at most 2^100.
+/// Returns the sum of squares of x, with elements as the kernel treats them: NaN counts as 0, and
+/// magnitudes are at most 2^100. `sum` is the sum without these limits and is returned where it is
+/// small enough.
 double tamed_squares(std::span<const float> x, double sum) {
   if (std::isfinite(sum) && sum < 0x1p200) return sum;
   double tame = 0;

@@ -127,8 +127,9 @@ ParameterInfo tau_parameter() {
                         std::numeric_limits<float>::max());
 }
 
-/// Returns the density of Tsuzuku et al., table 2, momentum SGD: parameters over parameters sent at
-/// alpha 1, 1.5 and 2.
+/// Returns the fraction of parameters that is sent, from Tsuzuku et al., table 2, momentum SGD. The
+/// table has the inverse, parameters over parameters sent, at alpha 1, 1.5 and 2; the nearest alpha
+/// is used.
 double density_of(const Parameters& parameters) {
   const double alpha = parameters.real("alpha");
   return 1 / (alpha < 1.25 ? 103.8 : alpha < 1.75 ? 400.7 : 990.7);

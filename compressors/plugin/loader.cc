@@ -1,5 +1,5 @@
-// Loads a plug-in: a check of its file (ELF as in `man 5 elf`, of this machine's word size),
-// dlopen, the entry function, the checks, the registration.
+// Loads a plug-in: checks its file (ELF as in `man 5 elf`, of this machine's word size), calls
+// dlopen and the entry function, checks the description and registers the methods.
 #include "compressors/plugin/loader.h"
 
 #include <dlfcn.h>
@@ -121,10 +121,11 @@ class LibraryFile {
   std::vector<Segment> segments_;
 };
 
-/// Returns the damage of a file that would crash dlopen. The dynamic loader maps the ranges in the
-/// headers without checking them, so a library truncated by a full disk or a broken download ends
-/// the program with SIGBUS. Empty for a file whose headers, segments, sections and dynamic tables
-/// lie within it, and for one that cannot be opened: dlopen has the better message.
+/// Returns the damage of a file that would crash dlopen, or an empty string. The dynamic loader
+/// maps the ranges in the headers without checking them, so a library truncated by a full disk or a
+/// broken download ends the program with SIGBUS. The result is empty for a file whose headers,
+/// segments, sections and dynamic tables lie within the file. It is also empty for a file that does
+/// not exist, because dlopen has the better message.
 std::string damage_of_library(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(file, error);

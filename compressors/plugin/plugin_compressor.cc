@@ -91,8 +91,9 @@ class PluginCompressor : public Compressor {
     const auto remainder = parts_.memory->remainder();
     const auto mirror = parts_.memory->mirror();
     const bool kept = !remainder.empty() || !mirror.empty();
-    // Without a memory the decoded values are not needed, but decoding once finds a decoder that
-    // writes out of bounds before it gets the caller's array.
+    // Without a memory the decoded values are not needed. The first payload is decoded
+    // nevertheless, to detect a decoder that writes out of bounds before it gets the caller's
+    // array.
     if (!kept && tried_) return 0;
     tried_ = true;
     const auto decoded = parts_.instance->decode_own(payload);

@@ -114,7 +114,8 @@ void* create(const PluginMethod& method, const Parameters& parameters, const Ten
   throw PluginError(method, "create", "read a parameter wrongly: " + setup.misuse);
 }
 
-// A size beyond these limits is a mistake, for which the machine would give a less helpful error.
+// Limits of the sizes that a plug-in may return. A larger size is a mistake of the plug-in; without
+// the limits, the system would report it by a less helpful error.
 constexpr std::size_t kPayloadBytesAnElement = 64;
 constexpr std::size_t kPayloadBytes = std::size_t{1} << 16;
 constexpr std::size_t kStateBytesAnElement = 256;

@@ -31,12 +31,13 @@ class BucketCodec {
   virtual std::size_t encode(Signal& c, const BucketContext& context, std::span<float> remainder,
                              ByteWriter& out) = 0;
 
-  /// Returns true where every bucket of n elements takes exactly max_size(n) bytes and encode() has
-  /// no state, so that several threads may encode and decode.
+  /// Returns true if every bucket of n elements takes exactly max_size(n) bytes and encode() has no
+  /// state. Several threads may then encode and decode buckets in parallel.
   virtual bool fixed_size() const { return true; }
 
-  /// Encodes consecutive buckets of `bucket` elements, the last may have fewer, into exactly the
-  /// bytes they take. For codecs of fixed size; some have one kernel for all buckets.
+  /// Encodes consecutive buckets of `bucket` elements each; the last bucket may have fewer. The
+  /// encoded buckets fill `out` exactly. Only for codecs of fixed size, some of which have one
+  /// kernel for all buckets.
   virtual std::size_t encode_buckets(std::span<const float> c, std::size_t bucket,
                                      const BucketContext& context, std::span<float> remainder,
                                      std::span<std::byte> out);
@@ -44,8 +45,9 @@ class BucketCodec {
   /// Computes out += factor * decoded. @throws PayloadError
   virtual void decode_add(ByteReader& in, float factor, std::span<float> out) const = 0;
 
-  /// Returns the passes over a bucket's elements; `keeps`: there is a remainder to write. Within a
-  /// bucket that stays in the cache they are one pass over the memory.
+  /// Returns how many times encode() passes over a bucket's elements. `keeps` is true if encode()
+  /// also writes a remainder. If the bucket stays in the cache, all its passes count as one pass
+  /// over main memory.
   virtual int passes(bool keeps) const = 0;
 
   /// Returns the upper bound in bytes of n elements in buckets.
@@ -63,8 +65,8 @@ struct BucketOptions {
 /// Computes out += step * level for codes of `bits` bits (kernels/quantize.h). @throws PayloadError
 void get_levels(ByteReader& in, float step, int bits, std::span<float> out);
 
-/// Makes a quantiser of buckets. Payload: the buckets, one after the other; nothing for a tensor
-/// without elements.
+/// Makes a quantiser that encodes a tensor bucket by bucket. The payload is the encoded buckets,
+/// one after the other. It is empty for a tensor without elements.
 std::unique_ptr<Quantizer> make_bucket_quantizer(std::unique_ptr<BucketCodec> codec,
                                                  const BucketOptions& options);
 

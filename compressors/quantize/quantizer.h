@@ -29,13 +29,14 @@ class Quantizer {
   /// Returns the upper bound of a payload in bytes.
   virtual std::size_t max_encoded_size(std::size_t elements) const = 0;
 
-  /// Writes the payload. If `remainder` is not empty, leaves c - decoded in it; it may be the
-  /// same array as c.
+  /// Writes the payload of c to `out`. If `remainder` is not empty, writes the quantisation error
+  /// to it: c minus the decoded payload. `remainder` may be the same array as c.
   virtual QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
                                 std::span<float> remainder, ByteWriter& out) = 0;
 
-  /// Encodes a memory's sum that need not be computed yet: a quantiser that begins with
-  /// Signal::moments() saves a pass.
+  /// Encodes c, the sum of gradient and error-feedback memory, which need not be computed yet. A
+  /// quantiser that begins with Signal::moments() computes the sum in the same pass, which saves
+  /// one pass.
   virtual QuantizeReport encode_signal(Signal& c, const QuantizeContext& context,
                                        std::span<float> remainder, ByteWriter& out) {
     return encode(c.values(), context, remainder, out);
@@ -61,15 +62,17 @@ class ScaleOf {
   ~ScaleOf() = default;
 };
 
-/// A quantiser of which one step takes several all-reduces (MultiRound). The memory's c is the same
-/// array in all rounds of a step; the last round leaves c - own contribution in `remainder`.
+/// A quantiser that needs several all-reduces per step (MultiRound). c, the sum of gradient and
+/// error-feedback memory, is the same array in all rounds of a step. The last round writes c minus
+/// this worker's own contribution to `remainder`.
 class QuantizerRounds {
  public:
   virtual int rounds() const = 0;
   virtual QuantizeReport first_round(std::span<const float> c, std::span<const float> remainder,
                                      ByteWriter& out) = 0;
-  /// Takes the mean of the floats of round `round`, from 1 on, and writes the floats of the next
-  /// round; after round rounds() it writes the payload.
+  /// Receives `mean`, the all-reduced mean of the floats of round `round` (counted from 1). Writes
+  /// this worker's floats of the next round. After the last round, rounds(), writes the payload
+  /// instead.
   virtual void next_round(int round, std::span<const float> mean, std::span<const float> c,
                           std::span<float> remainder, ByteWriter& out) = 0;
   virtual void own_payload(ByteWriter& out) const = 0;

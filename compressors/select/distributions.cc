@@ -9,8 +9,9 @@
 namespace thinpipe {
 namespace {
 
-/// Arguments out of range give NaN or infinity, as in the C library: the selection then decides,
-/// and no exception interrupts a step.
+/// Boost.Math policy under which arguments out of range give NaN or infinity, as in the C library.
+/// So no exception interrupts a training step, and the selection decides what to do with such
+/// values.
 using Quiet = boost::math::policies::policy<
     boost::math::policies::domain_error<boost::math::policies::ignore_error>,
     boost::math::policies::pole_error<boost::math::policies::ignore_error>,

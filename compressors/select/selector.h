@@ -18,8 +18,9 @@
 
 namespace thinpipe {
 
-/// Returns k = max(ceil(ratio * d), 1), at most d. `ratio` is meant as the decimal number in the
-/// spec: 0.07 of 100 is 7, although 0.07 * 100 exceeds 7 in doubles.
+/// Returns k = max(ceil(ratio * d), 1), at most d, for d elements. `ratio` counts as the exact
+/// decimal number in the spec, without rounding errors. So 0.07 of 100 is 7, although 0.07 * 100
+/// exceeds 7 in doubles.
 inline std::size_t target_count(double ratio, std::size_t elements) {
   if (elements == 0) return 0;
   const double exact = ratio * static_cast<double>(elements);
@@ -96,8 +97,9 @@ class Selector {
   /// Returns the greatest number of elements that select() ever chooses.
   virtual std::size_t max_selected() const = 0;
 
-  /// Fills `selection`, whose buffers have space for all elements and kCompactSlack more. A
-  /// selector that reads c only through the passes of Signal saves one pass.
+  /// Writes the chosen elements to `selection`, whose buffers have space for all elements and
+  /// kCompactSlack more. A selector that reads c only through Signal's own passes saves one pass,
+  /// because Signal can compute c within the first one.
   virtual void select(Signal& c, const SelectContext& context, Selection& selection) = 0;
   void select(std::span<const float> c, const SelectContext& context, Selection& selection) {
     Signal signal(c);

@@ -17,23 +17,24 @@ namespace {
 /// Greatest number of keys for which the library's selection is faster than another round.
 constexpr std::size_t kFew = 4096;
 constexpr std::size_t kSample = 1024;
-/// One sample in 16 000 leaves the k-th outside the bracket, which costs one more round and nothing
-/// else.
+/// Standard deviations from the estimated k-th key to either end of its bracket. With 4, one sample
+/// in 16 000 leaves the k-th key outside the bracket. This costs time, but does not change the
+/// result.
 constexpr double kDeviations = 4;
 
-// Sampling. Random elements miss all caches, so the next few are prefetched while the last ones
-// arrive. A sampled line costs one miss for 16 elements.
+// Sampling. Reads of random elements miss all caches, so the next elements are prefetched while
+// earlier ones still arrive. Sampling a whole cache line costs one miss for 16 elements.
 
 constexpr std::size_t kLine = 16;
 /// Concurrent misses; memory systems serve some ten to twenty for a core.
 constexpr std::size_t kDrawnAhead = 64;
 
-/// Reads the keys of runs of `length` neighbours on the current threads; the i-th run begins at
-/// position(i). The last run is cut at the end of `keys`.
+/// Fills `keys` with the keys of runs of `length` consecutive elements of x, on several threads.
+/// Run i begins at element position(i). The last run is shorter if `keys` ends within it.
 template <std::size_t length, class Position>
 void gather(const Signal& x, KeyOrder order, Position position, std::span<std::int32_t> keys) {
-  // A miss takes as long as reading hundreds of elements in sequence, so threads help with fewer
-  // keys.
+  // A cache miss takes as long as reading hundreds of elements in sequence. So several threads help
+  // even if there are few keys.
   const int threads = threads_for(x.size());
   const auto parts = static_cast<std::size_t>(threads);
   const std::size_t runs = (keys.size() + length - 1) / length;
@@ -80,9 +81,9 @@ void sample_keys(const Signal& x, KeyOrder order, Sampling sampling, std::uint64
 
 /// Below this size a sample costs more than it saves, and all keys are read.
 constexpr std::size_t kMinSampled = 8192;
-/// One in 64 elements is sampled, at most 16384. At 26 million elements and a ratio of 0.001, 16
-/// sampled elements are expected above the k-th, and with 4 standard deviations 2 k of all elements
-/// pass.
+/// One in 64 elements is sampled, but at most 16384 elements. With 26 million elements and a ratio
+/// of 0.001, 16 sampled elements are expected to exceed the k-th key. With a margin of 4 standard
+/// deviations, 2 k of all elements then reach the limit.
 constexpr std::size_t kSampleShare = 64;
 constexpr std::size_t kMaxSample = 16384;
 /// Sample size among the compacted elements, which are in the caches.

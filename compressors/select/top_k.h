@@ -1,5 +1,5 @@
-// Exact selection of the k elements that rank first, the k-th greatest key, and samples that
-// estimate thresholds.
+// Selects exactly the k elements that rank first, finds the k-th greatest key, and estimates
+// thresholds from samples.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,10 @@
 
 namespace thinpipe {
 
-/// Returns the k-th greatest key, 1 <= k <= keys.size(); reorders and overwrites `keys`. Exact.
-/// While many keys remain, samples narrow them to a bracket, each time with one pass that counts
-/// and one that keeps; the rest is sorted in part.
+/// Returns exactly the k-th greatest key, 1 <= k <= keys.size(). Reorders and overwrites `keys`.
+/// While many keys remain, a random sample gives a bracket around the k-th key. Each such round
+/// counts the keys above the bracket and keeps only the keys inside it. The few remaining keys are
+/// partially sorted.
 std::int32_t kth_greatest(std::span<std::int32_t> keys, std::size_t k);
 
 /// Keys that most likely bracket the k-th greatest of n keys, from a random sample.
@@ -24,8 +25,9 @@ struct KeyBracket {
   std::int32_t certain;  ///< fewer than k most likely reach it; kMaxKey: nothing is known
 };
 
-/// Returns the bracket that lies kDeviations standard deviations to either side of the sample's own
-/// k-th key. `sample` holds keys drawn at random from n and is reordered.
+/// Returns a bracket that most likely contains the k-th greatest of n keys. It reaches kDeviations
+/// standard deviations to either side of the sample's key of the same relative rank. `sample` has
+/// keys drawn at random from the n keys and is reordered.
 KeyBracket bracket_of_sample(std::span<std::int32_t> sample, std::size_t k, std::size_t n);
 
 /// Sampling schemes of a tensor.
@@ -35,18 +37,20 @@ enum class Sampling {
   kLines,    ///< runs of 16 neighbours, a cache line of floats, drawn at random
 };
 
-/// Returns the k-th greatest of the keys of sampled elements of x, k = target_count(share,
-/// x.size()), or the least where the sample has fewer. Leaves the keys in `sample` (at least one,
-/// at most x.size()), reordered. Lines start at multiples of 16; up to 15 last elements, which do
-/// not fill a line, are never drawn, and a tensor of less than a line is sampled uniformly.
+/// Samples elements of x and returns the k-th greatest of their keys, with k = target_count(share,
+/// x.size()). Returns the least key if the sample has fewer than k. Leaves the keys in `sample` (at
+/// least one, at most x.size()), reordered. With kLines, lines start at multiples of 16. The last
+/// elements, up to 15 that do not fill a line, are never drawn. A tensor of less than a line is
+/// sampled uniformly.
 std::int32_t sampled_key(const Signal& x, KeyOrder order, Sampling sampling, std::uint64_t seed,
                          std::uint64_t step, double share, std::span<std::int32_t> sample);
 
 /// Exact top-k with one pass over the elements in almost all cases. A small random sample gives a
-/// limit that somewhat more than k elements reach. These are compacted, and the k-th is found among
-/// them. The sample does not affect the result: the limit only has to be reached by at least k
-/// elements, which are counted. Should fewer than k reach it, a histogram of keys gives a limit
-/// that enough elements are certain to reach. Ties go to the lowest positions.
+/// limit that somewhat more than k elements reach. These elements are compacted, and the k-th is
+/// found among them. The sample does not affect the result, because the elements that reach the
+/// limit are counted, and k of them suffice. If fewer than k elements reach the limit, a histogram
+/// of keys gives a limit that at least k elements certainly reach. Among equal keys, the lowest
+/// positions are chosen.
 class TopK {
  public:
   explicit TopK(std::size_t elements);
@@ -68,8 +72,8 @@ class TopK {
     std::size_t reached;
   };
   Rank rank_of(std::span<const float> values, KeyOrder order, std::size_t k);
-  /// Returns a key that most likely k elements reach; kMinKey where a sample costs more than it
-  /// saves.
+  /// Returns a key that, by a sample, most likely at least k elements reach. Returns kMinKey, which
+  /// all elements reach, if x is so small that a sample costs more than it saves.
   std::int32_t low_by_sample(const Signal& x, KeyOrder order, std::size_t k);
   static std::int32_t low_by_histogram(std::span<const float> x, KeyOrder order, std::size_t k);
 

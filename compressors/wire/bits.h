@@ -1,4 +1,5 @@
-// A stream of bits in bytes, lowest bit of each byte first; and Elias omega codes in it.
+// Bit streams stored in bytes, the lowest bit of each byte first. Also writes and reads Elias omega
+// codes in such a stream.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +28,8 @@ inline std::uint64_t load_word(std::span<const std::byte> bytes, std::size_t at)
   return word;
 }
 
-/// Writes to the front of a span that is known to suffice. Bytes of the span after the last bit may
-/// be set to zero; nothing outside the span is written.
+/// Writes bits to the front of a span, which the caller must make large enough. May set bytes of
+/// the span after the last bit to zero, but writes nothing outside the span.
 class BitWriter {
  public:
   /// Greatest number of bits of one put(): seven may be pending, and a word has 64.
@@ -43,7 +44,8 @@ class BitWriter {
     filled_ += bits;
     const auto whole = static_cast<std::size_t>(filled_) / 8;
     if (size_ + sizeof pending_ <= out_.size()) [[likely]] {
-      // A whole word is stored every time; the next store rewrites the bytes that are not full yet.
+      // Every call stores a whole 64-bit word. The next call overwrites the bytes that are not full
+      // yet.
       std::memcpy(out_.data() + size_, &pending_, sizeof pending_);
     } else {
       assert(size_ + whole <= out_.size());
@@ -137,7 +139,8 @@ class BitReader {
 
 // Elias omega codes: short for small numbers, without a limit.
 
-/// Returns the bits of the code of n >= 1 (Elias, 1975, the recursive code of QSGD's appendix A.2).
+/// Returns the length in bits of the Elias omega code of n >= 1 (Elias, 1975, the recursive code of
+/// QSGD's appendix A.2).
 constexpr int omega_size(std::uint64_t n) {
   int bits = 1;
   while (n > 1) {
@@ -148,8 +151,8 @@ constexpr int omega_size(std::uint64_t n) {
   return bits;
 }
 
-/// Writes the code of n: groups of bits, each the length of the next less one, highest bit first;
-/// then a zero.
+/// Writes the Elias omega code of n: groups of bits, then a zero bit. Each group has its highest
+/// bit first, and its value is the length of the next group minus one. The last group is n.
 inline void put_omega(std::uint64_t n, BitWriter& out) {
   std::uint64_t groups[8];  // more than the seven of the longest 64-bit number
   int count = 0;

@@ -13,8 +13,8 @@ constexpr std::size_t kSlices = 8;
 
 using Tables = std::array<std::array<std::uint32_t, 256>, kSlices>;
 
-// tables[s][b]: contribution of byte b to the checksum when s more bytes follow it. The checksum is
-// linear over XOR, so eight bytes are eight independent lookups whose results are XORed.
+// tables[s][b] is the contribution of byte b to the checksum if s more bytes follow b. The checksum
+// is linear over XOR. So eight bytes take eight independent lookups, whose results are XORed.
 constexpr Tables make_tables() {
   Tables tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

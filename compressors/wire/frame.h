@@ -31,7 +31,8 @@ inline constexpr std::size_t kMaxFrameText = 4096;
 inline constexpr std::size_t kMaxFrameDimensions = 64;
 
 /// Appends the frame's bytes to `out`.
-/// @throws InputError when a text is too long or the name is not UTF-8.
+/// @throws InputError when the spec or the tensor's name is too long, or when the name is not
+/// UTF-8.
 void append_frame(const Frame& frame, std::vector<std::byte>& out);
 
 /// Reads the frames of a file one after the other. Every length is checked before it is used, no

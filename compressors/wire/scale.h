@@ -19,8 +19,8 @@ THINPIPE_BOTH inline float finite(double x) {
   return std::isnan(x) ? 0.0F : static_cast<float>(std::clamp(x, -kMax, kMax));
 }
 
-/// Returns the same NaN for every NaN: which NaN an operation gives depends on the processor, and
-/// differs on GPUs.
+/// Replaces every NaN by the same NaN, and returns other values unchanged. The bits of the NaN that
+/// an operation gives depend on the processor, and differ on GPUs.
 THINPIPE_BOTH inline float one_nan(float x) {
   return x != x ? std::numeric_limits<float>::quiet_NaN() : x;
 }
@@ -41,20 +41,20 @@ inline void check_scale(float scale, const char* what) {
   }
 }
 
-/// Returns the step of `levels` equal levels up to `largest`, a magnitude. Both levels * step and
-/// 1 / step are finite. 0 for 0; a NaN counts as infinite.
+/// Returns the step between `levels` equally spaced levels up to `largest`, a magnitude. Both
+/// levels * step and 1 / step are finite. Returns 0 if `largest` is 0. A NaN counts as infinite.
 THINPIPE_BOTH inline float level_step(float largest, float levels) {
   if (largest == 0) return 0;
   constexpr float kMax = std::numeric_limits<float>::max();
   if (!(largest <= kMax)) largest = kMax;
-  // The quotient may be rounded up; with one unit in the last place less the product cannot
-  // overflow.
+  // kMax / levels may be rounded up, and levels * step could then overflow. Subtracting one unit in
+  // the last place prevents the overflow.
   const float most = std::bit_cast<float>(std::bit_cast<std::uint32_t>(kMax / levels) - 1);
   return std::clamp(largest / levels, std::numeric_limits<float>::min(), most);
 }
 
-/// Returns the nearest integer, ties to even, of |x| < 2^22: a float above 2^23 has no fraction
-/// bits left.
+/// Rounds x to the nearest integer, ties to even, for |x| < 2^22. Adding a number above 2^23 does
+/// the rounding, because a float above 2^23 has no fraction bits left.
 THINPIPE_BOTH inline float round_to_even(float x) {
   constexpr float kShift = 12582912;  // 1.5 * 2^23
   return (x + kShift) - kShift;

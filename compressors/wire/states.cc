@@ -1,5 +1,6 @@
-// Writes and reads states. The state of one compressor is magic, version, spec, tensor, elements,
-// then its body. The file of all tensors is a header, each state with its length, a checksum.
+// Writes and reads states of compressors. The state of one compressor consists of magic, version,
+// spec, tensor, number of elements, and body. The file of all tensors consists of a header, every
+// state with its length, and a checksum.
 #include "compressors/wire/states.h"
 
 #include <fmt/format.h>

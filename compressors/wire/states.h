@@ -19,8 +19,8 @@ struct StateIdentity {
   std::size_t elements = 0;
 };
 
-/// Writes the envelope of a checkpoint: resizes `state` to envelope + body and returns a writer for
-/// the body.
+/// Begins the state of one compressor for a checkpoint. Resizes `state` to envelope plus body,
+/// writes the envelope, and returns a writer for the body.
 ByteWriter begin_state(const StateIdentity& identity, std::size_t body_size,
                        std::vector<std::byte>& state);
 

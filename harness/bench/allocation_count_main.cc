@@ -1,5 +1,6 @@
-// Counts calls of operator new in the program `thinpipe`, with those of its libraries. Linked into
-// that program alone, and not under sanitizers, which have their own operator new.
+// Counts calls of operator new in the program `thinpipe`, including the calls by its libraries.
+// This file is linked into that program only. It is disabled under sanitizers, which have their own
+// operator new.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

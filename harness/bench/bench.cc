@@ -46,11 +46,13 @@ namespace {
 
 using Run = benchmark::BenchmarkReporter::Run;
 
-// Fraction of the free memory for the compressors that are timed in one run, all of them in memory.
+// Fraction of the free memory that the compressors timed in one run may use together. All
+// compressors of a run are in memory at the same time.
 constexpr double kMemoryShare = 0.4;
 
-// Approximate number of calls by which Google Benchmark finds the number of iterations, before one
-// call for each repetition. Only the progress bar depends on it.
+// Approximate number of calls of a benchmark in which Google Benchmark finds the number of
+// iterations. After these calls, it makes one call for each repetition. Only the progress bar uses
+// this constant.
 constexpr int kTrialRuns = 4;
 
 /// One row to be measured.
@@ -66,7 +68,8 @@ struct BenchPoint {
 /// Warms up, times and validates all compressors on one tensor, in runs that fit the memory.
 class TensorBench {
  public:
-  /// Adds a group for each number of threads to `result`, and the rows of the JSON to `rows`.
+  /// Adds one group of results for each number of threads to `result`, and the rows of Google
+  /// Benchmark's JSON to `rows`.
   TensorBench(const BenchOptions& options, const Inputs& inputs, Progress& progress,
               BenchResult& result, std::vector<Run>& rows);
 
@@ -327,8 +330,8 @@ bool runs_on(const BenchOptions& options, const std::string& device) {
   return std::find(options.devices.begin(), options.devices.end(), device) != options.devices.end();
 }
 
-// Returns the specs that have a GPU implementation. Others are an error if they were named; if all
-// methods were requested, they are only reported.
+// Returns the specs that have a GPU implementation. A spec without a GPU implementation is an error
+// if the user named it. If the user requested all methods, such specs are only reported.
 std::vector<Spec> specs_on_device(const BenchOptions& options, const std::vector<Spec>& specs,
                                   const TimedDevice& device) {
   const TensorInfo tensor{.name = "any", .shape = {1}, .elements = 1};

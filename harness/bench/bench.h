@@ -20,8 +20,9 @@ TimedDevice open_benched_gpu();
 /// @throws InputError for bad specs, names and traces; RunError when interrupted, or without a GPU.
 BenchResult run_bench(const BenchOptions& options, const OpenDevice& open = open_benched_gpu);
 
-/// Returns the heading of the tables: machine, inputs, and settings of the timing.
-/// @param device  null without one
+/// Returns the heading above the tables of results: the machine, the inputs, and the settings of
+/// the timing.
+/// @param device  null if no GPU was measured
 std::string bench_heading(const BenchOptions& options, const BenchDevice* device = nullptr);
 
 }  // namespace thinpipe

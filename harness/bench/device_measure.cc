@@ -48,8 +48,9 @@ double thread_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Calls that wait for the device have two marks each. Queued calls have two marks in all, because
-// marks between kernels would be timed with the kernels.
+// Times calls by marks of the device's clock. Each call that waits for the device has two marks of
+// its own. Calls that only queue work have two marks all together, because marks between kernels
+// would be timed with the kernels.
 Span time_calls(DeviceClock& clock, const DeviceTimed& timed, int calls) {
   clock.wait_for_all();
   const double cpu = thread_seconds();
@@ -121,8 +122,8 @@ constexpr Aggregate kAggregates[] = {{"mean", mean, true, true},
                                      {"stddev", deviation_of, true, false},
                                      {"cv", variation_of, false, false}};
 
-// Returns a row with the fields that all rows of one subject share. The constructor leaves some
-// unset.
+// Returns a row of Google Benchmark in which the fields that all rows of one subject share are set.
+// The constructor of Run leaves some of these fields unset.
 Run blank_row(const DeviceRowInfo& info, std::size_t repetitions) {
   Run run;
   run.run_name.function_name = info.name;
@@ -136,8 +137,9 @@ Run blank_row(const DeviceRowInfo& info, std::size_t repetitions) {
   return run;
 }
 
-// Sets a call's times and the counters that follow from them. The reporter divides by the number of
-// iterations.
+// Sets the times of a row and the counters that follow from them. Each time of a call is stored
+// multiplied by the number of iterations, because Google Benchmark's reporter divides by that
+// number.
 void set_times(Run& run, const DeviceRowInfo& info, double device, double wall, double cpu,
                bool levels) {
   const auto calls = static_cast<double>(run.iterations);

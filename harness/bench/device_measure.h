@@ -1,5 +1,5 @@
-// Times work on a device by its clock and by the host's, which must agree, and makes rows of it in
-// Google Benchmark's format.
+// Times work on a device by the device's clock and by the host's clock, which must agree. Makes
+// rows in Google Benchmark's format from the times.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -24,17 +24,19 @@ struct DeviceTimed {
 
 /// Times of one of several calls, in seconds.
 struct DeviceSlice {
-  /// By the device. For calls that wait: from the begin of a call to the end of its last work. For
-  /// queued calls: the time of all calls over their number.
+  /// Time of a call by the device's clock. For calls that wait, it is the time from the begin of a
+  /// call to the end of its last work. For queued calls, it is the time of all calls divided by the
+  /// number of calls.
   double device = 0;
   double wall = 0;  ///< by the host, until the device is idle
   double cpu = 0;   ///< CPU time of the calling thread
 };
 
-/// Times a number of calls. The host's clock stops when the whole device is idle, so work outside
-/// the device's marks (on another stream, or queued and not begun) makes the two clocks differ.
-/// They must agree within 2 % and 0.1 ms, which is more than starting, waiting and the marks take.
-/// Interruptions on the host can make them differ as well, so such a slice is repeated.
+/// Times a slice, which is a number of calls, by both clocks. The host's clock stops when the whole
+/// device is idle. Work outside the device's marks (on another stream, or queued and not begun)
+/// therefore makes the two clocks differ. The clocks must agree within 2 % plus 0.1 ms, which is
+/// more than starting, waiting and the marks take. Interruptions on the host can also make the
+/// clocks differ, so a slice in which the clocks disagree is repeated.
 /// @throws ValidationError when three slices disagree
 DeviceSlice take_slice(DeviceClock& clock, const DeviceTimed& timed, int calls);
 
@@ -50,8 +52,8 @@ struct DeviceTiming {
 
 using DeviceTimings = std::map<std::string, DeviceTiming>;  ///< by DeviceTimed::name
 
-/// Times repetitions of all subjects in random order, each of min_time at least, after an untimed
-/// call. @throws RunError when interrupted
+/// Times the repetitions of all subjects in random order. Each repetition takes at least min_time,
+/// or 20,000 calls, and follows an untimed call. @throws RunError when interrupted
 DeviceTimings measure_on_device(DeviceClock& clock, const std::vector<DeviceTimed>& what,
                                 const BenchOptions& options,
                                 const std::function<void(const std::string&)>& progress);
@@ -67,10 +69,10 @@ struct DeviceRowInfo {
 };
 
 /// Returns a row for each repetition, then mean, median, standard deviation and coefficient of
-/// variation, as Google Benchmark does with UseManualTime(): real_time is the device's, cpu_time
-/// that of the calling thread, both in ns of a call. Counters: the CPU rows' ns_per_element,
-/// GB_per_s, times_t_r and (of repetitions) order; wall_ns_per_element is by the host's clock.
-/// Returns no rows where the timing failed.
+/// variation, as Google Benchmark does with UseManualTime(). real_time is the device's time and
+/// cpu_time that of the calling thread, both in ns of a call. The counters ns_per_element,
+/// GB_per_s, times_t_r and (for repetitions) order are those of CPU rows. The counter
+/// wall_ns_per_element is by the host's clock. Returns no rows if the timing failed.
 std::vector<benchmark::BenchmarkReporter::Run> device_rows(const DeviceRowInfo& info,
                                                            const DeviceTiming& timing);
 

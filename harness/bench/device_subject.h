@@ -18,7 +18,8 @@ namespace thinpipe {
 /// Several copies of one tensor's values in the device's memory. Indices wrap around.
 class DeviceInputs {
  public:
-  /// @param values  of every input, each rotated by a different number; must outlive this
+  /// @param values  every input has these values, rotated by a different number of elements; must
+  /// outlive this object
   /// @throws RunError when the device's memory does not suffice
   DeviceInputs(const TimedDevice& device, TensorInfo tensor, std::span<const float> values,
                Residency residency);
@@ -49,9 +50,10 @@ class DeviceSubject {
   DeviceSubject(const TimedDevice& device, const Spec& spec, const CompressorSettings& settings,
                 const DeviceInputs& inputs);
 
-  /// Encodes `steps` steps on the device and on the CPU, and checks that payloads are equal byte
-  /// for byte, and counts too. Returns the CPU compressor's quality in the second half. decode()
-  /// then decodes the last payload, which both decode to the same bits.
+  /// Encodes `steps` steps on the device and on the CPU. Checks that both give the same payloads,
+  /// byte for byte, and report the same counts. Returns the CPU compressor's quality in the second
+  /// half of the steps. decode() then decodes the last payload, which device and CPU decode to the
+  /// same bits.
   /// @throws ValidationError
   Quality warm_up(int steps);
 

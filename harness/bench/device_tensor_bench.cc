@@ -113,8 +113,8 @@ void DeviceTensorBench::add(const Spec& spec) {
   }
 }
 
-// Makes, warms up and validates the subject, which stays null if that fails. Returns false if it
-// may succeed with more memory than the batch leaves.
+// Makes, warms up and validates the point's subject, which stays null if that fails. Returns false
+// if a second attempt may succeed after the memory of the batch's other compressors has been freed.
 bool DeviceTensorBench::prepare(Point& point) {
   progress_.describe("warming up " + point.name);
   try {

@@ -1,5 +1,5 @@
-// Warms up, validates and times all compressors on one tensor in a device's memory, in runs that
-// fit.
+// Warms up, validates and times all compressors on one tensor in a device's memory. Each run times
+// only as many compressors as fit into this memory.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -22,10 +22,11 @@ namespace thinpipe {
 
 class DeviceTensorBench {
  public:
-  /// Adds a group and the device to `result`, and the rows of the JSON to `rows`.
-  /// @param open  opens a device with all memory free: memory of compressors is freed by opening
-  /// the device anew
-  /// @param values  of the tensor; must outlive this
+  /// Adds one group of results and the device to `result`, and the rows of Google Benchmark's JSON
+  /// to `rows`.
+  /// @param open  opens a device with all memory free; opening the device anew frees the memory of
+  /// compressors
+  /// @param values  gradient of the tensor; must outlive this object
   DeviceTensorBench(const BenchOptions& options, OpenDevice open, TensorInfo tensor,
                     std::span<const float> values, Progress& progress, BenchResult& result,
                     std::vector<benchmark::BenchmarkReporter::Run>& rows);

@@ -21,8 +21,9 @@ namespace {
 
 constexpr std::size_t kLine = 64 / sizeof(float);  // elements of a cache line
 
-// P(|x| > t) = (1 + 0.4 t)^(-1 / 0.4): the shape at which a one-stage exponential fit selects 13
-// times too many elements at a ratio of 0.001, as with captured gradients.
+// Shape of the generalised Pareto distribution: P(|x| > t) = (1 + 0.4 t)^(-1 / 0.4). With this
+// shape, a one-stage exponential fit selects 13 times too many elements at a ratio of 0.001, as it
+// does with captured gradients.
 constexpr double kParetoShape = 0.4;
 
 /// out = values, rotated left by `shift` elements.
@@ -96,8 +97,9 @@ Arrays::Arrays(std::size_t count, std::size_t elements)
 
 void Inputs::allocate(bool squares) {
   const std::size_t bytes = elements() * sizeof(float);
-  // Twice the cache evicts every input before it is read again, whatever the replacement policy. At
-  // least two arrays, for the triad.
+  // All inputs together are twice the cache's size. Every input is then evicted before it is read
+  // again, whatever the replacement policy. There are at least two arrays, because the triad reads
+  // two.
   std::size_t count = 2;
   if (residency_ == Residency::kMemory) {
     count = std::max(count, (2 * last_level_cache() + bytes - 1) / bytes);

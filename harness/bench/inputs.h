@@ -43,14 +43,16 @@ class Arrays {
 /// Inputs of one tensor. Indices wrap around.
 class Inputs {
  public:
-  /// Makes synthetic gradients: the same values in every input, rotated, so that every step of a
-  /// method without memory gives the same figures.
-  /// @param squares  also makes second moments, of a batch of 32 whose samples scatter so much that
-  ///                 the mean variance of the batch's mean is the mean square of the gradient
+  /// Makes synthetic gradients. Every input has the same values, rotated by a different number of
+  /// elements. A method without memory therefore gives the same figures in every step.
+  /// @param squares  also makes second moments, as of a batch of 32 samples; the variance of the
+  /// batch's mean, averaged over elements, equals the mean square of the gradient
   Inputs(const BenchOptions& options, std::size_t elements, bool squares);
 
-  /// Copies one tensor of a trace, its steps and ranks in turn.
-  /// @throws InputError when the trace lacks it, or squares, or has a value that is not finite.
+  /// Copies one tensor of a trace. Each input is the tensor's gradient in one step of one rank:
+  /// first all steps of rank 0, then those of rank 1, and so on.
+  /// @throws InputError when the trace lacks requested second moments, or has a value that is not
+  /// finite.
   Inputs(const BenchOptions& options, const class Trace& trace, std::size_t tensor, bool squares);
 
   /// Returns the highest rate of drawing, in B/s, where a trace's gradients are drawn; else 0.

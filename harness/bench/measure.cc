@@ -51,8 +51,8 @@ void set_flags(const BenchOptions& options) {
 // For every benchmark, the positions of its body's calls among all calls.
 using Calls = std::map<std::string, std::vector<std::size_t>>;
 
-// Sets the position of each repetition among all repetitions. The last calls of each body are its
-// repetitions; the calls before them found the number of iterations.
+// Sets the position of each repetition among all repetitions. The last calls of a benchmark's body
+// are its repetitions. In the calls before these, Google Benchmark found the number of iterations.
 void set_order(const Calls& calls, std::map<std::string, Timing>& timings) {
   std::vector<std::size_t> all;
   const auto repetitions = [&](const std::string& name) {
@@ -71,8 +71,8 @@ void set_order(const Calls& calls, std::map<std::string, Timing>& timings) {
   }
 }
 
-// The body that Google Benchmark calls for every repetition, and a few times before to find the
-// number of iterations that fill the time.
+// The body of a benchmark. Google Benchmark first calls it a few times, to find the number of
+// iterations that fill the requested time, and then once for every repetition.
 void time_one(const Timed& timed, const BenchOptions& options, benchmark::State& state,
               Timing& timing) {
   try {

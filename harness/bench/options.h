@@ -43,8 +43,9 @@ struct BenchOptions {
 /// @throws InputError for any other text, for 0 and for more than 10^9.
 std::size_t parse_elements(const std::string& text);
 
-/// Returns the requested fraction k / d of elements to send, an axis of its own: the parameter
-/// `ratio`, or `p` in SBC's paper; nothing for methods without such a parameter.
+/// Returns the requested fraction k / d of elements to send, which is an axis of its own. It is the
+/// parameter `ratio` of the spec; for SBC it is `p`, as in SBC's paper. Returns nothing for methods
+/// without such a parameter.
 /// @throws InputError for bad specs.
 std::optional<double> ratio_of(const Spec& spec);
 

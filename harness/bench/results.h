@@ -81,15 +81,15 @@ std::string bits_text(double value);
 /// Returns true if the row sends fewer bits than a float has.
 bool compresses(const BenchRow& row);
 
-/// Returns the table of one group: heading, roofline, rows by encode time, with a mark at the
-/// fastest that compresses. No line is over kBenchColumns wide.
+/// Returns the table of one group: a heading, the roofline, and the rows in order of encode time. A
+/// mark shows the fastest row that compresses. No line is wider than kBenchColumns.
 std::string bench_table(BenchGroup group);
 
 /// Returns a line with the GPU and its clock rates.
 std::string device_heading(const BenchDevice& device);
 
-/// Returns the table of one group on a device. Times are of a call, not of an element, because
-/// small tensors take as long as their launches.
+/// Returns the table of one group of results on a device. Times are given for a call and not for an
+/// element, because a small tensor takes only as long as its kernel launches.
 std::string device_table(BenchGroup group);
 
 /// Returns the points of docs/records.md: a record for each row, with every repetition's time, and

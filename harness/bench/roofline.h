@@ -8,13 +8,14 @@ namespace thinpipe {
 
 class Team;  // timed_roofline.h
 
-/// Numbers of streams that one thread reads at the same time. One linear stream does not use all of
-/// the memory bandwidth; t_R is the best of these.
+/// Numbers of streams that one thread reads at the same time when the read time is measured. One
+/// linear stream does not use all of the memory bandwidth. The roofline's read time t_R is the best
+/// time over these numbers of streams.
 inline constexpr int kStreamCounts[] = {1, 2, 4, 8};
 
-/// Returns the sum of all elements, each read once: `streams` (of kStreamCounts) equal ranges of
-/// the array in turn, a few cache lines of each at a time. Every thread of the team has its own
-/// range.
+/// Reads every element once and returns the sum. Every thread of the team has its own range of the
+/// array. The thread divides this range into `streams` (of kStreamCounts) equal streams and reads
+/// them in turn, a few cache lines of each at a time.
 double read_streams(std::span<const float> x, int streams, Team& team);
 
 /// to = from. STREAM's copy: reads 4 and writes 4 bytes an element.

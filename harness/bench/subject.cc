@@ -46,9 +46,9 @@ void check_error(const Distortion& reported, std::span<const float> decoded,
     error += off * off;
   }
   const double input = reported.input_squares;
-  // A memory that scales or clips compresses values other than the gradient, which only the memory
-  // has, so the error is not checked. Sums may be of floats: 1e-5 is far above their rounding and
-  // far below any mistake.
+  // If a compressor's memory scales or clips the gradient, the compressor encodes values that only
+  // the memory has. The error is then not checked. The reported sums may be calculated with floats:
+  // 1e-5 is far above their rounding and far below any mistake.
   constexpr double kRounding = 1e-5;
   if (norm == 0 || std::fabs(input - norm) > kRounding * norm) return;
   const double found = reported.error_squares;
@@ -84,13 +84,14 @@ std::size_t first_difference(std::span<const float> a, std::span<const float> b)
       std::mismatch(a.begin(), a.end(), b.begin(), b.end(), same).first - a.begin());
 }
 
-// Checks the report of one encode against its decoded payload.
-// @param decoded   by the compressor that encoded
-// @param elsewhere by decode_plainly()
-// @param spreads   the method sends coefficients of a transform: one sent element may affect many
-//                  decoded ones
-// @throws ValidationError unless at most k-hat <= d elements are not zero, both decoded arrays have
-// the same bits, and all values are finite.
+// Checks the report of one encode against its decoded payload. k-hat is the reported number of
+// selected elements.
+// @param decoded  values decoded by the compressor that encoded them
+// @param elsewhere  values decoded by decode_plainly()
+// @param spreads  the method sends coefficients of a transform: one sent element may affect many
+// decoded ones, so more than k-hat may be nonzero
+// @throws ValidationError unless k-hat <= d, at most k-hat elements are not zero, both decoded
+// arrays have the same bits, and all values are finite.
 void validate_result(const Compressor& compressor, const EncodeReport& report,
                      std::span<const float> decoded, std::span<const float> elsewhere,
                      bool spreads) {
@@ -130,11 +131,11 @@ void decode_plainly(const CompressorFactory& make, const TensorInfo& tensor,
   make(tensor, settings)->decode_add(payload, 1.0F, out);
 }
 
-// Checks the first steps of a small tensor. The present instruction set and threads must give the
-// same payload, byte for byte, as the plainest instruction set on one thread, and decode it to the
-// same bits. The error that the compressor reports must be the distance of the decoded values from
-// the gradient, if its memory did not change the gradient.
-// @param gradient  of tensor.elements elements; `squares` as many or none
+// Checks the first steps of a compressor on a small tensor. The current instruction set and number
+// of threads must give the same payload, byte for byte, as the plainest instruction set on one
+// thread. Both must decode the payload to the same bits. If the compressor's memory did not change
+// the gradient, the reported error must be the distance of the decoded values from the gradient.
+// @param gradient  tensor.elements values; `squares` has the same number of values or none
 // @throws ValidationError if a check fails.
 void validate_against_plain(const CompressorFactory& make, const TensorInfo& tensor,
                             const CompressorSettings& settings, std::span<const float> gradient,

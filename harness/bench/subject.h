@@ -1,5 +1,5 @@
-// One compressor on one tensor, ready to be timed, with the checks of its output without which no
-// time is reported.
+// One compressor on one tensor, ready to be timed. Also checks the compressor's output: no time is
+// reported unless the checks pass.
 #pragma once
 
 #include <cstddef>
@@ -65,8 +65,8 @@ struct SubjectOptions {
   bool spreads = false;
 };
 
-/// Has the compressor, the payload and the number of steps. encode() and decode() are timed; all
-/// else happens before and after. Inputs must outlive the subject.
+/// A compressor to be timed, with its payload and the number of steps so far. Only encode() and
+/// decode() are timed; all other work happens before or after. Inputs must outlive the subject.
 class Subject {
  public:
   Subject(SubjectOptions options, const Inputs& inputs);
@@ -82,12 +82,13 @@ class Subject {
   /// Adds the last payload of warm_up() to the next output.
   void decode();
 
-  /// Compares the first steps with the plainest kernels on one thread: payloads byte for byte,
-  /// decoded values bit for bit, and the error that the compressor reports.
+  /// Compares the first steps with those of the plainest kernels on one thread: payloads byte for
+  /// byte, and decoded values bit for bit. Also checks the error that the compressor reports.
   /// @throws ValidationError
   void validate_start() const;
-  /// Checks that a second compressor decodes the last payload to the same bits, that all values are
-  /// finite, and that at most k-hat are not zero.
+  /// Checks that a second compressor decodes the last payload to the same bits, and that all
+  /// decoded values are finite. Also checks that at most k-hat decoded values are not zero, where
+  /// k-hat is the reported number of selected elements.
   /// @throws ValidationError
   void validate_last() const;
 

@@ -95,8 +95,9 @@ class Pinned {
   bool done_ = false;
 };
 
-// Pins both sides to the same core, the larger number of their present cores, because cores of one
-// machine differ in speed from one second to the next.
+// Pins both processes to the same core, because the cores of one machine differ in speed from one
+// second to the next. Of the two cores on which the processes now run, the one with the larger
+// number is used.
 std::unique_ptr<Pinned> share_core(const BenchOptions& options, Turns& turns) {
   const bool one_thread = std::all_of(options.threads.begin(), options.threads.end(),
                                       [](int threads) { return threads == 1; });

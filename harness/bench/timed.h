@@ -35,7 +35,7 @@ struct Timing {
   std::vector<std::size_t> order;
   double allocations = -1;  ///< of one call: the greatest of all repetitions; -1: not counted
   std::string error;        ///< that stopped it; all else is then invalid
-  /// Counts the allocations of `calls` calls and returns those of one call.
+  /// Counts the allocations made during `calls` calls and returns the mean number for one call.
   /// @param before  allocations() before these calls
   std::optional<double> count_allocations(std::optional<std::uint64_t> before, std::int64_t calls);
 };
@@ -53,9 +53,9 @@ void guard_timing(AnyTiming& timing, Work work) {
   }
 }
 
-/// Returns the number of calls of operator new in the whole process, from which the allocations of
-/// an encode follow; nothing in programs that do not count. The program `thinpipe` counts
-/// (allocation_count_main.cc).
+/// Returns the number of calls of operator new so far in the whole process. The difference before
+/// and after an encode is the encode's number of allocations. Returns nothing in programs that do
+/// not count these calls. The program `thinpipe` counts them (allocation_count_main.cc).
 std::optional<std::uint64_t> allocations();
 
 /// Makes allocations() read this counter; for the program that counts.
@@ -65,12 +65,14 @@ void count_allocations_in(const std::atomic<std::uint64_t>& counter);
 bool interrupted();
 void watch_for_interrupt();
 
-// Taking turns, slice by slice, with another process that times the same work: a disturbance of the
-// machine affects both sides within a few milliseconds. `thinpipe gate` gives the turns.
+// This process can take turns, slice by slice, with another process that times the same work. A
+// disturbance of the machine then affects both processes within a few milliseconds. `thinpipe gate`
+// gives the turns.
 
-/// This side's end of a stream socket. Every message is a number of 8 bytes in the machine's byte
-/// order, with a number as answer: 0 requests a turn, any other number is a proposal for both
-/// sides.
+/// This process's end of a stream socket, by which it takes turns with another process. Every
+/// message is a number of 8 bytes in the machine's byte order, and so is its answer. 0 requests a
+/// turn. Any other number is a proposal, and the answer is the number that applies to both
+/// processes.
 class Turns {
  public:
   /// @param socket  remains the caller's @throws InputError when it is no socket
@@ -88,10 +90,12 @@ class Turns {
   int socket_;
 };
 
-/// Measures in rounds, without Google Benchmark. In each round every Timed has a slice of at least
-/// 2 ms, after one untimed call, in an order that the seed decides, the same on both sides. A slice
-/// gives one value, so value i of both sides is taken within milliseconds. There are as many rounds
-/// as fit the time of all repetitions of min_time, at least one for each repetition.
+/// Measures in rounds, without Google Benchmark. In each round every Timed has one slice of at
+/// least 2 ms, after one untimed call. The seed decides the order of slices, which is the same in
+/// both processes. A slice gives one value, so both processes take their value i within
+/// milliseconds of each other. The rounds fill the time that all repetitions of min_time would
+/// take, up to 1000. There is at least one round for each repetition. A Timed may leave out rounds
+/// (Timed::every).
 Timings measure_in_turns(const std::vector<Timed>& what, const BenchOptions& options, Turns& turns,
                          const std::function<void(const std::string&)>& progress);
 

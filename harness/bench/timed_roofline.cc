@@ -16,9 +16,9 @@ namespace {
 
 constexpr int kSpins = 20000;  // tens of microseconds; a thread that waits longer yields the core
 
-// The roofline is six loops of a few instructions each, whose times scatter less than a
-// compressor's. So a quarter of the time is enough, and a run with few compressors is not mostly
-// roofline.
+// The roofline consists of six loops of a few instructions each. Their times scatter less than a
+// compressor's, so a quarter of a compressor's time is enough. A run with few compressors then does
+// not spend most of its time on the roofline.
 constexpr double kTimeShare = 0.25;
 constexpr double kMinSeconds = 5e-3;
 

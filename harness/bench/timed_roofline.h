@@ -15,8 +15,9 @@
 
 namespace thinpipe {
 
-/// `size` threads, the caller among them, that run one function at the same time. Threads wait
-/// busily at first, so that a start costs a microsecond, not a wake-up; then they sleep.
+/// A team of `size` threads, including the caller, that run one function at the same time. A thread
+/// without work first spins, so that the next start costs a microsecond instead of a wake-up. If no
+/// start comes, the thread sleeps.
 class Team {
  public:
   explicit Team(int size);
@@ -43,7 +44,8 @@ std::string place_name(const Inputs& inputs, int threads);
 
 /// Reads, copy and triad of one tensor's arrays for every number of threads. Always uses the best
 /// instruction set, because t_R is the machine's limit. Each repetition takes a quarter of
-/// BenchOptions::min_time, but at least 5 ms if min_time is that long. Inputs must outlive it.
+/// BenchOptions::min_time, but at least 5 ms, or min_time itself if that is shorter than 5 ms.
+/// Inputs must outlive this object.
 class TimedRoofline {
  public:
   TimedRoofline(const Inputs& inputs, const BenchOptions& options);
@@ -51,8 +53,8 @@ class TimedRoofline {
   /// Returns the work to time, which refers to this object.
   std::vector<Timed> timed();
 
-  /// Returns the figures for a number of threads. Reads of small tensors may be faster with fewer
-  /// threads; t_R is the fastest with at most `threads`.
+  /// Returns the figures for a number of threads. t_R is the fastest read with at most `threads`
+  /// threads, because reads of small tensors may be faster with fewer threads.
   RooflineFigures figures(const Measurement& measured, int threads) const;
 
  private:

@@ -50,8 +50,8 @@ std::string use_simd(const Arguments& arguments);
 /// Returns `--plugin FILE`.
 OptionInfo plugin_option();
 
-/// Loads the plug-ins of `--plugin`. Call it before the first look-up of a compressor. Returns
-/// absolute paths, for processes that the verb starts.
+/// Loads the plug-ins of `--plugin`. Call this function before the first look-up of a compressor.
+/// Returns the plug-ins' absolute paths, which the verb passes to processes that it starts.
 /// @throws InputError with the plug-in and the error in it
 std::vector<std::filesystem::path> load_plugins(const Arguments& arguments);
 

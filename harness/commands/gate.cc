@@ -53,8 +53,9 @@ fs::path this_program() { return fs::read_symlink("/proc/self/exe"); }
 // Maximum number of repeated launches, in total.
 int retakes_of(const GatePolicy& policy) { return policy.pairs / 2; }
 
-// Measures older and newer build in pairs, in random order within a pair. The builds interleave
-// their timings if both support --turns, else whole launches.
+// Measures the older and the newer build in pairs of launches, in random order within a pair. If
+// both builds support --turns, the two launches of a pair run at the same time and interleave their
+// timings. Else one launch follows the other.
 GateOutcome gate_builds(const Arguments& arguments, const GatePolicy& policy,
                         const fs::path& scratch) {
   const fs::path older = fs::absolute(arguments.text("baseline-exe"));
@@ -176,8 +177,8 @@ void check_modes(const Arguments& arguments) {
 
 int gate(const Arguments& arguments, const GatePolicy& policy) {
   if (arguments.given("history")) return print_outcome(arguments, gate_history(arguments, policy));
-  // Read before signals are handled, so that a signal ends the program even while it waits for the
-  // writer of a pipe.
+  // The baseline is read before signal handlers are installed. A signal can then end the program
+  // even while it waits for the writer of a pipe.
   std::optional<Measured> baseline;
   if (arguments.given("baseline")) baseline = read_measured(arguments.text("baseline"));
   const auto judge = [&](const Measured& measured) {

@@ -19,15 +19,18 @@ class Launcher {
   Launcher(std::vector<std::string> words, std::filesystem::path scratch);
 
   /// Runs one launch in a separate process, with its records in a new folder. Error messages quote
-  /// its output. Failed points are part of the result; only a launch without records is an error.
-  /// @throws InputError if the launch reports a usage error (exit code 2); RunError if it ends
-  /// without records, and after stop_requested(), when the launch has ended.
+  /// the output of the process. Failed points are part of the result; only a launch without records
+  /// is an error.
+  /// @throws InputError if the launch reports a usage error (exit code 2); RunError if the launch
+  /// ends without records. After stop_requested(), waits for the end of the launch and then throws
+  /// RunError.
   Measured launch(const std::filesystem::path& program);
 
   /// Returns whether this build of thinpipe can interleave the measurement (bench --turns).
   bool takes_turns(const std::filesystem::path& program);
-  /// Launches both programs at the same time, with interleaved timings: value i of one and value i
-  /// of the other are adjacent in time. Errors as launch().
+  /// Launches both programs at the same time, with interleaved timings: value i of one program and
+  /// value i of the other are measured one right after the other. Throws the same errors as
+  /// launch().
   /// @returns the results of older and newer
   std::pair<Measured, Measured> launch_in_turns(const std::filesystem::path& older,
                                                 const std::filesystem::path& newer,

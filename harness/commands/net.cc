@@ -107,7 +107,7 @@ std::unique_ptr<HostProgram> start(const Host& host, const std::vector<std::stri
   }
 }
 
-// Returns a sentence on the direction with the most traffic.
+// Returns a sentence on the uplink or downlink that carried the most traffic.
 // @param changes  whether a schedule changes the links, so that their rates are not constant
 std::string busiest_direction(const Network& network, const Topology& planned, double seconds,
                               bool changes) {
@@ -200,8 +200,8 @@ Action prepare_exec(const Arguments& arguments) {
   };
 }
 
-// Restores an interface unless its guard is alive. Returns whether that succeeded, and appends the
-// result to `text`.
+// Restores an interface. If the interface's guard is alive, leaves the interface alone, which is no
+// failure. Returns false if restoring failed. Appends the result to `text`.
 bool restore(const std::string& interface, std::string& text) {
   try {
     const auto file = StateFile::hold(interface);

@@ -40,9 +40,10 @@ struct Played {
   bool disturbed = false;        // whether the network itself loses or reorders frames
 };
 
-// Returns whether the goodput is compared with the schedule. TCP goodput under frame loss or
-// changing delays is no measure of the link. The integral is no bound where the bottleneck moves
-// between links, because their queues let more through.
+// Returns whether the goodput is compared with the schedule. Under frame loss or changing delays
+// there is no comparison, because TCP goodput does not measure the link. If the bottleneck moves
+// between links, there is no comparison either. The links' queues then let more data through than
+// the integral of the bottleneck's rate.
 bool judged(const Played& played, const TrialResult& result) {
   return !played.disturbed && !played.schedule.changes(Quantity::kDelay) &&
          !played.schedule.changes(Quantity::kLoss) && !result.links_take_turns;

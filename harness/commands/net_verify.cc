@@ -321,7 +321,8 @@ int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<Sched
   });
 }
 
-// Verifies every link under every schedule, in both directions. Exit code as of `net verify`.
+// Verifies every link under every schedule, in both directions. The exit codes are those that `net
+// verify` documents.
 // @throws InputError if a schedule does not fit a link
 Action prepare_schedules(const Arguments& arguments) {
   std::vector<LinkSpec> links;

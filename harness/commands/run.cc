@@ -78,9 +78,9 @@ std::vector<OptionInfo> hosts_options() {
   };
 }
 
-// Returns the values of these options; nothing without --hosts.
-// @throws InputError for a bad hostfile, a missing Slurm allocation, and options without the option
-// that they depend on
+// Returns the values of the options for real machines; nothing without --hosts.
+// @throws InputError for a bad hostfile, for a missing Slurm allocation, and for an option that is
+// given without the option on which it depends
 std::optional<HostsOptions> hosts_of(const Arguments& arguments) {
   if (!arguments.given("hosts")) {
     for (const char* name :
@@ -110,8 +110,8 @@ std::optional<HostsOptions> hosts_of(const Arguments& arguments) {
   return hosts;
 }
 
-// Checks that the sweep can run on these machines. `link_given` and `schedule_given` are false for
-// default values. @throws InputError
+// Checks that the sweep can run on the machines of --hosts. `link_given` and `schedule_given` tell
+// whether the user gave these options; they are false for default values. @throws InputError
 void check_hosts(const HostsOptions& hosts, const SweepOptions& options, bool link_given,
                  bool schedule_given) {
   const int ranks = *std::max_element(options.ranks.begin(), options.ranks.end());

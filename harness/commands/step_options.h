@@ -13,7 +13,7 @@ namespace thinpipe {
 
 std::vector<OptionInfo> bucketing_options();
 
-/// Returns all distinct combinations of these options, in the order given.
+/// Returns all distinct combinations of the values of the bucketing options, in the order given.
 /// @throws InputError with the option and the expected values
 std::vector<Bucketing> bucketings_of(const Arguments& arguments);
 

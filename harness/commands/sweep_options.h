@@ -39,10 +39,12 @@ void set_sweep_checks(const Arguments& arguments, SweepOptions& options);
 /// Returns the concatenation of lists of options.
 std::vector<OptionInfo> joined(std::vector<std::vector<OptionInfo>> lists);
 
-/// Reads these options except `--trace` and `--warmup`, which not every verb has. Other members of
-/// SweepOptions keep their defaults. Loads the plug-ins and selects the instruction set.
-/// @param hosts         real machines instead of emulated hosts; sets the default number of ranks
-/// @param most_ranks    maximum number of ranks
+/// Reads the options of a sweep except `--trace` and `--warmup`, which not every verb has. Other
+/// members of SweepOptions keep their defaults. Also loads the plug-ins and selects the instruction
+/// set.
+/// @param hosts  real machines to use instead of emulated hosts; they set the default number of
+/// ranks
+/// @param most_ranks  maximum number of ranks
 /// @param ranks_option  name of the option for the number of ranks
 /// @throws InputError for a sweep that cannot run
 SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOptions> hosts,

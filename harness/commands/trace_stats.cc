@@ -244,7 +244,8 @@ std::string stats_line(const char* record, const Json& fields) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// Returns the file of --out. A name with an extension is a file, any other name a folder.
+/// Returns the file that --out names. A name with an extension is the file itself, unless it is an
+/// existing folder. Any other name is a folder, which is created for the file.
 std::filesystem::path records_file(const std::string& out) {
   std::filesystem::path file = out;
   std::error_code failure;

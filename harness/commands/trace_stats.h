@@ -8,8 +8,9 @@
 
 namespace thinpipe {
 
-/// Returns tables of at most 80 columns: distributions; decay and fits, without and with error
-/// feedback; similarity. A row has the means of a tensor over the selected steps and ranks.
+/// Returns tables of at most 80 columns: one kind for distributions, one for decay and fits
+/// (without and with error feedback), and one for similarity. A row has the means of a tensor over
+/// the selected steps and ranks.
 std::string stats_tables(const std::vector<GradientStats>& gradients,
                          const std::vector<SimilarityStats>& similarities,
                          const StatsOptions& options);

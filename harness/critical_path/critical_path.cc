@@ -79,8 +79,9 @@ void add(std::vector<PathPiece>& pieces, int rank, PathPhase phase, double secon
   pieces.push_back({rank, phase, seconds});
 }
 
-// Returns the s that the rank has spent on a phase until `until`. Exchanges count from the time at
-// which all ranks had begun them. Nested compute excludes the other phases.
+// Returns the seconds that the rank has spent in a phase up to the time `until`. An exchange counts
+// from the time at which all ranks have begun it. If other phases lie within compute, compute
+// excludes their time.
 double spent(const Rank& rank, PathPhase phase, double until) {
   if (phase == PathPhase::kStart) return rank.begin;
   double sum = 0, nested = 0;
@@ -168,8 +169,8 @@ class Walk {
     return false;
   }
 
-  // Goes from now_ back to the end of the needed span. In between the rank computed the gradient,
-  // or did no recorded work.
+  // Goes back on the path from now_ to `moment`, the end of the span for which the later work
+  // waited. Between these times the rank computed the gradient, or did no recorded work.
   void fill_back_to(double moment) {
     if (now_ - moment <= kSame) {
       moment = std::min(moment, now_);

@@ -1,5 +1,5 @@
-// Critical path of a step: the chain of work and waits that ended last, backwards from the step's
-// end to its begin.
+// Critical path of a step: the chain of work and waits that determined when the step ended. The
+// path is followed backwards, from the step's end to its begin.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ struct StepTimeline {
   Timeline spans;
 };
 
-/// A parameter server's last answer in an exchange of a bucket. From the arrival of a payload on,
-/// its codec worked without a pause until that answer. Times in s by the clock of
-/// StepTimeline::begun.
+/// A parameter server's last answer in an exchange of a bucket, and the payload for which it
+/// waited. From the arrival of this payload until the answer, the server's codec worked without a
+/// pause. Times are in s by the clock of StepTimeline::begun.
 struct ServedExchange {
   int host = 0;  ///< of the server
   std::size_t bucket = 0;
@@ -50,24 +50,27 @@ struct PathPiece {
 struct StepPath {
   double length = 0;              ///< s, from the first rank's begin to the last rank's end
   std::vector<PathPiece> pieces;  ///< by rank and phase, longest first; their sum is `length`
-  /// s that the other ranks (their median) waited in exchanges for the last rank to begin, with the
-  /// phase in which that rank's time exceeded theirs most: by rank and phase, longest first.
+  /// Waits in exchanges for the last rank to begin, in s: the median over the other ranks. A wait
+  /// is attributed to the last rank, and to the phase in which that rank's time exceeded the median
+  /// of the other ranks most. Waits are summed by rank and phase, longest first.
   std::vector<PathPiece> waits;
 };
 
-/// Returns the critical path of a step. No rank can end a bucket's exchange before all ranks have
-/// begun it, and a rank's k-th exchange of a bucket is every other rank's k-th exchange of it.
+/// Returns the critical path of a step. No rank can end the exchange of a bucket before all ranks
+/// have begun this exchange. The k-th exchange of a bucket on one rank is the same exchange as the
+/// k-th on every other rank.
 ///
-/// The path goes backwards from the end of the rank that ended last. Each span of work waited for
-/// the span that ended last among those it needs. Decoding needs its bucket's exchange and the work
-/// before it. An exchange needs its bucket's compression and the exchanges before it, on the rank
-/// that began it last. Compression needs the work before it, and the gradient, which is compute.
+/// The path goes backwards from the end of the rank that ended last. Each span of work needs
+/// earlier spans, and it waited for the needed span that ended last. Decoding needs its bucket's
+/// exchange and the rank's earlier work. An exchange needs its bucket's compression and the earlier
+/// exchanges, all on the rank that began the exchange last. Compression needs the rank's earlier
+/// work and the gradient, which the rank's compute gives.
 ///
-/// With parameter servers an exchange ends with the last unit that a server answered. The exchange
-/// waited for that server's codec, and the codec for the worker whose payload arrived last,
-/// whenever other workers had begun.
+/// With parameter servers, an exchange ends with the last answer of a server. The exchange waited
+/// for that server's codec. The codec waited for the worker whose payload arrived last, no matter
+/// when other workers had begun.
 /// @param codec_beside  compression overlapped compute and never delayed it
-/// @param served  by parameter servers, one for each exchange and server
+/// @param served  last answers of parameter servers, one for each exchange and server
 StepPath critical_path(std::span<const StepTimeline> ranks, bool codec_beside = false,
                        std::span<const ServedExchange> served = {});
 

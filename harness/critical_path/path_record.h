@@ -14,8 +14,8 @@
 
 namespace thinpipe {
 
-/// A link of the network, and the fraction of time for which its busier direction was sending, by
-/// its counted bytes and its rate.
+/// A link of the network, and the fraction of time for which its busier direction was sending. The
+/// fraction is calculated from the direction's counted bytes and its rate.
 struct LinkUse {
   std::string name;  ///< "host3", "rack0-spine"
   double busy = 0;
@@ -25,7 +25,7 @@ struct LinkUse {
 using RateOf = std::function<double(int link, bool up)>;
 
 /// Returns the use of every throttled link, busiest first.
-/// @param seconds  of exchanges during which `count` was counted
+/// @param seconds  duration of the exchanges in which the bytes of `count` were counted
 std::vector<LinkUse> link_uses(const WireCount& count, const Topology& topology, const RateOf& rate,
                                double seconds);
 
@@ -42,15 +42,16 @@ std::vector<ServedExchange> served_by(const StepAnswers& step, bool one_clock);
 /// Returns the s of exchanges in these steps, on the rank of each step that waited least.
 double exchange_seconds(std::span<const std::vector<StepTimeline>> steps);
 
-/// Returns the `critical_path` of docs/records.md.
-/// @param paths       of every measured step
-/// @param uses        busiest first
-/// @param time_scale  divisor of all seconds
+/// Returns the member `critical_path` of a record (docs/records.md).
+/// @param paths  critical paths of every measured step
+/// @param uses  use of the links, busiest first
+/// @param time_scale  time dilation factor, by which all seconds are divided
 nlohmann::json path_record(std::span<const StepPath> paths, std::span<const LinkUse> uses,
                            double time_scale);
 
-/// Returns the host with the longest payloads and their ratio to the median of the other hosts';
-/// null where no payload is longer, or where no other host sent anything.
+/// Returns the host with the longest payloads, and the ratio of its payload bytes to the median of
+/// the other hosts. Returns null if the host's payloads are not longer than this median, if the
+/// median is 0, or if there is one host only.
 /// @param steps  all measured steps
 nlohmann::json longest_payload(std::span<const StepAnswers> steps);
 

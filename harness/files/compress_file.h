@@ -45,15 +45,17 @@ struct CompressOutcome {
 };
 
 /// Encodes every tensor, writes `out` and then, if requested, `state`. Each file appears complete
-/// or not at all. The same call after a failure between the two gives the same `out`.
+/// or not at all. If a call fails after `out` and before `state`, the same call again gives the
+/// same `out`.
 /// @throws InputError naming file, tensor and field; SystemError when a file cannot be written.
 CompressOutcome compress_file(const CompressOptions& options);
 
 struct DecompressOptions {
   std::filesystem::path in;   ///< frames
   std::filesystem::path out;  ///< safetensors, F32
-  /// Greatest number of elements of all tensors. A file with more is refused before memory is
-  /// allocated, because a few bytes of a valid sparse payload can represent billions of zeros.
+  /// Maximum number of elements of all tensors together. A file with more elements is refused
+  /// before memory is allocated, because a few bytes of a valid sparse payload can represent
+  /// billions of zeros.
   std::uint64_t max_elements = 1'000'000'000;
   int threads = 1;  ///< of one decode
 };

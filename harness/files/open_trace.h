@@ -17,15 +17,15 @@ Trace open_trace(const std::filesystem::path& folder);
 /// Opens a trace that has files. @throws InputError for a synthetic trace, too
 Trace open_trace_files(const std::filesystem::path& folder);
 
-/// Refuses generated gradients that exceed the available memory. Accepts every trace in files,
-/// whose pages the system can evict.
-/// @param what   "2 ranks of vgg19" for the message
-/// @param bytes  of memory that will be in use at the same time
+/// Refuses a trace of generated gradients if they exceed the available memory. Accepts every trace
+/// that is stored in files, because the system can evict the files' pages.
+/// @param what  description for the message, such as "2 ranks of vgg19"
+/// @param bytes  memory that will be in use at the same time
 /// @throws InputError with the needed and the available memory
 void require_memory(const Trace& trace, const std::string& what, double bytes);
 
-/// Returns the reason of an incomplete trace: "rank 1: ended without closing its part; ...", or a
-/// general phrase where the trace has no reason.
+/// Returns the reason why a trace is incomplete, such as "rank 1: ended without closing its part;
+/// ...". Returns a general phrase if the trace contains no reason.
 std::string why_incomplete(const Trace& trace);
 
 /// Policy for gradients with a NaN or an infinity.
@@ -34,9 +34,11 @@ enum class BadValues {
   kZero,  ///< replace them by 0, as a mixed-precision trainer that skips bad values
 };
 
-/// Returns `values` if all are finite, else a copy in `repaired` with other values replaced by 0.
+/// Returns `values` if all are finite. Else returns a copy in `repaired`, in which each NaN and
+/// infinity is replaced by 0.
 /// @param where  begin of the message
-/// @throws InputError naming the first such element where the policy refuses these.
+/// @throws InputError naming the first element that is not finite, if the policy refuses such
+/// elements.
 std::span<const float> finite_values(std::span<const float> values, BadValues policy,
                                      const std::string& where, std::vector<float>& repaired);
 

@@ -8,7 +8,8 @@
 
 namespace thinpipe {
 
-/// Values of --hosts and the options for them: the machines, and the rights of a run on them.
+/// Values of --hosts and of the options that depend on it: the real machines of a run, and what the
+/// run may do on these machines.
 struct HostsOptions {
   std::vector<std::string> names;  ///< of all machines, in the order of ranks
   bool slurm = false;              ///< the machines are this process's Slurm allocation
@@ -28,13 +29,14 @@ struct HostsOptions {
 /// unknown word, no machine at all, a file that cannot be read.
 std::vector<std::string> read_hostfile(const std::filesystem::path& file);
 
-/// Expands a Slurm node list: `node[01-03,7],login1` gives node01, node02, node03, node7, login1;
-/// several brackets in one name multiply. @throws InputError quoting the text that cannot be read.
+/// Expands a Slurm node list: `node[01-03,7],login1` gives node01, node02, node03, node7, login1. A
+/// name with several brackets gives all combinations of their values. @throws InputError quoting
+/// the text that cannot be read.
 std::vector<std::string> expand_node_list(std::string_view text);
 
 /// Returns the nodes of this process's Slurm allocation, from SLURM_JOB_NODELIST (or the older
-/// SLURM_NODELIST), checked against SLURM_JOB_NUM_NODES where that is set.
-/// @throws InputError outside an allocation and for a contradiction.
+/// SLURM_NODELIST). If SLURM_JOB_NUM_NODES is set, the list must agree with it.
+/// @throws InputError outside an allocation, and if the two variables disagree.
 std::vector<std::string> slurm_nodes();
 
 }  // namespace thinpipe

@@ -50,8 +50,8 @@ struct GuardedCard {
 /// host.
 class GuardLine {
  public:
-  /// @param log  file for the child's standard error
-  /// @throws RunError naming the host when it cannot be started or refuses.
+  /// @param log  file for the standard error of the child process
+  /// @throws RunError naming the host when the host's guard cannot be started or refuses.
   GuardLine(const GuardCommand& command, const std::string& log);
   ~GuardLine();
   GuardLine(const GuardLine&) = delete;
@@ -59,8 +59,8 @@ class GuardLine {
 
   const std::string& host() const { return host_; }
   const GuardedCard& card() const { return card_; }
-  /// Sends a line, waits for the answer, which must begin with `expected`, and returns the rest of
-  /// the answer. @throws RunError naming the host.
+  /// Sends a line to the guard and waits for the answer, which must begin with `expected`. Returns
+  /// the remainder of the answer. @throws RunError naming the host.
   std::string ask(const std::string& line, const std::string& expected, double seconds);
   /// Renews the lease if that does not block; waits for no answer.
   void renew();
@@ -379,7 +379,8 @@ WireCount RealMachines::count_wire(int ranks) {
   return count;
 }
 
-// Returns the MTU of the cards where guards report it. Hosts of one network have the same MTU.
+// Returns the MTU of the network cards if guards report it, else the MTU of `link`. The first
+// host's report is enough, because hosts of one network have the same MTU.
 std::uint32_t RealMachines::mtu(const LinkSpec& link) const {
   return guards_ ? static_cast<std::uint32_t>(guards_->cards().at(0).mtu) : link.mtu;
 }

@@ -17,9 +17,11 @@ class Guards;  // of the throttled interfaces, one on each host
 
 class RealMachines : public Machines {
  public:
-  /// Starts a guard on each host if an interface is to be throttled.
+  /// If an interface is to be throttled, starts a guard on each host, which throttles and restores
+  /// the interface.
   /// @param scratch  folder on this machine for the error output of the guards' connections
-  /// @param ranks    the greatest number to be launched: machines beyond are left alone
+  /// @param ranks  maximum number of ranks to be launched; machines beyond this number are left
+  /// alone
   /// @throws RunError naming the host that cannot be reached, or that refuses, with its reason.
   RealMachines(HostsOptions options, const std::string& scratch, int ranks);
   ~RealMachines() override;

@@ -1,5 +1,5 @@
-// Calibration: measures every distinct link of a sweep before its first point and compares it with
-// its settings.
+// Calibration: measures every distinct link of a sweep before the sweep's first point, and compares
+// each link with its settings.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -68,9 +68,10 @@ class Calibrator {
   /// Returns the link's calibration on so many machines; null before it was measured.
   const CalibratedLink* find(const Machines& machines, const LinkSpec& link,
                              double time_scale) const;
-  /// Measures the link with time dilation (Machines::calibrate()). The link stays set.
-  /// @throws RunError when no traffic passes (which is stored, and makes the link's points invalid)
-  /// or a stop was requested (which is not stored).
+  /// Measures the link under time dilation by Machines::calibrate(), and stores the result.
+  /// Afterwards the link stays set.
+  /// @throws RunError when no traffic passes or a stop was requested. A link without traffic is
+  /// stored, which makes its points invalid; a stop is not stored.
   const CalibratedLink& calibrate(Machines& machines, const LinkSpec& link, double time_scale,
                                   Launch* launch);
   /// Returns the header's `calibration` of docs/records.md.

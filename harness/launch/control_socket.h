@@ -1,5 +1,5 @@
-// JSON messages between the sweep and its workers, outside the measured network: through a UNIX
-// socket on this machine, and by TCP from real hosts.
+// Sends JSON messages between the sweep and its workers, outside the measured network. Messages go
+// through a UNIX socket on this machine, and by TCP to and from real hosts.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,9 +12,9 @@
 
 namespace thinpipe {
 
-/// A socket that preserves message boundaries. On this machine it is a UNIX socket, which ranks on
-/// emulated hosts reach by its path from any network namespace, so that no control message crosses
-/// an emulated link. To a rank on a real host it is a TCP connection (ControlDoor).
+/// A socket that preserves message boundaries. On this machine it is a UNIX socket. Ranks on
+/// emulated hosts reach it by its path from any network namespace, so no control message crosses an
+/// emulated link. To a rank on a real host it is a TCP connection (ControlDoor).
 class MessageSocket {
  public:
   enum class Framing {
@@ -72,8 +72,8 @@ class ControlDoor {
   std::string token_;
 };
 
-/// Connects a rank to its sweep: a path is a UNIX socket, `tcp:...` a ControlDoor, of which every
-/// address is tried.
+/// Connects a rank to its sweep. `where` is the path of a UNIX socket, or `tcp:...` with the
+/// addresses of a ControlDoor, which are tried one after the other.
 /// @throws RunError listing the addresses tried; InputError for a text that is neither.
 MessageSocket connect_to_sweep(const std::string& where);
 

@@ -19,21 +19,24 @@
 namespace thinpipe {
 namespace {
 
-// The median of these windows counts. A moment in which a busy machine stood still, or in which TCP
-// delivers the data queued behind a lost frame, spoils one window.
+// Numbers of time windows in which goodput is measured. The median over the windows is the result.
+// A moment in which a busy machine stands still, or in which TCP delivers the data queued behind a
+// lost frame, then spoils only one window.
 constexpr int kWindows = 5, kMinWindows = 3;
 constexpr double kWindow = 0.1;    // s: 100 times the default bucket
 constexpr double kFrames = 50;     // least number in a window, so that one more or less is 2 %
 constexpr double kLongWindow = 1;  // s; longer windows are kMinWindows in number
 constexpr double kSettle = 0.2;    // s before the first: the bucket's credit, slow start
-// s. Where a switch's port is the limit, slow start ends in drops; TCP recovers in 1 to 2 s.
+// Settling time and window where a switch's port is the limit, in s. At such a port, TCP's slow
+// start ends in drops, and TCP recovers in 1 to 2 s.
 constexpr double kSettleBehindSwitch = 2, kWindowBehindSwitch = 0.2;
 constexpr double kDoublings = 20;  // of TCP's window, each a round trip
-// Bytes in the queue of a sender whose flow was reset: TCP small queues admit two packets of 45
-// frames.
+// Bytes that may remain in the queue of a sender after its flow was reset. TCP small queues admit
+// two packets of 45 frames.
 constexpr double kLeftOver = 2 * 45 * 1514;
-// A link may be off because TCP had not recovered or the machine was busy. Each attempt settles
-// twice as long as the one before, and the last counts.
+// Maximum number of attempts to measure a link. The goodput may miss its ceiling because TCP had
+// not recovered or the machine was busy. Each attempt therefore waits twice as long before the
+// measurement as the attempt before. The last attempt counts.
 constexpr int kAttempts = 3;
 constexpr double kPingSeconds = 3;
 constexpr int kMinPings = 5, kMaxPings = 20;
@@ -89,8 +92,8 @@ void measure_goodput(const Network& network, const LinkProbe& probe, WayCalibrat
   FlowOptions options;
   options.windows = window > kLongWindow ? kMinWindows : kWindows;
   options.seconds = options.windows * window;
-  // A sender that its own link limits has half a second of data in its socket buffer and little in
-  // the link's queue, so there is no queue to drain after the measurement.
+  // If a sender's own link is the bottleneck, the sender has half a second of data in its socket
+  // buffer and little in the link's queue. There is then no queue to drain after the measurement.
   options.drain = !at_sender;
   options.settle = (at_sender ? kSettle : kSettleBehindSwitch) + kDoublings * way.round_trip_set +
                    kLeftOver * 8 / probe.goodput;

@@ -40,11 +40,11 @@ class EmulatedMachines : public Machines {
 
 /// Detects other runs that measure on this machine at the same time.
 ///
-/// An object announces this process to other runs as long as it lives: by a read lock of its own
-/// open file (F_OFD_SETLK) on one byte, never written, of the folder for temporary files. No file
-/// is made, so none is left behind, and the lock ends with the process however that ends. Runs with
-/// different folders (TMPDIR, a container) do not see each other. Where the folder does not support
-/// locks, no run is seen.
+/// As long as an object lives, it announces this process to other runs by a read lock. The lock
+/// belongs to an open file description (F_OFD_SETLK) and covers one byte, never written, of the
+/// folder for temporary files. No file is created, so none is left behind. The lock ends with the
+/// process, however the process ends. Runs with different temporary folders (TMPDIR, a container)
+/// do not see each other. If the folder does not support locks, no run is seen.
 class OtherRuns {
  public:
   OtherRuns();

@@ -121,8 +121,8 @@ void Launch::start(Machines& machines, int ranks, const char* program) {
 void Launch::accept_workers(int ranks) {
   const auto begin = Clock::now();
   workers_.resize(static_cast<std::size_t>(ranks));
-  // Ranks send their hello after they have connected to each other, so all connections are accepted
-  // before any hello is awaited.
+  // Ranks send their hello after they have connected to each other. So this loop accepts all
+  // control connections without waiting for any rank's hello.
   std::vector<MessageSocket> silent;
   for (int arrived = 0; arrived < ranks;) {
     std::vector<pollfd> waiting = {
@@ -257,8 +257,8 @@ void Launch::end_mpirun() {
 void Launch::end_all() {
   workers_.clear();
   if (in_sandbox_) {
-    // As the first process of a PID namespace, this process signals all others in it by -1, and
-    // none outside.
+    // This process is the first of its PID namespace, so kill(-1) signals all other processes in
+    // the namespace and none outside.
     kill(-1, SIGKILL);
     while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
     }

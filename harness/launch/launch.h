@@ -14,16 +14,16 @@
 
 namespace thinpipe {
 
-/// The transports that ranks may use, by Open MPI's names: no shared memory, which would bypass the
-/// links.
+/// Open MPI's names of the transports that ranks may use. Shared memory is not among them, because
+/// it would bypass the links.
 inline constexpr const char* kTransports = "tcp,self";
 
 /// s in which ranks must have read a trace or data and made their compressors.
 inline constexpr double kPrepareTimeout = 300;
 
-/// A running `mpirun` with one thinpipe-worker on each machine. The destructor ends them: the first
-/// process of a sandbox ends every other process in it, any other process ends mpirun, which ends
-/// its ranks.
+/// A running `mpirun` with one thinpipe-worker on each machine. The destructor ends mpirun and the
+/// workers. In the first process of a sandbox, it ends every other process of the sandbox. In any
+/// other process, it ends mpirun, which ends its ranks.
 ///
 /// Messages to a worker have a field `do`, answers a field `type`:
 ///   prepare {trace, plugins, compressor, seed, compute_scale, stragglers, non_finite, collective,

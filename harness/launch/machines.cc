@@ -27,9 +27,9 @@ struct HostCount {
   std::uint64_t segments = 0, retransmitted = 0;
 };
 
-// Reads the link's and TCP's counters until TCP has sent nothing between two readings: such a frame
-// would be in one of the counters alone. Hosts send nothing while they are counted, except for
-// retransmissions of TCP.
+// Reads the counters of the host's link and of its TCP until TCP has sent nothing between two
+// readings. A frame that TCP sends between two readings would be in one of the counters only. Hosts
+// send nothing while they are counted, except for retransmissions of TCP.
 HostCount count_host(const Network& network, int host) {
   constexpr int kMaxReadings = 10;
   HostCount count;

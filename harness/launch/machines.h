@@ -40,8 +40,8 @@ struct WireCount {
   std::vector<Detour> detours;
   std::vector<std::uint64_t> sent_by;  ///< host by host; empty where unknown
   std::vector<std::uint64_t> received_by;
-  /// TCP segments that each host sent, with acknowledgements but without retransmissions, and its
-  /// retransmissions: by its kernel's counters.
+  /// Numbers of TCP segments and of retransmissions that each host sent, from its kernel's
+  /// counters. Segments include acknowledgements but no retransmissions.
   std::vector<std::uint64_t> segments_by, retransmitted_by;
   bool restarted = false;  ///< some counter went back: a qdisc was replaced
   bool counted = true;     ///< false on real hosts without --shape; all counts are then 0
@@ -71,12 +71,13 @@ class Machines {
  public:
   virtual ~Machines() = default;
 
-  /// Returns the number of machines. A launch of n ranks has one on each of the first n.
+  /// Returns the number of machines. A launch of n ranks runs one rank on each of the first n
+  /// machines.
   virtual int size() const = 0;
   /// Prepares mpirun's files and environment variables, and returns how to start it.
   virtual Boarding board(int ranks) = 0;
 
-  /// Sets the links of all machines that thinpipe may set, with time dilation by this factor
+  /// Sets the links of all machines whose links thinpipe may set, with time dilation by this factor
   /// (netem/topology/time_scale.h). Call it between transfers.
   virtual void set_links(const LinkSpec& link, double time_scale) = 0;
   /// Returns the links' counters so far, where they are counted. @param ranks  of the launch
@@ -84,23 +85,23 @@ class Machines {
   /// Returns the bytes of the largest IP packet on a link.
   virtual std::uint32_t mtu(const LinkSpec& link) const = 0;
   /// Sets the links and measures TCP's goodput in each direction. The links stay set.
-  /// @param launch  all ranks, where needs_ranks_to_calibrate(); else it may be null
+  /// @param launch  the running ranks, if needs_ranks_to_calibrate(); otherwise it may be null
   /// @throws RunError when no traffic passes, or a stop was requested.
   virtual LinkCalibration calibrate(const LinkSpec& link, double time_scale, Launch* launch) = 0;
   virtual bool needs_ranks_to_calibrate() const { return false; }
-  /// Returns the links whose settings in the kernel no longer match set_links(), in words: another
-  /// program changed them. Not for links that a schedule changes.
+  /// Returns in words the links whose settings in the kernel no longer match set_links(), because
+  /// another program changed them. Do not use it for links that a schedule changes.
   virtual std::vector<std::string> drift() = 0;
-  /// Returns true if links are set as the records name them, so that a deviation makes a point
-  /// invalid.
+  /// Returns true if thinpipe itself sets the links as the records name them. A measured deviation
+  /// from these settings then makes a point invalid.
   virtual bool sets_links() const = 0;
 
   /// Returns the emulated network; null on real machines.
   virtual Network* network() { return nullptr; }
   /// Returns the sysctls of the hosts; empty where thinpipe does not set them.
   virtual std::map<std::string, std::string> sysctls() const = 0;
-  /// Returns the description for a run's header: the kind of machines, and reasons for what is not
-  /// known or not done on them.
+  /// Returns the description of the machines for a run's header: their kind, and the reasons why
+  /// something is not known or not done on them.
   virtual nlohmann::json description() const = 0;
 };
 

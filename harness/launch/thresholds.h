@@ -6,13 +6,14 @@ namespace thinpipe {
 
 /// Fraction by which a link's goodput may be above or below TCP's ceiling in the calibration.
 inline constexpr double kGoodputTolerance = 0.03;
-/// Fraction by which counted bytes may differ from the messages' bounds, or the bytes that left a
-/// switch from those that came in.
+/// Fraction by which the bytes counted on links may lie outside the bounds computed from the
+/// messages. Also the fraction by which a switch's outgoing bytes may differ from its incoming
+/// bytes.
 inline constexpr double kWireTolerance = 0.02;
 /// Bytes of ARP, keep-alives and acknowledgements that straddle the readings, of one host and step.
 inline constexpr double kSlackBytes = 2000;
-/// 5 % of the ranks' waits may overrun by kLateSeconds (base/machine_load.h) or, where that is
-/// more, by this fraction of the median step.
+/// Of the ranks' timed waits, 5 % may overrun by kLateSeconds (base/machine_load.h) or by this
+/// fraction of the median step, whichever is greater.
 inline constexpr double kLateShare = 0.01;
 /// s by which 5 % of a schedule's changes may be late.
 inline constexpr double kLateChangeSeconds = 0.02;

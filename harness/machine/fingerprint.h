@@ -42,14 +42,15 @@ const char* git_revision();
 /// the system does not show it. `root` is "/" except in tests.
 nlohmann::json processor_description(const std::filesystem::path& root);
 
-/// Returns the NVIDIA GPUs of this machine, without loading CUDA: an object with two members.
-/// `card` has the settings: `driver` (version of the kernel module), `models` (a name for each
-/// card) and `clocks`. `clocks` has the present clock rates, which change with the load. Clocks are
-/// an array with an object for each card, with `sm_hz` and `memory_hz`. In `card` these are the
-/// highest rates, and the rates set for applications are `set_sm_hz` and `set_memory_hz`. Clocks
-/// come from nvidia-smi: null without it, or when it fails or takes more than 10 s; single rates
-/// are null where a card does not show them. Both members are null without the module. `root` is
-/// "/" except in tests; nvidia-smi is searched in PATH.
+/// Returns a description of this machine's NVIDIA GPUs, without loading CUDA. It is an object with
+/// two members, `card` and `clocks`. Both are null without the kernel module. `card` has the
+/// settings: `driver` (version of the kernel module), `models` (a name for each card) and its own
+/// `clocks`. Both `clocks` are arrays with an object for each card. Those in `card` have the
+/// highest rates, `sm_hz` and `memory_hz`, and the rates set for applications, `set_sm_hz` and
+/// `set_memory_hz`. The outer `clocks` have the present `sm_hz` and `memory_hz`, which change with
+/// the load. Clocks come from nvidia-smi: null without it, or when it fails or takes more than 10
+/// s. Single rates are null where a card does not show them. `root` is "/" except in tests;
+/// nvidia-smi is searched in PATH.
 nlohmann::json graphics_description(const std::filesystem::path& root);
 
 /// Settings of a launch.
@@ -63,8 +64,9 @@ struct Launched {
 /// Returns the present time in ISO 8601, UTC.
 std::string created_now();
 
-/// Returns a header of docs/records.md with the fields of all measuring verbs, for this time, build
-/// and machine. @param trace  null without one
+/// Returns a header of docs/records.md for this time, build and machine, with the fields that all
+/// measuring verbs share.
+/// @param trace  null without one
 Header launch_header(const Launched& launched, const Trace* trace,
                      const NetworkState& network = {});
 

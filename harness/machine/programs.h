@@ -13,7 +13,7 @@ namespace thinpipe {
 
 /// Returns the path of one of thinpipe's programs ("thinpipe-worker"): in the folder of this
 /// executable, as in a build folder, or in ../libexec/thinpipe, as installed.
-/// @throws RunError with the searched folders and the meaning of its absence.
+/// @throws RunError naming the searched folders and what the program's absence means.
 std::filesystem::path find_program(const std::string& name);
 
 /// Replaces this process by `program`, which inherits the standard streams. Does not return.

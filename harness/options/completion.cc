@@ -84,8 +84,8 @@ end
 complete -c thinpipe -f -a '(__thinpipe_complete)'
 )script";
 
-// Adds each word that begins with `typed` from the character `kept` on, behind the first `kept`
-// characters of `typed`.
+// Adds each of `words` that begins with the text of `typed` after its first `kept` characters. The
+// added completion has these `kept` characters before the word.
 void add_words(const std::vector<std::string>& words, const std::string& typed, std::size_t kept,
                Completion& completion) {
   for (const std::string& word : words)
@@ -147,7 +147,8 @@ Completion complete_value(const OptionInfo& option, const std::string& typed, st
   return completion;
 }
 
-// Returns the option that a word such as `--steps` or `-s` names; null for others, and for flags.
+// Returns the option that a word such as `--steps` or `-s` names. Returns null for a flag, and for
+// a word that names no option.
 const OptionInfo* option_with_value(const Verb& verb, std::string_view word) {
   for (const OptionInfo& option : verb.options)
     if (option.type != Type::kFlag &&

@@ -91,7 +91,7 @@ std::string for_stream(int descriptor, std::string_view text) {
     std::size_t used = 0;
     for (const char c : word) {
       words += c;
-      // A word longer than a line is broken after the next comma, else at the end of the line.
+      // A word longer than a line may be broken after any comma, and at the end of a line.
       if (++used + kIndent >= columns || (c == ',' && word.size() + kIndent > columns)) {
         words += ' ';
         used = 0;

@@ -25,8 +25,8 @@ std::string two_columns(std::string_view left, std::string_view right, std::size
                         std::size_t columns = kColumns);
 
 /// Returns a line of a message with control characters made visible (visible_text()). On a terminal
-/// the line is wrapped at the terminal's width. Continuation lines are indented by two, and longer
-/// words are broken after commas.
+/// the line is wrapped at the terminal's width. Continuation lines are indented by two blanks, and
+/// words longer than a line are broken after commas.
 std::string for_stream(int descriptor, std::string_view text);
 
 /// The reader closed standard output, as in `thinpipe list | head -1`. The command ends silently.

@@ -10,7 +10,8 @@
 
 namespace thinpipe {
 
-/// Names that a spec may have, and for each the values of its keys: empty for open ones.
+/// Completions of specs (`name:key=value`): the keys of each spec's name, and the values of each
+/// key. A key that takes any value has an empty list.
 using SpecWords = std::map<std::string, std::map<std::string, std::vector<std::string>>>;
 
 /// One option of a verb, written `--name VALUE` (or `--name` for a flag).
@@ -81,8 +82,8 @@ struct Verb {
   /// Parses the arguments into checked types and returns the action. prepare() may read the files
   /// that the arguments name. It writes, starts and measures nothing, because
   /// tests/fuzz/command_line.cc calls it with arbitrary arguments. The arguments outlive the
-  /// action. An InputError or RunError from either becomes `thinpipe VERB: message` and exit code
-  /// 2 or 4.
+  /// action. An InputError or RunError from prepare() or from the action becomes `thinpipe VERB:
+  /// message` and exit code 2 or 4.
   Action (*prepare)(const Arguments&) = nullptr;
 };
 

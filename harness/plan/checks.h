@@ -23,8 +23,8 @@ void check_same_trace(const Records& existing, const Trace& trace);
 /// @throws InputError describing the error in the topology.
 std::vector<LinkSpec> all_links(const SweepOptions& options);
 
-/// @throws InputError for a collective that is unknown or serves no compressor of the sweep, and
-/// for a compressor that no collective of the sweep serves.
+/// @throws InputError for an unknown collective, for a collective that can exchange no compressor
+/// of the sweep, and for a compressor that no collective of the sweep can exchange.
 void check_collectives(const SweepOptions& options);
 
 /// Returns the first collective whose servers have the model and its optimiser
@@ -46,8 +46,9 @@ void check_time_scales(const SweepOptions& options);
 /// @throws InputError naming the option that cannot; RunError without a GPU
 void check_on_device(const SweepOptions& options);
 
-/// Returns the settings that all points of one folder share: options that change figures but are no
-/// axis. The header's `settings` (docs/records.md): options by name, `-` written `_`.
+/// Returns the settings that all points of one folder share: options that change measured figures
+/// but are no axis of the sweep. They become the header's `settings` (docs/records.md), by option
+/// name with `-` written `_`.
 nlohmann::json settings_of(const SweepOptions& options);
 
 /// Checks that the records were measured with these settings, because figures in one file are drawn

@@ -17,8 +17,8 @@
 namespace thinpipe {
 namespace {
 
-// Returns the numbers of servers in the order of the collectives. The baseline may fall back on the
-// ring.
+// Returns each number of parameter servers that a collective of the sweep has, in the order of the
+// collectives. The ring counts too where a baseline falls back on it.
 std::vector<int> server_counts(const SweepOptions& options) {
   std::vector<int> counts;
   for (const CompressorRules& compressor : options.compressors)
@@ -112,8 +112,8 @@ void check_point_limit(std::size_t points) {
 bool in_shard(const std::string& id, int shard, int shards) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  // FNV-1a alone is not enough: its lowest bit is the parity of the characters' lowest bits, which
-  // ids have in common.
+  // FNV-1a alone is not enough. The lowest bit of its hash is the parity of the characters' lowest
+  // bits, and ids have this parity in common.
   return SplitMix64::mix(hash) % static_cast<std::uint64_t>(shards) ==
          static_cast<std::uint64_t>(shard - 1);
 }
@@ -175,8 +175,8 @@ double step_timeout(const SweepPoint& point, const Topology& topology, const Tra
     for (std::size_t step = 0; step < trace.steps(); ++step)
       longest_compute = std::max(longest_compute, trace.times(rank, step).compute());
   const double bits = dense_bits(point, trace);
-  // Rings and rendezvous wait for a round trip a few times for each rank and each 64 kB segment in
-  // flight. Where frames are lost, TCP takes longer than any model predicts.
+  // Rings and MPI's rendezvous protocol wait for a few round trips for each rank and for each 64 kB
+  // segment in flight. Where frames are lost, TCP takes longer than any model predicts.
   const double waits = 20.0 * point.ranks * longest_round_trip(topology);
   const double trouble = disturbs(topology) ? 10 : 1;
   const double goodput = exchange_goodput(topology);

@@ -93,16 +93,17 @@ std::string exchange_name(const Spec& collective, const CompressorRules& compres
 /// (64 bits of FNV-1a, mixed) decides, so that every machine agrees, whatever else is in the sweep.
 bool in_shard(const std::string& id, int shard, int shards);
 
-/// Called before a point is added to `points` others, because alternatives of all axes multiply.
+/// Limits the number of points, because the alternatives of all axes multiply. Call it before a
+/// point is added to `points` others.
 /// @throws InputError when there are 100,000.
 void check_point_limit(std::size_t points);
 
 /// Returns the numbers of hosts of the sweep's launches, each once, in ascending order.
 std::vector<int> host_counts(const SweepOptions& options);
 
-/// Returns all points. Numbers of ranks keep their order; each number, with each number of servers,
-/// is a launch of its own. The points of one launch are in random order, so that slow drifts of the
-/// machine spread over all of them.
+/// Returns all points, grouped by launch. There is one launch for each number of ranks with each
+/// number of servers; numbers of ranks keep their order. The points of one launch are in random
+/// order, so that slow drifts of the machine spread over all of them.
 std::vector<SweepPoint> plan_sweep(const SweepOptions& options);
 
 /// Returns the link for people: "100 Mbit/s", or the whole specification of a link with more keys.
@@ -114,8 +115,8 @@ double expected_seconds(const SweepPoint& point, const Trace& trace, const Sweep
 /// Returns the bits of all ranks' uncompressed gradients in one step.
 double dense_bits(const SweepPoint& point, const Trace& trace);
 
-/// Returns the s after which a step counts as stuck: ten times a dense exchange on these links,
-/// plus `more` for an overloaded machine.
+/// Returns the time in s after which a step counts as stuck: ten times the compute time and a dense
+/// exchange on these links, plus `more` for an overloaded machine.
 double step_timeout(const SweepPoint& point, const Topology& topology, const Trace& trace,
                     double compute_scale, double more);
 

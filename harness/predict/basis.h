@@ -12,8 +12,9 @@
 
 namespace thinpipe {
 
-/// Returns the `prediction.basis` of docs/records.md: codec times and payload sizes, compute and
-/// ready times, the order of buckets, and cores; all but link and collective.
+/// Returns the `prediction.basis` of docs/records.md: all inputs of a prediction except the link
+/// and the collective. It has codec times and payload sizes, compute and ready times, the order of
+/// buckets, and cores.
 nlohmann::json basis_json(const CodecProfile& codec, const PredictionInput& input);
 
 /// One point of a run, predicted again with the present models.
@@ -28,7 +29,7 @@ struct PredictedAgain {
 };
 
 /// Predicts each point again, from the `basis` and the `link` of its recorded prediction.
-/// @throws InputError naming a field of these that is missing or wrong.
+/// @throws InputError naming a field of `basis` or `link` that is missing or wrong.
 std::vector<PredictedAgain> predict_again(const Records& records);
 
 /// Returns a table with a row for each point, and the number of `ok` points within 10 %.

@@ -22,8 +22,8 @@
 namespace thinpipe {
 namespace {
 
-/// Measures times and payload sizes of parameter servers. All run in this process, one after the
-/// other, and answer the pushes of one step in the next.
+/// Measures the codec times and payload sizes of parameter servers. All servers run in this
+/// process, one after the other. They answer the pushes of one step in the next step.
 class EchoServers {
  public:
   /// @throws InputError as make_compressor
@@ -199,8 +199,9 @@ std::size_t EchoCollective::push(std::span<const UnitPayload> payloads) {
   return 0;
 }
 
-// In a run, cores do other work before the codec. So before each step a core walks through this
-// many bytes, more than its caches store beside the codec's own data, and sleeps for a moment.
+// In a run, cores do other work before the codec, so their caches hold other data. To measure under
+// the same conditions, a core walks through this many bytes before each step and sleeps for a
+// moment. The bytes are more than its caches store beside the codec's own data.
 constexpr std::size_t kForeignBytes = std::size_t{16} << 20;
 constexpr double kPause = 0.002;
 
@@ -255,8 +256,8 @@ class Worker {
   std::exception_ptr error_;
 };
 
-// Returns the first quartile of wall-clock times (`passed`), which other programs make longer but
-// never shorter, and the median of CPU times.
+// Returns the typical value. For wall-clock times (`passed`) it is the first quartile, because
+// other programs make them longer but never shorter. For CPU times it is the median.
 double typical_pass(const std::vector<double>& values, bool passed) {
   if (values.empty()) return 0;
   return quantile(values, passed ? 0.25 : 0.5);

@@ -1,5 +1,5 @@
-// Measures a compressor on a trace in this process, without a network: runs the replay's own code
-// on one or several cores, with a collective that returns every payload.
+// Measures a compressor on a trace in this process, without a network. Runs the replay's own code
+// on one or several cores, with a collective that returns every payload to its sender.
 #pragma once
 
 #include "harness/plan/plan.h"

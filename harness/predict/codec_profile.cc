@@ -140,8 +140,9 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
   const double table = static_cast<double>(trace.tensors().size() * kMessageLengthBytes);
   if (aggregation_of(compressor) == Aggregation::kAllReduce) {
     bucket.decode = decode;
-    // A round waits for the copy of its floats down, and all rounds but a single one for the copy
-    // of the mean up. The mean of a single round goes up with decoding.
+    // Each round of an all-reduce waits until its floats are copied from the device to the host.
+    // With several rounds, each also waits until the mean is copied back to the device. With a
+    // single round, that copy is part of decoding.
     const double waited = rounds > 1 ? down + up : down;
     for (int round = 0; round < rounds; ++round)
       bucket.exchanges.push_back({.exchange = Exchange::kAllReduce,

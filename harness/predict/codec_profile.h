@@ -1,5 +1,5 @@
-// Costs and payloads of a compressor on one trace, which is all that a prediction needs of it: from
-// a run's records, or as bounded by a GPU's memory bandwidth.
+// Codec times and payload sizes of a compressor on one trace: all that a prediction needs to know
+// about the compressor. They come from a run's records, or are bounds by a GPU's memory bandwidth.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ struct ProfiledExchange {
   /// By rank, means over steps, with the framing of payloads. Further ranks repeat these.
   std::vector<double> bytes;
   double k = 0;  ///< of a sparse all-reduce: target number of elements
-  /// s of copies between a device and the host that overlap nothing: the exchange, or the work
-  /// after it, waits for them.
+  /// Seconds of copies between a device and the host that overlap no other work: the exchange, or
+  /// the work after it, waits for these copies.
   double copies = 0;
   std::vector<ProfiledUnit> units = {};  ///< of a push and pull
 
@@ -58,11 +58,12 @@ struct CodecProfile {
   std::string source;        ///< "measured on this machine", "records of out/records.jsonl"
 };
 
-/// Returns codec times and payload sizes from a run's records. The device's points with the fewest
-/// ranks that did not fail give the median CPU time of encoding, the median time of decoding and
-/// the mean payload; on a GPU, the wall-clock time of encoding and the copies that overlap nothing.
-/// The number of exchanges in a step, and the steps that have any, are the compressor's; several
-/// exchanges divide the recorded payload and copies evenly.
+/// Returns codec times and payload sizes from a run's records. Of the points on this device that
+/// did not fail, those with the fewest ranks count. They give the median CPU time of encoding, the
+/// median time of decoding and the mean payload. On a GPU, they give the wall-clock time of
+/// encoding instead, and the copies that overlap nothing. The compressor determines the number of
+/// exchanges in a step, and the steps that have any. Several exchanges divide the recorded payload
+/// and copies evenly.
 /// @throws InputError when the records are of a different trace or have no point of this
 /// compressor, and for rules, because records have no times of their single compressors
 CodecProfile recorded_codec(const Records& records, const Trace& trace,
@@ -79,9 +80,10 @@ struct ComputeDevice {
   double memory_rate = 0;  ///< B/s, of its data sheet; 0 where unknown
 };
 
-/// Returns the GPU of the trace's compute times; nothing where these are a CPU's, or where there
-/// are none. Traces that the Python package captured on a GPU have its times (`provenance.device`),
-/// and so have synthetic traces of models whose times the catalogue estimates for a GPU.
+/// Returns the GPU on which the trace's compute times were taken; nothing where they are a CPU's,
+/// or where there are none. A trace that the Python package captured on a GPU has that GPU's times
+/// (`provenance.device`). So has a synthetic trace of a model whose times the catalogue estimates
+/// for a GPU.
 std::optional<ComputeDevice> compute_device(const Trace& trace);
 
 /// Returns the lower bound of any codec's times on the device: each bucket is read once for

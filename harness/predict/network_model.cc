@@ -52,8 +52,8 @@ constexpr double kProbeTimeout = 60;                      // s in addition to th
 
 enum class Which { kShortest, kLongest };
 
-// Returns one rank's time of each exchange, sorted: the shortest, of the rank that entered last, or
-// the longest, of the rank that entered first.
+// Returns for each exchange the time of one rank, sorted. `which` selects the shortest time, of the
+// rank that entered the exchange last, or the longest, of the rank that entered first.
 std::vector<double> of_ranks(const std::vector<std::vector<double>>& times, Which which) {
   std::vector<double> found;
   for (std::size_t i = 0; i < times.at(0).size(); ++i) {

@@ -26,13 +26,13 @@ struct MachineFigures {
 /// whole GSO packets, which the receiver acknowledges as one.
 double acknowledgement_share(const LinkSpec& link);
 
-/// Returns the figures of a star of hosts with this link, with one flow in each direction of every
-/// link.
+/// Returns alpha, beta and credit of a star of hosts that all have this link, with one flow in each
+/// direction of every link.
 LinkFigures star_figures(const LinkSpec& link, const MachineFigures& machine);
 
-/// Returns the figures of any network that all these flows cross at the same time. Beta is that of
-/// the slowest flow, for which the other flows wait. Alpha has the mean of their delays, because
-/// data that go round a ring cross all of them.
+/// Returns alpha, beta and credit of any network that all these flows cross at the same time. Beta
+/// is that of the slowest flow, because the other flows wait for it. Alpha has the mean of the
+/// flows' delays, because data that go round a ring cross all of them.
 LinkFigures network_figures(const Topology& topology, const std::vector<Flow>& flows,
                             const MachineFigures& machine);
 
@@ -44,14 +44,14 @@ std::vector<Flow> ring_flows(int ranks);
 LinkFigures ring_figures(const TopologySpec& topology, const LinkSpec& link, int ranks,
                          const MachineFigures& machine);
 
-/// Returns the bytes of a probe message: an exchange of about 50 ms, plus several times the token
-/// buckets' credit.
+/// Returns the size in bytes of a probe message. An exchange of such messages sends what the links
+/// carry in about 50 ms, plus several times the token buckets' credit.
 std::size_t probe_bytes(const LinkFigures& expected, int ranks);
 
 /// Returns the machines' overhead from all ranks' measurements (small[rank][i], large[rank][i]:
 /// seconds of the i-th exchange). message_time is the time of a message beyond the link's known
-/// delay. `slower` makes the model of the ring's all-gather equal the shortest large exchange,
-/// which other programs on the machine disturbed least.
+/// delay. `slower` is chosen so that the model of the ring's all-gather predicts the time of the
+/// shortest large exchange. Other programs on the machine disturbed that exchange least.
 MachineFigures machine_figures(const std::vector<std::vector<double>>& small,
                                const std::vector<std::vector<double>>& large, std::size_t bytes,
                                const LinkFigures& expected);
@@ -61,9 +61,9 @@ MachineFigures machine_figures(const std::vector<std::vector<double>>& small,
 /// @throws RunError as Launch::ask()
 MachineFigures probe_links(Launch& launch, const LinkFigures& expected);
 
-/// Returns the s of a message within this machine: 8 bytes from one thread to another by the
-/// loopback interface, half of the median of 200 round trips. Takes some milliseconds. @throws
-/// SystemError
+/// Returns the time in s of a message within this machine: 8 bytes from one thread to another over
+/// the loopback interface. It is half of the median of 200 round trips. Takes some milliseconds.
+/// @throws SystemError
 double loopback_message_time();
 
 }  // namespace thinpipe

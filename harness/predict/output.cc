@@ -152,8 +152,8 @@ std::string sent_text(const PredictedPoint& one) {
   return fmt::format("sending {} a rank", format_bytes(prediction.payload_bytes));
 }
 
-// Returns the collective and bucketing, which a user chooses like a compressor. Steps in different
-// networks cannot be compared.
+// Returns the point's collective and bucketing, which a user chooses like a compressor. The network
+// is left out, because steps in different networks cannot be compared.
 std::string way_of(const SweepPoint& point) {
   return point.collective.to_string() +
          (point.bucketing.is_default() ? "" : ", " + point.bucketing.to_string());
@@ -167,8 +167,9 @@ std::string network_of(const SweepPoint& point) {
   return text;
 }
 
-// Returns a sentence on points of one network. Each point's speed-up is over the baselines with its
-// own collective and bucketing, so the shortest step decides.
+// Returns a sentence on the fastest of these points, which share one network. The shortest step
+// decides, not the speed-up, because each point's speed-up is over the baselines with its own
+// collective and bucketing.
 std::string fastest_of(const Points& points) {
   const PredictedPoint& best = **std::ranges::min_element(
       points, {}, [](const PredictedPoint* one) { return one->step->prediction.step; });
@@ -202,8 +203,8 @@ std::string fastest_at(const Points& points, double rate) {
   return text;
 }
 
-// Returns the fastest with the most ranks, at the lowest and the highest rate; "" where all points
-// are baselines.
+// Returns sentences on the fastest points with the most ranks, at the lowest and the highest rate;
+// "" where all points are baselines.
 std::string fastest_at_both_ends(const std::vector<PredictedPoint>& points) {
   int ranks = 0;
   for (const PredictedPoint& one : points)

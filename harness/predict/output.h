@@ -28,8 +28,8 @@ struct PredictedPoint {
   SweepPoint point;
   bool is_baseline = false;
   std::optional<PredictedStep> step;  ///< none: Predictor::refusal() has the reason
-  /// With codecs bound by a GPU's memory bandwidth, where compute times are a GPU's and codecs were
-  /// timed on a CPU.
+  /// The step as predicted with codecs that are bound by a GPU's memory bandwidth. Only where
+  /// compute times are a GPU's and codecs were timed on a CPU.
   std::optional<PredictedStep> at_memory_pace;
 };
 
@@ -48,8 +48,8 @@ struct PredictedOrigin {
   std::optional<ComputeDevice> device;  ///< GPU of at_memory_pace
 };
 
-/// Returns the setting of a break-even rate: collective, bucketing, the link without its rate,
-/// topology, schedule and stragglers, such as `ring, delay=10ms, local_steps=8`.
+/// Returns the settings to which a break-even rate applies: collective, bucketing, the link without
+/// its rate, topology, schedule and stragglers, such as `ring, delay=10ms, local_steps=8`.
 std::string apart_from_rate(const SweepPoint& point, const TopologySpec& topology);
 
 /// Returns the table of steps, at most 80 columns wide.

@@ -32,8 +32,8 @@ ExchangeCost ring_cost(const ProfiledExchange& exchange, int ranks, const LinkFi
   return {ring_all_gather_time(messages, link), carried};
 }
 
-// Returns the ranks with the most traffic. Roots, folded ranks and ranks of a smaller last group
-// are the first or the last two.
+// Returns the first two and the last two ranks. The rank with the most traffic is among them:
+// roots, folded ranks and ranks of a smaller last group are the first or the last two.
 std::set<int> telling_ranks(int ranks) {
   std::set<int> telling;
   for (const int rank : {0, 1, ranks - 2, ranks - 1})
@@ -98,8 +98,8 @@ ExchangeCost sparse_traffic_cost(const Spec& collective, const SparseSizes& size
 
 ExchangeCost cost_of(const FlowTime& time) { return {time.seconds, time.bytes, time.waiting}; }
 
-// Returns the cost for many workers: the slowest server's link, in both directions at the same
-// time, or its CPU is the limit.
+// Returns the cost of an exchange of many workers with parameter servers. The limit is the slowest
+// server: its link, in both directions at the same time, or its CPU.
 ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
                          const std::vector<LinkFigures>& links) {
   ExchangeCost cost;
@@ -120,8 +120,8 @@ ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
   return cost;
 }
 
-// Returns the cost of units in as many equal slices as there are ranks. With many ranks, one
-// direction of a rank's link, or its CPU, is the limit.
+// Returns the cost of a two-shot exchange, in which each unit has as many equal slices as there are
+// ranks. With many ranks, the limit is one direction of a rank's link, or its CPU.
 ExchangeCost two_shot_cost(const ProfiledExchange& exchange, const ExchangeAmong& among,
                            ExchangeTimes& times) {
   if (among.ranks < 2) return {};

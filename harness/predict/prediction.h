@@ -28,11 +28,12 @@ struct ExchangeAmong {
   double slower = 1;                      ///< factor on codec times, because codecs share cores
 };
 
-/// Returns the cost of an exchange. For `ring` by its own closed form
-/// (workloads/predict/closed_forms.h). For every other collective by its messages
-/// (workloads/predict/exchange_time.h), up to about a hundred ranks; beyond, by its steps and the
-/// bytes of its busiest rank (workloads/collectives/traffic.h): steps * alpha + bytes * beta less
-/// the credit. Returns nothing where the collective lacks the operation or its traffic is unknown.
+/// Returns the cost of an exchange. For `ring` it uses a closed form
+/// (workloads/predict/closed_forms.h). For every other collective with up to about a hundred ranks,
+/// it uses the collective's messages (workloads/predict/exchange_time.h). With more ranks, it uses
+/// the steps and the bytes of the busiest rank (workloads/collectives/traffic.h): steps * alpha +
+/// bytes * beta less the credit. Returns nothing where the collective lacks the operation or its
+/// traffic is unknown.
 std::optional<ExchangeCost> exchange_cost(const Spec& collective, const ProfiledExchange& exchange,
                                           const ExchangeAmong& among, ExchangeTimes& times);
 
@@ -74,8 +75,9 @@ struct Prediction {
   double period = 1;
   /// A port's queue would overflow and drop frames; TCP's retransmissions are in no model.
   bool incast = false;
-  /// For sparse payloads: s of one all-reduce by recursive doubling without re-selection, with no
-  /// positions in common and with independent positions (workloads/predict/closed_forms.h).
+  /// Seconds of one all-reduce of sparse payloads by recursive doubling without re-selection: if
+  /// ranks have no positions in common (worst), and if their positions are independent
+  /// (workloads/predict/closed_forms.h).
   std::optional<double> sparse_worst, sparse_independent;
   LinkFigures link;
 };

@@ -20,7 +20,8 @@
 namespace thinpipe {
 namespace {
 
-// Returns the compute times of a step: the slowest rank's in each step, the median over all steps.
+// Returns the compute times of a step. The compute time of one step is the slowest rank's; the
+// result is the median of these over all steps.
 ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const SweepPoint& point) {
   const Stragglers& stragglers = point.stragglers;
   const std::size_t tensors = trace.tensors().size();
@@ -142,7 +143,8 @@ const CodecProfile& Predictor::codec(const CompressorRules& compressor, const Bu
       kMaxElements / static_cast<double>(std::max<std::size_t>(1, trace_.elements()));
   const int most = *std::max_element(options_.ranks.begin(), options_.ranks.end());
   calibration.ranks = static_cast<int>(std::clamp(fit, 1.0, 1.0 * std::min(most, kMaxProfiled)));
-  // Payloads change while memories fill, so the steps that a run measures are taken, up to a limit.
+  // Payloads change while the compressors' memories fill. So the calibration takes the same steps
+  // that a run measures, up to a limit.
   constexpr std::uint64_t kMaxWarmup = 4;
   calibration.first_step =
       static_cast<int>(std::clamp<std::uint64_t>(options_.warmup, 1, kMaxWarmup));

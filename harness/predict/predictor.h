@@ -62,15 +62,16 @@ class Predictor {
   Predictor(const Trace& trace, const SweepOptions& options)
       : trace_(trace), options_(options), device_(compute_device(trace)) {}
 
-  /// Sets the profile of a compressor with this bucketing and any collective that sums or
-  /// all-gathers payloads. Other profiles are measured when they are first needed.
+  /// Sets the codec profile of a compressor with this bucketing. The profile is used with every
+  /// collective that sums or all-gathers payloads. Other profiles are measured when they are first
+  /// needed.
   void know(const CompressorRules& compressor, const Bucketing& bucketing, CodecProfile profile);
   /// Returns the profile, measured if necessary. @throws InputError as measure_codec()
   const CodecProfile& codec(const CompressorRules& compressor, const Bucketing& bucketing,
                             const Spec& collective);
 
-  /// Predicts the point. Returns nothing without a model: of the collective, of a schedule, of lost
-  /// frames.
+  /// Predicts the point. Returns nothing where a model is missing: of the collective, of a schedule
+  /// or of lost frames.
   /// @throws InputError for an impossible network or compressor
   /// @param times  kMemory only where compute_device() finds a GPU
   std::optional<Prediction> predict(const SweepPoint& point, const PredictedMachines& machines,

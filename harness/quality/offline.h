@@ -52,7 +52,8 @@ CompressorQuality replay_offline(const Trace& trace, const Spec& spec,
                                  const std::function<void(std::size_t)>& advance = {});
 
 /// Returns how many of the n elements that are not 0 in `decoded` are among the n greatest
-/// magnitudes of c. Equal magnitudes all count. `work` is a workspace.
+/// magnitudes of c. Elements whose magnitude equals the n-th greatest all count. `work` is a
+/// workspace.
 std::size_t overlap_with_top_k(std::span<const float> c, std::span<const float> decoded,
                                std::vector<float>& work);
 

@@ -14,8 +14,8 @@ namespace thinpipe {
 /// Items that have rows of their own below each compressor.
 enum class QualityRows { kTotal, kTensors, kSteps, kTensorSteps };
 
-/// Two tables with the same rows: quality and its cost in bytes, and the number of sent elements
-/// over the requested number.
+/// Two tables with the same rows. One has the quality and its cost in bytes, the other the number
+/// of sent elements divided by the requested number.
 class QualityTable {
  public:
   QualityTable();

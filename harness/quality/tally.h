@@ -56,8 +56,8 @@ struct QualitySummary {
   double bits_per_element = 0;             ///< mean over all steps, with those without an exchange
   double compression_ratio = 0;            ///< 32 / bits_per_element
   std::optional<Distribution> estimation;  ///< k-hat / k; none where the method has no target
-  /// SIDCo's estimation quality: the mean over steps, with its 90 % interval, of a step's k-hat
-  /// over its k, of all tensors and ranks together.
+  /// SIDCo's estimation quality: a step's selected elements (k-hat) over its requested elements
+  /// (k), of all tensors and ranks together. This is the mean over steps, with its 90 % interval.
   std::optional<MeanInterval> quality;
   std::optional<double> error_mean, error_last;    ///< |decoded - c| / |c|
   std::optional<double> cosine_mean, cosine_last;  ///< of decoded and c

@@ -21,7 +21,8 @@ double fraction_of(const std::string& compressor) {
   return *fraction;
 }
 
-// Returns SBC's bits of a payload over its elements, with one mean and a head for each tensor.
+// Returns the column with the bits of an SBC payload divided by the number of sent elements. The
+// bits include one mean and a header for each tensor.
 ReproductionColumn bits_per_position(const std::string& positions) {
   return {"bits a position", format_plain,
           [positions](const ArmRecords& arm, const std::string& compressor) {

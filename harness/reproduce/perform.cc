@@ -106,8 +106,8 @@ ArmRecords read_arm(const RecipeArm& arm, bool quick, const std::string& place) 
   return read;
 }
 
-// Enters the folder of all arms, to which their paths are relative, so that commands can be copied
-// from the page.
+// Changes the current folder to the folder of all arms. Paths in the arms' commands are relative to
+// it, so that commands can be copied from the page.
 class InFolder {
  public:
   explicit InFolder(const fs::path& folder) : before_(fs::current_path()) {
@@ -129,8 +129,8 @@ std::string time_left(double seconds) {
   return fmt::format("about {:.0f} min left", seconds / 60);
 }
 
-// Shows the time left: by the arms so far, or before the first by the recipe's own figure, divided
-// equally.
+// Shows the time left, estimated from the arms that have ended. Before the first arm ends, it
+// divides the recipe's own estimate equally among the arms.
 class RecipeProgress {
  public:
   RecipeProgress(const Recipe& recipe, bool quick, std::size_t arms)

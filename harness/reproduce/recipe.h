@@ -34,8 +34,8 @@ struct Recipe {
   bool trains() const;
 };
 
-/// Returns the texts of recipes/*.toml at build time, by name without the ending; "shared" has the
-/// values that all others share. Made by CMake.
+/// Returns the texts that recipes/*.toml had at build time, by file name without the ending.
+/// "shared" has the values that all other recipes share. CMake makes this function.
 const std::map<std::string, std::string_view>& recipe_files();
 
 /// Returns the text of a recipe. @throws InputError for an unknown name, with a similar one

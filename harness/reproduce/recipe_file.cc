@@ -195,8 +195,9 @@ class RecipeFile {
         static_cast<int>(root.at("quick_seconds").unsigned_integer(1, kLongest));
   }
 
-  // Returns the values of each entry that `entry` expands to: one entry for each combination of
-  // elements of the lists in its `each`, the last list's element changing fastest.
+  // Returns the values of {NAME} for each entry that `entry` expands to. `entry` expands to one
+  // entry for each combination of elements of the lists in its `each`. The last list's element
+  // changes fastest.
   std::vector<Values> values_of(const JsonField& entry) const {
     constexpr std::size_t kMax = 1000;
     std::vector<Values> all{values_};

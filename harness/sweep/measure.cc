@@ -21,7 +21,8 @@ namespace {
 
 using nlohmann::json;
 
-// s in which a synthetic step must be drawn; 8 thousand million elements took a core half a minute.
+// Limit in seconds for drawing the gradients of a synthetic step. One core took half a minute for 8
+// thousand million elements.
 constexpr double kLoadTimeout = 600;
 
 constexpr std::uint64_t kStepsWithoutExchange = 3;

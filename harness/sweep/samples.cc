@@ -105,8 +105,8 @@ double busiest_link(const StepAnswers& step) {
   return static_cast<double>(bytes);
 }
 
-// Returns the lateness in s that 5 % of the waits (one of 20 already) reach or exceed, without
-// interpolation.
+// Returns the lateness in s that at least 5 % of the waits reach or exceed, without interpolation.
+// Of 20 waits, this is the greatest lateness.
 double lateness_p95(const PointSamples& samples) {
   std::vector<double> late;
   for (const StepAnswers& step : samples.steps)
@@ -178,8 +178,8 @@ double bus_bandwidth(const StepAnswers& step, bool overlapped) {
   // Every rank's array in an all-reduce, all ranks' messages in an all-gather.
   const double all_summed = sum_over(ranks, &WorkerStep::summed_bytes);
   const double gathered = sum_over(ranks, &WorkerStep::payload_bytes) - all_summed;
-  // In a two-shot collective every rank sends all payloads but that of its own slice, then its
-  // answer to all other ranks.
+  // In a two-shot collective, every rank first sends the payloads of all slices except its own.
+  // Then it sends its answer to all other ranks.
   const double answered = sum_over(ranks, &WorkerStep::pulled_bytes) / n;
   const double bytes = !step.servers.empty() ? busiest_link(step)
                        : answered > 0        ? (n - 1) / n * (gathered / n + answered)

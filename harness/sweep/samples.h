@@ -21,8 +21,9 @@ struct PointSamples {
   std::optional<double> idle_cpu;  ///< idle fraction of CPU time; none in steps of too few ticks
   std::optional<double> goodput_ratio;  ///< calibration of the link: goodput / TCP ceiling; if any
   std::string goodput_of = "the link";  ///< name of that link: "rack0-spine up"
-  /// Distance of 16-bit sums from the mean of the payloads, relative to its greatest element; and
-  /// the greatest such distance of an element as a multiple of its rounding bound.
+  /// `sum_error` is the greatest distance of 16-bit sums from the mean of the payloads, relative to
+  /// the mean's greatest element. `sum_error_of_bound` is the greatest ratio of an element's
+  /// distance to its rounding bound.
   std::optional<double> sum_error;
   double sum_error_of_bound = 0;
   double worst_error = 0;  ///< of the checked aggregates, relative to their largest element

@@ -23,8 +23,8 @@ class ScheduleLog {
   };
   ScheduleLog(Machines& machines, const SweepPoint& point, Between between = Between::kGoesOn);
 
-  /// Sets the links as the schedule has them at `emulated_seconds`, at which the first step begins.
-  /// Only for a clock that stands between steps, and before the first step.
+  /// Sets the links as the schedule has them at `emulated_seconds`, the time at which the first
+  /// step begins. Call it only before the first step, and only if the clock stands between steps.
   void begin_at(double emulated_seconds);
   /// Announces a step, measured or not, that begins in `in_seconds`. The schedule begins with the
   /// first step.
@@ -33,10 +33,11 @@ class ScheduleLog {
   /// @throws RunError when the links could not be changed during the step.
   void end_step(bool measured, double took = 0);
   /// Returns `least` plus the seconds from now until the links have carried `bits` more. Returns
-  /// `least` without a schedule, or when the links never will.
+  /// `least` without a schedule, or if the links will never carry that much.
   double timeout(double bits, double least) const;
-  /// Describes how the schedule holds up a step that does not end, as an addition to a reason: from
-  /// when to when no traffic passes, or the mean rate. "" without a schedule.
+  /// Returns a text on how the schedule delays a step that does not end: the time from when to when
+  /// no traffic passes, or the mean rate. The text is appended to the reason of the failure. ""
+  /// without a schedule.
   /// @throws RunError when the links could not be changed.
   std::string hindrance() const;
 

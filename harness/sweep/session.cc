@@ -35,8 +35,8 @@ double total_seconds(const std::vector<SweepPoint>& points, const Trace& trace,
   return total;
 }
 
-// Marks a point measured beside another run, whose cost cannot be separated from the speed of links
-// and ranks.
+// Marks a point that was measured while another run used the machine. The other run's cost cannot
+// be separated from the speed of links and ranks.
 void mark_shared(bool tolerated, Point& point) {
   if (!point.fidelity) point.fidelity.emplace();
   point.fidelity->shared_machine = true;
@@ -102,8 +102,9 @@ int Session::run(const MachinesFor& machines_for, const std::string& scratch) {
   return failed_ > 0 ? kExitFailed : kExitGood;
 }
 
-// Writes the header after the first point, because only then the ranks' machines, which the header
-// describes, are known. Without machines there is no header yet.
+// Records a point. The header is written after the first point, because it describes the ranks'
+// machines, which are known only then. While there are no machines, points are kept until a header
+// can be written.
 void Session::keep(const SweepPoint& planned, const Point& point) {
   if (!header_written_ && machines_ == nullptr) {
     early_.push_back(point);
@@ -152,9 +153,10 @@ int Session::interrupted() {
   return 128 + stop_signal();
 }
 
-// Returns the number of hosts to run the point on. One star serves all points: it is as large as
-// the largest point that can run, and has a pair to calibrate on at least. In other networks a
-// host's position depends on the number of hosts, so each point gets its own.
+// Returns the number of hosts of the network in which the point runs. One star network serves all
+// points. It is as large as the largest point that can run, and has at least two hosts, to
+// calibrate between them. In other networks a host's position depends on the number of hosts, so
+// each number of hosts gets its own network.
 int Session::hosts_for(const SweepPoint& point) const {
   if (!options_.topology.is_star()) return point.hosts();
   int most = std::max(2, point.hosts());

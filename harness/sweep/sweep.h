@@ -1,5 +1,5 @@
-// Runs a sweep: all points, launch after launch, each recorded as soon as it is measured. PointWork
-// is work at each point other than replaying a trace.
+// Runs a sweep: all points, launch after launch. Each point is recorded as soon as it is measured.
+// PointWork is the interface of sweeps that do other work at each point than replaying a trace.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ struct PointProgress {
   std::function<void(const std::string&)> describe;
 };
 
-/// Work of a session at its points other than replaying a trace. The session calibrates a point's
-/// links and starts its ranks before it calls measure().
+/// Work that a session does at each point instead of replaying a trace. The session calibrates a
+/// point's links and starts its ranks before it calls measure().
 class PointWork {
  public:
   virtual ~PointWork() = default;

@@ -19,14 +19,14 @@ namespace {
 
 using nlohmann::json;
 
-// Fraction of the machine's capacity, with all cores at work, that a link may use. MPI copies every
-// byte twice more than a bare flow does, which leaves about half. Half of that is left for codecs,
-// for the exchange's own additions and for timers to be on time.
+// A link may use this fraction of the rate that the machine carries with all cores at work. MPI
+// copies every byte twice more than a bare TCP flow does, which leaves about half of the rate. Half
+// of that is reserved for codecs, for the exchange's own additions and for timers to be on time.
 constexpr double kFraction = 0.25;
 constexpr double kFastestLink = 100e9;  // bit/s, the highest rate of a link
 
-// Returns the first of 1, 2, 5, 10 ... that is not below `least`. Greater than kMaxTimeScale if
-// there is none up to it.
+// Returns the first of 1, 2, 5, 10 ... that is not below `least`. If no such number is up to
+// kMaxTimeScale, returns a number greater than kMaxTimeScale.
 double round_up(double least) {
   double decade = 1;
   while (decade <= kMaxTimeScale) {

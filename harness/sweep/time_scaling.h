@@ -42,8 +42,8 @@ struct TimeScaleChoice {
 /// suffice, and if a link that loses or reorders frames would have to be dilated, because TCP's
 /// timers are not dilated with the link.
 TimeScaleChoice choose_time_scale(const LinkSpec& link, const Capacity& machine);
-/// Does the same for a network: its fastest link decides, and one link that must not be slowed down
-/// is enough to refuse.
+/// Chooses the factor for a network in the same way. The network's fastest link decides. The choice
+/// is refused if even one link must not be slowed down.
 TimeScaleChoice choose_time_scale(const Topology& topology, const Capacity& machine);
 
 /// Returns the link to measure Capacity::flow over: the same qdiscs, which cost the same CPU time,
@@ -59,9 +59,9 @@ class ScaleChooser {
   /// Returns true if nothing has been chosen yet under this key for so many ranks.
   bool is_new(const std::string& key, int ranks) const { return !choices_.contains({key, ranks}); }
 
-  /// Sets the links to their highest rates, measures a flow from the first rank's host to the
-  /// last's for a second, and chooses. Under a known key, returns the earlier choice. Links must be
-  /// set again afterwards.
+  /// Sets the links to their highest rates, measures a flow from the first rank's host to the last
+  /// rank's host for a second, and chooses a factor. If a choice under this key exists already,
+  /// returns it. Links must be set again afterwards.
   /// @param busiest  the network at the highest rates it will have
   /// @throws RunError as measure_flows() does.
   const TimeScaleChoice& choose(Network& network, const std::string& key, int ranks,
@@ -76,23 +76,23 @@ class ScaleChooser {
 
 /// Converts the times of one step that ran with time dilation to those of the emulated machines.
 ///
-/// Each rank's exchange is planned to begin after `factor` times its compute time plus its codec's
-/// own time. Where the codec is not done by then, the exchange begins `shift` later, and `shift` is
-/// subtracted. Then, in the emulated machine's time,
+/// Each rank's exchange is planned to begin after `factor` times the sum of its compute time and
+/// its codec's own time. If the codec is not done by then, the exchange begins `shift` later, and
+/// `shift` is subtracted. Then, in the emulated machine's time,
 ///
 ///   compute = the captured time      compress = the codec's own time
 ///   exchange = (its end - shift) / factor - compute - compress, at least 0
 ///   decode = the decoding's own time      total = compute + compress + exchange + decode
 ///
-/// All of the exchange is exposed, and links are idle in the rest.
-/// The measured times stay in `raw`. `late` is divided by the factor. `skew` is the error of the
-/// step's time, in the emulated machine's time: how far a rank began off the other ranks, plus how
-/// much too long its codec took between exchanges.
+/// All of the exchange is exposed, and links are idle in the rest of the step. The measured times
+/// stay in `raw`. `late` is divided by the factor. `skew` is the error of the step's time, in the
+/// emulated machine's time. It is the time by which a rank began off the other ranks, plus the time
+/// by which its codec took too long between exchanges.
 ///
-/// `overlapped` buckets are exchanged while compute goes on, and need a factor above 1. Everything
-/// was dilated then, decoding too: compute, compress and decode are the captured and the codec's
-/// own times, and the times of what overlapped are the measured ones over the factor. `skew` is how
-/// much too long codec work lasted.
+/// `overlapped` buckets are exchanged while compute goes on, and need a factor above 1. In such a
+/// step everything is dilated, decoding too. compute is then the captured time; compress and decode
+/// are the codec's own times. The times of overlapping phases are the measured times divided by the
+/// factor. `skew` is the time by which codec work lasted too long.
 ///
 /// Codec times of servers are divided by the factor.
 void scale_step(StepAnswers& step, double factor, bool overlapped);

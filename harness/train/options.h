@@ -16,8 +16,8 @@
 
 namespace thinpipe {
 
-/// Description of the model that a run needs before the first rank starts, reported by the training
-/// program: parameters, and the compute time of a worker that has the machine to itself.
+/// Description of a model: its parameters, and the compute time of a worker that has the machine to
+/// itself. The training program reports it, and a run needs it before the first rank starts.
 struct ModelDescription {
   std::string data;  ///< name of the training data, in words
   std::vector<TraceTensor> tensors;
@@ -25,8 +25,8 @@ struct ModelDescription {
   int measured = 0;          ///< 0: given by --compute-time
   double evaluation = 0;     ///< s of one evaluation on the held-out data
   double epochs_a_step = 0;  ///< of one worker that has all the data
-  /// Accuracy or perplexity on the held-out data without looking at the input (Learner::chance());
-  /// nothing in descriptions of earlier versions.
+  /// Accuracy or perplexity that a guess without looking at the input has on the held-out data
+  /// (Learner::chance()); nothing in descriptions that earlier versions wrote.
   std::optional<double> chance;
 
   /// Sets the compute time of every step, scaling all times by the same factor.

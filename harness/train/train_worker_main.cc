@@ -47,12 +47,13 @@ using nlohmann::json;
 ///   dump {folder}             -> dumped {}: writes the last gradient, and second moments if there
 ///                                are any, as FP32 to the files gradient-RANK and squares-RANK
 ///
-/// Where all ranks exchange in every step without an outer optimiser, ranks exchange gradients, and
+/// If all ranks exchange in every step without an outer optimiser, ranks exchange gradients, and
 /// each worker's optimiser applies their mean. Otherwise, and with the option `updates`, workers
-/// take local steps, and each step hands over the decrease of the parameters. After an exchange all
-/// workers have the parameters of the previous exchange minus the mean of the sums, or minus the
-/// outer optimiser's update (FedAvg; SBC alg. 1; DiLoCo alg. 1). With `ps:update=servers` workers
-/// have no optimiser: all add the change of the model that the servers send (3LC, figure 2b).
+/// take local steps, and each step hands over the decrease of the parameters instead of a gradient.
+/// After an exchange, all workers have the same parameters: those after the previous exchange minus
+/// the mean of the workers' summed decreases, or minus the outer optimiser's update (FedAvg; SBC
+/// alg. 1; DiLoCo alg. 1). With `ps:update=servers` workers have no optimiser. All workers add the
+/// change of the model that the servers send (3LC, figure 2b).
 class TrainRole : public ReplayRole {
  public:
   /// @param given  receives the gradients of the replay
@@ -133,7 +134,8 @@ std::vector<TraceTensor> tensors_of(const Learner& learner, const LearnerTimes& 
     tensor.elements = parameter.elements;
     tensors.push_back(std::move(tensor));
   }
-  // If two are ready at the same time, the later parameter comes first, as in a backward pass.
+  // If the gradients of two parameters are ready at the same time, the later parameter comes first,
+  // as in a backward pass.
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.rbegin(), order.rend(), 0);
   std::stable_sort(order.begin(), order.end(),

@@ -21,8 +21,9 @@ class OuterReference {
  public:
   explicit OuterReference(const OuterOptions& options) : options_(options) {}
 
-  /// Advances v by an aggregate. Called after every exchange from the first call on, which takes v
-  /// from the optimiser. @param velocity  the optimiser's, after the exchange
+  /// Advances v by an aggregate. The first call takes v from the optimiser. From then on it must be
+  /// called after every exchange.
+  /// @param velocity  the optimiser's, after the exchange
   void follow(std::span<const float> aggregate, std::span<const float> velocity);
 
   /// Returns max |update - expected| / max |expected| of the last exchange; NaN if any value is
@@ -57,20 +58,22 @@ class SharedContributions {
   /// Returns this rank's contribution, to be filled before any rank compares.
   std::span<float> own();
 
-  /// Returns the worst result's max |result - mean of all contributions| / max |mean|, the mean
-  /// taken in double; without the division where all means are 0. NaN if any value is NaN.
+  /// Returns the greatest error of the results in `pieces`. A result's error is max |result - mean
+  /// of all contributions| / max |mean|, with the mean taken in double. It is not divided where all
+  /// means are 0. NaN if any value is NaN.
   /// @param pieces  results, one after the other as in a contribution
   double error_of(const std::vector<std::span<const float>>& pieces);
   /// Returns the same for a reference instead of the mean.
   double error_of(const std::vector<std::span<const float>>& pieces,
                   std::span<const float> reference) const;
 
-  /// Returns the error of 16-bit sums. Among n ranks an element is rounded n times at most: at each
+  /// Returns the error of 16-bit sums. Among n ranks an element is rounded at most n times: at each
   /// of up to n - 1 additions, and when the element or the sum is divided by n. A rounding changes
-  /// a value by a factor of 1 + u at most, u half a unit in the last place of 1. It changes a value
-  /// below the type's normal numbers by at most half the least number; sums of such values are
-  /// exact. With |c| the magnitudes that are summed, and u' = u + 2^-23 for the additions in 32
-  /// bits, |sum - mean| <= ((1 + u')^n - 1) * sum of |c| / n + (n + 1) * least / 2.
+  /// a value by a factor of at most 1 + u, where u is half a unit in the last place of 1. It
+  /// changes a value below the type's normal numbers by at most half of `least`, the smallest
+  /// positive number. Sums of such values are exact. Let |c| be the magnitudes that are summed, and
+  /// u' = u + 2^-23, to include the additions in 32 bits. Then |sum - mean| <= ((1 + u')^n - 1) *
+  /// sum of |c| / n + (n + 1) * least / 2.
   RoundingError rounding_error_of(std::span<const float> aggregate,
                                   const std::vector<RoundedSum>& sums);
 
@@ -96,8 +99,8 @@ class SharedContributions {
   std::vector<std::span<float>> contributions_;
 };
 
-/// Elements of one projected sum: few, so that the rounding of single-precision sums, which adds up
-/// over a block, stays well below the effect of an error in one element.
+/// Number of elements that one projected sum covers. It is small: the rounding of single-precision
+/// sums adds up over a block, and must stay well below the effect of an error in one element.
 inline constexpr std::size_t kProjectedBlock = 1024;
 
 /// Returns a projection of a long array to a short message. Ranks on different machines exchange

@@ -77,7 +77,8 @@ json ReplayRole::load(const json& message) {
 }
 
 json ReplayRole::step(const json& message) {
-  // Reading CPU times takes as long as a small message. On a shared machine the sweep reads them.
+  // Reading CPU times takes as long as a small message, so a rank reads them only on a machine of
+  // its own. On a shared machine the sweep reads them.
   const ProcessorTime processors = settings_.alone() ? processor_time() : ProcessorTime{};
   const TransportCounters before = replay_.counters();
   const std::uint64_t index = message.at("index");

@@ -38,9 +38,9 @@ class ServerRole : public Role {
   std::uint64_t checked_step_ = 0;
 };
 
-/// Returns a rank's report on the units that it averages: `delta`, the digest of the values that
-/// workers must have decoded; and the error of its means relative to the contributions or, on a
-/// machine of its own, the means' projections.
+/// Returns a rank's report on the units that it averages. `delta` is the digest of the values that
+/// workers must have decoded. On a shared machine the report also has the error of the rank's means
+/// relative to the contributions. On a machine of its own it has the means' projections instead.
 /// @param contributions  of workers that share memory; else null
 /// @param index  among the ranks that average
 nlohmann::json compared_averages(const UnitAverager& averager, int index, std::uint64_t step,

@@ -41,8 +41,8 @@ bool goes_out(int descriptor) {
          !IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<sockaddr_in6&>(peer).sin6_addr);
 }
 
-// Returns the names of the congestion control of all sockets for which `wanted` is true, after
-// `prepare` was called for each.
+// Calls `prepare` for each socket for which `wanted` is true. Returns the names of these sockets'
+// congestion controls after that.
 template <typename Wanted, typename Prepare>
 std::string names_in_force(Wanted wanted, Prepare prepare) {
   std::set<std::string> in_force;

@@ -11,9 +11,9 @@
 
 namespace thinpipe {
 
-/// Ends a rank whose sweep has ended while the rank waits for its peers. A thread watches a
-/// connection and calls _exit() when the other side closes it or ends: a rank in an exchange reads
-/// no message, and its peers may have ended as well. The destructor ends the watch.
+/// Ends this rank if the sweep ends while the rank waits for its peers. A rank in an exchange reads
+/// no message, and its peers may have ended as well. So a thread watches a connection to the sweep
+/// and calls _exit() when the other side closes it or ends. The destructor ends the watch.
 class ControlWatch {
  public:
   explicit ControlWatch(int connection);
@@ -26,8 +26,8 @@ class ControlWatch {
   std::thread thread_;
 };
 
-/// Exchanges a byte with every other rank, so that Open MPI, which connects at the first message,
-/// opens all its connections.
+/// Exchanges a byte with every other rank, so that Open MPI opens all its connections. Open MPI
+/// connects two ranks only at their first message.
 void connect_all(MPI_Comm communicator);
 
 /// Sets the congestion control of this process's TCP sockets on the data network (198.18.0.0/16).
@@ -36,8 +36,8 @@ void connect_all(MPI_Comm communicator);
 std::string set_congestion_control(const std::string& name);
 
 /// Returns the congestion control in force on this process's TCP connections to other machines,
-/// except the descriptor `control`: names joined by '+'; "" without sockets. Real hosts choose
-/// their own.
+/// except the descriptor `control`: names joined by '+'; "" without sockets. On real hosts, each
+/// host chooses its own congestion control.
 std::string congestion_control_in_force(int control);
 
 }  // namespace thinpipe

@@ -1,5 +1,5 @@
 // The answers of ranks to `step` (harness/launch/launch.h), and the table of a worker's
-// measurements, the source of messages, metrics and the `per_rank` of records.
+// measurements. Messages, metrics and the `per_rank` of records are made from this table.
 #pragma once
 
 #include <cstddef>
@@ -57,8 +57,8 @@ enum class OverRanks {
   kMean,
 };
 
-/// A measurement of one worker in one step. A new one needs its member, its row in step_answer.cc
-/// and, if it is a metric, a row in reports/record/metrics.h.
+/// A measurement of one worker in one step. A new measurement needs a member of WorkerStep, a row
+/// in step_answer.cc and, if it is a metric, a row in reports/record/metrics.h.
 struct StepField {
   using Member =
       std::variant<double WorkerStep::*, std::uint64_t WorkerStep::*, bool WorkerStep::*>;

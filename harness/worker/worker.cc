@@ -166,8 +166,8 @@ int worker_program(const char* name, int argc, char** argv, const MakeWorker& ma
   }
   // Without this, timers end up to 50 us late.
   prctl(PR_SET_TIMERSLACK, 1UL);
-  // With overlap, a thread of its own carries out exchanges; two threads never call MPI at the same
-  // time.
+  // With overlap, a separate thread carries out exchanges. Two threads never call MPI at the same
+  // time, so MPI_THREAD_SERIALIZED suffices.
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
   if (provided < MPI_THREAD_SERIALIZED) {

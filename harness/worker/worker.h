@@ -15,8 +15,8 @@
 
 namespace thinpipe {
 
-/// Serves the sweep; the point's Role answers messages about a point. Derived classes give ranks
-/// roles of their own.
+/// Answers the sweep's messages in one rank. The point's Role answers the messages about a point.
+/// Derived classes give ranks other roles.
 class Worker {
  public:
   /// Sends hello. @param scratch  folder where ranks share memory; "" on a machine of its own

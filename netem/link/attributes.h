@@ -49,8 +49,9 @@ class AttributeWriter {
 /// attributes counts, as in the kernel.
 class AttributeReader {
  public:
-  /// @param what  names the message in errors
-  /// @throws RunError when a length is smaller than its header or reaches beyond the end.
+  /// @param what  the netlink message's name, for error texts
+  /// @throws RunError when an attribute's length is smaller than its header or reaches beyond the
+  /// end of `bytes`.
   AttributeReader(std::span<const std::byte> bytes, std::string what);
 
   bool has(std::uint16_t type) const { return attributes_.contains(type); }

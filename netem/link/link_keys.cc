@@ -22,8 +22,8 @@
 namespace thinpipe {
 namespace {
 
-// Values as text. Parsing a printer's text gives the same value again. Parsers throw InputError
-// with what was found and what is expected.
+// Printers and parsers of values as text. Parsing the text that a printer returns gives the same
+// value again. Parsers throw InputError with what was found and what is expected.
 
 constexpr double kMaxCorrelation = 99;  // percent: 1%/25% means 1 % with a correlation of 25 %
 
@@ -76,8 +76,8 @@ std::chrono::nanoseconds read_time(const std::string& text, double most_seconds)
 }
 
 double read_percent(const std::string& text) {
-  // tc also accepts a bare number as percent. Here the sign is required, since 0.01 could be taken
-  // for 1 %.
+  // tc also accepts a number without % as a percentage. This parser requires the % sign, since 0.01
+  // could be taken for 1 %.
   if (const auto value = parse_number_with<double>("%", text, 0, 100)) return *value;
   if (!parse_number_with<double>("%", text))
     throw InputError(fmt::format("{} is not a percentage (such as 0.1%)", in_quotes(text)));

@@ -16,8 +16,9 @@ struct DirectionKey {
   const char* name;
   const char* value;  ///< placeholder in help, after the `=`
   const char* help;
-  /// The value that switches the effect off, for impairments that apply once on a path: without a
-  /// prefix, such a key applies to the downlink only. Null for keys that apply to both directions.
+  /// The value that switches the effect off, for impairments that apply only once on a path. The
+  /// key of such an impairment applies to the downlink only, unless it has a prefix. Null for keys
+  /// that apply to both directions.
   const char* never;
   /// Parses the value into the direction. @throws InputError saying what is wrong with the value.
   void (*read)(Direction&, const std::string&);

@@ -41,8 +41,8 @@ void fill(Direction& direction, const LinkSpec& link) {
   if (direction.burst == 0 && direction.shaper != Shaper::kNetem)
     direction.burst = default_burst(direction.rate, static_cast<int>(link.frame_bytes()));
   if (direction.queue == 0) {
-    // 50 ms of the rate. On long links one bandwidth-delay product, which lets one TCP flow fill
-    // them.
+    // The default queue holds 50 ms of data at the link's rate. On long links it holds one
+    // bandwidth-delay product, so that one TCP flow can fill the link.
     const double by_time =
         std::clamp(bytes_per_second * kQueueSeconds, kSmallestQueue, kLargestShortQueue);
     const double wanted = direction.queue_bdp > 0 ? direction.queue_bdp * round_trip_bytes
@@ -109,8 +109,9 @@ bool LinkSpec::needs_single_frames() const {
 
 namespace {
 
-// Access links (lte, adsl, wifi) have half their RTT in each direction, as the sources measured it
-// between host and network. The RTT between two such hosts is therefore twice the RTT of one.
+// For access links (lte, adsl, wifi), the sources measured the RTT between host and network. Each
+// direction of these links has half this RTT as its delay. The RTT between two such hosts is
+// therefore twice the measured RTT.
 constexpr LinkPreset kPresets[] = {
     {"ethernet-1g", "rate=1gbit,overhead=24", "Gigabit Ethernet, wire framing counted",
      "Ethernet (IEEE 802.3): 8 bytes of preamble with its delimiter, 4 of check sequence and 12 of "

@@ -55,8 +55,8 @@ struct Impairment {
   Chance duplicate, corrupt;
 
   bool none() const { return *this == Impairment{}; }
-  /// Returns true if frames may be lost, duplicated, corrupted or reordered, so that TCP does not
-  /// reach its ceiling.
+  /// Returns true if frames may be lost, duplicated, corrupted, reordered or delayed unevenly, so
+  /// that TCP does not reach its ceiling.
   bool disturbs() const;
   bool operator==(const Impairment&) const = default;
 };
@@ -136,11 +136,11 @@ inline constexpr int kPayloadBytes = 1500 - kTcpHeaders;
 /// Returns the highest TCP goodput at MTU 1500 on a link of this rate, in bit/s of payload.
 inline double tcp_ceiling(double rate) { return rate * kPayloadBytes / kFrameBytes; }
 
-/// Returns the default token-bucket depth for a rate, in bytes: 1 ms of the rate, at least two
-/// frames, a whole number of microseconds of transmit time. Tokens that accumulate while the link
-/// idles let bytes pass unthrottled, so the depth is the time resolution of every measurement on
-/// the link. Smaller buckets cost CPU time, because 64 kB GSO packets are then segmented in
-/// software, or, above 1 Gbit/s, rate.
+/// Returns the default token-bucket depth for a rate, in bytes. It is 1 ms of data at the rate, but
+/// at least two frames, and a whole number of microseconds of transmit time. Tokens that accumulate
+/// while the link idles let bytes pass unthrottled, so the depth is the time resolution of every
+/// measurement on the link. Smaller buckets cost CPU time, because 64 kB GSO packets are then
+/// segmented in software. Above 1 Gbit/s, smaller buckets lower the rate.
 std::uint32_t default_burst(double rate, int frame_bytes = kFrameBytes);
 
 /// Parses a link spec. @throws InputError naming the key, what was found and what is allowed.

@@ -60,8 +60,8 @@ class Netlink {
   /// Adds a permanent neighbour entry, so that `address` needs no ARP.
   void add_neighbour(const std::string& interface, const std::string& address,
                      const std::string& hardware_address);
-  /// Adds a route to `destination` (a CIDR) over `interface`: on-link, or by `gateway` if given. No
-  /// address of this namespace need be in the gateway's network.
+  /// Adds a route to `destination` (a CIDR) over `interface`: via `gateway` if given, otherwise
+  /// on-link. The gateway may be outside the networks of this namespace's addresses.
   void add_route(const std::string& destination, const std::string& interface,
                  const std::string& gateway = "");
 

@@ -60,10 +60,10 @@ struct TbfSettings {
   std::uint32_t overhead = 0;  ///< bytes charged for every packet beyond its length
 };
 
-/// Returns a TBF. The rate is sent in 64 bits (TCA_TBF_RATE64) and the bucket depth in bytes
-/// (TCA_TBF_BURST), because the fields that libnl-route 3.7 fills end at 34 Gbit/s and whole
-/// microseconds. The kernel keeps the depth as transmit time and reports it within two ticks
-/// (128 ns) and one millionth.
+/// Returns the request for a TBF. The rate is sent in 64 bits (TCA_TBF_RATE64) and the bucket depth
+/// in bytes (TCA_TBF_BURST). The fields that libnl-route 3.7 fills instead are limited to 34 Gbit/s
+/// and to whole microseconds. The kernel keeps the depth as transmit time. So the depth that it
+/// reports may differ by two ticks (128 ns) and one millionth.
 QdiscRequest tbf_request(const TbfSettings& settings);
 
 /// Returns a bfifo, the qdisc of an unthrottled direction. It drops what exceeds `limit` bytes.

@@ -45,8 +45,9 @@ double normal_quantile(double probability) {
 
 double pareto_quantile(double probability) { return std::pow(1 - probability, -1 / kParetoShape); }
 
-// Scales to mean 0 and standard deviation 1 and cuts at the range of 16 bits. Cutting moves both a
-// little, so the steps repeat until nothing changes.
+// Scales the values to mean 0 and standard deviation 1, and clips them to the range of 16 bits.
+// Clipping changes the mean and the standard deviation a little, so both steps are repeated. After
+// 50 rounds nothing changes any more.
 void standardise(std::vector<double>& values) {
   constexpr int kRounds = 50;
   const auto count = static_cast<double>(values.size());

@@ -48,8 +48,9 @@ void install(Netlink& netlink, const std::string& interface, const Shaping& shap
 std::vector<std::string> differences(Netlink& netlink, const std::string& interface,
                                      const Shaping& shaping);
 
-/// Returns netem's limit in frames: rate times delay in full frames, plus the queue. Without a rate
-/// it assumes 100 Gbit/s.
+/// Returns the limit of frames in a netem: the full frames that the rate delivers in the longest
+/// usual delay (delay plus several times the jitter), plus the queue. Assumes 100 Gbit/s if the
+/// direction has no rate.
 std::uint32_t netem_limit(const Direction& direction, std::uint32_t frame_bytes);
 
 /// Traffic that crossed a link, in bytes and frames as its qdiscs count.
@@ -74,8 +75,8 @@ inline constexpr std::uint32_t kSingleFrames = 1;
 /// Applies a LinkSpec to two connected interfaces.
 class ShapedLink {
  public:
-  /// The spec's uplink is from `lower` to `upper`.
-  /// @param number  names the IFB and separates links that share a seed
+  /// Takes the two ends of the link. A LinkSpec's uplink is the direction from `lower` to `upper`.
+  /// @param number  names the IFB, and gives links that share a seed different random numbers
   ShapedLink(LinkEnd lower, LinkEnd upper, int number);
 
   /// Sets both directions anew. Queued frames are dropped. Afterwards buckets are full and counters

@@ -73,7 +73,7 @@ void send_and_wait(nl_sock* socket, Message message, const std::string& attempt,
 using Consumer = std::function<void(std::span<const std::byte>)>;
 
 // Context of receive_one(), which libnl calls for every message of the reply. Exceptions must not
-// cross C, so the first one is stored.
+// pass through libnl's C code, so the first exception is stored.
 struct Receiving {
   const Consumer& consume;
   std::exception_ptr error;
@@ -124,8 +124,9 @@ tcmsg header_of(const TrafficPlace& place) {
   return header;
 }
 
-// Reads one qdisc or class back from the kernel; empty if there is none. A dump would list the
-// qdiscs of all switch ports. Without NLM_F_ECHO the kernel sends no reply.
+// Reads one qdisc or class back from the kernel; empty if there is none. Does not request a dump,
+// which would list the qdiscs of all switch ports. Sets NLM_F_ECHO, without which the kernel sends
+// no reply.
 std::optional<Found> read_back(nl_sock* socket, const TrafficPlace& place,
                                const std::string& attempt) {
   const int question = place.is_class ? RTM_GETTCLASS : RTM_GETQDISC;

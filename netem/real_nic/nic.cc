@@ -56,8 +56,8 @@ class Interfaces {
         auto* link = reinterpret_cast<rtnl_link*>(object);
         const int index = rtnl_link_get_ifindex(link);
         if (found.contains(rtnl_link_get_master(link))) found.insert(index);
-        // A veth's IFLA_LINK is its peer rather than a lower interface. The same holds for a link
-        // in another namespace.
+        // IFLA_LINK normally names the lower interface. A veth's IFLA_LINK names its peer instead.
+        // An IFLA_LINK in another namespace does not count either.
         const char* kind = rtnl_link_get_type(link);
         int elsewhere = 0;
         if (found.contains(index) && rtnl_link_get_link(link) > 0 &&

@@ -9,23 +9,24 @@
 
 namespace thinpipe {
 
-/// Returns the remote addresses of the connections that control this process, as far as set: the
-/// ssh client in SSH_CONNECTION, and srun's host in SLURM_LAUNCH_NODE_IPADDR.
+/// Returns the remote addresses of the connections that control this process: the ssh client in
+/// SSH_CONNECTION, and srun's host in SLURM_LAUNCH_NODE_IPADDR. Leaves out an address whose
+/// environment variable is not set.
 std::vector<std::string> controlling_addresses();
 
 /// Returns the reasons not to throttle the interface, one line each; empty if there is none. A
-/// reason is a default route (IPv4 or IPv6, of any table) or a route to an address of `controllers`
-/// whose egress is the interface, directly or below a bond, bridge or VLAN. Addresses of this
-/// machine itself do not count.
+/// reason is a route whose egress is the interface, directly or below a bond, bridge or VLAN. Only
+/// default routes (IPv4 or IPv6, of any table) and routes to an address of `controllers` are
+/// reasons. Addresses of this machine itself do not count.
 /// @throws InputError for an invalid IP address; RunError when the kernel's tables cannot be read.
 std::vector<std::string> burdens_of(const std::string& interface,
                                     const std::vector<std::string>& controllers);
 
-/// Returns the reason why this link cannot be set on a real interface; "" if it can be set.
-/// Supported are a rate, equal in both directions, with burst, queue and shaper=htb. The egress of
-/// every host is shaped, so both directions between any two hosts are. Other settings would need
-/// the receiving side, frames one by one (the NIC's offloads disabled), or the NIC's MTU, which
-/// thinpipe does not touch.
+/// Returns the reason why this link cannot be set on a real interface; "" if it can be set. The
+/// supported settings are a rate that is equal in both directions, burst, queue and shaper=htb. The
+/// egress of every host is shaped, and this shapes both directions between any two hosts. Other
+/// settings would need shaping on the receiving side, frames one by one (the NIC's offloads
+/// disabled), or a change of the NIC's MTU, which thinpipe does not touch.
 std::string why_not_on_a_nic(const LinkSpec& link);
 
 /// Replaces the interface's root qdisc by the link's. Afterwards buckets are full, queues empty and

@@ -109,9 +109,9 @@ void delete_root(const NetlinkConversation& kernel, int interface) {
   }
 }
 
-// Returns the options with which the kernel arrives at the dumped state. CoDel keeps times in units
-// of 1024 ns and dumps them in whole us, both rounded down. Sending a dumped value would yield one
-// unit less. One microsecond more yields the same value.
+// Returns the options to send so that the kernel arrives at the dumped state. CoDel keeps times in
+// units of 1024 ns and dumps them in whole us. Both conversions round down, so sending a dumped
+// value back would yield one unit less. Sending one microsecond more yields the original value.
 std::vector<std::byte> options_to_send(const RawQdisc& qdisc) {
   std::vector<std::byte> options = qdisc.options;
   std::vector<int> times;

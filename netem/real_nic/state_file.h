@@ -12,8 +12,8 @@
 
 namespace thinpipe {
 
-/// Has one file per interface. The folder is in memory: a reboot removes the files together with
-/// the qdiscs.
+/// Folder with one state file per throttled interface. The folder is in memory, so a reboot removes
+/// the files together with the qdiscs.
 inline constexpr const char* kStateFolder = "/run/thinpipe";
 
 /// The handle (1:) of thinpipe's root qdisc, which identifies it.
@@ -28,8 +28,9 @@ struct ShapedState {
   std::vector<RawQdisc> saved;  ///< the qdiscs before throttling
 };
 
-/// The locked state file of one interface. The lock lasts as long as the object, also in forked
-/// children, and ends with the last process that has it, however that process ends.
+/// The state file of one interface, which this object locks. The lock lasts as long as the object.
+/// Forked children share the lock. It ends with the last process that has it, however that process
+/// ends.
 class StateFile {
  public:
   /// Locks the interface's file, creating folder and file if necessary. Returns nothing if another

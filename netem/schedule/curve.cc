@@ -33,8 +33,8 @@ class TableCurve : public ScheduleCurve {
       const auto next = after(t);
       return next == points_.end() ? kNever : next->time;
     }
-    // If the period is short compared with `t`, rounding may yield `t` itself. Then the next corner
-    // counts.
+    // If the period is short compared with `t`, rounding may place the next corner at `t` itself.
+    // The loop then continues to the corner after it.
     double begin = t - phase(t);
     for (auto next = after(phase(t));; begin += period_, next = points_.begin())
       for (; next != points_.end(); ++next)

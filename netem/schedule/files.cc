@@ -211,7 +211,8 @@ CurvePtr parse_mahimahi(std::string_view text, const std::string& name, double b
   if (bins > kMaxBins)
     throw InputError(
         fmt::format("{}: {} s in bins of {} s are more than {} bins", name, period, bin, kMaxBins));
-  // A delivery at the end of a bin belongs to that bin, since the last delivery is at the very end.
+  // A delivery exactly at the end of a bin belongs to that bin. Otherwise the last delivery, which
+  // is exactly at the end of the trace, would have no bin.
   std::vector<double> frames(static_cast<std::size_t>(bins), 0.0);
   for (const long moment : moments) {
     const double number = std::ceil(static_cast<double>(moment) / 1000 / bin - 1e-9) - 1;

@@ -90,7 +90,8 @@ std::vector<ScheduledLink> scheduled_links(const Topology& topology, const Sched
   std::vector<DirectionSpecs> specs(links.size());
   for (std::size_t i = 0; i < links.size(); ++i)
     if (schedule.has_general() && links[i].throttled()) specs[i] = {general, general};
-  // For a link to which the general parts do not apply: their text and time scale, but no parts.
+  // The schedule of a link to which the general parts (those without a link's name) do not apply.
+  // It has the text and the time scale of the general schedule, but no parts.
   const ScheduleSpec nothing =
       general.without(Quantity::kRate).without(Quantity::kDelay).without(Quantity::kLoss);
   const auto add = [&](std::optional<ScheduleSpec>& spec, const ScheduleSpec& parts) {

@@ -13,15 +13,16 @@ struct ScheduledLink {
   int link = 0;       ///< index of the link in Topology
   LinkSpec own;       ///< its settings without the schedule, as in links_as_set()
   Schedule up, down;  ///< of the two directions
-  /// The delay or the loss changes: of the downlink for a host's link, of both directions for a
-  /// trunk.
+  /// True if the schedule changes the delay or the loss: on the downlink of a host's link, or in
+  /// both directions of a trunk.
   bool changes_impairment = false;
 };
 
-/// Returns the links that change. A part without a link's name applies to every link with a rate. A
-/// part with a name replaces the parts of the same quantity. Of two parts that name a link, the
-/// later one counts. A name may end in `.up` or `.down`, for one direction. `up` and `down` alone
-/// name that direction of every link with a rate.
+/// Returns the links that the schedule changes. A part without a link's name applies to every link
+/// with a rate. A part with a link's name replaces, on that link, the parts of the same quantity
+/// (rate, delay or loss). If two parts name a link, the later one counts. A name may end in `.up`
+/// or `.down`, for one direction. `up` and `down` alone name that direction of every link with a
+/// rate.
 /// @throws InputError for an unknown link, or when the schedule does not fit a link: a link without
 /// a rate, rates out of range, or burst loss.
 std::vector<ScheduledLink> scheduled_links(const Topology& topology, const ScheduleSpec& schedule);

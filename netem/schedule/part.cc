@@ -30,7 +30,8 @@ double parse_percent(const std::string& text, double most) {
       fmt::format("{} is not a percentage from 0% to {}%", in_quotes(text), 100 * most));
 }
 
-// Prints the value in the largest unit in which it is at least 1 and that restores it exactly.
+// Prints the value in a unit. Takes the largest unit in which the value is at least 1 and from
+// which parsing restores the value exactly.
 std::string with_unit(double value, std::initializer_list<std::pair<double, const char*>> units) {
   for (const auto& [factor, name] : units)
     if (value >= factor && value / factor * factor == value)
@@ -49,9 +50,10 @@ constexpr double kMinSpan = 1e-3;  // s; a link cannot follow faster changes
 
 constexpr double kMaxSteps = 1e6;
 
-// Returns a number of mean 0 and standard deviation 1: the sum of twelve uniform numbers less 6
-// (the sum has variance 1). Additions only, so the result does not depend on a machine's logarithm
-// or cosine. The tails of a normal distribution beyond 6 do not matter here.
+// Returns a nearly normal random number of mean 0 and standard deviation 1: the sum of twelve
+// uniform numbers minus 6 (the sum has variance 1). It uses only additions, so the result does not
+// depend on a machine's logarithm or cosine. The missing tails of the normal distribution beyond 6
+// do not matter here.
 double nearly_normal(SplitMix64& random) {
   double sum = -6;
   for (int i = 0; i < 12; ++i) sum += static_cast<double>(random.next() >> 11) * 0x1p-53;

@@ -24,17 +24,18 @@ struct Level {
   double of(double own) const { return share ? value * own : value; }
 };
 
-/// Parses a level. A rate is `100mbit` (0, or 1 kbit/s to 100 Gbit/s) or `50%` of the link's own,
-/// up to 1000 %. A delay is `10ms` (up to 100 s) or a percentage likewise. A loss is `1%` of all
-/// frames. @throws InputError saying what was found and what is expected.
+/// Parses a level, which is a value of a quantity. A rate is `100mbit` (0, or 1 kbit/s to 100
+/// Gbit/s) or `50%` of the link's own rate, up to 1000 %. A delay is `10ms` (up to 100 s) or
+/// likewise a percentage of the link's own delay. A loss is `1%` of all frames. @throws InputError
+/// saying what was found and what is expected.
 Level parse_level(Quantity quantity, const std::string& text);
 
 /// Parses a time from 0 to 10^6 s: `5s`, `50ms`, `0`. @throws InputError likewise.
 double parse_moment(const std::string& text);
 std::string moment_text(double seconds);
 
-/// Returns the time of a key, which must be at least `least`. Returns `otherwise` if the key is
-/// missing, and throws without `otherwise`.
+/// Returns the value of a key as a time, which must be at least `least`. If the key is missing,
+/// returns `otherwise`, or throws if `otherwise` is not given.
 double take_span(KeyValues& items, const std::string& key, double least,
                  std::optional<double> otherwise = std::nullopt);
 

@@ -46,8 +46,8 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-// Raises the calling thread's priority above threads that compute, if permitted, since a late
-// change is a wrong rate. Does not throw if not permitted.
+// Raises the calling thread's priority above computing threads, if permitted. Until a late change
+// is made, the link has a wrong rate. Does not throw if not permitted.
 void take_precedence() {
   prctl(PR_SET_TIMERSLACK, 1UL);  // otherwise every wait may end 50 us late
   const sched_param parameters = {.sched_priority = 1};
@@ -343,8 +343,8 @@ void SchedulePlayer::play() {
       begin_anew(setting);
     }
     if (!wait_until(due, setting)) continue;
-    // After a long preemption the thread skips the missed moments. The rate keepers make up for the
-    // traffic that the schedule had for them.
+    // After a long preemption the thread skips the changes that it missed. The rate keepers make up
+    // for the traffic that the schedule allowed in the skipped time.
     const double next = next_after(std::max(due, now()));
     const bool changed = change_all(next);
     const double late = now() - due;

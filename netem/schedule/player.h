@@ -33,8 +33,9 @@ class ScheduleClock {
     double origin = 0;    ///< monotonic clock in s at schedule time 0, while running
     unsigned number = 0;  ///< of the setting; differs after every change
 
-    /// Returns the monotonic clock at a schedule time, for a timer. Never 0, which would disarm the
-    /// timer, nor negative. Only while the clock runs.
+    /// Converts a schedule time to a time of the monotonic clock, for a timer. The result is never
+    /// negative and never 0, which would disarm the timer. Call it only while the schedule's clock
+    /// runs.
     timespec moment_of(double schedule_time) const;
   };
 
@@ -75,8 +76,8 @@ struct LinkMean {
 /// Prepares all links of a network for a schedule, and changes the links from its own thread
 /// between start() and stop(). An error ends the thread; check() rethrows it.
 ///
-/// Time follows the monotonic clock, but can be stopped and set, for programs with a clock of their
-/// own.
+/// The schedule's time follows the monotonic clock. It can also be stopped and set, for programs
+/// with a clock of their own.
 class SchedulePlayer {
  public:
   /// Sets every link of `planned` (see Network::plan). On links that the schedule changes, replaces
@@ -154,8 +155,8 @@ class SchedulePlayer {
   void begin_anew(const ScheduleClock::Setting& setting);
   void begin_thread();
   void wake();
-  /// Waits until schedule time `t`, for ever while the clock is stopped. Returns false if wake()
-  /// came first.
+  /// Waits until schedule time `t` or until wake() is called. While the clock is stopped, only
+  /// wake() ends the wait. Returns false if wake() ended the wait.
   bool wait_until(double t, const ScheduleClock::Setting& setting) const;
 
   const Network& network_;

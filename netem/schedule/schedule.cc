@@ -89,8 +89,9 @@ bool is_link_name(const std::string& name) {
   });
 }
 
-// Returns a cache around `make`: links with equal own values share a curve while any of them uses
-// it. A walk of a million steps takes 24 MB, and a thousand links have two directions each.
+// Wraps `make` in a cache, so that links with equal own values share one curve while any of them
+// uses it. Sharing saves memory: a random walk of a million steps takes 24 MB, and a thousand links
+// have two directions each.
 std::function<CurvePtr(double)> shared(std::function<CurvePtr(double)> make) {
   struct Made {
     std::mutex mutex;

@@ -29,7 +29,8 @@ class Schedule {
   /// Returns the bits that can cross in [from, to]: the integral of the rate, exact except for
   /// rounding.
   double bits(double from, double to) const { return rate_->integral(from, to); }
-  /// Returns the time in s after `from` until so many bits can have crossed; kNever beyond 10^6 s.
+  /// Returns the time in s after `from` until `bits` bits can have crossed the link. Returns kNever
+  /// if this takes more than 10^6 s.
   double time_for(double from, double bits) const;
   /// Returns the means over [from, to]; at(from) for an empty interval.
   LinkState mean(double from, double to) const;
@@ -46,8 +47,8 @@ class Schedule {
   CurvePtr rate_, delay_, loss_;
 };
 
-/// A schedule for any link, since its levels may be relative to the link's own values. A part
-/// applies to every link, or to the links named before it (`host3: outage:...`).
+/// A schedule that is not bound to one link: its levels may be relative to a link's own values. A
+/// part applies to every link, or to the links whose name precedes it (`host3: outage:...`).
 class ScheduleSpec {
  public:
   ScheduleSpec() = default;  ///< changes nothing
@@ -77,8 +78,8 @@ class ScheduleSpec {
   /// and returns the dilated schedule. Levels in the text stay those of the emulated link.
   ScheduleSpec slowed(double factor) const;
 
-  /// Returns the general parts on a link. `own` has the link's values for quantities without a part
-  /// and for relative levels.
+  /// Returns the schedule of a link by the general parts (those without a link's name). `own` has
+  /// the link's own values, which are used for quantities without a part and for relative levels.
   /// @throws InputError when a rate is above 0 and under 1 kbit/s, or above 100 Gbit/s, or when the
   /// link never has a rate.
   Schedule on(const LinkState& own) const;
@@ -91,9 +92,10 @@ class ScheduleSpec {
   double slow_ = 1;
 };
 
-/// Parses a schedule: `none`, parts separated by `;`, or a file's path. A file has parts, one per
-/// line, with comments after `#`; or a CSV table; or a mahimahi trace. The content decides. A part
-/// may begin with a name of links for Topology::links_named(): `host3: sine:...`.
+/// Parses a schedule: `none`, parts separated by `;`, or a file's path. A file is a list of parts
+/// (one per line, comments after `#`), a CSV table or a mahimahi trace. The file's content decides
+/// which of them it is. A part may begin with a name of links for Topology::links_named(): `host3:
+/// sine:...`.
 /// @throws InputError naming file, line and field, or the part and its key.
 ScheduleSpec parse_schedule(std::string_view text);
 

@@ -41,8 +41,9 @@ struct Throttle {
 Throttle throttle_of(const GateSettings& settings) {
   if (settings.open) return {kOpenRate, settings.cut, 0};
   const std::uint32_t bucket = std::min(settings.cut, kShutBucket);
-  // The tokens beyond the bucket's depth take kPollSeconds to accumulate; then TBF retries. With a
-  // rate near 0, TBF would retry hours later.
+  // A packet at a shut gate is charged more tokens than the bucket holds. At this rate, TBF expects
+  // the missing tokens after kPollSeconds and then retries. With a rate near 0, TBF would retry
+  // hours later.
   return {static_cast<std::uint64_t>((kShutSize - bucket) / kPollSeconds), bucket, kShutSize};
 }
 
@@ -68,8 +69,9 @@ constexpr std::uint32_t kOwnHandle = 0x10000;  // 1:
 constexpr std::uint32_t kClass = 0x10001;      // 1:1
 constexpr std::uint32_t kGate = 0x20000;       // 2:
 
-// Larger than any GSO packet (64 KiB of payload plus the headers of each frame). Segmenting GSO
-// packets in software is most of the CPU cost of a 1 Gbit/s link. The bucket may be deeper.
+// Upper limit of the size in bytes above which the gate segments GSO packets. It exceeds any GSO
+// packet (64 KiB of payload plus the headers of each frame), because segmenting in software is most
+// of the CPU cost of a 1 Gbit/s link. The token bucket may be deeper.
 constexpr std::uint32_t kLargestCut = 80000;
 // Without effect for a single class, but outside 1000 to 200000 the kernel logs a warning.
 constexpr std::uint32_t kQuantum = 60000;
@@ -115,8 +117,9 @@ QdiscRequest class_request(double rate, const ScheduleQdiscSettings& settings) {
 }
 
 constexpr double kMinRate = 1e3;  // bit/s; lower rates count as 0
-// Bounds of the rate relative to the schedule, when it makes up for a difference. The lower bound
-// is close to 1, since a packet sent at a low rate blocks the link for long.
+// Bounds of the set rate relative to the scheduled rate, while the set rate makes up for a
+// difference between traffic and schedule. The lower bound is close to 1, since a packet sent at a
+// low rate blocks the link for long.
 constexpr double kMinFactor = 0.75, kMaxFactor = 4;
 constexpr double kMinFree = 0.25;  // fraction of an interval
 constexpr double kSame = 1e-3;     // relative change of a rate that is not worth setting
@@ -269,9 +272,10 @@ void RateKeeper::settle(double now, const QueueReading& reading) {
     blocked_ = std::clamp(blocked_ + sent / rate_ - span, 0.0, packet_ / rate_);
   else
     blocked_ = std::max(0.0, blocked_ - span);
-  // Upper bound of the deficit: the last plan's remainder plus the effect of a late change. More
-  // means that the queue was empty for a while. Lower bound (excess): two packets, a bucket of
-  // about two packets after a pause, and the effect of a late change.
+  // owed_ is the traffic that is behind the schedule, or ahead of it if negative. It is at most the
+  // last plan's remainder plus the effect of a late change. A larger value means that the queue was
+  // empty for a while. The excess is at most two packets, a bucket of about two packets after a
+  // pause, and the effect of a late change.
   const double due = schedule_.bits(last_, now), late = rate_ * span - due;
   owed_ =
       std::clamp(owed_ + due - sent, std::min(0.0, postponed_) - 4 * packet_ - std::max(0.0, late),

@@ -20,9 +20,10 @@ struct GateSettings {
   std::uint32_t limit = 0;  ///< queue limit in bytes
 };
 
-/// Returns a gate, which is a TBF. Open, its rate does not throttle. Shut, it takes every packet
-/// for larger than its bucket (`mpu`), so that no packet leaves. A shut gate retries every
-/// millisecond, so it opens up to 1 ms late. (`mpu` has this effect since Linux 5.17.)
+/// Returns the request for a gate, which is a TBF. While the gate is open, its rate does not
+/// throttle. While it is shut, its `mpu` makes every packet count as larger than the bucket, so
+/// that no packet leaves. A shut gate retries every millisecond, so it opens up to 1 ms late.
+/// (`mpu` has this effect since Linux 5.17.)
 QdiscRequest gate_request(const GateSettings& settings);
 
 /// Counters of a queue.
@@ -43,9 +44,9 @@ struct ScheduleQdiscSettings {
 ///
 ///   htb 1: -> class 1:1 with the rate -> tbf 2: the gate, with the queue
 ///
-/// A TBF alone, as on links without a schedule, would not do: each change of a TBF fills its
-/// bucket, so that 20 changes per second at 100 Mbit/s with a bucket of 128 kB pass 21 Mbit/s
-/// unthrottled. A change of an HTB class keeps its tokens.
+/// A TBF alone, as on links without a schedule, is not enough, because each change of a TBF fills
+/// its bucket. With a bucket of 128 kB at 100 Mbit/s, 20 changes per second would pass 21 Mbit/s
+/// unthrottled. A change of an HTB class keeps the class's tokens as they are.
 ///
 /// The open gate does not throttle. It segments GSO packets larger than the bucket, as every TBF
 /// does, because HTB would send a whole packet of 64 kB as soon as its tokens are not negative. A
@@ -64,8 +65,8 @@ class ScheduleQdisc {
 
   /// Sets the rate in bit/s; 0 blocks all packets.
   void set_rate(double rate);
-  /// Reads the settings of set_rate() back. A separate call, so that changing several links one
-  /// after the other does not delay the last one.
+  /// Reads the settings of set_rate() back and checks them. set_rate() does not do this itself:
+  /// when several links change one after the other, it would delay the last link's change.
   /// @throws RunError naming interface, setting, the requested and the kernel's value.
   void check();
   QueueReading read();

@@ -41,8 +41,8 @@ Layout place_star(const Topology& topology) {
   return layout;
 }
 
-// Every switch with hosts gets an arc of the circle as wide as its hosts, with half a host's width
-// free on each side. The first arc is at the top or, with two arcs, at the left.
+// Places the hosts of every switch on an arc of the circle. The arc is as wide as these hosts plus
+// half a host's width on each side. The first arc is at the top or, with two arcs, at the left.
 void place_on_circle(const Topology& topology, const std::vector<int>& with_hosts, Layout& layout) {
   const double slots = static_cast<double>(topology.hosts.size() + with_hosts.size());
   const double slot = kCircle / slots, step = std::min(slot, kWidestStep);

@@ -29,7 +29,8 @@ std::string padded(const std::string& text, std::size_t columns) {
   return text + std::string(columns - std::min(columns, text_columns(text)), ' ');
 }
 
-// Wraps to lines of 80 columns after blanks and commas. All lines but the first begin at `indent`.
+// Breaks the text into lines of at most 80 columns, after blanks and commas. Indents all lines but
+// the first by `indent` columns.
 std::string wrapped(const std::string& text, std::size_t indent) {
   std::string result, line;
   std::size_t start = 0;
@@ -73,8 +74,8 @@ class Tree {
   }
 
  private:
-  // Adds the switch, its hosts and, in a tree, the switches behind it. `stem` precedes the switch's
-  // line, `indent` the lines below.
+  // Adds the lines of the switch, of its hosts and, in a tree, of the switches behind it. `stem` is
+  // the prefix of the switch's line. `indent` is the prefix of the lines below.
   void grow(int index, int from_trunk, const std::string& stem, const std::string& indent) {
     const std::string& name = topology_.switches[static_cast<std::size_t>(index)];
     lines_.push_back({"  " + stem + name, from_trunk < 0 ? "" : uplink(index, from_trunk)});

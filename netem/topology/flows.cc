@@ -17,9 +17,10 @@
 namespace thinpipe {
 namespace {
 
-// The trunks of a path, highest index first. Shorter paths are better, then paths with lower
-// highest indices. Appending the same trunk to two paths keeps their order, so all switches agree.
-// The order does not depend on the direction, so forward and reverse paths are the same.
+// The trunks of a path, sorted by index, highest first. The shorter of two paths is better. Between
+// equally long paths, the one with the lexicographically smaller list of indices is better. Adding
+// the same trunk to two paths does not change which is better, so all switches agree on the routes.
+// The list does not depend on the path's direction, so forward and reverse paths are the same.
 struct Path {
   bool known = false;
   std::vector<int> trunks;

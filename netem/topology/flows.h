@@ -37,10 +37,10 @@ class Routes {
 /// Returns the rate of one direction in bit/s on the wire; 0: not throttled.
 double rate_of(const LinkSpec& link, bool up);
 
-/// Returns a link as set between switches. Impairments of a host's link apply once, on the
-/// downlink, since a frame between two hosts crosses one uplink and one downlink. A frame crosses a
-/// trunk in one direction only, so both directions of a trunk have the impairments, unless `up` has
-/// impairments of its own.
+/// Returns `link` with the settings that it has as a trunk between two switches. On a host's link,
+/// impairments apply once, on the downlink, since a frame between two hosts crosses one uplink and
+/// one downlink. A frame crosses a trunk in one direction only. So both directions of a trunk have
+/// the impairments, unless `up` has impairments of its own.
 LinkSpec as_trunk(const LinkSpec& link);
 
 /// A flow between two hosts.

@@ -113,8 +113,8 @@ LinkChange LinkChange::parse(std::string_view text) {
     return change;
   }
   change.pairs_ = split_pairs(text);
-  // Each key is checked separately here, so that errors name the text. Keys on which another key
-  // depends may be in the link that this one changes.
+  // Each key is checked separately here, so that errors name the text. Keys are not checked in
+  // combination: a key that another key needs may be in the link to which this change is applied.
   std::set<std::string> seen;
   for (const auto& [key, value] : change.pairs_) {
     if (!seen.insert(key).second)

@@ -10,9 +10,9 @@
 
 namespace thinpipe {
 
-/// `rate=10mbit,delay=5ms`, in parentheses or not. Unlike in a LinkSpec, a rate may be a multiple
-/// of the run's link (`rate=4x`, `rate=0.1x`), and omitted keys may come from another link.
-/// `unthrottled` is a link without limits.
+/// Settings of a link as users write them: `rate=10mbit,delay=5ms`, in parentheses or not. Unlike
+/// in a LinkSpec, a rate may be a multiple of the rate of the run's link (`rate=4x`, `rate=0.1x`).
+/// Omitted keys may come from another link. `unthrottled` is a link without limits.
 class LinkChange {
  public:
   LinkChange() = default;  ///< changes nothing
@@ -25,8 +25,8 @@ class LinkChange {
   /// @throws InputError when the result is not a link, such as 4x of a link without a rate.
   LinkSpec applied_to(const LinkSpec& base, const LinkSpec& reference) const;
 
-  /// Returns canonical text: a name first, then rates as LinkSpec prints them, then other keys in
-  /// alphabetical order.
+  /// Returns canonical text: a preset's name first, then rates as LinkSpec prints them, then other
+  /// keys in alphabetical order.
   std::string to_string() const;
   bool empty() const { return pairs_.empty(); }
 

@@ -25,7 +25,8 @@ bool among(const std::vector<TopologySetting>& settings, const std::string& name
                      [&](const TopologySetting& setting) { return name == setting.name; });
 }
 
-// Returns true if an exception may have this name: a link of hosts, racks or sites with numbers.
+// Returns true if this may be the name of a link that differs from the others: `host`, `rack` or
+// `site` with a number. Racks are only in the kind racks, sites only in wan.
 bool may_be_link(const TopologyKind& kind, std::string_view name) {
   for (const std::string_view prefix : {"host", "rack", "site"})
     if (name.starts_with(prefix) && name.size() > prefix.size() && name[prefix.size()] >= '0' &&

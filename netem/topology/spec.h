@@ -12,15 +12,15 @@
 
 namespace thinpipe {
 
-/// `racks:racks=2,oversubscription=4,host3=(rate=10mbit)`, or the statements of a file. The run's
-/// link (--link) and, unless a file places them, the number of hosts are arguments of plan().
-/// docs/topologies.md describes the grammar.
+/// A topology as users write it: `racks:racks=2,oversubscription=4,host3=(rate=10mbit)`, or the
+/// statements of a file. The run's link (--link) is not part of it but an argument of plan(). So is
+/// the number of hosts, unless a file places them. docs/topologies.md describes the grammar.
 struct TopologySpec {
   std::string kind = "star";                  ///< a name of topology_kinds(), or "file"
   std::map<std::string, std::string> values;  ///< settings that the user gave
   std::map<std::string, LinkChange> links;    ///< settings of links that the user gave
-  /// Links that differ, by the name of a host, hosts (`host4-7`), a trunk or a rack. They are
-  /// applied in this order.
+  /// Changes of individual links, each with the name of a host, of several hosts (`host4-7`), of a
+  /// trunk or of a rack. The changes are applied in this order.
   std::vector<std::pair<std::string, LinkChange>> exceptions;
 
   struct FileSwitch {
@@ -42,8 +42,8 @@ struct TopologySpec {
   /// Returns the number of hosts that a file places; 0 if any number is possible.
   int fixed_hosts() const;
 
-  /// Plans the network for `hosts` hosts. `link` applies to the hosts in star, racks and ps,
-  /// between sites in wan, and to every link without settings in a file.
+  /// Plans the network for `hosts` hosts. In the kinds star, racks and ps, `link` is the hosts'
+  /// link. In wan, it is the link between sites. In a file, it is every link without settings.
   /// @throws InputError when the topology does not fit the number of hosts, or for an unknown name.
   Topology plan(int hosts, const LinkSpec& link) const;
 };

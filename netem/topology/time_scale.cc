@@ -18,8 +18,8 @@ namespace {
 constexpr double kRetransmission = 0.2;     // minimum retransmission timeout, beyond the RTT
 constexpr double kFirstRetransmission = 1;  // initial retransmission timeout
 constexpr double kDelayedAck = 0.04;        // longest delayed ACK of a single segment
-// Delay of a hop of an emulated link itself while ranks work: by `net verify`, some 5 us on an idle
-// machine and up to 100 us. Timers expire up to 50 us late.
+// Delay that the machine adds to each hop of an emulated link while ranks work. `net verify`
+// measures some 5 us on an idle machine and up to 100 us. Timers expire up to 50 us late.
 constexpr double kMachineDelay = 1e-4;
 
 std::chrono::nanoseconds dilated(std::chrono::nanoseconds time, double factor) {

@@ -1,5 +1,6 @@
-// Time dilation of links: the link to set so that, by a clock slower by a factor, it behaves like
-// the requested link (time dilation factor, as in Gupta et al., NSDI 2006).
+// Time dilation of links: computes a link that is slower by a factor. Measured with a clock that is
+// slower by the same factor, it behaves like the requested link (time dilation factor, as in Gupta
+// et al., NSDI 2006).
 #pragma once
 
 #include <string>
@@ -12,15 +13,15 @@ namespace thinpipe {
 
 inline constexpr double kMinTimeScale = 1e-3, kMaxTimeScale = 1e3;
 
-/// Returns the link that is slower by `factor`: rates divided by it, delays and jitter multiplied.
-/// Bytes and probabilities stay: queues, losses, and the bucket depths of the link's own rate. Only
-/// a default bucket that is too small for the dilated rate, which needs a factor below 1, grows to
-/// default_burst() of that rate.
-/// @throws InputError when a rate leaves 1 kbit/s to 100 Gbit/s.
+/// Returns the link that is slower by `factor`: rates are divided by it, delays and jitter
+/// multiplied. Values in bytes and probabilities stay the same: queues, losses, and the bucket
+/// depths of the undilated rate. There is one exception, possible only with a factor below 1. A
+/// default bucket that is too small for the dilated rate grows to default_burst() of that rate.
+/// @throws InputError when a rate leaves the range from 1 kbit/s to 100 Gbit/s.
 LinkSpec slowed(const LinkSpec& link, double factor);
 
 /// Returns the topology with every link dilated. Links between switches are as in links_as_set().
-/// @throws InputError naming the link whose rate leaves that range.
+/// @throws InputError naming a link whose rate leaves the range from 1 kbit/s to 100 Gbit/s.
 Topology slowed(Topology topology, double factor);
 
 /// Returns warnings about effects that time dilation does not scale and that matter at this factor;

@@ -41,8 +41,8 @@ struct Topology {
   LinkSpec& link(int index);
   std::string link_name(int index) const;  ///< "host3", "rack0-spine"
   int hosts_at(int switch_index) const;
-  /// Returns the links of a name: `host3`, `host4-7`, a trunk's name, `rack0` for `rack0-spine`, or
-  /// `hosts` or `trunks` for all of either.
+  /// Returns the links that a name means: `host3`, `host4-7`, a trunk's name, `rack0` for
+  /// `rack0-spine`, `hosts` for the links of all hosts, or `trunks` for all trunks.
   /// @throws InputError with the known names, if no link has this name.
   std::vector<int> links_named(const std::string& name) const;
 };
@@ -53,8 +53,8 @@ struct HostRun {
   int count() const { return last - first + 1; }
 };
 
-/// Returns the hosts of a switch in order. Every host is a run of its own if the switch has at most
-/// `most_single` hosts.
+/// Returns the hosts of a switch in order, as runs of consecutive hosts with equal links and roles.
+/// If the switch has at most `most_single` hosts, every host is a run of its own.
 std::vector<HostRun> host_runs(const Topology& topology, int switch_index, int most_single);
 
 /// Returns "host0" or "host0 ... host3", and the role, if any.

@@ -43,7 +43,8 @@ Direction slower(const LinkSpec& link) {
   return link.down.rate == 0 || link.up.rate <= link.down.rate ? link.up : link.down;
 }
 
-// Returns a train that is longer than the bucket. Sets `why` if no train can show the depth.
+// Returns a train of datagrams with more bytes than the link's token bucket. Sets `why` to the
+// reason if no train can show the bucket's depth.
 Train train_for(const LinkSpec& link, std::string& why) {
   const Direction direction = slower(link);
   const double bytes_per_second = direction.rate / 8;
@@ -84,8 +85,9 @@ class Trains {
     }
   }
 
-  // Sends one train and returns the bytes that arrived beyond rate times time. Sets `supplied` to
-  // false if the train was sent too slowly to show the depth.
+  // Sends one train of datagrams. Returns by how many bytes the arrivals exceed rate times time,
+  // which shows the bucket's depth. Sets `supplied` to false if the train was sent too slowly to
+  // show the depth.
   double send(bool& supplied) {
     const double begin = wall_clock();
     for (int i = 0; i < train_.batches; ++i) {
@@ -104,8 +106,9 @@ class Trains {
  private:
   static constexpr double kSlack = 5e-3;  // s until the last datagrams have arrived
 
-  // With a full bucket, the n-th byte leaves when depth + rate * t = n. So the bytes that have
-  // arrived, less rate times time, are at most the depth, and equal it whenever the link is busy.
+  // If the bucket is full at t = 0, the n-th byte leaves when depth + rate * t = n. So the bytes
+  // that have arrived, minus rate times time, never exceed the depth. They equal the depth whenever
+  // the link is busy.
   double depth_from(std::vector<NumberedArrival>& arrivals) const {
     if (arrivals.empty()) return 0;
     std::sort(arrivals.begin(), arrivals.end(),

@@ -21,8 +21,9 @@ struct BurstFigures {
   std::string not_measured;  ///< the reason, if not measured; then all other members are 0
 };
 
-/// Sends trains of datagrams that are longer than the buckets, each after the link has idled until
-/// its buckets are full. Needs a link with a rate that neither loses nor reorders frames.
+/// Measures a link's token-bucket depth. Sends trains of datagrams with more bytes than the
+/// buckets. Before each train, the link idles until its buckets are full. Needs a link with a rate
+/// that neither loses nor reorders frames.
 /// @throws RunError when a stop was requested.
 BurstFigures measure_bucket_depth(const Network& network, const LinkSpec& link, const Flow& flow,
                                   const BurstOptions& options);

@@ -105,8 +105,8 @@ struct Change {
   double time = 0, rate_before = 0, rate = 0;  // bytes/s
 };
 
-// Returns the intersection of the lines before and after the change; nothing if the arrivals do not
-// have the expected rates.
+// Returns the latency of a rate change: when the line through the arrivals before the change meets
+// the line through those after it. Returns nothing if the arrivals do not have the expected rates.
 std::optional<double> seen_after(const std::vector<NumberedArrival>& arrivals, const Change& change,
                                  double phase, double frame) {
   const auto before = line_through(arrivals, frame, change.time, -(1 - kSettled) * phase, 0);

@@ -32,9 +32,9 @@ ChangeFigures measure_changes(const Network& network, const LinkSpec& link, cons
                               const ChangeOptions& options,
                               const std::function<void(double rate)>& set_rate);
 
-/// Measures the change latency of the throttle that schedules use (netem/schedule/throttle.h),
-/// which replaces the shapers on the flow's path, without the link's delay. Afterwards the links
-/// must be set again.
+/// Measures how long a rate change takes with the throttle that schedules use
+/// (netem/schedule/throttle.h). This throttle replaces the shapers on the flow's path, without the
+/// link's delay. Afterwards the links must be set again.
 ChangeFigures measure_change_latency(const Network& network, const LinkSpec& link, const Flow& flow,
                                      const ChangeOptions& options);
 

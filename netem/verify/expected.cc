@@ -15,15 +15,16 @@ double least_of_throttled(const LinkSpec& link, const Figure& figure) {
   return std::min(figure(link.up), figure(link.down));
 }
 
-// Returns the bytes that one shaper passes at once. TBF: the bucket's depth. HTB sends while its
-// tokens are not negative, so one frame more. netem has no bucket, so one frame.
+// Returns the bytes that one shaper passes at once. TBF passes the bucket's depth. HTB passes one
+// frame more, because it sends while its tokens are not negative. netem has no bucket, so it passes
+// one frame.
 double depth_of(const Direction& direction, double frame) {
   if (direction.shaper == Shaper::kNetem) return frame;
   return direction.burst + (direction.shaper == Shaper::kHtb ? frame : 0);
 }
 
-// Bytes in which a flipped bit has no effect (Ethernet's source address): no checksum covers them,
-// and they do not misdirect the frame.
+// Number of a frame's bytes in which a flipped bit has no effect (Ethernet's source address). No
+// checksum covers these bytes, and a change of them does not misdirect the frame.
 constexpr double kHarmlessBytes = 6;
 
 double loss_of(const Impairment& impairment, int datagram) {
@@ -32,8 +33,9 @@ double loss_of(const Impairment& impairment, int datagram) {
   const double doubled = impairment.duplicate.percent / 100;
   const double damaged =
       impairment.corrupt.percent / 100 * (1 - kHarmlessBytes / (datagram + kDatagramHeaders));
-  // netem decides on duplication before loss, and a duplicated frame that is lost arrives once. The
-  // copy passes all stages again, except duplication.
+  // netem decides on duplication before loss. If it decides to duplicate a frame and then to lose
+  // it, the frame arrives once. The copy of a duplicated frame passes all stages again, except
+  // duplication.
   const double single = lost + (1 - lost) * damaged;
   const double copy = lost + (1 - lost) * damaged;
   return (1 - doubled) * single + doubled * (lost * damaged + (1 - lost) * damaged * copy);
@@ -44,8 +46,9 @@ double clustering_of(const Impairment& impairment) {
     const double correlation = impairment.loss.correlation / 100;
     return (1 + correlation) / (1 - correlation);
   }
-  // The covariance of frames k apart is (lost_in_bad - lost_in_good)^2 b (1-b) (1-p-r)^k, where b
-  // is the fraction of frames in the bad state. Summed over all pairs.
+  // The losses of two frames at a distance of k frames have the covariance (lost_in_bad -
+  // lost_in_good)^2 b (1-b) (1-p-r)^k, where b is the fraction of frames in the bad state. The
+  // covariance is summed over all pairs of frames.
   const GilbertElliott& chain = *impairment.bursts;
   const double p = chain.to_bad / 100, r = chain.to_good / 100, mean = chain.mean_loss() / 100;
   const double memory = 1 - p - r;

@@ -14,15 +14,16 @@ namespace thinpipe {
 /// Goodput, relative to the TCP ceiling. Default of `--tolerance`, and the bound of `run`'s
 /// calibration.
 inline constexpr double kCeilingTolerance = 0.03;
-/// RTT of the idle link, relative to the set RTT; or in s, whichever is more, since an emulated
-/// host is a process that has to be woken.
+/// Tolerance of the idle link's RTT: relative to the set RTT, or in s, whichever is more. The
+/// tolerance in s is for emulated hosts, which are processes that have to be woken.
 inline constexpr double kRoundTripTolerance = 0.05, kRoundTripSlack = 1e-3;
 /// Bufferbloat delay of a full queue, relative to queue size over rate; plus s of scheduling.
 inline constexpr double kQueueTolerance = 0.15, kQueueSlack = 3e-3;
 /// Confidence of the loss interval: the set loss is outside for one in a thousand correct links.
 inline constexpr double kLossConfidence = 0.999;
-/// Token-bucket depth, relative to the set depth; plus s of the rate, for errors of timers and of
-/// the receiver's clock; plus two frames.
+/// Tolerance of the token-bucket depth: a fraction of the set depth, plus the bytes that the link's
+/// rate passes in kBurstSlack s, plus two frames. kBurstSlack is for errors of timers and of the
+/// receiver's clock.
 inline constexpr double kBurstTolerance = 0.15, kBurstSlack = 50e-6;
 /// Latency of a rate change in s. Beyond this, a schedule's points are invalid as well.
 inline constexpr double kChangeLatency = 20e-3;

@@ -29,8 +29,8 @@ constexpr double kSettleBoth = 0.7;          // additional settling time in s, f
 // data at the link's rate. A stream's ACKs queue behind the other stream's data. So a stream fills
 // the link only if its window covers the sum of both senders' queues.
 constexpr double kBothBuffer = 0.4;
-// A window that left slow start too early takes seconds to grow, so each further attempt settles
-// longer. A link that is too slow fails all attempts.
+// A TCP window that left slow start too early takes seconds to grow. So each further attempt
+// settles longer before it measures. A link that is really too slow fails all attempts.
 constexpr int kBothAttempts = 3;
 constexpr double kSettleMoreEachAttempt = 1.5;
 constexpr double kLossSeconds = 0.75;  // duration of each direction's train, over `seconds`
@@ -103,8 +103,9 @@ class Reporter {
     over_ += fraction * expected_seconds(measure, options_);
   }
 
-  // If a switch's port drops excess frames, slow start ends in losses, and TCP needs time to
-  // recover. If ACKs queue behind data, the window grows more slowly.
+  // Streams settle longer in two cases. If a switch's port drops excess frames, slow start ends in
+  // losses, and TCP needs time to recover. If streams are opposite, ACKs queue behind data, and the
+  // window grows more slowly.
   TcpStreamOptions streams(bool both, int attempt) const {
     TcpStreamOptions streams{.seconds = options_.seconds,
                              .settle = drops_at_switch(link_) ? kSettleBehindSwitch : kSettle};

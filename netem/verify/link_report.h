@@ -43,8 +43,9 @@ struct DirectionGoodput {
 struct GoodputReport {
   DirectionGoodput forward, reverse;            ///< one after the other
   DirectionGoodput both_forward, both_reverse;  ///< duplex: at the same time
-  /// If a link's directions differ: host 0's uplink and downlink, each with a faster link of host
-  /// 1, because between two hosts with the same link only the slower direction shows.
+  /// Goodput of host 0's uplink and downlink, if a link's directions differ. Host 1 has a faster
+  /// link for these measurements, because between two hosts with the same link only the slower
+  /// direction shows.
   std::optional<DirectionGoodput> up, down;
 };
 

@@ -62,8 +62,9 @@ double spacing_of(const LinkSpec& link, const LossOptions& options) {
   return std::max(by_rate, 1 / options.most_rate);
 }
 
-// Returns the s after which the last datagram must have arrived: the delay, four deviations of the
-// jitter, the datagrams queued before it, and a late wake-up of this process.
+// Returns the time in s after which the last datagram must have arrived. It allows for the delay,
+// four deviations of the jitter, the datagrams queued before the last one, and a late wake-up of
+// this process.
 double linger(const LinkSpec& link) {
   const auto jitter = link.up.impairment.jitter + link.down.impairment.jitter;
   return 0.25 + link.delay() + 4 * std::chrono::duration<double>(jitter).count() +

@@ -15,9 +15,10 @@ struct ShareInterval {
 };
 
 /// Returns the confidence interval of a proportion, for `count` successes in `trials`, with at
-/// least the given confidence: Clopper and Pearson, "The use of confidence or fiducial limits
-/// illustrated in the case of the binomial", Biometrika 26 (1934), by quantiles of the beta
-/// distribution. The numbers need not be whole, since correlated draws count as fewer.
+/// least the given confidence. Uses quantiles of the beta distribution: Clopper and Pearson, "The
+/// use of confidence or fiducial limits illustrated in the case of the binomial", Biometrika 26
+/// (1934). `count` and `trials` need not be whole numbers, since correlated draws count as fewer
+/// independent draws.
 ShareInterval clopper_pearson(double count, double trials, double confidence);
 
 struct LossOptions {
@@ -39,7 +40,8 @@ struct LossFigures {
 
 inline constexpr int kLossPayload = 64;  ///< bytes of a datagram
 
-/// Datagrams that a full socket drops do not count as lost, since the link delivered them.
+/// Measures the loss of a flow. Datagrams that the receiver's full socket drops do not count as
+/// lost, since the link delivered them.
 /// @throws RunError when a stop was requested.
 LossFigures measure_loss(const Network& network, const LinkSpec& link, const Flow& flow,
                          const LossOptions& options);

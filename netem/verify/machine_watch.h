@@ -13,8 +13,8 @@
 namespace thinpipe {
 
 /// Upper limit of Disturbance::stalled and of Disturbance::repeated. Either of these fractions
-/// lowers a goodput by at most its own value. Goodput is judged to within 3 %, of which a third is
-/// left to the machine.
+/// lowers a goodput by at most its own value. The tolerance of goodput is 3 %, and a third of it is
+/// allowed for effects of the machine.
 inline constexpr double kMachineShare = 0.01;
 /// Seconds by which a timed wait may overrun without counting as a stall. The default token bucket
 /// holds 1 ms of data at the link's rate and makes up for shorter overruns (docs/links.md).
@@ -49,7 +49,8 @@ class MachineWatch {
   MachineWatch& operator=(const MachineWatch&) = delete;
 
   /// Ends the watch and returns its findings; the caller sets `repeated`. Call it once.
-  /// @param spare  CPU time in seconds that an Awake used during the watch; counts as idle time
+  /// @param spare  CPU time in seconds that the threads of an Awake, which keep the CPUs busy, used
+  /// during the watch; counts as idle time
   Disturbance stop(double spare = 0);
 
  private:

@@ -101,8 +101,9 @@ double drain_seconds(const Network& network, const std::vector<Flow>& flows) {
 }
 
 Connection connect_flow(const Network& network, const Flow& flow) {
-  // Enough to keep the path busy while this process waits for a CPU, without seconds of draining at
-  // the end. On a path with delay the kernel tunes the buffer.
+  // The send buffer is large enough to keep the path busy while this process waits for a CPU. It is
+  // small enough to avoid seconds of draining at the end. On a path with delay the kernel tunes the
+  // buffer.
   const PathFigures path =
       figures_of(network.topology(), network.routes().path(flow.from, flow.to));
   Connection result;

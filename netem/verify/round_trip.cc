@@ -114,8 +114,8 @@ constexpr int kMaxAtOnce = 40;         // datagrams of a GSO packet: 64 kB at MT
 constexpr double kSocketBytes = 60e3;  // bytes of frames per socket in flight
 constexpr std::size_t kMaxSockets = 400;
 
-// Returns the datagrams per batch: 1 if the link needs single frames. A batch is small compared
-// with the queue, so that the queue stays nearly full.
+// Returns the number of datagrams per batch, which is 1 if the link needs single frames. Otherwise
+// a batch is small compared with the queue, so that the queue stays nearly full.
 int at_once(const LinkSpec& link, double bytes_per_second, double queue) {
   if (link.needs_single_frames()) return 1;
   const double frame = link.frame_bytes();

@@ -31,7 +31,8 @@ inline constexpr int kProbePayload = 64;  ///< bytes of a probe
 RoundTrips measure_round_trips(const Network& network, const Flow& flow,
                                const RoundTripOptions& options);
 
-/// Returns options for an idle link: probes at a tenth of its rate or less, for up to 2 s.
+/// Returns the options for probes on an idle link. The probes use at most a tenth of the link's
+/// rate, for up to 2 s, or longer where a slow link does not carry five probes in that time.
 RoundTripOptions idle_probes(const LinkSpec& link, int count);
 
 /// Keeps a link's queue full during its lifetime. Sends datagrams of full frames: first as many as

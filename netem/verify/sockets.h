@@ -29,8 +29,8 @@ SocketPair stream_pair(const Network& network, const Flow& flow, int send_buffer
 /// Returns the number of pure ACKs that this end of a connection has sent.
 double acks_sent(const FileDescriptor& connection);
 
-/// Returns the fraction of a sender's segments that were retransmitted spuriously: the receiver
-/// reported them as duplicates (D-SACK), because ACKs were late rather than segments lost.
+/// Returns the fraction of a sender's segments that were retransmitted spuriously, because ACKs
+/// were late rather than segments lost. The receiver reports such segments as duplicates (D-SACK).
 double repeated_share(const FileDescriptor& sender);
 
 /// Returns two connected UDP sockets. Either may send. Both wait at most `timeout` s.
@@ -46,8 +46,8 @@ class NumberedSender {
   /// @param datagram  bytes of payload each, at least 8
   /// @param at_once   datagrams per batch
   NumberedSender(const FileDescriptor& socket, int datagram, int at_once);
-  /// Sends the next batch. Returns false if the socket's buffer was full (without `wait`, or until
-  /// the timeout).
+  /// Sends the next batch. If the socket's buffer is full, waits until the socket's timeout with
+  /// `wait`, and does not wait without it. Returns false if the buffer was still full.
   bool send_batch(bool wait);
   /// Numbers the following datagrams from `next` on.
   void count_from(std::uint64_t next) { next_ = next; }
@@ -82,8 +82,9 @@ class NumberedReceiver {
   std::vector<char> block_;
 };
 
-/// Returns the number of datagrams that full sockets of this host have dropped since its creation
-/// (RcvbufErrors). The links did deliver these datagrams.
+/// Returns the number of packets that full sockets of this host have dropped since its creation
+/// (RcvbufErrors); a GSO packet of several datagrams counts as one. The links did deliver these
+/// packets.
 std::uint64_t receive_buffer_drops(const Network& network, int host);
 
 }  // namespace thinpipe

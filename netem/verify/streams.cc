@@ -32,8 +32,9 @@ double frame_time(const LinkSpec& link) {
   return link.rate() > 0 ? link.frame_bytes() * 8 / link.rate() : 0;
 }
 
-// Returns a send buffer that keeps the link busy without seconds of draining at the end. Returns 0
-// (the kernel tunes the buffer) without a rate, and for windows beyond the kernel's limit.
+// Returns the size of a send buffer in bytes. The buffer keeps the link busy, but does not take
+// seconds to drain at the end. Returns 0, so that the kernel tunes the buffer, if the link has no
+// rate or needs a window above the kernel's limit.
 int send_buffer(const LinkSpec& link, double seconds) {
   if (!link.throttled()) return 0;
   const double bytes_per_second = link.rate() / 8;
@@ -56,8 +57,9 @@ void send_until(const std::atomic<bool>& done, const FileDescriptor& sender) {
   shutdown(sender.get(), SHUT_WR);
 }
 
-// Divides the stream into windows by the receiver's clock, each from one arrival to another. Then
-// reads to the end, so that the payload can be compared with the qdiscs' counters.
+// Receives a stream and measures its goodput in windows of the receiver's clock. Each window begins
+// and ends with an arrival of data. After the last window, reads to the end of the stream, so that
+// the payload can be compared with the qdiscs' counters.
 class Receiver {
  public:
   Receiver(const FileDescriptor& socket, const TcpStreamOptions& options)
@@ -118,7 +120,8 @@ class Receiver {
   bool settled_ = false, measured_ = false, reported_ = false;
 };
 
-// Adapts the times to the link: slow start takes an RTT per doubling, and a window some frames.
+// Returns the options with times that suit the link. Slow start needs an RTT for each doubling of
+// the congestion window. A measurement window must be long enough for some frames.
 TcpStreamOptions fitted(const LinkSpec& link, TcpStreamOptions options) {
   constexpr double kFramesAWindow = 6;
   options.settle += kDoublings * link.round_trip() + 2 * kFramesAWindow * frame_time(link);

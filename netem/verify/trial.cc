@@ -36,8 +36,9 @@ class PathDelivery {
   /// @param player  outlives this
   PathDelivery(const SchedulePlayer& player, std::vector<Hop> path);
 
-  /// Returns the mean goodput over [from, to] in bit/s of payload, if in every millisecond as much
-  /// crosses as the bottleneck link of that millisecond carries; 0 if no link is throttled.
+  /// Returns the expected mean goodput over [from, to] in bit/s of payload. It assumes that the
+  /// path carries, in every millisecond, as much as the slowest link can carry in that millisecond.
+  /// Returns 0 if no link is throttled.
   double goodput(double from, double to) const;
 
   /// The link of the path that carries the least over the whole interval.
@@ -45,9 +46,9 @@ class PathDelivery {
     double goodput = 0;  ///< bit/s of payload; 0 if no link is throttled
     double rate = 0;     ///< bit/s on the wire
   };
-  /// Returns the bottleneck of the interval. If one link is always the bottleneck, its goodput is
-  /// goodput(). If the bottleneck alternates, the actual goodput is between the two values and
-  /// depends on the queues.
+  /// Returns the link that carries the least over the whole interval. If this link is always the
+  /// bottleneck, its goodput equals goodput(). If the bottleneck alternates between links, the
+  /// actual goodput lies between goodput() and this link's goodput and depends on the queues.
   Narrowest narrowest(double from, double to) const;
   /// Returns the path's means: up_rate of the first link, down_rate of the last link, delay and
   /// loss of all links together.
@@ -106,8 +107,8 @@ LinkMean PathDelivery::mean(double from, double to) const {
     const LinkMean one = player_.mean(hop.link, from, to);
     if (hop == path_.front()) all.up_rate = hop.up ? one.up_rate : one.down_rate;
     if (hop == path_.back()) all.down_rate = hop.up ? one.up_rate : one.down_rate;
-    // Impairments of a schedule are on hosts' downlinks and on trunks. An uplink has only its own
-    // impairment, which does not change.
+    // A schedule changes the impairments of hosts' downlinks and of trunks only. The impairment of
+    // a host's uplink comes from its link settings and does not change.
     const bool trunk = player_.planned().is_trunk(hop.link);
     if (hop.up && !trunk) {
       const Impairment& impairment = player_.planned().link(hop.link).up.impairment;
@@ -128,7 +129,8 @@ constexpr int kTrialPollMilliseconds = 20;
 // s; longer than any outage that a TCP stream survives.
 constexpr double kTrialTimeout = 120;
 
-// Sends until destroyed. Never blocks for longer than a poll, so that it also ends in an outage.
+// Sends data on a socket, in a thread, until the object is destroyed. The thread never blocks for
+// longer than one poll (20 ms), so that it also ends during a link outage.
 class Sender {
  public:
   explicit Sender(int socket_fd) : thread_([this, socket_fd] { run(socket_fd); }) {}

@@ -48,7 +48,8 @@ double sum_of(const std::vector<double>& values) {
   return sum;
 }
 
-// Adds flows between hosts that have none yet, until the hop is full or more flows do not help.
+// Returns a probe that should fill the hop. Adds flows between hosts without a flow, until the
+// flows fill the hop or further flows do not raise their total rate.
 LinkProbe probe_of(const Topology& topology, const Routes& routes, const Hop& hop) {
   LinkProbe probe{hop, {}, 0, false};
   const double wanted = kFull * rate_of(topology.link(hop.link), hop.up);
@@ -108,8 +109,9 @@ double goodput_of(const Network& network, const std::vector<Flow>& flows) {
   return goodput;
 }
 
-// A window grows slowly if ACKs queue behind data. Each further attempt settles longer. A link that
-// is too slow fails all attempts.
+// Attempts to measure both directions at the same time. TCP's window grows slowly if ACKs queue
+// behind data, so each further attempt waits longer before it measures. A link that is really too
+// slow fails in all attempts.
 constexpr int kAttempts = 3;
 constexpr double kSettleMore = 1;  // s
 constexpr double kLow = 0.97;      // of the ceiling

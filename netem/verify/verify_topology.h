@@ -20,20 +20,21 @@ struct LinkProbe {
   bool fills = false;       ///< the hosts can send enough to make this link the bottleneck
 };
 
-/// Returns a probe for every distinct link setting: of the first host and of the first trunk with
-/// this setting, for the uplink and, if its settings differ, for the downlink. Links without a rate
-/// and paths that lose or reorder frames have no expected goodput and are left out.
+/// Returns a probe for every distinct link setting, on the first host link and on the first trunk
+/// with this setting. Probes the uplink and, if its settings differ, also the downlink. Leaves out
+/// links without a rate and paths that lose or reorder frames, because they have no expected
+/// goodput.
 /// @param each_way  probes the downlink even if its settings equal the uplink's
 std::vector<LinkProbe> link_probes(const Topology& topology, bool each_way = false);
 
-/// Goodput of a probe's flows together with the reverse flows. Ceilings account for the ACKs of the
-/// opposite flows.
+/// Goodput of a probe's flows and of the reverse flows, measured at the same time. The ceiling of
+/// each direction is the TCP maximum minus the capacity that the ACKs of the opposite flows use.
 struct BidirectionalGoodput {
   double forward = 0, forward_ceiling = 0;  ///< of the probe's flows, bit/s of payload
   double reverse = 0, reverse_ceiling = 0;  ///< of the reverse flows, bit/s of payload
   Disturbance machine;                      ///< during the measurement
-  /// One sender in each direction is limited by backpressure, rather than by drops at switches, so
-  /// that TCP must reach the ceiling.
+  /// True if each direction has one sender, which backpressure limits. As no switch drops frames,
+  /// TCP must then reach the ceiling.
   bool backpressure = false;
 };
 
@@ -52,8 +53,9 @@ struct ProbeCheck {
 
 struct TopologyCheckOptions {
   double seconds = 3;  ///< of measured traffic per probe
-  /// s before the measurement; more on long paths. If the bottleneck is a switch's port, slow start
-  /// ends in drops, and TCP needs time to recover.
+  /// Seconds of traffic before the measurement begins; long paths get more. settle_behind_switch
+  /// applies if the bottleneck is a switch's port: slow start then ends in drops, and TCP needs
+  /// time to recover.
   double settle = 0.5;
   double settle_behind_switch = 2;
   int pings = 20;

@@ -129,7 +129,8 @@ std::string times_with_interval(const Estimate& estimate, const std::string& wha
   return text;
 }
 
-// Returns what the speed costs: " It sends 0.64 bits per element with a relative error of 90 %."
+// Returns a sentence with the size and the error that a compressor has in return for its speed: "
+// It sends 0.64 bits per element with a relative error of 90 %."
 std::string price_of(const BenchLine& line) {
   const std::string error = line.error ? format_percent(*line.error) : "";
   if (!line.bits) return error.empty() ? "" : " Its relative error is " + error + ".";

@@ -47,13 +47,14 @@ BenchSummary summarize_bench(const Records& records);
 /// Plain text.
 std::vector<std::string> bench_findings(const BenchSummary& summary);
 
-/// Returns the figures that have points: speed-up over Top-k (SIDCo, figs. 1 and 14 to 17), encode
-/// and decode over the time to read, time against size and against ratio, bits against error.
+/// Returns the figures for which the summary has data: speed-up over Top-k (SIDCo, figs. 1 and 14
+/// to 17); encode and decode time over the time to read the input; time against input size and
+/// against ratio; bits per element against error.
 /// @throws RunError without gnuplot
 std::vector<Figure> bench_figures(const BenchSummary& summary);
 
-/// Returns the page, or Markdown; everything from the records is escaped. @throws InputError as
-/// summarize_bench(); RunError without gnuplot (HTML)
+/// Returns the report as an HTML page, or as Markdown. All text from the records is escaped.
+/// @throws InputError as summarize_bench(); RunError without gnuplot (HTML)
 std::string render_bench_html(const Records& records);
 std::string render_bench_markdown(const Records& records);
 

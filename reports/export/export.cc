@@ -40,8 +40,9 @@ Json context_of(const Json& header) {
           {"git", machine.value("git", Json(""))}};
 }
 
-// Names the points that are left out. Rows with `error_occurred` would break compare.py, which
-// reads times from every row.
+// Returns the names of the points that the Google Benchmark export leaves out because they are not
+// `ok`. Such points get no rows with `error_occurred`: Google Benchmark's compare.py reads times
+// from every row and would fail.
 Json left_out(const std::vector<LaunchRecords>& launches) {
   Json names = Json::array();
   for (const LaunchRecords& launch : launches) {
@@ -161,9 +162,9 @@ std::string export_bmf(const std::vector<LaunchRecords>& launches) {
 
 namespace {
 
-// The Perfetto UI drops a slice that overlaps another one of its thread without lying inside it.
-// Such phases have threads of their own. Times are whole nanoseconds, as in its parser, so that
-// adjacent phases of a record do not overlap by rounding.
+// The Perfetto UI drops a slice that partly overlaps another slice of the same thread. Phases that
+// partly overlap are therefore put on different threads. Times are whole nanoseconds, as in
+// Perfetto's parser, so that rounding does not make adjacent phases overlap.
 using Nanoseconds = std::int64_t;
 
 constexpr Nanoseconds kBetweenPoints = 1'000'000;
@@ -255,8 +256,9 @@ class RankEvents {
     if (span.kind() != 0) of_bucket_[span.bucket.dump()].emplace_back(span.begin, thread);
   }
 
-  // Returns a thread number that is distinct over all processes and differs from the process's: an
-  // equal number would mark the main thread.
+  // Returns a thread number that no other thread of any process has. It also differs from the
+  // number of its process, because the viewer takes a thread with the process's number as the main
+  // thread.
   int thread_of(std::size_t kind, std::size_t lane) {
     const auto [found, is_new] =
         threads_.try_emplace({kind, lane}, static_cast<int>(threads_.size()) + 1);

@@ -150,7 +150,8 @@ bool is_shown(const ChartPoint& point, const Chart& chart) {
   return is_drawable(point.x, chart.x) && is_drawable(point.y, chart.y);
 }
 
-// Returns the point of each named curve nearest to an end, if it lies on that half of the axis.
+// Returns, for each named curve, its point nearest to the end `end` of the x axis. Leaves out
+// curves whose nearest point is farther from this end than a quarter of the axis.
 std::vector<Seen> seen_at(const Chart& chart, double end, double other) {
   const auto off = [&](double x) {
     return chart.x.is_log ? std::fabs(std::log(x / end)) : std::fabs(x - end);

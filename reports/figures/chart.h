@@ -69,8 +69,8 @@ struct Chart {
   bool tells_ends = true;                     ///< chart_sentence() describes both ends
 };
 
-/// Describes the chart in a sentence after `alt`: the lowest and highest curve at both ends of the
-/// x axis.
+/// Returns a description of the chart for screen readers: `alt`, then the lowest and the highest
+/// curve at both ends of the x axis.
 std::string chart_sentence(const Chart& chart);
 
 /// Returns the chart as an `<svg>` element, or "" when no point can be drawn (values that are not
@@ -98,11 +98,13 @@ struct DotChart {
   int width = 440;
 };
 
-/// Returns the trusted dots that no other trusted dot dominates (as low in one coordinate and lower
-/// in the other), ascending in x.
+/// Returns the Pareto front in ascending order of x: the trusted dots that no other trusted dot
+/// dominates. A dot dominates another if it is not higher in either coordinate and lower in at
+/// least one.
 std::vector<const Dot*> pareto_front(const std::vector<Dot>& dots);
 
-/// Returns the dots as a chart without lines. With a front, the sentence names the dots on it.
+/// Returns the dots as a chart in which no lines join them. If the Pareto front is drawn, the
+/// chart's description names the dots on the front.
 Chart dots_chart(const DotChart& dots);
 
 struct BarPart {

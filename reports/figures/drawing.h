@@ -11,8 +11,9 @@ namespace thinpipe {
 
 // Ranges and ticks are chosen by this code, so that drawing and tooltips agree on every pixel.
 
-/// The fractions of an axis that a label takes: a line of text on a vertical axis, "100 ms" on a
-/// horizontal one.
+/// Minimum distances between ticks, as fractions of the axis, so that tick labels do not overlap.
+/// The first is for a line of text on a vertical axis, the second for "100 ms" on a horizontal
+/// axis.
 inline constexpr double kClosestTicks = 1.0 / 9;
 inline constexpr double kClosestLevelTicks = 1.0 / 7;
 
@@ -21,8 +22,9 @@ struct Range {
   double high = 1;
 };
 
-/// Returns the range of `values` with 6 % padding on both sides (of the logarithms on a logarithmic
-/// axis). Equal values are padded too. At least one value; positive ones for a logarithmic axis.
+/// Returns the range of `values` with 6 % padding on both sides; on a logarithmic axis, 6 % of the
+/// range of logarithms. A range of equal values is padded too. `values` needs at least one value,
+/// and only positive values for a logarithmic axis.
 Range padded_range(const std::vector<double>& values, bool is_log);
 
 /// Returns about `count` ticks at 1, 2 or 5 times a power of ten, all inside the range.
@@ -31,8 +33,9 @@ std::vector<double> linear_ticks(const Range& range, int count);
 /// Returns the same, but fewer where `format` gives two neighbours the same label.
 std::vector<double> readable_ticks(const Range& range, int count, std::string (*format)(double));
 
-/// Returns powers of ten, with 2 and 5 between them where the range spans fewer than 3 decades.
-/// Neighbours are at least the fraction `closest` of the axis apart.
+/// Returns ticks for a logarithmic axis: powers of ten and, if the range spans fewer than 3
+/// decades, 2 and 5 times these powers. Adjacent ticks are at least the fraction `closest` of the
+/// axis apart.
 std::vector<double> log_ticks(const Range& range, double closest = kClosestTicks);
 
 /// Returns the `values` inside the range that are far enough apart for labels.
@@ -93,8 +96,9 @@ struct GnuplotBlocks {
   std::string blocks, commands;
   int count = 0;
 
-  /// Adds a block of `rows`, which end in line ends; adds nothing where `rows` is empty. `how`
-  /// follows the block's name: "using 1:2 with lines".
+  /// Adds a data block with `rows`, in which every row ends with a line feed. `how` is the part of
+  /// the plot command after the block's name: "using 1:2 with lines". Adds nothing if `rows` is
+  /// empty.
   void add(const std::string& rows, const std::string& how);
   /// Returns the blocks and the command that plots them.
   std::string script() const { return blocks + "plot " + commands + "\n"; }
@@ -112,10 +116,10 @@ struct SvgFrame {
   std::string alt;  ///< for screen readers; escaped by finish_svg()
 };
 
-/// Converts gnuplot's SVG to an `<svg>` element of a page. Ids become unique by the frame's id, and
-/// stand-in colours become CSS variables; black becomes the page's ink. The page sets the fonts,
-/// and gnuplot's titles are dropped. `overlay` (well-formed SVG in the same coordinates) is put on
-/// top.
+/// Converts gnuplot's SVG to an `<svg>` element of a page. All ids get the frame's id as a prefix,
+/// so that they are unique in the page. Stand-in colours become CSS variables, and black becomes
+/// the page's text colour. Fonts and titles are dropped; the page sets the fonts. `overlay`
+/// (well-formed SVG in the same coordinates) is drawn on top.
 /// @throws RunError when the input is not from gnuplot's SVG terminal
 std::string finish_svg(std::string_view gnuplot_svg, const SvgFrame& frame,
                        std::string_view overlay);

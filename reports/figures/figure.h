@@ -38,9 +38,10 @@ void add_panel(Figure& figure, const std::string& title, const BoxChart& chart);
 /// The width of drawings side by side.
 inline constexpr int kPanelWidth = 400;
 
-/// The columns of a figure's data, in base units (s, bit/s, B, fractions). Figure::axes has the
-/// meaning of x and y. `low` and `high` are the interval of y (the ends of a box), empty without
-/// one; `trusted` is `no` for grey points. A part of a bar begins at x and has the length y.
+/// The columns of a figure's data, in base units (s, bit/s, B, fractions). Figure::axes describes x
+/// and y. `low` and `high` are the ends of y's interval (or of a box), or empty if there is no
+/// interval. `trusted` is `no` for points that are drawn grey. In a bar chart, a part of a bar
+/// begins at x and has the length y.
 inline constexpr const char* kFigureDataColumns = "panel,series,x,y,low,high,trusted";
 
 /// Returns a drawing's data as one row per value, each ended by a line feed; `panel` is the panel's

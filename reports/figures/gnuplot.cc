@@ -75,8 +75,9 @@ class SpawnActions {
   posix_spawn_file_actions_t actions_;
 };
 
-// Returns the first error. gnuplot repeats the script's line first; the line with the error has the
-// word "line".
+// Returns the first error message in `text`, which gnuplot wrote to its standard error. gnuplot
+// first repeats the failing line of the script. The message itself is the line with the word
+// "line".
 std::string first_complaint(const std::string& text) {
   std::size_t start = 0;
   while (start < text.size()) {
@@ -129,8 +130,9 @@ void GnuplotBlocks::add(const std::string& rows, const std::string& how) {
 std::string gnuplot_quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char byte : text) {
-    // Only the quote is special inside single quotes. Characters that could end the string, or
-    // start a command elsewhere, are replaced rather than escaped.
+    // Inside single quotes, gnuplot treats only the quote itself as special. The quote could end
+    // the string, and a backquote could start a command elsewhere, so both are replaced rather than
+    // escaped.
     if (byte == '\'' || byte == '`') {
       quoted += "\xe2\x80\x99";  // U+2019, an apostrophe to the eye
     } else {
@@ -161,8 +163,9 @@ void shorten_coordinates(std::string& text) {
   text = std::regex_replace(text, kHundredths, "$1");
 }
 
-// Moves the colour of a plot's markers to the plot's group, whose id is not referenced. The
-// background that separates markers from lines keeps its own colour.
+// Moves the colour attribute from every marker of a plot to the <g> element around the plot. Drops
+// the id of this element, because nothing refers to it. The background shapes that separate markers
+// from lines keep their own colour.
 void hoist_colours(std::string& text) {
   static const std::regex kPlot("<g id=\"[^\"]*gnuplot_plot_[0-9]+\" >");
   static const std::regex kColour(" color='var\\(--(?!panel)[a-z0-9]+\\)'/>");
@@ -188,8 +191,9 @@ void hoist_colours(std::string& text) {
   text = hoisted + text;
 }
 
-// Drops unused markers. gnuplot defines all of its markers, some by reference to others, so a
-// marker may become unused in a later pass.
+// Drops the definitions of unused markers in three passes. gnuplot defines all of its markers, and
+// some definitions refer to other markers. A marker may therefore become unused only when another
+// one has been dropped.
 void drop_unused_markers(std::string& text) {
   static const std::regex kMarker(
       "\\s*<(?:path|rect|circle|use)[^>]* id='([^']+gpPt[0-9]+)'[^>]*/>");
@@ -231,7 +235,8 @@ void drop_element(std::string& text, const std::string& name) {
   }
 }
 
-// Drops empty groups. gnuplot opens a group for every change of a pen, which is half of its text.
+// Drops empty <g> elements. gnuplot opens a <g> element for every change of a pen, and these
+// elements are half of its output.
 void drop_empty_groups(std::string& text) {
   static const std::regex kEmpty("<g [^>]*>\\s*</g>\\s*");
   text = std::regex_replace(text, kEmpty, "");

@@ -26,8 +26,8 @@ std::string shortened(const std::string& text) {
   return text;
 }
 
-// Returns `label`, ending at `right` on the row with the middle `y`. A long label is cut; its
-// tooltip has all of it.
+// Returns `label` as an SVG text that ends at x = `right`, in the row whose middle is at `y`. A
+// long label is cut, and the tooltip shows the whole label.
 std::string row_label(const std::string& label, double right, double y) {
   return fmt::format(
       "<text x=\"{}\" y=\"{:.1f}\" font-size=\"12.5\" "

@@ -25,11 +25,12 @@ constexpr std::array<Marker, 6> kMarkers = {{
     {15, 14, "<path d='M0,-1.33 L-1.265,-0.411 L-0.782,1.067 L0.782,1.067 L1.265,-0.411 z'/>"},
 }};
 
-// Lengths of strokes and gaps in gnuplot's units, about a pixel each in the SVG terminal.
-// Five patterns against seven colours: 35 pairs before one comes again.
+// Dash patterns of curves: lengths of strokes and gaps in gnuplot's units, each about a pixel in
+// the SVG terminal. Five patterns and seven colours make 35 different pairs before a pair is used
+// again.
 constexpr std::array<const char*, 5> kDashes = {"1", "(14,5)", "(5,4)", "(14,4,3,4)", "(2,4)"};
-// Dashes of a legend's line of 6.4 units. pathLength would be shorter, but some SVG renderers
-// ignore it.
+// The same dash patterns for the lines in legends, which are 6.4 SVG units long. The SVG attribute
+// pathLength would make this shorter, but some SVG renderers ignore it.
 constexpr std::array<const char*, 5> kSvgDashes = {"", "1.6,.57", ".57,.46", "1.6,.46,.34,.46",
                                                    ".23,.46"};
 

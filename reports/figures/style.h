@@ -7,8 +7,9 @@
 
 namespace thinpipe {
 
-/// Colours are CSS variables (`var(--s1)`), so that one drawing serves light and dark pages.
-/// gnuplot draws stand-in colours, which finish_svg() replaces.
+/// The colours of drawings. In the finished SVG they are CSS variables (`var(--s1)`), so that one
+/// drawing fits light and dark pages. gnuplot draws with stand-in colours, which finish_svg()
+/// replaces with these variables.
 enum class Ink {
   kSeries = 0,  ///< kSeries + 0 is `none`; 1…kSeriesColours are the compressors
   kGrid = 16,
@@ -19,8 +20,8 @@ enum class Ink {
 inline constexpr std::size_t kSeriesColours = 7;
 inline constexpr std::size_t kParts = 5;
 
-/// Returns the number of a series' ink. Styles beyond the palette share colours and differ in the
-/// marker: 7 colours and 6 markers make 42 pairs.
+/// Returns the Ink (colour) of a series with this style, as a number. If there are more styles than
+/// colours, some share a colour and differ in the marker: 7 colours and 6 markers make 42 pairs.
 int series_ink(std::size_t style);
 int part_ink(std::size_t part);
 

@@ -32,8 +32,9 @@ bool varies(const MetricSeries& series) {
       [&](const std::vector<double>& samples) { return !samples.empty() && samples != last; });
 }
 
-// Returns the change, positive where `after` is worse: as a fraction of `before`, or of the target
-// where the metric has one; the difference itself where that is 0.
+// Returns the change from `before` to `after`, which is positive if `after` is worse. The change is
+// a fraction of `before` or, if the metric has a target, of the target. If that divisor is 0,
+// returns the difference itself.
 double worsening(const std::string& better, double before, double after) {
   const auto over = [](double difference, double whole) {
     return whole != 0 ? difference / std::abs(whole) : difference;

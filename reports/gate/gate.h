@@ -1,10 +1,11 @@
 // Judges measurements before and after a change. Reports everything that cannot be compared.
 //
-// Times: d = ln(after / before), positive where worse, by the Hodges–Lehmann estimate and the
-// interval of the rank test. With the margin m: worse where d is significantly above ln(1 + m),
-// better where d is significantly below -ln(1 + m), the same where the whole interval lies between,
-// else unclear. The procedure of Benjamini and Hochberg accepts `worse` and `better` over all
-// metrics; alpha is split evenly across the looks.
+// Times are judged by d = ln(after / before), which is positive if the time is worse. d is the
+// Hodges–Lehmann estimate, with the interval of the rank test. With the margin m, a time is worse
+// if d is significantly above ln(1 + m), and better if d is significantly below -ln(1 + m). It is
+// the same if rank tests place d significantly between these bounds, and else unclear. The
+// procedure of Benjamini and Hochberg accepts the verdicts `worse` and `better` over all metrics
+// together. Repeated looks at growing data share alpha evenly.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@
 namespace thinpipe {
 
 enum class Verdict {
-  kSame,     ///< the whole interval lies within the margin
+  kSame,     ///< two one-sided tests show a change within the margin
   kBetter,   ///< significantly better by more than the margin
   kWorse,    ///< significantly worse by more than the margin, or a changed exact value
   kUnclear,  ///< the measurements do not decide
@@ -55,9 +56,9 @@ struct GateOutcome {
   std::size_t count(Verdict verdict) const;
 };
 
-/// Compares values that depend only on the seed: equal, or worse. @param direction_counts  a change
-/// for the better is `better` (compared with an older build) and not `worse` (a stored baseline is
-/// to be renewed)
+/// Compares values that depend only on the seed: any difference is `worse`.
+/// @param direction_counts  true: a change for the better is `better`, for a comparison with an
+/// older build; false: it is `worse`, because a stored baseline must then be renewed
 MetricComparison compare_exact(const SeriesName& name, const MetricSeries& before,
                                const MetricSeries& after, bool direction_counts);
 
@@ -65,18 +66,19 @@ MetricComparison compare_exact(const SeriesName& name, const MetricSeries& befor
 MetricComparison compare_quality(const SeriesName& name, const MetricSeries& before,
                                  const MetricSeries& after, const GateMargins& margins);
 
-/// Returns the logarithms of after / before by launch, positive where worse: of the launches'
-/// medians or, with `in_turns`, the median over pairs of values of one moment. Launches in which
-/// one side has no positive time are left out.
+/// Returns ln(after / before) for each launch, with the sign that makes worse positive. Each value
+/// compares the medians of the two launches. With `in_turns`, it is the median over pairs of values
+/// that were measured at the same moment. Leaves out launches in which one side has no positive
+/// time.
 std::vector<double> paired_differences(const MetricSeries& before, const MetricSeries& after,
                                        bool in_turns = false);
 
 void sort_worst_first(std::vector<MetricComparison>& comparisons);
 
-/// Compares an older build with a newer one that ran in turn: launch i of one and launch i of the
-/// other are a pair. Call look() after policy.pairs pairs and then, while the outcome has an
-/// unclear metric, after twice as many, up to policy.looks times. A verdict of one look stays at
-/// the next.
+/// Compares an older build with a newer build; the two builds were launched alternately. Launch i
+/// of the older and launch i of the newer build are a pair. Call look() first after policy.pairs
+/// pairs. While a metric is unclear, double the number of pairs and call look() again, at most
+/// policy.looks times in all. A metric with a clear verdict keeps it in later looks.
 class PairedGate {
  public:
   explicit PairedGate(GatePolicy policy) : policy_(std::move(policy)) {}
@@ -97,9 +99,9 @@ enum class Times {
   kNone,
 };
 
-/// Compares launches with those of a baseline's file, by the Mann–Whitney test and the
-/// Hodges–Lehmann shift, with one value per launch. With fewer than 4 launches on a side, times are
-/// `missing`.
+/// Compares measured launches with the launches in a stored baseline file. Times have one value per
+/// launch and are compared by the Mann–Whitney test and the Hodges–Lehmann shift. If a side has
+/// fewer than 4 launches, times are reported as `missing`.
 GateOutcome judge_stored(const Measured& baseline, const Measured& measured,
                          const GatePolicy& policy, Times times);
 

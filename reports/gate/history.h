@@ -42,12 +42,14 @@ struct History {
   std::map<std::string, std::string> not_good;  ///< points of the newest launch that are not `ok`
 };
 
-/// Returns every `*.jsonl` below a folder, by name; a file stands for itself.
-/// @throws InputError when it cannot be read, or has more than 100,000 files and folders.
+/// Returns every `*.jsonl` file below a folder, sorted by name. If the path is a file, returns this
+/// file.
+/// @throws InputError when the folder cannot be read, or has more than 100,000 files and folders.
 std::vector<std::filesystem::path> history_files(const std::filesystem::path& folder_or_file);
 
-/// Reads every `*.jsonl` below a folder, each launch an entry, in the order of `created`. Only
-/// launches of the newest one's kind count; of times in seconds, only those of its machine.
+/// Reads every `*.jsonl` file below a folder and makes one entry of each launch, in the order of
+/// `created`. Ignores launches of another kind than the newest launch. Ignores times in seconds
+/// from other machines than that of the newest launch.
 /// @throws InputError when the folder does not exist or has no launch
 History read_history(const std::filesystem::path& folder);
 /// Reads several folders, or single files.
@@ -58,8 +60,9 @@ struct Standing {
   std::size_t since = 0;  ///< index of the first value after the last accepted step
   double typical = 0;     ///< the median since then, without the newest
   double change = 0;      ///< newest / typical - 1; the difference where `typical` is 0
-  /// |newest - typical| in units of 1.4826 MAD sqrt(1 + 1/n), the expected scatter of one more
-  /// value; infinite where all earlier values are equal and the newest differs.
+  /// |newest - typical| divided by 1.4826 MAD sqrt(1 + 1/n), the expected scatter of one more value
+  /// (MAD: median absolute deviation of the n earlier values). Infinite if all earlier values are
+  /// equal and the newest differs.
   double z = 0;
   double scatter = 0;  ///< the expected scatter, in the metric's unit
 };
@@ -68,12 +71,13 @@ struct Standing {
 inline constexpr double kOutlyingZ = 3.5;
 /// The minimum of earlier values for a judgement.
 inline constexpr std::size_t kMinBefore = 5;
-/// As many values in a row, outlying to the same side by the margin or more, are accepted as a
-/// step: later values are compared with them.
+/// The number of consecutive outlying values that make a step. All must lie on the same side, by
+/// the margin or more. A step is accepted as the new normal: later values are compared with the
+/// values since the step.
 inline constexpr std::size_t kStepLength = 3;
 
-/// Compares the newest value with those before it. Returns nothing where fewer than kMinBefore
-/// values precede it since the last step.
+/// Compares the newest value with the earlier values since the last step. Returns nothing if there
+/// are fewer than kMinBefore such values.
 /// @param margin  a fraction; smaller changes are ignored
 std::optional<Standing> standing(const std::vector<double>& values, double margin);
 
@@ -92,10 +96,10 @@ double quiet_reach(const Standing& standing, double margin);
 /// Returns whether the value lies beyond the scatter, and by the margin or more.
 bool is_outlying(const Standing& standing, double margin);
 
-/// Compares the newest launch with those before it: times and quality by `standing` (margins:
-/// policy.stored_margin, policy.quality_margin), exact values by equality with the launch before.
-/// Metrics with too few predecessors are unclear. Metrics of the launch before that the newest
-/// lacks are missing.
+/// Compares the newest launch with the earlier launches. Times and quality metrics are judged by
+/// standing(), with the margins policy.stored_margin and policy.quality_margin. Exact values must
+/// equal those of the previous launch. A metric with too few earlier values is unclear. A metric
+/// that the previous launch has and the newest lacks is missing.
 GateOutcome judge_history(const History& history, const GatePolicy& policy);
 
 /// Returns "▁▂▅█": the last `width` values between their minimum and maximum.

@@ -23,8 +23,8 @@ void add_machine(const Document& fingerprint, Measured& measured) {
   measured.fingerprint = fingerprint;
 }
 
-// Adds the step time over the ideal step of the same launch, which has no communication. The ratio
-// is comparable between machines.
+// Adds the metric `step_over_ideal`: the step time divided by the ideal step time of the same
+// launch. An ideal step has no communication. The ratio is comparable between machines.
 void add_step_over_ideal(const Point& point, Measured& measured) {
   std::vector<double> steps = point.samples("step_time"_metric);
   const std::vector<double> ideal = point.samples("ideal_time"_metric);

@@ -15,15 +15,16 @@ inline constexpr std::size_t kLongestSummary = 1 << 20;
 /// Returns the number of metrics by verdict, and the worst metric.
 std::string gate_sentence(const GateOutcome& outcome);
 
-/// Returns the sentence, then the changes, worst first. At most 80 columns, except for ids of
-/// points, which have lines of their own. @param all  also unchanged metrics
+/// Returns the text of gate_sentence(), then the changed metrics, worst first. Lines have at most
+/// 80 columns; only ids of points may be longer, on lines of their own.
+/// @param all  lists unchanged metrics too
 std::string gate_text(const GateOutcome& outcome, bool all);
 
 /// Returns a job summary of at most `longest` bytes; lines that do not fit are counted.
 std::string gate_markdown(const GateOutcome& outcome, std::size_t longest = kLongestSummary);
 
-/// Returns JUnit's XML with a test case per metric. `worse` is a failure, not comparable an error,
-/// `unclear` is skipped.
+/// Returns JUnit's XML with one test case per metric. A metric that is `worse` is a failure, a
+/// metric that cannot be compared is an error, and an `unclear` metric is a skipped test.
 std::string gate_junit(const GateOutcome& outcome);
 
 /// Returns one GitHub annotation that names the worst metrics; "" where nothing is wrong.

@@ -1,4 +1,5 @@
-// An INI file: sections in brackets, `key = value`, comments after # or ; at a line's beginning.
+// Parses a gate's policy from an INI file: sections in brackets, lines `key = value`, and comment
+// lines that begin with # or ;.
 #include "reports/gate/policy.h"
 
 #include <fnmatch.h>

@@ -32,8 +32,9 @@ struct GatePolicy {
   double alpha = 0.05;  ///< risk of a false alarm for a change of just the margin
   int pairs = 10;       ///< before the first look
   int looks = 3;        ///< each after twice as many pairs as the one before
-  /// The last matching rule counts. The first rules ignore metrics of the machine rather than of
-  /// thinpipe: reading memory, computing, a step without communication.
+  /// Rules for single metrics. If several rules match a metric, the last one that sets a field
+  /// counts. The first rules ignore metrics that measure the machine rather than thinpipe, such as
+  /// the time to read memory, to compute, or for a step without communication.
   std::vector<MetricRule> rules = machine_rules();
 
   static std::vector<MetricRule> machine_rules();

@@ -11,8 +11,9 @@
 namespace thinpipe {
 namespace {
 
-// Returns a unit's gradients that have points, with their titles: the first and the last step
-// without error feedback, and the last step with it (the first step is equal in both).
+// Returns the gradients of a tensor, or of the whole model, that are drawn, each with a title.
+// These are the first and the last step without error feedback, and the last step with error
+// feedback. The first step is the same with and without error feedback, so it is drawn once.
 std::vector<std::pair<std::string, const StatsGradient*>> drawn_gradients(const StatsUnit& unit) {
   std::vector<std::pair<std::string, const StatsGradient*>> drawn;
   const auto add = [&](const StatsGradient* gradient, const std::string& how) {

@@ -30,8 +30,9 @@ Table stats_moments_table(const StatsSummary& summary) {
   return table;
 }
 
-// Lists decay, best-k errors and distances of each tensor, with the best fit highlighted; without
-// rows where the gradients were not analysed with this `feedback`.
+// Returns a table with a row for each tensor: decay, best-k errors and the distances of the fitted
+// distributions. The best fit is highlighted. `feedback` selects the gradients with or without
+// error feedback; the table has no rows if these were not analysed.
 Table stats_fits_table(const StatsSummary& summary, bool feedback) {
   Table table{{"tensor", "p", "R\xc2\xb2"}, 1, {}};
   for (const double ratio : summary.records->ratios)

@@ -41,8 +41,8 @@ struct StatsGradient {
   std::optional<StatsPoints> points;
 };
 
-/// The similarity of two gradients of one tensor: of neighbouring workers in a step, or of a worker
-/// in two steps.
+/// The similarity of two gradients of one tensor. The gradients are those of two adjacent ranks in
+/// the same step, or of one rank in two steps.
 struct StatsSimilarity {
   std::string tensor;
   bool between_workers = false;

@@ -66,9 +66,9 @@ StatsSummary summarize(const StatsRecords& records);
 /// Returns "lenet5, whole model (431080 elements), 10 training steps, 150 to 159".
 std::string stats_subject(const StatsSummary& summary);
 
-/// Returns the best fit without and with error feedback; decay and best-k errors; the tensor that
-/// is fitted worst; the similarity of workers and of steps; warnings. Plain text: not escaped for
-/// any markup.
+/// Returns the findings as sentences: the best-fitting distribution without and with error
+/// feedback; decay and best-k errors; the tensor with the worst fit; the similarity of workers and
+/// of steps; warnings. The sentences are plain text, not escaped for any markup.
 std::vector<std::string> stats_findings(const StatsSummary& summary);
 
 /// Describes in sentences how the figures were computed.

@@ -25,8 +25,8 @@ struct HistoryTrend {
 
   bool is_outlying(std::size_t entry) const;
   bool makes_step(std::size_t entry) const;  ///< one of the values by which a step was accepted
-  /// Returns the priority in figures: 3 where the newest value is worse, 2 where it is better, 1
-  /// where an earlier value was outlying or made a step, else 0.
+  /// Returns the metric's priority when the number of drawn panels is limited: 3 if the newest
+  /// value is worse, 2 if it is better, 1 if an earlier value was outlying or made a step, else 0.
   int interest() const;
 };
 
@@ -56,22 +56,24 @@ Table history_launches_table(const HistorySummary& summary);
 std::string history_value_text(const HistorySeries& series, double value);
 
 /// Returns comma-separated values (RFC 4180), one row per value: `launch` (from 1), `created`,
-/// `point`, `metric`, `unit`, `better`, `kind`, `value`, the `typical` value before it with the
-/// `least` and `most` that would not be outlying (empty after too few values), `outlying` and
-/// `step` (yes or no).
+/// `point`, `metric`, `unit`, `better`, `kind`, `value`, `typical`, `least`, `most`, `outlying` and
+/// `step`. `typical` is the typical value before this launch. Values from `least` to `most` would
+/// not be outlying. All three are empty after too few values. `outlying` and `step` are yes or no.
 std::string history_csv(const HistorySummary& summary);
 
-/// Returns whether a report on this folder or file is a history: records of `bench` or `quality`,
-/// or a folder without records of its own but with record files below it.
+/// Returns whether the report on this folder or file is a history. It is a history if the records
+/// are of `bench` or `quality`, or if the folder has no records itself but record files below it.
 bool is_history(const std::filesystem::path& folder_or_file);
 
-/// Returns a figure per metric with a panel per point: value against launch, with the band of
-/// expected values, outlying values and accepted steps. Exact metrics are drawn where they changed.
-/// At most 60 panels, those with changes first. @throws RunError without gnuplot
+/// Returns a figure for each metric, with a panel for each point. A panel shows the values by
+/// launch, the band of expected values, outlying values and accepted steps. Exact metrics are drawn
+/// only if they changed. Draws at most 60 panels; panels with changes have priority. @throws
+/// RunError without gnuplot
 std::vector<Figure> history_figures(const HistorySummary& summary);
 
-/// Returns one page that loads nothing; everything from the records is escaped. `command` makes the
-/// page again and is ready for a shell. @throws RunError without gnuplot
+/// Returns the history as one self-contained HTML page, which loads no other files. All text from
+/// the records is escaped. `command` is the shell command that makes the page again; the page shows
+/// it. @throws RunError without gnuplot
 std::string render_history_html(const HistorySummary& summary, const std::string& command);
 
 /// Returns the report as Markdown.

@@ -14,7 +14,8 @@ namespace thinpipe::html {
 namespace {
 
 std::string table_cell(const TableCell& cell, bool is_row_header, bool is_figure) {
-  // A cell's value marks it as a figure: a class in thousands of cells would enlarge the page.
+  // Cells with a value need no class `figure`: the style sheet recognises them by the attribute
+  // data-value. A class in thousands of cells would enlarge the page.
   std::string classes = is_figure && !cell.value ? "figure" : "";
   if (cell.is_best) classes += " best";
   if (cell.is_untrusted) classes += " untrusted";
@@ -318,8 +319,8 @@ for (const table of document.querySelectorAll('table.sortable')) {
 }
 )js";
 
-// A row is shown when it has every word of the search and the chosen facets. The smaller text in a
-// cell is not part of its facet.
+// The script shows a row if the row contains every word of the search and the chosen value in every
+// filter column (facet). The smaller detail text in a cell does not count for the filters.
 const char* const kFiltering = R"js(const facetOf = (cell) => cell.firstChild.nodeType === 3 ?
   cell.firstChild.data : cell.childNodes.length > 1 && cell.childNodes[1].nodeType === 3 ?
   cell.childNodes[1].data : cell.textContent;

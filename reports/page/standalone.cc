@@ -61,7 +61,8 @@ struct Key {
   double symbol_width = 14;
 };
 
-// Parses a legend entry. A marker is an SVG element; a swatch becomes a square with its letter.
+// Parses a legend entry of the HTML page. A marker is already an SVG element and stays as it is. A
+// swatch, an HTML <span>, becomes an SVG square with the swatch's letter.
 Key key_of(std::string_view entry) {
   constexpr std::string_view kSvgEnd = "</svg>", kSpanEnd = "</span>";
   if (const std::size_t end = entry.rfind(kSvgEnd); end != std::string_view::npos) {
@@ -89,8 +90,8 @@ std::vector<Key> figure_legend(std::string_view figure) {
   return keys;
 }
 
-// Returns the width of the visible characters: an entity counts as one, and so does a character of
-// several bytes in UTF-8.
+// Returns the estimated width of an escaped text in px, by its number of visible characters. An
+// entity such as &amp; counts as one character, and so does a UTF-8 character of several bytes.
 double text_width(const std::string& escaped) {
   static const std::regex kEntity("&[#a-z0-9]+;");
   const std::string plain = std::regex_replace(escaped, kEntity, "x");

@@ -10,8 +10,8 @@ namespace thinpipe::html {
 /// Returns the ids of the figures in a page, in its order; may be empty.
 std::vector<std::string> figure_names(std::string_view page);
 
-/// Returns the id that a name stands for: the id itself, or the only one that ends in it after a
-/// dash, as `step-time` stands for `g0-step-time` in a report of one group.
+/// Returns the id of the figure that `name` selects. `name` is the id itself, or the end of a
+/// single id after a dash: `step-time` selects `g0-step-time` in a report of one group.
 /// @throws InputError where no id or several ids match, with their names
 std::string figure_called(std::string_view page, const std::string& name);
 

@@ -39,8 +39,8 @@ struct Table {
 /// Returns a cell with a figure, which is its sort key; kAbsent where it is not finite.
 TableCell figure_cell(double value, std::string (*format)(double) = format_number);
 
-/// Returns the table as comma-separated values: numbers in base units, else the text. Details have
-/// columns of their own.
+/// Returns the table as comma-separated values. A cell with a number gives the number in base
+/// units; any other cell gives its text. The cells' details are in additional columns.
 std::string table_csv(const Table& table);
 
 /// Adds the command of every row as the table's last column, unless all are "".
@@ -49,8 +49,9 @@ void add_commands(Table& table, const std::vector<std::string>& commands);
 /// Lists the failed and invalid points with their reasons.
 Table problems_table(const Records& records);
 
-/// Returns the table for a terminal, without details. The best cells have a `*`, untrusted ones a
-/// `?`. Figures after kSecondFigure have a line of their own.
+/// Returns the table as text for a terminal, without details. The best cells are marked with `*`,
+/// untrusted cells with `?`. If a cell has two numbers separated by kSecondFigure, the second is
+/// printed on an additional line below.
 std::string plain_text(const Table& table);
 
 }  // namespace thinpipe

@@ -176,8 +176,9 @@ Figure quality_by_step(const QualityPageData& summary) {
   return figure;
 }
 
-// Returns the figures that have points: estimation quality against the ratio (SIDCo's figure 1(c)),
-// and k-hat / k, error and drift by step. Throws RunError without gnuplot.
+// Returns the figures for which the summary has data. The first shows estimation quality against
+// the ratio (SIDCo's figure 1(c)), the second k-hat / k, error and drift by step. Throws RunError
+// without gnuplot.
 std::vector<Figure> quality_figures(const QualityPageData& summary) {
   std::vector<Figure> figures;
   for (Figure& figure : std::vector<Figure>{quality_by_ratio(summary), quality_by_step(summary)})

@@ -44,12 +44,13 @@ struct QualityPageData {
 /// Summarizes the points with status `ok`. @throws InputError without such a point of all tensors
 QualityPageData summarize_quality(const Records& records);
 
-/// Returns the k-hat / k farthest from 1 and nearest to it, and the lowest error; plain text, not
+/// Returns sentences that name the compressors with the k-hat / k (sent over requested elements)
+/// farthest from 1 and nearest to 1, and with the lowest error. The sentences are plain text, not
 /// escaped.
 std::vector<std::string> quality_findings(const QualityPageData& summary);
 
-/// Returns the page, or Markdown; everything from the records is escaped. @throws InputError as
-/// summarize_quality(); RunError without gnuplot (HTML)
+/// Returns the report as an HTML page, or as Markdown. All text from the records is escaped.
+/// @throws InputError as summarize_quality(); RunError without gnuplot (HTML)
 std::string render_quality_html(const Records& records);
 std::string render_quality_markdown(const Records& records);
 

@@ -8,8 +8,8 @@
 
 namespace thinpipe {
 
-/// Converts to a JSON value for reading. Copies share one immutable object. Code that reads more
-/// than number() and text() includes nlohmann/json.hpp.
+/// A JSON object that cannot be changed; all copies share it. It converts to a JSON value for
+/// reading. Code that uses more than number() and text() must include nlohmann/json.hpp.
 class Document {
  public:
   Document();  ///< an empty object

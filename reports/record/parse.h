@@ -46,10 +46,10 @@ class Fields {
   std::string path_;
 };
 
-/// Reads one record. `where` (file and line) begins every message. `kind` is that of the header
-/// before it: the kinds differ in their axes. Unknown fields are ignored, so that a later writer
-/// may add some. @throws InputError for a missing or mistyped field, an unknown `record` or
-/// `version`
+/// Parses one record. Every error message begins with `where` (file and line). `kind` is the kind
+/// of the last header before this record; it determines the axes of a point. Unknown fields are
+/// ignored, so that later versions may add fields. @throws InputError for a missing or mistyped
+/// field, an unknown `record` or `version`
 std::variant<Header, Point> parse_record(const nlohmann::json& record, const std::string& where,
                                          const std::string& kind = kRunKind);
 

@@ -22,8 +22,8 @@
 
 namespace thinpipe {
 
-/// The longest record that is written and read, in bytes. A figure takes some 20 bytes per step, so
-/// a point of 100,000 steps has 40 MB.
+/// The maximum length of a record that is written or read, in bytes. Each metric takes about 20
+/// bytes per step, so a point of 100,000 steps takes 40 MB.
 inline constexpr std::size_t kMaxRecordBytes = 256'000'000;
 
 /// Reads `records.jsonl` of a folder, or the file itself, which may be a pipe. An unfinished last
@@ -59,8 +59,9 @@ void walk_records(InputLines lines, const std::filesystem::path& name,
 /// @throws InputError when it cannot be opened
 InputLines open_record_lines(std::filesystem::path& folder_or_file);
 
-/// Returns the first record of a folder or file, which has the kind of the measurement. Nothing
-/// where that is no JSON object, and for anything but a regular file: a pipe can be read only once.
+/// Returns the first record of a folder or file, so that the caller can see the kind of the
+/// measurement. Returns nothing if the record is not a JSON object. Also returns nothing unless the
+/// file is a regular file: a pipe can be read only once.
 std::optional<nlohmann::json> first_record(const std::filesystem::path& folder_or_file);
 
 }  // namespace thinpipe

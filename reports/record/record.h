@@ -79,8 +79,9 @@ struct Axes {
     return collective + (bucketing.empty() ? "" : ", " + bucketing) +
            (device == "cpu" ? "" : ", " + device);
   }
-  /// Returns nothing for compressors, for local steps, which send less, and for 16 bits that are
-  /// all-gathered instead of summed.
+  /// Returns which baseline these axes measure. Returns nothing for compressors, for local steps
+  /// (which send less than a baseline), and for 16-bit gradients that are all-gathered instead of
+  /// summed.
   std::optional<Baseline> baseline() const;
 };
 
@@ -120,7 +121,8 @@ struct PhaseOfStep {
 };
 using RankTimeline = std::vector<PhaseOfStep>;
 
-/// One repeat of one compressor on one link with one number of ranks; or a point of another verb.
+/// One measured point. In a run, a point is one repeat of one compressor on one link with one
+/// number of ranks. Other verbs, such as `bench`, have points with other axes.
 struct Point {
   std::string id;
   Axes axes;  ///< of a run or training; of other kinds, compressor and method alone
@@ -159,8 +161,9 @@ struct Records {
   std::set<std::string> finished_ids() const;
 };
 
-/// Returns the JSON of a record (docs/records.md). JSON writes samples that are not finite as null;
-/// the member `missing` of their metric has their number.
+/// Returns the JSON form of a record (docs/records.md). JSON has no infinity and no NaN, so samples
+/// that are not finite become null. The member `missing` of a metric states how many samples are
+/// null.
 nlohmann::json metric_json(const Metric& metric);
 nlohmann::json metrics_json(const Metrics& metrics);
 nlohmann::json header_json(const Header& header);
@@ -187,19 +190,22 @@ struct CalibratedLinkRecord {
   const CalibratedWay* farthest() const;
 };
 
-/// Returns the links of all launches, in file order. Links of another shape than docs/records.md
-/// specifies are ignored: calibration is optional, and points have its result.
+/// Returns the calibrated links of all launches, in file order. Ignores links that do not have the
+/// form in docs/records.md. Ignoring them is safe, because calibration is optional and the points
+/// have its result.
 std::vector<CalibratedLinkRecord> calibrated_links(const Records& records);
 
-/// Returns the differences between two fingerprints' machines, each as `cpu: "A" against "B"`: CPU,
-/// cores, hyper-threading, turbo, governor, caches, memory, limits, kernel, its timer's rate and
-/// GPUs. Load and free memory change by the minute, and the build is the subject of a comparison:
-/// both are ignored. So is a field that only one side has (an older record). Empty for one machine.
+/// Returns the differences between the machines of two fingerprints, each as `cpu: "A" against
+/// "B"`. Compares CPU, cores, hyper-threading, turbo, governor, caches, memory, limits, kernel, the
+/// kernel's timer rate and GPUs. Ignores load and free memory, which change by the minute, and the
+/// build, which is the subject of a comparison. Also ignores a field that only one side has, as
+/// with an older record. Empty if both machines are the same.
 std::vector<std::string> machine_differences(const nlohmann::json& one,
                                              const nlohmann::json& other);
 
-/// Returns the same for the whole setting: also compiler, flags, thinpipe's version and revision,
-/// MPI, its transports, congestion control, sysctls, qdiscs and environment.
+/// Returns all differences between two fingerprints: those of machine_differences(), and those of
+/// compiler, flags, thinpipe's version and revision, MPI, its transports, congestion control,
+/// sysctls, qdiscs and environment.
 std::vector<std::string> setting_differences(const nlohmann::json& one,
                                              const nlohmann::json& other);
 

@@ -35,14 +35,15 @@ struct ReproductionColumn {
   bool of_learning = false;  ///< says nothing where the baseline did not learn
 };
 
-/// A training's baseline has learnt where its error rate, or its perplexity, is at most this
-/// fraction of chance's (`training.chance` of the records).
+/// A training without compression (the baseline) counts as having learnt if its error rate or
+/// perplexity is at most this fraction of that of chance. Chance is `training.chance` of the
+/// records.
 constexpr double kLearntBelow = 0.75;
 
-/// Returns why figures of learning in an arm's records mean nothing: the mean figure of `none` is
-/// hardly better than chance. `none` is the arm's or, if it has none, that of other arms that train
-/// the same model on the same data for as many steps. "" where the baseline learnt; also for
-/// records without `none` or without `chance`.
+/// Returns the reason if an arm's accuracy or perplexity means nothing, because the baseline `none`
+/// (no compression) is hardly better than chance on average. The baseline is the arm's own. If the
+/// arm has none, it is that of other arms with the same model, data and number of steps. Returns ""
+/// if the baseline learnt, and for records without `none` or without `chance`.
 std::string not_learnt(const ArmRecords& arm, const std::vector<ArmRecords>& all);
 
 std::string format_percentage(double value);  ///< "91.25 %" of 91.25
@@ -51,19 +52,20 @@ std::string format_plain(double value);       ///< three significant digits
 
 namespace columns {
 
-// Trainings, one value per seed. Points with untrusted times count for quality and bytes, which are
-// checked in every step: a point fails where they are wrong.
+// Columns of trainings, with one value per seed. Points with untrusted times still count for
+// quality and bytes. Every step checks quality and bytes, and a point fails if they are wrong.
 ReproductionColumn accuracy();       ///< held-out, in percent, at the end
 ReproductionColumn perplexity();     ///< held-out, at the end
 ReproductionColumn bytes();          ///< encoded bytes of a worker and step, pulls included
 ReproductionColumn times_smaller();  ///< bytes without compression over bytes()
-/// The same for a worker that pushes to a server and pulls from it: twice the gradient without
-/// compression.
+/// The same ratio for a worker that pushes to a parameter server and pulls from it. Without
+/// compression such a worker transfers twice the gradient.
 ReproductionColumn server_times_smaller();
 ReproductionColumn server_bits();       ///< likewise: bits per element and direction
 ReproductionColumn training_seconds();  ///< emulated, of all steps; of trusted points
 ReproductionColumn target_seconds();    ///< emulated, to the target; of trusted points
-/// Time of `none` to the target over the compressor's with the same seed; 0 where it missed it.
+/// Time of `none` to reach the target divided by the compressor's time, for the same seed; 0 if the
+/// compressor missed the target.
 ReproductionColumn sooner_at_target();
 /// Bits per element that are pushed to a server, or pulled from it, in the steps from the fraction
 /// `begin` of all steps to `end`.

@@ -1,4 +1,5 @@
-// A figure of a reproduction, a paper's finding as a rule on figures, and whether the rule holds.
+// Judges whether a paper's finding holds in a reproduction. A finding is written as a rule on the
+// measured values.
 #pragma once
 
 #include <cstdint>
@@ -78,8 +79,9 @@ struct JudgedFinding {
   std::string void_because = {};  ///< of kVoid
 };
 
-/// Judges the mean difference or ratio of values of one key (Repetition::key), with Student's 95 %
-/// interval. @param second  null where a value is bounded
+/// Judges a finding by the mean difference or ratio of values with the same key (Repetition::key),
+/// with Student's 95 % interval.
+/// @param second  null if the rule bounds the first cell's value alone
 JudgedFinding judge(const Expectation& expected, const MeasuredCell& first,
                     const MeasuredCell* second);
 

@@ -53,8 +53,8 @@ struct Reproduction {
   bool complete() const;
 };
 
-/// Reads the cells and judges them. @throws std::logic_error where the plan names a row or column
-/// that it lacks
+/// Reads the cells of the table from the commands' records and judges the plan's expectations.
+/// @throws std::logic_error where the plan names a row or column that it lacks
 Reproduction reproduced(ReproductionPlan plan, std::vector<ArmRecords> arms, bool quick);
 
 /// Returns the page as Markdown: the paper's setting and this one, the rules and their outcomes,

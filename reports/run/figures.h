@@ -36,7 +36,8 @@ Axis rate_axis(const Group& group);
 /// Returns the legend of the series that have a curve.
 std::vector<LegendEntry> series_legend(const Group& group, const std::vector<Curve>& curves);
 
-/// Returns the rates that get a panel each: all of up to six, else six with both ends.
+/// Returns the link rates that get a panel in a figure: all rates if there are at most six, else
+/// six of them, including the lowest and the highest.
 std::vector<double> panel_rates(const std::vector<double>& rates);
 std::vector<double> panel_rates(const Group& group);
 

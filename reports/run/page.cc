@@ -23,8 +23,9 @@ constexpr const char* kOverviewNote =
     "Step times of the baselines, and speed-ups of the compressors: over bf16 (gradients summed in "
     "16 bits) and over none (fp32), where both were measured; 95 % intervals beside or beneath.";
 
-// Returns the training with the same compressor and bucketing that has a final loss, preferably a
-// trusted one with as many workers. The link does not change the final loss. Null without any.
+// Returns a training that has the same compressor and bucketing, and a final loss. Prefers a
+// trusted training with the same number of workers. The link may differ, because it does not change
+// the final loss. Null without any.
 const TrainedGroup* trained_like(const TrainingSummary& trained, const Series& series, int ranks) {
   const TrainedGroup* found = nullptr;
   for (const TrainedGroup& group : trained.groups) {
@@ -36,7 +37,8 @@ const TrainedGroup* trained_like(const TrainingSummary& trained, const Series& s
   return found;
 }
 
-// Lists step times beside the final loss of trainings with the same compressors.
+// Returns a table of the run's step times, each beside the final loss of trainings with the same
+// compressor.
 // @throws InputError when `training` has none of these compressors, or is no training
 Table losses_table(const Summary& summary, const Records& training) {
   const TrainingSummary trained = summarize_training(training);

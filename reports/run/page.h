@@ -11,9 +11,10 @@
 namespace thinpipe {
 
 /// Returns the report as one self-contained page: HTML5 with inline SVG, style and one small script
-/// that sorts tables. The page loads nothing (its content security policy forbids it) and is
-/// complete without the script. Everything from the records is escaped. With `trained`, the records
-/// of a training, a section shows step time against the final loss.
+/// that sorts and filters tables. The page loads no other files (its content security policy
+/// forbids it) and is complete without the script. All text from the records is escaped. If
+/// `trained`, the records of a training, is given, a section shows step time against the final
+/// loss.
 /// @throws InputError when `trained` has none of the run's compressors; RunError without gnuplot
 std::string render_html(const Records& records, const Records* trained = nullptr);
 
@@ -23,9 +24,10 @@ std::string render_html(const Records& records, const Records* trained = nullptr
 /// @throws InputError when `trained` has none of the run's compressors.
 std::string render_markdown(const Records& records, const Records* trained = nullptr);
 
-/// Lists compressors by link rate: the baselines' step times, the compressors' speed-ups ("1.8x /
-/// 3.4x": over `bf16`, then over `none`), the rates at which each is worth it, and the geometric
-/// mean of the speed-ups where no rate lacks one.
+/// Returns a table of compressors by link rate. It has the baselines' step times, the compressors'
+/// speed-ups ("1.8x / 3.4x": over `bf16`, then over `none`) and the rates at which each compressor
+/// is faster than the baseline. It also has the geometric mean of the speed-ups, if every rate has
+/// a speed-up.
 Table overview_table(const Group& group);
 
 /// Lists every compressor at every rate of every group with all metrics. Grey rows have reasons.

@@ -11,8 +11,8 @@
 namespace thinpipe {
 namespace {
 
-// Returns the cell of the first rate that has the metric, a trusted one if there is any. Quality
-// and sizes do not depend on the link, so one rate stands for all.
+// Returns the series' cell at the lowest link rate with this metric, preferably a trusted cell.
+// Quality and sizes do not depend on the link, so one rate is enough for a figure.
 const Cell* first_cell_with(const Series& series, const MetricType& metric) {
   const Cell* found = nullptr;
   for (const Cell& cell : series.cells) {
@@ -23,8 +23,8 @@ const Cell* first_cell_with(const Series& series, const MetricType& metric) {
   return found;
 }
 
-// Returns the first used point with a sample of the metric, from the lowest rate on; a trusted one
-// if there is any. Null without any.
+// Returns the first used point with a sample of the metric, in the cell that first_cell_with()
+// returns: at the lowest rate, preferably trusted. Null without any.
 const Point* first_point_with(const Series& series, const MetricType& metric) {
   const Cell* cell = first_cell_with(series, metric);
   if (cell == nullptr) return nullptr;
@@ -33,8 +33,8 @@ const Point* first_point_with(const Series& series, const MetricType& metric) {
   return nullptr;
 }
 
-// Returns the curve of the point's values over its steps, which count from 1. Of many values, every
-// n-th is drawn. `told` formats a value for tooltips.
+// Returns a curve of `values`, one value per step of the point; steps count from 1. If there are
+// too many values to draw, draws every n-th. `told` formats a value for tooltips.
 Curve curve_over_steps(const Series& series, const Point& point, const std::vector<double>& values,
                        const std::function<std::string(double)>& told) {
   // More points than the drawing has pixels would only make the page larger.
@@ -73,10 +73,12 @@ bool spans_factor(const std::vector<Curve>& curves, double factor) {
 
 constexpr double kLogarithmicFrom = 4;  // RedSync and GaussianK can be off by factors of ten
 
-// Returns a quarter of the steps, ten at most: wide enough to smooth, too narrow to hide a drift.
+// Returns the window of a running mean: a quarter of the steps, at most ten steps. Such a window is
+// wide enough to smooth the curve and too narrow to hide a drift.
 std::size_t window_of(std::size_t steps) { return std::clamp<std::size_t>(steps / 4, 1, 10); }
 
-// Returns the end of each step in s since the first began; empty unless there are `count` samples.
+// Returns the time at which each step ended, in s since the first step began. Empty unless the
+// point has exactly `count` step times.
 std::vector<double> ends_of_steps(const Point& point, std::size_t count) {
   const std::vector<double> steps = point.samples("step_time"_metric);
   if (steps.size() != count) return {};

@@ -23,8 +23,9 @@ constexpr std::array<Part, kParts> kPartTable = {{{"compute", &"compute_time"_me
                                                   {"decode", &"decode_time"_metric, "d"},
                                                   {"other", nullptr, "o"}}};
 
-// Returns the length of a part. Overlapped work does not make a step longer: of overlapped
-// exchanges only the exposed time counts, of codecs no more than the rest of the step.
+// Returns the drawn length of one part of a step. `rest` is the time of the step that the earlier
+// parts leave. Overlapped work does not make a step longer. Of an overlapped exchange, only the
+// exposed time counts; no overlapped part is longer than `rest`.
 double part_length(const Series& series, const Cell& cell, const MetricType* metric, double rest) {
   if (metric == nullptr) return rest;
   const bool hides = series.is_overlapped();
@@ -177,8 +178,9 @@ double end_of(const RankTimeline& timeline) {
   return end;
 }
 
-// Lays out phases one after the other with gaps between them. Where one begins inside another, as
-// hooks do inside the backward pass, the later one is drawn.
+// Returns the phases of a step as parts of one bar, one after the other, with gaps between them. If
+// a phase begins inside another phase, as hooks do inside the backward pass, the later phase is
+// drawn.
 std::vector<BarPart> laid_out(std::vector<PhaseOfStep> phases) {
   std::sort(phases.begin(), phases.end(),
             [](const auto& a, const auto& b) { return a.begin < b.begin; });

@@ -13,7 +13,9 @@
 namespace thinpipe {
 namespace {
 
-// Returns the interval of a break-even rate, or the rates that a claim about all rates leaves out.
+// Returns the detail of a compressor's break-even rate: its interval if it has one, or rates_told()
+// if the break-even rate is unclear. Otherwise names the rates without a trusted speed-up, which a
+// claim about all rates leaves out.
 std::string measured_detail(const Group& group, const Series& series) {
   const BreakEven& even = series.break_even;
   if (even.kind == BreakEven::Kind::kOpen) return rates_told(series);

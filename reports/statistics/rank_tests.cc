@@ -1,5 +1,6 @@
-// The exact distributions of rank sums: for signed ranks by adding one rank after the other, for
-// two samples by counting the subsets of ranks with each sum.
+// Rank tests by the exact distributions of rank sums. The distribution for signed ranks is built by
+// adding one rank after the other. The distribution for two samples counts, for each sum, the
+// subsets of ranks with this sum.
 #include "reports/statistics/rank_tests.h"
 
 #include <algorithm>
@@ -21,8 +22,8 @@ std::vector<double> walsh_averages(std::span<const double> d) {
   return averages;
 }
 
-// Returns the probability of each sum of a random subset that has each of `ranks` with probability
-// 1/2.
+// Returns the distribution of the sum of a random subset of `ranks`: element s is the probability
+// that the sum is s. The subset contains each rank with probability 1/2.
 std::vector<double> distribution_of_sum(const std::vector<std::size_t>& ranks) {
   std::vector<double> probability{1};
   for (const std::size_t rank : ranks) {

@@ -19,15 +19,17 @@ namespace thinpipe {
 /// Returns the median of the n (n + 1) / 2 Walsh averages (d_i + d_j) / 2, i <= j; n >= 1.
 double hodges_lehmann(std::span<const double> differences);
 
-/// Returns the interval of the centre by the signed-rank test: the ordered Walsh averages at the
-/// test's two critical values. It holds the centre with at least `confidence` (0.95), by the test's
-/// exact distribution. Nothing where n is too small: 0.95 takes at least 6 differences.
+/// Returns a confidence interval of the centre of the differences, by the signed-rank test. Its
+/// ends are the ordered Walsh averages at the test's two critical values. By the test's exact
+/// distribution, the interval contains the centre with a probability of at least `confidence`.
+/// Returns nothing if there are too few differences: a confidence of 0.95 needs at least 6.
 std::optional<Interval> signed_rank_interval(std::span<const double> differences,
                                              double confidence);
 
-/// Returns the p-value for a centre above `bound`: small where the centre is above. Exact, over all
-/// 2^n signs of the differences' ranks; equal magnitudes share their mean rank. Differences equal
-/// to `bound` are left out; 1 where none remain.
+/// Returns the one-sided p-value of the signed-rank test; it is small if the centre of the
+/// differences is above `bound`. The p-value is exact, over all 2^n signs of the ranks. Equal
+/// magnitudes share their mean rank. Differences equal to `bound` are left out; returns 1 if none
+/// remain.
 double signed_rank_above(std::span<const double> differences, double bound);
 
 /// Returns the p-value for a centre below `bound`.
@@ -36,15 +38,17 @@ double signed_rank_below(std::span<const double> differences, double bound);
 /// Returns the median of all differences later - earlier, of at least one value each.
 double hodges_lehmann_shift(std::span<const double> earlier, std::span<const double> later);
 
-/// Returns the interval of the shift by the rank-sum test, as signed_rank_interval(). Exact up to
-/// 60 values in total, by the normal approximation beyond. Nothing for too few values: 0.95 takes
-/// at least 4 on each side.
+/// Returns a confidence interval of the shift between the samples by the rank-sum test, as
+/// signed_rank_interval() does for one centre. The interval is exact up to 60 values in total;
+/// beyond, it uses the normal approximation. Returns nothing for too few values: with samples of
+/// equal size, a confidence of 0.95 needs at least 4 values in each.
 std::optional<Interval> rank_sum_interval(std::span<const double> earlier,
                                           std::span<const double> later, double confidence);
 
-/// Returns the p-value for a shift above `bound`: small where the shift is greater. Exact up to 60
-/// values in total, over all draws of the later sample's ranks; equal values share their mean rank.
-/// Beyond, by the normal approximation with the correction for ties. 1 where a sample is empty.
+/// Returns the one-sided p-value of the rank-sum test; it is small if the shift from `earlier` to
+/// `later` is above `bound`. Up to 60 values in total, the p-value is exact, over all draws of the
+/// later sample's ranks. Beyond, it uses the normal approximation with the correction for ties.
+/// Equal values share their mean rank. Returns 1 if a sample is empty.
 double rank_sum_above(std::span<const double> earlier, std::span<const double> later, double bound);
 
 /// Returns the p-value for a shift below `bound`.
@@ -54,10 +58,11 @@ double rank_sum_below(std::span<const double> earlier, std::span<const double> l
 /// values have the mean of their ranks, which is a multiple of 1/2.
 std::vector<std::size_t> doubled_ranks(std::span<const double> values);
 
-/// Returns the discoveries of Benjamini and Hochberg's procedure at the false discovery rate
-/// `rate`: the tests with p no greater than the largest p(i) <= i / m * rate, p in ascending order
-/// (J. R. Stat. Soc. B 57, 1995, eq. 1). Valid for tests that are independent or positively
-/// dependent, as times of one run are.
+/// Returns for each of m tests whether it is a discovery by Benjamini and Hochberg's procedure at
+/// the false discovery rate `rate`. With the p-values in ascending order, the limit is the largest
+/// p(i) <= i / m * rate (J. R. Stat. Soc. B 57, 1995, eq. 1). Tests with p up to this limit are
+/// discoveries. The procedure is valid for tests that are independent or positively dependent, as
+/// times of one run are.
 std::vector<bool> benjamini_hochberg(std::span<const double> p, double rate);
 
 }  // namespace thinpipe

@@ -20,15 +20,17 @@ constexpr std::uint64_t kSeed = 20240229;
 
 using Generator = std::mt19937_64;
 
-// Returns a uniform number in [0, n) by the high half of a product, with a bias below n / 2^64.
-// (The standard library's distribution differs between platforms, and a remainder is slow.)
+// Returns a uniform random number in [0, n): the high 64 bits of n times a 64-bit random number.
+// Its bias is below n / 2^64. (The standard library's distribution differs between platforms, and a
+// remainder is slow.)
 std::size_t draw(Generator& generator, std::size_t n) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::size_t>((static_cast<Wide>(generator()) * n) >> 64);
 }
 
-// Resamples by counting. A sample is represented by its index among all sorted samples, so one pass
-// over the counts finds the median of a resample, without a selection among as many numbers.
+// Draws bootstrap resamples and returns their medians. It does not store the drawn values, but
+// counts how often each sample is drawn, by its index among all samples in sorted order. One pass
+// over the counts then finds the median of the resample, without sorting the drawn values.
 class Resampler {
  public:
   Resampler(const Repeats& repeats, std::vector<double> all)

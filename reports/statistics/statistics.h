@@ -14,8 +14,8 @@ namespace thinpipe {
 /// Returns exp(mean of logarithms) of at least one value, all positive.
 double geometric_mean(std::span<const double> values);
 
-/// Returns the means of each value and the `window` - 1 values before it, of fewer at the
-/// beginning; window >= 1.
+/// Returns a running mean: for each value, the mean of this value and the `window` - 1 values
+/// before it. At the beginning, fewer values are averaged. window >= 1.
 std::vector<double> running_mean(std::span<const double> values, std::size_t window);
 
 /// The samples of one measurement: one inner vector per repeat, one value per step.
@@ -36,8 +36,9 @@ struct Estimate {
   std::optional<Interval> interval;
 };
 
-/// The fewest samples with an interval. Of 5 samples even the range from the smallest to the
-/// largest holds the median with probability 1 - 2/2^5 = 93.75 % only; of 6, with 96.9 %.
+/// The minimum number of samples for a 95 % interval of the median. With 5 samples, even the range
+/// from the smallest to the largest contains the median with a probability of only 1 - 2/2^5 =
+/// 93.75 %. With 6 samples, the probability is 96.9 %.
 inline constexpr std::size_t kMinForInterval = 6;
 
 /// Resamplings of a bootstrap: 50 values lie beyond each end of a percentile interval.
@@ -48,21 +49,23 @@ inline constexpr int kResamplings = 2000;
 /// distribution. Nothing below kMinForInterval samples.
 std::optional<Interval> exact_median_interval(std::span<const double> samples);
 
-/// A median and kResamplings medians of resampled data. A resampling draws repeats, then steps
-/// within them: steps of one repeat share its conditions, so they count for less than independent
-/// ones.
+/// A median, and the medians of kResamplings bootstrap resamples. A resample first draws repeats,
+/// then steps within each drawn repeat. This order accounts for the fact that steps of one repeat
+/// share its conditions and are not independent.
 struct BootstrappedMedian {
   double value = 0;
   std::size_t samples = 0;
   std::vector<double> resampled;  ///< empty below kMinForInterval samples
 };
 
-/// Bootstraps the median of at least one sample. `stream` numbers independent measurements. One
-/// stream always has the same draws, so that reports of the same records are equal.
+/// Bootstraps the median of at least one sample. `stream` selects the sequence of random numbers;
+/// independent measurements have different streams. A stream always gives the same random numbers,
+/// so that reports of the same records are equal.
 BootstrappedMedian bootstrap_median(const Repeats& repeats, std::uint64_t stream);
 
-/// Returns the median of at least one sample. One repeat has the exact interval; several have the
-/// percentile interval of `bootstrapped`, which is made of the same repeats.
+/// Returns the median of at least one sample with its 95 % interval. For one repeat, the interval
+/// is exact_median_interval(). For several repeats, it is the percentile interval of
+/// `bootstrapped`, which must be the bootstrap of the same repeats.
 Estimate median_of(const Repeats& repeats, const BootstrappedMedian& bootstrapped);
 
 /// Returns numerator / denominator, both positive, with the percentile interval of the resampled
@@ -87,7 +90,8 @@ std::optional<MeanInterval> mean_interval(std::span<const double> values, double
 /// The fewest samples with a 95 % interval: of two, Student's t is 12.7 standard errors.
 inline constexpr std::size_t kMinForMean = 3;
 
-/// Returns the mean of at least one sample and its 95 % interval, such as results of several seeds.
+/// Returns the mean of at least one sample and its 95 % interval. The samples are, for example, the
+/// results of several seeds.
 Estimate mean_of_samples(std::span<const double> samples);
 
 }  // namespace thinpipe

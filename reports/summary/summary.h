@@ -43,12 +43,12 @@ struct BreakEven {
   int crossings = 0;  ///< of the curve with 1; `rate` is the highest of several
 };
 
-/// Interpolates the break-even rate. Between two neighbouring measured rates ln(speed-up) is taken
-/// as linear in ln(rate), and the break-even rate is where that line is 0. Of several crossings
-/// from faster to slower, the one at the highest rate counts. Nothing is extrapolated beyond the
-/// measured rates. `low` and `high` are the same crossing of the curves of the intervals' lower and
-/// upper ends, where these cross. Where every interval holds 1, the result is kOpen.
-/// `points` ascend in rate; a speed-up of exactly 1 is not faster.
+/// Interpolates the break-even rate. Between two adjacent measured rates, ln(speed-up) is taken as
+/// linear in ln(rate). The break-even rate is the rate at which this line is 0. If the curve
+/// crosses from faster to slower several times, the crossing at the highest rate counts. Nothing is
+/// extrapolated beyond the measured rates. `low` and `high` are the crossings of the curves through
+/// the lower and through the upper ends of the intervals, if these curves cross. If every interval
+/// contains 1, the result is kOpen. `points` ascend in rate; a speed-up of exactly 1 is not faster.
 BreakEven break_even(std::span<const SpeedupAtRate> points);
 
 /// One compressor at one link rate, over its repeats. Only `ok` repeats count. Where there are
@@ -63,8 +63,9 @@ struct Cell {
   std::size_t steps = 0;  ///< finite step times behind the median
   std::optional<Estimate> step_time;
   BootstrappedMedian bootstrapped;  ///< of the step times
-  /// Speed-ups over the group's fastest baseline at this rate, whose label is `over` ("bf16"), and
-  /// over the fastest of each kind; only between ok cells.
+  /// `speedup` is the speed-up over the group's fastest baseline at this rate, whose label is
+  /// `over` ("bf16"). The other two are the speed-ups over the fastest baseline of each kind. A
+  /// speed-up is set only if both cells are ok.
   std::optional<Estimate> speedup, over_bf16, over_fp32;
   std::string over;
   /// Largest relative distance of a repeat's median from the median of all; of two or more repeats.

@@ -27,8 +27,9 @@ std::set<double> factors_of(const Records& records) {
   return factors;
 }
 
-// Fraction of a step. Two ways of measuring never agree to the last digit, and many steps make any
-// difference significant. A smaller difference changes no conclusion.
+// Largest difference of two step times that still counts as agreement, as a fraction of the step
+// time. Measurements at two time scales never agree to the last digit, and many steps make any
+// difference significant. A difference below this fraction changes no conclusion.
 constexpr double kNegligible = 0.01;
 
 // Step times of the repeats that are ok, by factor.

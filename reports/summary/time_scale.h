@@ -15,8 +15,8 @@ namespace thinpipe {
 /// @throws InputError naming link, ranks and factors where they have several.
 void require_one_time_scale(const Records& records);
 
-/// Returns the records with the points of one factor only. @throws InputError when there are none,
-/// naming the factors that the records have.
+/// Returns the records with only those points that were measured at the time scale `factor`.
+/// @throws InputError when there are none, naming the factors that the records have.
 Records at_time_scale(Records records, double factor);
 
 /// Returns notes for a report's reader: which points were run with time dilation, and what that

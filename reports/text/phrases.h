@@ -1,5 +1,5 @@
-// Figures, lists and compressors' names for readers. Figures have three significant digits; figures
-// with a unit are in base/units.h.
+// Formats numbers, lists and compressors' names for readers. Numbers have three significant digits.
+// Functions for numbers with a unit are in base/units.h.
 #pragma once
 
 #include <string>
@@ -51,9 +51,10 @@ struct Way {
   std::string collective, bucketing;
 };
 
-/// Returns labels for distinct ways, in the same order. A label has the collective where
-/// collectives differ, without a common prefix such as "allgather-", and the bucketing's options
-/// that other ways lack. "" for a single way, and for the default.
+/// Returns labels for distinct ways (collective and bucketing), in the same order. If the
+/// collectives differ, a label has the collective, without a common prefix such as "allgather-". A
+/// label also has the bucketing's options that other ways lack. The label is "" for a single way,
+/// and for the default.
 std::vector<std::string> way_labels(const std::vector<Way>& ways);
 
 }  // namespace thinpipe

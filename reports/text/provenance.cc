@@ -57,8 +57,9 @@ bool is_replaced_flag(const std::string& word) {
   return word == "--resume" || word == "--no-baseline";
 }
 
-// Returns how many words from `word` on belong to a replaced option: 2 with a separate value, 1
-// with an attached value or for a flag, else 0.
+// Returns how many command-line words, from `word` on, belong to an option that is replaced: 2 if
+// the option's value is the next word, 1 if the value is attached or the option is a flag. Returns
+// 0 if `word` is no such option.
 std::size_t words_of(const std::string& word, const AxisOptions& replaced) {
   for (const AxisOption& option : replaced) {
     const std::string name = "--" + std::string(option.name);

@@ -11,17 +11,19 @@
 
 namespace thinpipe {
 
-/// Returns the curve of a training, a mean over its used seeds: for each evaluation in
-/// `training.evaluations` the mean of the array `y` times `factor` against the mean of `x`
-/// (`steps`, `bytes` or `seconds`), with the 95 % interval of y's mean from kMinForMean seeds on. A
-/// seed with fewer evaluations counts in those that it has.
+/// Returns the curve of a training, averaged over its used seeds. Each evaluation in
+/// `training.evaluations` gives a point: the mean over seeds of the array `x` (`steps`, `bytes` or
+/// `seconds`), and the mean of the array `y` times `factor`. With kMinForMean or more seeds, the
+/// point has the 95 % interval of y's mean. A seed with fewer evaluations counts only in the
+/// evaluations that it has.
 std::vector<ChartPoint> evaluation_points(const TrainedGroup& group, const std::string& x,
                                           const std::string& y, double factor);
 
 inline constexpr std::size_t kDrawnSteps = 100;
 
-/// Returns payload bits per element by step, a mean over seeds and over as many steps as leave at
-/// most kDrawnSteps points. A dense payload has 32 bits per element.
+/// Returns the curve of payload bits per element by step, averaged over the seeds. Consecutive
+/// steps are averaged too, so that at most kDrawnSteps points remain. A dense payload has 32 bits
+/// per element.
 std::vector<ChartPoint> bits_points(const TrainedGroup& group);
 
 /// Comparable trainings: one link, one number of workers.
@@ -41,7 +43,8 @@ std::vector<TrainingSection> training_sections(const TrainingSummary& summary);
 std::vector<Figure> training_figures(const TrainingSummary& summary, const TrainingSection& section,
                                      const std::string& id);
 
-/// Returns one page that loads nothing; everything from the records is escaped.
+/// Returns the report on trainings as one self-contained HTML page, which loads no other files. All
+/// text from the records is escaped.
 /// @throws InputError without a point, or for records of another kind; RunError without gnuplot
 std::string render_training_html(const Records& records);
 

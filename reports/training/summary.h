@@ -51,8 +51,9 @@ struct TrainingSummary {
   /// Returns the comparable baseline with the least time_metric(), of `kind` if given; null without
   /// any.
   const TrainedGroup* baseline(const TrainedGroup& group, std::optional<Baseline> kind = {}) const;
-  /// Returns that baseline's time over the group's. Nothing without a baseline, where a seed missed
-  /// the target, and where the group is not trusted.
+  /// Returns the baseline's time_metric() divided by the group's; the baseline is that of
+  /// baseline(group, kind). Returns nothing if there is no baseline, if a seed missed the target,
+  /// or if the group is not trusted.
   std::optional<double> gain(const TrainedGroup& group, Baseline kind) const;
   bool has_baseline(Baseline kind) const;
 };

@@ -60,8 +60,8 @@ bool has_baseline(const Group& group) {
                      [](const Series& series) { return series.is_baseline(); });
 }
 
-// Returns what follows the compressor's name. The lines go to a terminal of 80 columns, so "faster"
-// stands for "faster than the baseline".
+// Returns the rest of the sentence after the compressor's name, such as " is never faster". The
+// sentences must fit a terminal of 80 columns, so "faster" is short for "faster than the baseline".
 std::string statement(const Group& group, const Series& series) {
   const BreakEven& even = series.break_even;
   const std::vector<double> rates = trusted_rates(series);

@@ -15,7 +15,9 @@ using nlohmann::json;
 
 // Fraction of the steps' time. Ranks of one machine with equal work differ by less.
 constexpr double kToldWait = 0.05;
-// Ratio of busy times. Links with equal loads differ by less: the ends of a ring send less.
+// Ratio of the busiest link's busy time to that of the other links; from this ratio on, the link is
+// reported. Links with equal loads may differ too, as the ends of a ring send less, but by a
+// smaller ratio.
 constexpr double kToldBusier = 1.2;
 // Ratio of payloads. Selections with one target number of elements differ by less.
 constexpr double kToldLonger = 1.2;

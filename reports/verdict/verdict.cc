@@ -10,7 +10,8 @@
 namespace thinpipe {
 namespace {
 
-// " (no trusted figure at 1 Gbit/s)": a claim about every rate must name the rates it leaves out.
+// Returns " (no trusted figure at 1 Gbit/s)" with the rates that have no trusted speed-up. A
+// sentence about every rate must name the rates that it leaves out.
 std::string untrusted_rates(const Group& group, const Series& series) {
   std::vector<std::string> rates;
   for (const double rate : group.rates) {

@@ -13,9 +13,10 @@
 namespace thinpipe {
 
 /// Returns the findings of every group of comparable points (equal ranks, and links that differ in
-/// their rate only), then the warnings. A group has its fastest compressor at each rate, with its
-/// speed-up, 95 % interval, payload and error; the fastest at equal error; the break-even rates.
-/// Only `ok` points count. Plain text: not escaped for any markup.
+/// their rate only), then the warnings. The findings name the fastest compressor at each rate, with
+/// its speed-up, 95 % interval, payload and error. They also name the fastest compressor at equal
+/// error, and the break-even rates. Only `ok` points count. The sentences are plain text, not
+/// escaped for any markup.
 std::vector<std::string> verdict(const Records& records);
 std::vector<std::string> verdict(const Summary& summary);
 
@@ -24,12 +25,13 @@ std::vector<std::string> group_verdict(const Group& group);
 
 // The parts of a group's verdict, for reports that place each one themselves.
 
-/// Returns the fastest compressor at each rate. Where a compressor is named first, its payload and
-/// relative error follow, and its k^/k where that lies outside SIDCo's tolerance.
+/// Returns sentences that name the fastest compressor at each rate. The first sentence about a
+/// compressor adds its payload and relative error. It also adds k^/k (sent over requested elements)
+/// if that lies outside SIDCo's tolerance.
 std::string winners_sentence(const Group& group);
-/// Returns the fastest among those with a relative error of at most 1 %, 10 %, 50 % and 90 %. A
-/// compressor is named only where it is significantly faster than the faster baseline; else the
-/// baseline is. "" where no errors are known.
+/// Returns a sentence that names the fastest compressor among those with a relative error of at
+/// most 1 %, 10 %, 50 % and 90 %. It names a compressor only if that is significantly faster than
+/// the faster baseline; otherwise it names the baseline. "" where no errors are known.
 std::string equal_error_sentence(const Group& group);
 /// Returns the rates at which each compressor is faster than the baseline, measured and predicted.
 std::string break_even_sentence(const Group& group);
@@ -41,9 +43,10 @@ std::string trust_sentence(const Summary& summary);
 /// the baselines that were measured; "" without any.
 std::string times_told(const Cell& cell);
 
-/// Returns "faster at 10 Mbit/s; indistinguishable at 1 Gbit/s: 1.02× over bf16 (0.98 to 1.05)".
-/// The interval of the speed-up over the faster baseline decides: it lies above 1, holds 1, or does
-/// neither ("not faster"). "" without any speed-up.
+/// Returns a text such as "faster at 10 Mbit/s; indistinguishable at 1 Gbit/s: 1.02× over bf16
+/// (0.98 to 1.05)". A rate is "faster" if the interval of the speed-up over the faster baseline
+/// lies above 1, and "indistinguishable" if the interval contains 1. Otherwise the rate is "not
+/// faster". "" without any speed-up.
 std::string rates_told(const Series& series);
 
 /// Returns "below 310 Mbit/s", "at every rate", "never", "above 1 Gbit/s" or "unclear"; "" where
@@ -52,21 +55,23 @@ std::string break_even_text(const BreakEven& even);
 /// Returns the same over `none` alone where `bf16` was measured too and the texts differ; else "".
 std::string over_none_text(const Group& group, const Series& series);
 
-/// Returns the predicted break-even rate in bit/s, from the link nearest to it; nothing where
-/// records have none.
+/// Returns the predicted break-even rate in bit/s. The points on each link have a prediction of
+/// their own; the one whose link rate is nearest to its prediction counts. Returns nothing if the
+/// records have no prediction.
 std::optional<double> predicted_rate(const Series& series);
 
-/// Returns the prediction from the link nearest to the predicted rate: "below 290 Mbit/s", "at
-/// every rate", "never" or "at high rates only"; "" where records have none.
+/// Returns the predicted_rate() as text, "below 290 Mbit/s". If no break-even rate is predicted,
+/// returns "at every rate", "never" or "at high rates only". Returns "" if the records have no
+/// prediction.
 std::string predicted_break_even(const Series& series);
 
 /// Returns a note on a compressor's break-even rate, such as `limited by the codec`; "" for none.
 using BreakEvenNote = std::function<std::string(const Group&, const Series&)>;
 
-/// Returns the lines at the end of a run: for each compressor of each group the rates at which it
-/// is faster than the baseline, the interval of the break-even rate and the prediction. A line has
-/// at most `columns` characters where the statement leaves 24 for the name. A second line follows
-/// where the rates over `none` alone differ.
+/// Returns the lines that a run prints at its end. Each compressor of each group has a line: the
+/// rates at which it is faster than the baseline, the interval of the break-even rate, and the
+/// prediction. A long name is cut to fit the line into `columns` characters, but to no fewer than
+/// 24 characters. A second line follows if the rates in comparison with `none` alone differ.
 std::vector<std::string> break_even_lines(const Summary& summary, std::size_t columns = 80,
                                           const BreakEvenNote& note = {});
 
@@ -104,12 +109,13 @@ struct PathFinding {
 /// @param record  the `critical_path` of docs/records.md; members of another shape are ignored
 PathFinding path_finding(const nlohmann::json& record);
 
-/// Returns how long the median other rank waited in exchanges for a host to arrive, as a fraction
-/// of the steps' time and over all phases of that host; for the hosts that the record names.
+/// Returns for each host in the record how long the other ranks (their median) waited in exchanges
+/// for this host to arrive. The waits are fractions of the steps' time, summed over all phases of
+/// the host that caused them.
 std::map<int, double> waited_by_host(const nlohmann::json& record);
 
-/// Returns "62 % of it waiting for host 3's compute, exchanges paced by host 2's link, host 1's
-/// payload 3.2 times the others'"; "" for none.
+/// Returns a phrase to follow a step time: "62 % of it waiting for host 3's compute, exchanges
+/// paced by host 2's link, host 1's payload 3.2 times the others'". Returns "" without a finding.
 std::string path_phrase(const PathFinding& finding);
 
 }  // namespace thinpipe

@@ -59,9 +59,10 @@ std::string times(const Run& run) {
          " at " + format_rate(run.back().rate);
 }
 
-// Returns k^/k where it lies outside SIDCo's tolerance (epsilon 0.2: from 0.8 to 1.25). A
-// compressor that sends fewer elements than requested is faster for that reason alone; one that
-// sends more is faster than its figures show.
+// Returns a clause with k^/k (sent over requested elements) if it lies outside SIDCo's tolerance
+// (epsilon 0.2: from 0.8 to 1.25), else "". A compressor that sends fewer elements than requested
+// is faster for that reason alone. A compressor that sends more elements would be even faster with
+// the requested number.
 std::string target_missed(const Cell& cell) {
   const auto is_close = [](double times) { return times >= 0.8 && times <= 1.25; };
   const std::optional<double> mean = cell.mean_of_metric("quality"_metric);
@@ -72,8 +73,8 @@ std::string target_missed(const Cell& cell) {
          format_number(*median) + ")";
 }
 
-// Returns what the speed costs: " It sends 0.9 % of the bytes, and its decoded gradient has a
-// relative error of 88 %."
+// Returns a sentence with the payload and the error that a compressor has in return for its speed:
+// " It sends 0.9 % of the bytes, and its decoded gradient has a relative error of 88 %."
 std::string price(const Cell& cell) {
   std::vector<std::string> clauses;
   const std::optional<double> payload = cell.median_of_metric("payload_bytes"_metric);
@@ -138,8 +139,9 @@ std::string sentences_on(const Group& group, const Run& run, std::set<const Seri
 // Relative errors, from that of 16 bits to those of the sparsest methods.
 constexpr std::array kErrors = {0.01, 0.1, 0.5, 0.9};
 
-// Returns the fastest series whose error is no larger. A compressor that is statistically
-// indistinguishable from the faster baseline is left out. Null where no error is known.
+// Returns the fastest compressor or baseline whose relative error is at most `most_error`. Leaves
+// out compressors that are not significantly faster than the faster baseline. Null where no error
+// is known.
 const Series* fastest_within(const Group& group, double rate, double most_error) {
   const Series* best = nullptr;
   for (const Series& series : group.series) {

@@ -145,7 +145,8 @@ TEST(OutputFile, WritesToADescriptorAtItsOffset) {
   close(file);
 }
 
-// The limit on a file's size stands for a full disk: the same error path, and no root is needed.
+// A limit on the file size replaces a full disk. Writing then takes the same error path, and the
+// test needs no root rights.
 TEST(OutputFile, AFullDiskLeavesTheOldFileAndNoOther) {
   const TemporaryFolder folder;
   write_bytes(folder / "a", "old");

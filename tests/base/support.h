@@ -1,5 +1,5 @@
-// Tests of every library use these: a folder of their own, the bytes of files, and the message of
-// an input that is refused.
+// Helpers for the tests of every library: a temporary folder for the test, the bytes of files, and
+// the error message of an input that is refused.
 #pragma once
 
 #include <stdlib.h>

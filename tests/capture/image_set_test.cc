@@ -159,8 +159,8 @@ TEST(Digits, StrokesLieInTheUnitSquare) {
   }
 }
 
-// The nearest class mean recognises far more than one digit in ten, but is far from perfect: the
-// label is in the picture, and reading it takes more than a template.
+// A classifier by the nearest class mean recognises far more than one digit in ten, but is far from
+// perfect. So the pictures show their labels, but recognising them takes more than a template.
 TEST(Digits, CanBeToldApartButNotByTemplates) {
   const ImageSet train = draw_digits(4000, 1);
   const ImageSet test = draw_digits(1000, 2);

@@ -51,7 +51,8 @@ TEST(CaptureOptions, RecordsTheLastStepsUnlessToldFromWhere) {
 }
 
 TEST(CaptureOptions, RecordedStepsMustFitBetweenWarmUpAndEnd) {
-  // Three steps of warm-up and 1 + 2 * 5 = 11 steps of record: 14 in all.
+  // The run needs three steps of warm-up, and 1 + 2 * 5 = 11 steps to record three steps, each five
+  // after the other: 14 in all.
   EXPECT_THAT(error_of(with_out({{"steps", 13}, {"record", 3}, {"every", 5}})),
               HasSubstr("at least 14"));
   EXPECT_EQ(error_of(with_out({{"steps", 14}, {"record", 3}, {"every", 5}})), "");

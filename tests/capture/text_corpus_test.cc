@@ -16,10 +16,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(TextCorpus, SymbolsFollowTheTable) {
-  // Space is 0, '!' 1, 'A' 65 - 32 = 33, '~' 94; then newline 95, tabulator 96, the rest 97.
+  // Numbers of symbols: space is 0, '!' is 1, 'A' is 65 - 32 = 33, '~' is 94. Newline is 95,
+  // tabulator is 96, and every other character is 97.
   EXPECT_THAT(to_symbols(" !A~\n\t\a"), ElementsAre(0, 1, 33, 94, 95, 96, 97));
-  // One symbol for e-acute (two bytes) and one for a euro sign (three); \r\n is one newline, a lone
-  // \r another character.
+  // E-acute (two bytes) and the euro sign (three bytes) are one symbol each. \r\n is one newline; a
+  // lone \r counts as an "other" character (97).
   EXPECT_THAT(to_symbols("\xc3\xa9\xe2\x82\xac"), ElementsAre(97, 97));
   EXPECT_THAT(to_symbols("a\r\nb\rc"), ElementsAre(65, 95, 66, 97, 67));
 }
@@ -54,10 +55,12 @@ TEST(TextCorpus, TheShippedTextIsThereAndIsPlainAscii) {
 
 TEST(Words, AreNumberedByFrequencyThenAlphabet) {
   TextCorpus corpus;
-  // 21 words; counted are the first 19, up to the last comma: a 5, comma 4, b 4, c's 2, d 1.
+  // The text has 21 words. Only the first 19, up to the last comma, are counted: a 5 times, comma
+  // 4, b 4, c's 2, d 1.
   corpus.symbols = to_symbols("A a, a\tb b\na b, c's c's,\n a b d\n, new A");
   const TextCorpus words = to_words(corpus);
-  // Line's ends are 0, a 2, comma 3, b 4, c's 5, d 6; "new", which was not counted, is 1.
+  // Numbers of words: the end of a line is 0, a is 2, comma 3, b 4, c's 5, d 6. The word "new",
+  // which was not counted, is 1.
   EXPECT_THAT(words.symbols,
               ElementsAre(2, 2, 3, 2, 4, 4, 0, 2, 4, 3, 5, 5, 3, 0, 2, 4, 6, 0, 3, 1, 2));
 }

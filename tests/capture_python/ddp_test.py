@@ -125,8 +125,8 @@ class DdpTest(support.TestCase):
                     for worker in step["workers"]:
                         buckets = worker["buckets"]
                         self.assertGreater(len(buckets), 1)
-                        # Every tensor stands in one bucket, and is ready before its bucket is (but for
-                        # the rounding of differences of clocks).
+                        # Every tensor is in exactly one bucket. A tensor is ready no later than its
+                        # bucket, except for the rounding of clock differences.
                         members = [t for bucket in buckets for t in bucket["tensors"]]
                         self.assertEqual(sorted(members), list(range(tensors)))
                         self.assertEqual([b["index"] for b in buckets], list(range(len(buckets))))

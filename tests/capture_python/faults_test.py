@@ -73,8 +73,8 @@ class FaultsTest(support.TestCase):
         self.assert_incomplete("incomplete: rank [01]: not closed")
 
     def test_a_disk_that_takes_no_more(self):
-        # Step files of 40 kB against a file-size limit of 20 kB; then a limit of 8 bytes, below any
-        # line.
+        # The first file-size limit, 20 kB, is below the size of a step file, 40 kB. The second
+        # limit, 8 bytes, is below the length of any line.
         for limit, words in ((20_000, "rank 0: .*File too large"), (8, "rank 0: not closed")):
             with self.subTest(limit=limit):
                 self.trace = os.path.join(self.folder, str(limit))

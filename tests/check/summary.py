@@ -15,8 +15,8 @@ import re
 import sys
 import xml.etree.ElementTree as xml
 
-# Skips of programs with several tests in one ctest entry: a line "skipped: NAME: REASON", or the
-# output of Python's unittest.
+# Patterns of skipped tests in the output of programs that run several tests in one ctest entry: a
+# line "skipped: NAME: REASON", or the output of Python's unittest.
 OWN_SKIP = re.compile(r"^skipped: (?P<name>[^:]+): (?P<reason>.+)$", re.MULTILINE)
 UNITTEST_SKIP = re.compile(r"^(?P<name>\w+) \(.*\)(?:\n.*)? \.\.\. skipped ['\"](?P<reason>.+)['\"]$",
                            re.MULTILINE)

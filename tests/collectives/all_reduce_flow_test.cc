@@ -110,8 +110,8 @@ TEST_P(AllReduceTest, WhatIsNotFiniteComesThroughAsInAPlainSum) {
   constexpr std::size_t kElements = 20000;
   constexpr float kInf = std::numeric_limits<float>::infinity();
   Arrays inputs = inputs_of(ranks, kElements);
-  // NaNs of different bits from different ranks, infinities of one sign and of both, and sums that
-  // overflow: at the front, somewhere, and at the end.
+  // The inputs have NaNs with different bits from different ranks, and infinities of one sign and
+  // of both. These values are at the front, in the middle and at the end of the array.
   std::vector<std::size_t> places = {0, 9999, kElements - 6};
   for (const std::size_t at : places)
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
@@ -270,8 +270,8 @@ INSTANTIATE_TEST_SUITE_P(Collectives, AllReduceTest,
                                             ::testing::Values(1, 2, 3, 4, 5, 7, 8)),
                          plan_collective_name);
 
-// Every collective's all-gather of messages of different sizes, and of messages that come to where
-// they are sent from while they are sent.
+// Tests of every collective's all-gather: of messages of different sizes, and of messages that
+// arrive in the send buffer while they are being sent.
 
 constexpr std::size_t kCapacity = 700001;
 
@@ -283,7 +283,8 @@ std::vector<std::byte> message_of(int rank, std::size_t size) {
   return message;
 }
 
-// Lengths around the edges of a segment (its first 8 bytes are the length), and none at all.
+// Message lengths around the edges of a segment, whose first 8 bytes are the length, and the length
+// 0.
 const std::vector<std::size_t> kLengths = {0,     1,     32760, 32761,    32759,
                                            32768, 65528, 65529, kCapacity};
 
@@ -386,8 +387,8 @@ std::vector<std::byte> staged_message(int rank, std::size_t size) {
   return message;
 }
 
-// By collective: a late message arrives like one that is available at once, and every rank is
-// notified once of every other's message.
+// With each collective, a message that becomes available late arrives like one that is available at
+// once. Every rank is notified exactly once of every other rank's message.
 TEST(StagedGather, ArrivesWholeWhereverItComesFrom) {
   for (const char* collective : {"ring", "recursive-doubling", "tree", "hierarchical:group=2"})
     for (const std::size_t size :

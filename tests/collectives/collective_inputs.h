@@ -45,8 +45,9 @@ struct SparseInput {
   SparseView view() const { return {indices, values}; }
 };
 
-/// About `count` of `dimension` elements. Few distinct values where `ties`: magnitudes are equal
-/// everywhere, and sums cancel. `skew` > 1 draws low indices more often.
+/// Returns a sparse vector with about `count` of `dimension` elements. With `ties` it has few
+/// distinct values, so that many magnitudes are equal and sums cancel. `skew` > 1 draws only the
+/// lowest indices, the first 1/`skew` of all.
 inline SparseInput sparse_input(std::size_t dimension, std::size_t count, std::uint64_t seed,
                                 bool ties = false, double skew = 1) {
   SplitMix64 random(seed);

@@ -146,8 +146,8 @@ TEST(Collectives, OpenMpisOwnNeedsMpi) {
 
 constexpr double kTurn = 1e-6;  // s from one question to the next, where the rank does not sleep
 
-// A rank that waits `wait` seconds for each of `waits` messages; a sleep should end with the wait.
-// Returns the sleeps of each wait, in ns.
+// Simulates a rank that waits `wait` seconds for each of `waits` messages. A sleep should end with
+// the wait. Returns the sleeps of each wait, in ns.
 std::vector<std::vector<long>> sleeps(IdleRank& rank, double wait, int waits) {
   std::vector<std::vector<long>> all;
   double now = 1000;
@@ -218,9 +218,9 @@ TEST(RingProbe, TimesEveryExchangeAndLeavesNothingUnderWay) {
   }
 }
 
-// Every message that was sent must be received, even where a rank begins late, or MPI would keep it
-// for the next exchange. A rank that stalls for longer than the others send, and so finds all
-// messages waiting, measures a time too.
+// Every sent message must be received, even where a rank begins late; otherwise MPI would keep the
+// message for the next exchange. A rank may stall for longer than the other ranks send, and so find
+// all messages waiting. It must measure a time too.
 void stream_with_a_late_rank(int ranks, std::chrono::milliseconds late) {
   Mailboxes boxes;
   std::vector<double> goodputs(static_cast<std::size_t>(ranks));

@@ -11,7 +11,8 @@ namespace thinpipe {
 namespace {
 
 TEST(OuterOptimiser, IsNesterovsMomentum) {
-  // m = 0.5, rate 2, x = 1, 1, 0: v = 1, 1.5, 0.75; updates 2 (x + v / 2) = 3, 3.5, 0.75.
+  // Momentum m = 0.5, learning rate 2, aggregates x = 1, 1, 0: velocities v = 1, 1.5, 0.75; updates
+  // 2 (x + v / 2) = 3, 3.5, 0.75.
   OuterOptimiser optimiser(1, {.momentum = 0.5F, .learning_rate = 2});
   for (const auto& [gradient, update, velocity] : std::vector<std::tuple<float, float, float>>{
            {1, 3, 1}, {1, 3.5F, 1.5F}, {0, 0.75F, 0.75F}}) {

@@ -27,8 +27,9 @@ namespace {
 // Around the edges of a segment, whose first 8 bytes are the head, and none at all.
 const std::vector<std::size_t> kUnitSizes = {0, 1, 32759, 32760, 32761, 65528, 65529, 300001};
 
-// Unlike a sum, the result depends on the order in which the workers came: byte by byte, 3 times
-// the value before plus theirs; as long as the longest.
+// Mixes a payload into the answer. Unlike a sum, the result depends on the order of the workers:
+// each byte becomes 3 times its value plus the payload's byte. The answer is as long as the longest
+// payload.
 void mix_payload(std::vector<std::byte>& answer, std::span<const std::byte> payload) {
   if (answer.size() < payload.size()) answer.resize(payload.size());
   for (std::size_t i = 0; i < payload.size(); ++i)
@@ -165,8 +166,8 @@ TEST(PushPullTraffic, OfTwoWorkersAndAServer) {
   EXPECT_EQ(traffic[2].received, traffic[0].sent + traffic[1].sent);
 }
 
-// The second worker pushes unit 1 only when it has pulled unit 0: a server that waited for all of a
-// step's payloads would wait for ever. So would one that wanted units in their order.
+// The second worker pushes unit 0 only after it has pulled unit 1. A server that waited for all
+// payloads of a step would wait for ever. So would a server that wanted the units in their order.
 TEST(PushPull, AUnitIsAnsweredWhileOthersAreStillMissing) {
   const PushPullLayout layout = unit_layout(2, 1, 2);
   on_all_ranks(3, [&](ThreadTransport& transport) {
@@ -190,8 +191,8 @@ TEST(PushPull, AUnitIsAnsweredWhileOthersAreStillMissing) {
   });
 }
 
-// The second worker pushes unit 0 when it has pulled unit 1: the first one's push of unit 1 must
-// not wait for the answer to unit 0.
+// The second worker pushes unit 0 only after it has pulled unit 1. So the first worker's push of
+// unit 1 must not wait for the answer to unit 0.
 TEST(PushPull, UnitsArePushedWhileOthersArePulled) {
   const PushPullLayout layout = unit_layout(2, 1, 2);
   on_all_ranks(3, [&](ThreadTransport& transport) {

@@ -62,9 +62,9 @@ TEST(Qgz, EndsWithWhatQuantisingTwiceGives) {
         EXPECT_EQ(result, expected) << rank;
       }
     });
-    // Blocks of normals reach 4 at most: codes of 4 bits are 4/7 apart, their error half that; two
-    // of them for every element, of n arrays and of n/g sums that reach 4 sqrt g, and one of 8
-    // bits.
+    // Blocks of normal draws reach 4 at most, so codes of 4 bits are 4/7 apart, and their error is
+    // at most half of that. Every element is coded twice in 4 bits: in n arrays, and in n/g sums,
+    // which reach 4 sqrt g. It is coded once in 8 bits.
     double error = 0;
     for (std::size_t i = 0; i < one.elements; ++i) {
       double mean = 0;
@@ -76,7 +76,8 @@ TEST(Qgz, EndsWithWhatQuantisingTwiceGives) {
 }
 
 TEST(Qgz, SendsHalfAByteAnElementAndOne) {
-  // 8 ranks in groups of 2, 65536 elements, blocks of 256: 132 bytes of 4-bit codes, 260 of 8-bit.
+  // 8 ranks in groups of 2 have 65536 elements in blocks of 256. A block takes 132 bytes with 4-bit
+  // codes, and 260 bytes with 8-bit codes.
   const auto arrays = arrays_of(8, 65536);
   on_all_ranks(8, [&](ThreadTransport& transport) {
     Qgz qgz({.group = 2}, 8);

@@ -192,7 +192,8 @@ void run_and_check(const Case& one, int steps, std::size_t count, std::size_t k)
     for (std::size_t step = 0; step < sums[0].size(); ++step) {
       EXPECT_EQ(sums[rank][step], sums[0][step]) << rank << " " << step;
       EXPECT_EQ(sums[rank][step], expected[rank][step]) << rank << " " << step;
-      // Selected elements are in the sum, the rest is back where it came from. Sums may be 0.
+      // Selected elements are in the sum. All other elements are returned to the rank that they
+      // came from. The sum of a selected element may be 0.
       const auto own = dense(input(rank, static_cast<int>(step)).view(), kDimension);
       for (std::size_t i = 0; i < kDimension; ++i) {
         const bool kept = sums[0][step][i] != 0, cancelled = full[step][i] == 0;
@@ -224,7 +225,8 @@ TEST(OkTopK, TakesUnevenVectorsAndFewElements) {
 }
 
 TEST(OkTopK, SplitsTheIndicesWhereTheElementsAre) {
-  // All elements in the first tenth: even regions of 2000 would leave all the work to one rank.
+  // All elements are in the first tenth, the first 2000 indices. Even regions of 2500 indices would
+  // leave all the work to one rank.
   on_all_ranks(8, [&](ThreadTransport& transport) {
     const auto rank = static_cast<std::size_t>(transport.rank());
     OkTopK oktopk({});
@@ -235,10 +237,11 @@ TEST(OkTopK, SplitsTheIndicesWhereTheElementsAre) {
     EXPECT_EQ(regions[0], 0U);
     EXPECT_EQ(regions[8], kDimension);
     for (std::size_t i = 1; i < 8; ++i) {
-      // Each of the 8 ranks splits its 1000 indices in [0, 2000) into 8 equal parts, and a region's
+      // Each of the 8 ranks splits its 1000 indices in [0, 2000) into 8 equal parts. A region's
       // boundary is the mean of the 8 ranks' boundaries, near 250 i. A rank's boundary is a
       // quantile of 1000 uniform draws, with a standard deviation of at most 2000 sqrt(1/4 / 1000)
-      // = 32, the mean of eight has at most 11: the limit of 60 is more than 5 standard deviations.
+      // = 32. The mean of eight has a standard deviation of at most 11, so the limit of 60 is more
+      // than 5 standard deviations.
       EXPECT_NEAR(static_cast<double>(regions[i]), static_cast<double>(i) * 250, 60);
     }
   });
@@ -259,7 +262,8 @@ TEST(OkTopK, FindsRegionsAndThresholdsInTheirTurn) {
     return bytes;
   };
   const auto bytes = bytes_of_calls({.regions = 4, .thresholds = 2});
-  // With the same vectors every time: a boundary (4 bytes), a count (4) and 101 magnitudes at most.
+  // The vectors are the same in every call. A call that finds regions also sends a boundary (4
+  // bytes). A call that finds a threshold also sends a count (4 bytes) and at most 101 magnitudes.
   EXPECT_EQ(bytes[0], bytes[4]);
   EXPECT_EQ(bytes[2], bytes[6]);
   EXPECT_EQ(bytes[1], bytes[3]);
@@ -336,8 +340,8 @@ TEST(OkTopK, RefusesWhatDoesNotFit) {
   const auto boundary = bytes_of(Words{7});
   const auto none = framed_pairs({});
   const auto count = bytes_of(Words{0});
-  // Two of rank 0's magnitudes set the threshold to 2; its value 3 reaches the threshold, no value
-  // of rank 1 does.
+  // In rank 0's region the magnitudes are 1, 2 and 3, so k = 2 sets the threshold to 2. Its values
+  // 2 and 3 reach the threshold; no value of rank 1 does.
   lie({boundary, none, count, count});
   EXPECT_THROW(lie({bytes_of(Words{11})}), PayloadError);
   EXPECT_THROW(lie({bytes_of(std::vector<std::uint8_t>{7})}), PayloadError);
@@ -441,7 +445,8 @@ TEST(SparseJob, LosesNothingOverManySteps) {
 }
 
 TEST(SparseJob, AsPublishedGTopKLosesWhatWasDroppedOnTheWay) {
-  // Three ranks: at (0, 1) k = 1 drops what rank 0 has of element 5; rank 2 brings it to the root.
+  // Three ranks with k = 1. The merge of ranks 0 and 1 drops rank 0's value of element 5. Then rank
+  // 2 brings its own value of element 5 to the root.
   const std::vector<SparseInput> inputs = {{{5}, {1}}, {{9}, {2}}, {{5}, {4}}};
   for (const auto& [spec, back] : std::vector<std::pair<std::string, float>>{
            {"gtopk", 3.0F}, {"gtopk:putback=sender", 2.0F}}) {

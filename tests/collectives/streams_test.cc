@@ -121,7 +121,8 @@ TEST(BlockGather, BringsBlocksOfAnySizeToAll) {
       BlockGather gather;
       gather.run(transport, sizes, blocks);
       EXPECT_EQ(blocks, all);
-      // 1, 2, 4, ... blocks from its own on, in the last step no more than are missing.
+      // In each step a rank sends 1, 2, 4, ... blocks, from its own block on. In the last step it
+      // sends no more blocks than are missing.
       const std::size_t n = sizes.size();
       std::size_t sent = 0;
       for (std::size_t have = 1; have < n; have *= 2)
@@ -164,7 +165,8 @@ TEST(UnitSender, StaysSoFarAheadOfWhatWasAnswered) {
     paced.advance();
     return transport.counters().messages - before;
   };
-  // The first, and those that begin less than 10000 bytes after its end: at 0, 4000 and 8000.
+  // The sender sends the first unit, and the units that begin less than 10000 bytes after the first
+  // unit's end: at 0, 4000 and 8000.
   EXPECT_EQ(sent(), 4U);
   EXPECT_EQ(sent(), 0U);
   paced.answered(1);  // not the first
@@ -190,7 +192,8 @@ TEST(UnitSender, IsAheadByOneUnitHoweverLong) {
 using Servers = std::vector<int>;
 
 TEST(PartitionUnits, TheLargestGoesToWhoeverHasLeast) {
-  // 9 to server 0; 7 and 4 to server 1, which then has 11; 3 to server 0 (12); 2 to server 1.
+  // Units go to servers in the order of their size: 9 to server 0; 7 and 4 to server 1, which then
+  // has 11; 3 to server 0 (12); 2 to server 1.
   EXPECT_EQ(partition_units(std::vector<std::size_t>{3, 9, 2, 7, 4}, 2, Partition::kBalanced),
             (Servers{0, 0, 1, 1, 1}));
 }

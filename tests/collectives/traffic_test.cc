@@ -290,11 +290,12 @@ TEST(SparseTraffic, OfOkTopKIsAboutEvenWhereElementsAre) {
 }
 
 TEST(SparseTraffic, OfFindingRegionsAndThresholdsComesOnTop) {
-  // The same vectors in both calls: the first has both, and all ranks have more than k + 1 sums.
+  // Both calls exchange the same vectors. Only the first call finds regions and a threshold. All
+  // ranks have more than k + 1 sums.
   const Counted first = count_sparse("oktopk", 4, 2000, 100, 1, 1);
   const Counted second = count_sparse("oktopk", 4, 2000, 100, 1, 2);
-  // Regions: the beginning of each of the 3 later ones. A threshold: the number of sums, then the k
-  // + 1 greatest.
+  // To find regions, each rank sends the beginnings of the 3 regions after the first. To find a
+  // threshold, each rank sends the number of its sums, then the k + 1 greatest.
   for (int rank = 0; rank < 4; ++rank) {
     const auto r = static_cast<std::size_t>(rank);
     EXPECT_EQ(first.traffic[r].sent - second.traffic[r].sent, words_of_all(3, 4, rank).sent +

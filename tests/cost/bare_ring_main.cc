@@ -1,9 +1,10 @@
 // bare_ring ELEMENTS BLOCKS STEPS WAIT CONGESTION GATE: a pipelined ring all-reduce with its own
-// clock, in plain MPI without thinpipe: the program with which own_cost compares the harness. WAIT
-// is the action of an idle rank: `sleep` a little, or `spin` in MPI_Test. Before each block of
-// STEPS steps rank r waits for a byte from the FIFO GATE.r, and rank 0 writes one to GATE.done when
-// it is ready for it. Rank 0 prints `sum ok` (or all end with 1), then of each step the seconds on
-// its slowest rank and the seconds since the end of the one before it, a line each.
+// clock, in plain MPI without thinpipe. own_cost compares the harness with this program. WAIT is
+// the action of an idle rank: `sleep` a little, or `spin` in MPI_Test. Before each block of STEPS
+// steps rank r waits for a byte from the FIFO GATE.r. Rank 0 writes a byte to GATE.done when it is
+// ready for the block. Rank 0 prints `sum ok`; if the sum is wrong, all ranks exit with 1. Then
+// rank 0 prints a line for each step: the seconds on the slowest rank, and the seconds since the
+// end of the previous step.
 #include <fcntl.h>
 #include <mpi.h>
 #include <netinet/in.h>

@@ -1,16 +1,17 @@
-// own_cost [KEY=VALUE]...: the cost of a step of thinpipe beyond a plain MPI program that does the
-// same ring (bare_ring), on the same emulated hosts, whose links are not throttled, without a
-// compressor and without a compute phase. Launches of both live side by side and take turns, a
-// block of steps each, while the other's ranks sleep: other load on the machine affects both.
-// docs/measuring.md has figures, and lists the settings that both have in common.
+// own_cost [KEY=VALUE]...: measures how much longer a step of thinpipe takes than a step of a plain
+// MPI program with the same ring all-reduce (bare_ring). Both run on the same emulated hosts, whose
+// links are not throttled, without a compressor and without a compute phase. Launches of both
+// programs exist at the same time and take turns: each runs a block of steps while the other's
+// ranks sleep. So other load on the machine affects both. docs/measuring.md has figures, and lists
+// the settings that both programs have in common.
 //
 //   ranks=2 elements=262144 launches=10 blocks=8 steps=12 settle=2 wait=spin
 //
-// Both sums are checked. The first `settle` steps of a block do not count, after which a rank has
-// its core and its caches back. `step` is the slowest rank's time, `period` the time from one
-// step's end to the next one's, with the work in between (bare_ring's barrier; thinpipe's control
-// messages and its figures of a step): medians of a launch's steps, and of those
-// over launches.
+// The sums of both programs are checked. The first `settle` steps of a block do not count; after
+// these steps a rank has its core and its caches back. `step` is the slowest rank's time. `period`
+// is the time from the end of one step to the end of the next, including the work in between
+// (bare_ring's barrier; thinpipe's control messages and its figures of a step). Printed figures are
+// medians over launches of the medians of a launch's steps.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -277,8 +278,8 @@ class OwnCost {
     for (const MetricType& part : kParts) parts_[part].push_back(samples(part));
   }
 
-  // Compares medians of every launch: changes between launches (placement of ranks on cores, other
-  // load on the machine) are not seen in the steps of one.
+  // Compares the medians of all launches, because the steps of a single launch do not show changes
+  // between launches (placement of ranks on cores, other load on the machine).
   static void print(const char* what, const Repeats& bare, const Repeats& ours) {
     std::vector<double> a, b, ratios;
     for (std::size_t launch = 0; launch < bare.size(); ++launch) {

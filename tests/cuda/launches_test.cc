@@ -14,8 +14,8 @@ namespace {
 
 using Shapes = std::vector<std::vector<std::int64_t>>;
 
-// Returns `count` shapes, of all kinds in turn: vectors and matrices with fewer and more elements
-// than a tile, with one, and with none.
+// Returns `count` shapes that take all kinds in turn: vectors and matrices with fewer elements than
+// a tile, with more, with one element, and with none.
 Shapes shapes(std::size_t count) {
   const Shapes kinds = {{300}, {50, 100}, {1}, {9000}, {70, 3}, {0}, {4097}};
   Shapes all;
@@ -71,7 +71,8 @@ class Model {
       compressor_->finish_decodes();
     }
   }
-  // Restores the first and the last element of every tensor, all together or one tensor at a time.
+  // Restores the first and the last element of every tensor, either in all tensors together or in
+  // one tensor at a time.
   void give_back(bool together) {
     const std::vector<float> values = {0.5F, -1.25F};
     std::vector<DeviceReturn> returns;

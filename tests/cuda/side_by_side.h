@@ -24,8 +24,9 @@ class SideBySide {
   SideBySide(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
              const std::vector<std::vector<std::int64_t>>& shapes);
 
-  /// Does a step on both, with an exchange or (delay) without one. Expects payloads, reports,
-  /// memories, states and decoded payloads to be bit for bit the same.
+  /// Runs a step on both implementations (CPU and GPU), with an exchange or, under a delay, without
+  /// one. Expects payloads, reports, memories, states and decoded payloads to be bit for bit the
+  /// same.
   void step(const std::vector<std::vector<float>>& gradients);
 
   /// Decodes a payload of the first tensor on both. Returns whether decoding throws; expects both

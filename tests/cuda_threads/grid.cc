@@ -35,8 +35,9 @@ constexpr std::align_val_t kSharedAlignment{16};
 
 struct Thread;
 
-/// Stacks that are unpoisoned for AddressSanitizer. It does not follow a stack's unwinding, so that
-/// the poison of its last variables would remain, and the next stack may have the same address.
+/// Allocates stacks and unpoisons them for AddressSanitizer. AddressSanitizer does not follow the
+/// unwinding of a stack, so the poison of the stack's last variables remains. The next stack may
+/// have the same address.
 using PlainStack = context::protected_fixedsize_stack;
 struct CleanStack : PlainStack {
   explicit CleanStack(std::size_t bytes) : PlainStack(bytes) {}
@@ -47,8 +48,9 @@ struct CleanStack : PlainStack {
   }
 };
 
-/// Threads that wait for each other. Meetings use the slots of `shown` in turn, so that a thread
-/// that has reached the next meeting publishes nothing to slower threads of this one.
+/// Threads that wait for each other at meetings. Successive meetings use the slots of `shown` in
+/// turn. So a thread that has reached the next meeting publishes nothing to slower threads that are
+/// still at this meeting.
 struct Meeting {
   std::vector<Thread*> waiting;
   std::array<char, 2> shown{};
@@ -56,8 +58,8 @@ struct Meeting {
 
 struct Warp {
   Meeting meeting;
-  /// By the parity of the number of meetings: slower lanes still read the values of the previous
-  /// one.
+  /// Indexed by the parity of the number of meetings, because slower lanes still read the values of
+  /// the previous meeting.
   std::array<std::array<std::uint32_t, kWarpThreads>, 2> values{};
   std::array<std::array<Together, kWarpThreads>, 2> acts{};
 };

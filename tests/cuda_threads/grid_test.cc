@@ -101,7 +101,8 @@ struct AllTogether {
 };
 
 TEST(CudaBlock, DoesWhatPlainLoopsDo) {
-  // Up to more blocks than a warp looks back at a time, so that look-backs take several steps.
+  // The largest grid has more blocks than a warp examines in one step of a look-back, so that
+  // look-backs take several steps.
   for (const std::uint32_t blocks : {1U, 2U, 31U, 33U, 300U}) {
     const std::size_t n = std::size_t{blocks} * AllTogether::kThreads;
     SplitMix64 random(blocks);

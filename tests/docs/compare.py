@@ -14,7 +14,8 @@ NUMBER = re.compile(r"""(?<![\w=:/.'"-])                          # not within a
                         (?:\s?(?:%|(?:[numkMGTµ]|[KMG]i)?(?:s|B|bit|bit/s|bits/sec|Bytes)\b|min\b))*
                         (?![\w=]*=)(?!\w)""", re.VERBOSE)
 DASH = re.compile(r"(?<=\s)-(?=\s|$)")
-# A point that was measured; whether the machine was too busy to believe it is no matter of words.
+# Matches the output line of a measured point. The comparison of texts ignores whether the machine
+# was too busy to trust the point.
 MEASURED = re.compile(r"^(?:ok|invalid) +(.*?: .*? a step)(?:[;,].*)?$")
 VERDICT = re.compile(r": (?:passed(?:, within .*)?|FAILED.*)$")
 # The first line of a benchmark: the CPU's own name, which no source has.

@@ -1,7 +1,7 @@
-// Words as a shell hands them to `thinpipe`, each ended by a zero byte as in /proc/PID/cmdline, `@`
-// being a folder of sound and damaged files: the command is accepted, or refused with an error of a
-// few lines. Nothing is done: a verb's texts become checked types in Verb::prepare, and the action
-// that this returns is dropped.
+// Fuzzes the words that a shell passes to `thinpipe`, each ended by a zero byte as in
+// /proc/PID/cmdline. `@` is a folder of valid and damaged files. The command must be accepted, or
+// refused with an error of a few lines. No command is executed: Verb::prepare turns a verb's texts
+// into checked types, and the action that it returns is dropped.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,6 @@
-// Mutations of command lines by libFuzzer: words are made of the tables of verbs, methods,
-// collectives, links and topologies, so that new entries are fuzzed from their first day; values
-// are changed token by token. The bytes are as tests/fuzz/command_line.cc reads them.
+// Mutates command lines for libFuzzer. New words come from the tables of verbs, methods,
+// collectives, links and topologies, so that new entries are fuzzed from their first day. Values
+// are changed token by token. The bytes have the format that tests/fuzz/command_line.cc reads.
 #include <algorithm>
 #include <array>
 #include <cctype>

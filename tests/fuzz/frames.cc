@@ -1,6 +1,6 @@
-// Arbitrary bytes as a file of frames, with correct checksums where the first byte is even. They
-// are a PayloadError, or frames that are written as the same bytes again and whose payloads decode
-// or are an InputError.
+// Fuzzes a file of frames with arbitrary bytes, and with correct checksums if the first byte is
+// even. Reading must throw a PayloadError, or return frames that are written as the same bytes
+// again. The frames' payloads must decode or cause an InputError.
 #include <cstring>
 #include <vector>
 
@@ -22,8 +22,8 @@ T at(const std::vector<std::byte>& file, std::size_t offset) {
   return value;
 }
 
-/// Writes the checksum of `size` bytes from `begin` behind them. @returns the end of the checksum,
-/// or the file's end if that comes first.
+/// Computes the checksum of `size` bytes from `begin` and writes it directly after these bytes.
+/// @returns the end of the checksum, or the file's end if that comes first.
 std::size_t seal(std::vector<std::byte>& file, std::size_t begin, std::size_t size) {
   if (size + sizeof(std::uint32_t) > file.size() - begin) return file.size();
   const std::uint32_t checksum = crc32c(std::span(file).subspan(begin, size));

@@ -1,5 +1,5 @@
-// Input of `thinpipe trace import`: the first byte selects the kind of the rest, which is imported
-// or is an InputError.
+// Fuzzes the input of `thinpipe trace import`. The first byte selects the kind of input. The rest
+// of the bytes must be imported or refused with an InputError.
 #include <nlohmann/json.hpp>
 #include <string_view>
 

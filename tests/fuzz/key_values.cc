@@ -1,5 +1,5 @@
-// Any text as pairs of keys and values: they are the text again, in its order, each key once; or it
-// is an InputError.
+// Fuzzes the parser of key-value pairs with any text. The pairs must form the text again, in its
+// order and with each key once, or the parser must throw an InputError.
 #include "base/key_values.h"
 
 #include <set>

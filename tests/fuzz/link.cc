@@ -1,5 +1,6 @@
-// Arbitrary text as a link: it parses, its printed form parses to the same link again, and the link
-// can be turned into qdiscs; or it is an InputError.
+// Fuzzes the link parser with arbitrary text. If the text parses, its printed form must parse to
+// the same link, and the link must convert to qdiscs. Otherwise the parser must throw an
+// InputError.
 #include <algorithm>
 
 #include "base/error.h"

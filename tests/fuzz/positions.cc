@@ -1,5 +1,6 @@
-// Position codecs: any list of gaps comes back from every codec, within its bound; any bytes that
-// decode are positions, and come back when they are written again.
+// Fuzzes position codecs. Every codec must encode any list of gaps within its size bound and decode
+// it to the same list. If arbitrary bytes decode to positions, these positions must survive another
+// encoding and decoding.
 #include <vector>
 
 #include "compressors/encode/position_codec.h"

@@ -1,5 +1,6 @@
-// Arbitrary bytes as the messages that workers push to a parameter server, or that servers answer:
-// refused, or units arrive whole, each once, the workers' in their order.
+// Fuzzes the messages that workers push to a parameter server, or that servers answer, with
+// arbitrary bytes. The messages must be refused, or every unit must arrive whole and once. A
+// worker's units must arrive in their order.
 #include <vector>
 
 #include "compressors/compressor.h"

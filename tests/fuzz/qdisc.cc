@@ -1,5 +1,5 @@
-// Arbitrary bytes as the kernel's description of a qdisc: they are read and compared, or are a
-// RunError.
+// Fuzzes the reader of the kernel's qdisc descriptions with arbitrary bytes. The bytes must be read
+// and compared, or cause a RunError.
 #include "netem/link/qdisc.h"
 #include "base/error.h"
 #include "netem/link/qdisc_netem.h"

@@ -1,5 +1,6 @@
-// Arbitrary gradients, NaN and infinities among them, through two compressors on different SIMD
-// targets: the payloads are the same bytes, fit the bound, and decode to the same bits.
+// Passes arbitrary gradients, including NaN and infinities, through two compressors on different
+// SIMD targets. Both payloads must be the same bytes, be within the size bound, and decode to the
+// same bits.
 #include <bit>
 #include <cmath>
 #include <vector>
@@ -11,7 +12,8 @@
 namespace thinpipe::fuzz {
 namespace {
 
-/// The gradients of one step: floats off the input as long as any are left, then a fixed pattern.
+/// The gradients of one step consist of floats from the fuzzer's input as long as any are left,
+/// then of a fixed pattern.
 std::vector<float> take_gradient(Input& input, std::size_t elements) {
   std::vector<float> gradient(elements);
   for (std::size_t i = 0; i < elements; ++i) {

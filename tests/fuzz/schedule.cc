@@ -1,5 +1,5 @@
-// Arbitrary text as a schedule, a CSV table or a mahimahi trace: it parses, and then is a function
-// of time that agrees with itself; or it is an InputError.
+// Fuzzes a schedule, a CSV table or a mahimahi trace with arbitrary text. The text must parse to a
+// self-consistent function of time, or be refused with an InputError.
 #include "netem/schedule/schedule.h"
 
 #include <cmath>

@@ -1,5 +1,6 @@
-// Peers whose messages are an input's bytes: messages come off its front, with the length in the
-// two bytes before each, filled up with zeros at its end.
+// Simulates peers whose messages are bytes of the fuzzer's input. Each message is taken off the
+// front of the input, after two bytes that hold its length. If the input ends early, zeros fill the
+// message.
 #pragma once
 
 #include <algorithm>

@@ -227,7 +227,8 @@ Bytes words(std::initializer_list<std::uint32_t> values) {
   return bytes;
 }
 
-/// Rank, ranks, 41 elements, k = 2, and two own ones: index 3 with 2, index 7 with -1.
+/// An input with the rank, the number of ranks, 41 elements, k = 2, and the rank's own two
+/// elements: index 3 with value 2, index 7 with value -1.
 Bytes sparse_exchange(char way, char ranks_less_one, char rank) {
   Bytes bytes = {way, ranks_less_one, rank, 10, 2, 0, 2};
   bytes += Bytes("\3\0\2\3\0\377", 6);
@@ -269,8 +270,8 @@ void write_sparse_seeds(const fs::path& corpus) {
   write(corpus / "sparse_pairs", "oktopk", split);
 }
 
-/// Two workers, one server, two units of 40 bytes at most in either direction; both are in each
-/// step.
+/// An input with two workers, one server and two units of at most 40 bytes in either direction.
+/// Both units take part in each step.
 Bytes push_pull(char who) { return {who, 1, 0, 1, 40, 40, 0, 40, 40, 0}; }
 
 Bytes unit_message(std::uint32_t unit, const Bytes& payload) {

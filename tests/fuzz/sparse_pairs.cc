@@ -1,5 +1,5 @@
-// Arbitrary bytes as lists of pairs, and as peers' messages in sparse all-reduces: they are
-// refused, or the result is a list of pairs.
+// Fuzzes lists of pairs, and peers' messages in sparse all-reduces, with arbitrary bytes. The bytes
+// must be refused, or the result must be a list of pairs.
 #include <cmath>
 #include <map>
 #include <vector>

@@ -1,5 +1,6 @@
-// Arbitrary text as a spec: it parses, expands, is checked and makes a compressor, or it is an
-// InputError. An accepted spec is the same after it is written and parsed again.
+// Fuzzes compressor specs with arbitrary text. The text must parse, expand, pass the checks and
+// make a compressor, or cause an InputError. An accepted spec must be the same after it is written
+// and parsed again.
 #include <algorithm>
 
 #include "compressors/registry.h"

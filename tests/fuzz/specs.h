@@ -10,20 +10,19 @@
 
 namespace thinpipe::fuzz {
 
-/// Every method with its defaults, and with each of its choices, flags, least numbers and a greater
-/// ratio in turn.
-/// In the order of their keys.
+/// Returns specs of every method: with its defaults, and with each of its choices, flags, minimum
+/// values and a greater ratio in turn. The specs are sorted by their keys.
 const std::vector<std::string>& specs();
 
-/// A 16-bit hash of the spec, so that stored inputs stay with their compressor when methods are
-/// added.
+/// Returns a 16-bit hash of the spec. Stored inputs contain this hash, so that they keep their
+/// compressor when methods are added.
 std::uint16_t key_of(const std::string& spec);
 
 /// The spec of the least key that is not below `key`, or the first.
 const std::string& spec_of(std::uint16_t key);
 
-/// Spec and tensor from the first four bytes of an input: the key, then the number of rows and of
-/// columns. No columns make a vector.
+/// The spec and the tensor that the first four bytes of an input select: the spec's key, then the
+/// numbers of rows and of columns. With 0 columns the tensor is a vector.
 struct Subject {
   std::string spec;
   bool needs_squares;

@@ -1,7 +1,7 @@
-// Arbitrary bytes as a file of states, with a correct checksum where the first byte after the
-// subject is even: they are an InputError, or are written as the same bytes again. A compressor
-// refuses each state with an InputError, or saves the loaded state again and encodes payloads that
-// decode.
+// Fuzzes a file of states with arbitrary bytes, and with a correct checksum if the first byte after
+// the subject is even. The bytes must cause an InputError, or be written as the same bytes again. A
+// compressor must refuse each state with an InputError, or save the loaded state again and encode
+// payloads that decode.
 #include <cstring>
 #include <vector>
 

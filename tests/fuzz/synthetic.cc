@@ -1,5 +1,6 @@
-// Arbitrary text behind `synthetic:`: it parses, and then its canonical text is the same gradients,
-// and those of a small one are finite numbers; or it is an InputError.
+// Fuzzes the text after `synthetic:`. If the text parses, its canonical text must give the same
+// gradients, and the gradients of a small trace must be finite numbers. Otherwise the parser must
+// throw an InputError.
 #include "workloads/synthetic/synthetic.h"
 
 #include <cmath>

@@ -1,5 +1,6 @@
-// Arbitrary bytes as the trace.json of a trace whose other files are sound, one of them in 16 bits:
-// it opens and every value can be read, or it is an InputError.
+// Fuzzes the trace.json of a trace with arbitrary bytes. The trace's other files are valid, one of
+// them in 16 bits. The trace must open and every value must be readable, or opening must throw an
+// InputError.
 #include <fstream>
 
 #include "tests/base/support.h"

@@ -144,8 +144,8 @@ class RunTest(HostsCase):
         slowed, steps = points[4], points[4]["raw"]["step_time"]
         payload = slowed["metrics"]["payload_bytes"]["samples"][0]
         self.assert_no_faster(steps, slowed, payload, 20e6)  # not 80
-        # Reported times are the named link's, a quarter; or all that was computed, where a busy
-        # machine took longer for that.
+        # Reported times are those of the named link, a quarter of the measured times. If a busy
+        # machine took longer to compute, they are the whole compute time.
         for rank in slowed["per_rank"]:
             for raw, *told in zip(steps, rank["total"], rank["decode"], rank["compute"],
                                   rank["compress"]):
@@ -279,8 +279,8 @@ class GiveBackTest(HostsCase):
             self.wait_for(lambda: not self.processes(name), "the end of " + name, 30)
 
     def test_after_the_connection_is_cut(self):
-        # Pulled out, not closed: no end of anything is ever seen on that host.
-        # The lease is long enough that a busy machine does not end the other host's too.
+        # The connection is cut, not closed, so that host never sees an end of it. The lease is long
+        # enough that a busy machine does not end the other host's keepers too.
         process = self.start(*SLOW, "--lease", "6")
         self.wait_for_throttled(process)
         keepers = set(self.processes("thinpipe-shape"))

@@ -69,8 +69,8 @@ class UserModeLinux:
     """A kernel that is a program. It sees this machine's files by its own hostfs."""
 
     kind = "uml"
-    # From start to init's first line: 1.2 s on a machine with 2 cores, 2.3 s at ordinary priority
-    # beside eight busy processes. Four times that.
+    # The time from start to init's first line was 1.2 s on a machine with 2 cores, and 2.3 s at
+    # ordinary priority beside eight busy processes. The limit is about four times the longer time.
     seconds_to_init = 10
 
     def __init__(self):
@@ -117,10 +117,10 @@ class UserModeLinux:
     def prepare_process(self):
         """In the child, before the guest starts."""
         die_with_parent()
-        # A guest whose timers wait for other programs' time slices has links that stall. Ahead of
-        # them on one core (the guest has no more) it keeps time on a busy machine too. Needs root.
-        # Round robin: a guest that spins must not keep its parent, of the same priority, from
-        # ending, which ends the guest.
+        # If a guest's timers wait for other programs' time slices, its links stall. With priority
+        # over other programs on one core (the guest has no more) it keeps time on a busy machine
+        # too. This needs root. The policy is round robin because the parent has the same priority:
+        # a guest that spins must not keep its parent from ending. The parent's end ends the guest.
         try:
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(GUEST_PRIORITY))
             os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

@@ -34,8 +34,8 @@ OWN_FOLDERS = ("/tmp", "/run", "/var/tmp", "/dev/shm")  # the guest's, in its me
 POLL_SECONDS = 0.05
 LOG_LINES = 40  # of the kernel's messages, when something went wrong; --log keeps all
 SIGN_OF_LIFE = "in_guest: init runs"  # on the console, init's first deed
-# A kernel that has printed one of these does nothing else: user-mode Linux then spins, and ends by
-# no signal but SIGKILL.
+# After a kernel has printed one of these messages, it does nothing more: user-mode Linux then
+# spins, and only SIGKILL ends it.
 PANIC = re.compile(r"Kernel panic.*|.*fatal_sigsegv.*")
 
 

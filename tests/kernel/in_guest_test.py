@@ -17,8 +17,8 @@ import unittest
 IN_GUEST = pathlib.Path(__file__).resolve().with_name("in_guest.py")
 PYTHON = os.path.realpath(sys.executable)  # a shim may need the PATH that a test takes away
 
-# As user-mode Linux 6.1 does on a CPU with amx_tile: messages, and then it spins, deaf to SIGTERM.
-# Its child is of another session.
+# A fake kernel that behaves like user-mode Linux 6.1 on a CPU with amx_tile: it prints messages,
+# then spins and ignores SIGTERM. Its child is in another session.
 SPINS = """#!/bin/sh
 [ "$1" != --version ] || { echo 6.1.176; exit; }
 trap '' TERM
@@ -193,7 +193,8 @@ class UnderQemu(Boots):
     limit = "15"
 
 
-# A single long sleep is no time at all to a guest of QEMU, whose clock does not wait.
+# A loop of sleeps, because a single long sleep takes no time at all in a guest of QEMU, whose clock
+# does not wait.
 FOR_EVER = "while :; do /bin/sleep 100; done"
 KINDS = [kind for kind in ("uml", "qemu") if "NoBoot" not in sys.argv and subprocess.run(
     [PYTHON, IN_GUEST, "--probe"], check=False,

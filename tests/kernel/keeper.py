@@ -79,8 +79,8 @@ class Keeper:
                 stderr=console, env=environment, preexec_fn=kernel.prepare_process)
             select.select([read, os.pidfd_open(guest.pid)], [], [])
             end_descendants()
-            # The kernel closes the leash of a process that is killed before its children can see
-            # that they have another parent, so getppid() would be too early.
+            # When a process is killed, the kernel closes its leash (a pipe end) first. Only later
+            # can its children see that they have another parent, so getppid() would be too early.
             if select.select([read], [], [], 0)[0] and os.read(read, 1) != RELEASED:
                 shutil.rmtree(work, ignore_errors=True)
         except BaseException:  # pylint: disable=broad-except

@@ -1,5 +1,6 @@
-// The kernel itself: it has all features that links need, its clock resolves short times, and its
-// timers fire. With --skip-unless-able the tests run only where that is so.
+// Tests the kernel itself: it must have all features that links need, its clock must resolve short
+// times, and its timers must fire. With --skip-unless-able the tests run only on kernels that meet
+// these conditions.
 
 #include <gtest/gtest.h>
 #include <time.h>

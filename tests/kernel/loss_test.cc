@@ -59,8 +59,8 @@ TEST(Loss, GilbertElliottHasItsMeanAndItsBursts) {
   EXPECT_NEAR(losses / bursts, 1 / kStop, kSigmas * std::sqrt((1 - kStop) / bursts) / kStop);
 }
 
-// netem, set to 20 % with a correlation of 25 %, loses 10.2 %: a greater chance is requested
-// (netem/link/qdisc_netem.h). Losses then come in company.
+// If netem is set to 20 % with a correlation of 25 %, it loses only 10.2 %. So a greater
+// probability is requested (netem/link/qdisc_netem.h). Losses are then clustered.
 TEST(Loss, CorrelatedIsWhatWasAskedForToo) {
   constexpr int kCount = 20000;
   constexpr double kAsked = 0.2, kCorrelation = 0.25;
@@ -89,8 +89,8 @@ TEST(Duplicate, IsWithinItsBinomialBand) {
   EXPECT_NEAR(twice, kCount * 0.05, binomial_band(kCount, 0.05));
 }
 
-// One bit of the frame is flipped. In the headers, 42 of 1042 bytes, it mostly
-// costs the datagram.
+// One bit of the frame is flipped. If the bit is in the headers (42 of 1042 bytes), the datagram is
+// usually lost.
 TEST(Corrupt, FlipsABitInSome) {
   constexpr int kCount = 5000;
   const auto arrivals = fates_over("corrupt=10%", fast_train(kCount, 1000, false));

@@ -64,8 +64,9 @@ Watched<std::vector<double>> measure_once(const std::function<std::vector<double
 
 std::vector<double> in_sandbox(const std::function<std::vector<double>()>& body) {
   try {
-    // Delays are judged to within 5 %, and links have buckets of 30 ms, which make up for that much
-    // (docs/kernel-tests.md). A guest on a quiet machine stood still for 1 to 6 % of a measurement.
+    // A guest may stand still for 5 % of a measurement: delays are judged to within 5 %, and links
+    // have buckets of 30 ms, which compensate for this fraction (docs/kernel-tests.md). A guest on
+    // a quiet machine stood still for 1 to 6 %.
     constexpr double kGuestShare = 0.05;
     return valid([&] { return measure_once(body); }, kGuestShare).value;
   } catch (const MachineTooBusy& busy) {

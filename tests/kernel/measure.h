@@ -1,5 +1,6 @@
-// Figures measured inside a sandbox, so that expectations can be outside of it, where GoogleTest
-// is; trains of datagrams between emulated hosts; and how far a sample may be off by chance.
+// Returns figures that are measured inside a sandbox, so that expectations can run outside of it,
+// where GoogleTest is. Also sends trains of datagrams between emulated hosts, and computes how far
+// a sample may be off by chance.
 #pragma once
 
 #include <algorithm>
@@ -50,12 +51,12 @@ struct Arrival {
 std::vector<Arrival> send_train(const Network& network, int from, int to,
                                 const TrainOptions& options);
 
-/// A train in a sandbox of its own, from host 0 to host 1 of a network of two whose links are set
-/// to `link`.
+/// Sends a train of datagrams in a sandbox of its own, from host 0 to host 1 of a network of two
+/// hosts whose links are set to `link`.
 std::vector<Arrival> train_over(const std::string& link, const TrainOptions& options);
 
-/// The same for tests of which datagrams arrive, and not of when. The sender takes in arrivals
-/// after every 32, so however late the machine is, no buffer overflows.
+/// Does the same as train_over(), for tests of which datagrams arrive and not of when. The sender
+/// takes in arrivals after every 32 datagrams, so no buffer overflows, however late the machine is.
 std::vector<Arrival> fates_over(const std::string& link, const TrainOptions& options);
 
 /// For use inside a sandbox: sets the network's links from text.
@@ -95,7 +96,8 @@ inline double autocorrelation(const std::vector<double>& values) {
   return products / squares;
 }
 
-/// The most by which the number of successes among n, each with probability p, is off by chance.
+/// Returns by how much the number of successes in n trials, each with probability p, may deviate
+/// from its mean by chance.
 inline double binomial_band(double n, double p) { return kSigmas * std::sqrt(n * p * (1 - p)); }
 
 /// Greatest distance between the values' empirical distribution and `cumulative` (Kolmogorov and
@@ -113,8 +115,8 @@ inline double distance(std::vector<double> values,
   return most;
 }
 
-/// Bound that this distance exceeds by chance as seldom as five standard deviations (Massart 1990:
-/// P(D > d) <= 2 exp(-2 n d^2)).
+/// Returns a bound on the Kolmogorov-Smirnov distance of a sample. By chance the distance exceeds
+/// it as rarely as five standard deviations (Massart 1990: P(D > d) <= 2 exp(-2 n d^2)).
 inline double distance_band(double n) { return std::sqrt(std::log(2 / 5.7e-7) / (2 * n)); }
 
 }  // namespace thinpipe

@@ -49,7 +49,8 @@ TEST(Rate, SpacesDatagramsByTheirLength) {
   EXPECT_NEAR(gap, expected, 0.03 * expected);
 }
 
-// A queue of 20,000 bytes is emptied in 40 ms: nobody waits longer, and the rest is dropped.
+// At 4 Mbit/s a queue of 20,000 bytes is emptied in 40 ms. No frame waits longer, and frames that
+// do not fit into the queue are dropped.
 TEST(Queue, BoundsTheWait) {
   TrainOptions train;
   train.count = 200;
@@ -78,8 +79,8 @@ TrainOptions flood() {
   return train;
 }
 
-// Mean time between arrivals, without those that the bucket let through at once. Buckets are of 16
-// KiB, so that timers that are late by 30 ms cost no rate.
+// Returns the mean time between arrivals, without the frames that the bucket let through at once.
+// Buckets are of 16 KiB, so that timers that are 30 ms late do not lower the rate.
 double gap_of(const std::vector<Arrival>& arrivals) {
   constexpr std::size_t kFirst = 40;
   return (arrivals.back().arrived - arrivals.at(kFirst).arrived) /
@@ -143,8 +144,8 @@ TEST(Presets, AreTakenByTheKernel) {
   }
 }
 
-// Kernels before 6.6 ignore the seed without an error; read back, it is missing. Later ones lose
-// the same frames again.
+// Kernels before 6.6 ignore the seed without an error, and the settings that are read back lack it.
+// Later kernels lose the same frames again.
 TEST(Seed, IsTakenOrRefused) {
   const auto lose = [] {
     TrainOptions train;

@@ -15,9 +15,9 @@
 namespace thinpipe {
 namespace {
 
-// Frames of 1042 bytes at 4 Mbit/s, 0.3 s later at 1 Mbit/s. After a change that came late the
-// player keeps the rate lower for a while, to make good for frames that left too early: on a guest
-// without real-time priority by a twentieth over the time of this test.
+// Frames of 1042 bytes are sent at 4 Mbit/s, and 0.3 s later at 1 Mbit/s. After a late change the
+// player keeps the rate lower for a while, to compensate for frames that left too early. On a guest
+// without real-time priority the rate is a twentieth lower over the time of this test.
 TEST(Schedule, ChangesTheRateWhenItIsDue) {
   constexpr double kFrameBits = 1042 * 8, kFirst = 4e6, kThen = 1e6, kChange = 0.3;
   const auto gaps = in_sandbox([] {
@@ -54,8 +54,8 @@ TEST(Schedule, ChangesTheRateWhenItIsDue) {
   EXPECT_NEAR(gaps[1], kFrameBits / kThen, 0.15 * kFrameBits / kThen);
 }
 
-// A train of 100 in 0.2 s that begins at each of the schedule's moments given, from the first host
-// to the last.
+// Sends a train of 100 datagrams in 0.2 s from the first host to the last. A train begins at each
+// of the given moments of the schedule.
 std::vector<std::vector<Arrival>> trains_under(const std::string& link, const std::string& schedule,
                                                const std::vector<double>& moments,
                                                const std::string& topology = "star") {
@@ -97,7 +97,7 @@ TEST(ScheduledLink, DelayGoesUpAndDownAgain) {
   }
 }
 
-// With 40 % loss, 20 to 60 of 100 frames are missing but for one time in 10,000.
+// With 40 % loss, 20 to 60 of 100 frames are missing, except in one case out of 10,000.
 TEST(ScheduledLink, LossComesAndGoes) {
   const auto trains =
       trains_under("rate=10mbit", "steps:of=loss,0s=0%,1s=40%,2s=0%", {0.1, 1.1, 2.1});
@@ -124,8 +124,8 @@ TEST(ScheduledLink, TheDelayOfATrunkChangesBothWays) {
   }
 }
 
-// shaper=netem: no bucket. 100 frames of 1042 bytes are 0.21 s at 4 Mbit/s, 0.83 s at 1 Mbit/s; of
-// a link that idled only one frame comes at once.
+// shaper=netem has no token bucket. 100 frames of 1042 bytes take 0.21 s at 4 Mbit/s and 0.83 s at
+// 1 Mbit/s. After a link has idled, only one frame passes at once.
 TEST(ScheduledLink, WithoutABucketEveryFrameTakesItsTime) {
   const std::vector<double> gaps = in_sandbox([] {
     Network network(2);

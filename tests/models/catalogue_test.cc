@@ -181,8 +181,9 @@ TEST(ModelFile, RepeatsLayersByNumber) {
 }
 
 TEST(ModelFile, SharesOfTheBackwardPassFollowTheMultiplyAdds) {
-  // From the end: bias 0 of 130, but ready no earlier than the first that costs; then 50, 50, 100,
-  // 130 of 130.
+  // The backward pass starts at the end. The last bias needs 0 of 130 multiply-adds, but is ready
+  // no earlier than the first tensor that costs any. The next tensors are ready after 50, 50, 100
+  // and 130 of 130.
   EXPECT_THAT(parse(small()).ready_shares(),
               ElementsAre(1, 100. / 130, 50. / 130, 50. / 130, 50. / 130));
 }

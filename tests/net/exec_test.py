@@ -24,7 +24,8 @@ with socket.create_server(("", 7000)) as door:
     other.sendall(str(count).encode())
 """
 
-# Sends so many bytes to a host by name and prints what the server counted and how long that took.
+# Sends the given number of bytes to a host by name. Prints how many bytes the server counted and
+# how long the transfer took.
 CLIENT = """
 import socket, sys, time
 begin = time.monotonic()
@@ -68,8 +69,8 @@ class Exec(unittest.TestCase):
 
     def test_a_schedule_begins_with_the_command(self):
         _, told = self.send(100000, "--link", "rate=80mbit", "--schedule", "steps:0s=0%,700ms=100%")
-        # By thinpipe's clock, which starts before the schedule does: nothing arrives before 0.7 s,
-        # however long the client took to start.
+        # thinpipe's clock starts before the schedule starts. By this clock nothing arrives before
+        # 0.7 s, however long the client took to start.
         after = re.search(r"after ([\d.]+) (ms|s)\b", told)
         self.assertGreaterEqual(float(after[1]) * {"ms": 1e-3, "s": 1}[after[2]], 0.7)
 

@@ -1,6 +1,7 @@
-// Tests that measure: a measurement that the program accepts as valid is judged, and any other is
-// taken again, a few times at most; then the test is skipped, with the sign of the busy machine.
-// Expectations inside a sandbox are in another process: they are thrown, and set the exit code.
+// Helpers for tests that measure. A measurement that the program accepts as valid is judged; any
+// other is repeated, a few times at most. After that the test is skipped, and its message names the
+// sign of the busy machine. Expectations inside a sandbox run in another process: failures are
+// thrown, and set the exit code.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -122,8 +123,8 @@ auto valid(const Measure& measure, double share = kMachineShare) {
   }
 }
 
-/// Runs `body` in a sandbox, once. The test fails when it throws, and is skipped when that is
-/// MachineTooBusy.
+/// Runs `body` in a sandbox, once. The test fails if `body` throws an exception, and is skipped if
+/// the exception is MachineTooBusy.
 inline void measure_in_sandbox(const std::function<void()>& body) {
   constexpr int kTooBusy = 77;
   constexpr std::size_t kRoom = 500;  // bytes of the reason, which both processes see

@@ -55,8 +55,8 @@ TEST(Network, SettingsAreInForceOnEveryHost) {
 
 LinkCheck verified(Network& network, const LinkSpec& link, const VerifyOptions& options) {
   const LinkCheck check = valid([&] { return verify_link(network, link, options); });
-  // A window of 0.2 s at 20 Mbit/s is 330 frames, so that one more or less is 0.3 %; of a valid
-  // measurement the machine takes at most 1 %.
+  // A window of 0.2 s at 20 Mbit/s has 330 frames, so one frame more or less is 0.3 %. A busy
+  // machine costs a valid measurement at most 1 %.
   require(std::fabs(check.deviation()) < kCeilingTolerance,
           fmt::format("{} delivers {:.0f} of {:.0f} bit/s", link.to_string(), check.goodput,
                       check.ceiling));
@@ -119,7 +119,8 @@ TEST(Network, ShapesAtTheSwitch) {
     network.set_links(slow);
     require_anew(network.counters(0).uplink.bytes, "counters start again");
     const LinkCheck slower = valid([&] { return verify_link(network, slow, quick); });
-    // At 20 Mbit/s, not at 50. So short a stream is still making up for slow start's drops.
+    // The goodput must fit 20 Mbit/s, not 50 Mbit/s. It is lower than usual because so short a
+    // stream is still recovering from slow start's drops.
     require(slower.goodput < 20e6 && slower.goodput > 15e6, "the new rate");
     network.set_links(parse_link_spec("rate=50mbit"));
     require(network.counters(0).uplink.bytes == 0, "no IFB any more");
@@ -213,9 +214,9 @@ TEST(Network, RefusesAnImpossibleSize) {
 constexpr FlowOptions kQuick = {.settle = 0.3, .seconds = 0.7, .awake = true};
 // Where senders are faster than a switch's port, slow start ends in drops.
 constexpr FlowOptions kBehindSwitch = {.settle = 2, .seconds = 1, .awake = true};
-// Tolerance of goodput, as for a single link. At 4 Mbit/s a frame takes 3 ms of the second that is
-// measured, and a receiver reads several at once: up to 0.8 %. The machine takes 1 % of a valid
-// measurement.
+// Tolerance of goodput, as for a single link. At 4 Mbit/s a frame takes 3 ms of the measured
+// second, and a receiver reads several frames at once: up to 0.8 %. A busy machine costs a valid
+// measurement at most 1 %.
 constexpr double kTolerance = 0.03;
 
 void require_goodput(const Network& network, const std::vector<Flow>& flows,
@@ -275,9 +276,9 @@ TEST(TopologyNetwork, AFlowThatIsResetLeavesLittleOnItsWay) {
                             return measure_round_trip(network, {0, 1}, 1);
                           });
                         }).value;
-    // By TCP small queues two packets are in the queue, of 64 KiB in 45 frames, before the
-    // datagram. Both hosts wait for it, and a wait on a machine that is not disturbed ends within 2
-    // ms. The buffer contained 1.5 MB, or 0.6 s.
+    // TCP small queues allow only two packets of 64 KiB (45 frames each) in the queue before the
+    // datagram. Both hosts wait for the datagram, and on an undisturbed machine a wait ends within
+    // 2 ms. The socket buffer contained 1.5 MB, or 0.6 s.
     require(trip < 2 * 45 * 1514 * 8 / 20e6 + 2 * kLateSeconds, fmt::format("{} s", trip));
   });
 }
@@ -327,8 +328,8 @@ TEST(TopologyNetwork, SwitchesGiveOutWhatTheyTakeIn) {
     for (std::size_t i = 0; i < 3; ++i)
       require(in[i] > 1e5 && in[i] == out[i],
               fmt::format("site{}: {} in, {} out", i, in[i], out[i]));
-    // Flow 0 alone is on site0-site1, so that trunk carried its payload in full frames, and in the
-    // reverse direction its acknowledgements.
+    // Flow 0 is the only flow on the trunk site0-site1. So this trunk carried the flow's payload in
+    // full frames, and its acknowledgements in the reverse direction.
     const double payload = flows[0].payload * kFrameBytes / kPayloadBytes;
     const double carried = double(network.counters(6).up.bytes);
     require(carried > payload && carried < payload * 1.01,
@@ -339,8 +340,8 @@ TEST(TopologyNetwork, SwitchesGiveOutWhatTheyTakeIn) {
 TEST(TopologyNetwork, BothWaysAtOnceLeaveRoomForAcknowledgements) {
   in_network("racks:uplink=(rate=12mbit)", 2, "rate=20mbit", [](Network& network) {
     const LinkSpec link = parse_link_spec("rate=20mbit");
-    // A retransmission timeout costs 0.2 s and the slow start after it: three of them leave two
-    // thirds of 3 s.
+    // A retransmission timeout costs 0.2 s and the slow start after it. Three timeouts leave two
+    // thirds of the measured 3 s.
     const auto checks = valid(
         [&] { return verify_topology(network, link, {.seconds = 3, .settle = 1, .both = true}); });
     require(checks.size() == 2, "hosts' links and the uplinks");

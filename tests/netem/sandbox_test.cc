@@ -21,8 +21,8 @@
 namespace thinpipe {
 namespace {
 
-// Every process that inherited the writing end keeps the pipe open: its end of file is the sign
-// that all of them are gone. The alarm fails the test instead of hanging it.
+// Every process that inherited the writing end keeps the pipe open, so the pipe's end of file shows
+// that all these processes are gone. The alarm makes the test fail instead of hang.
 class LifeLine {
  public:
   LifeLine() {

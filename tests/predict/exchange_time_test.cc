@@ -19,11 +19,11 @@
 namespace thinpipe {
 namespace {
 
-// The rings step by step: every segment of every rank through a token bucket. Slow, and plainly as
-// workloads/collectives/ring.cc does it.
+// Simulates ring collectives step by step: every segment of every rank passes a token bucket. The
+// simulation is slow, but obviously does the same as workloads/collectives/ring.cc.
 
-/// A link that has idled: saves up tokens for `credit` bytes, refilled by one byte every beta
-/// seconds.
+/// A link that has idled. It has saved up tokens for `credit` bytes, and gains tokens for one byte
+/// every beta seconds.
 class SimulatedLink {
  public:
   explicit SimulatedLink(const LinkFigures& figures) : figures_(figures), tokens_(figures.credit) {}
@@ -118,7 +118,8 @@ TEST(RingAllGatherTime, FollowsOneLargeMessageRoundTheRing) {
               2 * hop + 1e6 * 1e-8 + 1e-3, 1e-12);
 }
 
-// Messages cut into segments that do not come out even may take up to a segment a round more.
+// If a message's length is no multiple of a segment, each round may take up to one segment's time
+// longer.
 TEST(RingTime, AgreesWithASimulationOfEverySegment) {
   for (const int ranks : {2, 3, 4, 8, 17})
     for (const double chunk : {1.0, 1000.0, 32768.0, 5 * 32768.0, 100e3, 40 * 32768.0})
@@ -203,7 +204,8 @@ TEST(Density, OfVectorsThatAreDrawn) {
 
 constexpr LinkFigures kLink = {.alpha = 1e-3, .beta = 1e-8, .credit = 0};
 
-// 1 % of 4 MB as 80 kB, eight ranks: 80, 160 and 320 kB in three steps.
+// 1 % of 4 MB, with positions, is 80 kB. Eight ranks take three steps, which send 80, 160 and 320
+// kB.
 TEST(SparseTime, DoublesInTheWorstCase) {
   EXPECT_NEAR(sparse_doubling_time(8, 80e3, 0.01, 4e6, Overlapping::kNone, kLink),
               3e-3 + 560e3 * 1e-8, 1e-12);
@@ -246,7 +248,8 @@ TEST(FlowTime, ATreeOfTwoPassesOnWholeSegments) {
   EXPECT_NEAR(reduce_time("tree", 2, 3 * kOneSegment), 2e-3 + 4 * kOneSegment * 1e-6, 1e-9);
 }
 
-// Ranks 1 and 2 send to 0 at the same time; 3 to 2 before. Down again 0 sends to 2 and 1 in turn.
+// Ranks 1 and 2 send 1000 bytes each to rank 0 at the same time, so both messages share the port of
+// rank 0.
 TEST(FlowTime, SeveralSendersShareThePortTheyComeTo) {
   FlowGraph graph{.ranks = 3, .places = 1};
   for (const int from : {1, 2})
@@ -301,8 +304,8 @@ TEST(FlowTime, AgreesWithTheSimulationOfARing) {
         }
 }
 
-// Messages of one segment: steps times the time of one, where each port carries one message at a
-// time.
+// If all messages are of one segment and each port carries one message at a time, a collective
+// takes the number of steps times the time of one step.
 TEST(FlowTime, OfSingleSegmentsTakesTheSteps) {
   for (const char* collective :
        {"ring", "recursive-doubling", "halving-doubling", "hierarchical:group=2"})

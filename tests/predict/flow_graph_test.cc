@@ -76,8 +76,8 @@ TEST(PushPullFlows, CarryWhatTheClosedFormsSay) {
   }
 }
 
-// Three ranks, each with a slice of 992 bytes that is answered with 1992: every link carries two of
-// either, each with its head.
+// Three ranks each own a slice of 992 bytes, which is answered with 1992 bytes. Every link carries
+// two messages of each length, each with its head.
 TEST(PushPullFlows, OfTwoShotsCarryWhatTheClosedFormSays) {
   const int ranks = 3;
   PushPullLayout layout{.workers = ranks, .servers = ranks, .colocated = true, .units = {}};
@@ -98,16 +98,17 @@ TEST(PushPullFlows, OfTwoShotsCarryWhatTheClosedFormSays) {
     EXPECT_EQ(traffic[rank].sent.bytes, 2 * 1000U + 2 * 2000U);
     EXPECT_NEAR(sent[rank], static_cast<double>(traffic[rank].sent.bytes), 1e-6);
   }
-  // The first payload in, the work of both (three decodings and an encoding), and two answers out
-  // of each rank, which come abreast or one after the other.
+  // The exchange consists of the first payload's transfer, the work (three decodings and an
+  // encoding), and two answers from each rank. The answers are sent in parallel or one after the
+  // other.
   ExchangeTimes times;
   const double seconds = times.push_pull(units, ranks, 0, {kServed})->seconds;
   EXPECT_GE(seconds, (1e-3 + 1e-3) + 5e-3 + (1e-3 + 2 * 2e-3) - 1e-9);
   EXPECT_LE(seconds, (1e-3 + 1e-3) + 5e-3 + (1e-3 + 2 * 2e-3) + 2e-3 + 1e-9);
 }
 
-// Bytes that do not fit before a port: 4 workers push at once, and a fourth of it leaves
-// meanwhile.
+// Counts the bytes that wait before a server's port. 4 workers push at once, and a fourth of their
+// bytes leaves meanwhile.
 TEST(PushPullFlows, KnowHowMuchWaitsBeforeAServer) {
   ExchangeTimes times;
   const std::vector<FlowUnit> units = {{.server = 0, .push = 1e6, .pull = 10}};

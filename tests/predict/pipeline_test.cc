@@ -20,8 +20,9 @@ TEST(Pipeline, SerialAddsUp) {
   EXPECT_EQ(time.link_idle, 16);
 }
 
-// Encoded 4-5 and, after the backward pass stood still for 1, 9-10. On the network 5-10 and 10-13.
-// Backward ends at 12; decoded 12-14 and 14-16: nobody waited.
+// Two buckets are encoded at 4-5 and, because the backward pass stood still for 1, at 9-10. They
+// are on the network at 5-10 and 10-13. The backward pass ends at 12. They are decoded at 12-14 and
+// 14-16: decoding never waited.
 TEST(Pipeline, InlineHoldsUpTheBackwardPass) {
   const PipelineTime time = schedule_step(kTwo, 10, PipelineKind::kInline);
   EXPECT_EQ(time.compute, 12);
@@ -30,8 +31,9 @@ TEST(Pipeline, InlineHoldsUpTheBackwardPass) {
   EXPECT_EQ(time.link_idle, 8);
 }
 
-// Encoded 4-5 and 8-9; on the network 5-10 and 10-13. The first arrives at 10, when the backward
-// pass ends; decoded 10-12; the second arrives at 13 and is decoded until 15.
+// Two buckets are encoded at 4-5 and 8-9, and are on the network at 5-10 and 10-13. The first
+// arrives at 10, when the backward pass ends, and is decoded at 10-12. The second arrives at 13 and
+// is decoded until 15.
 TEST(Pipeline, BesideWaitsForTheNetworkOnly) {
   const PipelineTime time = schedule_step(kTwo, 10, PipelineKind::kBeside);
   EXPECT_EQ(time.compute, 10);

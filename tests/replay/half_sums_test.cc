@@ -155,8 +155,8 @@ TEST(HalfSums, WhatOverflowsOnTheWayIsFoundAtItsEnd) {
     RingCollective ring(std::make_unique<ThreadTransport>(transport), 0);
     HalfSums sums(plan, {group}, kRanks);
     ASSERT_EQ(sums.bytes(), 16U);
-    // 30000 three times is more than 65504, though the mean is not; the fourth comes with the
-    // division.
+    // Three times 30000 is more than 65504, the greatest binary16 number, although the mean is not.
+    // The fourth value is added together with the division.
     std::vector<std::uint16_t> own(8, to_half(1, HalfFormat::kFp16));
     own[5] = to_half(30000, HalfFormat::kFp16);
     std::vector<float> means(8);

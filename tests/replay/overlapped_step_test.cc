@@ -72,8 +72,8 @@ class OverlapTest : public ::testing::Test {
     return seen;
   }
 
-  // Every aggregate is the mean of the values that the ranks report as sent, and the same
-  // everywhere.
+  // Every aggregate must be the mean of the values that the ranks report as sent, and must be the
+  // same on all ranks.
   void check(const std::string& rules, const Bucketing& bucketing) {
     SCOPED_TRACE(rules + " " + bucketing.to_string());
     const std::vector<Seen> seen = run(rules, bucketing);

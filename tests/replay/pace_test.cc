@@ -41,8 +41,8 @@ TEST(Pace, StretchesWorkByTheFactorAndCountsItAtItsOwnSpeed) {
   EXPECT_EQ(pace.own(), 0);
 }
 
-// By the factor the second piece would last 0.2 s. It ends long before, for the first one lasted
-// 0.4 s too long.
+// With the factor of 100 the second piece of work (2 ms) would last 0.2 s. It ends much earlier,
+// because the first piece lasted 0.4 s too long.
 TEST(Pace, PiecesMakeUpForThoseThatLastedTooLong) {
   Pace pace(100, 1);
   pace.begin();
@@ -142,8 +142,8 @@ TEST_F(TimeScaleTest, TimeDilationStretchesAllThatOverlaps) {
       // Between rounds PowerSGD computes in the thread that communicates, beside the backward pass.
       const bool in_turn = !beside && std::string_view(spec) != "powersgd:rank=2";
       EXPECT_GE(report.total, 3 * captured_ + (in_turn ? 2.997 * report.codec : 0));
-      // The bucket of the last tensor, ready first: a third of the step is forward, and a quarter
-      // of the rest has passed by then.
+      // The bucket of the last tensor is ready first. The forward pass is a third of the step, and
+      // a quarter of the rest has passed when the bucket is ready.
       for (const PhaseSpan& span : report.timeline)
         if (span.phase == Phase::kExchange && span.bucket == 0) {
           EXPECT_GE(span.begin, 3 * captured_ * (1 + 2.0 / 4) / 3 * 0.999);
@@ -202,8 +202,8 @@ TEST(Stragglers, PartsAreOfTheHostsTheyName) {
       0.62);
 }
 
-// Over 20000 draws the mean is off by 0.3 / sqrt(20000) = 0.002, the deviation by a few times that
-// where the tail is long.
+// Over 20000 draws the mean is off by 0.3 / sqrt(20000) = 0.002. The standard deviation is off by a
+// few times as much if the distribution's tail is long.
 TEST(Stragglers, JitterHasMeanOneAndTheDeviationAskedFor) {
   for (const char* dist : {"lognormal", "exponential", "uniform"}) {
     SCOPED_TRACE(dist);

@@ -203,8 +203,9 @@ TEST(ParameterServer, EveryMethodIsPushedAveragedAndPulled) {
   expect_means_and_deltas(run_served("topk:ratio=0.1", "ps:servers=2,pull=(3lc:s=1.5)"));
 }
 
-// A compressor of the same spec whose inputs are the means, one after the other, has the same
-// output: values that servers leave out come later, and units have memories of their own.
+// The servers' answers must equal the output of a compressor of the same spec whose inputs are the
+// means, one after the other. So values that servers leave out come later, and every unit has a
+// memory of its own.
 TEST(ParameterServer, AnswersAreThoseOfACompressorFedWithTheMeans) {
   for (const char* push : {"3lc", "topk:ratio=0.05", "qsgd", "ef21:ratio=0.1"}) {
     SCOPED_TRACE(push);
@@ -260,7 +261,8 @@ TEST(ParameterServer, WithAnOptimiserAnswersAreTheModelsChanges) {
     all += std::pow(static_cast<double>(sum[i]), 2);
   }
   EXPECT_GT(left, 0);
-  // The best half of the last sum was sent, so less than half of its square is left.
+  // The greater half of the last sum's elements was sent, so less than half of the sum of squares
+  // is left.
   EXPECT_LT(left, 0.5 * all);
 }
 

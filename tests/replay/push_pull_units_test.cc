@@ -168,7 +168,8 @@ TEST_F(PushedUnitsTest, WhatIsThereIsPushedAtOnce) {
             (std::vector<std::size_t>{1, 2, 0}));
   pushed_.push(
       servers_, [](std::size_t) { return true; }, payloads_);
-  // A unit's first piece is behind all units before it in the plan: 5, then 6 to 8, then 9.
+  // Pieces are numbered in the order of units in the plan, which differs from the order of pushing:
+  // the units have piece 5, pieces 6 to 8, and piece 9.
   EXPECT_EQ(servers_.pushes, (std::vector<std::vector<std::size_t>>{{6, 7, 8, 9, 5}}));
   EXPECT_EQ(servers_.moved, 0U);
   EXPECT_FALSE(pushed_.pull(servers_));
@@ -176,7 +177,8 @@ TEST_F(PushedUnitsTest, WhatIsThereIsPushedAtOnce) {
   EXPECT_EQ(pushed_.pulled_bytes(), 5U + 6 + 7 + 8 + 9);
 }
 
-// Bytes come 40 000 at a time: pieces of 32 760 bytes, 14 480 of the third, then 304 and 104.
+// Bytes become ready 40 000 at a time. The first unit has two pieces of 32 760 bytes and a third of
+// 14 480; the other units have 304 and 104 bytes.
 TEST_F(PushedUnitsTest, EachPieceIsPushedAsSoonAsItIsThere) {
   const auto come = [&](std::size_t unit) {
     const std::size_t before = unit == 1 ? 0 : unit == 2 ? 80'000 : 80'304;

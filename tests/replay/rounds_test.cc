@@ -129,8 +129,8 @@ TEST_F(RoundsTest, FactorsAreSummedInTwoRoundsAndTheRestInTheFirst) {
 }
 
 TEST_F(RoundsTest, AWrongMeanOfAnyRoundIsSeen) {
-  // Wrong on all ranks alike: their digests agree. A wrong P would even pass for right in the
-  // aggregate, whose reference is made of the same P.
+  // The mean is wrong in the same way on all ranks, so their digests agree. A wrong P would not
+  // even show in the aggregate, because the aggregate's reference is made of the same P.
   const Outcome wrong_p = run("powersgd:rank=2", 5);
   EXPECT_LT(wrong_p.error_of(0), 1e-5);
   EXPECT_GT(wrong_p.error_of(1), 1e-4);

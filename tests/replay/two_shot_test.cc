@@ -79,8 +79,8 @@ class TwoShotTest : public ::testing::Test {
     return all[0];
   }
 
-  // The same on one thread: each slice's payloads decoded in the order of ranks, averaged,
-  // compressed once more and decoded.
+  // Computes the expected two-shot results on one thread: each slice's payloads are decoded in the
+  // order of ranks, averaged, compressed once more and decoded.
   std::vector<Floats> expected(const ReplayOptions& options, int ranks, std::uint64_t steps) {
     const Replay plan(*trace_, options, 0, ranks);
     struct Slice {
@@ -284,8 +284,8 @@ class Sized : public UnitAggregator {
   std::map<std::size_t, std::vector<std::byte>> answers_;
 };
 
-// Some ranks have megabytes to send and receive nothing, and vice versa: no rank waits for ever for
-// incoming data before it may send.
+// Some ranks have megabytes to send and receive almost nothing; others the reverse. No rank may
+// wait for ever for incoming data before it sends.
 TEST(TwoShot, EndsHoweverUnevenPayloadsAre) {
   constexpr int kRanks = 3;
   constexpr std::size_t kMany = 3'000'000, kFew = 5;

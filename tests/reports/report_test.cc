@@ -93,8 +93,8 @@ TEST(Report, HasATableOfTheLinksBeforeTheyWereUsed) {
     EXPECT_THAT(text, HasSubstr("host0 down"));
     EXPECT_THAT(text, HasSubstr("not measured: frames are lost on it"));
   }
-  // Failed links are greyed, and nothing else: two directions of one link, eight cells each, and
-  // one row of a link that broke.
+  // Only failed links are grey: the rows of both directions of one link, and one row of a link that
+  // broke, with eight cells each.
   const std::size_t links = html.find("id=\"links\"");
   EXPECT_EQ(count(html.substr(links, html.find("</section>", links) - links), "untrusted\""),
             3u * 8);
@@ -132,7 +132,8 @@ TEST(Html, OfFiveHundredPointsIsSmall) {
   EXPECT_EQ(count(page.substr(table, page.find("</table>", table) - table), "<tr>"), 1 + 504u);
 }
 
-// Final losses of 0.1 with topk at 1 %, by the whole spec; other compressors were not trained.
+// Trainings with topk at 1 % end with losses of 0.1. They are matched to compressors by the whole
+// spec; other compressors were not trained.
 TEST(Report, PutsStepTimeAgainstTheLossOfTrainings) {
   const Records records = sample::synthetic_run({{4}, {1e7, 1e8}, 1, 8, false});
   Records trained;

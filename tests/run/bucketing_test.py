@@ -75,7 +75,8 @@ class BucketingTest(RunCase):
         self.assertEqual(point["axes"]["method"], "rules")
         self.assertEqual(point["axes"]["collective"], "mixed-ring")
         self.assertEqual(point["axes"]["bucketing"], "granularity=bucket;min_elements=20")
-        # conv1 500 + 20, conv2 25000 + 50, the last bias of 10; 1 % of the rest as 8 bytes each.
+        # Dense are conv1 with 500 + 20 elements, conv2 with 25000 + 50, and the last bias of 10. Of
+        # the rest 1 % is sent, with 8 bytes per element.
         dense = 4 * (520 + 25050 + 10)
         rest = 431080 - 520 - 25050 - 10
         for payload in point["metrics"]["payload_bytes"]["samples"]:

@@ -8,7 +8,8 @@ from wire import FRAME, OVERHEAD, PAYLOAD, SEGMENT, check_sent, in_messages, fra
 RANKS, ELEMENTS = 4, 2**19  # slices of whole segments
 COLLECTIVES = ["ring", "recursive-doubling", "halving-doubling", "tree", "hierarchical:group=2"]
 STEPS = 2
-# Arrays that cross the edge of a rack in each direction: of a ring 2 (n-1)/n, of two groups one.
+# How many times the array's size crosses the edge of a rack in each direction: 2 (n-1)/n with a
+# ring, once with two groups.
 EDGES = {"ring": 2 * (RANKS - 1) / RANKS, "hierarchical:group=2": 1}
 RACKS = [(0, 1), (2, 3)]  # their hosts
 # Children in a binomial tree of four, and whether the rank has a parent.
@@ -86,8 +87,9 @@ class CollectivesTest(RunCase):
         self.assertEqual(len(point["trunks"]), 2)
         for rack, trunk in enumerate(point["trunks"]):
             for way, hosts in (("up_bytes", RACKS[rack]), ("down_bytes", RACKS[1 - rack])):
-                # All of it in full frames; at most with the headers of all segments that the hosts
-                # behind it sent, even within their rack, and with retransmissions.
+                # A trunk carries at least all the payload in full frames. At most it also carries
+                # the headers of all segments that the hosts behind the trunk sent, even within
+                # their rack, and retransmissions.
                 self.assertGreaterEqual(trunk[way], payload * FRAME / PAYLOAD, point["id"])
                 segments = sum(point["fidelity"]["tcp_segments_by_rank"][host] for host in hosts)
                 again = sum(frames_again(point, host) for host in hosts)

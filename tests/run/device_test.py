@@ -13,7 +13,8 @@ SIMULATED = {"LD_PRELOAD": os.path.basename(os.environ["SIMULATED_GPU"]),
              "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 SPECS = ["topk:ratio=0.05", "int8", "terngrad", "sparseloco:chunk=256,k=16", "demo",
          "qsgd:coding=elias", "powersgd:exchange=allgather,rank=2"]
-# A sparse payload, a dense one and one of factors, where it is not for the method's sake.
+# One method each with a sparse payload, a dense payload and a payload of factors, for tests that
+# need not cover all methods.
 FEW = ["topk:ratio=0.05", "int8", "powersgd:exchange=allgather,rank=2"]
 EXACT = ["payload_bytes", "relative_error", "quality"]
 

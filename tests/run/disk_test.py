@@ -4,8 +4,9 @@ import shutil
 
 from run_case import RUN, THINPIPE, RunCase, main
 
-# A disk with four pages left: the header and a few points fit, however long their records are.
-# Mounts need a namespace of their own, and go with it, so the records are copied out of it.
+# Simulates a disk with four pages left: the header and a few points fit, however long their records
+# are. The mount needs a mount namespace of its own and disappears with it, so the records are
+# copied out of the namespace.
 SCRIPT = """
 out=$1 copies=$2; shift 2
 mount -t tmpfs -o size=1m full "$out" || exit 99

@@ -1,5 +1,5 @@
-// Preloaded into thinpipe by rights_test.py: at SIGUSR1 the thread that gets it, the main one, has
-// CAP_NET_ADMIN no longer.
+// rights_test.py preloads this library into thinpipe. At SIGUSR1 the thread that receives the
+// signal, which is the main thread, loses CAP_NET_ADMIN.
 #include <linux/capability.h>
 #include <signal.h>
 #include <sys/syscall.h>

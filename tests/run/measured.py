@@ -16,9 +16,10 @@ TIMES = 3
 TOO_BUSY = "machine too busy"
 EXIT_SKIPPED = 77
 
-# The reasons in a record by which a machine that lacks time spoils a point; docs/fidelity.md has
-# their limits. Any other reason is a defect. A calibration may also end above the ceiling: bytes
-# that lay in the socket of a receiver that was not running before the window are counted within it.
+# The reasons in a record for points that are invalid because the machine lacked CPU time;
+# docs/fidelity.md has their limits. Any other reason is a defect. A calibration may also end above
+# the TCP ceiling: if the receiver did not run before the window, bytes that waited in its socket
+# are counted within the window.
 BY_LOAD = re.compile(
     r"CPU idle time was [\d.]+ % \(limit"
     r"|5 % of timed waits overran by .+ or more"

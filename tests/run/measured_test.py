@@ -11,8 +11,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 IDLE = ("CPU idle time was 0.4 % (limit 2 %), so the host rather than the link may have set the "
         "pace. Use fewer ranks, or `--time-scale auto`")
 
-# Writes the points a and b, whose statuses, reasons and figures are the next line of a script; with
-# --resume only those that the records lack.
+# A fake thinpipe that writes the records of points a and b. The next line of a script gives their
+# statuses, reasons and figures. With --resume it writes only the points that the records lack.
 FAKE = """
 import json, os, sys
 out, script = sys.argv[1:3]
@@ -29,7 +29,8 @@ with open(records, "a") as file:
                                    "reasons": reasons, "figure": figure}) + "\\n")
 """
 
-# A test of that program: `figure` must be 1 of a valid point, and not negative of any.
+# A test that runs the fake program: `figure` must be 1 in a valid point, and must not be negative
+# in any point.
 TEST = """
 import subprocess, sys
 sys.path.insert(0, HERE)

@@ -37,7 +37,8 @@ class MediansTest(RunCase):
             records = [json.loads(line) for line in lines]
         for record in records:
             if record["record"] == "point":
-                # The middle ones are 2 and 4 ms; a median that is one of them is a third off.
+                # The two middle samples are 2 and 4 ms, so the median is 3 ms. A median that is one
+                # of the two samples is a third off.
                 record["metrics"]["step_time"]["samples"] = [0.009, 0.002, 0.001, 0.004]
                 record.update(status="ok", reasons=[])  # for any other load of the machine
         with open(file, "w", encoding="utf-8") as lines:

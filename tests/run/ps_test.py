@@ -49,8 +49,8 @@ class ParameterServerTest(RunCase):
             servers = int(point["axes"]["collective"][-1])
             self.assertIn(point["axes"]["collective"], (f"pushpull-ps:servers={servers}",))
             self.check(point, point["axes"]["ranks"], servers)
-            # The trace has two tensors, and a third server has nothing to do; of `none` there are
-            # four pieces.
+            # The trace has two tensors, so a third server has nothing to do. The exception is
+            # `none`, whose tensors are cut into four pieces.
             if servers == 3 and point["axes"]["method"] != "none":
                 self.assertEqual(point["servers"][2]["push_bytes"], [0, 0, 0])
                 self.assertEqual(point["servers"][2]["pull_bytes"], [0, 0, 0])
@@ -62,8 +62,9 @@ class ParameterServerTest(RunCase):
             pushed = sent(point["metrics"]["payload_bytes"]["samples"][0], TENSORS)
             pulled = [sent(one["pull_bytes"][0], TENSORS / len(point["servers"]))
                       for one in point["servers"]]
-            # A unit's last message need not be full, and dense units are cut into pieces of a
-            # segment at most, each with a head: a head and a header more for each of them.
+            # A unit's last message need not be full. Dense units are cut into pieces of at most a
+            # segment, each with a head. So the slack is a head and a header for each unit and each
+            # piece.
             units = 3 * (TENSORS + max(pulled) / SEGMENT)
             check_sent(self, point, [pushed] * 3 + [3 * bytes for bytes in pulled],
                        slack=(HEAD + HEADER) * units)

@@ -21,7 +21,8 @@ def gtopk():
 def qgz():
     coded = lambda elements: elements // 2 + 4 * (elements // 256)
     gathered = ELEMENTS // RANKS + 4 * (ELEMENTS // RANKS // 256)
-    # A slice to the other of the group, a chunk to the other group; blocks of 1 and 2 chunks.
+    # A rank sends a slice to the other rank of its group and a chunk to the other group, then
+    # blocks of 1 and 2 chunks in the all-gather.
     lengths = [coded(ELEMENTS // 2), coded(ELEMENTS // 4), gathered, 2 * gathered]
     return [(sum(lengths), sum(map(messages_of, lengths)))] * RANKS
 

@@ -39,13 +39,15 @@ class StragglerTest(RunCase):
         path = point["critical_path"]
         waits = path["waits"]
         if "stragglers" not in point["axes"]:
-            # All waits of a valid point end 2 ms late at most (20 waits: the 95th percentile is the
-            # last), 3 % of a step of 59 ms; ranks may begin apart as well. Measured: 0.5 %.
+            # All waits of a valid point end at most 2 ms late (of 20 waits the 95th percentile is
+            # the last). That is 3 % of a step of 59 ms. Ranks may also begin at different times.
+            # Measured: 0.5 %.
             self.assertLess(sum(wait["share"] for wait in waits), 0.2)
             return
         self.assertEqual((waits[0]["host"], waits[0]["phase"]), (2, "compute"))
-        # Waiting: 90 ms longer, of steps of 120 ms and an exchange of 600 kB at 191 Mbit/s, 25 ms:
-        # 0.62, which was measured. An exchange of twice that leaves 0.53.
+        # Ranks wait 90 ms longer for the straggler. A step is 120 ms of compute and 25 ms of
+        # exchange (600 kB at 191 Mbit/s), so the fraction is 0.62, which was measured. If the
+        # exchange takes twice as long, the fraction is 0.53.
         self.assertGreater(waits[0]["share"], 0.5)
         self.assertEqual(path["steps"]["host"], [2] * 5)
 
@@ -57,8 +59,8 @@ class StragglerTest(RunCase):
                                                   "--compute-scale", "0", *arguments))
             link = point["critical_path"]["link"]
             self.assertEqual(link["name"], host)
-            # As many bytes as the others, through 0.4 of the rate: 2.5 times as long, but for
-            # acknowledgements of 66 bytes. Measured: 2.502 and 2.504.
+            # This link carries as many bytes as the other links at 0.4 of their rate, so it is busy
+            # 2.5 times as long, apart from acknowledgements of 66 bytes. Measured: 2.502 and 2.504.
             self.assertGreater(link["busy"], 2.4 * link["others"])
             self.assertRegex(self.told,
                              f"(?m)^ok .*exchanges paced by host {host[-1]}'s link")

@@ -109,8 +109,9 @@ class SweepTest(RunCase):
         process = self.start(*RUN, "--trace", self.trace(elements=400000), "--out", self.out,
                              "--ranks", "2", "--link", "rate=20mbit", "-c", "none", "--steps", "4",
                              "--warmup", "1")
-        # A change before the point sets its links is overwritten, or fails the point. Its ranks
-        # then exchange 1.1 MB before they begin, and 8 MB in their steps: 4 MB are in the midst.
+        # A change before the point sets its links is overwritten, or makes the point fail.
+        # Afterwards the point's ranks exchange 1.1 MB before their first step, and 8 MB in their
+        # steps. So the test waits for 4 MB, in the middle of the steps.
         said = ""
         while not said.startswith("calibrated"):
             said = process.stderr.readline()

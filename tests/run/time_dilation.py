@@ -1,9 +1,9 @@
 """Step times at two time scales, compared with each other."""
 import os
 
-# By how much of a step two valid points may differ: exchanges begin up to 2 % of a step apart from
-# when they should (kSkewTolerance), and a link delivers up to 3 % less than its ceiling
-# (kGoodputTolerance) but no more than it, so of two at most one is 3 % slower.
+# By which fraction of a step two valid points may differ. Exchanges begin up to 2 % of a step off
+# the planned time (kSkewTolerance). A link delivers up to 3 % less than its ceiling
+# (kGoodputTolerance) but never more than its ceiling, so at most one of two points is 3 % slower.
 TOLERANCE = 0.05
 
 

@@ -64,8 +64,8 @@ class TrainTest(RunCase):
                          training["evaluations"]["loss"][-1:])
 
     def test_interrupted_trainings_end_like_one_that_was_not(self):
-        # Two workers' sums are the same in any order and any bucketing. A delay makes workers take
-        # steps of their own.
+        # The sums of two workers are the same in any order and with any bucketing. With a delay,
+        # workers take local steps between exchanges.
         specs = ("-c", "dgc:ratio=0.05", "-c", "sbc:p=0.05,delay=2")
         reference = os.path.join(self.folder, "reference")
         traces = os.path.join(self.folder, "traces")
@@ -301,7 +301,8 @@ class TrainTest(RunCase):
         self.assert_measured(point)
         self.assertEqual(point["training"]["resumed"], [first])
         self.check_schedule_by_emulated_time(point, first)
-        # On a busy machine the signal may come after the change, whose rate is then set from the start.
+        # On a busy machine the signal may come after the schedule's change. The new rate is then
+        # set from the start of the resumed training.
         resumed_at = [0, *point["training"]["seconds"]][first]
         self.assertGreaterEqual(point["schedule"]["changes"], 1 if resumed_at < 0.4 else 0)
 

@@ -28,8 +28,8 @@ def check_sent(test, point, needed, slack=0):
     most. Hosts behind the last of these send nothing."""
     fidelity = point["fidelity"]
     hosts = len(fidelity["wire_bytes_by_rank"])
-    # A segment that is in transit between the two counters when they are read, of each peer, in
-    # either reading.
+    # For each peer, and in each of the two readings, one segment may be in transit between the two
+    # counters when they are read.
     straddling = 2 * OVERHEAD * hosts
     disturbed = fidelity["drops"] > 0 or any(fidelity["tcp_retransmitted_by_rank"])
     for rank, bytes in enumerate(needed + [0] * (hosts - len(needed))):

@@ -1,5 +1,6 @@
-// Bytes that cross a link under a schedule, against its integral, with traffic of our own between
-// two hosts. Not among netem_tests: those run in a guest kernel as well, which has not the time.
+// Compares the bytes that cross a link under a schedule with the schedule's integral. The test
+// itself generates the traffic between two hosts. These tests are not part of netem_tests, which
+// also run in a guest kernel that is too slow for them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -48,8 +49,8 @@ constexpr const char *kLink = "rate=40mbit", *kSmallQueue = "rate=40mbit,queue=6
 
 // The program's promise for a schedule that changes nothing; half of it is left to the machine.
 constexpr double kCostsNothing = 0.005;
-// A change that is 1 ms late, as long as the bucket, moves 1 % of the bytes of 100 ms; frames in
-// transit at either end are 0.01 % of 2 s; of a valid measurement the machine takes 1 %.
+// A change that is 1 ms late (the bucket's length) moves 1 % of the bytes of 100 ms. Frames in
+// transit at either end are 0.01 % of 2 s. A busy machine costs a valid measurement at most 1 %.
 constexpr double kTolerance = 0.02;
 // A switch drops frames that do not fit into its queue. When the time ends, frames that wait for a
 // dropped one have not arrived: up to the queue's 64 kB, of the 3.75 MB that 15 Mbit/s are in 2 s.
@@ -126,9 +127,10 @@ TEST(ScheduleDelivery, WithOverheadAndAtTheSwitchToo) {
 TEST(ScheduleDelivery, NothingCrossesInAnOutageAndTcpGoesOnAfterwards) {
   measure_between_two([](Network& network) {
     const Played played = play(network, "outage:first=500ms,lasts=700ms");
-    // When it begins, at most kLateSeconds late, a bucket of 1 ms may still be let through; then
-    // nothing, and once it ends the frame that waited, at most kChangeLatency late. The receiver
-    // may read the last bytes before it a tick late, if another process has its core then.
+    // When the outage begins, at most kLateSeconds late, a bucket of 1 ms may still be let through.
+    // Then nothing crosses until the outage ends; the waiting frame then crosses at most
+    // kChangeLatency late. The receiver may read the last bytes before the outage a tick late, if
+    // another process has its core then.
     constexpr double kTick = 4e-3;  // s: kernels with 250 Hz
     const double gap = played.result.longest_gap;
     require(gap > 0.7 - kLateSeconds - 1e-3 - kTick && gap < 0.7 + kChangeLatency,
@@ -139,8 +141,9 @@ TEST(ScheduleDelivery, NothingCrossesInAnOutageAndTcpGoesOnAfterwards) {
 
 TEST(ScheduleDelivery, FramesOfManyMillisecondsStillAddUp) {
   measure_between_two([](Network& network) {
-    // At 62.5 kbit/s a frame takes 194 ms. In 5 s 160 frames cross: at either end of the time one
-    // is in transit, and a receiver reads whole frames, so 3 of 160.
+    // At the schedule's lowest rate, 62.5 kbit/s, a frame takes 194 ms. Over the whole schedule 160
+    // frames cross in 5 s. At either end of the time one frame is in transit, and a receiver reads
+    // whole frames, so the tolerance is 3 of 160.
     play(network, "steps:0s=100%,100ms=50%,200ms=25%,300ms=12.5%,400ms=6.25%,repeat=500ms",
          "rate=1mbit", {.seconds = 5})
         .expect(3.0 / 160 + kMachineShare);

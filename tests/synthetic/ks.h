@@ -81,8 +81,8 @@ inline double ks_of_two(std::vector<float> a, std::vector<float> b) {
   return worst;
 }
 
-/// Exceeded by the distance of n draws from their own distribution with a probability of 1e-4
-/// (Kolmogorov's asymptotic law: 2 exp(-2 d^2 n)).
+/// Returns the bound that the distance of n draws from their own distribution exceeds with a
+/// probability of 1e-4 (Kolmogorov's asymptotic law: 2 exp(-2 d^2 n)).
 inline double ks_limit(std::size_t n) { return 2.23 / std::sqrt(static_cast<double>(n)); }
 
 inline double correlation(std::span<const float> a, std::span<const float> b) {

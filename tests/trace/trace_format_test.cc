@@ -1,6 +1,6 @@
-// The format as its document has it: readers in other languages, written from docs/trace-format.md
-// or printed there, see the bits that Trace sees; broken traces are refused with the message of
-// each.
+// Tests that the trace format is as documented. Readers in other languages, written from
+// docs/trace-format.md or printed there, must see the bits that Trace sees. Each broken trace must
+// be refused with its message.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -144,8 +144,8 @@ TEST_F(NumpyReader, SeesTheSameBits) {
   write_sample_trace(
       folder, {.shapes = {{4, 3, 5}, {7}, {}}, .ranks = 2, .steps = 2, .seed = 5, .squares = true});
   EXPECT_EQ(run("bits.py", folder), expected_bits(Trace(folder)));
-  // Run as a program it prints a line of every tensor: 2 steps, 2 ranks, 3 tensors, each with
-  // moments.
+  // If the printed reader is run as a program, it prints a line for every tensor: 2 steps, 2 ranks,
+  // 3 tensors, each with moments.
   const std::string said = run("printed.py", folder);
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2 * 2 * 3 * 2);
 }

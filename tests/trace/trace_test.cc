@@ -122,8 +122,8 @@ TEST_F(TraceTest, WrongDtypeNamesTensorFoundAndExpected) {
 }
 
 TEST_F(TraceTest, GradientsOf16BitsAreWidenedAndSecondMomentsBesideThemAreNot) {
-  // q first, then 12 and 5 values of 2 bytes: binary16 0x3F3F is 1.8115234375, bfloat16 0x3F3F is
-  // 0.74609375, binary32 0x3F3F3F3F is 0.747059...
+  // The second moments q come first, then 12 and 5 gradient values of 2 bytes. 0x3F3F is
+  // 1.8115234375 in binary16 and 0.74609375 in bfloat16; 0x3F3F3F3F is 0.747059... in binary32.
   const std::string half = R"("q:tensor-0":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]},)"
                            R"("q:tensor-1":{"dtype":"F32","shape":[5],"data_offsets":[48,68]},)"
                            R"("tensor-0":{"dtype":"TYPE","shape":[3,4],"data_offsets":[68,92]},)"

@@ -28,9 +28,9 @@ inline void edit_trace_json(const std::filesystem::path& folder,
   write_bytes(folder / "trace.json", root.dump());
 }
 
-/// Turns a trace of FP32 gradients into one of 16 bits: keeps the upper half of every value's bits,
-/// whose meaning as binary16 is another number, but a number all the same. The trace must have no
-/// second moments.
+/// Turns a trace of FP32 gradients into a trace of 16 bits: keeps the upper half of every value's
+/// bits. Read as binary16, these bits are a different number, but still a valid number. The trace
+/// must have no second moments.
 inline void make_half(const std::filesystem::path& folder, const std::string& dtype) {
   edit_trace_json(folder, [&](nlohmann::json& root) {
     root["dtype"] = dtype;

@@ -164,7 +164,8 @@ double RateSchedule::without_warmup(double step) const {
 double RateSchedule::factor(std::uint64_t step) const {
   const double at = std::min(static_cast<double>(step), steps_ - 1);
   if (at >= warmup_) return without_warmup(at);
-  // Step 0 is already 1 / (warmup + 1) into the warm-up, so that a start of 0 has an effect.
+  // At step 0, the fraction 1 / (warmup + 1) of the warm-up is already done. Otherwise, with a
+  // start of 0, step 0 would have a rate of 0 and no effect.
   const double share = (at + 1) / (warmup_ + 1);
   return start_ + share * (without_warmup(warmup_) - start_);
 }

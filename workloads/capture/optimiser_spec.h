@@ -10,8 +10,8 @@
 
 namespace thinpipe {
 
-/// An optimiser. With g the mean gradient, w a parameter, lr the learning rate times the schedule's
-/// factor:
+/// An optimiser and its parameters. In the formulas below, g is the mean gradient, w is a parameter
+/// of the model, and lr is the learning rate times the schedule's factor:
 ///
 ///   sgd:lr=0.1,momentum=0,nesterov=0,weight_decay=0
 ///     d = g + weight_decay w;  v <- momentum v + d (v = 0 at first);
@@ -46,15 +46,17 @@ struct OptimiserSpec {
   std::string to_string() const;
 };
 
-/// A rate that falls when the held-out loss stops falling (Mikolov et al. 2010 and LSTMs since).
-/// The rate depends on more than the step: the evaluating worker sends the factor to all workers.
+/// Lowers the learning rate when the held-out loss stops falling (Mikolov et al. 2010 and LSTMs
+/// since). The rate does not follow from the step alone, so the worker that evaluates the loss
+/// sends the factor to all workers.
 struct Plateau {
   std::uint64_t after = 2;  ///< evaluations without a new best
   double factor = 0.25;
   double least = 0.001;  ///< lower bound of the product of all factors
 
-  /// Returns the factor on the rate after evaluations with these losses, without the schedule's own
-  /// factor. Each further fall takes `after` more evaluations without a new best.
+  /// Returns the factor that this rule puts on the learning rate after evaluations with these
+  /// losses. The schedule's own factor is not included. After each reduction, the next one takes
+  /// `after` more evaluations without a new best loss.
   double factor_after(std::span<const double> losses) const;
 };
 

@@ -72,8 +72,8 @@ void check_squares(bool squares, const ModelInfo& model, const std::string& whos
                    able + ")");
 }
 
-// Returns the last of `record` steps that begin at `from`. The bounds of the options exclude an
-// overflow.
+// Returns the last recorded step, if the first recorded step is `from`. The allowed ranges of the
+// options exclude an overflow.
 std::uint64_t last_recorded(const CaptureOptions& options, std::uint64_t from) {
   return from + (options.record - 1) * options.every;
 }

@@ -36,11 +36,11 @@ inline constexpr std::uint64_t kCaptureWarmUpSteps = 3;
 ///   json           boolean  print the summary as JSON                false
 ///
 /// Second moments need models without batch normalisation or carried state: gpt, lenet5,
-/// vgg16-cifar. The recorded steps are from, from + every, ...: `record` steps. Consecutive steps
-/// are the default, so that a method with error feedback gets the gradients that it would get in
-/// training. Exit codes: 0 success; 2 a wrong option, wrong data, or `out` not empty; 4 the loss
-/// did not fall or the machine failed. SIGINT, SIGTERM and SIGHUP remove the unfinished folder
-/// first.
+/// vgg16-cifar. The recorded steps are `from`, `from` + `every`, `from` + 2 `every` and so on,
+/// `record` steps in all. By default the steps are consecutive, so that a method with error
+/// feedback gets the gradients that it would get in training. Exit codes: 0 success; 2 a wrong
+/// option, wrong data, or `out` not empty; 4 the loss did not fall or the machine failed. On
+/// SIGINT, SIGTERM and SIGHUP, the program removes the unfinished folder before it ends.
 struct CaptureOptions {
   std::string out;
   std::string model = "lenet5";

@@ -14,7 +14,8 @@ namespace thinpipe {
 namespace {
 
 constexpr std::size_t kFlowWindow = kSegmentsInFlight;
-// Bytes that a paced channel may be ahead: enough to keep a link busy for a round trip of segments.
+// Bytes that a paced outgoing channel may be ahead of the incoming channel that it keeps pace with.
+// They are enough to keep a link busy for a round trip of segments.
 constexpr std::size_t kAhead = kFlowWindow * kSegmentBytes;
 
 void make_nans_one(std::span<std::byte> floats) {
@@ -139,8 +140,9 @@ void AllReduceFlow::run(Transport& transport, ElementType type, std::span<const 
 bool AllReduceFlow::receive(const Call& call, Channel& in) {
   while (!at_end(in, in.starts) && in.started - in.finished < kFlowWindow) {
     const Segment segment = segment_at(in, in.starts);
-    // A replacement is received in place. The values there are sums that this rank sends, and the
-    // replacement cannot arrive before these have been sent.
+    // A segment that replaces values, rather than adding to them, is received directly into the
+    // result. The result still has partial sums that this rank sends. Overwriting them is safe: the
+    // replacement cannot arrive before the partial sums have been sent.
     const std::span<std::byte> target =
         in.pieces[in.starts.piece].adds
             ? std::span(in.staging).subspan(in.started % kFlowWindow * kSegmentBytes, segment.size)

@@ -48,16 +48,17 @@ class AllReduce {
     all_reduce(ElementType::kFloat32, std::as_bytes(own), std::as_writable_bytes(result), factor);
   }
 
-  /// Computes the result of the last all_reduce() from the arrays, by rank, without the network.
-  /// Elements of any type are given and returned as floats. Exact to the bit where all_reduce() is
-  /// lossy(); else within the rounding of sums in another order.
+  /// Computes the expected result of the last all_reduce() without the network. `arrays` are the
+  /// arrays of all ranks, by rank. Elements of any type are passed and returned as floats. If
+  /// all_reduce() is lossy(), the result is exact to the bit; otherwise it may differ by the
+  /// rounding of sums in another order.
   virtual void expected_all_reduce(ElementType /*type*/,
                                    std::span<const std::span<const float>> arrays, float factor,
                                    std::span<float> out) const {
     sum_over_ranks(arrays, factor, out);
   }
-  /// Returns whether the order of the additions is known. If not, a sum whose order counts can only
-  /// be compared within a rounding bound.
+  /// Returns whether the order is known in which all_reduce() adds the ranks' values. If it is
+  /// unknown and changes the result, a sum can be checked only within a rounding bound.
   virtual bool knows_order() const { return true; }
   /// Returns whether all_reduce() of such elements loses precision between ranks, so that the order
   /// of the additions counts.
@@ -79,7 +80,8 @@ class CodedAllReduce : public AllReduce {
  public:
   /// Returns how all_reduce() of so many elements quantises the array.
   virtual CodedSlices coded_slices(std::size_t elements) const = 0;
-  /// Does the rest of all_reduce() with slices that are quantised already, with the same bits.
+  /// Does the remaining steps of all_reduce() with slices that the caller has quantised. The result
+  /// has the same bits as that of all_reduce().
   /// @throws InputError for a slice of the wrong length
   virtual void all_reduce_coded(std::span<const std::span<const std::byte>> slices,
                                 std::span<float> result, float factor) = 0;
@@ -88,10 +90,10 @@ class CodedAllReduce : public AllReduce {
   ~CodedAllReduce() = default;
 };
 
-/// This rank's side of an all-gather of messages that are not in the collective's memory, but on a
-/// GPU, for example. The first bytes of a message are sent while its last ones are still copied,
-/// and messages that have arrived are copied on while more arrive. The thread that exchanges calls
-/// all functions.
+/// This rank's side of an all-gather whose messages are not in the collective's memory, but on a
+/// GPU, for example. Copying overlaps with the exchange. The first bytes of this rank's message are
+/// sent while its last bytes are still being copied. Arrived messages are copied to their
+/// destination while others arrive. The thread that exchanges calls all functions.
 class StagedGather {
  public:
   virtual ~StagedGather() = default;
@@ -114,25 +116,26 @@ class AllGather {
   /// Returns every rank's message, by rank; valid until the next call.
   virtual const std::vector<std::span<const std::byte>>& all_gather(
       std::span<const std::byte> own) = 0;
-  /// All-gathers a message that is not complete yet. Collectives that send in segments begin before
-  /// it is complete. The default waits for the complete message, and reports all messages at the
-  /// end.
+  /// All-gathers messages while this rank's own message is still being completed. Collectives that
+  /// send in segments begin before the message is complete. The default implementation waits for
+  /// the complete message, and calls arrived() for all messages at the end.
   virtual const std::vector<std::span<const std::byte>>& gather_staged(StagedGather& staged);
 
  protected:
   ~AllGather() = default;
 };
 
-/// An all-gather between devices' memories, by a library that takes device pointers. The device is
-/// the calling thread's (DeviceCopies::use_in_this_thread), and no work that touches the arrays is
-/// still queued on it.
+/// An all-gather between the memories of GPUs, by a library that takes device pointers. It uses the
+/// calling thread's GPU (DeviceCopies::use_in_this_thread). The caller ensures that no work that
+/// touches the arrays is still queued on that GPU.
 class DeviceAllGather {
  public:
   /// Returns whether the library takes device pointers; if not, nothing else may be called.
   virtual bool takes_device_pointers() const = 0;
   /// Gathers the same number of words from every rank, by rank; both arrays are in host memory.
   virtual void gather_words(std::span<const std::uint32_t> own, std::span<std::uint32_t> all) = 0;
-  /// Gathers every rank's bytes, one rank after the other; complete on return.
+  /// Gathers the bytes of all ranks into `device_all`, in the order of the ranks. The gather is
+  /// complete on return.
   /// @param sizes  by rank @throws InputError for more bytes than the library can count
   virtual void gather_on_device(const std::byte* device_own, std::span<const std::size_t> sizes,
                                 std::byte* device_all) = 0;
@@ -146,20 +149,21 @@ class SparseAllReduce {
  public:
   static constexpr Exchange kExchange = Exchange::kSparseAllReduce;
 
-  /// Returns the sum of all ranks' sparse vectors times the factor, selected again to about k
-  /// elements (sparse_pairs.h), with the same bits on every rank; and the pairs that this rank must
-  /// restore to its residual. Valid until the next call. All ranks call it with the same k and
-  /// dimension. Collectives may keep thresholds from call to call, so use one collective for each
-  /// vector that is summed repeatedly, such as a bucket.
+  /// Sums the sparse vectors of all ranks and selects about k elements of the sum (sparse_pairs.h).
+  /// Returns these elements times the factor, with the same bits on every rank, and the pairs that
+  /// this rank must restore to its residual. The result is valid until the next call. All ranks
+  /// must pass the same k and dimension. Collectives may keep thresholds from call to call, so use
+  /// a separate collective for each vector that is summed repeatedly, such as a bucket.
   /// @throws InputError for own elements out of order or range, PayloadError for another rank's
   virtual SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
                                       float factor) = 0;
-  /// Returns the mean over ranks of `own`, the number of a rank's elements out of `dimension`,
-  /// rounded up; the same on every rank. It is the k of a sparse_all_reduce() where each rank has
-  /// only its own number of elements.
+  /// Returns the mean over ranks of `own`, rounded up; the same on every rank. `own` is the number
+  /// of this rank's elements, out of `dimension`. The mean serves as the k of sparse_all_reduce()
+  /// if ranks select different numbers of elements.
   virtual std::size_t mean_count(std::size_t own, std::size_t dimension) = 0;
-  /// Computes the sum of the last sparse_all_reduce() from the dense vectors, to the bit. `out` and
-  /// each vector have `dimension` elements, 0 where a sparse vector has no element.
+  /// Computes the expected result of the last sparse_all_reduce() without the network, exact to the
+  /// bit. `vectors` are the ranks' sparse vectors as dense vectors, with 0 where a sparse vector
+  /// has no element. `out` and each vector have `dimension` elements.
   virtual void expected_sparse(std::span<const std::span<const float>> vectors, std::size_t k,
                                float factor, std::span<float> out) const = 0;
 

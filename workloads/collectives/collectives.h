@@ -61,15 +61,17 @@ struct CollectiveInfo {
   std::optional<SparseForm> sparse = {};
   /// Returns the options of a collective with servers, for so many workers; null without servers.
   PushPullOptions (*push_pull)(const Parameters&, int workers) = nullptr;
-  /// Makes the collective over a transport; @param capacity  the longest message that all_gather
-  /// may carry, in bytes. Empty: the collective is made from its plans or, without plans, by
-  /// mpi_collectives.h and push_pull_collective.h.
+  /// Makes the collective over a transport;
+  /// @param capacity  the longest message that all_gather may carry, in bytes. If `make` is empty,
+  /// the collective is made from its plans. Without plans, it is made by mpi_collectives.h or
+  /// push_pull_collective.h.
   Factory make = {};
   /// @throws InputError for a number of ranks that the collective does not support; null: any is
   /// supported
   void (*check_ranks)(const Parameters&, int ranks) = nullptr;
-  /// Returns why the collective cannot exchange this compressor's payloads although it has the
-  /// operation; "" where it can. Null: no compressor is refused.
+  /// Returns the reason if the collective has the operation that the compressor needs but still
+  /// cannot exchange its payloads; "" if it can. A null pointer means that the collective refuses
+  /// no compressor.
   std::string (*refuses)(const Spec& collective, const Spec& compressor) = nullptr;
 
   bool can(Exchange exchange) const;
@@ -108,9 +110,9 @@ Parameters collective_parameters(const Spec& collective);
 /// @throws InputError as check_collective
 std::vector<Spec> expand_collectives(std::string_view text);
 
-/// Returns the operation by which this collective combines the compressor's payloads: a sparse
-/// all-reduce where the collective has one, for compressors that select a known number of elements;
-/// else the compressor's aggregation.
+/// Returns the operation by which this collective combines the compressor's payloads. It is a
+/// sparse all-reduce if the collective has one and the compressor selects a known number of
+/// elements. Otherwise it is the operation of the compressor's aggregation.
 /// @throws InputError naming the collectives with the operation where this one lacks it, or as
 /// check_collective and check_spec
 Exchange exchange_of(const Spec& collective, const Spec& compressor);

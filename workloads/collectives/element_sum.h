@@ -1,5 +1,5 @@
-// Sums of arrays on one rank: an all-reduce's addition of two arrays, and the expected result of an
-// all-reduce's plan.
+// Sums arrays on one rank: adds two arrays, as a step of an all-reduce does, and computes the
+// expected result of an all-reduce's plan.
 #pragma once
 
 #include <cstddef>

@@ -35,8 +35,9 @@ struct UnitPayload {
   std::span<const std::byte> payload;
 };
 
-/// Workers are ranks 0 to workers - 1 of the transport, servers the ranks after them; or every
-/// worker is a server too (the collective `twoshot`).
+/// The ranks and units of a parameter-server exchange. Workers are ranks 0 to workers - 1 of the
+/// transport. Servers are the ranks after the workers or, in the collective `twoshot`, the workers
+/// themselves.
 struct PushPullLayout {
   int workers = 0, servers = 0;
   bool colocated = false;  ///< server i is worker i; workers == servers
@@ -46,8 +47,8 @@ struct PushPullLayout {
   int ranks() const { return colocated ? workers : workers + servers; }
 };
 
-/// Bytes of a payload's head. docs/collectives.md, "Parameter server": before a payload come its
-/// unit and its length in bytes, each a little-endian u32.
+/// Size in bytes of the header before each payload. The header has the payload's unit and its
+/// length in bytes, each as a little-endian u32 (docs/collectives.md, "Parameter server").
 inline constexpr std::size_t kUnitHeadBytes = 2 * sizeof(std::uint32_t);
 
 /// The tags of pushes to parameter servers and of their answers.

@@ -32,7 +32,8 @@ struct FlowWay {
   std::vector<FlowPiece> sent = {}, received = {};  // in the same order
 };
 
-// A rank's ways, in the order in which its plan first sends on them, in which they take turns.
+// All ways of an all-reduce; a way is a sender, a receiver and a tag. The ways of one sender are in
+// the order in which its plan first sends on them. They take turns in this order.
 class FlowWays {
  public:
   explicit FlowWays(const std::vector<AllReducePlan>& plans) {
@@ -106,7 +107,8 @@ FlowGraph reduce_flows(const std::vector<AllReducePlan>& plans, std::size_t elem
 // length.
 FlowGraph gather_flows(const std::vector<AllGatherPlan>& plans,
                        std::span<const std::size_t> sizes) {
-  // Each segment of each message has a place at each rank; place 0 is for a rank's own message.
+  // Each rank has one counter (place) for each segment of each message. The numbers of these
+  // counters begin at 1.
   std::vector<std::size_t> framed, first = {1};
   for (const std::size_t size : sizes) {
     framed.push_back(size + sizeof(std::uint64_t));

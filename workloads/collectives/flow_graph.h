@@ -1,5 +1,5 @@
-// Messages of an exchange: sender, receiver, size and dependencies, on which alone its time
-// depends; and these messages of each collective.
+// Describes an exchange by its messages: sender, receiver, size and dependencies. The time of an
+// exchange depends on nothing else. Functions return the messages of each collective.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace thinpipe {
 
-/// A message of a FlowQueue. Every rank has counters, called *places*: one place stands for one
-/// part of a rank's array. When a message has arrived it raises one of the receiver's places by 1,
-/// and messages that wait for this value can leave. So a place counts the segments that were added
-/// to or stored in a part.
+/// A message of a FlowQueue. Every rank has counters, called *places*, one for each part of its
+/// array. A message that arrives raises one of the receiver's places by 1. Messages that wait for
+/// the new value can then leave. A place therefore counts the segments that were added to the part
+/// or stored in it.
 struct FlowMessage {
   std::uint32_t to = 0;
   std::uint32_t place = 0;  ///< the receiver's counter that it raises
@@ -48,8 +48,9 @@ struct FlowGraph {
   }
 };
 
-/// Returns the messages of an all-reduce of so many floats; nothing where the collective has no
-/// all-reduce or its messages are not known (openmpi). @throws InputError as check_collective
+/// Returns the messages of an all-reduce of `elements` floats. Returns nothing if the collective
+/// has no all-reduce, or if its messages are unknown (openmpi). @throws InputError as
+/// check_collective
 std::optional<FlowGraph> all_reduce_flows(const Spec& collective, std::size_t elements, int ranks);
 
 /// Returns the messages of an all-gather likewise. @param sizes  of messages, in bytes, by rank
@@ -68,16 +69,17 @@ struct FlowUnit {
 };
 
 /// Returns the messages of workers and parameter servers. Workers are ranks 0 to workers - 1;
-/// servers come after them. With no servers every worker is one, and payloads to itself do not
-/// cross the network. A worker pushes its units in order. A server answers a unit when all workers'
-/// payloads of the unit have arrived and been decoded, in the same order, by one CPU core. The
-/// answer's encoding time is spread over the payloads. Payloads are cut into about `most_messages`
-/// messages at most.
+/// servers are the ranks after them. With `servers` = 0 every worker is also a server, and its
+/// payloads to itself do not cross the network. A worker pushes its units in order, and a server
+/// answers them in the same order. A server answers a unit when the payloads of all workers have
+/// arrived and one CPU core has decoded them. The time to encode the answer is spread over the
+/// unit's payloads. All payloads together are cut into about `most_messages` messages at most.
 FlowGraph push_pull_flows(std::span<const FlowUnit> units, int workers, int servers,
                           double most_messages);
 
-/// Collects messages of all ranks, cut into segments, of exchanges in phases: a rank sends a
-/// phase's messages when all messages to it of earlier phases have arrived.
+/// Collects the messages of an exchange that has phases, for all ranks, and cuts them into
+/// segments. A rank sends its messages of a phase when all messages that it receives in earlier
+/// phases have arrived.
 class PhaseFlows {
  public:
   /// How a rank's messages of one phase leave.

@@ -19,17 +19,18 @@ namespace thinpipe {
 
 /// Carries out the plan of an all-reduce, all of its steps at a time (all_reduce_flow.cc).
 ///
-/// A segment is sent as soon as the earlier steps on it are done, and added as soon as it has
-/// arrived and is next. So some segments are in a later step while others are still in an earlier
-/// one. Where a rank sends to several peers at a time, peers take turns, a segment each.
+/// A rank sends a segment as soon as the earlier steps on this segment are done. It adds a received
+/// segment as soon as the additions before it in the plan are done. Some segments may therefore be
+/// in a later step while other segments are still in an earlier step. If a rank sends to several
+/// peers at a time, it sends one segment to each peer in turn.
 class AllReduceFlow {
  public:
   explicit AllReduceFlow(const AllReducePlan& plan);
 
-  /// Sets `result` to factor * sum of `own` over ranks, with the same bits on every rank.
-  /// add_elements() adds elements of this type. Both arrays have the same size on every rank and do
-  /// not overlap: `own` is read in place, without a copy. Allocates nothing for arrays that are not
-  /// longer than an earlier one.
+  /// Sets `result` to factor * the sum of `own` over all ranks, with the same bits on every rank.
+  /// Elements of `type` are added by add_elements(). Both arrays have the same size on every rank.
+  /// They must not overlap, because `own` is read in place, without a copy. Allocates nothing if
+  /// the array is not longer than in an earlier call.
   void run(Transport& transport, ElementType type, std::span<const std::byte> own,
            std::span<std::byte> result, float factor);
 
@@ -94,16 +95,18 @@ class AllReduceFlow {
 
 /// Carries messages of all ranks to all ranks, by the plan of an all-gather (all_gather_flow.cc).
 ///
-/// No sizes are exchanged beforehand: the first segment of a message starts with its length, so
-/// small messages cost a single trip. Where a rank sends to several peers at a time, peers take
-/// turns, a segment each.
+/// Ranks do not exchange the sizes of messages beforehand. The first segment of a message starts
+/// with the message's length, so that a small message takes a single trip. If a rank sends to
+/// several peers at a time, it sends one segment to each peer in turn.
 class AllGatherFlow {
  public:
   /// @param capacity  the longest message any rank may send, in bytes
   AllGatherFlow(const AllGatherPlan& plan, int ranks, std::size_t capacity);
 
-  /// All-gathers. Allocates nothing after the first run. @returns messages by rank, valid until the
-  /// next run @throws InputError when a rank announces a message over the capacity
+  /// Sends this rank's message to all ranks and receives theirs. Allocates nothing after the first
+  /// run.
+  /// @returns messages by rank, valid until the next run @throws InputError when a rank announces a
+  /// message over the capacity
   const std::vector<std::span<const std::byte>>& run(Transport& transport,
                                                      std::span<const std::byte> own);
   const std::vector<std::span<const std::byte>>& run(Transport& transport, StagedGather& staged);

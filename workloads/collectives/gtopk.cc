@@ -131,7 +131,8 @@ class GTopKCollective : public SparseCollective {
   GTopK gtopk_;
 };
 
-// Returns the traffic up and down the tree; pairs(n) is the size of a message of n ranks' pairs.
+// Returns a rank's traffic in the tree: merged pairs go up to rank 0, and the result goes down.
+// pairs(n) returns the number of pairs in a message that merges the pairs of n ranks.
 template <class Pairs>
 Traffic tree_of_merges(int ranks, int rank, Pairs pairs) {
   Traffic traffic;

@@ -11,9 +11,9 @@
 namespace thinpipe {
 namespace {
 
-/// Groups of g consecutive ranks; the last may be smaller. There are g rings through all groups. In
-/// a full group each member is on one ring; in a smaller group a member is on several consecutive
-/// rings.
+/// Groups of g consecutive ranks; the last group may be smaller. There are g rings, and each ring
+/// has one rank of every group. In a full group, each member is on one ring. In a smaller group, a
+/// member may be on several consecutive rings.
 struct RankGroups {
   /// The collective's `group` is g; with fewer ranks there is one group.
   RankGroups(const Parameters& parameters, int ranks);
@@ -94,8 +94,9 @@ void add_ring_through_groups(const RankGroups& groups, int at, int ring, AllRedu
   }
 }
 
-// Appends the messages that a member passes on within its group and that come from the group so
-// many groups back; 0: its own message.
+// Appends messages that a rank passes on within its group: those that its rings brought from the
+// group that is `groups_back` groups before its own. With `groups_back` = 0, appends the rank's own
+// message.
 void add_messages(const RankGroups& groups, int rank, int groups_back, std::vector<int>& messages) {
   if (groups_back == 0) {
     messages.push_back(rank);
@@ -125,18 +126,21 @@ Volume share_of(const RankGroups& groups, const MessageVolume& messages, int ran
   return sum;
 }
 
-/// Reduce-scatter on a ring in each group, all-reduce of each member's slices on the rings through
-/// the groups, all-gather in each group. Where n is a multiple of g, every rank sends and receives
-/// 2(n-1)/n * 4d bytes, as in one ring, and every group 2(G-1)/G * 4d bytes across its edge, the
-/// minimum. With a leader that reduces, exchanges and broadcasts for its group, as many bytes cross
-/// the edge, but the leader's link carries g times as many as any other link.
+/// Reduce-scatter on a ring in each group, then an all-reduce of each member's slices on the rings
+/// through the groups, then an all-gather in each group. The array has d floats; n ranks form G
+/// groups of g. If n is a multiple of g, every rank sends and receives 2(n-1)/n * 4d bytes, as in
+/// one ring. Every group then sends and receives 2(G-1)/G * 4d bytes across its edge, which is the
+/// minimum. The alternative is a leader that reduces, exchanges and broadcasts for its group. The
+/// same number of bytes then crosses the edge, but the leader's link carries g times as many bytes
+/// as any other link.
 AllReducePlan hierarchical_all_reduce(const Parameters& parameters, int ranks, int rank) {
   const RankGroups groups(parameters, ranks);
   const Place place(groups, rank);
   AllReducePlan plan{.parts = groups.group * groups.groups};
   const int n = groups.groups;
-  // Adds a step for each slice of a member's rings, from slice `from` of a ring on, in the order in
-  // which the ring first sends the slices or completes their sums.
+  // Adds a step for each slice that belongs to the rings of the member `owner`. On each ring, the
+  // steps begin with slice `from`. Their order is the order in which the ring first sends the
+  // slices, or completes their sums.
   const auto steps_about = [&](StepKind kind, int peer, int owner, int from,
                                bool completes = false) {
     for (int step = 0; step < n; ++step)
@@ -164,8 +168,9 @@ AllReducePlan hierarchical_all_reduce(const Parameters& parameters, int ranks, i
   return plan;
 }
 
-/// Messages go round the rings through the groups, and each member passes the messages that it has
-/// received from its rings round its group. Every message enters every other group once.
+/// Messages travel along the rings through the groups. Each member also passes its own message, and
+/// the messages that its rings bring, along a ring within its group. Every message enters every
+/// other group once.
 AllGatherPlan hierarchical_all_gather(const Parameters& parameters, int ranks, int rank) {
   const RankGroups groups(parameters, ranks);
   const Place place(groups, rank);

@@ -111,7 +111,8 @@ void OkTopK::share_count(Transport& transport, std::size_t count) {
 void OkTopK::find_threshold(Transport& transport, std::size_t k) {
   const auto n = static_cast<std::size_t>(transport.size());
   const auto rank = static_cast<std::size_t>(transport.rank());
-  // At most k keys of a rank are among the k greatest; one more shows that the rank has more.
+  // Each rank shares only its k + 1 greatest keys (magnitudes). At most k keys of a rank can be
+  // among the k greatest of all ranks. The additional key shows that the rank has more than k keys.
   keys_.resize(sums_.size());
   for (std::size_t i = 0; i < sums_.size(); ++i) keys_[i] = magnitude_key(sums_[i].value);
   const std::size_t some = std::min(std::max<std::size_t>(k, 1) + 1, keys_.size());
@@ -276,8 +277,10 @@ SparseTraffic oktopk_traffic(const SparseSizes& sizes, double imbalance, int ran
   traffic.least = plus(counts, {.sent = to_others(others, 0), .received = to_others(others, 0)});
   const Volume even = to_others(others, sizes.own / n);
   traffic.even = plus(plus(counts, {.sent = even, .received = even}), blocks(sizes.selected / n));
-  // All own pairs go to one rank, which receives all other ranks' pairs as well. Of the selected
-  // pairs, a block of `imbalance` means comes before each step, or all of them move for balance.
+  // Upper bound of the traffic. In the worst case, a rank sends all its own pairs to one other
+  // rank, and receives all pairs of all other ranks. In the all-gather of the selected pairs there
+  // are two worst cases. Either blocks have up to `imbalance` times the mean size, or all selected
+  // pairs first move to balance the blocks.
   Volume away = to_others(others, 0) + plain_message(sizes.own * sizeof(SparsePair));
   Volume here = to_others(others, sizes.own);
   away.messages += others;  // with other cuts, every message has at most one segment more

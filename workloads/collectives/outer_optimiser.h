@@ -18,17 +18,18 @@ struct OuterOptions {
   std::string to_string() const;
 };
 
-/// Nesterov's momentum on the sum of all workers' local steps (Douillard et al., DiLoCo, arXiv
-/// 2311.08105, alg. 1 line 12 and section 3; as PyTorch's SGD with nesterov=True):
-///   v <- m v + x,  update = rate (x + m v)
-/// where x is the outer gradient: the mean over workers of the sum of their local updates since the
-/// last exchange. Every worker applies it to the same aggregate, so all workers stay the same
-/// without another exchange. The update is subtracted from the parameters.
+/// Applies Nesterov's momentum to the workers' local steps (Douillard et al., DiLoCo, arXiv
+/// 2311.08105, alg. 1 line 12 and section 3; as PyTorch's SGD with nesterov=True): v <- m v + x,
+/// update = rate (x + m v), where v is the velocity and m the momentum. x is the outer gradient:
+/// the mean over workers of the sum of their local updates since the last exchange. Every worker
+/// applies the optimiser to the same aggregate, so all workers' models stay equal without another
+/// exchange. The update is subtracted from the parameters.
 class OuterOptimiser {
  public:
   OuterOptimiser(std::size_t elements, const OuterOptions& options);
 
-  /// Computes the update from the aggregate; reads two arrays and writes two.
+  /// Computes the update from the aggregate, and the new velocity. Reads two arrays (aggregate,
+  /// velocity) and writes two (velocity, update).
   /// @throws InputError for arrays of another size
   void apply(std::span<const float> aggregate, std::span<float> update);
 

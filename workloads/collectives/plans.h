@@ -22,31 +22,33 @@ struct AllReduceStep {
   /// kAdd only: the step completes the sum over all ranks, which is then multiplied by the factor.
   bool completes = false;
   int tag = 0;  ///< steps of one tag between two ranks keep their order
-  /// kSend only: the step is not sent far ahead of the data received with the same tag, which has
-  /// the same length to within a float or two. Where several ranks send to one, all progress
-  /// equally, and no queue overflows with data that is not needed yet.
+  /// kSend only: the rank does not send this step far ahead of the data that it receives with the
+  /// same tag. The data sent and received have the same length to within a float or two. If several
+  /// ranks send to one rank, all of them then progress equally, and no queue overflows with data
+  /// that is not needed yet.
   bool paced = false;
 };
 
 using StepKind = AllReduceStep::Kind;
 
-/// All of a rank's steps, in sequential order. AllReduceFlow does as many as it can at a time, with
-/// the same result. All ranks have the same number of slices. The i-th step in which a rank sends
-/// to a peer with a tag is the i-th step in which the peer receives from it with this tag.
+/// All of a rank's steps, in sequential order. AllReduceFlow runs as many steps at a time as it
+/// can, with the same result. All ranks have the same number of slices. For two ranks and one tag,
+/// the sender's i-th send matches the receiver's i-th receive.
 struct AllReducePlan {
   int parts = 1;
   std::vector<AllReduceStep> steps = {};
-  /// Several ranks compute the same sum, each adding the other's values to its own. The order of
-  /// two operands does not change a sum, but it selects one of two NaN values, so every NaN then
-  /// becomes the same NaN.
+  /// Several ranks compute the same sum, and each adds another rank's values to its own. The order
+  /// of two operands does not change a sum of numbers. If both operands are NaN, the order decides
+  /// which NaN results. So every NaN is replaced by the same NaN.
   bool mirrored = false;
 };
 
 /// Returns the plan of one rank.
 using AllReducePlanner = std::function<AllReducePlan(int ranks, int rank)>;
 
-/// Whole messages, named by their rank of origin, that are sent to a peer or received from one, one
-/// after the other. Channels of one direction between two ranks have different tags.
+/// Whole messages that a rank sends to one peer, or receives from it, one after the other. Each
+/// message is named by the rank where it originates. Channels of one direction between the same two
+/// ranks have different tags.
 struct GatherChannel {
   bool out = false;
   int peer = 0;
@@ -60,13 +62,14 @@ using AllGatherPlanner = std::function<AllGatherPlan(int ranks, int rank)>;
 
 // The ring's plans (ring.cc) serve other collectives as well.
 
-/// Returns the plan of a reduce-scatter and an all-gather: 2(n-1) steps of d/n elements each (the
-/// ring of Variance-based Gradient Compression, section 5). Every rank sends and receives
-/// 2(n-1)/n * 4d bytes, both directions always busy.
+/// Returns the plan of a ring all-reduce of d floats: a reduce-scatter and an all-gather, with
+/// 2(n-1) steps of d/n elements in all (Variance-based Gradient Compression, section 5). Every rank
+/// sends and receives 2(n-1)/n * 4d bytes. Both directions of its link are always busy.
 AllReducePlan ring_all_reduce(int ranks, int rank);
 
-/// Returns the pipelined ring all-gather-v of the same section: at most (sum of n_i + (p-1) m)
-/// beta.
+/// Returns the plan of a pipelined ring all-gather of messages of unequal lengths (all-gather-v).
+/// By the same section, it takes at most (sum of n_i + (p-1) m) beta for p ranks, messages of
+/// length n_i and segments of length m.
 AllGatherPlan ring_all_gather(int ranks, int rank);
 
 }  // namespace thinpipe

@@ -38,14 +38,15 @@ class PushPullCollective : public Collective, public PushPull {
 };
 
 /// The collective `twoshot`: every rank averages a slice of every array and sends the mean to all
-/// ranks. Each rank is a worker and a server, which take turns. Units are slices, each of which one
-/// rank averages (PushPullLayout::colocated). A rank's payloads of its own slices do not cross the
-/// network.
+/// ranks. Each rank is both a worker and a server, and does the work of both in turn. The units of
+/// exchange are slices, and one rank averages each slice (PushPullLayout::colocated). A rank's
+/// payloads of its own slices do not cross the network.
 ///
-/// Every rank sends to the next rank first, then to the one after it, and sends at most kAhead
-/// bytes more than it has received. So all ranks send over the same distance, and several ranks do
-/// not send more to one port than it can queue. A rank that has nothing left to receive sends
-/// everything. Where ranks wait for each other, they continue after kTimeout without progress.
+/// Every rank sends to the next rank first, then to the rank after it, and so on. It sends at most
+/// kAhead bytes more than it has received. So at any time all ranks send over about the same
+/// distance, and they do not send more to one port than it can queue. A rank that has nothing left
+/// to receive sends everything. If ranks wait for each other, each raises its limit after kTimeout
+/// without progress.
 class TwoShotCollective : public Collective, public PushPull {
  public:
   /// @param aggregator  of this rank's slices; must outlive this
@@ -97,7 +98,8 @@ class TwoShotCollective : public Collective, public PushPull {
   TransportCounters counters() const override { return transport_->counters(); }
 
  private:
-  // A segment or two to each of some peers: less than the default queue of a port, 256 kB.
+  // Bytes that a rank may send ahead of the bytes received: one or two segments to each of a few
+  // peers. This is less than the default queue of a port, 256 kB.
   static constexpr std::size_t kAhead = 4 * kSegmentBytes;
   static constexpr double kTimeout = 0.1;  // s: a segment of 32 kB at 2.6 Mbit/s
 

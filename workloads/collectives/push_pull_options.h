@@ -17,8 +17,9 @@ struct PushPullOptions {
   std::optional<Spec> pull;  ///< compressor of answers; nothing: that of the push
   std::string pull_memory;   ///< replaces its parameter `memory`; "" leaves it
   bool colocated = false;    ///< every worker is a server (PushPullLayout)
-  /// Servers have the model and the optimiser, and answer with changes of the model (3LC, figure
-  /// 2b). Otherwise they answer with the mean gradient, and each worker has an optimiser.
+  /// If true, the servers have the model and the optimiser, and answer with changes of the model
+  /// (3LC, figure 2b). If false, the servers answer with the mean gradient, and each worker has an
+  /// optimiser.
   bool servers_update = false;
 
   /// Returns the compressor of a server's answers to payloads of `push`. Answers are sent in every
@@ -30,8 +31,8 @@ struct PushPullOptions {
 /// @throws InputError as check_spec
 bool clips(const Spec& spec);
 
-/// Returns the options of a collective with push and pull, for so many workers. @throws InputError
-/// as check_collective
+/// Returns the options of a collective with push and pull, for the given number of workers. @throws
+/// InputError as check_collective
 PushPullOptions push_pull_options(const Spec& collective, int workers);
 
 }  // namespace thinpipe

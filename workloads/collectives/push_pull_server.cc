@@ -12,8 +12,9 @@
 namespace thinpipe {
 namespace {
 
-// Units with at least so many elements are decoded and compressed in a thread of their own. The
-// work on one such unit takes as long as a segment of 32 kB at 1 Gbit/s, 0.26 ms.
+// A server decodes and compresses in a separate thread if its largest unit has at least this number
+// of elements. The work on one unit of this size takes as long as a segment of 32 kB at 1 Gbit/s,
+// 0.26 ms.
 constexpr std::size_t kBesideElements = 1 << 18;
 
 }  // namespace
@@ -195,7 +196,8 @@ bool PushPullServer::advance() {
   try {
     const bool arrived = streams_.receive(*this);
     take_answers();
-    // Ranks that are workers too send to the next rank first, so that not all send to the same one.
+    // A server that is also a worker sends to the next rank first, so that the servers do not all
+    // send to the same rank.
     return streams_.send(static_cast<std::size_t>(own_worker_ + 1)) || arrived;
   } catch (...) {
     codec_->drop();
@@ -226,7 +228,8 @@ void PushPullServer::end_unit(int peer, std::uint32_t index, std::span<const std
   const auto worker = static_cast<std::size_t>(peer);
   unit.payloads[worker] = payload;
   unit.arrived[worker] = true;
-  // Adds payloads as far as the workers' order allows, so that the last one leaves little to do.
+  // Payloads are added in the order of workers. Each is added as soon as all earlier workers'
+  // payloads have arrived, so that little work is left when the last payload arrives.
   for (; unit.added < layout_.workers; ++unit.added) {
     const auto next = static_cast<std::size_t>(unit.added);
     if (!unit.arrived[next]) return;

@@ -34,9 +34,10 @@ class UnitAggregator {
   virtual std::span<const std::byte> answer(std::size_t unit) = 0;
 };
 
-/// Timing of an answer, in s of the monotonic clock. The codec worked without a pause from the
-/// arrival of one payload to the answer, on any units. So that arrival alone decided when the
-/// answer was ready.
+/// Timing of an answer, in s of the monotonic clock. `last` and `arrived` describe the payload
+/// whose arrival ended the codec's last idle time. From that arrival to the answer the codec worked
+/// without a pause, on this unit or others. So that arrival alone decided when the answer was
+/// ready.
 struct ServedUnit {
   int last = 0;         ///< the worker of that payload
   double arrived = 0;   ///< when that payload arrived
@@ -51,12 +52,13 @@ struct UnitAnswer {
   ServedUnit served;
 };
 
-/// Hands payloads to an aggregator in the order of add(). A thread of its own does work on large
-/// units, so that messages move meanwhile; small payloads cost less than waking another thread.
+/// Hands payloads to an aggregator in the order of add(). A server with large units aggregates in a
+/// separate thread, so that messages move meanwhile. A server with small units only aggregates in
+/// add(), since that work costs less than waking another thread.
 class UnitCodec {
  public:
-  /// @param units  for their names; must outlive this
-  /// @param beside  whether a thread of its own does the work
+  /// @param units  for their names in errors; must outlive this
+  /// @param beside  whether a separate thread does the work
   /// @param most  the greatest number of payloads, and of answers, of one step
   UnitCodec(const std::vector<ExchangeUnit>& units, bool beside, std::size_t most);
   ~UnitCodec();
@@ -68,8 +70,10 @@ class UnitCodec {
   void begin(UnitAggregator& aggregator);
 
   /// Adds a payload.
-  /// @param last  all other payloads of the unit were added: the unit is answered after this one
-  /// @param from  the worker whose payload has just arrived; `payload` may have waited for it
+  /// @param last  whether all other payloads of the unit were added, so that the unit is answered
+  /// after this payload
+  /// @param from  the worker whose payload has just arrived; `payload` may be another worker's that
+  /// waited for this arrival
   void add(std::uint32_t unit, int worker, std::span<const std::byte> payload, bool last, int from);
 
   /// Drops payloads that were not begun, after an error. Returns when the aggregator is not in use.
@@ -130,8 +134,8 @@ class PushPullServer final : private UnitSink {
   /// Begins a step that awaits no unit yet. The aggregator is used until the next begin().
   void begin(UnitAggregator& aggregator);
   void await(std::span<const std::size_t> units);
-  /// Takes this rank's own payload of an awaited unit, where servers are workers too. The payload
-  /// stays untouched until the unit is answered.
+  /// Takes this rank's own payload of an awaited unit, if servers are workers too. The caller must
+  /// not change the payload until the unit is answered.
   void take_own(std::size_t unit, std::span<const std::byte> payload);
   /// Takes segments that have arrived and sends segments that fit the window. @returns whether any
   /// data moved @throws PayloadError as step()

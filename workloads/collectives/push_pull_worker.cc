@@ -12,10 +12,10 @@ namespace thinpipe {
 
 namespace {
 
-// Bytes beyond the two units that a sender may be ahead of its server's answers. With 2 workers and
-// 2 servers at 100 Mbit/s, the links' bandwidth fractions were 0.961, 0.948 and 0.932 for 1, 2 and
-// 4 segments, and more segments were not better at 1 Gbit/s: it helps that workers keep pace with
-// each other.
+// Bytes that a worker may send beyond the end of its first unit without an answer (the next unit
+// may always be sent). With 2 workers and 2 servers at 100 Mbit/s, the used fractions of the links'
+// bandwidth were 0.961, 0.948 and 0.932 for 1, 2 and 4 segments. At 1 Gbit/s more segments were not
+// better either. A small limit helps because workers then keep pace with each other.
 constexpr std::size_t kAheadBytes = kSegmentBytes;
 
 }  // namespace
@@ -68,7 +68,8 @@ std::size_t PushPullWorker::push(std::span<const UnitPayload> payloads) {
 }
 
 bool PushPullWorker::advance() {
-  // Ranks that are servers too send to the next rank first, so that not all send to the same one.
+  // A worker that is also a server sends to the next rank first, so that the workers do not all
+  // send to the same rank.
   const bool sent = streams_.send(static_cast<std::size_t>(own_server_ + 1));
   return streams_.receive(*this) || sent;
 }

@@ -22,8 +22,9 @@ class PushPullWorker final : private UnitSink {
   /// Allocates all buffers. The transport must outlive this.
   PushPullWorker(Transport& transport, PushPullLayout layout);
 
-  /// Begins to push payloads of different units that have no unanswered push. All workers push the
-  /// units of a server in the same order. Payloads stay untouched until all pushes are pulled.
+  /// Begins to push payloads, each of a different unit. No unit may have an earlier push that is
+  /// still unanswered. All workers push the units of a server in the same order. The caller must
+  /// not change the payloads until all pushes are pulled.
   /// @returns the push's number, for pull()
   std::size_t push(std::span<const UnitPayload> payloads);
   /// Moves the data of all pushes in both directions, and yields the CPU for a moment where no data
@@ -49,8 +50,8 @@ class PushPullWorker final : private UnitSink {
   bool idle() const;
   /// Returns the number of units that are pushed and not pulled.
   std::size_t left() const { return left_; }
-  /// Takes the answer of this rank's own server, where servers are workers too. It stays untouched
-  /// until the unit is pulled again.
+  /// Takes the answer of this rank's own server, if servers are workers too. The caller must not
+  /// change the answer until the unit is pulled again.
   void take_own(std::size_t unit, std::span<const std::byte> answer);
   /// Returns how many of the transport's slots it uses, from 0 on.
   int slots() const { return slots_; }

@@ -249,7 +249,9 @@ QgzOptions qgz_options(const Parameters& parameters) {
           .gather = gather_named(parameters.choice("gather"))};
 }
 
-// A slice is sent to every other rank of the level; slices differ by one element at most.
+// At the first level a rank sends one slice to every other rank of its group. At the second level
+// it sends one chunk to one rank of every other group. Slices differ by one element at most, as do
+// the chunks of a slice.
 Traffic qgz_reduce_traffic(std::size_t elements, const QgzOptions& options, int ranks, int rank) {
   const Qgz qgz(options, ranks);
   const auto n = static_cast<std::size_t>(ranks), g = static_cast<std::size_t>(options.group);

@@ -21,19 +21,17 @@ struct QgzOptions {
   enum class Gather { kInt4, kInt8, kFloat } gather = Gather::kInt8;
 };
 
-/// qgZ (Wang et al., ZeRO++, arXiv 2306.10209, section 3.3), followed by an all-gather. With n
-/// ranks in groups of g, G = n / g:
-///  1. every rank quantises its array to 4 bits, cut into g slices, and sends slice j to the j-th
-///     rank of its own group, which decodes the slices to floats and adds them up in the order of
-///     ranks;
-///  2. this slice's sum is quantised again, cut into G chunks, and chunk b is sent to the j-th rank
-///     of group b, which adds up the groups' chunks: each element has been quantised twice for any
-///     n, where a ring would quantise it n - 1 times;
-///  3. all ranks all-gather the chunks, times the factor (BlockGather): as 8-bit integers, as
-///     ZeRO++ gathers weights (section 3.1), or in the format `gather`.
-/// A rank's own slice is quantised as well, as by DeepSpeed. Rounding is to nearest. In ZeRO++
-/// chunk i must end on rank i; in this implementation the j-th slice's chunks are contiguous, since
-/// the all-gather needs no reordering.
+/// Implements qgZ (Wang et al., ZeRO++, arXiv 2306.10209, section 3.3), followed by an all-gather,
+/// for n ranks in groups of g, with G = n / g. Step 1: every rank cuts its array into g slices,
+/// quantises them to 4 bits and sends slice j to the j-th rank of its own group. That rank decodes
+/// the slices to floats and adds them up in the order of ranks. Step 2: each slice's sum is
+/// quantised again and cut into G chunks. Chunk b is sent to the j-th rank of group b, which adds
+/// up the chunks of all groups. By then each element has been quantised twice for any n, where a
+/// ring would quantise it n - 1 times. Step 3: all ranks all-gather the chunks, times the factor
+/// (BlockGather): as 8-bit integers, as ZeRO++ gathers weights (section 3.1), or in the format
+/// `gather`. A rank's own slice is quantised as well, as by DeepSpeed. Rounding is to nearest. In
+/// ZeRO++ chunk i must end on rank i. In this implementation the j-th slice's chunks are
+/// contiguous, since the all-gather needs no reordering.
 class Qgz {
  public:
   /// @throws InputError unless groups are of equal size.
@@ -44,8 +42,8 @@ class Qgz {
   /// @throws PayloadError for a malformed array of another rank
   void run(Transport& transport, std::span<const float> own, std::span<float> result, float factor);
 
-  /// Does the same for an array that the caller has quantised as by coded_slices(). @throws
-  /// InputError for a slice of the wrong length
+  /// Does the same as run() for an array that the caller has already quantised, in the slices and
+  /// the format of coded_slices(). @throws InputError for a slice of the wrong length
   void run_coded(Transport& transport, std::span<const std::span<const std::byte>> slices,
                  std::span<float> result, float factor);
   /// Returns the slices that run() sends first.
@@ -56,8 +54,8 @@ class Qgz {
   void expected(std::span<const std::span<const float>> arrays, float factor,
                 std::span<float> out) const;
 
-  /// Elements [begin, end): slice() are those that rank j of any group adds up in step 1, chunk()
-  /// those that rank j of group b adds up in step 2.
+  /// A range of elements, [begin, end). slice() returns the range that the j-th rank of every group
+  /// adds up in step 1. chunk() returns the range that the j-th rank of group b adds up in step 2.
   struct Range {
     std::size_t begin, end;
     std::size_t size() const { return end - begin; }
@@ -69,9 +67,9 @@ class Qgz {
   std::size_t gathered_bytes(std::size_t elements) const;
 
  private:
-  /// Runs one level of the reduce-scatter. Part i, ranges(i), is sent to rank peers(i). Its codes
-  /// are codes(i, buffer), which may write them to the buffer. Sets `sum` to the sum of all peers'
-  /// values of own_part.
+  /// Runs one level of the reduce-scatter. Sends part i of the array, the elements ranges(i), to
+  /// rank peers(i). codes(i, buffer) returns the quantised values of part i, and may write them to
+  /// the buffer. Sets `sum` to the sum of all peers' values of the part own_part.
   template <class Ranges, class Peers, class Codes>
   void exchange(Transport& transport, std::size_t parts, std::size_t own_part, Ranges ranges,
                 Peers peers, Codes codes, std::vector<float>& sum);

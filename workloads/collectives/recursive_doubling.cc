@@ -11,9 +11,9 @@
 namespace thinpipe {
 namespace {
 
-/// Ranks folded to a power of two: of the first 2 (n - n') ranks, n' = 2^floor(log2 n), the even
-/// ones send their array to the next rank first and receive the result from it at the end
-/// (Rabenseifner 2004, as in MPICH).
+/// Folds n ranks to a power of two, n' = 2^floor(log2 n), that take part (Rabenseifner 2004, as in
+/// MPICH). Among the first 2 (n - n') ranks, every even rank first sends its array to the next
+/// rank. It takes no part in between, and receives the result from that rank at the end.
 struct FoldedRanks {
   FoldedRanks(int ranks, int rank);
   int folded;       ///< n'
@@ -38,8 +38,8 @@ FoldedRanks::FoldedRanks(int ranks, int rank)
 
 int FoldedRanks::rank_of(int of) const { return of < extra ? 2 * of + 1 : of + extra; }
 
-// Appends the `width` slices that `id` still adds up, first those that it sends next, so that these
-// do not wait for the rest.
+// Appends the numbers of the `width` slices that rank `id` still adds up. The slices that the rank
+// sends in its next step come first, so that they do not wait for the other slices.
 void add_in_order_of_need(int id, int width, std::vector<int>& parts) {
   if (width == 1) {
     parts.push_back(id);
@@ -60,8 +60,9 @@ Traffic with_fold(const FoldedRanks& fold, const Volume& between, const Volume& 
   return {.sent = each, .received = each};
 }
 
-/// Steps k = 0 to log2 n' - 1: ranks 2^k apart exchange whole arrays and add them. The fewest
-/// steps; every rank sends and receives log2 n' * 4d bytes.
+/// In steps k = 0 to log2 n' - 1, ranks that are 2^k apart exchange whole arrays of d floats and
+/// add them. No all-reduce has fewer steps. Every rank sends and receives log2 n' * 4d bytes, not
+/// counting the folding (FoldedRanks).
 AllReducePlan recursive_doubling_all_reduce(const Parameters&, int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
   AllReducePlan plan{.parts = 1, .mirrored = true};
@@ -83,9 +84,9 @@ AllReducePlan recursive_doubling_all_reduce(const Parameters&, int ranks, int ra
   return plan;
 }
 
-/// Bruck's algorithm (Bruck et al. 1997): in step k a rank sends the min(2^k, n - 2^k) messages
-/// from its own on to the rank 2^k before it. Any number of ranks, ceil(log2 n) steps; a rank
-/// receives no message twice.
+/// Bruck's algorithm (Bruck et al. 1997), for any number of ranks, in ceil(log2 n) steps. In step k
+/// a rank sends min(2^k, n - 2^k) messages to the rank 2^k before it: its own message and the
+/// messages of the ranks after it. A rank receives no message twice.
 AllGatherPlan recursive_doubling_all_gather(const Parameters&, int ranks, int rank) {
   AllGatherPlan plan;
   for (int distance = 1; distance < ranks; distance *= 2) {
@@ -101,10 +102,10 @@ AllGatherPlan recursive_doubling_all_gather(const Parameters&, int ranks, int ra
   return plan;
 }
 
-/// The fewest steps with at most the bytes of a ring: reduce-scatter by halving, at distances n'/2,
-/// ..., 2, 1, then all-gather at distances 1, 2, ...: 2 log2 n' steps (Rabenseifner 2004). Every
-/// rank sends and receives 2(n'-1)/n' * 4d bytes, and 4d bytes more with a partner beyond the power
-/// of two n' (FoldedRanks).
+/// Reduce-scatter by halving between ranks at distances n'/2, ..., 2, 1, then all-gather at
+/// distances 1, 2, ..., n'/2 (Rabenseifner 2004). Its 2 log2 n' steps are the fewest with at most
+/// the bytes of a ring. Every rank that takes part sends and receives 2(n'-1)/n' * 4d bytes. A rank
+/// with a partner beyond the power of two n' (FoldedRanks) sends and receives 4d bytes more.
 AllReducePlan halving_doubling_all_reduce(const Parameters&, int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
   AllReducePlan plan{.parts = fold.folded};
@@ -164,9 +165,10 @@ Traffic doubling_reduce_traffic(const Parameters&, const SummedArray& array, int
   return with_fold(fold, all * static_cast<std::uint64_t>(steps_of(fold)), all);
 }
 
-// In each step of the first half a rank receives one of the blocks of 1, 2, 4, ... n'/2 slices that
-// contain its own slice; in each step of the second half it sends one. In the opposite direction it
-// sends, and then receives, all slices but its own.
+// The blocks of 1, 2, 4, ... n'/2 slices that contain a rank's own slice each cross its link once
+// in each half. In the first half (the reduce-scatter) the rank receives them, one in each step,
+// and sends all slices but its own. In the second half (the all-gather) it sends them and receives
+// all slices but its own.
 Traffic halving_reduce_traffic(const Parameters&, const SummedArray& array, int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
   const ArrayVolume volume(array, fold.folded);

@@ -29,9 +29,10 @@ void wait(Transport& transport, Transport::Request slot) {
   transport.progressed();
 }
 
-// Messages keep their order, so slots are used in turn. The sender marks messages that count, by
-// its own clock, since a receiver that was suspended finds many messages at once. It marks its last
-// kInFlight messages as well: one for each receive that the other rank has posted.
+// Messages arrive in order, so slots are used in turn. The sender marks the messages that count, by
+// its own clock. The receiver's clock would not do, since a receiver that was suspended finds many
+// messages at once. The sender also marks its last kInFlight messages as the last: one for each
+// receive that the other rank has posted.
 void send_stream(Transport& transport, int peer, const StreamOptions& options) {
   Segments segments(kInFlight, std::vector<std::byte>(kSegmentBytes));
   const auto begin = Clock::now();

@@ -1,5 +1,5 @@
-// Measurements of the links in force, round the ring of ranks: the time of a message and of a byte
-// (alpha and beta), and a link's goodput in one direction at a time.
+// Measures the links as they are currently set, between neighbours in the ring of ranks: the time
+// of a message and of a byte (alpha and beta), and a link's goodput in one direction at a time.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ struct RingProbe {
 };
 
 /// Times small all-reduces and large all-gathers. All ranks call it together, with the same
-/// options. Ranks begin a small all-reduce up to a millisecond apart, as after a codec, each in
-/// turn as the last. A rank that waits sleeps for longer and longer between polls (MpiTransport),
-/// which is part of a message's time. The shortest time over all ranks is that of the last rank to
-/// begin, which waits only for 2(n-1) messages one after the other. All ranks begin a large
-/// all-gather together.
+/// options. Ranks begin a small all-reduce up to a millisecond apart, as they would after a codec,
+/// and take turns at being the last to begin. A rank that waits sleeps for longer and longer
+/// between polls (MpiTransport). These sleeps are part of a message's time. The shortest time over
+/// all ranks is that of the last rank to begin, which waits only for 2(n-1) messages one after the
+/// other. All ranks begin a large all-gather together.
 RingProbe probe_ring(Transport& transport, const RingProbeOptions& options);
 
 struct StreamOptions {

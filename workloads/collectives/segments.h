@@ -9,8 +9,8 @@
 
 namespace thinpipe {
 
-/// Bytes of one segment. Under Open MPI's eager limit (64 KiB), so that a segment needs no
-/// handshake; 32 kB was fastest on the development machine, 64 kB and more clearly slower.
+/// Bytes of one segment. This size is under Open MPI's eager limit (64 KiB), so a segment needs no
+/// handshake. 32 kB was fastest on the development machine; 64 kB and more were clearly slower.
 inline constexpr std::size_t kSegmentBytes = 32768;
 /// Segments under way to one peer, and from one peer.
 inline constexpr int kSegmentsInFlight = 16;
@@ -20,8 +20,9 @@ constexpr std::size_t segments_of_bytes(std::size_t bytes) {
   return (bytes + kSegmentBytes - 1) / kSegmentBytes;
 }
 
-/// An array in `count` slices, as even as possible: the first `elements mod count` are one element
-/// longer. Each slice is cut into segments of its own, numbered over all slices.
+/// An array that is cut into `count` slices, as evenly as possible: the first `elements mod count`
+/// slices are one element longer than the others. Each slice is cut into segments of its own.
+/// Segments are numbered over all slices.
 struct Parts {
   std::size_t elements = 0, count = 1;
   std::size_t element_bytes = sizeof(float);

@@ -20,27 +20,29 @@ namespace thinpipe {
 enum class PutBack {
   /// The rank that dropped a pair, whichever rank sent it: nothing is lost over all ranks.
   kDropper,
-  /// As in the paper, every rank restores its own pairs whose index is not in the result. A value
-  /// that a merge drops is lost where another rank's pair with its index reaches the root.
+  /// Every rank restores its own pairs whose index is not in the result, as in the paper. If a
+  /// merge drops a rank's pair but another rank's pair with the same index reaches the root, the
+  /// dropped value is lost.
   kSender,
 };
 
 /// Sparse all-reduce by a tree of top-k merges: gTop-k S-SGD (Shi et al., ICDCS 2019, alg. 3). In
 /// round s of ceil(log2 n), every rank that is an odd multiple of 2^s sends its pairs to the rank
-/// 2^s below, which adds them to its own pairs and keeps the k of the greatest magnitudes. Rank 0
-/// ends with the result, which is broadcast down the same tree. Any number of ranks. A rank's own
-/// pairs are cut to k before, so that no message is longer than 8 + 8k bytes.
+/// 2^s below. That rank adds them to its own pairs and keeps the k pairs of greatest magnitude.
+/// Rank 0 ends with the result, which is broadcast down the same tree. Any number of ranks is
+/// allowed. Every rank first cuts its own pairs to k, so that no message is longer than 8 + 8k
+/// bytes.
 ///
-/// A round must end before the next begins, since the k greatest are known only at its end. So a
-/// link is busy in one direction at a time, and idle where a rank waits for its turn. This is
-/// inherent in the algorithm, which therefore suits few pairs.
+/// The k greatest pairs of a round are known only at its end, so a round must end before the next
+/// begins. So a link is busy in one direction at a time, and idle while its rank waits for its
+/// turn. This is inherent in the algorithm, which therefore suits small numbers of pairs.
 class GTopK {
  public:
   explicit GTopK(PutBack put_back) : put_back_(put_back) {}
 
-  /// Returns the sum and this rank's restored pairs, valid until the next call. All ranks call it
-  /// with the same k and dimension.
-  /// @throws InputError for malformed own pairs, PayloadError for another rank's
+  /// Returns the sum, and the pairs that this rank must restore to its residual. Both are valid
+  /// until the next call. All ranks call it with the same k and dimension.
+  /// @throws InputError for malformed own pairs, PayloadError for malformed pairs of another rank
   SparseSum run(Transport& transport, SparseView own, std::size_t k, std::size_t dimension,
                 float factor);
 
@@ -75,29 +77,29 @@ struct OkTopKOptions {
 };
 
 /// Sparse all-reduce with a balanced split of the indices and one global threshold: Ok-Topk (Li and
-/// Hoefler, PPoPP 2022, alg. 1). Every call:
-///  1. each `regions`-th: every rank cuts its own pairs into n equal ranges, and the means over
-///     ranks of these ranges' first indices become the regions of all ranks;
-///  2. split and reduce: rank r receives the pairs of region r from all other ranks, which send to
-///     their right neighbours in turn, and adds them up in the order of ranks;
-///  3. each `thresholds`-th: the k-th greatest magnitude of all sums becomes the global threshold;
-///  4. sums that reach the threshold are selected, balanced over the ranks where they are uneven,
-///     and all-gathered.
-/// A rank restores its pairs whose index was not selected to its residual. No pair is dropped
-/// earlier, so nothing is lost.
+/// Hoefler, PPoPP 2022, alg. 1). A call has four steps. Step 1, only in every `regions`-th call:
+/// every rank cuts its own pairs into n equal ranges. The means over ranks of these ranges' first
+/// indices become the first indices of n regions, one for each rank. Step 2, split and reduce: rank
+/// r receives the pairs of region r from all other ranks and adds them up in the order of ranks.
+/// Every rank sends to the next rank first, then to the rank after it, and so on. Step 3, only in
+/// every `thresholds`-th call: the k-th greatest magnitude of all sums becomes the global
+/// threshold. Step 4: sums that reach the threshold are selected, balanced over the ranks if they
+/// are uneven, and all-gathered. A rank restores to its residual its own pairs whose index was not
+/// selected. No pair is dropped earlier, so nothing is lost.
 class OkTopK {
  public:
   explicit OkTopK(const OkTopKOptions& options) : options_(options), streams_(options.at_once) {}
 
-  /// Returns the sum and this rank's restored pairs, valid until the next call. All ranks call it
-  /// with the same k and dimension. A new k makes them find a new threshold, a new dimension new
-  /// regions. @throws InputError for malformed own pairs, PayloadError for another rank's
+  /// Returns the sum, and the pairs that this rank must restore to its residual. Both are valid
+  /// until the next call. All ranks call it with the same k and dimension. If k changes, the ranks
+  /// find a new threshold; if the dimension changes, they find new regions. @throws InputError for
+  /// malformed own pairs, PayloadError for malformed pairs of another rank
   SparseSum run(Transport& transport, SparseView own, std::size_t k, std::size_t dimension,
                 float factor);
 
-  /// Computes the expected result of the last run() from every rank's dense vector: sums in the
-  /// order of ranks, selected by the threshold, which is computed again if that call found a new
-  /// one.
+  /// Computes the expected result of the last run() from every rank's dense vector. Sums the
+  /// vectors in the order of ranks, and selects the sums that reach the threshold. If that run()
+  /// found a new threshold, the threshold is computed again from the sums.
   void expected(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
                 std::span<float> out) const;
 

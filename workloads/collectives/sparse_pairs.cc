@@ -15,7 +15,8 @@ void merge_sum(std::span<const SparsePair> a, std::span<const SparsePair> b, Spa
   out.resize(a.size() + b.size());
   SparsePair* to = out.data();
   std::size_t i = 0, j = 0;
-  // The next list is practically random, so no branch depends on it. -0 + x = x for every x.
+  // Which of the two lists has the next index is practically random, so no branch depends on it. A
+  // list without that index contributes -0, since -0 + x = x for every x.
   while (i < a.size() && j < b.size()) {
     const SparsePair x = a[i], y = b[j];
     const bool from_a = x.index <= y.index, from_b = y.index <= x.index;

@@ -20,8 +20,9 @@ struct SparseView {
 struct SparseSum {
   /// factor * the re-selected elements of the sum over ranks, with the same bits on every rank.
   SparseView sum;
-  /// Pairs that this rank must restore to its residual (SparsePayload::give_back), since no sum has
-  /// them. Not multiplied by the factor. May contain pairs that other ranks have sent.
+  /// Pairs that this rank must restore to its residual (SparsePayload::give_back), since no sum
+  /// contains them. Their values are not multiplied by the factor. Pairs that other ranks have sent
+  /// may be among them.
   SparseView returned;
 };
 
@@ -45,21 +46,23 @@ std::int32_t magnitude_key(float value);
 /// Selects again, with a buffer that is reused.
 class Reselection {
  public:
-  /// Returns the key of the k-th greatest magnitude among the pairs; 0, which every key reaches,
-  /// for at most k pairs. k = 0 counts as 1.
+  /// Returns the key of the k-th greatest magnitude among the pairs. If there are at most k pairs,
+  /// returns 0, which every pair's key reaches. k = 0 counts as 1.
   std::int32_t kth_key(std::span<const SparsePair> pairs, std::size_t k);
   /// The same for keys, which are overwritten.
   static std::int32_t kth_key(std::span<std::int32_t> keys, std::size_t k);
 
-  /// Keeps the k pairs of the greatest magnitudes, and of equal magnitudes the lowest indices.
-  /// Appends all other pairs to `dropped`, which is not `pairs`.
+  /// Keeps the k pairs of greatest magnitude in `pairs`; among equal magnitudes, pairs with lower
+  /// indices are kept first. Appends all other pairs to `dropped`, which must not be `pairs`
+  /// itself.
   void keep_top(SparsePairs& pairs, std::size_t k, SparsePairs& dropped);
 
  private:
   std::vector<std::int32_t> keys_;
 };
 
-/// Sets `out` to the pairs of `own` whose index is not in `taken`. `out` is neither of them.
+/// Sets `out` to the pairs of `own` whose index is not in `taken`. `out` must be a different buffer
+/// from `own` and `taken`.
 void pairs_not_in(SparseView own, std::span<const SparsePair> taken, SparsePairs& out);
 
 /// Arrays of indices and values, each value times `factor`.

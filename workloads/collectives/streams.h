@@ -11,32 +11,34 @@
 
 namespace thinpipe {
 
-/// Bytes of a framed message's length. A framed message begins with the length of its content, a
-/// little-endian u64, so receivers need not know the length before.
+/// Bytes of the length field of a framed message. A framed message begins with the length of its
+/// content, a little-endian u64, so receivers need not know the length in advance.
 inline constexpr std::size_t kStreamLengthBytes = sizeof(std::uint64_t);
 
 /// Returns the content of a framed message, without its length.
 std::span<const std::byte> framed_content(std::span<const std::byte> message);
 
-/// Collects sends and receives, at most one to a rank and one from it, and runs them together.
+/// Collects sends and receives, at most one send to each rank and one receive from each rank, and
+/// runs them together.
 class Streams {
  public:
-  /// @param at_once  the number of messages that are under way in each direction at a time, in the
-  /// order in which they were added. Ranks add messages in matching orders (to the i-th rank to the
-  /// right, from the i-th rank to the left), so that not all ranks send to one at the same time.
+  /// @param at_once  the number of messages in flight at a time, in each direction. Messages begin
+  /// in the order in which they were added. All ranks add them in matching orders: the i-th send
+  /// goes to the i-th rank to the right, the i-th receive comes from the i-th rank to the left. So
+  /// the ranks do not all send to one rank at the same time.
   explicit Streams(std::size_t at_once) : at_once_(at_once) {}
 
   /// Adds a send. `data` stays untouched until run() ends.
   void send(int peer, std::span<const std::byte> data);
   /// Adds a receive of a message whose length both ranks know, to `room`.
   void receive(int peer, std::span<std::byte> room);
-  /// Adds a receive of a framed message, of at most `longest` bytes after its length, to the front
-  /// of `room`, which grows as needed.
+  /// Adds a receive of a framed message whose content has at most `longest` bytes. The message is
+  /// stored at the front of `room`, which grows as needed.
   void receive_framed(int peer, std::vector<std::byte>& room, std::size_t longest);
 
   /// Sends and receives all messages that were added, and forgets them.
-  /// @throws PayloadError for a framed message of impossible length, and for a message of another
-  /// length than the known one
+  /// @throws PayloadError for a framed message of impossible length, and for an unframed message
+  /// whose length is not the expected one
   void run(Transport& transport);
 
  private:
@@ -66,14 +68,16 @@ class Streams {
 
 /// All-gather of blocks whose sizes all ranks know, in few steps.
 ///
-/// Bruck's algorithm (Bruck et al., 1997): in step s = 0, 1, ... of ceil(log2 n), a rank sends the
-/// min(2^s, n - 2^s) blocks from its own on to the rank 2^s to the left, and receives as many from
-/// the rank 2^s to the right. Any number of ranks. With equal blocks every rank sends and receives
-/// (n-1)/n of the whole. A rank sends its own block in every step, even if it is the largest.
+/// Bruck's algorithm (Bruck et al., 1997), for any number of ranks, in ceil(log2 n) steps s = 0, 1,
+/// ... In step s a rank sends min(2^s, n - 2^s) blocks, its own and those of the ranks after it, to
+/// the rank 2^s to the left. It receives the same number of blocks from the rank 2^s to the right.
+/// With equal blocks every rank sends and receives (n-1)/n of the whole. A rank sends its own block
+/// in every step, even if that block is the largest.
 class BlockGather {
  public:
-  /// Gathers the blocks of all ranks, in order and without gaps, `sizes` bytes each. `blocks` has
-  /// this rank's own block before and all blocks after the call.
+  /// All-gathers one block of each rank into `blocks`, in the order of ranks and without gaps. The
+  /// block of rank r has sizes[r] bytes. Before the call `blocks` has only this rank's own block,
+  /// in its position; after the call it has all blocks.
   void run(Transport& transport, std::span<const std::size_t> sizes, std::span<std::byte> blocks);
 
  private:
@@ -82,12 +86,12 @@ class BlockGather {
   std::vector<std::size_t> begins_;  ///< in rotated_, and the end
 };
 
-/// The mean over ranks of a rank's number of elements, which is k for compressors without a target.
-/// Ranks all-gather their numbers (BlockGather), a u32 each.
+/// Computes the mean over ranks of the number of elements that each rank has selected. Compressors
+/// without a target k use this mean as k. Ranks all-gather their numbers (BlockGather), a u32 each.
 class MeanCount {
  public:
   /// Returns the mean over ranks of `own`, rounded up; the same on all ranks.
-  /// @throws InputError for a number over `most`, PayloadError for another rank's
+  /// @throws InputError if `own` is over `most`, PayloadError if another rank's number is
   std::size_t run(Transport& transport, std::size_t own, std::size_t most);
 
  private:

@@ -71,8 +71,9 @@ int sparse_all_reduce_steps(const Spec& collective, int ranks) {
   return known.info.sparse->steps(known.parameters, ranks);
 }
 
-// In step s a rank sends the min(2^s, n - 2^s) blocks from its own on as one message, and receives
-// the blocks that follow.
+// In step s a rank sends min(2^s, n - 2^s) blocks as one message: its own block and those of the
+// ranks after it. It receives the same number of blocks, beginning with the block of the rank 2^s
+// after it.
 Traffic block_gather_traffic(std::span<const std::size_t> sizes, int rank) {
   const std::size_t n = sizes.size(), own = static_cast<std::size_t>(rank);
   const auto of = [&](std::size_t first, std::size_t count) {

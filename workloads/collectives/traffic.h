@@ -42,17 +42,19 @@ struct SummedArray {
   ElementType type;
 };
 
-/// Returns the traffic of an all-reduce of such an array.
+/// Returns the traffic of one rank in an all-reduce of `array`.
 /// @throws InputError for a collective that is unknown, has no closed form (openmpi) or does not
-/// sum such elements
+/// sum elements of the array's type
 Traffic all_reduce_traffic(const Spec& collective, const SummedArray& array, int ranks, int rank);
 
-/// Returns the traffic of an all-gather of one message a rank, `sizes` bytes by rank.
+/// Returns the traffic of one rank in an all-gather. Rank r contributes a message of sizes[r]
+/// bytes.
 /// @throws InputError as all_reduce_traffic
 Traffic all_gather_traffic(const Spec& collective, std::span<const std::size_t> sizes, int rank);
 
-/// Returns the length of the collective's longest chain of messages, each of one segment: the
-/// number of latencies in its time. @throws InputError as all_reduce_traffic
+/// Returns the number of message latencies in the collective's time: the length of its longest
+/// chain of messages that wait for each other, if each message is one segment. @throws InputError
+/// as all_reduce_traffic
 int all_reduce_steps(const Spec& collective, int ranks);
 int all_gather_steps(const Spec& collective, int ranks);
 
@@ -127,19 +129,20 @@ struct SparseSizes {
 
 struct SparseTraffic {
   Traffic least;
-  /// If indices and selected indices are spread evenly over ranks, which is the aim of balancing.
-  /// gtopk: if vectors have no index in common.
+  /// The traffic if all indices, and the selected indices, are spread evenly over ranks, which is
+  /// the aim of balancing. For gtopk: the traffic if the ranks' vectors have no index in common.
   Traffic even;
   Traffic most;
 };
 
 /// Returns the traffic of one call. Calls of oktopk that find new regions or a new threshold send
-/// more: a block of words of every rank for either.
+/// more. For either, the ranks all-gather a block of words of every rank.
 /// @throws InputError for a collective that is unknown or has no sparse all-reduce
 SparseTraffic sparse_all_reduce_traffic(const Spec& collective, const SparseSizes& sizes, int ranks,
                                         int rank);
 
-/// Returns the length of the longest chain of messages, each of one segment, without balancing.
+/// Returns the length of the longest chain of messages that wait for each other, if each message is
+/// one segment and nothing is balanced.
 /// @throws InputError as sparse_all_reduce_traffic
 int sparse_all_reduce_steps(const Spec& collective, int ranks);
 
@@ -148,7 +151,7 @@ int sparse_all_reduce_steps(const Spec& collective, int ranks);
 /// The longest chain of messages: a push and its answer.
 inline constexpr int kPushPullSteps = 2;
 
-/// Returns the traffic of every rank, workers first, where all units take part.
+/// Returns the traffic of every rank, workers first, in a step in which all units take part.
 /// @param push  bytes of payloads: push[worker][unit]
 /// @param pull  bytes of each unit's answer, which every worker receives
 std::vector<Traffic> push_pull_traffic(const PushPullLayout& layout,

@@ -30,9 +30,10 @@ class Transport {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// Starts to send; `data` stays untouched until done(). At most one request per slot is under
-  /// way; slots are small numbers chosen by the caller, shared by sends and receives. Tags are 0 to
-  /// 32767; the collective defines their meaning.
+  /// Starts to send `data`, which the caller must not change until done(). `slot` names the
+  /// request: a small number that the caller chooses. Sends and receives share the slots, and at
+  /// most one request per slot is under way. Tags are 0 to 32767; the collective defines their
+  /// meaning.
   virtual void send(Request slot, int peer, int tag, std::span<const std::byte> data) = 0;
   /// Starts to receive a message of this tag and at most data.size() bytes.
   virtual void receive(Request slot, int peer, int tag, std::span<std::byte> data) = 0;
@@ -52,13 +53,15 @@ class Transport {
 
 /// Decides whether a rank with nothing to do polls again at once, or how long it sleeps.
 ///
-/// A rank sleeps, shortly at first, so that small messages lose little time, then longer, so that
-/// waiting ranks leave the CPU cores to working ones: a segment of 32 kB takes 262 us at 1 Gbit/s.
-/// Ranks that poll continuously starve the emulated links where ranks outnumber cores.
+/// A waiting rank sleeps between polls. Its first sleep is short, so that small messages lose
+/// little time. Later sleeps are longer, so that waiting ranks leave the CPU cores to working
+/// ranks. For comparison, a segment of 32 kB takes 262 us at 1 Gbit/s. If ranks outnumber cores,
+/// ranks that poll continuously starve the emulated links.
 ///
-/// With a core for every rank, a rank polls for a moment before it sleeps, as long as most waits
-/// end within that moment: where segments arrive faster than a sleep ends, but not on slow links.
-/// Every sixteenth wait tests whether waits have become short.
+/// If every rank has a core, a rank polls for a moment before it sleeps, as long as most waits end
+/// within that moment. This is so if segments arrive faster than a sleep ends, but not on slow
+/// links. On slow links a rank sleeps at once, but polls first in every sixteenth wait, to test
+/// whether waits have become short.
 class IdleRank {
  public:
   explicit IdleRank(bool has_core) : has_core_(has_core) {}

@@ -10,8 +10,9 @@
 namespace thinpipe {
 namespace {
 
-// A rank's position: its parent has the rank's lowest set bit cleared, and each child has one of
-// the bits below that bit set.
+// A rank's position in the binomial tree. The parent's number is the rank's number with its lowest
+// set bit cleared. Each child's number is the rank's number with one of the bits below that bit
+// set.
 struct BinomialTree {
   BinomialTree(int ranks, int rank) : parent(rank == 0 ? -1 : rank & (rank - 1)) {
     const int lowest = rank == 0 ? ranks : rank & -rank;
@@ -27,8 +28,9 @@ struct BinomialTree {
 // Returns the tag of the edge to a rank's parent; the parent's other edges have other tags.
 int tag_of_edge(int child) { return std::countr_zero(static_cast<unsigned>(child)); }
 
-// Returns the messages that a rank receives from its parent, in order: first the parent's own and
-// those of its other subtrees, then those that the parent receives from its own parent.
+// Returns the messages that a rank receives from its parent in an all-gather, in order. The
+// parent's own message and those of its other subtrees come first. The messages that the parent
+// receives from its own parent follow.
 std::vector<int> messages_from_above(int ranks, int rank) {
   const BinomialTree tree(ranks, rank);
   if (tree.parent < 0) return {};
@@ -47,8 +49,9 @@ std::vector<int> subtree_of(int ranks, int rank) {
   return messages;
 }
 
-/// Sums are sent up to the root, and the result down. With a long array both are under way at the
-/// same time: the root receives and sends ceil(log2 n) * 4d bytes, which determines the total time.
+/// Sums are sent up the tree to the root, and the result is sent down. With a long array both
+/// happen at the same time. The root receives and sends ceil(log2 n) * 4d bytes, which determines
+/// the total time.
 AllReducePlan tree_all_reduce(const Parameters&, int ranks, int rank) {
   const BinomialTree tree(ranks, rank);
   AllReducePlan plan;
@@ -92,8 +95,8 @@ Traffic tree_reduce_traffic(const Parameters&, const SummedArray& array, int ran
   return {.sent = each, .received = each};
 }
 
-// A rank sends each child all messages but those of its subtree. A rank other than the root sends
-// the messages of its subtrees, and its own, upwards.
+// A rank sends each child all messages but those of the child's subtree. Every rank but the root
+// also sends its parent its own message and the messages of its subtrees.
 Traffic tree_gather_traffic(const Parameters&, const MessageVolume& messages, int rank) {
   const BinomialTree tree(messages.ranks(), rank);
   const Volume down = messages.all() * tree.children.size() + messages.of(rank);

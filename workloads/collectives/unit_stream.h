@@ -11,8 +11,8 @@
 
 namespace thinpipe {
 
-/// Returns how many segments are under way to or from each of so many peers; together they fill a
-/// link.
+/// Returns how many segments are in flight to each of `peers` peers, or from each, so that the
+/// segments of all peers together fill a link.
 std::size_t segments_for_each_of(int peers);
 
 /// Bytes that several senders of a rank may send together.
@@ -20,19 +20,21 @@ struct SendBudget {
   std::size_t allowed = 0, used = 0;
 };
 
-/// Sends payloads to one peer, one after the other. The first segment of each begins with its head.
+/// Sends payloads to one peer, one after the other. The first segment of each payload begins with
+/// the payload's head (kUnitHeadBytes).
 ///
-/// A peer with several senders answers a unit when it has the unit from all of them. No sender
-/// should be far ahead of the others, since early data delays data for which the peer waits. A
-/// paced sender sends the first unanswered unit, the next unit, and at most `ahead` bytes after the
-/// first one. All senders to a peer then need the same units in the same order.
+/// A peer with several senders answers a unit when it has received the unit from all of them. No
+/// sender should be far ahead of the others, since early data delays data for which the peer waits.
+/// A paced sender may always send its first unanswered unit and the next unit. It sends later units
+/// only up to `ahead` bytes beyond the end of the first unanswered unit. All senders to a peer must
+/// then send the same units in the same order.
 class UnitSender {
  public:
   static constexpr std::size_t kUnpaced = 0;
 
-  /// @param first_slot  of `window` slots of the transport
+  /// @param first_slot  the first of the `window` slots of the transport that the sender uses
   /// @param most_units  the greatest number of units that wait at a time
-  /// @param ahead  in bytes; kUnpaced: unlimited
+  /// @param ahead  the limit of a paced sender, in bytes; kUnpaced: unlimited
   UnitSender(Transport& transport, int peer, int first_slot, std::size_t window, int tag,
              std::size_t most_units, std::size_t ahead = kUnpaced);
 

@@ -52,7 +52,8 @@ ModelTensor parse_tensor(const JsonField& field, const std::string& index) {
 }
 
 /// Parses tensors and repetitions {"for": [first, last], "layers": [...]}. A repetition adds its
-/// layers for every number from first to last, which replaces "{}" in names.
+/// layers once for every number from first to last. The number replaces "{}" in the names of
+/// layers.
 void parse_layers(const JsonField& layers, const std::string& index, std::size_t depth,
                   std::vector<ModelTensor>& tensors) {
   for (std::size_t i = 0; i < layers.size(); ++i) {

@@ -38,9 +38,9 @@ struct ModelTensor {
   std::string name;
   std::vector<std::int64_t> shape = {};  ///< row-major
   std::size_t elements = 0;              ///< product of shape
-  /// Multiplications of one element for one sample: output pixels of a convolution, time steps of a
-  /// recurrent layer, tokens. 0 for tensors that are not counted: biases, normalisation, looked-up
-  /// embeddings.
+  /// Number of multiplications that use one element of the tensor, for one sample. This is the
+  /// number of output pixels of a convolution, of time steps of a recurrent layer, or of tokens. 0
+  /// for tensors that are not counted: biases, normalisation, looked-up embeddings.
   std::uint64_t uses = 0;
 };
 
@@ -82,8 +82,8 @@ struct ModelInfo {
   std::size_t parameters = 0;       ///< sum of elements
   std::uint64_t multiply_adds = 0;  ///< of the forward pass of one sample: sum of elements x uses
 
-  /// Returns a tensor's position in the backward pass, which goes from the last tensor (0) to the
-  /// first.
+  /// Returns a tensor's position in the backward pass. The backward pass goes from the last tensor
+  /// (position 0) to the first tensor.
   std::size_t ready_order(std::size_t tensor) const { return tensors.size() - 1 - tensor; }
   /// Returns, for each tensor, the fraction of the backward pass's multiply-adds done when its
   /// gradient is ready; in (0, 1], and 1 for tensor 0.

@@ -37,8 +37,8 @@ double ring_all_gather_time(int ranks, double bytes, const LinkFigures& link) {
 double ring_all_gather_time(std::span<const double> bytes, const LinkFigures& link) {
   const std::size_t n = bytes.size();
   if (n < 2) return 0;
-  // Messages cross a link in the order of descending ranks; the sums cover two rounds of the ring,
-  // for windows that wrap.
+  // Messages cross a link in the order of descending ranks. The prefix sums go round the ring
+  // twice, so that they also cover windows that wrap round.
   std::vector<double> sum(2 * n + 1, 0.0);
   for (std::size_t i = 0; i < 2 * n; ++i) sum[i + 1] = sum[i] + bytes[n - 1 - i % n];
   double longest = 0;

@@ -7,8 +7,9 @@
 namespace thinpipe {
 
 /// Parameters of a network in the cost models: alpha, beta and the credit of its token buckets. One
-/// message takes alpha + bytes * beta (Hockney 1994), less the credit of idle links. All ranks are
-/// alike; otherwise these are the figures of the ranks that set the time.
+/// message takes alpha + bytes * beta (Hockney 1994), less the credit of idle links. The models
+/// assume that all ranks are alike. If they differ, the parameters are those of the ranks that
+/// determine the time.
 struct LinkFigures {
   double alpha = 0;   ///< seconds of an empty message between ranks: link delay and host overhead
   double beta = 0;    ///< seconds per payload byte, with the collective's other messages under way
@@ -24,9 +25,9 @@ struct LinkFigures {
 /// Bytes of one message of thinpipe's rings (workloads/collectives/segments.h).
 inline constexpr double kRingSegment = 32768;
 
-/// Returns the seconds of a dense all-reduce of `bytes` on every rank: 2(n-1) rounds of bytes/n.
-/// Without alpha and credit this is 2(p-1)Ns beta/p of Variance-based Gradient Compression,
-/// section 5.
+/// Returns the seconds of a dense all-reduce of `bytes` on every rank, in 2(n-1) rounds of bytes/n.
+/// Without alpha and credit this is the time 2(p-1)Ns beta/p of Variance-based Gradient
+/// Compression, section 5.
 double ring_all_reduce_time(int ranks, double bytes, const LinkFigures& link);
 
 /// Returns the seconds of an all-gather of messages of equal size: n-1 rounds. `bytes` is the size

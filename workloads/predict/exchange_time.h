@@ -1,5 +1,5 @@
-// Time of an exchange on a star, by simulation of its messages. Results for named collectives are
-// cached.
+// Computes the time of an exchange between ranks on a star network, by simulating its messages.
+// Results for named collectives are cached.
 #pragma once
 
 #include <cstddef>
@@ -36,15 +36,16 @@ struct FlowTime {
 /// @throws std::logic_error if messages wait for each other in a cycle
 FlowTime flow_time(const FlowGraph& graph, std::span<const LinkFigures> ports, double quantum);
 
-/// Times of collectives by flow_time(), for all messages of all ranks. An exchange with more than
-/// kMaxFlowMessages messages is replaced by a shorter one, and every further byte over the busiest
-/// port takes beta, because the pipeline is full by then.
+/// Computes the times of collectives by flow_time(), which simulates all messages of all ranks. An
+/// exchange with more than kMaxFlowMessages messages is replaced by a shorter exchange. Every byte
+/// that the shorter exchange lacks at the busiest port then adds beta, because the pipeline is full
+/// by then.
 class ExchangeTimes {
  public:
   static constexpr double kMaxFlowMessages = 2000;
 
-  /// Returns nothing if the collective has no plan, or so many ranks that even the shortest
-  /// exchange has too many messages. @throws InputError as check_collective.
+  /// Returns nothing if the collective has no plan, or if there are so many ranks that even the
+  /// shortest exchange has too many messages. @throws InputError as check_collective.
   std::optional<FlowTime> all_reduce(const Spec& collective, std::size_t elements, int ranks,
                                      const LinkFigures& link);
   std::optional<FlowTime> all_gather(const Spec& collective, const std::vector<std::size_t>& sizes,

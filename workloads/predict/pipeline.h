@@ -32,10 +32,11 @@ struct PipelineTime {
   double link_idle = 0;  ///< the total minus the time with an exchange in progress
 };
 
-/// Schedules a step. Buckets leave in the given order, and one exchange is in progress at a time.
-/// Received payloads are decoded in the same order: after the backward pass, or in kBeside also
-/// before its end while no bucket is ready for compression. O(buckets).
-/// @param compute  s of the step's computation without waits; no bucket is ready later
+/// Schedules a step. Buckets are sent in the given order, and one exchange is in progress at a
+/// time. Received payloads are decoded in the same order, after the backward pass. In kBeside they
+/// are also decoded before its end, while no bucket is ready for compression. O(buckets).
+/// @param compute  s of the step's computation without its waits; no bucket's gradients are ready
+/// later
 PipelineTime schedule_step(std::span<const BucketWork> buckets, double compute, PipelineKind kind);
 
 }  // namespace thinpipe

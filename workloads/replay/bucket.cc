@@ -201,8 +201,8 @@ Distortion Bucket::unit_distortion(std::size_t unit, const Gradients& gradients,
                                      own_payload(unit));
 }
 
-// A server's answer may be a change where the worker's payload is none: then the mean is the sum of
-// all decoded answers.
+// A server's answers may be changes to an estimate even if the workers' payloads are not. The mean
+// gradient is then the sum of all decoded answers.
 bool Bucket::incremental(std::size_t unit) const {
   const Compressor* const pull =
       pushed_units() != nullptr ? pushed_units()->decoder(unit) : nullptr;

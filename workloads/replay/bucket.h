@@ -53,9 +53,9 @@ struct RoundedSum {
   bool knows_order = true;  ///< the sum is known to the bit (AllReduce::knows_order)
 };
 
-/// A step calls, in this order: take_scales() and share_scales() where shares_scales(), encode(),
-/// begin_copies(), start_exchange(), poll_exchange() until it returns true, decode(). The exchange
-/// may run in another thread than the rest.
+/// A step makes these calls, in this order: take_scales() and share_scales() if shares_scales() is
+/// true, encode(), begin_copies(), start_exchange(), poll_exchange() until it returns true,
+/// decode(). The exchange may run in another thread than the other calls.
 ///
 /// A bucket's range of the aggregate has its units one after the other. Units that all-reduces sum
 /// come first, 32-bit floats before 16-bit ones; units whose payloads are all-gathered follow. With
@@ -82,8 +82,8 @@ class Bucket {
 
   // A step.
 
-  /// Returns whether any unit is sent the `exchange`-th time that gradients are handed over:
-  /// delayed methods accumulate in between.
+  /// Returns whether the bucket sends any unit the `exchange`-th time that gradients are handed
+  /// over. Units of delayed methods accumulate several gradients before they are sent.
   bool sends(std::uint64_t exchange) const;
   /// Copies a step's gradients to the memory where they are encoded. Called before the step,
   /// outside its time.
@@ -100,7 +100,7 @@ class Bucket {
   /// Encodes the units that are sent in that step and accumulates the others.
   virtual void encode(const Gradients& gradients, std::uint64_t index) = 0;
   /// Starts copying the payloads to the memory that the collective sends from. Called after
-  /// encode() and after the time that a time scale adds to encode().
+  /// encode(), and after the extra time by which a time scale prolongs encode().
   virtual void begin_copies() {}
   /// Replaces encode() and begin_copies() in a step that only accumulates (local steps).
   virtual void skip() = 0;
@@ -130,8 +130,8 @@ class Bucket {
   /// Writes this rank's contribution to the aggregate: its own payloads, decoded. `out` has
   /// elements().
   void own_contribution(std::span<float> out) const;
-  /// Computes the aggregate from all ranks' contributions; 0 where the order of additions counts
-  /// and is not known.
+  /// Computes the expected aggregate from all ranks' contributions. Elements whose sum depends on
+  /// an unknown order of additions (sums in 16 bits) become 0.
   void expected(std::span<const std::span<const float>> contributions, std::span<float> out) const;
   /// Computes the mean of one round (rounds()) from the floats that all ranks sent in it.
   void expected_round(std::span<const std::span<const float>> sent, std::span<float> mean) const;

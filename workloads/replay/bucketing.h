@@ -19,10 +19,11 @@ inline const Spec kUncompressed{.name = "none", .values = {}};
 
 /// The compressor of each tensor: one for all, or by the tensors' names.
 ///
-/// `conv*:none;fc*:topk:ratio=0.001`: rules joined by `;`, each a pattern of names (`*` any
-/// letters, `?` one, `[a-c]` one of these, as in a shell), a colon and a spec. The first rule whose
-/// pattern matches decides; tensors that match no rule go uncompressed. A plain spec is for all
-/// tensors. A single rule with a name in full ends in a `;`.
+/// Example: `conv*:none;fc*:topk:ratio=0.001`. Rules are joined by `;`. Each rule is a pattern of
+/// tensor names, a colon and a spec. Patterns are as in a shell: `*` matches any letters, `?` one
+/// letter, `[a-c]` one of these letters. The first rule whose pattern matches decides; tensors that
+/// match no rule go uncompressed. A plain spec is for all tensors. A single rule whose pattern is a
+/// full name must end in a `;`, which distinguishes it from a plain spec.
 class CompressorRules {
  public:
   /// Sets one compressor for all tensors.
@@ -67,10 +68,11 @@ enum class Overlap {
   kBucket,  ///< bucket by bucket, as their gradients become ready
 };
 
-/// Rule by which tensors are put into buckets, in order. A bucket is closed when it has at least
+/// Rule by which tensors are put into buckets, in order. A bucket is closed when its size reaches
 /// its limit: `first` for the first bucket, `rest` for all others. This is PyTorch DDP's rule
-/// (compute_bucket_assignment_by_size) with DDP's defaults. DDP orders tensors by when they became
-/// ready in the first iteration; before that, in reverse of the model's order.
+/// (compute_bucket_assignment_by_size) with DDP's defaults. In the first iteration DDP takes
+/// tensors in reverse of the model's order. Later it takes them in the order in which they became
+/// ready in the first iteration.
 struct BucketLimits {
   enum class Order { kReady, kReverse };
   std::size_t first = std::size_t{1} << 20;  ///< bytes of FP32
@@ -88,8 +90,8 @@ struct Bucketing {
   Granularity granularity = Granularity::kTensor;
   std::size_t min_elements = 0;  ///< smaller tensors go uncompressed
   Overlap overlap = Overlap::kNone;
-  /// Codecs work while the backward pass continues. Otherwise the backward pass waits for them, as
-  /// for a hook that is called in its thread. Only with overlap.
+  /// If true, codecs work while the backward pass continues. If false, the backward pass waits for
+  /// codecs, as it waits for a hook that is called in its thread. Used only with overlap.
   bool codec_beside = false;
   BucketLimits limits;
   /// Gradients that every rank adds up before the sum is compressed and exchanged (FedAvg; SBC

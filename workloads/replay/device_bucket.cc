@@ -248,8 +248,9 @@ void DeviceBucket::exchange_selected() {
   payload_.summed_bytes += sparse_->pair_bytes();
 }
 
-/// Payloads are copied in the order in which all workers push them. Each payload leaves as soon as
-/// it has been copied; the next bucket's payloads follow the last one.
+/// Payloads are copied to the host in the order in which all workers push them. Each payload is
+/// pushed as soon as it has been copied. The next bucket's payloads follow this bucket's last
+/// payload.
 void DeviceBucket::push(PushPull& servers) {
   answers_->pushed().push(
       servers, [&](std::size_t i) { return sent(i); }, split_,
@@ -284,8 +285,8 @@ void DeviceBucket::decode_summed() {
                                       means.subspan(from).size_bytes()}));
 }
 
-/// Decodes in the order of ranks, on which the bits of a sum depend. This rank's own payloads are
-/// still on the device.
+/// Decodes payloads in the order of ranks, since the bits of a sum depend on the order of
+/// additions. This rank's own payloads need no copy, since they are still on the device.
 void DeviceBucket::decode_gathered() {
   if (sparse_) took_.up += sparse_->put(aggregate_ + summed_elements_);
   if (answers_)

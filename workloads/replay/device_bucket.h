@@ -34,8 +34,8 @@ class DeviceResult {
   /// Computes the update from the aggregate, with the same bits as OuterOptimiser::apply(). Returns
   /// when the update is complete. Only with an outer optimiser.
   void apply_outer();
-  /// Copies the result to the host's memory, outside of a step's time. @param update, velocity  of
-  /// as many elements with an outer optimiser, else empty
+  /// Copies the result to the host's memory, outside of a step's time.
+  /// @param update,  velocity with an outer optimiser, of the same size as `aggregate`; else empty
   void fetch(std::span<float> aggregate, std::span<float> update, std::span<float> velocity);
   /// Restores the velocity from a checkpoint.
   void set_velocity(std::span<const float> velocity);
@@ -47,17 +47,19 @@ class DeviceResult {
   float *aggregate_ = nullptr, *update_ = nullptr, *velocity_ = nullptr;
 };
 
-/// Only payloads cross the bus. A payload is copied to pinned memory while earlier payloads are
-/// sent, and other ranks' payloads are copied to the device while more arrive. The bucket's range
-/// of the aggregate stays on the device. The host's CPU sums for all-reduces, dense (in rounds
-/// where a method has them) or sparse. Servers' answers are decoded on the device.
+/// A bucket on a device. Only payloads cross the bus to and from the host. A payload is copied to
+/// pinned memory while earlier payloads are sent, and other ranks' payloads are copied to the
+/// device while more payloads arrive. The bucket's range of the aggregate stays on the device. In
+/// all-reduces, dense or sparse, the host's CPU adds up; dense all-reduces take several rounds if a
+/// method has them. Servers' answers are decoded on the device.
 class DeviceBucket : public Bucket {
  public:
-  /// @param number  among the buckets, as Gradients counts them
-  /// @param first_unit  of this bucket, among those of replay_units(), with parameter servers
+  /// @param number  the bucket's index, as Gradients counts buckets
+  /// @param first_unit  with parameter servers, the index of the bucket's first unit in
+  /// replay_units()
   /// @param settings  with a time scale of at least 1 (DeviceBus)
   /// @param device_aggregate  the bucket's range of the aggregate, on the device
-  /// @param overlaps  other buckets are encoded and decoded while this one is exchanged
+  /// @param overlaps  whether other buckets are encoded and decoded while this bucket is exchanged
   /// @throws InputError for specs that do not fit, or that have no GPU implementation; RunError
   /// when the device's memory does not suffice
   DeviceBucket(const PlannedBucket& plan, std::size_t number, std::size_t first_unit,

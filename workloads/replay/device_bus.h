@@ -1,5 +1,5 @@
-// The bus between a device and the host: copies, which a time scale slows down, buffers at both
-// ends, and uploads of payloads.
+// The bus between a device and the host: copies (which a time scale can slow down), buffers at both
+// ends, and uploads of payloads to the device.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,9 @@ struct BusCopy {
   double due = 0;          ///< when they end under the time scale, once `taken`
 };
 
-/// One direction of the bus. With a factor above 1, copies run one after the other and count as
-/// ended when they would have ended on a bus that is so many times slower (docs/time-scaling.md).
+/// One direction of the bus between a device and the host. A factor above 1 emulates a bus that is
+/// slower by that factor. Copies then run one after the other, and count as ended when they would
+/// have ended on the slower bus (docs/time-scaling.md).
 class DeviceBus {
  public:
   DeviceBus(std::shared_ptr<DeviceCopies> copies, double factor)
@@ -56,8 +57,9 @@ class DeviceBus {
   double free_ = 0;  ///< when all copies have ended under the time scale
 };
 
-/// A buffer in a device's memory, or pinned on the host. Growing loses the content, and the old
-/// memory stays allocated until the device is closed, so a buffer grows by half at least.
+/// A buffer in a device's memory, or pinned on the host. When it grows, its content is lost, and
+/// the old memory stays allocated until the device is closed. To grow rarely, it allocates 1.5
+/// times the requested size.
 class DeviceBuffer {
  public:
   enum class Where { kDevice, kPinned };
@@ -66,7 +68,8 @@ class DeviceBuffer {
 
   std::size_t size() const { return size_; }
   std::byte* data() const { return data_; }
-  /// Grows the buffer where needed, and then waits for the device, which must not be using it.
+  /// Grows the buffer if it is too small, and then waits for the device. The device must not be
+  /// using the buffer.
   /// @returns the buffer's memory @throws RunError
   std::byte* grow(std::size_t bytes) {
     if (bytes <= size_) return data_;
@@ -90,8 +93,9 @@ struct DevicePayload {
   std::size_t bytes = 0;
 };
 
-/// Returns the bytes that a payload takes in the buffer from which it is decoded: the next payload
-/// begins at a multiple of 4, after 4 more readable bytes (DeviceCompressor::begin_decode).
+/// Returns the bytes that a payload takes in the device buffer from which payloads are decoded. The
+/// payload's size is rounded up to a multiple of 4, and 4 more readable bytes follow before the
+/// next payload (DeviceCompressor::begin_decode).
 inline std::size_t decode_bytes(std::size_t payload) { return (payload + 3) / 4 * 4 + 4; }
 
 /// Payloads that have arrived on the host and are copied to a device.

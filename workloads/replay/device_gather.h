@@ -30,8 +30,8 @@ class DeviceMessages {
   /// @param payloads  of this rank's units, in order; they stay untouched until finish()
   virtual void begin(std::span<const DevicePayload> payloads) = 0;
   virtual void exchange(Collective& collective) = 0;
-  /// Returns another rank's payloads on the device, unit by unit, for work that is queued before
-  /// the next call. @throws PayloadError for a malformed message
+  /// Returns another rank's payloads on the device, unit by unit. They are valid for work on the
+  /// device that is queued before the next call. @throws PayloadError for a malformed message
   virtual std::span<const DevicePayload> payloads_of(int rank) = 0;
   /// Ends the step: the device has used the payloads. @returns the copies' durations
   virtual BucketCopies finish() = 0;
@@ -40,8 +40,8 @@ class DeviceMessages {
   virtual std::span<const std::byte> own() const = 0;
 };
 
-/// Bytes of one copy to the host, after which they may be sent. On PCIe they take tens of
-/// microseconds, as long as starting a copy and waiting for it.
+/// Bytes that one copy takes to the host; they may be sent when that copy has ended. On PCIe they
+/// take tens of microseconds, about as long as starting a copy and waiting for it.
 constexpr std::size_t kDownloadPiece = std::size_t{1} << 18;
 
 /// DeviceMessages through the host's memory. begin() starts copies of the payloads to pinned
@@ -57,8 +57,9 @@ class DeviceGather : public DeviceMessages, private StagedGather {
   void begin(std::span<const DevicePayload> payloads) override;
   /// Begins a step without an all-gather: payloads are copied in this order, not the message's.
   void begin(std::span<const DevicePayload> payloads, std::span<const std::size_t> order);
-  /// All-gathers. With a time scale above 1 it returns when the copies to the device would have
-  /// ended; else they continue while other payloads are decoded.
+  /// All-gathers the payloads. With a time scale above 1, returns when the copies of received
+  /// payloads to the device would have ended on the slower bus. Otherwise these copies continue
+  /// while other payloads are decoded.
   void exchange(Collective& collective) override;
   std::span<const DevicePayload> payloads_of(int rank) override;
   BucketCopies finish() override;
@@ -105,9 +106,10 @@ class DeviceGather : public DeviceMessages, private StagedGather {
   std::vector<std::span<const std::byte>> split_;
 };
 
-/// DeviceMessages from device to device without the host's memory between, by a collective that has
-/// DeviceAllGather. Ranks all-gather the lengths of all payloads, then the payloads, one after the
-/// other without gaps. The bytes are as many as those of a message through the host.
+/// All-gathers payloads (DeviceMessages) directly from device to device, not through the host's
+/// memory, by a collective that has DeviceAllGather. Ranks all-gather the lengths of all payloads,
+/// then the payloads, one after the other without gaps. The number of bytes is the same as for
+/// messages through the host.
 class DirectGather : public DeviceMessages {
  public:
   /// Allocates buffers on the device for the payloads of all ranks. @param most  the longest
@@ -141,22 +143,25 @@ class DirectGather : public DeviceMessages {
 /// pull() until it returns true, then add().
 class DeviceAnswers {
  public:
-  /// @param units  of the bucket, on the device: their compressors decode answers of their own spec
-  /// @param plan  of these units; both must outlive this
-  /// @param first_unit  of this bucket, among those of replay_units()
+  /// @param units  of the bucket, on the device; if a unit's answers have the unit's own spec, its
+  /// compressor decodes them
+  /// @param plan  of these units; `units` and `plan` must outlive this
+  /// @param first_unit  the index of the bucket's first unit in replay_units()
   /// @param time_scale  at least 1 (DeviceBus)
   /// @throws InputError as make_compressor, and for answers that have no GPU implementation;
-  /// RunError when its memory does not suffice
+  /// RunError when the device's memory does not suffice
   DeviceAnswers(const RankDevice& device, const DeviceUnits& units, const PlannedBucket& plan,
                 const PushPullOptions& servers, std::size_t first_unit,
                 const CompressorSettings& settings, double time_scale);
 
   PushedUnits& pushed() { return pushed_; }
   const PushedUnits& pushed() const { return pushed_; }
-  /// Polls the collective, and copies complete answers to the device. @returns whether all answers
-  /// have arrived and, with a time scale above 1, whether the copies have ended
+  /// Polls the collective. When all answers have arrived, starts copying them to the device.
+  /// @returns whether all answers have arrived and, with a time scale above 1, the copies have
+  /// ended as well
   bool pull(PushPull& servers, const std::function<bool(std::size_t unit)>& sent);
-  /// Adds the decoded answers of units that were sent to the bucket's range, on the device.
+  /// Decodes the answers to all units that were sent, and adds them to the bucket's range of the
+  /// aggregate, on the device.
   /// @param offsets  of units in the range @throws PayloadError naming the unit
   /// @returns the copies' duration, in seconds
   double add(const std::function<bool(std::size_t unit)>& sent,

@@ -1,5 +1,5 @@
-// Data of a bucket on a device that all-reduces sum on the ranks' CPUs: arrays that a collective
-// sends quantised, rounds of several all-reduces, and elements that are selected again.
+// All-reduces of data of a bucket that is on a device, while the ranks' CPUs add up: arrays that a
+// collective sends quantised, rounds of several all-reduces, and elements that are selected again.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@
 
 namespace thinpipe {
 
-/// Arrays that all-reduces send quantised, quantised on a device.
-/// Codes rather than floats are copied to pinned memory. The host's CPU requantises between hops
-/// where a collective does so. A step: encode(), begin_copies(), exchange(), which may be called by
-/// another thread than the one that uses the device.
+/// All-reduces arrays that the collective sends quantised. The device quantises them, and only the
+/// codes are copied to pinned memory, not the floats. If the collective quantises again between
+/// hops, the host's CPU does so. A step: encode(), begin_copies(), exchange(). exchange() may be
+/// called by another thread than the one that uses the device.
 class DeviceCodes {
  public:
   /// @param time_scale  at least 1 (DeviceBus) @throws InputError for codes without a
@@ -65,8 +65,9 @@ class DeviceRounds : public RoundFloats {
   void begin();
   /// Starts copying the first round's floats to the host.
   void begin_copies();
-  /// Runs all rounds with the other ranks, in a thread that uses the device meanwhile. Copies are
-  /// part of the exchange. @param factor  of sums
+  /// Runs all rounds with the other ranks. The calling thread also uses the device. The time of
+  /// copies counts as exchange.
+  /// @param factor  by which sums are multiplied
   ExchangeTime run(AllReduce& all_reduce, float factor, Pace& pace);
   /// Returns the copies' durations over all rounds.
   BucketCopies copies() const { return took_; }
@@ -74,8 +75,8 @@ class DeviceRounds : public RoundFloats {
   /// Adds the aggregate of all units to the bucket's range. @param offsets  of units in the range
   void decode(std::span<const std::size_t> offsets, float* device_part) const;
 
-  /// Returns the payload of the aggregate, and of this rank's contribution, for the CPU compressor;
-  /// valid until the next call.
+  /// Returns a unit's payload of the aggregate, or of this rank's contribution, in the form that
+  /// the CPU compressor decodes. Valid until the next call.
   std::span<const std::byte> result(std::size_t unit) const override;
   std::span<const std::byte> own_payload(std::size_t unit) const override;
 
@@ -101,32 +102,36 @@ class DeviceRounds : public RoundFloats {
   mutable std::vector<std::byte> payload_;
 };
 
-/// A bucket's units on a device whose elements are summed as pairs and selected again.
-/// Payloads are copied to the host, where the ranks' CPUs decode them to pairs and merge these. The
-/// result is copied to the device as positions and values, and so are the values that are restored
-/// to residuals. A step: begin(), exchange(), put(). exchange() may be called by another thread
-/// than the one that uses the device.
+/// Units of a bucket on a device whose elements are summed as pairs of index and value, and
+/// selected again. Payloads are copied to the host, where the ranks' CPUs decode them to pairs and
+/// merge the pairs. The result is copied to the device as positions and values. Values that are
+/// restored to residuals are copied in the same form. A step: begin(), exchange(), put().
+/// exchange() may be called by another thread than the one that uses the device.
 class DeviceSparse {
  public:
-  /// @param units  of the bucket, on the device @param plan  of these units; both must outlive this
-  /// @param first  the first unit with re-selection; so have all units after it
-  /// @param time_scale  at least 1 (DeviceBus) @param threads  that decode pairs
+  /// @param units  of the bucket, on the device
+  /// @param plan  of these units; both must outlive this
+  /// @param first  the first unit whose elements are selected again; all units after it are
+  /// selected again as well
+  /// @param time_scale  at least 1 (DeviceBus)
+  /// @param threads  that decode pairs
   /// @throws InputError for too many elements
   DeviceSparse(const RankDevice& device, const DeviceUnits& units, const PlannedBucket& plan,
                std::size_t first, double time_scale, int threads);
 
-  /// Restores the values that the last exchange dropped to residuals on the device, before units
-  /// are encoded or accumulated. @returns the copy's duration, in seconds
+  /// Restores to the residuals on the device the values that the last exchange dropped. Called
+  /// before units are encoded or accumulated.
+  /// @returns the copy's duration, in seconds
   double begin();
   /// Restores these values at once, before a checkpoint.
   void give_back();
   /// Drops these values, after a checkpoint was loaded.
   void forget() { sums_.forget(); }
 
-  /// Sums and selects with the other ranks, and starts copying the result to the device. With a
-  /// time scale above 1 it returns when the copy would have ended. Buffers that are too small grow
-  /// in put().
-  /// @param payloads  this rank's, by unit, in the host's memory; ignored for units that are not
+  /// Sums and selects pairs together with the other ranks, and starts copying the result to the
+  /// device. With a time scale above 1, returns when the copy would have ended on the slower bus.
+  /// If the buffers are too small, put() enlarges them.
+  /// @param payloads  of this rank, by unit, in the host's memory; ignored for units that are not
   /// sent
   ExchangeTime exchange(SparseAllReduce& sparse, float factor,
                         std::span<const std::span<const std::byte>> payloads);
@@ -134,8 +139,9 @@ class DeviceSparse {
   std::size_t pair_bytes() const { return pair_bytes_; }
   const SparseSums& sums() const { return sums_; }
 
-  /// Writes the result to the bucket's range on the device, whose elements are 0. @returns the
-  /// copy's duration, in seconds
+  /// Writes the result to the bucket's range of the aggregate on the device. The range's elements
+  /// must be 0 before the call.
+  /// @returns the copy's duration, in seconds
   double put(float* device_part);
 
  private:

@@ -19,13 +19,14 @@ namespace thinpipe {
 /// has a CPU compressor, which computes the expected result outside of a step's time.
 class DeviceUnits {
  public:
-  /// @param plan  of the bucket, which must outlive this; its units in the order of the aggregate
-  /// @param number  among the buckets, as Gradients counts them
-  /// @param adds_up  gradients of several local steps
-  /// @param overlaps  next_round() is called while the device works on other buckets, so units of
-  /// several rounds have streams of their own
-  /// @throws InputError for specs that have no GPU implementation; RunError when its memory does
-  /// not suffice
+  /// @param plan  of the bucket, which must outlive this; its units are in the order of the
+  /// aggregate
+  /// @param number  the bucket's index, as Gradients counts buckets
+  /// @param adds_up  whether gradients of several local steps are added up
+  /// @param overlaps  whether next_round() is called while the device works on other buckets; units
+  /// of several rounds then have streams of their own
+  /// @throws InputError for specs that have no GPU implementation; RunError when the device's
+  /// memory does not suffice
   DeviceUnits(const RankDevice& device, const PlannedBucket& plan, std::size_t number,
               const CompressorSettings& settings, bool adds_up, bool overlaps);
   ~DeviceUnits();
@@ -44,13 +45,15 @@ class DeviceUnits {
   /// Computes this rank's scales of the units from `first` on; 0 for a unit whose scale is not
   /// shared, or that is not sent in this exchange.
   void take_scales(std::uint64_t exchange, std::size_t first, std::span<float> scales);
-  /// Encodes units that are sent in this step and accumulates the gradients of all other units.
-  /// For units before `first`, payload() is then the input of the first all-reduce.
-  /// @param scales  the greatest of all ranks, of units from `first` on; empty: none is shared
+  /// Encodes units that are sent in this step and accumulates the gradients of all other units. For
+  /// units before `first`, payload() is then the input of the first all-reduce.
+  /// @param scales  the greatest scales over all ranks, for units from `first` on; empty if no
+  /// scale is shared
   void encode(const Gradients& gradients, std::uint64_t index, std::size_t first,
               std::span<const float> scales);
   /// Processes the means of round `round` for units with several rounds. payload() is then the
-  /// input of the next all-reduce or, after the last round, the aggregate's payload. Waits for it.
+  /// input of the next all-reduce or, after the last round, the aggregate's payload. Returns when
+  /// that payload is complete.
   /// @param device_means  by summed unit
   void next_round(int round, std::span<const float* const> device_means);
   /// Marks all units as not sent.

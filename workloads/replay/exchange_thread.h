@@ -12,8 +12,9 @@
 
 namespace thinpipe {
 
-/// Jobs run in the order of submit(), one at a time; only jobs with a `poll` overlap. One thread
-/// calls submit() and wait(). Between these calls only jobs call MPI (MPI_THREAD_SERIALIZED).
+/// Runs jobs in the order of submit(), one at a time; only jobs with a `poll` overlap. A single
+/// thread calls submit() and wait(). Between submit() and wait() only jobs call MPI
+/// (MPI_THREAD_SERIALIZED).
 class ExchangeThread {
  public:
   ExchangeThread();
@@ -25,16 +26,17 @@ class ExchangeThread {
   /// Reserves memory for the jobs of a step, so that submit() need not allocate.
   void reserve(std::size_t jobs);
   void submit(std::function<void()> job);
-  /// Submits a job that continues while later jobs begin. In its turn `begin` runs. When no other
-  /// job is left to begin, `poll` is called until it returns true: the job has ended. Of several
-  /// unfinished jobs the first is polled, since a poll moves the data of all of them. A poll yields
-  /// the CPU for a moment where there is no data to move.
+  /// Submits a job that continues while later jobs begin. The job's `begin` runs when it is the
+  /// job's turn. When no other job is left to begin, `poll` is called until it returns true, which
+  /// ends the job. If several jobs are unfinished, only the first of them is polled, since a poll
+  /// moves the data of all of them. A poll yields the CPU for a moment if there is no data to move.
   void submit(std::function<void()> begin, std::function<bool()> poll);
 
   /// Returns how many jobs have ended since the last forget().
   std::size_t ended();
-  /// Waits until `count` jobs have ended, or until a moment of the monotonic clock. Rethrows a
-  /// job's exception, once; later jobs are dropped. @returns ended()
+  /// Waits until `count` jobs have ended, or until the time `until` of the monotonic clock. If a
+  /// job has thrown an exception, rethrows it, once; later jobs are dropped.
+  /// @returns ended()
   std::size_t wait(std::size_t count, double until);
   std::size_t wait(std::size_t count);
   /// Forgets the jobs of the previous step. All must have ended.

@@ -20,9 +20,10 @@ enum class NonFinite {
   kZero,   ///< replace such values by 0, as a mixed-precision trainer that skips bad values
 };
 
-/// The recorded gradient that a rank replays. With more ranks than the trace's R, rank r replays
-/// trace rank r mod R, r / R steps later, so that no two ranks send the same gradient. Steps wrap
-/// round at the end.
+/// The recorded gradient that a rank replays in a step. If there are more ranks than the R ranks of
+/// the trace, rank r replays trace rank r mod R. It begins r / R steps (rounded down) further on in
+/// the trace. So no two ranks send the same gradient in a step, unless there are more than R ranks
+/// for each step of the trace. Steps wrap round at the trace's end.
 struct Replayed {
   std::size_t rank, step;
 };
@@ -43,9 +44,9 @@ class Gradients {
   /// Returns whether load() has anything to do for these buckets.
   bool loads(std::span<const PlannedBucket> buckets) const;
 
-  /// Generates gradients that no file has, and joins the tensors of units of several tensors.
-  /// Called before a step, outside its time: a framework's gradients are contiguous already (DDP's
-  /// are views of its buckets).
+  /// Generates gradients that are in no file, and copies the tensors of a unit of several tensors
+  /// into one array. Called before a step, and not part of the step's time, since a framework's
+  /// gradients are contiguous already (DDP's gradients are views of its buckets).
   void load(std::span<const PlannedBucket> buckets, std::uint64_t index);
 
   /// Adds the step's gradient of a unit to its sum, which begins anew every local_steps() steps.

@@ -33,8 +33,8 @@ class HalfSums {
     return (element - groups_.front().begin) * sizeof(std::uint16_t);
   }
 
-  /// Divides the payloads of groups with `predivides` by the number of ranks. The payloads stay
-  /// untouched until exchange() has ended.
+  /// Divides the payloads of groups with `predivides` by the number of ranks. The caller must not
+  /// change the payloads until exchange() has ended.
   /// @throws RunError naming a unit with an element at or above its type's greatest magnitude
   void prepare(std::span<const std::byte> own);
   void exchange(AllReduce& all_reduce);

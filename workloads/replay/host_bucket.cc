@@ -124,9 +124,10 @@ void HostBucket::encode_unit(std::size_t i, const GradientInput& input) {
   add_to_payload(i, encoded, bytes, i < summed_ || sparse_);
 }
 
-/// Sends summed units without a copy where encoding would only copy them and their gradients are
-/// contiguous. A framework sends a bucket of which gradients are views in the same way.
-/// @returns whether it did
+/// Lets the all-reduce send the summed units without a copy, if encoding would only copy them and
+/// their gradients are contiguous. A framework whose gradients are views of its bucket sends the
+/// bucket in the same way.
+/// @returns whether the units are sent without a copy
 bool HostBucket::take_as_they_lie(const Gradients& gradients, std::uint64_t index) {
   if (!verbatim_) return false;
   std::span<const float> all;

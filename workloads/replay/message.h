@@ -1,4 +1,4 @@
-// Bytes with their lengths before them: the payloads of all tensors of one step as one message, and
+// Bytes with their lengths before them: the all-gathered payloads of one bucket as one message, and
 // the sections of a checkpoint.
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace thinpipe {
 
-/// Bytes of one length in a message. docs/wire-format.md, "Message": for each tensor, in trace
-/// order, a little-endian u32 with the length of its payload; then the payloads in the same order,
-/// without gaps.
+/// Bytes of one length in a message. A message begins with a little-endian u32 for each unit of the
+/// bucket that is all-gathered: the length of the unit's payload. The payloads follow in the same
+/// order, without gaps.
 inline constexpr std::size_t kMessageLengthBytes = sizeof(std::uint32_t);
 
 /// Splits a message of another rank into its payloads.

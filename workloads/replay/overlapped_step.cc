@@ -94,8 +94,8 @@ void OverlappedStep::end_exchange(std::size_t bucket) {
   spans_.push_back({Phase::kExchange, bucket, began_[bucket], now_seconds()});
 }
 
-// With parameter servers a bucket is pushed while earlier buckets are still being pulled. Lambdas
-// capture no more than std::function stores without allocating.
+// With parameter servers a bucket is pushed while earlier buckets are still being pulled. The
+// lambdas capture so little that std::function stores them without allocating memory.
 void OverlappedStep::submit_exchange(std::size_t bucket) {
   sent_.push_back(bucket);
   ends_.push_back(++jobs_);

@@ -15,8 +15,8 @@ double Pace::end() {
   const double took = now_seconds(clock()) - own_begin_;
   own_ += took;
   if (factor_ <= 1) return took;
-  // A timer ends tens of microseconds late, longer than a short interval: the next intervals are
-  // shortened by as much.
+  // A timer ends tens of microseconds late, which is longer than a short interval. The next
+  // intervals are therefore shortened by this delay.
   const double due = begin_ + factor_ * took - overrun_;
   if (now_seconds() < due) wait_until(due);
   overrun_ = now_seconds() - due;

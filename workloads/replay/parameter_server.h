@@ -24,8 +24,8 @@ struct UnitAveragerOptions {
   double epochs_a_step = 0;  ///< by which training advances from `epoch`
 };
 
-/// What servers compress and send in place of the mean gradient: the changes of a model that they
-/// have, by an optimiser that they have (3LC, figure 2b).
+/// Computes the change of the model that servers compress and send in place of the mean gradient.
+/// The servers then have the model and the optimiser (3LC, figure 2b).
 class UnitUpdate {
  public:
   /// Updates the model by the mean gradient of a unit and writes the model's change.
@@ -46,9 +46,10 @@ struct AveragedStep {
   std::size_t pull_bytes = 0;  ///< of answers; each goes to every worker
 };
 
-/// Averages and compresses units. As in 3LC, figure 2b, every unit has a compression context of its
-/// own for the answers (with error accumulation), beside the workers' contexts for the pushes. The
-/// answer is the mean gradient or, with a UnitUpdate, the change of the model.
+/// Averages the workers' payloads of each unit and compresses the answer. As in 3LC, figure 2b,
+/// every unit has a compression context of its own for the answers (with error accumulation). It is
+/// separate from the workers' contexts for the pushes. The answer is the mean gradient or, with a
+/// UnitUpdate, the change of the model.
 class UnitAverager : public UnitAggregator {
  public:
   /// @param units  of all servers, in the order of `layout`; other servers' units are skipped
@@ -60,8 +61,9 @@ class UnitAverager : public UnitAggregator {
   /// Sets what answers are made of in all later steps. `update` must outlive this.
   void set_update(UnitUpdate& update);
 
-  /// Begins a step. Gradients are handed over every local_steps steps, and delayed methods
-  /// accumulate some of them; workers compute the same schedule.
+  /// Begins a step, and determines which units the workers push in it. Workers hand over gradients
+  /// every local_steps steps, and delayed methods accumulate several of them before a push. Workers
+  /// compute the same schedule.
   /// @returns the averager's units that take part in the step, as the layout counts them
   std::span<const std::size_t> begin_step(std::uint64_t index);
 
@@ -87,8 +89,8 @@ class UnitAverager : public UnitAggregator {
   /// Computes the values that workers must have decoded from the last step's answers, unit by unit.
   /// `out` has elements() floats.
   void delta(std::span<float> out) const;
-  /// Returns |decoded - c| / |c| over the averager's units in the last step, with c the sum of the
-  /// mean (or change) and the residual.
+  /// Returns the relative error |decoded - c| / |c| of the last step's answers, over the averager's
+  /// units. c is the sum of the mean (or change) and the residual.
   double relative_error() const;
 
  private:

@@ -34,22 +34,24 @@ std::vector<std::vector<std::size_t>> bucket_tensors(std::span<const TraceTensor
                                                      const BucketLimits& limits);
 
 /// Returns the buckets of a step. Every tensor is in one unit. Without overlap there is one bucket;
-/// units that are tensors are then in the order of the trace. With a granularity of buckets or of
-/// the model, tensors of one compressor share a unit; a rule or min_elements may put some of them
-/// into another unit.
+/// if its units are tensors, they are in the order of the trace. If the granularity is a bucket or
+/// the model, all tensors in it that have the same compressor share one unit. Tensors to which a
+/// rule or min_elements gives another compressor are in another unit.
 std::vector<PlannedBucket> plan_buckets(std::span<const TraceTensor> tensors,
                                         const CompressorRules& rules, const Bucketing& bucketing);
 
-/// Cuts every unit into slices, one a rank, each of which is compressed separately (the collective
-/// `twoshot`). Slices differ by slice_grain() elements at most; there are fewer slices where they
-/// would have less than 1024 elements. With as many slices as ranks, the i-th is rank i's; else a
-/// slice goes to the rank with the fewest elements.
+/// Cuts every unit into slices, one for each rank, which are compressed separately (the collective
+/// `twoshot`). Slices differ by less than twice slice_grain() elements. If slices would have less
+/// than 1024 elements, there are fewer slices than ranks. If there is one slice for each rank, rank
+/// i averages the i-th slice. Otherwise each slice goes to the rank that has the fewest elements so
+/// far.
 std::vector<PlannedBucket> sliced(std::vector<PlannedBucket> buckets,
                                   std::span<const TraceTensor> tensors, int ranks);
 
-/// Returns the grain of slices, in elements: a slice has a whole number of grains. A grain shares a
-/// scale, or elements are selected within it (the parameters `block`, `bucket` and `chunk`); 1
-/// where a method has none of these. @throws InputError as check_spec
+/// Returns the grain of slices, in elements. Units are cut into slices only between grains. A
+/// method has one scale for each grain, or selects elements within each grain (its parameter
+/// `block`, `bucket` or `chunk`). Returns 1 if the method has none of these parameters. @throws
+/// InputError as check_spec
 std::size_t slice_grain(const Spec& compressor);
 
 }  // namespace thinpipe

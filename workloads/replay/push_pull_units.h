@@ -17,9 +17,10 @@
 
 namespace thinpipe {
 
-/// Returns the bytes of one element's code for methods that code every element independently, one
-/// code after the other; then a range of the payload is the payload of a range of the tensor.
-/// Returns 0 for all other methods, plug-ins among them, which need the tensor as a whole.
+/// Returns the bytes of one element's code, for methods that code every element independently, one
+/// code after the other. For these methods, a range of the payload is the payload of a range of the
+/// tensor. Returns 0 for all other methods, including plug-ins, since they need the tensor as a
+/// whole.
 /// @throws InputError as check_spec
 std::size_t element_bytes(const Spec& spec);
 
@@ -62,7 +63,8 @@ std::vector<std::size_t> push_order(std::span<const PlannedUnit> units,
                                     const PushPullOptions& options);
 
 /// Makes the compressor that encodes a unit's answers on its server and decodes them on a worker.
-/// Null where the compressor of pushes serves for that. @throws InputError as make_compressor
+/// Returns null if the answers have the same spec as the pushes, whose compressor then does both.
+/// @throws InputError as make_compressor
 std::unique_ptr<Compressor> make_pull_compressor(const TensorInfo& tensor, const Spec& push,
                                                  const PushPullOptions& options,
                                                  const CompressorSettings& settings);
@@ -77,22 +79,22 @@ std::vector<float> part_of_server(const std::vector<ReplayUnit>& units,
                                   const PushPullLayout& layout, int server,
                                   std::span<const float> values);
 
-/// A bucket's units between a worker and its parameter servers: the order of pushes, and the
+/// Pushes a bucket's units from a worker to its parameter servers, in a fixed order, and keeps the
 /// answers. A step: push() once, then pull() until it returns true.
 class PushedUnits {
  public:
-  /// @param plan  of the bucket, which must outlive this; its units in the order of the aggregate
-  /// @param first_unit  of this bucket, among those of replay_units()
+  /// @param plan  of the bucket; its units are in the order of the aggregate
+  /// @param first_unit  the index of the bucket's first unit in replay_units()
   /// @throws InputError as make_compressor
   PushedUnits(const PlannedBucket& plan, const PushPullOptions& servers, std::size_t first_unit,
               const CompressorSettings& settings);
 
   /// Returns the order in which push() takes units.
   std::span<const std::size_t> order() const { return order_; }
-  /// Pushes the payloads of units that are sent in this step. Payloads stay untouched until all
-  /// units are pulled.
+  /// Pushes the payloads of units that are sent in this step. The caller must not change the
+  /// payloads until all units are pulled.
   /// @param come  returns how many bytes of a unit's payload are ready. A piece is pushed when its
-  /// bytes are ready; earlier pieces move meanwhile. Null: all payloads are ready
+  /// bytes are ready; earlier pieces move meanwhile. Null if all payloads are ready
   void push(PushPull& servers, const std::function<bool(std::size_t unit)>& sent,
             std::span<const std::span<const std::byte>> payloads,
             const std::function<std::size_t(std::size_t unit)>& come = nullptr);

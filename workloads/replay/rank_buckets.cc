@@ -120,8 +120,9 @@ void RankBuckets::begin_step() {
   decode_pace_.reset();
 }
 
-// Runs codec work before an exchange, and adds its durations. Reading a CPU-time clock takes as
-// long as sending a small message, so a clock that the pace reads as well is read once.
+// Runs codec work before an exchange, and adds its durations to the report. Reading a CPU-time
+// clock takes as long as sending a small message. So if `pace_` reads the same clock, it is not
+// read a second time.
 template <typename Work>
 void RankBuckets::compress(const Work& work, StepReport& report) {
   const bool one_clock = options_.threads == 1 && !options_.device;

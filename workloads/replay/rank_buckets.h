@@ -32,10 +32,10 @@ struct ReplayOptions {
   Stragglers stragglers;     ///< ranks are hosts
   double epochs_a_step = 0;  ///< by which training advances from the bucketing's epoch
   NonFinite non_finite = NonFinite::kError;
-  /// The time dilation factor: links are so many times slower than the emulated links. Compute
-  /// times are multiplied by the factor and, where it is above 1, so are codec times. Below 1 the
-  /// codec works while the compute time passes, so that the exchange begins on time.
-  /// docs/time-scaling.md.
+  /// The time dilation factor, by which the links are slower than the emulated links. Compute times
+  /// are multiplied by the factor. If the factor is above 1, codec times are multiplied by it as
+  /// well. If it is below 1, the codec works while the compute time passes, so that the exchange
+  /// begins on time. docs/time-scaling.md.
   double time_scale = 1;
   /// The collectives have a SparseAllReduce, which is used for compressors that select elements.
   bool sparse_sums = false;
@@ -45,8 +45,8 @@ struct ReplayOptions {
   std::optional<RankDevice> device;
 };
 
-/// A rank's replay but for the collectives and the order of a step's parts. Functions that take a
-/// StepReport add their durations and spans to it.
+/// A rank's part of a replay, except for the collectives and for the order of a step's parts.
+/// Functions that take a StepReport add their durations and spans to it.
 class RankBuckets {
  public:
   /// @throws InputError for specs or a trace that do not fit; for a time scale below 1 with a codec

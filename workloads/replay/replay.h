@@ -69,8 +69,8 @@ class Replay {
   /// Called after a step, outside its time.
   void fetch() { buckets_.fetch(); }
   /// Returns the last step's result, d elements: the mean over ranks of their decoded payloads.
-  /// Elements are in the order of buckets, within a bucket in the order of Bucket; in the order of
-  /// the trace without overlap, rules and units of several tensors.
+  /// Elements are in the order of buckets, and within a bucket in the order of Bucket. Without
+  /// overlap, rules and units of several tensors, this is the order of the trace.
   std::span<const float> aggregate() const { return buckets_.aggregate(); }
   /// Returns the outer optimiser's update; empty without one.
   std::span<const float> update() const { return buckets_.update(); }
@@ -79,8 +79,9 @@ class Replay {
 
   /// Splits aggregate() or update() by tensor, in the order of the trace.
   std::vector<std::span<const float>> by_tensor(std::span<const float> all) const;
-  /// Returns, by tensor, whether its aggregate is a change to the previous aggregate: then its mean
-  /// gradient is the sum of all changes (Compressor::incremental).
+  /// Returns, for each tensor, whether a step's aggregate is only a change to the mean gradient.
+  /// The tensor's mean gradient is then the sum of the changes of all steps
+  /// (Compressor::incremental).
   std::vector<bool> incremental() const;
 
   /// Appends a checkpoint of the compressors' and the outer optimiser's state. Called between

@@ -15,8 +15,8 @@ Rounds::Rounds(const std::vector<Compressor*>& compressors, int threads) : threa
     tensors_.push_back({.compressor = compressor,
                         .several = dynamic_cast<MultiRound*>(compressor),
                         .payload_at = bytes});
-    // A payload of the aggregate is at least as large as the floats of all rounds, and neither
-    // exceeds max_encoded_size().
+    // The payload of a tensor's aggregate is at least as large as the floats of all its rounds.
+    // Neither exceeds max_encoded_size(), which therefore suffices for both.
     bytes += compressor->max_encoded_size();
     longest = std::max(longest, compressor->max_encoded_size());
     most_rounds_ = std::max(most_rounds_, rounds_of(*compressor));

@@ -11,21 +11,21 @@
 
 namespace thinpipe {
 
-/// Input and output of the all-reduces of a step's rounds: floats round after round, tensor after
-/// tensor, in the host's memory.
+/// Input and output of the all-reduces of a step's rounds, in the host's memory. The floats are
+/// stored round after round and, within a round, tensor after tensor.
 class RoundFloats {
  public:
   virtual ~RoundFloats() = default;
   RoundFloats(const RoundFloats&) = delete;
   RoundFloats& operator=(const RoundFloats&) = delete;
 
-  /// Returns a tensor's payload of the aggregate, the same on every rank, and of this rank's
-  /// contribution. Valid until the next call.
+  /// Returns a tensor's payload: result() that of the aggregate, which is the same on every rank,
+  /// own_payload() that of this rank's contribution. Valid until the next call.
   virtual std::span<const std::byte> result(std::size_t tensor) const = 0;
   virtual std::span<const std::byte> own_payload(std::size_t tensor) const = 0;
 
-  /// Returns the number of rounds that the step has run (0 before a step's first round), the floats
-  /// that this rank sent in a round, and their mean over ranks.
+  /// count() returns the number of rounds that the step has run (0 before its first round). sent()
+  /// returns the floats that this rank sent in a round, and mean() their mean over ranks.
   std::size_t count() const { return ends_.size(); }
   std::span<const float> sent(std::size_t round) const { return of_round(own_, round); }
   std::span<const float> mean(std::size_t round) const { return of_round(means_, round); }

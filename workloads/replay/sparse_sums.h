@@ -31,15 +31,16 @@ class SparseSums {
 
   std::size_t elements() const { return elements_; }
 
-  /// Restores the values that the last exchange dropped to residuals. Called in the next step, so
-  /// that Compressor::distortion() can be called in between.
+  /// Restores to the residuals the values that the last exchange dropped. Called at the beginning
+  /// of the next step, so that Compressor::distortion() can be called before.
   void begin();
   /// Restores these values at once, before a checkpoint.
   void give_back();
   /// Drops these values, after a checkpoint was loaded.
   void forget() { returned_ = true; }
-  /// Adds the pairs of a unit's payload; k is its target. Units without a target, the same on all
-  /// ranks, select the mean over ranks of their number of pairs (SparseAllReduce::mean_count).
+  /// Adds the pairs of a unit's payload. `k` is the unit's target number of elements. A unit
+  /// without a target has none on any rank. For such units the mean over ranks of their number of
+  /// pairs is selected (SparseAllReduce::mean_count).
   /// @returns the bytes of the pairs
   std::size_t add(std::size_t unit, std::span<const std::byte> payload,
                   std::optional<std::size_t> k);

@@ -15,16 +15,16 @@ class StepChecks {
  public:
   explicit StepChecks(const RankBuckets& buckets) : buckets_(buckets) {}
 
-  /// Returns |decoded - c| / |c| over all units of the last step, whose number is `index`. The call
-  /// takes CPU time that other ranks need for their exchange, so make it when all ranks have ended
-  /// the step.
+  /// Returns the relative error |decoded - c| / |c| over all units of the last step, whose number
+  /// is `index`. c is the compressed array, gradient plus memory. The call takes CPU time that
+  /// other ranks need for their exchange, so make it when all ranks have ended the step.
   double relative_error(std::uint64_t index) const;
 
-  /// Returns the results that crossed the network: first the aggregate; then, for methods that
-  /// exchange in rounds (powersgd), one result per bucket and round, the mean over ranks of the
-  /// floats sent in that round. Laid end to end, results have the order of own_contribution(). If
-  /// takes_mean() is true, each result is the mean over ranks of own_contribution(), taken over the
-  /// range of indices at which the result itself lies in that order.
+  /// Returns the results that crossed the network. The first result is the aggregate. For methods
+  /// that exchange in rounds (powersgd), one result per bucket and round follows: the mean over
+  /// ranks of the floats sent in that round. Laid end to end, the results have the order of
+  /// own_contribution(). If takes_mean() is true, each element of the results is the mean over
+  /// ranks of the element of own_contribution() at the same index.
   std::vector<std::span<const float>> results() const;
 
   /// Writes this rank's contribution to the results: first the rank's own payloads, decoded (d

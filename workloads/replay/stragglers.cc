@@ -19,8 +19,9 @@ namespace thinpipe {
 namespace {
 
 constexpr double kMaxFactor = 1000, kMaxStall = 1000;
-// Limits of the standard deviation j of a factor that is never negative. For x = 1 - j + j e, e
-// exponential with mean 1: j <= 1. For a uniform factor of mean 1: half-width sqrt(3) j <= 1.
+// Limits of the standard deviation j of a factor x with mean 1, so that x is never negative.
+// Exponential: x = 1 - j + j e, where e is exponential with mean 1, so j <= 1. Uniform: the
+// half-width is sqrt(3) j, so sqrt(3) j <= 1.
 constexpr double kMaxLognormal = 10, kMaxExponential = 1, kMaxUniform = 0.57735;
 
 int host_number(std::string_view digits) {

@@ -11,10 +11,11 @@
 
 namespace thinpipe {
 
-/// `host3:compute=2;hosts:jitter=0.2,dist=exponential`: entries, each for a host, for some hosts
-/// (`host4-7`) or for all (`hosts`). All entries of a host apply, on top of each other. Every draw
-/// depends on the entry's seed, the host and the step alone, so it is the same for all points of a
-/// sweep.
+/// Hosts that are slower than the trace, from a text such as
+/// `host3:compute=2;hosts:jitter=0.2,dist=exponential`. Each entry is for one host, for a range of
+/// hosts (`host4-7`) or for all (`hosts`). If several entries name a host, all of them apply, on
+/// top of each other. Every draw depends only on the entry's seed, the host and the step, so it is
+/// the same for all points of a sweep.
 class Stragglers {
  public:
   Stragglers() = default;  ///< none
@@ -31,8 +32,8 @@ class Stragglers {
 
   /// Returns a host's compute time in a step, in s, where the trace has `seconds`.
   double compute(double seconds, int host, std::uint64_t step) const;
-  /// Returns an upper bound of compute(), in s, which about one draw in 10^6 exceeds: for timeouts,
-  /// not for figures.
+  /// Returns a bound of compute(), in s, which fewer than one draw in 10^6 exceeds. It is meant for
+  /// timeouts, not for figures.
   double longest(double seconds) const;
 
   /// Checks the entries' hosts. @throws InputError when an entry names a host beyond the last of

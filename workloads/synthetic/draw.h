@@ -15,8 +15,9 @@ namespace thinpipe {
 /// the innermost UseThreads (compressors/kernels/parallel.h).
 void draw_values(const QuantileTable& table, float scale, RandomKey key, std::span<float> out);
 
-/// Above this size the caches of one core lose the values before they are read. Ordinary stores
-/// would fetch every line first and evict others, which takes longer than the drawing.
+/// Above this size, the caches of one core evict the values before they are read, so streaming
+/// stores bypass the caches. Ordinary stores would first fetch every cache line that they write and
+/// evict other lines, which takes longer than drawing the values.
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 
 /// Returns whether `out` is written by streaming stores: if it is large and begins at a cache line.

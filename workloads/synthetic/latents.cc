@@ -38,8 +38,9 @@ struct Windows {
   const std::int16_t *first, *second, *third;
 };
 
-/// The windows of kRows rows. Each row takes two 32-bit numbers and uses three of their four
-/// halves.
+/// Draws the positions of the windows in the normal pool from which kRows rows take their
+/// innovations. Each row takes two 32-bit random numbers and uses three of their four halves, one
+/// for each window.
 class Places {
  public:
   HWY_INLINE Places(const std::int16_t* pool, RandomKey key) : pool_(pool), key_(key) {}

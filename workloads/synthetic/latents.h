@@ -39,10 +39,10 @@ constexpr std::size_t latent_count(std::size_t elements) {
 /// Advances the latents by one step. @param z  latent_count(elements) latents
 void step_latents(const LatentStep& step, std::span<std::int16_t> z);
 
-/// Advances the latents by one step and sets out[i] to scale times the table's value, in one pass.
-/// Runs on the threads of the innermost UseThreads.
-/// @param z  latent_count(out.size()) latents; may be empty if step.keep is 0, as nothing is then
-///        stored
+/// Advances the latents by one step and sets out[i] to scale times the table's value for the
+/// element's latent, in one pass. Runs on the threads of the innermost UseThreads.
+/// @param z  latent_count(out.size()) latents. If step.keep is 0, `z` may be empty, and the latents
+/// are then not stored
 void step_values(const LatentStep& step, const CopulaTable& table, float scale,
                  std::span<std::int16_t> z, std::span<float> out);
 

@@ -7,8 +7,8 @@
 
 namespace thinpipe {
 
-/// Quantiles of the magnitudes of the values of one sign. Both functions are monotone and
-/// upper(p) = lower(1 - p); each is precise for small arguments.
+/// Quantiles of the magnitudes of all positive or of all negative values. upper() and lower() are
+/// monotone, and upper(p) = lower(1 - p). Each of the two functions is precise for small arguments.
 class Magnitudes {
  public:
   virtual ~Magnitudes() = default;
@@ -46,9 +46,9 @@ const std::vector<std::string>& family_names();
 ValueDistribution make_family(const std::string& name, const FamilyParameters& parameters);
 
 /// Returns the distribution of a sample by its empirical quantiles. Order statistic i of n (from 0)
-/// is the quantile at (i + 0.5) / n; quantiles between two of them are interpolated linearly, and
-/// the extremes are the limits. Zeros stay zeros; NaN and infinities are left out. An empty sample
-/// gives all zeros.
+/// is the quantile at (i + 0.5) / n. Quantiles between two order statistics are interpolated
+/// linearly. No quantile lies beyond the smallest or the largest order statistic. Zeros stay zeros;
+/// NaN and infinities are left out. An empty sample gives all zeros.
 ValueDistribution make_empirical(std::vector<float> sample);
 
 }  // namespace thinpipe

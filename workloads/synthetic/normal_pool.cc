@@ -14,8 +14,9 @@ namespace {
 // Times sqrt(3) this is slightly more than CopulaTable's 2730, so that 15-bit weights stay below 1.
 constexpr double kScale = 1579;
 constexpr double kSummed = 3;
-// The outermost quantiles represent the whole tail. Moved outwards by this factor, sums of three
-// have the normal distribution's kurtosis, and its tails to 5 standard deviations.
+// Factor that moves the two outermost quantiles of the pool outwards, because these represent the
+// whole tails. With this factor, sums of three pool numbers have the normal distribution's
+// kurtosis, and its tails up to 5 standard deviations.
 constexpr double kOutermost = 1.035;
 
 using Pool = std::vector<std::int32_t>;

@@ -7,15 +7,16 @@
 
 namespace thinpipe {
 
-/// A normal number is a(i) + b(i) - c(i), where i is one of the 32 elements of a row and a, b and c
-/// are windows of the pool that begin at random positions. Wallace (1996, "Fast pseudorandom
-/// generators for normal and exponential variates") likewise sums existing normal numbers. A window
-/// costs one load and 13 random bits for 32 elements.
+/// Generates normal random numbers in rows of 32 elements. Element i of a row is a(i) + b(i) -
+/// c(i). The windows a, b and c are 32 consecutive numbers of the pool, each from a random
+/// position. Wallace (1996, "Fast pseudorandom generators for normal and exponential variates")
+/// likewise sums existing normal numbers. A window costs one load and 13 random bits for 32
+/// elements.
 ///
-/// The pool contains the rounded quantiles of the normal distribution, both signs equally often, in
-/// an order in which neighbours up to 31 positions apart do not correlate. Every element therefore
-/// has the threefold convolution of the pool's distribution, rows are independent, and elements of
-/// a row are uncorrelated.
+/// The pool contains the rounded quantiles of the normal distribution, with both signs equally
+/// often. In its order, numbers up to 31 positions apart are uncorrelated. The elements of a row
+/// are therefore uncorrelated, too, and rows are independent. Every element has the distribution of
+/// a sum of three independent pool numbers (the threefold convolution of the pool's distribution).
 class NormalPool {
  public:
   static constexpr std::size_t kRow = 32;

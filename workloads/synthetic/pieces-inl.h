@@ -29,9 +29,10 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<DI> Distance(DI di, const PieceTable& table,
   return hn::Or(hn::Max(above, hn::Zero(di)), hn::Min(below, hn::Zero(di)));
 }
 
-/// Returns the value of a piece: base + t slope.
+/// Returns the value of a linear piece of the table: base + t slope.
 /// @param place  index of the piece in table.pieces
-/// @param f      the signed distance as a float, whose mantissa is t
+/// @param f  the signed distance as a float; t is its mantissa without the bits that select the
+/// piece
 template <int kBits, class D, class VU>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> PieceValue(D d, const PieceTable& table, VU place,
                                                  hwy::HWY_NAMESPACE::Vec<D> f) {

@@ -138,7 +138,8 @@ double normal_upper(double z) {
 
 double normal_upper_inverse(double p) {
   if (p == 0.5) return 0;
-  // Solves P(|Z| > z) = 2p or P(|Z| < z) = |1 - 2p|, the one with the smaller probability.
+  // Solves one of two equivalent equations for z > 0: P(|Z| > z) = 2 min(p, 1 - p) or P(|Z| < z) =
+  // |1 - 2p|. Chooses the equation with the smaller probability.
   const double tail = p < 0.5 ? p : 1 - p;
   const bool upper = tail < 0.25;
   const double z = invert_tail(normal_magnitude_tails, upper ? 2 * tail : 2 * (0.5 - tail), upper);

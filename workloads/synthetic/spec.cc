@@ -18,8 +18,8 @@ namespace {
 constexpr std::string_view kPrefix = "synthetic:";
 constexpr std::uint64_t kMaxSpecElements = std::uint64_t{1} << 40;
 
-// Returns a whole number from `least` to `most`, which may end in k, m or g; `otherwise` if the key
-// is absent.
+// Returns the value of `key`, a whole number from `least` to `most`. The number's text may end in
+// k, m or g (10^3, 10^6, 10^9). Returns `otherwise` if the key is absent.
 std::uint64_t take_elements(KeyValues& items, const std::string& key, std::uint64_t otherwise,
                             std::uint64_t least, std::uint64_t most) {
   const std::optional<std::string> given = items.find(key);

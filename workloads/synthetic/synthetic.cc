@@ -67,8 +67,8 @@ class SyntheticSource final : public GradientSource {
   void release(std::size_t rank) override;
 
  private:
-  /// One tensor of one rank: the values of a step and, if steps correlate, the latents behind the
-  /// values.
+  /// Buffers for one tensor of one rank: the gradient values of one step and, if steps correlate,
+  /// the latent normal numbers from which the values are calculated.
   struct Slot {
     std::mutex mutex;
     Buffer<float> values;

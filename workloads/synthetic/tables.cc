@@ -15,8 +15,9 @@ constexpr double kNumbers = 2147483648.0;  // 2^31
 constexpr std::uint32_t kSign = 0x80000000;
 // Greatest fraction of a side; pieces from one half on are not used.
 constexpr double kMaxProbability = 0.999;
-// Standard deviations: from this edge to the far end of a latent's range are fewer than 2^31
-// values.
+// Maximum distance of an edge of the zeros from the mean, in standard deviations. The difference
+// between such an edge and a latent fits 32 bits if the latent is within 6.1 standard deviations on
+// the far side; it is not with a probability of 5e-10.
 constexpr double kReach = 5.9;
 
 StraightPiece piece_of(float base, float slope) {
@@ -26,7 +27,8 @@ StraightPiece piece_of(float base, float slope) {
 
 StraightPiece mirror_image(StraightPiece piece) { return piece ^ 0x8000000080000000; }
 
-/// The pieces of one side of one part: `function` of |d| times `sign`, which is the sign of d.
+/// The linear pieces of one side (positive or negative d) of one part of a table. Their values are
+/// `function` of the distance |d|, times `sign`, the sign of d.
 class Side {
  public:
   Side(PieceTable& table, std::size_t part, double sign)
@@ -80,7 +82,8 @@ QuantileTable::QuantileTable(const ValueDistribution& distribution) : PieceTable
   const double below = std::floor(distribution.negative * kNumbers + 0.5);
   const double above =
       std::min(std::floor(distribution.positive * kNumbers + 0.5), kNumbers - below);
-  // v < low is negative, v > high is positive; without zeros, v = low is negative too.
+  // A random number v < low gives a negative value, and v > high gives a positive value. Any other
+  // v gives 0. If the distribution has no zeros, low = high, and v = low gives a negative value.
   low = static_cast<std::int32_t>(std::min(below, kNumbers - 1));
   high = below + above == kNumbers ? low : static_cast<std::int32_t>(kNumbers - 1 - above);
   for (const std::size_t part : {0, 1}) {

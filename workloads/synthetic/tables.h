@@ -1,5 +1,6 @@
-// Tables of linear pieces, in which kernels look up gradient values for random numbers. Also the
-// correlation of normal numbers that gives a wanted correlation of values.
+// Tables of linear pieces, in which kernels look up gradient values for random numbers. This file
+// also calculates the correlation that normal numbers need so that the gradient values have a
+// wanted correlation.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +12,20 @@
 
 namespace thinpipe {
 
-/// A linear piece: value = base + t slope. t in [1, 1 + 2^-bits) is the mantissa of a distance
-/// without the bits that select the piece. The bits of `base` are the lower half of a word and
-/// those of `slope` the upper half, so that a kernel gathers both at once.
+/// A linear piece of a table: value = base + t slope. t is the mantissa of a distance without the
+/// bits that select the piece, so t is in [1, 1 + 2^-bits). The lower half of the word contains the
+/// float `base` and the upper half the float `slope`, so that a kernel gathers both at once.
 using StraightPiece = std::uint64_t;
 
-/// Values as a function of a whole number v, monotone on either side: negative below `low`,
-/// positive above `high`, and 0 from `low` to `high` if they differ. d is the signed distance: v -
-/// high above `high`, v - low below `low`, else 0.
+/// A table of values as a function of a whole number v. Values are negative for v below `low`,
+/// positive for v above `high`, and 0 from `low` to `high` if these differ. On each of the two
+/// sides the function is monotone. d is the signed distance of v: v - high above `high`, v - low
+/// below `low`, else 0.
 ///
-/// Every doubling of |d| has 2^bits pieces, so that the table resolves a peak at 0 over all its
-/// decades. A piece equals the function at both its ends. The upper bits of d as a float, including
-/// the sign, are the index of a piece. Entries that no d selects are never touched.
+/// Every octave of |d| (from 2^n to 2^(n + 1)) has 2^bits linear pieces, so that the table resolves
+/// a peak at 0 over all its decades. A piece equals the function at both its ends. The index of a
+/// piece is the upper bits of d as a float, including the sign. Entries that no d selects are never
+/// touched.
 struct PieceTable {
   static constexpr int kMantissaBits = 23;
   static constexpr int kSignedPlaceBits = 9;  ///< of a float, above its mantissa
@@ -39,13 +42,12 @@ struct PieceTable {
   Buffer<StraightPiece> pieces;
 };
 
-/// A distribution's inverse distribution function of 32 random bits. The lower 31 bits are v:
-/// values of v below `low` are the side of negative values, those above `high` the side of positive
-/// values. The highest bit selects one of two parts of the table, of which one resolves the peak at
-/// 0 and the other the tail: in the inner part the distance |d| of v is counted from 0 outwards, in
-/// the outer part from the largest magnitude inwards. If a side has n values of v, then a fraction
-/// |d| / (2 n) of the side's magnitudes is smaller than the value (inner part) or larger (outer
-/// part).
+/// The inverse distribution function of a distribution, as a table for 32 random bits. The lower 31
+/// bits are v: v below `low` gives negative values, and v above `high` gives positive values. The
+/// highest bit selects one of two parts of the table. The inner part resolves the peak at 0: it
+/// counts the distance |d| of v from 0 outwards. The outer part resolves the tail: it counts |d|
+/// from the largest magnitude inwards. If a side has n values of v, a fraction |d| / (2 n) of the
+/// side's magnitudes is smaller than the value (inner part) or larger (outer part).
 struct QuantileTable : PieceTable {
   static constexpr int kBits = 6;
   static constexpr std::size_t kParts = 2;  ///< inner, outer
@@ -53,9 +55,10 @@ struct QuantileTable : PieceTable {
   explicit QuantileTable(const ValueDistribution& distribution);
 };
 
-/// The same distribution as a function of a normal number, so that values inherit the dependence of
-/// normal numbers. v is 65536 x a latent (latents.h) plus 16 further bits, the fraction of the
-/// latent's unit. v is normal with mean kMiddle and standard deviation kSigma.
+/// A distribution as a function of a normal number instead of random bits, so that correlated
+/// normal numbers give correlated values. v is 65536 x a latent (an integer normal number,
+/// latents.h) plus 16 further bits, the fraction of the latent's unit. v is normal with mean
+/// kMiddle and standard deviation kSigma.
 struct CopulaTable : PieceTable {
   static constexpr int kBits = 7;
   static constexpr double kMiddle = 32768;
@@ -67,8 +70,9 @@ struct CopulaTable : PieceTable {
 /// Returns the value of CopulaTable at a standard normal z: the reference for step_values().
 double copula_value(const CopulaTable& table, double z);
 
-/// Values T(z) of normal numbers z with correlation r have the correlation sum_k p_k r^k, where p_k
-/// is the fraction of T's variance in its k-th Hermite polynomial (Mehler's formula).
+/// Converts between the correlation r of normal numbers z and the correlation of the table's values
+/// T(z). The values have the correlation sum_k p_k r^k (Mehler's formula), where p_k is the
+/// fraction of T's variance in its k-th Hermite polynomial.
 class CopulaCorrelation {
  public:
   explicit CopulaCorrelation(const CopulaTable& table);

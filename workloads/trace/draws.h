@@ -8,15 +8,16 @@
 
 namespace thinpipe {
 
-/// Draws from a SplitMix64 stream. The standard library's engines are portable, but its
-/// distributions are not, so this class implements the few that are needed. They must not change:
-/// the captures and synthetic traces of a seed depend on every one of them.
+/// Draws random numbers from a SplitMix64 stream. The standard library's engines are portable, but
+/// its distributions are not, so this class implements the few distributions that are needed. The
+/// numbers that it draws must not change, because the captures and synthetic traces of a seed
+/// depend on every one of these numbers.
 class Draws {
  public:
   explicit Draws(std::uint64_t seed) : stream_(seed) {}
 
-  /// Returns a uniform value in (0, 1): 53 bits, half a step off zero, so that its logarithm is
-  /// finite.
+  /// Returns a uniform value in (0, 1) with 53 random bits. Half a step is added to each value, so
+  /// that no value is 0 and every logarithm is finite.
   double uniform() { return (static_cast<double>(stream_.next() >> 11) + 0.5) * 0x1.0p-53; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
 

@@ -11,7 +11,8 @@ namespace {
 constexpr std::array<std::pair<const char*, GradientType>, 3> kTypes = {
     {{"F32", GradientType::kF32}, {"BF16", GradientType::kBF16}, {"F16", GradientType::kF16}}};
 
-// binary16: 1 sign, 5 exponent (bias 15) and 10 fraction bits; binary32: 1, 8 (bias 127) and 23.
+// A binary16 has 1 sign bit, 5 exponent bits (bias 15) and 10 fraction bits. A binary32 has 1 sign
+// bit, 8 exponent bits (bias 127) and 23 fraction bits.
 constexpr std::uint32_t kExponentShift = 127 - 15;
 constexpr int kFractionShift = 23 - 10;
 constexpr float kSubnormalUnit = 0x1p-24F;  // the smallest positive binary16

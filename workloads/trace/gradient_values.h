@@ -1,5 +1,5 @@
-// One tensor's gradient in a mapped file: FP32 is returned in place, 16 bits are widened at the
-// first request.
+// Reads one tensor's gradient in a mapped file. FP32 values are returned in place. 16-bit values
+// are widened to FP32 at the first request.
 #pragma once
 
 #include <cstddef>

@@ -18,8 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-// Deeper than any of thinpipe's formats (trace.json needs 6), shallow enough for recursive code on
-// a small stack.
+// Maximum depth of nested JSON. It is deeper than any of thinpipe's formats (trace.json needs 6),
+// and shallow enough for recursive code on a small stack.
 constexpr int kMaxDepth = 64;
 
 std::string key_place(const std::string& place, std::string_view key) {
@@ -118,7 +118,8 @@ bool JsonField::boolean() const {
 }
 
 std::uint64_t JsonField::unsigned_integer(std::uint64_t at_least, std::uint64_t at_most) const {
-  // The parser uses the signed type below zero only; values made in C++ may use it for any integer.
+  // The JSON parser stores an integer in the signed type only if it is negative. JSON values made
+  // in C++ may store any integer in the signed type.
   const bool whole = value_->is_number_unsigned() ||
                      (value_->is_number_integer() && value_->get<std::int64_t>() >= 0);
   const auto number = whole ? value_->get<std::uint64_t>() : 0;

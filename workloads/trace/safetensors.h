@@ -33,8 +33,9 @@ struct SafetensorsTensor {
   std::string dtype = "F32";  ///< one whose size is known
 };
 
-/// Returns the bytes before the buffer: length and header, padded with spaces so that the buffer
-/// begins at a multiple of 64 bytes (a cache line; the format itself requires 8).
+/// Returns the beginning of a safetensors file, before the buffer with the tensors' bytes: the
+/// header's length and the header. Spaces pad the header so that the buffer begins at a multiple of
+/// 64 bytes (a cache line; the format itself requires 8).
 /// @throws InputError for repeated names and for "__metadata__", which the format reserves.
 std::string safetensors_prologue(std::span<const SafetensorsTensor> tensors,
                                  const std::map<std::string, std::string>& metadata);

@@ -44,8 +44,8 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Returns a file name that stays inside the folder on any system: relative, with forward slashes
-// and no dot parts.
+// Returns a file name from trace.json. Refuses a name that could lie outside the trace's folder on
+// some system: it must be relative, with forward slashes and without parts `.` and `..`.
 std::string parse_file_name(const JsonField& field) {
   const std::string name = field.string();
   const auto refuse = [&] {

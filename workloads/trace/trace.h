@@ -103,8 +103,8 @@ class Trace {
   /// steps are missing; missing() returns the reasons, one sentence each.
   bool complete() const;
   const std::vector<std::string>& missing() const;
-  /// Returns true if the second moments sum over micro-batches, because a layer mixes samples, and
-  /// false if over samples.
+  /// Returns true if the second moments are sums over micro-batches, which is the case if a layer
+  /// of the model mixes samples. Returns false if the second moments are sums over samples.
   bool squares_of_micro_batches() const;
 
   /// Returns true if a source generates the gradients, which are then finite.

@@ -20,8 +20,9 @@ inline constexpr std::uint64_t kTraceVersion = 1;
 inline const std::string kSquaresPrefix = "q:";
 /// 256 MiB: a thousand ranks, a hundred steps and a thousand tensors come to about this.
 inline constexpr std::size_t kMaxTraceFileBytes = std::size_t{256} << 20;
-/// Seconds of a forward or a backward pass: eleven days, while no pass takes a day. A longer time
-/// is damaged or in another unit, and a replay would wait that long.
+/// Maximum duration of a forward or a backward pass, in seconds: eleven days, although no pass
+/// takes even a day. A longer time in a file is damaged or in another unit, and a replay would wait
+/// that long.
 inline constexpr double kMaxPassSeconds = 1e6;
 
 /// Origins of a trace's gradients.
@@ -47,8 +48,8 @@ std::vector<std::string> parse_missing(const JsonField& root);
 /// (reserved by safetensors) and does not begin with "q:" (reserved for second moments).
 void check_tensor_name(const std::string& name, const JsonField& field);
 
-/// Returns an array of trace.json as text with one element a line, so that a diff or a reader finds
-/// a step.
+/// Returns an array of trace.json as text with one element on each line, so that a single step is
+/// easy to find, for a reader or in a diff.
 std::string json_lines(const nlohmann::json& array);
 
 bool is_known_origin(const std::string& origin);

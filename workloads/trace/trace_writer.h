@@ -26,11 +26,12 @@ struct TraceDescription {
   nlohmann::json provenance;  ///< object: how the trace was made; may be empty
 };
 
-/// Writes step files under temporary names and renames them into place, trace.json last, so that a
-/// folder that opens is complete. A writer destroyed before finish() removes its files. A killed
-/// one leaves step files (and perhaps one .thinpipe-*.partial) without trace.json; opening such a
-/// folder is an error that names the cause. Nothing is flushed to the device (fsync): a trace can
-/// be captured again, and verify() detects damage by a power cut.
+/// Writes step files under temporary names and renames them into place. trace.json comes last, so
+/// every folder that can be opened as a trace is complete. A writer that is destroyed before
+/// finish() removes its files. A killed process leaves step files (and perhaps one
+/// .thinpipe-*.partial) without trace.json; opening such a folder is an error that names the cause.
+/// Nothing is flushed to the device (fsync), because a trace can be captured again, and verify()
+/// detects damage by a power cut.
 class TraceWriter {
  public:
   /// Creates the folder and its parents.

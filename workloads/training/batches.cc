@@ -200,9 +200,10 @@ class HeldOutImages : public HeldOutBatches {
   std::vector<ChannelMoments> moments_;
 };
 
-// Number of streams of held-out text. Many streams keep a pass short, as it has as many recurrent
-// steps as a stream. Few streams keep the fraction of symbols small that are read with the empty
-// state of a stream's start; kLongStream steps are enough for that.
+// Number of parallel streams into which held-out text is cut. Many streams make a pass short,
+// because a pass has the same number of recurrent steps as one stream. But a model reads the start
+// of each stream with an empty state, so few streams keep the fraction of such symbols small.
+// Streams of kLongStream steps are long enough for that.
 constexpr std::size_t kMinStreams = 10, kMaxStreams = 40, kLongStream = 20;
 
 std::size_t held_out_streams(std::size_t symbols, std::size_t time) {

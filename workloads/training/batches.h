@@ -26,8 +26,8 @@ struct Batch {
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  /// Returns a mini-batch. Steps may come in any order; in ascending order a step costs no more
-  /// than its examples.
+  /// Returns a mini-batch. The caller may request steps in any order. In ascending order, a step
+  /// costs only the work for its own examples.
   virtual Batch at(std::size_t worker, std::uint64_t step) = 0;
   /// Returns the number of steps in which a worker passes over its slice once.
   virtual std::uint64_t steps_an_epoch() const = 0;
@@ -59,8 +59,8 @@ struct ImageBatchOptions {
 /// in a new random order every epoch and leaves out the remainder that is too small for a
 /// mini-batch. Pixels are shifted and scaled so that each channel has mean 0 and deviation 1.
 /// `augment` shifts every image by up to an eighth of its side in each direction (4 of 32 pixels:
-/// He et al. 2016, sec. 4.2), filled with zeros, and mirrors half of the images if mirroring does
-/// not change their class.
+/// He et al. 2016, sec. 4.2) and fills the gap with zeros. `augment` also mirrors half of the
+/// images if mirroring does not change their class.
 /// @throws InputError if a worker has fewer images than one mini-batch.
 std::unique_ptr<BatchSource> make_image_batches(ImageSet images, const ImageBatchOptions& options);
 
@@ -75,13 +75,15 @@ std::unique_ptr<HeldOutBatches> make_held_out_images(ImageSet images,
 std::unique_ptr<BatchSource> make_text_batches(TextCorpus corpus, std::size_t workers,
                                                std::size_t batch, std::size_t time);
 
-/// Returns the whole text once, as 10 to 40 parallel streams: more than 10 if each is still 20
-/// steps long. A remainder of less than a step is left out of each stream.
+/// Returns the whole text once, cut into 10 to 40 parallel streams. There are more than 10 streams
+/// only if each stream is at least 20 steps long. A remainder of less than a step is left out of
+/// each stream.
 /// @throws InputError if the text is too short for one step.
 std::unique_ptr<HeldOutBatches> make_held_out_text(TextCorpus corpus, std::size_t time);
 
-/// Returns the data that the options name, for their model. All data are training data. Drawn
-/// images depend on the seed.
+/// Returns a source of the data that the options name, in the form that the options' model needs.
+/// All data are used for training. Images that are drawn instead of read from files depend on the
+/// seed.
 std::unique_ptr<BatchSource> make_batches(const CaptureOptions& options);
 
 /// Training data and held-out data (workloads/data/held_out.h).
@@ -90,7 +92,7 @@ struct LearnerData {
   std::unique_ptr<HeldOutBatches> held_out;
 };
 
-/// Returns the data that the options name, split.
+/// Returns the data that the options name, split into training data and held-out data.
 /// @throws InputError for data that cannot be read or are too few
 LearnerData make_learner_data(const LearnerOptions& options);
 

@@ -39,8 +39,8 @@ class Interrupted : public std::runtime_error {
   int signal_;
 };
 
-/// Installs handlers that only note SIGINT, SIGTERM and SIGHUP. A second signal of a kind ends the
-/// program at once.
+/// Installs handlers that only record the arrival of SIGINT, SIGTERM or SIGHUP. A second signal of
+/// the same kind ends the program at once.
 void note_interrupts();
 
 /// Ends this process by the signal itself, so that the parent sees the signal.

@@ -134,9 +134,10 @@ constexpr int kVggLayers[] = {64, 64,  0,   128, 128, 0,   256, 256, 256,
 // CIFAR-10's ten classes and TensorFlow's class 0.
 constexpr std::int64_t kVggClasses = 11;
 
-// VGG16 for 32x32 images: the 13 convolutions of Simonyan and Zisserman 2015, table 1, column D,
-// one hidden layer of 512 and 11 classes, without batch normalisation: SIDCo's 14,982,987
-// parameters. There is no dropout. Weights are drawn as in He et al. 2015, biases are zero.
+// VGG16 for 32x32 images. It has the 13 convolutions of Simonyan and Zisserman 2015, table 1,
+// column D, one hidden layer of 512 units, and 11 classes. There is no batch normalisation and no
+// dropout. The number of parameters is that of SIDCo's VGG16: 14,982,987. Weights are drawn as in
+// He et al. 2015, biases are zero.
 class Vgg16 : public TrainableModel {
  public:
   explicit Vgg16(double width) {

@@ -62,8 +62,9 @@ class ArchiveWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// Reads entries in the order of writing. Every function throws InputError "state: ..." for bytes
-/// that are damaged, too short or not the requested entry.
+/// Reads the entries of a learner's state in the order in which they were written. Every function
+/// throws InputError "state: ..." if the bytes are damaged or too short, or if the next entry is
+/// not the requested one.
 class ArchiveReader {
  public:
   ArchiveReader(std::span<const std::byte> bytes, const std::string& identity);

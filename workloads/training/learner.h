@@ -20,7 +20,8 @@ struct LearnerParameter {
   std::size_t elements = 0;        ///< product of shape
 };
 
-/// Times in seconds, as in a trace, and the loss. `ready` is in the order of the parameters.
+/// Times of one step in seconds, as in a trace, and its loss. `ready`, the times at which gradients
+/// become ready, is in the order of the parameters.
 using LearnerTimes = TraceStepTimes;
 
 /// Results of the model on the held-out data.
@@ -31,16 +32,17 @@ struct Evaluation {
   std::size_t samples = 0;  ///< images, or text positions
 };
 
-/// One worker. Its loop is compute(), gradient() of every parameter, an exchange, and apply() of
-/// the resulting mean. Workers that start from equal options and apply equal means have equal
-/// parameters, bit for bit, at every step; digest() verifies this. On one machine all results are
-/// deterministic by the options' seed. libtorch uses one thread in the whole process.
+/// One worker of a training run. In each step the caller calls compute(), reads gradient() of every
+/// parameter, exchanges the gradients between workers, and calls apply() with their mean. Workers
+/// that start from equal options and apply equal means have equal parameters, bit for bit, at every
+/// step; digest() verifies this. On one machine, the options' seed determines all results. libtorch
+/// uses one thread in the whole process.
 ///
 /// A loss that is not finite is not an error: compute() returns it.
 class Learner {
  public:
-  /// @throws InputError for options that parse_learner_options() refuses, for a worker number not
-  /// below their number of workers, and for data that cannot be read or are too few
+  /// @throws InputError for options that parse_learner_options() refuses, for a `worker` that is
+  /// not below the options' number of workers, and for data that cannot be read or are too few
   Learner(const LearnerOptions& options, std::size_t worker);
   ~Learner();
   Learner(const Learner&) = delete;
@@ -61,9 +63,10 @@ class Learner {
   /// valid until the next compute(). The index is that of parameters().
   std::span<const float> gradient(std::size_t parameter) const;
 
-  /// Returns q_i = sum over the samples z of the last compute()'s mini-batch of
-  /// (grad_i f_z / |B|)^2 (Tsuzuku et al. 2018, sec. 4), for options with `squares`. Each compute()
-  /// then takes one more backward pass for every sample, outside its times.
+  /// Returns the second moments of the last compute()'s mini-batch B, for options with `squares`:
+  /// q_i = sum over the samples z of (grad_i f_z / |B|)^2 (Tsuzuku et al. 2018, sec. 4). With
+  /// `squares`, each compute() runs one more backward pass for every sample. The reported times do
+  /// not include these passes.
   std::span<const float> squares(std::size_t parameter) const;
 
   /// Updates the parameters by the mean gradient, one span a parameter: clips it to the options'
@@ -93,8 +96,9 @@ class Learner {
   /// 5.3).
   Evaluation evaluate();
 
-  /// Returns the best that a model can reach without looking at its input: it knows how frequent
-  /// each class, or symbol, is in the data of evaluate() (of texts: a unigram model).
+  /// Returns the best evaluation that a model can reach without looking at its input. Such a model
+  /// uses only the frequency of each class or symbol in the data of evaluate(). For texts it is a
+  /// unigram model.
   Evaluation chance() const;
 
   /// Returns a digest of all parameters' bits. State that differs between workers (running means,

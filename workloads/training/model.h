@@ -17,8 +17,8 @@
 
 namespace thinpipe {
 
-/// State of a recurrent model from one step to the worker's next step. Empty at first, and always
-/// empty for other models.
+/// State that a recurrent model carries from one step to the next step of the same worker. It is
+/// empty before the first step, and always empty for models that are not recurrent.
 struct Carry {
   torch::Tensor hidden;
   torch::Tensor cell;

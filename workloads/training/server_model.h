@@ -11,8 +11,9 @@
 
 namespace thinpipe {
 
-/// Parts of a model, each with an optimiser of its own. All rules of OptimiserSpec treat every
-/// element by itself, so parts are updated as a Learner's parameters are, bit for bit.
+/// The model of a parameter server, cut into parts, each with its own optimiser. All rules of
+/// OptimiserSpec treat every element independently of the other elements. An update of the parts
+/// therefore has the same result, bit for bit, as an update of a Learner's parameters.
 class ServerModel {
  public:
   /// Elements of the model, whose parameters are one array.
@@ -21,8 +22,9 @@ class ServerModel {
   };
 
   /// Starts from the parameters of a Learner of these options.
-  /// @param order  of the parameters in the array, by their index in Learner::parameters()
-  /// @param options  without a limit of the gradient's norm, which parts do not know
+  /// @param order  order of the parameters in the array, as indices of Learner::parameters()
+  /// @param options  must not limit the gradient's norm, because a part does not have the whole
+  /// gradient
   ServerModel(const LearnerOptions& options, std::span<const std::size_t> order,
               std::span<const Part> parts);
   ~ServerModel();

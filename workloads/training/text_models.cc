@@ -164,10 +164,11 @@ class GptBlock : public nn::Module {
   nn::Linear mlp_out_{nullptr};
 };
 
-// A small GPT on characters: the architecture of GPT-2 (Radford et al. 2019, sec. 2.3:
-// normalisation before each block, tied embedding and output, residual projections drawn smaller by
-// the square root of their number) with four layers of 128 units, four heads and 64 symbols of
-// context: 814,080 parameters. There is no dropout.
+// A small GPT on characters with the architecture of GPT-2 (Radford et al. 2019, sec. 2.3).
+// Normalisation comes before each block, and the embedding and the output share their weights. The
+// initial weights of residual projections are smaller by the square root of the number of these
+// projections. The model has four layers of 128 units, four heads and 64 symbols of context:
+// 814,080 parameters. There is no dropout.
 class Gpt : public TrainableModel {
  public:
   Gpt(std::int64_t time, std::int64_t units)

@@ -19,8 +19,9 @@
 
 namespace thinpipe {
 
-/// Updates parameters by a mean gradient, by the rules of OptimiserSpec in libtorch's arithmetic
-/// and order: the same bits as torch::optim, which has all but signum.
+/// Updates parameters by a mean gradient according to the rules of OptimiserSpec. Uses libtorch's
+/// arithmetic in the same order, so that the results have the same bits as those of torch::optim
+/// (which has no signum).
 class ParameterOptimiser {
  public:
   /// @param parameters  updated by step(); contiguous float

@@ -16,16 +16,16 @@ namespace thinpipe {
 struct DeviceStep {
   std::uint64_t step = 0;  ///< counts from 0
   double epoch = 0;        ///< for warm-up schedules
-  /// By tensor, the greatest prepare() of all workers, for methods that share a scale. Empty: each
-  /// worker uses its own scale.
+  /// For each tensor, the greatest scale that prepare() returned on any worker, for methods whose
+  /// workers share a scale. Empty: each worker uses its own scale.
   std::span<const float> shared_scales = {};
   /// By tensor, the device pointer to its second moments, for methods that need them (variance,
   /// hybrid). The moments must not change until finish().
   std::span<const float* const> device_squares = {};
 };
 
-/// Elements that a sparse all-reduce restores to a tensor's residual. The arrays must not change
-/// until that is done.
+/// Elements of a tensor that a sparse all-reduce dropped and that give_back() restores to the
+/// tensor's residual. The arrays must not change until the device has done so.
 struct DeviceReturn {
   std::size_t tensor = 0;
   const std::uint32_t* device_positions = nullptr;  ///< distinct, less than the tensor's elements
@@ -50,9 +50,9 @@ class DeviceCompressor {
   virtual void encode(std::span<const float* const> device_gradients, const DeviceStep& step) = 0;
   /// Waits for the last encode(). @returns a report by tensor
   virtual std::span<const EncodeReport> finish() = 0;
-  /// For methods whose workers share a scale: adds the gradients to the memories, waits, and
-  /// returns this worker's scale by tensor. The next encode(), of the same gradients, does not add
-  /// them again. Optional: encode() alone uses this worker's scales.
+  /// Adds the gradients to the memories, waits, and returns this worker's scale for each tensor.
+  /// Only for methods whose workers share a scale. The next encode() must get the same gradients
+  /// and does not add them again. Optional: encode() alone uses this worker's scales.
   virtual std::span<const float> prepare(std::span<const float* const> device_gradients) = 0;
   virtual bool shares_scale() const { return false; }
 
@@ -70,8 +70,9 @@ class DeviceCompressor {
   /// @param device_means  by tensor, used for those with several rounds; must not change until
   ///                      finish()
   virtual void next_round(std::span<const float* const> device_means) = 0;
-  /// After the last round, writes the payload of this worker's contribution to the aggregate to
-  /// host memory, as MultiRound::own_payload(). Waits.
+  /// Writes the payload of this worker's contribution to host memory, as MultiRound::own_payload()
+  /// does: the aggregate is the mean of all workers' contributions. Call it after the last round.
+  /// Waits.
   virtual void own_payload(std::size_t tensor, std::span<std::byte> payload) = 0;
 
   /// Accumulates the gradients of a step without exchange, for methods that exchange once in

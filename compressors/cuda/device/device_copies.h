@@ -35,8 +35,9 @@ class DeviceCopies {
 
   /// Returns whether the copies have ended. @throws RunError if one failed
   virtual bool ended(std::size_t number) = 0;
-  /// Waits for the copies and releases the number. @returns their duration in s by the device's
-  /// clock, counted from when the first could start @throws RunError
+  /// Waits for the copies and releases the number.
+  /// @returns their duration in s by the device's clock, counted from the moment when the first
+  /// copy could start @throws RunError
   virtual double take(std::size_t number) = 0;
 };
 

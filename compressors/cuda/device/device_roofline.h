@@ -11,8 +11,9 @@ class DeviceRoofline {
  public:
   virtual ~DeviceRoofline() = default;
 
-  /// Numbers of sequential streams that a read goes through at a time: a thread has that many
-  /// independent 16-byte reads in flight. The best of them gives the time of a read.
+  /// Numbers of sequential streams into which read() can divide the array. A thread has one
+  /// independent 16-byte read in flight per stream. The fastest of these numbers gives the time of
+  /// a read.
   static constexpr int kStreamCounts[] = {1, 2, 4, 8};
 
   /// Reads each of `elements` elements once and adds up their bits.

@@ -1,5 +1,6 @@
-// Positions within their chunks, of equal length. If some chunks have fewer than k positions, each
-// chunk's positions follow their number (methods/sparseloco.cc).
+// Writes and reads positions relative to the beginning of their chunk, with the same number of bits
+// for each. If some chunks have fewer than k positions, the number of positions is written before
+// the positions of each chunk (methods/sparseloco.cc).
 #pragma once
 
 #include <cstdint>
@@ -80,9 +81,10 @@ struct LayChunked {
   }
 };
 
-/// Checks a payload's length and, if chunks have numbers, sets begins[c] to the number of positions
-/// before chunk c. A number's place depends on the numbers before it, so one thread reads them,
-/// from words that all threads have fetched. Grid: one block.
+/// Checks a payload's length. If the payload holds each chunk's number of positions, also sets
+/// begins[c] to the number of positions before chunk c. Where such a number is stored depends on
+/// all numbers before it, so one thread reads the numbers, from words that all threads have
+/// fetched. Grid: one block.
 struct FindChunks {
   static constexpr int kThreads = 512;
   static constexpr std::uint32_t kWords = 2048;  ///< fetched together
@@ -154,8 +156,8 @@ struct FindChunks {
   }
 };
 
-/// Reads all positions of a payload without a problem. Grid: the maximum number of tiles of kTile
-/// elements in the payload.
+/// Reads all positions of a payload, unless an earlier kernel found a problem in it. Grid: the
+/// maximum number of tiles of kTile elements in the payload.
 struct ReadChunked {
   static constexpr int kThreads = 512;
   struct Shared {};

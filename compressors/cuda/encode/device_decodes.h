@@ -37,8 +37,8 @@ struct DecodeBatch {
   }
 };
 
-/// Takes up to one payload per tensor, then must be emptied. Payloads are stored in a table in
-/// pinned memory; a batch consists of the payloads added since the last batch.
+/// Holds at most as many payloads as there are tensors, then must be emptied. Payloads are stored
+/// in a table in pinned memory. A batch consists of the payloads added since the last batch.
 template <class Device>
 class DecodeQueue {
  public:

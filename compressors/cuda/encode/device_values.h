@@ -27,11 +27,12 @@ class DeviceValues {
   virtual void prepare(Device& /*device*/, std::size_t /*most*/, Job& /*job*/) const {}
   /// Launches the kernels that compute statistics of all values.
   virtual void measure(Device& device, const Batch& batch) const = 0;
-  /// Launches the kernel that writes count and values, after the positions have been written, and
-  /// subtracts the decoded values from the memory.
+  /// Launches the kernel that writes the count and the values to the payload and subtracts the
+  /// decoded values from the memory. The positions must have been written before.
   virtual void write(Device& device, const Batch& batch) const = 0;
-  /// Launches the kernel that adds the values at the positions read before. kElements has one block
-  /// for each kTile possible elements.
+  /// Launches the kernel that adds the decoded values to the output, at the positions that an
+  /// earlier kernel has read. The grid kElements must have one block for every kTile elements that
+  /// the payload can hold.
   virtual void add(Device& device, const DecodeBatch& batch) const = 0;
   /// Launches the kernel that reads the values into DecodeJob::values.
   virtual void read(Device& device, const DecodeBatch& batch) const = 0;

@@ -19,8 +19,8 @@ struct GammaCode {
     const std::uint32_t digits = highest(n);
     lay(block, words, bit + digits, 1 | (n - (std::uint32_t{1} << digits)) << 1);
   }
-  /// Returns an upper bound, close to the least, of the bits of `count` gaps that sum to at most n
-  /// (most_digits_in_all in gap_codes.cc).
+  /// Returns an upper bound of the bits of `count` gaps that sum to at most n. It is close to the
+  /// smallest bound that most_digits_in_all() in gap_codes.cc gives.
   THINPIPE_KERNEL static std::uint64_t most(std::uint32_t count, std::uint32_t n) {
     return count + 2 * most_digits(count, n);
   }
@@ -98,8 +98,9 @@ struct EliasPositions {
   }
 };
 
-/// The codes of a payload. A segment may begin with the end of an earlier code, of at most 62 bits:
-/// its state is the bit at which its first own code begins.
+/// The Elias codes of one payload, as a stream for state_scan.h. A segment may begin with up to 62
+/// bits of a code from an earlier segment. The segment's state is the bit at which its first own
+/// code begins.
 template <class Code>
 struct EliasStream {
   static constexpr std::uint32_t kStuck = 63;  ///< no valid code where one should begin

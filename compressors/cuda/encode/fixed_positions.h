@@ -41,8 +41,9 @@ struct SeededTag {
   }
 };
 
-/// Writes the positions of chosen[Job::sent]. Runs before the values are written: these complete
-/// the word that both share. Grid: the tiles of kTile elements.
+/// Writes the positions of the sent elements, chosen[Job::sent]. Runs before the kernel that writes
+/// the values, which completes the word that values and positions share. Grid: the tiles of kTile
+/// elements.
 template <class Code>
 struct WritePositions {
   static constexpr int kThreads = 512;

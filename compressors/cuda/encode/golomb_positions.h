@@ -1,7 +1,7 @@
 // Reads Golomb-Rice codes: a quotient in unary, then a remainder of fixed length
 // (encode/gap_codes.cc). A code may begin in one segment and end in the next. A segment's state is
-// the number of remainder bits with which the segment begins: those still to come of a code that
-// began before the segment. The state is 0 if the segment begins within a quotient or with a code.
+// the number of bits at its beginning that belong to the remainder of a code from an earlier
+// segment. The state is 0 if the segment begins within a quotient or with a new code.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,9 @@ struct GolombStream {
     return all.count == parts.count && all.state == 0;
   }
 
-  /// Reads a segment and adds to `passed`. Calls body(i, end) for the code of the i-th position,
-  /// which ends before bit `end` of the stream.
+  /// Reads a segment and adds its totals to `passed`. Calls body(i, end) for each code that ends in
+  /// the segment, where i is the index of its position, and the code ends before bit `end` of the
+  /// stream.
   template <class Body>
   THINPIPE_KERNEL void read(std::uint32_t segment, Passed& passed, Body body) const {
     std::uint64_t at = std::uint64_t{kBits} * segment;

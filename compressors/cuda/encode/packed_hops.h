@@ -9,8 +9,9 @@
 
 namespace thinpipe::cuda {
 
-/// The blocks of a payload. A segment may begin with the end of an earlier block: its state is the
-/// byte at which its first own block begins.
+/// The packed blocks of gaps of one payload, as a stream for state_scan.h. A segment may begin with
+/// the end of a block from an earlier segment. The segment's state is the byte at which its first
+/// own block begins.
 struct PackedStream {
   static constexpr std::uint32_t kStuck = kPackedBlock / 8 * kMaxWidth + 1;  ///< invalid width
   static constexpr std::uint32_t kStates = 544;
@@ -44,8 +45,8 @@ struct PackedStream {
   }
 };
 
-/// Layout of the workspace, in DecodeJob::passed, of the kernels that read such a payload.
-/// DecodeJob::begins holds the first byte of each block.
+/// Layout of the workspace DecodeJob::passed for the kernels that read packed blocks of gaps. The
+/// workspace DecodeJob::begins holds the byte at which each block begins.
 struct PackedWorkspace {
   /// Returns the maximum number of segments.
   THINPIPE_BOTH static std::uint32_t segments(const PayloadView& payload) {
@@ -60,9 +61,9 @@ struct PackedWorkspace {
   }
 };
 
-/// For every byte of a part of a segment, follows the blocks that would start at this byte. A hop
-/// leads from a block to the next one. Hops are doubled (one, two, four, ...) until they leave the
-/// part.
+/// Finds, for every byte of a part of a segment, where the chain of blocks leaves the part if a
+/// block begins at this byte. A hop leads from the beginning of a block to the beginning of the
+/// next one. Hops are doubled (one, two, four, ...) until they leave the part.
 struct PackedHops {
   static constexpr std::uint32_t kBytes = 4096;      ///< of a part
   static constexpr std::uint32_t kNowhere = 0xffff;  ///< invalid width
@@ -86,8 +87,9 @@ struct PackedHops {
       }
     });
   }
-  /// Doubles the hops until all of them leave the part. Calls before(which) ahead of each doubling,
-  /// when words[which] holds hops of a power of two. @returns the index into words[] of the result
+  /// Doubles the hops until all of them leave the part. Calls before(which) ahead of each doubling.
+  /// At that point words[which] holds, for each byte, the result of 1, 2, 4, ... hops.
+  /// @returns the index into words[] of the result
   template <class Block, class Before>
   THINPIPE_KERNEL std::uint32_t run(Block& block, std::uint32_t size, Before before) {
     std::uint32_t which = 0;

@@ -18,7 +18,8 @@ struct PackedPositions {
   THINPIPE_KERNEL static PackedPositions of(const Job& /*job*/, std::uint32_t /*count*/) {
     return {};
   }
-  /// As PackedCodec::max_size() for one j: a block's greatest gap z takes at most j + z / 2^j bits.
+  /// Returns the bound of PackedCodec::max_size() for one value of j: a block's greatest gap z
+  /// takes at most j + z / 2^j bits.
   THINPIPE_KERNEL static std::uint64_t most(std::uint32_t count, std::uint32_t n) {
     if (count == 0) return 0;
     const std::uint32_t blocks = (count - 1) / kPackedBlock + 1;

@@ -45,8 +45,9 @@ struct PassPacked {
   }
 };
 
-/// Finds where blocks begin, after JoinStates. Marks the byte of the segment's state and all blocks
-/// that follow from it; each doubling marks twice as many bytes. Grid: as PassPacked.
+/// Finds where blocks of gaps begin. Runs after JoinStates, which finds the byte at which each
+/// segment's first own block begins. Marks this byte, then the first bytes of the blocks that
+/// follow. Each doubling of the hops doubles the number of marked bytes. Grid: as PassPacked.
 struct FindPacked {
   static constexpr int kThreads = 512;
   static constexpr std::uint32_t kEach = PackedHops::kBytes / kThreads;
@@ -126,8 +127,8 @@ struct PackedGaps {
   const std::uint32_t* begins;
   std::uint32_t count;
 
-  /// Calls body(i, gap) for thread t's positions of a tile. @returns false if the beginning of
-  /// their block is unknown
+  /// Calls body(i, gap) for the positions of a tile that thread t reads.
+  /// @returns false if the beginning of their block is unknown or its width is invalid
   template <class Body>
   THINPIPE_KERNEL bool each(std::uint32_t tile, int t, Body body) const {
     const std::uint32_t begin = tile * kTile + static_cast<std::uint32_t>(t) * kLaidEach;
@@ -156,8 +157,9 @@ struct PackedGaps {
   }
 };
 
-/// Without `reads`, adds up the gaps of every tile of kTile positions, then the totals before each
-/// tile. With `reads`, reads the positions. Grid: the maximum number of tiles.
+/// Without `reads`, adds up the gaps of every tile of kTile positions, and then computes the totals
+/// before each tile. With `reads`, a second launch, reads the positions. Grid: the maximum number
+/// of tiles.
 template <bool reads>
 struct ScanPacked {
   static constexpr int kThreads = 512;

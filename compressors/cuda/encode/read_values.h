@@ -25,9 +25,9 @@ struct KeepValue {
   }
 };
 
-/// Reads values at positions, which ascend and are less than n. Does nothing if a problem was found
-/// before; reports one for values that no compressor writes. Grid: the maximum number of tiles of
-/// kTile elements in the payload.
+/// Reads the values that belong to positions, which ascend and are less than n. Does nothing if an
+/// earlier kernel found a problem in the payload. Reports a problem for values that no compressor
+/// writes. Grid: the maximum number of tiles of kTile elements in the payload.
 template <class Code, class Taken>
 struct ReadValues {
   static constexpr int kThreads = 512;

@@ -9,8 +9,9 @@
 
 namespace thinpipe::cuda {
 
-/// Writes the values of chosen[Job::sent], after the positions, and subtracts the decoded values
-/// from the memory. Leaves all states empty. Grid: the tiles of kTile elements.
+/// Writes the values of the sent elements, chosen[Job::sent], and subtracts the decoded values from
+/// the memory. Runs after the positions have been written. Leaves all prefix states empty. Grid:
+/// the tiles of kTile elements.
 template <class Code>
 struct WriteValues {
   static constexpr int kThreads = 512;

@@ -81,8 +81,9 @@ class CudaBlock {
     for (unsigned j = 0; j < Rows::kSize; ++j)
       rows[0].words[j] = __ballot_sync(kAllLanes, static_cast<int>(flags[0] >> j & 1));
   }
-  /// The first warp looks back at 32 tiles at a time, until one of them has the counts of all tiles
-  /// before it (decoupled look-back).
+  /// Returns the joined counts of all tiles before `tile` (decoupled look-back). The first warp
+  /// reads the states of 32 earlier tiles at a time, until one of them holds the counts of all
+  /// tiles up to it.
   template <Joined joined = Joined::kSum>
   __device__ Counts before(PrefixState* states, std::uint32_t tile, Counts own) {
     using Word = ::cuda::atomic_ref<PrefixState, ::cuda::thread_scope_device>;

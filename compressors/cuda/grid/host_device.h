@@ -1,4 +1,5 @@
-// A simulated GPU on the CPU: its memory, and kernels that run when the host waits for them.
+// A simulated GPU on the CPU: its memory, and kernels that run at the latest when the host waits
+// for them.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +28,8 @@ namespace thinpipe::cuda {
 /// Fill byte of memory that is unwritten or the target of a pending copy.
 constexpr unsigned char kGarbage = 0xa5;
 
-/// Tests run compressors on it and on CudaDevice, which has the same functions. Enqueued work waits
-/// in a SerialStream, as in a GPU's stream.
+/// A simulated GPU. Tests run compressors on this class and on CudaDevice, which has the same
+/// functions. Enqueued work waits in a SerialStream, as it would in a GPU's stream.
 /// @tparam Simulator  runs kernels by run(kernel, blocks); its constructor takes a seed
 template <class Simulator>
 class HostDevice : public DeviceMemory, public DeviceClock {

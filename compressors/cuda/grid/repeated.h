@@ -8,9 +8,10 @@
 
 namespace thinpipe::cuda {
 
-/// A compressor's device work in a step: the same kernels with the same arguments in every step,
-/// because everything that changes is in the jobs, in memory. A CUDA graph starts these kernels
-/// sooner than single launches would; for small tensors, launches take most of the time.
+/// A compressor's device work in one step. Every step launches the same kernels with the same
+/// arguments, because all values that change are in the jobs, which kernels read from memory. A
+/// CUDA graph starts these kernels sooner than single launches would. For small tensors, launches
+/// take most of the time.
 template <class Device>
 class Repeated {
  public:

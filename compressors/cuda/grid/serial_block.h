@@ -16,9 +16,9 @@
 
 namespace thinpipe::cuda {
 
-/// One block of `kThreads` threads. Kernels are written for it and for CudaBlock, which has the
-/// same functions. The code between two barriers is one each(); a variable that a thread keeps
-/// across a barrier is a Local.
+/// One simulated block of `kThreads` threads. Kernels run on this class and on CudaBlock, which has
+/// the same functions. A kernel passes the code between two barriers to one call of each(). A
+/// variable that a thread keeps across a barrier must be a Local.
 template <int kThreads>
 class SerialBlock {
  public:
@@ -91,9 +91,10 @@ class SerialBlock {
       }
     }
   }
-  /// Returns the joined counts of all tiles before `tile`, whose own counts are `own`.
+  /// Returns the joined counts (sum or maximum) of all tiles before `tile`. The counts of `tile`
+  /// itself are `own`.
   /// @param states  one for each tile of the tensor, all kNothing before the first block runs;
-  ///                blocks of a lower index start first
+  /// blocks of a lower index start first
   template <Joined joined = Joined::kSum>
   Counts before(PrefixState* states, std::uint32_t tile, Counts own) {
     Counts counts;
@@ -105,8 +106,9 @@ class SerialBlock {
     states[tile] = prefix_state(PrefixKind::kAll, join<joined>(counts, own));
     return counts;
   }
-  /// Returns true in the block that arrives last of `blocks`; this block then sees the writes of
-  /// all of them. `arrived` is 0 before and after.
+  /// Returns true only in the last of `blocks` blocks that call this function. This last block then
+  /// sees the writes of all blocks. The counter `arrived` is 0 before the first call and after the
+  /// last one.
   bool is_last(std::uint32_t* arrived, std::uint32_t blocks) {
     if (++*arrived < blocks) return false;
     *arrived = 0;

@@ -16,11 +16,11 @@
 namespace thinpipe::cuda {
 
 /// A copy ends after several calls of ended(), or when the host waits for it. The random seed
-/// decides when its bytes move. A download: as early as its stream allows, or after all work
-/// enqueued before the copy ended. An upload: at once, regardless of pending device work, in which
-/// case neither side may change before the copy ends; or at the end. A caller that reads bytes
-/// before they arrive, or overwrites bytes before they are sent, therefore gets or sends other
-/// bytes.
+/// decides when its bytes move. A download moves its bytes as early as its stream allows, or after
+/// all work that was enqueued before the copy ended. An upload moves its bytes at the end, or at
+/// once, regardless of pending device work; in the second case neither side may change before the
+/// copy ends. A caller that reads bytes before they arrive therefore gets wrong bytes. A caller
+/// that overwrites bytes too early sends wrong bytes.
 class SerialCopies : public DeviceCopies {
  public:
   /// @param busy_polls  how often ended() returns false for a copy

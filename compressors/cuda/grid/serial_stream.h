@@ -11,9 +11,9 @@
 
 namespace thinpipe::cuda {
 
-/// Runs work in order, when the host waits for it or, at random, earlier. A host that reads results
-/// too early, or changes inputs too early, therefore gets other results than on a device that runs
-/// everything at once. Thread-safe.
+/// Runs enqueued work in order: at random moments, and at the latest when the host waits for it. A
+/// host that reads results or changes inputs too early therefore gets other results than on a
+/// device that runs all work immediately. Thread-safe.
 class SerialStream {
  public:
   using Work = std::function<void()>;

@@ -15,12 +15,13 @@ namespace thinpipe::cuda {
 constexpr std::uint32_t kSignBlocks = kSumTile / kSignBlock;
 
 /// Returns the number of SignedSums in Job::block_sums: one per block, then one for each element
-/// after the last row of lanes, which are added one by one.
+/// after the last full row of lanes. These last elements are added one by one.
 constexpr std::size_t sign_sums_of(std::size_t n) { return n / kSignBlock + 1 + kSignLanes; }
 
-/// Sets Findings::scale and Findings::negative to the values of positive and negative signs. The
-/// scale of tensors with non-finite sums becomes NaN. A second run with `repair` corrects these
-/// tensors and skips all others. Grid: the tiles of kSumTile elements.
+/// Sets Findings::scale and Findings::negative to the values to which positive and negative signs
+/// decode. If a tensor's sums are not finite, its scale becomes NaN. A second run with `repair`
+/// corrects these tensors with sums over finite values only, and skips all other tensors. Grid: the
+/// tiles of kSumTile elements.
 template <SignScale kScale, bool repair>
 struct AddSigns {
   static constexpr int kThreads = kSignBlocks * kSignLanes;

@@ -128,9 +128,9 @@ struct LogSums {
   }
 };
 
-/// Adds up magnitudes and finds the maximum; then one thread per tensor calls then(job, totals). A
-/// thread block reads a block of moments.cc: four streams of rows of 16 elements. A thread adds up
-/// to 128 rows of one lane in float. Grid: the tiles of kSumTile elements.
+/// Adds up magnitudes and finds the maximum. One thread per tensor then calls then(job, totals). A
+/// thread block reads one block of moments.cc: four streams of rows of 16 elements. A thread adds,
+/// in float, the elements of one lane in at most 128 rows. Grid: the tiles of kSumTile elements.
 template <Reading reading, Of of, class Then, class Sums = MagnitudeSums>
 struct AddUp {
   using Partial = typename Sums::Partial;

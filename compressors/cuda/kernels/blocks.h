@@ -55,9 +55,9 @@ THINPIPE_KERNEL inline float tamed(float x) {
 }
 
 /// Writes the payloads of all tensors. Each block has its own scale, or all blocks use
-/// Findings::scale (BlockScale::kGiven), found before by a kernel that also updated the memories.
-/// Sets Findings::counts[1] to the number of elements that may decode to a value other than zero.
-/// Grid: the tiles of kTile elements.
+/// Findings::scale (BlockScale::kGiven). In the second case, an earlier kernel has found this scale
+/// and updated the memories. Sets Findings::counts[1] to the number of elements that may decode to
+/// a value other than zero. Grid: the tiles of kTile elements.
 template <class Element>
 struct EncodeBlocks {
   static constexpr int kThreads = kBlockThreads;
@@ -271,9 +271,10 @@ struct DecodeBlocks {
   }
 };
 
-/// Sets Findings::scale to the maximum root mean square of a block (THC). With `range`, sets it to
-/// the distance of two levels in a range of `range` times this maximum, or times the maximum that
-/// workers share. The last thread block sets it. Grid: the tiles of kTile elements.
+/// Computes the root mean square of every block and sets Findings::scale to the maximum (THC). With
+/// `range`, sets it instead to the distance between two levels, where the greatest level is `range`
+/// times this maximum, or `range` times the maximum that workers share. The last thread block sets
+/// the scale. Grid: the tiles of kTile elements.
 struct FindRange {
   static constexpr int kThreads = kBlockThreads;
   struct Shared {

@@ -29,8 +29,9 @@ struct FitBracket {
   }
 };
 
-/// Does up to three rounds of bisection, which need at most seven thresholds. Sets Findings::limit
-/// to the limit of the lowest threshold that later rounds may use.
+/// Does up to three rounds of MSTopK's bisection. Element counts at seven thresholds suffice for
+/// three rounds. Sets Findings::limit to the magnitude key of the lowest threshold that later
+/// rounds may use.
 struct HalveBracket {
   static constexpr int kLimits = 7;
   static constexpr int kRounds = 3;

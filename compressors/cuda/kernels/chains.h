@@ -31,8 +31,8 @@ struct ChainWorkspace {
   Partial partial[kThreads];
 };
 
-/// Computes 64 partial sums of each bucket of a tile in 64 threads, one of which then joins them by
-/// then(bucket, values, elements, partials).
+/// Computes 64 partial sums of each bucket of a tile in 64 threads. One thread per bucket then
+/// joins the bucket's partial sums by then(bucket, values, elements, partials).
 /// @param chain  chain(values, elements, which) returns one partial sum
 template <class Block, class Partial, int kThreads, class Chain, class Then>
 THINPIPE_KERNEL void add_chains(Block& block, ChainWorkspace<Partial, kThreads>& workspace,
@@ -58,8 +58,9 @@ THINPIPE_KERNEL void add_chains(Block& block, ChainWorkspace<Partial, kThreads>&
   }
 }
 
-/// Sums of squares in double, in the order of sum_of_squares() for fewer elements than the first
-/// 128 rows of four streams of one of its blocks.
+/// Sums of squares in double, added in the order of sum_of_squares(). The order is the same only if
+/// a bucket has fewer elements than 128 rows in each of the four streams of a block of
+/// sum_of_squares().
 struct SquareChains {
   THINPIPE_BOTH static double chain(const float* x, std::uint32_t n, std::uint32_t which) {
     constexpr std::uint32_t kLanes = 16;

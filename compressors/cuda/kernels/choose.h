@@ -18,10 +18,11 @@ struct NothingMore {
 /// The choice after all choices of the selector.
 constexpr std::uint32_t kLastChoice = 0xffffffff;
 
-/// Does choice number `choice` of a step, for tensors with that many choices. Reads c, or (kChosen)
-/// the elements of the previous choice, and writes positions and values of the elements that the
-/// rule keeps. When all blocks have read the rule's limits, one thread per tensor calls then(job,
-/// count). Grid: the tiles of kTile elements, in order.
+/// Performs selection pass number `choice` of a step; skips tensors with fewer passes. Reads c
+/// (gradient plus memory), or (kChosen) the elements that the previous pass selected. Writes the
+/// positions and values of the elements that the rule keeps. When all blocks have read the rule's
+/// limits, one thread per tensor calls then(job, count). Grid: the tiles of kTile elements, in
+/// order.
 template <Reading reading, class Rule, class Then = NothingMore>
 struct Choose {
   static constexpr int kThreads = 512;

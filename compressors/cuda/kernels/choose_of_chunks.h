@@ -12,9 +12,10 @@
 
 namespace thinpipe::cuda {
 
-/// Does the first choice of a step, for tensors with Job::chunks. Among equal magnitudes the lowest
-/// positions are kept. The threshold is the minimum of the chunks' k-th magnitudes. Grid: the tiles
-/// of kTile elements; a chunk of several tiles belongs to the block of its first tile.
+/// Performs the first selection pass of a step, for tensors that are divided into chunks
+/// (Job::chunks). Keeps the lowest positions among equal magnitudes. Reports as threshold the
+/// minimum of the chunks' k-th magnitudes. Grid: the tiles of kTile elements; a chunk of several
+/// tiles belongs to the block of its first tile.
 template <Reading reading>
 struct ChooseOfChunks {
   static constexpr int kThreads = 512;
@@ -22,9 +23,9 @@ struct ChooseOfChunks {
   static constexpr std::uint32_t kTileRows = kTile / 32;
   static constexpr std::uint32_t kKeyBits = 31;
   static constexpr std::uint32_t kMaxKey = 0x7fffffff;
-  /// The counters of a chunk's digit are half as many as its elements, at most kBins. All chunks of
-  /// a tile together therefore have kBins counters, and a thread has kBinsEach counters of one
-  /// chunk.
+  /// Maximum bits of a digit. For each digit, a chunk has one counter per two elements, but at most
+  /// kBins counters. All chunks of a tile together therefore have kBins counters, and each thread
+  /// has kBinsEach counters, all of one chunk.
   static constexpr std::uint32_t kMaxDigit = 11;
   static constexpr std::uint32_t kBinsEach = kBins / kThreads;
   static constexpr std::uint32_t kMinBits = 3;

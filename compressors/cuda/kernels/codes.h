@@ -1,5 +1,6 @@
-// Codes of a few bits, scaled by values of the bucket or of the whole tensor. A bucket consists of
-// its values as 32-bit floats, then the codes, lowest bit first, padded with zeros to whole bytes.
+// Codes of a few bits per element, scaled by one or two values of the bucket or of the whole
+// tensor. In the payload, a bucket consists of these values as 32-bit floats, then the codes,
+// lowest bit first, padded with zeros to whole bytes.
 #pragma once
 
 #include <bit>
@@ -61,10 +62,10 @@ struct CodeLayout {
 //   read(), decode()  the payload's values times a factor; the term of one code
 //   good()            whether the payload's values are valid
 
-/// Writes the payloads of all tensors. Without buckets, a kernel launched before has updated the
-/// memories (if the code needs statistics) and found the scales of tensors with more than one tile.
-/// Sets Findings::counts[1] to the number of elements that do not decode to zero. Grid: the tiles
-/// of CodeLayout::tile() elements.
+/// Writes the payloads of all tensors. If tensors are not divided into buckets, an earlier kernel
+/// has found the scales of tensors with more than one tile. If the code needs statistics, that
+/// kernel has also updated the memories. Sets Findings::counts[1] to the number of elements that do
+/// not decode to zero. Grid: the tiles of CodeLayout::tile() elements.
 template <class Code>
 struct EncodeCodes {
   static constexpr int kThreads = kCodeThreads;

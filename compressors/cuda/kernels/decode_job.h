@@ -12,8 +12,8 @@ namespace thinpipe::cuda {
 
 struct Passed;
 
-/// Grids of the decoding kernels. Every payload has a number of blocks in each grid, possibly 0.
-/// Each method decides what it uses a grid for.
+/// Launch grids of the decoding kernels. Every payload has its own number of blocks in each grid,
+/// possibly 0. Each compression method decides which of its kernels use which grid.
 enum class DecodeGrid : std::uint32_t { kPositions, kElements, kTiles, kParts, kEach };
 constexpr std::size_t kPlannedGrids = 4;  ///< all but kEach, in which each payload has one block
 constexpr std::size_t kDecodeGrids = kPlannedGrids + 1;

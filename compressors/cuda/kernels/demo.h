@@ -23,8 +23,8 @@ struct DemoCut {
   DctLines column = {};  ///< columns of a chunk
   const float* cosines = nullptr;
 
-  /// Returns the tensor element at the same position in its chunk as coefficient `at`; kOutside if
-  /// it is outside the tensor.
+  /// Returns the index of the tensor element that has the same position in its chunk as coefficient
+  /// `at`. Returns kOutside if that position is outside the tensor.
   THINPIPE_BOTH std::uint32_t element_of(std::uint32_t at) const {
     if (at >= coefficients) return kOutside;
     const std::uint32_t chunk = at >> (row.bits + column.bits);
@@ -151,8 +151,8 @@ struct LeaveDemo {
   }
 };
 
-/// Computes out += factor * decoded from coefficients that have been read, unless a problem was
-/// found. Grid: the tiles of kTile coefficients.
+/// Computes out += factor * decoded from the coefficients that an earlier kernel has read, unless a
+/// problem was found in the payload. Grid: the tiles of kTile coefficients.
 struct AddDemo {
   static constexpr int kThreads = 512;
   using Shared = DemoShared;

@@ -29,8 +29,9 @@ struct DigitSearch {
   }
 };
 
-/// Advances a search by the counters of a digit's kBins values. All threads of a block take part;
-/// `search` is in shared memory.
+/// Advances a search for the k-th greatest key by one digit. `bins` holds, for each of the digit's
+/// kBins values, the number of keys with this value. All threads of a block take part; `search` is
+/// in shared memory.
 template <class Block>
 THINPIPE_KERNEL void find_digit(Block& block, const std::uint32_t* bins, int digit,
                                 DigitSearch& search) {

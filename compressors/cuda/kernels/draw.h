@@ -11,9 +11,9 @@ namespace thinpipe::cuda {
 
 constexpr int kDrawThreads = 1024;
 
-/// Sets the bits of `count` <= n positions in `bitmap`, as SeededPositions::draw(). Each round
-/// draws as many numbers as positions are missing. One block does all rounds, because only threads
-/// of a block can wait for each other.
+/// Draws `count` <= n positions, as SeededPositions::draw() does, and sets their bits in `bitmap`.
+/// Each round draws one number for every position that is still missing. One block does all rounds,
+/// because only threads of a block can wait for each other.
 template <class Block>
 THINPIPE_KERNEL void draw(Block& block, std::uint32_t* bitmap, std::uint32_t n, std::uint32_t count,
                           std::uint64_t seed, std::uint32_t tag) {

@@ -23,16 +23,17 @@ struct FitExponential {
   }
 };
 
-/// Returns where the tail of a later stage begins: at the previous stage's threshold, or
-/// (`from_least`, with LeastOf sums) at the minimum magnitude over it.
+/// Returns the magnitude at which the tail begins that SIDCo fits in its second and later stages.
+/// This is the previous stage's threshold or (`from_least`, with LeastOf sums) the minimum
+/// magnitude above it.
 template <bool from_least>
 THINPIPE_KERNEL double location_of(const Job& job, const Totals& totals) {
   if (!from_least) return job.findings->threshold;
   return static_cast<double>(magnitude_of(static_cast<std::int32_t>(kMaxKey - totals.most)));
 }
 
-/// Fits the excess over the previous stage's threshold (eqs. 10 and 11). Without any excess, the
-/// threshold stays.
+/// Fits an exponential distribution to the excess of magnitudes over the previous stage's threshold
+/// (SIDCo eqs. 10 and 11). If no magnitude exceeds it, the threshold stays.
 template <bool from_least = false>
 struct FitExponentialTail {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {

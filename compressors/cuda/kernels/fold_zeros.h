@@ -23,10 +23,10 @@ THINPIPE_KERNEL inline std::uint32_t byte_position(std::uint32_t tile, int t, un
   return row_position(tile, t, j, kByteRows);
 }
 
-/// Folds runs of zero bytes in Job::packed into the payload, greedily from the left, as
-/// zero_run_encode(). Writes a byte for every byte that is not zero, and one for each 14 zeros of a
-/// run, counted from its first. Grid: the tiles of kTile bytes; the tiles of kTile elements
-/// suffice.
+/// Writes the bytes of Job::packed to the payload and folds runs of zero bytes (kQuarticZero, the
+/// byte of five zeros), greedily from the left, as zero_run_encode() does. Copies every other byte,
+/// and writes one byte for each 14 zero bytes of a run, counted from the run's beginning. Grid: the
+/// tiles of kTile bytes; the tiles of kTile elements suffice.
 struct FoldZeros {
   static constexpr int kThreads = kByteThreads;
   static constexpr unsigned kWarps = kThreads / 32;

@@ -12,8 +12,8 @@
 
 namespace thinpipe::cuda {
 
-/// Sets Job::sample to the ranks of the Job::sampled elements that sample_keys() draws. Grid: the
-/// tiles of kTile elements.
+/// Draws a sample of Job::sampled elements, the same ones as sample_keys(), and sets Job::sample to
+/// their keys as unsigned numbers (rank_of()). Grid: the tiles of kTile elements.
 template <KeyOrder order = KeyOrder::kMagnitude>
 struct GatherSample {
   static constexpr int kThreads = 256;

@@ -18,8 +18,9 @@ struct GiveBackJob {
   std::uint32_t first_block[1] = {};
 };
 
-/// Adds the values to memory[p], or subtracts them from an estimate; results that are not finite
-/// become 0 (scatter() of memory/memory.h). Grid: blocks_for(count).
+/// Adds each value to the memory at its position, or subtracts it if the memory is an estimate.
+/// Results that are not finite become 0, as in scatter() of memory/memory.h. Grid:
+/// blocks_for(count).
 struct GiveBack {
   static constexpr int kThreads = 256;
   static constexpr std::uint32_t kElements = 4096;  ///< of a block: 16 a thread

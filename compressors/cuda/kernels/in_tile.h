@@ -7,8 +7,8 @@
 
 namespace thinpipe::cuda {
 
-/// Calls body(i) for thread t's elements of a tile of kSize elements; all tiles together have n.
-/// Consecutive threads get consecutive elements.
+/// Calls body(i) for each element i of a tile that thread t processes. A tile has kSize elements; n
+/// is the number of elements of all tiles together. Consecutive threads get consecutive elements.
 template <int kThreads, std::uint32_t kSize = kTile, class Number, class Body>
 THINPIPE_KERNEL void each_in_tile(int t, std::uint32_t tile, Number n, Body body) {
   for (std::uint32_t j = 0; j < kSize; j += kThreads) {

@@ -123,8 +123,8 @@ struct Job {
   THINPIPE_BOTH bool minds_sent() const { return keeps || h != nullptr; }
 };
 
-/// Returns the index in chosen[] and states[] that choice number `choice`, from 1, writes. The
-/// choice reads the other one.
+/// Returns the index (0 or 1) of the arrays chosen[] and states[] that selection pass number
+/// `choice`, counted from 1, writes. The pass reads the arrays of the other index.
 THINPIPE_BOTH constexpr std::uint32_t place_of(std::uint32_t choice) { return choice % 2; }
 
 /// A range of a tensor's elements that one thread block works on.

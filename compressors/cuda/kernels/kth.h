@@ -12,9 +12,10 @@ namespace thinpipe::cuda {
 
 // Searches define which keys are read, and what the found key sets.
 
-/// Searches the first choice's keys for the Job::target-th greatest. Sets Findings::limit to this
-/// key, and Findings::ties to the number of equal keys that belong to the target. If fewer elements
-/// were chosen, sets a limit that no element reaches.
+/// Searches the keys of the elements that the first selection pass chose, for the Job::target-th
+/// greatest key. Sets Findings::limit to this key, and Findings::ties to the number of keys equal
+/// to it among the Job::target greatest. If the pass chose fewer elements, sets a limit that no
+/// element reaches.
 template <KeyOrder order = KeyOrder::kMagnitude>
 struct ChosenKeys {
   THINPIPE_KERNEL static std::uint32_t count(const Job& job) {
@@ -36,8 +37,8 @@ struct ChosenKeys {
   }
 };
 
-/// As ChosenKeys if more than 1.3 k elements were chosen (DGC section 5); otherwise all of them
-/// stay.
+/// Searches as ChosenKeys does if the first selection pass chose more than 1.3 k elements (DGC
+/// section 5). Otherwise all chosen elements stay.
 struct CrowdedKeys : ChosenKeys<> {
   THINPIPE_KERNEL static std::uint32_t count(const Job& job) {
     const std::uint32_t chosen = ChosenKeys<>::count(job);

@@ -136,8 +136,9 @@ THINPIPE_KERNEL void each_gap(int t, const SentTile& tile, Body body) {
   }
 }
 
-/// Writes the positions of chosen[Job::sent]. A look-back over the states that are empty at this
-/// point finds where each position begins. Grid: the tiles of kTile elements, in order.
+/// Writes the positions of the sent elements, chosen[Job::sent]. Finds where each position begins
+/// by a decoupled look-back over the tiles' prefix states (prefix.h), in the array of states that
+/// is empty at this point. Grid: the tiles of kTile elements, in order.
 template <class Code>
 struct LayPositions {
   static constexpr int kThreads = 512;

@@ -1,7 +1,7 @@
 // Layout of QSGD's buckets in Elias codes (methods/qsgd.cc). A bucket's record consists of a step,
-// the number of bytes of the codes, the number of levels other than 0, and for each of these its
-// distance, sign and level. Kernels measure each slice of a bucket, add up the sizes, then write
-// the codes.
+// the number of bytes of the codes, and the number of levels other than 0. The distance from the
+// previous such level, the sign and the level follow for each of them. Kernels measure the codes of
+// each slice of a bucket, add up the sizes, then write the codes.
 #pragma once
 
 #include <cstddef>
@@ -47,8 +47,8 @@ struct SliceCut {
   }
 };
 
-/// Levels other than 0 of consecutive elements of a bucket. Positions count from 1 at the bucket's
-/// beginning.
+/// Size, number, and first and last position of the levels other than 0 among consecutive elements
+/// of a bucket. Positions count from 1 at the bucket's beginning.
 struct LevelRun {
   std::uint64_t bits = 0;  ///< of all codes except the first distance
   std::uint32_t count = 0;

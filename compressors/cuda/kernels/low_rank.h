@@ -53,8 +53,8 @@ THINPIPE_KERNEL inline float low_rank_element(const LowRankMatrix& matrix, const
 }
 THINPIPE_KERNEL inline bool is_finite(float x) { return x - x == 0; }
 
-/// Draws the columns of q that are all 0, or all columns (`anew`). Grid: one block per column of
-/// every matrix.
+/// Fills with random numbers the columns of q whose elements are all 0 or, with `anew`, every
+/// column. Grid: one block per column of every matrix.
 struct RenewColumns {
   static constexpr int kThreads = 256;
   struct Shared {};
@@ -142,8 +142,9 @@ struct MultiplyLeft {
   }
 };
 
-/// Computes q = c^T p for every segment of rows; one thread per column adds up row after row. Grid:
-/// the columns of every segment of every matrix, kThreads per block.
+/// Computes the contribution of every segment of rows to q = c^T p. One thread per column adds up
+/// the segment's rows in order. Grid: the columns of every segment of every matrix, kThreads per
+/// block.
 struct MultiplyRight {
   static constexpr int kThreads = 128;
   static constexpr std::uint32_t kAtOnce = 4;
@@ -220,8 +221,8 @@ struct AddSegments {
   }
 };
 
-/// Writes the payload: p, then q; zeros if an element is not finite. Grid: kTile numbers of every
-/// matrix's factors.
+/// Writes the payload: p, then q. If any element of a matrix's factors is not finite, writes zeros
+/// for all of them. Grid: kTile numbers of every matrix's factors.
 struct WriteFactors {
   static constexpr int kThreads = 512;
   struct Shared {};

@@ -20,7 +20,8 @@ template <class Block>
 THINPIPE_KERNEL std::uint32_t put_omega(Block& block, std::uint32_t* words, std::uint64_t bit,
                                         std::uint32_t n) {
   const std::uint32_t bits = omega_bits(n);
-  // The last bit is 0. The groups before it are written from the last one, n itself, backwards.
+  // The last bit of the code is 0. The loop writes the groups of bits before it in reverse order,
+  // beginning with the last group, which is n itself.
   for (std::uint32_t end = bits - 1; n > 1; n = highest(n)) {
     const std::uint32_t size = highest(n) + 1;
     std::uint32_t turned = 0;  // highest bit first

@@ -1,6 +1,6 @@
-// Orthonormalises the columns of p, bit for bit as compressors/methods/powersgd.cc: computes the
-// products of all pairs of columns and their Cholesky factor, and applies its inverse to every row,
-// in up to two passes.
+// Orthonormalises the columns of p in up to two passes, bit for bit as
+// compressors/methods/powersgd.cc. A pass computes the matrix of the products of all pairs of
+// columns and its Cholesky factor, and applies the factor's inverse to every row of p.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,9 @@ struct ColumnPairs {
   }
 };
 
-/// Computes LowRankMatrix::products of every segment of rows: of columns k and i >= k at
-/// [k * rank + i]. Grid: ColumnPairs::blocks() for every segment of every matrix.
+/// Computes the products of all pairs of columns of p over every segment of rows. Stores the
+/// product of columns k and i >= k at [k * rank + i] of the segment's LowRankMatrix::products.
+/// Grid: ColumnPairs::blocks() for every segment of every matrix.
 struct MultiplyColumns {
   static constexpr int kThreads = static_cast<int>(kDotLanes);
   static constexpr std::uint32_t kSide = ColumnPairs::kSide;
@@ -85,9 +86,9 @@ struct MultiplyColumns {
   }
 };
 
-/// Adds up the products over all segments into those of the first, and replaces these by the part
-/// of their Cholesky factor off the diagonal. Sets LowRankMatrix::scales to the inverse of the
-/// diagonal. Grid: one block per matrix.
+/// Adds up the products of all segments, in the array of the first segment, and computes the
+/// Cholesky factor of their sums. Replaces the sums by the factor's elements off the diagonal, and
+/// sets LowRankMatrix::scales to the inverse of its diagonal. Grid: one block per matrix.
 struct FactorProducts {
   static constexpr int kThreads = 256;
   struct Shared {};
@@ -131,8 +132,9 @@ struct FactorProducts {
   }
 };
 
-/// Subtracts from each row of p its components along the earlier columns; sets p to 0 if any
-/// element is not finite. Grid: kRows rows of every matrix.
+/// Makes the columns of p orthonormal, row by row: subtracts from each column its components along
+/// the earlier columns, and scales it. Sets p to 0 if any element is not finite. Grid: kRows rows
+/// of every matrix.
 struct SubtractComponents {
   static constexpr std::uint32_t kRows = 256;
   static constexpr int kThreads = static_cast<int>(kRows);

@@ -1,5 +1,6 @@
-// Sparse payloads in aligned words: a count of one to five bytes, values, positions. Parts begin at
-// any byte; each word is written by one thread.
+// Writes sparse payloads in aligned words. A payload consists of a count of one to five bytes, the
+// values and the positions. Values and positions may begin at any byte; each word is written by one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,9 @@ struct ValueSize {
   }
 };
 
-/// Returns the aligned word that contains byte `at`, at which `word` begins: the end of the
-/// preceding word `before`, then the start of `word`.
+/// Returns the aligned word of the payload that contains byte `at`, where the unaligned `word`
+/// begins. The result consists of the last bytes of the preceding word `before` and the first bytes
+/// of `word`.
 THINPIPE_BOTH inline std::uint32_t joined(std::uint32_t before, std::uint32_t word,
                                           std::uint32_t at) {
   const std::uint32_t shift = at % 4 * 8;

@@ -7,9 +7,10 @@
 
 namespace thinpipe::cuda {
 
-/// Replaces chosen[Job::place] of `jobs`, the largest elements, by that of `others`, the smallest,
-/// if the mean of the latter is farther from 0. An exact selection keeps nothing if either side is
-/// incomplete. Leaves the states of `others` empty. Grid: the tiles of kTile elements.
+/// Decides between the largest elements, in chosen[Job::place] of `jobs`, and the smallest
+/// elements, in the same array of `others`. Replaces the largest by the smallest if the mean of the
+/// smallest is farther from 0. An exact selection keeps nothing if either side is incomplete.
+/// Leaves the prefix states of `others` empty. Grid: the tiles of kTile elements.
 struct PickSide {
   static constexpr int kThreads = 512;
   struct Shared {};

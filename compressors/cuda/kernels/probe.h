@@ -14,8 +14,9 @@ THINPIPE_KERNEL inline double probe_at(const Findings& findings, double q) {
   return findings.mean + q * findings.range;
 }
 
-/// Sets Findings::limit to the limit of the lowest threshold that bisection may use, at q = 1/8. If
-/// all magnitudes are equal, the rounded mean may be above them; thresholds then decrease with q.
+/// Sets Findings::limit to the key of the lowest threshold that bisection may use. A threshold is
+/// at fraction q of the range from the mean to the maximum magnitude; the lowest is at q = 1/8. If
+/// all magnitudes are equal, the rounded mean may be above them. Thresholds then decrease with q.
 struct FitRange {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
     constexpr double kLowest = 0.125, kHighest = 0.875;
@@ -33,8 +34,8 @@ struct FitRange {
   }
 };
 
-/// The seven thresholds that three halvings may use (methods/redsync.cc). Sets Findings::limit to
-/// the limit of the last one used.
+/// The seven thresholds that three halvings of RedSync's search may use (methods/redsync.cc). Sets
+/// Findings::limit to the key of the last threshold that the search used.
 struct ProbeHalves {
   static constexpr int kLimits = 7;
 

@@ -39,8 +39,9 @@ struct WholeLevels : LevelView {
   }
 };
 
-/// A segment's state is the bit at which its first own code begins: at most 42 bits of a distance,
-/// one sign bit and 13 bits of a level after the segment's start.
+/// The codes of a whole tensor, as a stream for state_scan.h. A segment's state is the bit at which
+/// its first own code begins. A code from an earlier segment takes at most 42 bits of a distance,
+/// one sign bit and 13 bits of a level before it.
 struct LevelStream {
   static constexpr std::uint32_t kStuck = 63;  ///< no valid code where one should begin
   static constexpr std::uint32_t kStates = 64;

@@ -1,5 +1,5 @@
-// Estimates from a random sample a limit that, most likely, a little more than k elements reach
-// (first step of exact top-k; select/top_k.cc).
+// Estimates a magnitude limit from a random sample, so that most likely slightly more than k
+// elements reach it (first step of exact top-k; select/top_k.cc).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,9 @@ namespace thinpipe::cuda {
 /// Keys that fit into shared memory.
 constexpr std::uint32_t kMaxSample = 8192;
 
-/// Sets Findings::limit to the Job::sample_rank-th greatest of Job::sampled random ranks of c,
-/// before the memory's update. Grid: one block per tensor.
+/// Draws Job::sampled random elements of c (gradient plus memory), and sets Findings::limit to the
+/// Job::sample_rank-th greatest of their keys. Runs before the memory's update. Grid: one block per
+/// tensor.
 template <KeyOrder order = KeyOrder::kMagnitude>
 struct SampleLimit {
   static constexpr int kThreads = 1024;

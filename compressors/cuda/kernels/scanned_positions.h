@@ -1,6 +1,6 @@
-// Reads positions that depend on the whole payload before them: counts each segment's elements and
-// positions, adds the counts up over segments, then reads the positions with the totals before
-// them.
+// Reads positions, each of which depends on the whole payload before it. The kernels count each
+// segment's elements and positions, add up the counts over segments, then read each segment's
+// positions with the totals before the segment.
 #pragma once
 
 #include <cstdint>
@@ -157,8 +157,9 @@ constexpr std::uint32_t kScanUnits = 2048;
 constexpr int kScanThreads = 512;
 constexpr std::uint32_t kScanEach = kScanUnits / kScanThreads;
 
-/// Computes the totals of every segment, then the totals before it. Reports a problem for positions
-/// that no compressor writes. Grid: the maximum number of segments.
+/// Computes the totals of every segment, then replaces them by the totals of all segments before
+/// it. Reports a problem for positions that no compressor writes. Grid: the maximum number of
+/// segments.
 template <class Code>
 struct PassPositions {
   static constexpr int kThreads = kScanThreads;

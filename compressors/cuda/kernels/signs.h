@@ -67,8 +67,8 @@ THINPIPE_KERNEL inline bool needs_repair(SignScale scale, const SignedSums& sums
   return scale == SignScale::kMeans && !(spread - spread == 0);
 }
 
-/// Signs that decode to the mean of their sign, or to plus or minus the mean magnitude; for buckets
-/// of at most two blocks.
+/// One sign bit per element. A sign decodes to the mean of all elements of this sign, or to plus or
+/// minus the mean magnitude. For buckets of at most two blocks (kSignBlock).
 template <SignScale kScale>
 struct SignCode {
   using Partial = SignLane;

@@ -1,6 +1,7 @@
-// Reads codes of variable length, each of which begins where the previous one ends. The bits before
-// a segment of the payload put it into one of several states. One thread per state reads the
-// segment, and the results are then joined from the beginning.
+// Reads codes of variable length, each of which begins where the previous one ends. A payload is
+// divided into segments. The bits before a segment determine its state, for example the bit at
+// which its first own code begins. One thread per possible state reads the segment. The results are
+// then joined from the first segment on.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +54,9 @@ struct StateWorkspace {
   }
 };
 
-/// Reads every segment in every state in which it may begin. Each thread block joins the segments
-/// that it reads, a block of segments. Grid: the maximum number of blocks of segments.
+/// Reads every segment once for each state in which it may begin. Each thread block reads kSegments
+/// segments, a block of segments, and joins their totals. Grid: the maximum number of blocks of
+/// segments.
 template <class Stream>
 struct PassStates {
   static constexpr std::uint32_t kStates = Stream::kStates;
@@ -101,10 +103,10 @@ struct PassStates {
   }
 };
 
-/// Replaces the totals of every block of segments, in its state 0, by the totals before the block.
-/// Blocks are divided into parts, one per group of threads. The kernel computes each part's result
-/// for every state, then the totals before each part, then the totals before each block of the
-/// part. Grid: one thread block.
+/// Computes the totals before every block of segments, and stores them in the block's entry for
+/// state 0, replacing its totals. The blocks of segments are divided into parts, one per group of
+/// threads. The kernel computes each part's result for every state, then the totals before each
+/// part, then the totals before each block of the part. Grid: one thread block.
 template <class Stream>
 struct JoinStates {
   static constexpr std::uint32_t kStates = Stream::kStates;
@@ -187,9 +189,10 @@ THINPIPE_KERNEL void each_segment(Block& block, const DecodeJob& job, const Stre
 }
 
 /// Reads the positions of the selected elements from a stream of gaps, one thread per segment.
-/// Stream::read() keeps its running totals in `before`, its parameter `passed`. After each code,
-/// `elements` counts the tensor's elements up to and including the one that the code selects.
-/// before.elements - 1 is therefore that element's index in the tensor. Grid: as PassStates.
+/// Stream::read() updates the running totals `before`, which it takes as its parameter `passed`.
+/// After each code, before.elements is the number of the tensor's elements up to and including the
+/// element that the code selects. That element's index in the tensor is therefore before.elements -
+/// 1. Grid: as PassStates.
 template <class Stream>
 struct ReadStates {
   static constexpr int kThreads = 32;

@@ -1,4 +1,4 @@
-// 3LC: ternary values, five per byte (compressors/kernels/ternary.h). FoldZeros then folds runs of
+// 3LC: ternary values, five per byte (compressors/kernels/ternary.cc). FoldZeros then folds runs of
 // zero bytes (fold_zeros.h).
 #pragma once
 
@@ -116,8 +116,9 @@ struct PackTernary {
   }
 };
 
-/// As PackTernary for buckets with their own scales, and with the memory's update, in one pass.
-/// Grid: the tiles of TernaryLayout::tile() elements.
+/// Packs elements as PackTernary does, for tensors that are divided into buckets. In the same pass,
+/// finds each bucket's scale and updates the memory. Grid: the tiles of TernaryLayout::tile()
+/// elements.
 struct PackTernaryBuckets {
   static constexpr int kThreads = 512;
   struct Shared {

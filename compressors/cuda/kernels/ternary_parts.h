@@ -8,8 +8,9 @@
 
 namespace thinpipe::cuda {
 
-/// As PackTernary for the jobs of buckets; a thread packs one byte at a time. Clears the states of
-/// their tensors. Grid: the tiles of kTile elements of every bucket.
+/// Packs elements as PackTernary does, for buckets larger than a tile, each of which is a job of
+/// its own. A thread packs one byte at a time. Clears the prefix states of the buckets' tensors.
+/// Grid: the tiles of kTile elements of every bucket.
 struct PackTernaryParts {
   static constexpr int kThreads = 256;
   static constexpr std::uint32_t kBytes = (kTile + 4) / 5;  ///< per tile

@@ -9,8 +9,9 @@
 
 namespace thinpipe::cuda {
 
-/// Adds the second moments to v, keeps the elements that exceed the variance criterion and reach
-/// Findings::limit, and lets v decay. The hybrid, with tau = Job::factor > 0, sends steps.
+/// Adds the second moments to their sum v, keeps the elements that exceed the variance criterion
+/// and reach Findings::limit, and multiplies v by its decay zeta. The hybrid method, with tau =
+/// Job::factor > 0, sends steps of +tau or -tau instead of the values.
 struct Unambiguous {
   static constexpr bool kTies = false;
 

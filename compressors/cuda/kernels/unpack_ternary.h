@@ -1,5 +1,5 @@
 // Decodes 3LC's payloads: runs of zero bytes, then five values per byte
-// (compressors/kernels/ternary.h, methods/quantizers.h).
+// (compressors/kernels/ternary.cc, methods/quantizers.h).
 #pragma once
 
 #include <bit>
@@ -103,8 +103,8 @@ struct UnpackTernary {
     return {bucket, at % length,
             left < layout.bucket ? static_cast<std::uint32_t>(left) : layout.bucket};
   }
-  /// Returns whether all digits of a run of zeros have elements. A digit without an element must be
-  /// 0, whereas the digit of a zero is 1.
+  /// Returns whether every digit of a run of zeros belongs to an element of the tensor. An element
+  /// of value zero has the digit 1, but a digit past the last element must be 0.
   THINPIPE_KERNEL bool is_full(std::uint32_t n, std::uint32_t at, std::uint32_t span) const {
     const Place place = place_of(n, at);
     const std::size_t whole = layout.bucket_of(n);

@@ -138,8 +138,8 @@ THINPIPE_KERNEL void count_nonzero(Block& block, const Job& job, Counters& nonze
   });
 }
 
-/// Writes the payloads of all tensors. Sets Findings::counts[1] to the number of elements that do
-/// not decode to zero. Grid: the tiles of kTile elements.
+/// Writes the payloads of all tensors. Sets Findings::counts[1] to the number of elements that
+/// Code::encode() counts. Grid: the tiles of kTile elements.
 template <class Code>
 struct EncodeWords {
   static constexpr int kThreads = 256;

@@ -89,8 +89,9 @@ struct MeasureLevels {
   }
 };
 
-/// Finds where records begin, and the levels before every slice in its bucket. Slices are divided
-/// into parts, one per thread. Grid: one block per tensor.
+/// Finds where records begin in the payload and, for every slice, a summary (LevelRun) of the
+/// levels before it in its bucket. The slices are divided into parts, one per thread. Grid: one
+/// block per tensor.
 struct JoinLevels {
   static constexpr int kThreads = kLevelThreads;
   struct Shared {
@@ -198,8 +199,8 @@ struct ClearLevels {
 /// Writes a tile's records, or its slice of a record. Grid: as MeasureLevels.
 struct WriteLevels {
   static constexpr int kThreads = kLevelThreads;
-  /// Maximum bits of an element: a distance of 1, a sign and a level of seven bits. An element at
-  /// distance g takes fewer bits than g elements at distance 1.
+  /// Maximum bits per element: a distance of 1, a sign and a level of seven bits. Greater distances
+  /// need no more, because an element at distance g takes fewer bits than g elements at distance 1.
   static constexpr std::uint32_t kMaxBits = 1 + 1 + 13;
   /// Maximum bits of a bucket's step, number of bytes, number of levels, and padding.
   static constexpr std::uint32_t kMaxHead = 32 + 40 + 42 + 8;

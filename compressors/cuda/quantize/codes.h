@@ -19,11 +19,12 @@ namespace thinpipe::cuda {
 template <class Device, class Code>
 class CodeQuantizer : public DeviceQuantizer<Device> {
  public:
-  /// @param bucket   elements with scales of their own; 0: the whole tensor
+  /// @param bucket  number of elements of a bucket, which has its own scale; 0: the whole tensor is
+  /// one bucket
   /// @param problem  message for malformed scales in a payload
   /// @param streams  random_stream() of each tensor, for stochastic codes
-  /// @param shares   workers may share the scale of one level; only for codes of levels, without
-  ///                 buckets
+  /// @param shares  workers may share the scale, for codes with one level; only for codes of
+  /// levels, without buckets
   CodeQuantizer(Code code, std::uint32_t bucket, std::string problem,
                 std::vector<std::uint64_t> streams = {}, bool shares = false)
       : layout_(code.layout()),

@@ -1,4 +1,5 @@
-// 1-bit SGD: two means per column. A tensor of one column has the means of the whole tensor.
+// 1-bit SGD: a sign bit per element and two means per column of the matrix. A tensor of one column
+// has two means for the whole tensor.
 #pragma once
 
 #include <string>

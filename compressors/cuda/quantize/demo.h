@@ -22,8 +22,8 @@ struct DeviceDemoOptions {
   std::string values = "fp32";       ///< name of a value codec
 };
 
-/// Treats the coefficients of a tensor as a tensor with its own job and findings, whose payload is
-/// that of a sparse method.
+/// Treats the coefficients of a tensor as a second tensor, with its own job and findings. The
+/// payload of this second tensor is that of a sparse method.
 template <class Device>
 class DemoQuantizer : public DeviceQuantizer<Device> {
  public:

@@ -27,8 +27,8 @@ class DeviceQuantizer {
   virtual void open(Device& /*device*/, std::size_t /*tensor*/, Job& /*job*/) {}
   /// Sets this step's random key, for stochastic quantisers.
   virtual void prepare(std::size_t /*tensor*/, const DeviceStep& /*step*/, Job& /*job*/) {}
-  /// For quantisers whose scale all workers may share: launch_scales() launches the kernels that
-  /// find this worker's scales (Findings::scale) and update the memories.
+  /// Returns whether all workers may share one scale. If so, launch_scales() launches the kernels
+  /// that find this worker's scales (Findings::scale) and update the memories.
   virtual bool shares_scale() const { return false; }
   virtual void launch_scales(Device& /*device*/, const Batch& /*batch*/) {}
 

@@ -60,8 +60,10 @@ class EliasQuantizer : public CodeQuantizer<Device, LevelCode<NormRange>> {
     device.launch(WriteLevels{batch.jobs, device_tiles_, device_workspaces_, layout()}, count);
   }
 
-  /// kParts finds records and kElements reads them. The record of a whole tensor is read as a
-  /// stream of codes instead: kPositions reads its segments, kTiles joins them.
+  /// Plans the grids of the decoding kernels. The kernels of grid kParts find the records, and
+  /// those of kElements read them. A tensor that is a single record of several slices is read as a
+  /// stream of codes instead: the kernels of kPositions read its segments, and those of kTiles join
+  /// them.
   void plan_decode(Device& /*device*/, DecodeJob& job, DecodePlan& plan) override {
     const SliceCut cut = SliceCut::of(job.payload.n, layout().bucket);
     job.bits = static_cast<std::uint32_t>(layout().bits);

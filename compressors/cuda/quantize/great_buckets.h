@@ -15,10 +15,10 @@ template <class Device>
 class GreatBuckets {
  public:
   /// Adds the buckets of the next tensor.
-  /// @param at    at(first) returns the byte at which the codes of the bucket with first element
-  ///              `first` begin
-  /// @param sums  sums(n) returns the doubles for the sums of n elements, if more are needed than
-  ///              for moments
+  /// @param at  at(first) returns the byte at which the codes of the bucket with first element
+  /// `first` begin
+  /// @param sums  sums(n) returns the number of doubles that the sums of n elements need; null: the
+  /// moments' sums suffice
   template <class At>
   void add(Device& device, const Job& job, std::uint32_t bucket, std::size_t encoded, At at,
            std::size_t (*sums)(std::size_t n) = nullptr) {

@@ -90,9 +90,9 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   }
 
   int rounds() const override { return own_.empty() ? 1 : 2; }
-  /// As the CPU implementation. Payloads: round 1, c q; round 2, c^T p, with p the orthonormalised
-  /// mean; then p and the mean of c^T p. The residual is c less this worker's contribution, not c
-  /// less the mean.
+  /// Launches the kernels of one round, as the CPU implementation. Round 1 writes c q. Round 2
+  /// orthonormalises the mean of round 1, p, and writes c^T p. The last call writes p and the mean
+  /// of c^T p. The residual is c less this worker's contribution, not c less the mean.
   void launch_round(Device& device, const Batch& batch, int round) override {
     if (round == 1) {
       begin(device, batch);

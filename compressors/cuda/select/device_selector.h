@@ -31,8 +31,9 @@ class DeviceSelector {
   /// Launches the kernels that select elements of all tensors and update the memories. Launches may
   /// depend only on the batch's fits and choices (DeviceBase::repeat).
   virtual void launch(Device& device, const Batch& batch) = 0;
-  /// Learns from the selection. Returns false if the selection failed; it must then be repeated
-  /// with the same job, changed by retry(), on the updated memory.
+  /// Learns from the findings of a selection. Returns false if the selection failed. The caller
+  /// must then change the job by retry() and repeat the selection on the memory, which is already
+  /// updated.
   virtual bool note(std::size_t /*tensor*/, const Job& /*job*/, const Findings& /*findings*/) {
     return true;
   }

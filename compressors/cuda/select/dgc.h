@@ -10,8 +10,9 @@
 
 namespace thinpipe::cuda {
 
-/// Judges the count of the first choice. If it is too small, nothing is kept until the threshold
-/// has been lowered. Otherwise the chosen elements stay, unless a later search reduces them.
+/// Checks the number of elements that the first selection pass chose. If it is too small and the
+/// threshold may still be lowered, the second pass keeps nothing, and the selection is repeated
+/// with a lower threshold. Otherwise the chosen elements stay, unless a later search reduces them.
 struct JudgeCount {
   THINPIPE_KERNEL void operator()(const Job& job, std::uint32_t count) const {
     const bool too_few = std::uint64_t{10} * count < std::uint64_t{8} * job.target;

@@ -13,8 +13,9 @@
 
 namespace thinpipe::cuda {
 
-/// One kernel counts for three rounds. The first nine rounds read all elements; the later rounds
-/// read only the few elements left, which have been selected by then.
+/// One kernel counts elements for three rounds of bisection. The first nine rounds read all
+/// elements. A selection pass then collects the few elements that may still matter, and the later
+/// rounds read only these elements.
 template <class Device>
 class MsTopKSelector : public DeviceSelector<Device> {
  public:

@@ -18,8 +18,8 @@
 
 namespace thinpipe::cuda {
 
-/// Selects both sides like top-k, the smallest elements into separate arrays, then keeps the side
-/// with the greater mean magnitude.
+/// Selects the largest elements and the smallest (most negative) elements, each like top-k, the
+/// smallest into separate arrays. Then keeps the side with the greater mean magnitude.
 template <class Device>
 class SbcSelector : public DeviceSelector<Device> {
  public:

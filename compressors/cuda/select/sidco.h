@@ -1,5 +1,5 @@
-// SIDCo: one kernel per stage computes statistics and the fit. The host learns the number of stages
-// from counts that it downloads anyway.
+// SIDCo: one kernel per stage computes the statistics and fits the distribution. The host adapts
+// the number of stages to the counts of selected elements, which it downloads anyway.
 #pragma once
 
 #include <algorithm>

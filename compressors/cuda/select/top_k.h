@@ -13,8 +13,9 @@
 
 namespace thinpipe::cuda {
 
-/// Plans a tensor's sample for its Job::target largest elements, as bracket_of_sample() in
-/// select/top_k.h: down to the sample's own k-th key and four standard deviations.
+/// Plans the sample of a tensor that estimates a limit for its Job::target largest elements, as
+/// bracket_of_sample() in select/top_k.h does. The limit's rank in the sample is the expected rank
+/// of the k-th key plus four standard deviations.
 inline void sample_for_top_k(const DeviceStep& step, Job& job) {
   /// Smaller tensors are searched as a whole: a sample would cost more than it saves.
   constexpr std::uint32_t kMinSampled = 8192;

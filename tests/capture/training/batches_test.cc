@@ -36,7 +36,8 @@ TEST(TextBatches, TargetsAreTheSymbolsThatFollow) {
 }
 
 TEST(TextBatches, HeldOutTextIsReadOnce) {
-  // Ten streams of 11 symbols, five at a time: two steps, and one target of each stream left.
+  // Ten streams of 11 symbols are read five symbols at a time, in two steps. The last symbol of
+  // each stream is only a target.
   const auto held_out = make_held_out_text(numbers_up_to(110), 5);
   ASSERT_EQ(held_out->size(), 2U);
   EXPECT_EQ(held_out->at(0).inputs[9][0].item<int>(), 99);
@@ -160,8 +161,9 @@ TEST(Models, CountsFromLayerSizes) {
   // Embedding; per layer four gates of 200 units on 200 inputs and 200 states, two biases; decoder.
   EXPECT_EQ(find_model("charlstm").parameters,
             98U * 200 + 2U * (4 * 200 * (200 + 200) + 2 * 4 * 200) + 98U * 201);
-  // 3x3 convolutions 3-16, six 16-16, 16-32, five 32-32, 32-64, five 64-64; scale and shift for
-  // 7 x 16, 6 x 32 and 6 x 64 channels; 64 -> 10.
+  // 3x3 convolutions, by input and output channels: 3-16, six 16-16, 16-32, five 32-32, 32-64, five
+  // 64-64. Scale and shift for 7 x 16, 6 x 32 and 6 x 64 channels. The last layer 64 -> 10, with
+  // biases.
   EXPECT_EQ(find_model("resnet20").parameters,
             9U * (3 * 16 + 6 * 16 * 16 + 16 * 32 + 5 * 32 * 32 + 32 * 64 + 5 * 64 * 64) +
                 2U * (7 * 16 + 6 * 32 + 6 * 64) + 10U * 65);
@@ -176,8 +178,9 @@ TEST(Models, WidthScalesChannelsAndUnits) {
     }
     return sum;
   };
-  // Half of 64, 128, 256 and 512 channels: a quarter of each convolution but the first, which has
-  // three channels in, and of the hidden layer; half of the biases and of the last layer.
+  // Width 0.5 leaves half of 64, 128, 256 and 512 channels. Each convolution and the hidden layer
+  // then have a quarter of their weights. Half of the weights are left in the first convolution,
+  // which keeps its three input channels, in the biases and in the last layer.
   const std::size_t inner = 9U * (64 * 64 + 64 * 128 + 128 * 128 + 128 * 256 + 2 * 256 * 256 +
                                   256 * 512 + 5 * 512 * 512) +
                             512U * 512;

@@ -97,7 +97,8 @@ TEST(CaptureRun, SquaresStandBesideTheGradientsAndChangeNothing) {
     const auto q = squares.squares(1, 2, tensor);
     EXPECT_TRUE(std::ranges::equal(g, plain.gradient(1, 2, tensor)));
     ASSERT_EQ(q.size(), g.size());
-    // By Cauchy and Schwarz: the square of a sum of 16 is at most 16 times the sum of squares.
+    // By the Cauchy-Schwarz inequality, the square of a sum of 16 values is at most 16 times the
+    // sum of their squares.
     for (std::size_t i = 0; i < g.size(); ++i) EXPECT_LE(g[i] * g[i], 16.01F * q[i] + 1e-12F);
   }
 }
@@ -109,7 +110,8 @@ TEST(CaptureRun, ALossThatDoesNotFallKeepsNoTrace) {
   options.learning_rate = 1e-12;
   options.workers = 1;
   options.batch = 1;
-  // So small a rate leaves the loss to the data alone; a seed for which it happens to rise.
+  // With so small a learning rate, the data alone decide whether the loss falls. The loop looks for
+  // a seed for which the loss happens to rise.
   bool refused = false;
   for (options.seed = 1; options.seed < 20 && !refused; ++options.seed) {
     try {

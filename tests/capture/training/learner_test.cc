@@ -167,8 +167,8 @@ TEST(Learner, TimesAreOfEveryParameter) {
 
 class EveryLearner : public ::testing::TestWithParam<std::string> {};
 
-// Stopped after three of six steps and gone on elsewhere: the same bits as without the stop. With
-// momentum, so that the optimiser's buffer counts.
+// A training that stops after three of six steps and continues in another learner ends with the
+// same bits as one without the stop. The optimiser has momentum, so that its buffer matters.
 TEST_P(EveryLearner, GoesOnFromItsStateBitForBit) {
   LearnerOptions options = small(GetParam());
   options.optimiser = GetParam() == "lenet5" ? "adam:lr=0.001" : "sgd:lr=0.01,momentum=0.9";
@@ -243,7 +243,8 @@ TEST(Learner, WrongSizesAndOptionsAreNamed) {
   EXPECT_THAT(input_error([&] { Learner(options, 0); }), HasSubstr("width"));
 }
 
-// The rule of clipping: gradients of norm 5 with a bound of 1 move as if divided by 5.
+// Tests gradient clipping: with a bound of 1, a gradient of norm 5 moves the parameters as if it
+// were divided by 5.
 TEST(Learner, ClipsTheMeansNorm) {
   LearnerOptions options = small("lenet5");
   options.optimiser = "sgd:lr=1";
@@ -300,8 +301,8 @@ TEST(Learner, EvaluatesAllThatIsHeldOutAndLearnsNothingFromIt) {
   }
 }
 
-// Parameters that predict one class for every input: the accuracy is that class's fraction, and the
-// loss is known. (Biases of 3 and nine times 0.)
+// The parameters predict one class for every input: its bias is 3, and the nine others are 0. So
+// the accuracy is that class's fraction of the data, and the loss is known.
 TEST(Learner, LossAndAccuracyAreThoseOfTheScores) {
   Learner learner(small("lenet5"), 0);
   std::vector<std::vector<float>> values;

@@ -107,8 +107,8 @@ TEST(ServerModel, GoesOnFromASavedState) {
   }
 }
 
-// libtorch computes the last elements of an array in another way than the others, so values may
-// differ in their last bit.
+// libtorch computes the last elements of an array in a different way than the elements before them.
+// So values may differ in their last bit if an array is cut.
 TEST(ServerModel, MayBeCutAnywhere) {
   const LearnerOptions options = options_with(kOptimisers[0]);
   Learner learner(options, 0);

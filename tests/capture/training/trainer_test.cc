@@ -138,8 +138,8 @@ TEST_P(TrainerTest, MeanOfRecordedGradientsIsTheUpdate) {
     const torch::Tensor expected = before[i].to(torch::kDouble) - 0.25 * sums[i] / 3;
     const double error =
         (trainer.parameters()[i].detach().to(torch::kDouble) - expected).abs().max().item<double>();
-    // Rounding of a sum of three floats, a division and an update: a few units of 2^-24 of values
-    // below 2.
+    // The limit covers the rounding of a sum of three floats, a division and an update: a few units
+    // of 2^-24 for values below 2.
     EXPECT_LT(error, 8 * 2 * 0x1p-24) << trainer.names()[i];
     EXPECT_GT(sums[i].abs().max().item<double>(), 0) << trainer.names()[i];
   }

@@ -1,4 +1,5 @@
-// Codes of gaps against plain writers of one bit at a time, and the entropy that bounds them.
+// Compares the codes of gaps with plain writers that write one bit at a time, and with the entropy,
+// the lower bound of the codes' length.
 #include "compressors/encode/gap_codes.h"
 
 #include <gtest/gtest.h>
@@ -52,8 +53,8 @@ TEST(Golomb, MeasuredMeanLengthAgreesWithTheFormula) {
     codec->encode(positions, kElements, out);
     const double measured =
         8.0 * static_cast<double>(out.size() - 1) / static_cast<double>(positions.size());
-    // The standard deviation of a gap's length is about 2 bits: the mean of at least 3900 gaps is
-    // within 0.03 bits, here with four deviations.
+    // The standard deviation of the length of a gap's code is about 2 bits. So the mean of at least
+    // 3900 gaps has a standard deviation of 0.03 bits. The limit is four standard deviations.
     EXPECT_NEAR(measured, codec->expected_bits(density), 0.13) << density;
     EXPECT_GT(codec->expected_bits(density), position_entropy_bits(density));
   }
@@ -128,7 +129,8 @@ TEST(Elias, RefusesNumbersThatNoGapReaches) {
 }
 
 TEST(Entropy, OfPositions) {
-  // At p = 0.5 each position costs two whole bits: the one bit a coin toss has, twice.
+  // At p = 0.5 each element is a coin toss of one bit, and there are two elements for each sent
+  // position. So each position costs two whole bits.
   EXPECT_DOUBLE_EQ(position_entropy_bits(0.5), 2);
   EXPECT_EQ(position_entropy_bits(1), 0);
   // H(p)/p = (-p log2 p - (1-p) log2(1-p)) / p, by hand at p = 0.1: (0.33219 + 0.13680) / 0.1.
@@ -202,7 +204,8 @@ TEST(Packed, RefusesWhatNoWriterWrites) {
             testing::Positions{9});
 }
 
-// Golomb-Rice codes, checked against a writer and a reader of one bit at a time, on every target.
+// Golomb-Rice codes, checked on every SIMD target against a writer and a reader that process one
+// bit at a time.
 
 std::vector<std::byte> rice_slowly(const Positions& positions, int bits) {
   testing::SlowBits out;
@@ -270,8 +273,8 @@ TEST(Rice, ReadsAPrefixOfThem) {
 }
 
 TEST(Rice, ReadsNearlyAllWhereCodesAreShort) {
-  // The fast kernel must not stop early: at the density of its parameter it reads all but the last
-  // few codes and the rare groups that do not fit a word.
+  // The fast kernel must not stop early. At the density that matches its parameter, it reads all
+  // codes except the last few and the rare groups that do not fit a word.
   testing::for_each_target([] {
     for (const auto& [density, bits] : {std::pair{0.1, 3}, {0.01, 6}, {0.001, 9}}) {
       const Positions positions = testing::positions_at(density, 4000000, 2);

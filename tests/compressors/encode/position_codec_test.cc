@@ -168,8 +168,9 @@ TEST(PositionCodec, Layouts) {
   EXPECT_EQ(static_cast<int>(raw[8]), 7);
   const auto run = encode(*make_run16_codec(), positions, 10);
   EXPECT_EQ(run, (std::vector<std::byte>{std::byte{2}, {}, {}, {}, std::byte{3}, {}}));
-  // Density 0.3: ln(0.618) / ln(0.7) = 1.349, b = 1 + floor(0.43) = 1. Codes, lowest bit first:
-  // 2 = quotient 1, remainder 0: 01 0; 0: 1 0; 3 = quotient 1, remainder 1: 01 1.
+  // Density 0.3: ln(0.618) / ln(0.7) = 1.349, b = 1 + floor(0.43) = 1. Codes of gaps with 2, 0 and
+  // 3 zeros, lowest bit first: 2 = quotient 1, remainder 0: 01 0; 0: 1 0; 3 = quotient 1, remainder
+  // 1: 01 1.
   const auto golomb = encode(*make_golomb_codec(), positions, 10);
   EXPECT_EQ(golomb, (std::vector<std::byte>{std::byte{1}, std::byte{0b11001010}}));
 }

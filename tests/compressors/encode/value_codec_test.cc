@@ -91,7 +91,8 @@ TEST(ValueCodec, Int8IsTheNearestOf255Levels) {
 }
 
 TEST(ValueCodec, AMeanThatIsNoNumberIsOneNan) {
-  // Infinities of both signs make a NaN whose bits depend on the CPU, and a NaN may have any.
+  // The sum of infinities of both signs is a NaN whose bits depend on the CPU, and a NaN among the
+  // values may have any bits. Both must be encoded as the same NaN.
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::vector<std::byte> one_nan = {std::byte{0}, std::byte{0}, std::byte{0xc0},
                                           std::byte{0x7f}};
@@ -205,8 +206,8 @@ TEST(ValueCodec, StepsOfLevelsNeverOverflow) {
 }
 
 TEST(TauCodec, OneBitAValue) {
-  // Signs + - - + + + - + - -: the second, third and seventh bit of the first byte, both of the
-  // second.
+  // The signs are + - - + + + - + - -. A negative value sets its bit: the second, third and seventh
+  // bit of the first byte, and both bits of the second byte.
   std::vector<float> values = {2, -2, -0.5F, 3, 0, 1, -1, 1, -2, -2};
   const auto codec = make_tau_codec(0.5F);
   std::vector<std::byte> bytes(codec->size(values.size()));

@@ -33,7 +33,8 @@ TEST(BlockFormat, HalvesRoundUp) {
 }
 
 TEST(BlockFormat, ExponentsAreThoseOfTheSpecification) {
-  // MX v1.0 section 6.3: floor(log2 max) - emax, emax 2 for E2M1 and 8 for E4M3, biased by 127.
+  // MX v1.0 section 6.3: the exponent is floor(log2 max) - emax, biased by 127. emax is 2 for E2M1
+  // and 8 for E4M3.
   EXPECT_EQ(exponent_for(1.0F, BlockElement::kE2M1, false), 125);
   EXPECT_EQ(exponent_for(1.99F, BlockElement::kE2M1, false), 125);
   EXPECT_EQ(exponent_for(6.0F, BlockElement::kE2M1, false), 127);

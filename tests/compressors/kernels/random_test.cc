@@ -25,7 +25,8 @@ std::vector<double> uniforms(RandomKey key) {
   return values;
 }
 
-/// For uniforms: the mean of (a - 1/2)(b - 1/2) over its standard deviation, 1 / (12 sqrt(n)).
+/// Returns, for uniform numbers a and b, the mean of (a - 1/2)(b - 1/2) divided by the mean's
+/// standard deviation, 1 / (12 sqrt(n)).
 double correlation_sigmas(const std::vector<double>& a, const std::vector<double>& b,
                           std::size_t shift = 0) {
   double sum = 0;
@@ -52,8 +53,9 @@ TEST(CounterRandom, VectorsDrawTheSameNumbers) {
 }
 
 TEST(CounterRandom, VectorsDrawPairedNumbers) {
-  // Numbers of 16 elements have the first half of their hash in common but for 4 bits, which
-  // include those above bit 16 of the number's index: element 131072 has the first others.
+  // The vector kernel computes the first half of the hash once for 16 numbers, except for 4 bits.
+  // These 4 bits also depend on bits 16 to 19 of the number's index. They change for the first time
+  // at element 131072.
   for (const RandomKey key :
        {random_key(1, 3), RandomKey{0xffffffff, 0}, RandomKey{5, 0x89abcdef}}) {
     for (const std::size_t first : {0UL, 7UL, 131008UL, 131071UL, 0xffffff00UL, 0x1ffffff10UL}) {
@@ -180,8 +182,9 @@ TEST(ExactGamma, GammaQuantiles) {
 }
 
 TEST(ExactGamma, OfNearlyEqualMagnitudes) {
-  // A normal distribution of as much variance, a third of (z^2 - 1) to the right. (Boost.Math's
-  // quantiles of such shapes are off by a sixth of a standard deviation.)
+  // At so large a shape, a gamma distribution's quantiles are those of a normal distribution with
+  // the same variance, plus (z^2 - 1) / 3. (Boost.Math's quantiles of such shapes are off by a
+  // sixth of a standard deviation.)
   constexpr double kShape = 1e12;
   for (double p : {1e-4, 0.01, 0.25, 0.9}) {
     const double z = exact_normal_exceeded(p);
@@ -190,7 +193,8 @@ TEST(ExactGamma, OfNearlyEqualMagnitudes) {
 }
 
 TEST(ExactGamma, WhatIsTooSmallIsZero) {
-  // Below x, a fraction of about x^shape / gamma(shape + 1): half of it is at 2^-1000 or so.
+  // A fraction of about x^shape / gamma(shape + 1) of the distribution is below x. So the median is
+  // near 2^-2000, which is too small for a double.
   EXPECT_EQ(exact_gamma_exceeded(0.0005, 0.5), 0);
 }
 

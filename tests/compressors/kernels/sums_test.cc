@@ -186,7 +186,8 @@ void expect_sums_of_each(const std::vector<float>& x, std::size_t block) {
   }
 }
 
-// 64 elements are a row of four streams, 8192 the last that need no flush; 8 blocks go together.
+// 64 elements are one row of the kernel's four streams. 8192 elements are the largest block that
+// needs no flush. The kernel sums 8 blocks side by side.
 TEST(BlockSquares, AreThoseOfEachBlockToTheBit) {
   for_each_target([] {
     for (const std::size_t block : {1UL, 32UL, 64UL, 100UL, 2048UL, 8192UL, 16384UL}) {

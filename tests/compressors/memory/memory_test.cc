@@ -134,8 +134,9 @@ TEST(Memory, StateRoundTripsInTheMiddleOfAPeriod) {
 }
 
 TEST(Ef21, ReceiversSumIsTheEstimateAndComesToAConstantGradient) {
-  // h += C(g - h): with exact top-k values the error shrinks by the sent values, to exactly 0 once
-  // every element was sent. A receiver sums the decoded values.
+  // EF21 adds C(g - h) to its estimate h of the gradient g. With exact top-k values the error
+  // shrinks by the sent values, to exactly 0 once every element was sent. A receiver sums the
+  // decoded values.
   const auto gradient = testing::heavy(1000, 3);
   for (const char* spec : {"topk:ratio=0.1,memory=ef21", "3lc:memory=ef21"}) {
     const auto compressor = testing::make(spec, gradient.size());
@@ -164,7 +165,7 @@ TEST(Ef21, ReceiversSumIsTheEstimateAndComesToAConstantGradient) {
 }
 
 TEST(Ef21, IsClippedBeforeTheEstimateIsTakenOff) {
-  // Workers and receivers keep the estimate of the gradient as it is clipped, to a norm of 1.
+  // Workers and receivers keep an estimate of the clipped gradient, which has a norm of 1.
   const auto compressor = testing::make("topk:ratio=1,memory=ef21,clip=1", 2);
   Floats received(2, 0.0F);
   for (std::uint64_t step = 0; step < 3; ++step) {

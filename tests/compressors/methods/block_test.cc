@@ -34,8 +34,8 @@ TEST(BlockMethods, PayloadsByHand) {
   // Scale 1.0 as a half.
   EXPECT_EQ(payload_bytes(encode(*make("qgz:scale=f16", 1), std::vector<float>{7}).payload),
             (std::vector<int>{0, 0x3c, 7}));
-  // floor(log2 5) - 2 = 0: exponent 127; 5 ties between 4 and 6, 4 has the even mantissa: code 6;
-  // -0.5 is code 1 with the sign 8.
+  // The block's exponent is floor(log2 5) - 2 = 0, stored as 127. 5 is midway between 4 and 6; 4
+  // has the even mantissa, so 5 gets its code, 6. -0.5 is code 1 with the sign bit 8.
   EXPECT_EQ(payload_bytes(encode(*make("mxfp4", 2), std::vector<float>{5, -0.5}).payload),
             (std::vector<int>{127, 0x96}));
   // 448 is 1111.110, 1 is 0111.000, the least denormal is 2^-9.
@@ -89,7 +89,8 @@ float step_of(const std::vector<std::byte>& payload) {
 }
 
 TEST(Thc, RangeIsThatOfTheRootMeanSquare) {
-  // 2048 elements of +-3: root mean square 3, range 2.154 * 3, 16 levels and so 15 distances.
+  // 2048 elements of +-3 have a root mean square of 3. The range is +-2.154 * 3. It has 16 levels,
+  // and so 15 distances between levels.
   std::vector<float> gradient(2048, 3.0F);
   for (std::size_t i = 0; i < gradient.size(); i += 3) gradient[i] = -3;
   const auto payload = encode(*made_thc("thc", 2048), gradient).payload;
@@ -122,8 +123,9 @@ TEST(Thc, UnbiasedWhereNothingIsClamped) {
 }
 
 TEST(Thc, CodesOfWorkersWithOneRangeCanBeSummed) {
-  // Decoding is linear in the codes: the mean of two workers' decoded payloads equals the decoded
-  // payload with the means of their codes, which needs the same distance in both.
+  // Decoding is linear in the codes. So the mean of two workers' decoded payloads equals the
+  // decoded payload with the means of their codes. This requires the same distance between levels
+  // in both payloads.
   const auto a = made_thc("thc", 5000, 0);
   const auto b = made_thc("thc", 5000, 1);
   const auto first = testing::bell(5000, 1);

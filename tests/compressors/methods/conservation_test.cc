@@ -1,6 +1,7 @@
-// Error feedback loses nothing: sum of inputs = sum of decoded values + residual, per element, over
-// 100 steps (SBC Theorem II.1). For every method of the registry and every spec of all_specs() that
-// can have the residual memory, whatever its default memory; and for values that are restored.
+// Tests that error feedback loses nothing: sum of inputs = sum of decoded values + residual, per
+// element, over 100 steps (SBC Theorem II.1). The tests cover every method of the registry and
+// every spec of all_specs() that can have the residual memory, whatever its default memory. They
+// also cover values that are restored to a memory.
 
 #include <gtest/gtest.h>
 
@@ -91,8 +92,8 @@ TEST(Verbatim, IsTheGradientItself) {
   EXPECT_EQ(names, std::set<std::string>{"none"});
 }
 
-// Elements that a selection after the exchange drops are restored to a memory: over all workers
-// nothing is lost, whichever memory takes them.
+// Elements that a selection after the exchange drops are restored to a memory. Over all workers
+// nothing is lost, whichever worker's memory takes the elements.
 
 constexpr std::size_t kLength = 3000;
 constexpr std::size_t kWorkers = 3;
@@ -187,8 +188,9 @@ TEST(GiveBack, IsNothingForAMemoryThatKeepsNothing) {
   EXPECT_EQ(before, after);
 }
 
-/// Some workers of one spec, and a selection that takes every other element of every second
-/// step's sum and gives the rest back to a worker that need not have sent it.
+/// Several workers of one spec, and a selection after the exchange. In every step the selection
+/// takes two of every four consecutive positions. It gives the other elements back to a worker that
+/// need not have sent them.
 class GiveBackJob {
  public:
   explicit GiveBackJob(const std::string& spec) : in_(kLength), kept_(kLength), scale_(kLength) {
@@ -288,7 +290,8 @@ TEST(GiveBack, ToAnAccumulatedVelocityLosesNothing) {
 TEST(GiveBack, ToEf21sEstimatesKeepsTheirSumWhatAggregatesBrought) {
   GiveBackJob job("topk:ratio=0.1,memory=ef21");
   job.run([](std::size_t, std::span<const float>, std::vector<double>&) {});
-  // The state ends with the estimate, then the change. With nothing booked in: 0 = kept - estimate.
+  // The saved state ends with the estimate, followed by the change. The job counts no inputs here,
+  // so the balance is 0 = kept values - estimates.
   std::vector<std::vector<float>> estimates;
   for (std::size_t worker = 0; worker < kWorkers; ++worker)
     estimates.push_back(

@@ -1,5 +1,5 @@
-// Figures of every method compared with committed CSV files, and SIDCo on a captured trace.
-// THINPIPE_UPDATE_GOLDEN=1 rewrites the files instead: their diff is for a review.
+// Compares figures of every method with committed CSV files, and tests SIDCo on a captured trace.
+// THINPIPE_UPDATE_GOLDEN=1 rewrites the files instead, so that their diff can be reviewed.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -90,7 +90,8 @@ std::string measured_sizes() {
 TEST(Golden, SizesOfPayloads) { expect_golden("golden_sizes.csv", measured_sizes()); }
 
 TEST(Golden, ZerosPackTwoHundredAndEightyFold) {
-  // 3LC section 3.3: 70 zeros are 14 bytes of 121, which become one. The scale takes 4 more bytes.
+  // 3LC section 3.3: 70 zeros are packed into 14 bytes of value 121, which zero-run encoding
+  // replaces by one byte. The scale takes 4 more bytes.
   constexpr std::size_t kElements = 70 * 1000;
   const auto compressor = make("3lc", kElements);
   const auto encoded = encode(*compressor, std::vector<float>(kElements, 0.0F));
@@ -107,7 +108,8 @@ TEST(Golden, QuarticTakesOnePointSixBits) {
 TEST(Golden, ThreeLcDecodesToThreeValues) {
   const auto compressor = make("3lc:s=1.5", 6);
   const std::vector<float> gradient = {2, -1.5, 1.49, 0, -2, 0.1};
-  // M = 3; halves away from zero: -1.5 / 3 = -0.5 gives -1, 1.49 / 3 gives 0.
+  // The scale is M = 3. Halves are rounded away from zero: -1.5 / 3 = -0.5 gives -1, and 1.49 / 3
+  // gives 0.
   const auto encoded = encode(*compressor, gradient);
   EXPECT_EQ(decode(*compressor, encoded.payload), (std::vector<float>{3, -3, 0, 0, -3, 0}));
   // The residual (-1, 1.5, 1.49, 0, 1, 0.1) alone: M = 2.25.
@@ -125,9 +127,10 @@ TEST(Golden, SparsePayloadByHand) {
 }
 
 TEST(Golden, BinaryPayloadByHand) {
-  // SBC: k = 2 of 10; the smallest -3 and -5, mean -4, outweigh 1 and 2. Count 2, value -4, b = 2
-  // (density 0.2: ln(0.618) / ln(0.8) = 2.157, b = 1 + 1), gaps of 2 and 4 zeros: quotient 0,
-  // remainder 2: 1, 01; quotient 1, remainder 0: 01, 00. Lowest bit first: 101 0100.
+  // SBC with k = 2 of 10 elements: the smallest, -3 and -5 with mean -4, outweigh 1 and 2. The
+  // payload has the count 2, the value -4, b = 2 (density 0.2: ln(0.618) / ln(0.8) = 2.157, b = 1 +
+  // 1), and gaps of 2 and 4 zeros. 2 = quotient 0, remainder 2: 1, 01; 4 = quotient 1, remainder 0:
+  // 01, 00. Lowest bit first: 101 0100.
   const auto compressor = make("sbc:p=0.2", 10);
   const auto payload =
       encode(*compressor, std::vector<float>{1, 2, -3, 0, 0, 0, 0, -5, 0, 0}).payload;
@@ -141,8 +144,8 @@ TEST(Golden, BinaryPayloadByHand) {
 constexpr std::uint64_t kSettled = 120;
 constexpr std::uint64_t kCapturedSteps = 720;
 
-/// Mean k-hat / k over the 600 compressions after 120 for the adaptation, of both ranks' last
-/// layer's weights.
+/// Returns the mean of selected over requested elements (k-hat / k) for the last layer's weights on
+/// both ranks. The mean is over 600 compressions, after 120 for the adaptation.
 double captured_share(const std::string& spec) {
   static const Trace trace = captured_trace();
   std::size_t tensor = 0;
@@ -177,8 +180,8 @@ TEST(Captured, StageAdaptationBringsTheCountIntoTheBand) {
   for (const char* ratio : {"0.01", "0.001"}) {
     EXPECT_NEAR(captured_share(sidco("climb", "gamma", ratio)), 1, 0.2);
   }
-  // The best number of stages, two, selects 0.805 k on average, so that single means of Q leave the
-  // band again; three and four select 0.78 k and 0.77 k.
+  // Two is the best number of stages and selects 0.805 k on average, so that single means over Q
+  // compressions leave the band again. Three and four stages select 0.78 k and 0.77 k.
   EXPECT_NEAR(captured_share(sidco("climb", "gamma", "0.1")), 1, 0.25);
 }
 
@@ -225,8 +228,9 @@ TEST(Captured, ThePapersRuleStaysAboveTheBandWhereTailsAreHeavy) {
 /// Uniform in [0, 1), 53 bits.
 double unit(SplitMix64& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
 
-/// True with probability e^-z, 0 <= z <= 1 (von Neumann, 1951): the run of uniforms that descends
-/// from z has an even length. It is n or longer with probability z^n / n!.
+/// Returns true with probability e^-z, 0 <= z <= 1 (von Neumann, 1951). Draws uniforms while each
+/// is below the one before, the first below z. Returns whether their number is even. Their number
+/// is n or more with probability z^n / n!.
 bool survives(SplitMix64& random, double z) {
   bool even = true;
   for (double last = z;; even = !even) {
@@ -246,8 +250,9 @@ double exponential(SplitMix64& random) {
   }
 }
 
-/// Standard normal (Karney, 2016, algorithm N): k with probability ~ e^(-k^2 / 2), then x in [0, 1)
-/// accepted with e^(-x (2 k + x) / 2).
+/// Draws from the standard normal distribution (Karney, 2016, algorithm N). Draws k with a
+/// probability proportional to e^(-k^2 / 2), then x in [0, 1), which it accepts with probability
+/// e^(-x (2 k + x) / 2).
 double normal(SplitMix64& random) {
   for (;;) {
     int k = 0;
@@ -381,8 +386,9 @@ std::vector<std::string> specs() {
 TEST(Golden, Quality) {
   std::vector<Input> inputs{captured()};
   for (const char* name : {"laplace", "normals", "pareto", "normal"}) inputs.push_back(drawn(name));
-  // `bytes` of all payloads; k-hat / k over all exchanges; bits an element and exchange; error:
-  // |decoded - c| / |c| over all exchanges; `digest`: CRC-32C of everything decoded.
+  // Columns: `bytes` of all payloads; `estimation`, k-hat / k over all exchanges; `bits` per
+  // element and exchange; `error`, |decoded - c| / |c| over all exchanges; `digest`, the CRC-32C of
+  // all decoded values.
   std::string csv = "spec,input,bytes,estimation,bits,error,digest\n";
   for (const std::string& spec : specs()) {
     for (const Input& input : inputs) csv += row(spec, input);
@@ -403,8 +409,8 @@ TEST(Golden, DrawsAreOfTheirDistribution) {
     double square;
     double fourth;
   };
-  // The fourth moment of the Pareto distribution of shape 1/4 is infinite, the mean square of a
-  // sample anything.
+  // The Pareto distribution of shape 1/4 has an infinite fourth moment, so the mean square of a
+  // sample may be anything. The test does not check it.
   for (const Case& expected :
        {Case{"laplace", 1, 2, 24}, Case{"normal", std::sqrt(2 / std::numbers::pi), 1, 3},
         Case{"normals", 2 / std::numbers::pi, 1, 9}, Case{"pareto", 4.0 / 3, 16.0 / 3, 0}}) {

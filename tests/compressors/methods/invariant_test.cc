@@ -150,7 +150,8 @@ TEST(Invariant, MomentumWithoutMaskingLosesNothing) {
 }
 
 TEST(Invariant, DgcIsTheAlgorithmOfThePaper) {
-  // u = m u + g; v = v + u; a position that is sent carries exactly v; then u and v are 0 at it.
+  // DGC computes u = m u + g, then v = v + u. A position that is sent carries exactly v; afterwards
+  // u and v are 0 at this position.
   for (bool masking : {false, true}) {
     const auto compressor =
         make(std::string("dgc:ratio=0.02,masking=") + (masking ? "true" : "false"), kInvariant);
@@ -180,7 +181,8 @@ TEST(Invariant, DgcIsTheAlgorithmOfThePaper) {
 }
 
 TEST(Invariant, DelayedExchangeIsOfTheSum) {
-  // Where everything is sent, a period of 3 decodes to the sum of 3 gradients, again and again.
+  // A delay of 3 accumulates 3 gradients. If every element is sent, each period's payload decodes
+  // to the sum of its 3 gradients.
   for (const char* spec : {"topk:ratio=1,delay=3", "topk:ratio=1,delay=3,memory=none",
                            "3lc:delay=3", "sbc:delay=3,p=1"}) {
     const auto compressor = make(spec, 4);
@@ -298,8 +300,8 @@ TEST(State, RefusesWhatIsNotItsOwn) {
 
 // The mean of a stochastic method's decoded values is the input, within five standard errors.
 
-/// Every stochastic method as it is unbiased: without clipping, truncation or a memory. Methods
-/// that have a `rounding` are found automatically.
+/// Returns specs of every stochastic method with settings under which it is unbiased: without
+/// clipping, truncation or a memory. Methods that have a `rounding` are found automatically.
 std::vector<std::string> unbiased_specs() {
   std::vector<std::string> specs = {"stoch3",
                                     "terngrad:sigma=0",
@@ -322,8 +324,9 @@ std::vector<std::string> unbiased_specs() {
   return specs;
 }
 
-/// No value near 0, which would hardly ever be sent; in every 16 a greatest one of 3.99, hardly
-/// below a power of two: scales that are powers of two must not clamp it.
+/// Returns an input without values near 0, because such values would hardly ever be sent. In every
+/// 16 values the greatest magnitude is 3.99, just below a power of two: scales that are powers of
+/// two must not clamp it.
 std::vector<float> input(std::size_t n) {
   std::vector<float> x = testing::bell(n, 3);
   for (std::size_t i = 0; i < n; ++i) {

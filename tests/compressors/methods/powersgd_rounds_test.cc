@@ -1,5 +1,5 @@
-// PowerSGD's rounds, one all-reduce of P and one of Q: as an interface, and against the paper's
-// algorithm with its residuals.
+// Tests PowerSGD's two rounds, an all-reduce of P and an all-reduce of Q: their interface, and
+// their results against the paper's algorithm with its residuals.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -236,8 +236,8 @@ TEST(PowerSgdRounds, NothingIsAllocatedAfterTheFirstStep) {
   }
 }
 
-/// Alg. 1 and 2 in double, matrices as arrays of rows; a worker's error is the difference between
-/// its gradient and the aggregate, as in the authors' published code.
+/// Computes Alg. 1 and 2 in double precision, with matrices as arrays of rows. A worker's error is
+/// the difference between its gradient and the aggregate, as in the authors' published code.
 class Reference {
  public:
   Reference(std::size_t workers, std::size_t rank, std::vector<double> q)
@@ -303,8 +303,9 @@ class Reference {
 };
 
 TEST(PowerSgdPaper, AreTheAlgorithmOfThePaper) {
-  // The reference subtracts the aggregate from every worker's gradient, the compressor its own
-  // contribution: the aggregates are the same, because only the mean of the errors enters them.
+  // The reference subtracts the aggregate from every worker's gradient; the compressor subtracts
+  // its own contribution. Both give the same aggregates, because only the mean of the errors enters
+  // an aggregate.
   constexpr std::size_t kRank = 3;
   Job job("powersgd:rank=3", 3);
   const auto state = state_of(job.worker(0));

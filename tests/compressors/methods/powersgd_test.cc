@@ -168,7 +168,8 @@ TEST(PowerSgd, IsExactForMatricesOfItsRank) {
 }
 
 TEST(PowerSgd, WarmStartComesToTheBestApproximation) {
-  // A matrix of rank 2 with a little of another: the best rank-2 error is at most the added amount.
+  // The input is a matrix of rank 2 plus a little noise. The error of the best rank-2 approximation
+  // is at most the noise.
   auto m = matrix(60, 40, 2);
   const auto noise = testing::bell(m.size(), 9);
   for (std::size_t i = 0; i < m.size(); ++i) m[i] += 0.05F * noise[i];

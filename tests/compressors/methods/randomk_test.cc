@@ -14,8 +14,8 @@ namespace {
 using testing::make_selection;
 using testing::positions_of;
 
-/// A set, drawn with a library's set: redraws the positions drawn before, or the others where they
-/// are fewer.
+/// Draws the positions into a std::set, and draws again if a position was drawn before. If fewer
+/// positions are omitted than sent, draws the omitted ones instead.
 std::vector<std::uint32_t> plain_positions(std::uint64_t seed, std::uint32_t tag, std::size_t k,
                                            std::size_t d) {
   SplitMix64 random(SplitMix64::mix(seed ^ SplitMix64::mix(tag)));

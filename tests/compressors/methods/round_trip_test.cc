@@ -1,5 +1,5 @@
-// Encoding and decoding by every method: on every target and any number of threads, at the edges of
-// lengths and ratios, and of payloads that no encoder wrote.
+// Tests that every method encodes and decodes on every target and any number of threads, at extreme
+// lengths and ratios. Also tests the decoding of payloads that no encoder wrote.
 
 #include <gtest/gtest.h>
 
@@ -194,8 +194,9 @@ std::unique_ptr<Compressor> of_rank(const std::string& spec, std::size_t element
       {.rank = rank});
 }
 
-/// Two steps of rank 1. A compressor of rank 0 that never encoded decodes the values that the
-/// sender reports as sent: where there is a residual, its input less its remainder.
+/// Encodes two steps on rank 1. A compressor of rank 0 that never encoded must decode the values
+/// that the sender reports as sent. If the sender has a residual, these values are its input less
+/// the new residual.
 void expect_decodable(const std::string& spec, std::size_t elements) {
   SCOPED_TRACE(spec + " of " + std::to_string(elements));
   const auto sender = of_rank(spec, elements, 1);
@@ -208,8 +209,9 @@ void expect_decodable(const std::string& spec, std::size_t elements) {
     const auto decoded = testing::decode(*receiver, encoded.payload);
     ASSERT_EQ(bits(decoded), bits(testing::decode(*sender, encoded.payload)));
     for (float value : decoded) ASSERT_TRUE(std::isfinite(value));
-    // Nothing was carried yet: c is the gradient, but for clipping and Nesterov (1.9 of it).
-    // memory=clear drops what rounding left, and EF21 carries what was sent.
+    // The first step carries nothing over, so c is the gradient, except with clipping or Nesterov
+    // momentum (1.9 times the gradient). Also excluded: memory=clear drops rounding errors, and
+    // EF21's memory holds the values that were sent.
     const auto residual = sender->residual();
     const std::string text =
         Parameters(find_method(parse_spec(spec).name).parameters, parse_spec(spec)).text();

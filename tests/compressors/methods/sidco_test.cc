@@ -25,7 +25,8 @@ TEST(SidcoFit, ExponentialQuantile) {
 }
 
 TEST(SidcoFit, ParetoQuantileOfItsOwnMoments) {
-  // Shape a, scale b: mean b / (1 - a), variance b^2 / ((1 - a)^2 (1 - 2a)).
+  // A generalised Pareto distribution with shape a and scale b has mean b / (1 - a) and variance
+  // b^2 / ((1 - a)^2 (1 - 2a)).
   for (double a : {-0.4, 0.1, 0.3}) {
     for (double b : {0.01, 2.0}) {
       const double mean = b / (1 - a);
@@ -60,8 +61,9 @@ TEST(SidcoFit, GammaOfShapeOneIsExponential) {
 }
 
 TEST(SidcoFit, GammaOfASmallShape) {
-  // Shape 1/2, scale 2: a squared normal variable. P(x > 6.6349) = 0.01; mean 1, mean logarithm
-  // ln 2 + digamma(1/2) = -1.2703628. The closed form of the shape gives 0.5 within 2 %.
+  // A gamma variable with shape 1/2 and scale 2 is the square of a normal variable. P(x > 6.6349) =
+  // 0.01; its mean is 1, its mean logarithm ln 2 + digamma(1/2) = -1.2703628. The closed form for
+  // the shape gives 0.5 within 2 %.
   EXPECT_NEAR(gamma_excess(1, -1.2703628, 0.01, true), 6.6349, 0.1);
 }
 
@@ -119,7 +121,8 @@ TEST(SidcoStages, BandIsInclusive) {
 }
 
 TEST(SidcoStages, ClimbingFindsTheFitWhereMoreStagesSelectFewer) {
-  // Counts of a heavy tail: 1 stage 1350, 2: 400, 3: 130, 4: 105 for a target of 100.
+  // Selected elements of a heavy-tailed gradient: 1350 with 1 stage, 400 with 2 stages, 130 with 3
+  // and 105 with 4, for a target of 100.
   const std::vector<std::size_t> counts = {1350, 400, 130, 105};
   SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
   SidcoStages paper({.every = 1, .tolerance = 0.2, .climb = false});
@@ -133,7 +136,8 @@ TEST(SidcoStages, ClimbingFindsTheFitWhereMoreStagesSelectFewer) {
 }
 
 TEST(SidcoStages, ClimbingFollowsThePaperWhereThatIsRight) {
-  // Light tails: 1 stage selects 20, 2: 60, 3: 95 of 100; the first direction is the right one.
+  // With light tails, 1 stage selects 20 elements, 2 stages 60 and 3 stages 95, for a target of
+  // 100. The first direction that is tried is the right one.
   const std::vector<std::size_t> counts = {20, 60, 95, 140};
   SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
   for (int i = 0; i < 6; ++i) {
@@ -157,8 +161,8 @@ TEST(SidcoStages, AResidualReleasedAtOnceIsNoReasonToTurnRound) {
 }
 
 TEST(SidcoStages, AReversedDirectionMustProveItself) {
-  // One stage selects a little too many, more stages select more still: the rule's own direction is
-  // right, and the bound in its way.
+  // One stage selects slightly too many elements, and more stages select even more. The paper's
+  // rule moves in the right direction, to fewer stages, but one stage is the lower bound.
   SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
   std::vector<int> seen;
   for (int i = 0; i < 15; ++i) {

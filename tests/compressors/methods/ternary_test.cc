@@ -178,8 +178,8 @@ class BadPayload : public ::testing::Test {
 };
 
 TEST_F(BadPayload, IsRefused) {
-  // Zeros: digits 1 for three partitions of two elements each, then 0: 81 + 27 + 9; and of three
-  // partitions of one.
+  // The byte for zeros: digit 1 for each of three partitions of two elements, then digits 0, so 81
+  // + 27 + 9. Three partitions of one element have the same byte.
   constexpr std::uint8_t kZeros = 117;
   std::vector<std::byte> good(8);
   for (int i = 0; i < 3; ++i) good.push_back(std::byte{kZeros});

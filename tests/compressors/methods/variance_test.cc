@@ -42,9 +42,9 @@ class LinearModel {
 };
 
 TEST(Variance, CriterionFromPerSampleGradients) {
-  // By definition: with the samples of all batches since an element was last sent, the square of
-  // the sum of gradients (over |B|) against alpha times the sum of their squares, the latter
-  // decayed by zeta for every step that passed.
+  // The criterion by definition uses the samples of all batches since an element was last sent. It
+  // compares the square of the sum of gradients (over |B|) with alpha times the sum of their
+  // squares. The sum of squares decays by zeta for every step that passed.
   constexpr std::size_t kWeights = 40;
   constexpr std::size_t kBatch = 16;
   constexpr double kAlpha = 1.5;
@@ -193,8 +193,8 @@ TEST(Variance, NeedsSecondMoments) {
 }
 
 TEST(Strom, SendsStepsOfOneSize) {
-  // First element: 0.1 stays in the residual, then -0.5 exceeds 0.4 and -0.1 is left. Second: 5 is
-  // sent in steps.
+  // First element: 0.1 stays in the residual; then the sum -0.5 exceeds 0.4 in magnitude, and -0.1
+  // is left. Second element: 5 is sent in steps of 0.4.
   const auto compressor = testing::make("strom:tau=0.4", 3);
   const auto step = [&](const std::vector<float>& gradient) {
     return testing::decode(*compressor, testing::encode(*compressor, gradient).payload);

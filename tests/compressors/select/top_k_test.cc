@@ -51,7 +51,8 @@ TEST(Kth, SameAsASort) {
 }
 
 TEST(Kth, BracketHoldsTheKthAndFewOthers) {
-  // 4 standard deviations: of 300 seeds none misses, and the bracket is no wider than it must be.
+  // The bracket allows for 4 standard deviations: with none of 300 seeds does it miss the k-th key,
+  // and it is no wider than necessary.
   constexpr std::size_t kElements = 100000;
   constexpr std::size_t kSampled = 2000;
   SplitMix64 random(2);

@@ -1,5 +1,6 @@
-// Replaces the allocation functions of the whole program, the libraries' included. In a file of its
-// own, so that no compiler sees both halves of a pair and takes them for a mismatch.
+// Replaces the allocation functions of the whole program, including its libraries. They are in a
+// file of their own so that no compiler sees both functions of a pair (allocation and release) at
+// once and reports a mismatch.
 #include "tests/compressors/support/allocations.h"
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Seeded inputs, the same on every machine (no library's distributions, no transcendental
-// functions), and floats compared by their bits.
+// Generates seeded inputs that are the same on every machine, because they use no library's
+// distributions and no transcendental functions. Also compares floats by their bits.
 #pragma once
 
 #include <bit>

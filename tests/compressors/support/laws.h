@@ -43,8 +43,8 @@ class Accounts {
     double sent = 0;
     for (std::size_t i = 0; i < left.size(); ++i) {
       const Element& element = elements_[i];
-      // Two roundings a step, each at most 2^-24 of the remainder, which is never more than the
-      // magnitudes that came in and went out together.
+      // Each step rounds twice, and each rounding error is at most 2^-24 of the remainder. The
+      // remainder never exceeds the sum of all magnitudes that came in and went out.
       const double roundings = 2 * static_cast<double>(steps_) * 0x1p-24;
       ASSERT_NEAR(element.input, element.decoded + static_cast<double>(left[i]),
                   roundings * element.magnitudes)
@@ -83,19 +83,19 @@ inline std::vector<float> floats_of_state(const Compressor& compressor, std::siz
   return values;
 }
 
-/// How far from 0 a sum of independent errors of mean 0 may be, given the sum of their squares and
-/// the greatest of them: z standard errors and z^2 / 2 times the greatest, with z = 5.
+/// Returns how far from 0 a sum of independent errors of mean 0 may be, given the sum of their
+/// squares and the greatest error. The bound is z standard errors plus z^2 / 2 times the greatest
+/// error, with z = 5.
 ///
-/// The observed squares are not the variance. A rare event, as natural's rounding up of a value
-/// that is hardly above a power of two, that is expected 10 times in all may never happen: the sum
-/// is then 10 events off, the squares are next to nothing, and the chance of that is e^-10. This
-/// bound is valid for any distribution: let |e| <= 1 with mean 0, S the sum, Q that of squares, 0 <
-/// l < 1.
-/// Since (ln(1 + y) - y) / y^2 grows with y, and y = l e is at least -l,
-///   exp(l e - p e^2) <= 1 + l e, with p = -ln(1 - l) - l <= l^2 / (2 (1 - l)),
-/// so E exp(l S - p Q) <= 1, and by Markov's inequality S >= (L + p Q) / l has a chance of at most
-/// e^-L. With l = u / (1 + u) and u = sqrt(2 L / Q) that is S >= sqrt(2 L Q) + L; and L = z^2 / 2
-/// makes it z sqrt(Q) + z^2 / 2. (Fan, Grama and Liu, 2015, have this for martingales.)
+/// The sum of the observed squares is not the variance. Take a rare event, for example that natural
+/// rounds up a value just above a power of two. If it is expected 10 times in all, it may still
+/// never happen, with a chance of e^-10. The sum is then 10 events off, and the squares are next to
+/// nothing. The bound here is valid for any distribution. Let |e| <= 1 with mean 0, S the sum of
+/// all e, Q the sum of their squares, 0 < l < 1. Since (ln(1 + y) - y) / y^2 grows with y, and y =
+/// l e is at least -l, exp(l e - p e^2) <= 1 + l e, with p = -ln(1 - l) - l <= l^2 / (2 (1 - l)).
+/// So E exp(l S - p Q) <= 1, and by Markov's inequality S >= (L + p Q) / l has a chance of at most
+/// e^-L. With l = u / (1 + u) and u = sqrt(2 L / Q) this is S >= sqrt(2 L Q) + L, and with L = z^2
+/// / 2 the bound is z sqrt(Q) + z^2 / 2. (Fan, Grama and Liu, 2015, have this for martingales.)
 inline double unbiased_bound(double squares, double greatest) {
   constexpr double kDeviations = 5;  // e^-12.5 is 4 in a million
   return kDeviations * std::sqrt(squares) + kDeviations * kDeviations / 2 * greatest;
@@ -116,8 +116,8 @@ class ErrorSums {
     }
   }
 
-  /// Every element's sum is within its bound, and that of all elements where they are independent
-  /// of each other; something was drawn at all.
+  /// Expects that every element's sum of errors is within its bound, and that something was drawn.
+  /// If the elements are independent of each other, expects the same of the sum over all elements.
   /// @param rounding  largest error of the arithmetic in one draw
   void expect_unbiased(double rounding = 0, bool independent = true) const {
     double all = 0;

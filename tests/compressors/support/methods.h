@@ -133,8 +133,8 @@ struct Encoded {
   std::vector<std::byte> payload;
 };
 
-/// Second moments that fit a gradient; methods without use for them ignore them. q / g^2 lies in
-/// [0, 2): about half of the elements are unambiguous.
+/// Returns second moments that fit a gradient; methods that use no second moments ignore them. q /
+/// g^2 lies in [0, 2), so about half of the elements are unambiguous.
 inline std::vector<float> squares_of(std::span<const float> gradient) {
   SplitMix64 random(gradient.size());
   std::vector<float> squares(gradient.begin(), gradient.end());

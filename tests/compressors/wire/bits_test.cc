@@ -153,7 +153,8 @@ TEST(Omega, RefusesWhatIsNoCode) {
 }
 
 TEST(Bytes, VarintRoundTripsInTheFewestBytes) {
-  // Seven bits a byte: 127 is the last of one byte, 16383 of two, 2^32 - 1 takes five.
+  // Each byte holds seven bits of the number: 127 is the greatest number of one byte, 16383 of two
+  // bytes, and 2^32 - 1 takes five bytes.
   const std::vector<std::pair<std::uint64_t, std::size_t>> sizes = {
       {0, 1}, {127, 1}, {128, 2}, {16383, 2}, {16384, 3}, {0xffffffff, 5}};
   for (const auto& [value, size] : sizes) {

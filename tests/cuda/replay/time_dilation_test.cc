@@ -29,7 +29,8 @@ TEST_F(DeviceReplayTest, TimeDilationChangesOnlyTimes) {
     }
 }
 
-// Sums are uploaded when they are decoded, at the end of a step, which is not slowed down.
+// Sums are uploaded to the GPU when they are decoded, at the end of a step. Time dilation does not
+// apply to this upload.
 TEST_F(DeviceReplayTest, DownloadsOfSumsAreDilated) {
   ReplayOptions options;
   options.time_scale = 50;

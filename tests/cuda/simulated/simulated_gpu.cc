@@ -1,5 +1,5 @@
-// Preloaded into thinpipe and its ranks: two simulated GPUs. Replaces the functions of the same
-// names in libthinpipe_cuda.so.
+// This library is preloaded into thinpipe and its ranks and simulates two GPUs. It replaces the
+// functions of the same names in libthinpipe_cuda.so.
 #include <cstdlib>
 #include <memory>
 #include <span>

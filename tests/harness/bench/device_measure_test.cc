@@ -101,8 +101,9 @@ TEST(DeviceSlice, QueuedCallsAreTimedTogether) {
 }
 
 TEST(DeviceSlice, TheWayBackIsNotTheDevices) {
-  // Each call works twice for 0.1 ms, waits, and spends 0.05 ms with the result. Only that of the
-  // last call is behind the last work: 0.05 of 25 ms, in which the two clocks may differ by 0.6.
+  // Each call works twice for 0.1 ms, waits after each, and then spends 0.05 ms with the result.
+  // Only the last call's 0.05 ms come after the last work of the whole 25 ms. In 25 ms the two
+  // clocks may differ by 0.6 ms.
   const TimedDevice device = simulated_gpu_device()();
   int calls = 0;
   const auto call = [&] {

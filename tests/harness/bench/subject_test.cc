@@ -26,8 +26,8 @@ namespace {
 
 constexpr std::size_t kPlainElements = 1 << 20;  // that validate_start() looks at, at most
 
-// A compressor that is right but for one thing: topk without memory, whose payload has a last byte
-// of its own, 0 when all is well.
+// A compressor that is correct except for one defect: topk without memory, whose payload has an
+// additional last byte. This byte is 0 if there is no defect.
 class Wrong : public Compressor {
  public:
   Wrong(std::string how, const TensorInfo& tensor, const CompressorSettings& settings)

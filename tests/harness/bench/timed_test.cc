@@ -170,8 +170,8 @@ TEST(Roofline, EveryStreamCountReadsEveryElementOnce) {
     for (const int threads : {1, 2, 3}) {
       Team team(threads);
       for (const std::size_t n : kSizes) {
-        // Small whole numbers: the sum is exact in any order, and is n (n - 1) / 2 modulo nothing
-        // only if each element was added once: 0 + 1 + ... + 6 + 0 + 1 + ...
+        // The elements are small whole numbers, 0, 1, ..., 6, 0, 1, ..., so their sum is exact in
+        // any order. The sum shows whether each element was added once.
         std::vector<float> x(n);
         double expected = 0;
         for (std::size_t i = 0; i < n; ++i) expected += x[i] = static_cast<float>(i % 7);

@@ -24,7 +24,8 @@ SweepOptions options_of(const std::vector<std::string>& command) {
   return options;
 }
 
-// Every point's own command plans it once, by the same id. A sweep without a link has three.
+// Expects that the command made for each point of a sweep plans exactly this point, with the same
+// id. A sweep whose command names no link has three links.
 void expect_each_again(const std::vector<std::string>& words, std::size_t count) {
   std::vector<std::string> command = {"thinpipe", "run", "--trace", "T", "--out", "out/"};
   command.insert(command.end(), words.begin(), words.end());

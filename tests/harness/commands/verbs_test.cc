@@ -145,8 +145,8 @@ TEST(Verbs, ManualNamesEveryOption) {
 
 namespace fs = std::filesystem;
 
-/// A program that leaves records without measuring: of a point that is invalid in its first
-/// launches, then of a good one.
+/// A fake program that writes records without measuring. In its first launches the recorded point
+/// is invalid; in later launches it is valid.
 class MadeUpProgram {
  public:
   MadeUpProgram(const fs::path& folder, const std::string& name, int disturbed)
@@ -223,8 +223,8 @@ std::string tables_of(const std::vector<GradientStats>& gradients) {
 }
 
 TEST(TraceStatsTables, SayWhichValuesTheyLeaveOut) {
-  // One of 4 + 3 values is NaN and one infinite, both in fc at step 20. The whole model has them
-  // again, which must not count twice.
+  // Of 4 + 3 values one is NaN and one is infinite, both in tensor fc at step 20. The statistics of
+  // the whole model contain both again, and they must not count twice.
   const std::vector<GradientStats> gradients = {
       stats_of("conv", 10, {1, -2, 3, 0}), stats_of("fc", 20, {NAN, 2, -INFINITY}),
       stats_of(kWholeModel, 20, {1, -2, 3, 0, NAN, 2, -INFINITY})};

@@ -54,8 +54,9 @@ TEST(CriticalPath, GoesThroughTheRankThatCameLast) {
 }
 
 TEST(CriticalPath, GoesThroughTheServerAndTheWorkerWhosePayloadItHadLast) {
-  // Rank 1 comes last, at 3 s, but rank 0's payload, which has a slow link, arrives last, at 6 s.
-  // Servers are hosts 2 and 3; the second answers at 5 s, which nobody waits for any more.
+  // Rank 1 begins its exchange last, at 3 s. But rank 0 has a slow link, so its payload arrives
+  // last, at 6 s. Hosts 2 and 3 are servers. The second server answers at 5 s, and no rank still
+  // waits for this answer.
   const std::vector<StepTimeline> ranks = {plain(2, 0.5, 8, 0.1, 100), plain(2, 1, 8, 0.2, 100)};
   const std::vector<ServedExchange> served = {{2, 0, 0, 106, 106.5, 107.5},
                                               {3, 0, 1, 104, 104.5, 105}};
@@ -162,7 +163,8 @@ StepTimeline overlapped(double ready0, double ready1, double compress, double ex
 }
 
 TEST(CriticalPath, OfBucketsThatAreLimitedByComputeIsTheLastOnes) {
-  // The first bucket has long crossed when the second is ready at 4 s (and leaves at 4.6).
+  // The first bucket crossed the network long before the second bucket is ready at 4 s (and leaves
+  // at 4.6 s).
   const StepPath path = critical_path(
       std::vector<StepTimeline>{overlapped(1, 4, 0.3, 2, 6), overlapped(1, 4, 0.3, 2, 6)});
   EXPECT_DOUBLE_EQ(path.length, 6.5);
@@ -237,7 +239,8 @@ TEST(PathRecord, SharesAreOfAllStepsTogether) {
   const std::vector<StepPath> paths = {critical_path(steps[0]), critical_path(steps[1])};
   const std::vector<LinkUse> uses = {{"host1", 0.9}, {"host0", 0.5}, {"host2", 0.3}};
   const json record = path_record(paths, uses, 2);
-  // In 8 s in all, rank 1 computes 3 and 2, for which rank 0 waits 2 and 1.
+  // The two steps take 8 s in all. In these steps rank 1 computes for 3 s and 2 s, and rank 0 waits
+  // for rank 1 for 2 s and 1 s.
   EXPECT_EQ(record["waits"], json({{{"host", 1}, {"phase", "compute"}, {"share", 3.0 / 8}}}));
   EXPECT_EQ(record["pieces"][0], json({{"host", 1}, {"phase", "compute"}, {"share", 5.0 / 8}}));
   EXPECT_EQ(record["steps"]["seconds"], json({2.0, 2.0}));  // half of 4

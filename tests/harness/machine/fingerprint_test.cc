@@ -99,8 +99,8 @@ TEST_F(Graphics, WithoutTheModuleThereIsNone) {
   EXPECT_TRUE(json.at("clocks").is_null());
 }
 
-// As nvidia-smi 580 prints it: MHz, and fields that a card lacks in brackets. It answers the query
-// field by field.
+// The fake tool prints like nvidia-smi 580: clocks in MHz, and brackets around fields that a card
+// lacks. It answers the query field by field.
 TEST_F(Graphics, DriverModelsAndClocks) {
   let_tool_say(
       "[ \"$2\" = --format=csv,noheader,nounits ] || exit 1\n"

@@ -68,9 +68,9 @@ Point on_gpu(Point point, double compress, double down, double up) {
   return point;
 }
 
-// Payloads of 200 bytes are copied in one chunk, of a MiB in four, the first of which is waited
-// for. Data to be summed comes down as a whole, twice where the method has two rounds, whose means
-// go up in between.
+// A GPU's payload of 200 bytes is copied in one chunk, a payload of a MiB in four, and only the
+// first chunk is waited for. Data to be summed is copied to the host as a whole. A method with two
+// rounds copies data twice, and uploads the means in between.
 TEST(CodecRecords, OfAGpuHaveCopiesThatNothingHides) {
   Records records;
   records.headers.emplace_back().trace = document({{"identity", trace().identity()}});
@@ -209,7 +209,8 @@ TEST(CodecCalibration, OfSparseSumsArePairs) {
   EXPECT_EQ(sent.mean(2), 8 * sent.k);
 }
 
-// Every tensor is a unit; the pulled payload is as long as the pushed one, or as `pull` makes it.
+// Every tensor is a unit. The pulled payload is as long as the pushed payload, unless `pull` gives
+// it another compressor and length.
 TEST(CodecCalibration, OfParameterServersKnowsUnits) {
   const auto units_of = [](const char* compressor, const char* collective) {
     return profile_of(compressor, 2, collective).buckets.at(0).exchanges.at(0).units;

@@ -51,7 +51,8 @@ TEST(CollectiveModel, GatheringByDoubling) {
   expect_link_time(seconds("recursive-doubling", Exchange::kAllGather, 1e6, 8), 3, 7e6);
 }
 
-// Messages of a segment: a tree of two ranks passes it on when it has come as a whole.
+// Each message is one segment. In a tree of two ranks the segment is passed on after all of it has
+// arrived.
 TEST(CollectiveModel, CountsHowAPipelineFills) {
   EXPECT_NEAR(seconds("tree", Exchange::kAllReduce, 32768, 2), 2e-3, 1e-9);
   ExchangeTimes times;
@@ -68,7 +69,8 @@ TEST(CollectiveModel, OfAThousandRanksStepsAndBytesCount) {
               20e-3 + (2 * 1023 / 1024.0 * 4.096e6 - 100e3) * 1e-8, 1e-4);
 }
 
-// 1000 workers push 4992 bytes and their heads of each of 8 units, half to each of two servers.
+// 1000 workers each push 8 units of 4992 bytes, plus a head per message. Each of the two servers
+// receives half of the units.
 TEST(CollectiveModel, OfManyWorkersTheServersLinksDecide) {
   ProfiledExchange exchange{.exchange = Exchange::kPushPull, .bytes = {8 * 4992.0}};
   exchange.units.assign(8, {.elements = 1, .push = 4992, .pull = 992});
@@ -112,7 +114,8 @@ PredictionInput on_ring(int ranks) {
   return input;
 }
 
-// 10 ms of compute, 2 of encoding, 4 messages of 1 ms to decode; three hops of 1 MB take 30 ms.
+// Compute takes 10 ms, encoding 2 ms, and decoding 1 ms for each of 4 messages. Three hops of 1 MB
+// take 30 ms.
 TEST(Prediction, AddsUpWithoutOverlap) {
   const auto prediction = predicted(gathered(1e6 - 8), on_ring(4));
   ASSERT_TRUE(prediction);
@@ -130,8 +133,8 @@ TEST(Prediction, CodecsShareCores) {
   EXPECT_NEAR(prediction->decode, 4 * 8e-3, 1e-12);
 }
 
-// Ready at 5 ms, encoded until 7, on the network until 37.1 while compute ends at 12 (it stood
-// still for 2), decoded until 41.1.
+// The gradient is ready at 5 ms, encoded until 7 ms, on the network until 37.1 ms and decoded until
+// 41.1 ms. Compute stands still for the 2 ms of encoding and ends at 12 ms.
 TEST(Prediction, OverlapsWhatItCan) {
   PredictionInput input = on_ring(4);
   input.kind = PipelineKind::kInline;
@@ -155,8 +158,8 @@ TEST(Prediction, OfADelayedMethodIsItsMeanStep) {
   EXPECT_NEAR(prediction->exposed, 30.1e-3 / 3, 1e-9);
 }
 
-// The second of two all-reduces starts with the tokens that the first one left in the bucket, and
-// those that the link saved up meanwhile.
+// The second of two all-reduces starts with the tokens that the first all-reduce left in the token
+// bucket, plus the tokens that the link saved up meanwhile.
 TEST(Prediction, TheCreditIsThereOnce) {
   CodecProfile codec;
   codec.buckets = {{.tensors = {0},
@@ -167,7 +170,8 @@ TEST(Prediction, TheCreditIsThereOnce) {
   EXPECT_NEAR(predicted(codec, input)->exchange, 15e-3, 1e-9);
 }
 
-// 1 MB at 10 ns a byte, behind half a millisecond of copies; the link saves up 50 kB meanwhile.
+// 1 MB is sent at 10 ns a byte, after copies of half a millisecond. During the copies the link
+// saves up tokens for 50 kB.
 TEST(Prediction, CopiesOfADeviceAreWaitedFor) {
   CodecProfile codec;
   codec.buckets = {{.tensors = {0}, .exchanges = {{Exchange::kAllReduce, {1e6}}}}};
@@ -249,8 +253,8 @@ class PredictorTest : public ::testing::Test {
   SweepPoint point_;
 };
 
-// The time that topk needs to encode is won back up to a higher rate over none than over bf16,
-// whose payload is half as long.
+// topk's encoding time pays off up to a higher rate when the baseline is none than when it is bf16,
+// because bf16's payload is half as long.
 TEST_F(PredictorTest, BreaksEvenWhereTheFasterBaselineDoes) {
   const CompressorRules none = parse_spec("none"), bf16 = parse_spec("bf16");
   EXPECT_GT(pays_below({none}), 1.5 * pays_below({bf16}));

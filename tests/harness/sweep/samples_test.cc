@@ -42,7 +42,8 @@ TEST(WireBounds, AreFullFramesAndSingleMessages) {
   const WireBounds bounds = wire_bounds(good_point());
   // Two messages of 1000 bytes and 22 of header: at best 1514 / 1448 of 2044 bytes.
   EXPECT_NEAR(bounds.least, 2044 * 1514.0 / 1448, 1e-9);
-  // At worst a frame each and an acknowledgement frame for it (4 * 66), and the slack of 2 hosts.
+  // At most each message takes a frame of its own and an acknowledgement frame (4 * 66 bytes of
+  // headers), plus the slack of 2 hosts.
   EXPECT_NEAR(bounds.most, 2044 + 4 * 66 + 2 * 2000, 1e-9);
 }
 
@@ -75,7 +76,8 @@ TEST(BusBandwidth, OfAnAllReduceCountsBothPhases) {
   StepAnswers step = good_point().steps[0];
   for (WorkerStep& rank : step.workers) rank.summed_bytes = 1000;
   EXPECT_DOUBLE_EQ(bus_bandwidth(step, false), 1e7);
-  // 600 of 1000 bytes are summed: 600 * 2/2 and 400 * 2 * 1/2 in 0.8 ms.
+  // 600 of a rank's 1000 bytes are summed and the other 400 all-gathered: 600 * 2/2 and 400 * 2 *
+  // 1/2 bytes in 0.8 ms.
   for (WorkerStep& rank : step.workers) rank.summed_bytes = 600;
   EXPECT_DOUBLE_EQ(bus_bandwidth(step, false), 1e7);
   // Under the rest of the step the one that waits least is the one that exchanges least.
@@ -83,7 +85,8 @@ TEST(BusBandwidth, OfAnAllReduceCountsBothPhases) {
   EXPECT_DOUBLE_EQ(bus_bandwidth(step, true), 1e7);
 }
 
-// A worker pushes 1000 bytes and pulls 700, a server takes 2000 and sends 700 to each of two.
+// Each of two workers pushes 1000 bytes and pulls 700. The server receives 2000 bytes and sends 700
+// bytes to each worker.
 TEST(BusBandwidth, WithServersIsThatOfTheBusiestLink) {
   StepAnswers step = good_point().steps[0];
   for (WorkerStep& worker : step.workers) worker.pulled_bytes = 700;
@@ -153,7 +156,8 @@ TEST(Metrics, OfOverlappedStepsSayWhatWasExposed) {
   EXPECT_DOUBLE_EQ(metrics.at("exchange_time"_metric).samples[0], 0.0008);
 }
 
-// Three of four steps only accumulate: a sample is the mean over all four, as training has it.
+// With a period of 2, every other step only accumulates gradients. A sample is the mean over the
+// steps of a whole period, as training has it.
 TEST(Metrics, OfDelayedMethodsAreMeansOverWholePeriods) {
   PointSamples samples = good_point();
   samples.period = 2;
@@ -243,7 +247,8 @@ TEST(PointWarnings, EachSignIsNamed) {
             std::string::npos);
 }
 
-// Ranks on the same cores end their waits at the same moment; of a long step that is little.
+// Ranks that share cores end their waits at the same moment, so some waits end late. This delay is
+// a small fraction of a long step.
 TEST(PointWarnings, AWaitMayEndLateByAHundredthOfALongStep) {
   PointSamples samples = good_point();
   samples.steps = {{{stepped(1, 0.5, 1000), stepped(1, 0.5, 1000)}, {}}};  // 1.502 s
@@ -253,8 +258,8 @@ TEST(PointWarnings, AWaitMayEndLateByAHundredthOfALongStep) {
   EXPECT_EQ(warnings_about(samples).size(), 1U);
 }
 
-// A sum over many ranks hides one whose messages take a short cut: the others' acknowledgements
-// outweigh it.
+// A sum of wire bytes over many ranks hides a rank whose messages bypass its link, because the
+// other ranks' acknowledgements outweigh the missing bytes.
 TEST(PointWarnings, OneRankWhoseBytesGoAnotherWayIsNamed) {
   PointSamples samples = good_point();
   samples.wire.sent = 0;

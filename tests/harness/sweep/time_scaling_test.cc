@@ -14,7 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-// TCP reaches 0.956 of a rate. Two ranks can receive 8 Gbit/s each; links may take a quarter of it.
+// TCP reaches 0.956 of a link's rate. Two ranks can receive 8 Gbit/s each; the links may use a
+// quarter of this capacity.
 constexpr Capacity kTwoCores = {.cores = 2, .ranks = 2, .threads = 1, .flow = 16e9};
 
 TimeScaleChoice choose(const char* link, const Capacity& machine) {
@@ -99,8 +100,8 @@ TEST(CeilingLink, IsTheSameLinkWithNothingThatSlowsItDown) {
   EXPECT_EQ(fast.mtu, 9000U);
 }
 
-// A rank as it is measured: it should begin its exchange when its dilated compute time and codec
-// have passed, and does `lag` later; the exchange ends at `end`.
+// Returns the measured times of a rank's step. The rank should begin its exchange when its dilated
+// compute and codec times have passed, and begins it `lag` later. The exchange ends at `end`.
 WorkerStep scaled_step(double factor, double compute, double codec, double lag, double end) {
   constexpr double kDecode = 0.004;  // wall time; its CPU time was half of it
   WorkerStep step;
@@ -119,7 +120,8 @@ WorkerStep scaled_step(double factor, double compute, double codec, double lag, 
 }
 
 TEST(ScaleStep, IsWhatASlowMachineTookDividedByTheFactor) {
-  // At factor 4: 10 ms and 1 ms become 44 ms; the exchange takes 80 ms, 20 in emulated time.
+  // At factor 4, 10 ms of compute and 1 ms of codec become 44 ms. The exchange takes 80 ms, which
+  // is 20 ms in emulated time.
   StepAnswers step{{scaled_step(4, 0.010, 0.001, 0, 0.124), scaled_step(4, 0.008, 0.001, 0, 0.124)},
                    {}};
   std::vector<WorkerStep>& ranks = step.workers;
@@ -140,8 +142,9 @@ TEST(ScaleStep, IsWhatASlowMachineTookDividedByTheFactor) {
   EXPECT_NEAR(ranks[0].raw->total, 0.128, 1e-12);
 }
 
-// At factor 0.1 a codec of 50 ms does not fit into a tenth of 100 ms: ranks begin 35 ms late, at 50
-// ms instead of 15. The emulated step excludes that delay: 150 ms, and 10 times the exchange.
+// At factor 0.1, 100 ms of compute become 10 ms, and a codec of 50 ms does not fit into this time.
+// Ranks begin their exchange at 50 ms instead of 15 ms, 35 ms late. The emulated step excludes this
+// delay: it is 150 ms plus 10 times the exchange.
 TEST(ScaleStep, CodecsThatTakeTooLongForAFastLinkAreAccountedApart) {
   StepAnswers step{
       {scaled_step(0.1, 0.1, 0.05, 0.035, 0.070), scaled_step(0.1, 0.1, 0.05, 0.035, 0.070)}, {}};
@@ -155,7 +158,8 @@ TEST(ScaleStep, CodecsThatTakeTooLongForAFastLinkAreAccountedApart) {
   EXPECT_TRUE(scale_warnings({step}, 0.1).empty());
 }
 
-// Only one rank is late: it alone delays the exchange, which is not so on the emulated machines.
+// Only one rank is late, and it alone delays the exchange. On the emulated machines it would not
+// delay the exchange.
 TEST(ScaleStep, RanksThatBeginApartAreDoubted) {
   StepAnswers step{
       {scaled_step(2, 0.010, 0.010, 0, 0.100), scaled_step(2, 0.010, 0.010, 0.006, 0.100)}, {}};
@@ -188,8 +192,9 @@ TEST(ScaleStep, NoPartIsNegative) {
   EXPECT_NEAR(ranks[1].total, 0.122, 1e-12);
 }
 
-// With overlap the whole step was dilated: overlapping phases are divided by the factor, and a
-// codec's time is its own, of which `compress` measured three times as much.
+// With overlap the whole step was dilated, so the times of overlapping phases are divided by the
+// factor. A codec's time is not dilated again: `compress` measured three times the codec's own
+// time.
 TEST(ScaleOverlappedStep, DividesAllThatRanBesideEachOther) {
   WorkerStep rank = scaled_step(3, 0.010, 0.002, 0, 0.060);
   rank.decode = 0.006;  // dilated too: 0.002 is its own

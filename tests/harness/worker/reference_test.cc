@@ -17,8 +17,8 @@
 namespace thinpipe {
 namespace {
 
-// m = 1/2, rate = 2, aggregates 1, 3, -2: v is 1, 3.5, -0.25; updates 2 (x + v / 2) are 3, 9.5,
-// -4.25. The reference comes in at the second.
+// With m = 1/2, rate = 2 and aggregates x = 1, 3, -2, v is 1, 3.5, -0.25, and the updates 2 (x + v
+// / 2) are 3, 9.5, -4.25. The reference starts at the second update.
 TEST(OuterReference, FollowsWhatTheOptimiserDoes) {
   const OuterOptions options{.momentum = 0.5F, .learning_rate = 2};
   OuterOptimiser optimiser(1, options);
@@ -118,7 +118,8 @@ TEST_F(SharedContributionsTest, ASumIn16BitsIsHeldAgainstWhatRoundingAllows) {
   const RoundingError none = ranks_[0]->rounding_error_of(right, first_two);
   EXPECT_EQ(none.relative, 0);
   EXPECT_EQ(none.of_bound, 0);
-  // 2/128 = 2 * 2^-8 * 2, where 3 and -1 are summed: half of their magnitudes' sum is 2.
+  // 3 and -1 are summed, and half of the sum of their magnitudes is 2. So the largest rounding
+  // error is 2/128 = 2 * 2^-8 * 2.
   const std::vector<float> off = {1.5F, 1 + 2.0F / 128, 0};
   const RoundingError most = ranks_[1]->rounding_error_of(off, first_two);
   EXPECT_DOUBLE_EQ(most.relative, 2.0 / 128 / 1.5);
@@ -226,7 +227,8 @@ TEST_F(SharedContributionsTest, SizesThatDoNotFit) {
   EXPECT_THROW(SharedContributions((folder_ / "missing").string(), 0, 1, 1), SystemError);
 }
 
-// A server has the mean of some of the elements; the size of an error needs all of them.
+// A server has the mean of only some elements, but the relative size of its error depends on the
+// means of all elements.
 TEST_F(SharedContributionsTest, PlacesAreHeldAgainstTheMeanThere) {
   make(2, 4);
   fill(0, {1, 2, 3, -200});

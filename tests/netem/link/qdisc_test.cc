@@ -62,7 +62,8 @@ TEST(AttributeReader, RefusesLengthsThatLie) {
 }
 
 TEST(AttributeReader, SurvivesAnyBytes) {
-  // Every prefix, and every byte set to a few values, of a valid message: an error or a reading.
+  // Parses every prefix of a valid message, and the message with each byte set to a few values.
+  // Each must give an error or a reading.
   AttributeWriter writer;
   writer.put(1, std::uint32_t{1});
   writer.put_text(2, "kind");

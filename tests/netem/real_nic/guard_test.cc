@@ -233,8 +233,9 @@ TEST(Guard, GivesBackFqCodelThatSomebodySet) {
             0);
 }
 
-// The kernel's description of a qdisc is not enough to make classes and bands again. Such an
-// interface is refused and unchanged: nothing was deleted to find out.
+// The kernel's description of a qdisc is not enough to recreate its classes and bands. So an
+// interface with such a qdisc is refused. It must stay unchanged: nothing may be deleted to find
+// this out.
 TEST(Guard, RefusesWhatItCouldNotGiveBackBeforeTouchingIt) {
   EXPECT_EQ(
       with_nics([] {

@@ -71,8 +71,8 @@ inline void add_default_route(const std::string& interface, const char* gateway)
   require(ioctl(any.get(), SIOCADDRT, &route) == 0, "a default route on " + interface);
 }
 
-/// Adds a qdisc by a message of the test's own, with which the settings that the code under test
-/// reads and restores are compared.
+/// Adds a qdisc by a message that the test builds itself. The settings that the code under test
+/// reads and restores are compared with this message.
 inline void add_qdisc(const std::string& interface, std::uint32_t parent, std::uint32_t handle,
                       const char* kind, const void* options, int size) {
   const NetlinkMessage message = traffic_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE,

@@ -190,8 +190,8 @@ TEST(ScheduledLinks, RefusesNamesThatAreNone) {
     }
 }
 
-// The midpoint rule with many steps: plainly right, and good to about 1e-6 of the sum where the
-// curve jumps rarely.
+// Integrates a curve by the midpoint rule with many steps. The code is obviously right, and is
+// accurate to about 1e-6 of the sum if the curve jumps rarely.
 double summed(const ScheduleCurve& curve, double from, double to) {
   constexpr int kSteps = 400000;
   const double width = (to - from) / kSteps;

@@ -43,8 +43,9 @@ TEST(ScheduleClock, GoesFromWhereItIsToldAndStandsWhereItIsPut) {
   EXPECT_EQ(clock.setting().number, 3U);
 }
 
-// A schedule that begins in its midst began before the machine was switched on, if that was a
-// moment ago; a timer takes no moment before that, and is disarmed by the moment 0.
+// If the machine was switched on a moment ago, a schedule that is started from its middle began
+// before that. A timer accepts no moment before the machine was switched on, and the moment 0
+// disarms the timer.
 TEST(ScheduleClock, MomentsBeforeTheMonotonicClocksFirstAreItsFirst) {
   ScheduleClock::Setting setting = {.goes = true, .time = 1e9, .origin = -1e9, .number = 1};
   for (const double t : {0.0, 1e9}) {
@@ -84,8 +85,8 @@ void await_changes(const SchedulePlayer& player, std::uint64_t count) {
           fmt::format("{} changes, expected {}", player.report().changes, count));
 }
 
-// 50 % from 10 s on: nothing changes while the clock stands before that, and all as soon as it
-// stands behind it, or has gone past it.
+// The schedule sets 50 % from 10 s on. No link changes while the clock is stopped before 10 s. All
+// links change as soon as the clock is stopped after 10 s, or has run past 10 s.
 TEST(SchedulePlayer, LinksAreWhatTheClockSaysAlsoWhereItIsSetAndHeld) {
   EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
               Network network(2);

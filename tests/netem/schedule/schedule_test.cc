@@ -92,7 +92,8 @@ TEST(Schedule, TheSameSeedWalksTheSameWay) {
   EXPECT_NEAR(one.mean(0, 600).rate, 55e6, 12e6);  // it covers the whole range
 }
 
-// A moment takes 24 bytes: of a hundred links' own walks of 100,000 steps that were 240 MB.
+// A moment of a random walk takes 24 bytes. If each of a hundred links had its own walk of 100,000
+// steps, the walks would take 240 MB.
 TEST(Schedule, LinksAlikeShareAWalk) {
   const auto allocated = [] {
     const struct mallinfo2 info = mallinfo2();
@@ -259,8 +260,8 @@ TEST_F(ScheduleFiles, BadFilesNameFileLineAndField) {
   expect("# x\nsine:low=1mbit\n", ":2 'sine:low=1mbit': high= is missing");
 }
 
-// Rates a tenth, everything ten times as long, so that as many bits cross in the same fraction of
-// it.
+// Rates are a tenth and all times are ten times as long, so that the same number of bits crosses in
+// the same fraction of the schedule.
 TEST(SlowedSchedule, IsTheSameUnderTimeDilation) {
   for (const char* text : {"steps:0s=100%,2s=50%,repeat=4s", "outage:every=3s,lasts=1s",
                            "sine:low=20%,high=100%,period=5s", "steps:of=delay,0s=10ms,1s=30ms"}) {
@@ -272,8 +273,8 @@ TEST(SlowedSchedule, IsTheSameUnderTimeDilation) {
       EXPECT_NEAR(slow.at(10 * t).delay, own.at(t).delay * 10, 1e-12);
       EXPECT_NEAR(slow.at(10 * t).loss, own.at(t).loss, 1e-12);
       EXPECT_NEAR(slow.bits(0, 10 * t), own.bits(0, t), 1e-6 * (1 + own.bits(0, t)));
-      // While it changes all the time, `interval` is of the real clock.
-      // Not by subtraction: both may be kNever.
+      // While the schedule changes continuously, `interval` is a time of the real clock. The test
+      // does not subtract the two values, because both may be kNever.
       EXPECT_FLOAT_EQ(static_cast<float>(slow.next_change(10 * t, 10 * 0.05)),
                       static_cast<float>(10 * own.next_change(t, 0.05)));
     }

@@ -47,9 +47,9 @@ TEST(Gate, NamesWhatTheKernelKeepsOtherwise) {
 
 constexpr double kPiece = 1514;  // bytes
 
-// HTB with one class and a full queue: a frame leaves when HTB has the tokens for the one before,
-// and costs its transmission time at the rate of that moment. While the gate is closed, nothing
-// leaves, and tokens for two frames accumulate.
+// Simulates HTB with one class and a queue that is always full. A frame leaves when HTB has the
+// tokens for the previous frame, and costs its transmission time at the rate of that moment. While
+// the gate is closed, no frame leaves, and tokens for two frames accumulate.
 class FullQueue {
  public:
   QueueReading read() const { return {bytes_, 1}; }

@@ -205,7 +205,8 @@ TEST(Slowed, RatesAreDividedAndDelaysMultipliedAndBytesStay) {
   EXPECT_EQ(slow.down.impairment.jitter, milliseconds(4));
   EXPECT_EQ(slow.down.impairment.loss.percent, 1);
   EXPECT_EQ(slow.down.queue, link.down.queue);
-  // The bucket of the link's own rate: 1 ms of 1 Gbit/s, 4 ms of the rate that is set.
+  // The bucket depends on the link's own rate: it holds 1 ms at 1 Gbit/s, which is 4 ms at the
+  // slower rate that is set.
   EXPECT_EQ(slow.down.burst, default_burst(1e9));
   EXPECT_EQ(slow.mtu, link.mtu);
 }

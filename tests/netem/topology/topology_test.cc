@@ -94,8 +94,9 @@ TEST(Flows, APathHasTheRateOfItsNarrowestLink) {
 }
 
 TEST(Flows, ShareTheLinkOnWhichTheyMeet) {
-  // Uplinks of 100 Mbit/s under four hosts of 100: four flows across get a quarter each, one that
-  // stays in its rack gets the rest of host 0's link.
+  // Four hosts with links of 100 Mbit/s share a rack's uplink of 100 Mbit/s. Four flows between the
+  // racks get a quarter of the uplink each. A flow that stays in its rack gets the rest of host 0's
+  // link.
   const Topology racks = flow_plan("racks", 8);
   const Routes routes(racks);
   std::vector<std::vector<Hop>> flows;

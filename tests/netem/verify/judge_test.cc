@@ -169,8 +169,8 @@ TEST(Expected, WaitsInEveryQueueThatFills) {
   const LinkSpec both = parse_link_spec("up.rate=10mbit,down.rate=8mbit,queue=20000");
   EXPECT_NEAR(queue_wait(both, 1.2).seconds, 0.02, 1e-9);
   EXPECT_NEAR(queue_wait(both, 1.5).seconds, 0.036, 1e-9);
-  // Data sent at once reaches the second queue 2 Mbit/s faster than it drains: 160 kbit in 80
-  // ms.
+  // A burst of data reaches the second queue 2 Mbit/s faster than the queue drains, so the queue of
+  // 160 kbit fills in 80 ms.
   EXPECT_NEAR(queue_wait(both, 1.2).filling, 0.08, 1e-9);
   EXPECT_NEAR(queue_wait(parse_link_spec("up.rate=8mbit,queue=20000"), 2).seconds, 0.02, 1e-9);
   // 24 bytes more for each of 1514.
@@ -206,13 +206,14 @@ TEST(Expected, LossOfBothWaysAndOfDamage) {
 TEST(Expected, LossesInCompanyCountLess) {
   EXPECT_EQ(loss_clustering(parse_link_spec("loss=10%")), 1);
   EXPECT_NEAR(loss_clustering(parse_link_spec("loss=10%/25%")), 1.25 / 0.75, 1e-12);
-  // Two states that lose all and nothing: 1 + 2 m / (1 - m), where m = 1 - 0.01 - 0.09.
+  // With one state that loses all frames and one that loses none, the clustering is 1 + 2 m / (1 -
+  // m), where m = 1 - 0.01 - 0.09.
   EXPECT_NEAR(loss_clustering(parse_link_spec("loss=ge:1%/9%")), 1 + 2 * 0.9 / 0.1, 1e-9);
 }
 
 TEST(ClopperPearson, IsExactAtTheEnds) {
-  // None of n: the fraction with which that has probability (1 - confidence) / 2 is 1 -
-  // 0.025^(1/n).
+  // For 0 successes in n trials, the high end is the fraction at which this result has probability
+  // (1 - confidence) / 2. This fraction is 1 - 0.025^(1/n).
   const ShareInterval none = clopper_pearson(0, 10, 0.95);
   EXPECT_EQ(none.low, 0);
   EXPECT_NEAR(none.high, 1 - std::pow(0.025, 0.1), 1e-12);
@@ -231,8 +232,8 @@ double binomial_tail(int from, int trials, double share) {
   return sum;
 }
 
-// By definition: at the low end so many or more, at the high end so many or fewer have probability
-// (1 - confidence) / 2.
+// By definition, at the interval's low end the observed number or more has probability (1 -
+// confidence) / 2. At the high end the observed number or fewer has this probability.
 TEST(ClopperPearson, IsWhatTheBinomialSays) {
   for (const auto& [count, trials] : {std::pair(5, 10), std::pair(3, 1000), std::pair(940, 1000)}) {
     const ShareInterval interval = clopper_pearson(count, trials, 0.999);

@@ -45,8 +45,8 @@ void expect_holds(Network& network, const LinkSpec& link, const LinkReportOption
   require(found.empty(), "a link that should pass: " + found);
 }
 
-// `net verify` accuses one in a thousand of the passing directions of another loss than was set.
-// This test allows one in a million, of a dozen directions in all.
+// `net verify` wrongly reports another loss than was set for one in a thousand correct directions.
+// This test allows one in a million, for a dozen directions in all.
 void expect_loss_holds(Network& network, const LinkSpec& link, const LinkReportOptions& options) {
   const LossReport found = *report_of(network, link, options).loss;
   const double clustering = loss_clustering(link);

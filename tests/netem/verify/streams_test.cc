@@ -20,8 +20,9 @@ TEST(Streams, CountTheAcknowledgementsThatShareTheLink) {
   measure_between_two([](Network& network) {
     const LinkSpec link = parse_link_spec("rate=20mbit");
     network.set_links(link);
-    // Longer than link_report.cc's first attempt (1.2 s), which others follow: a window that left
-    // slow start too early takes a while to get to the link's rate.
+    // The streams settle longer than in link_report.cc's first attempt (1.2 s), which is followed
+    // by further attempts. A congestion window that left slow start too early takes a while to
+    // reach the link's rate.
     const TcpStreamOptions options{.seconds = 0.6, .settle = 2, .windows = 3, .buffer = 0.4};
     const auto measured = [&](const std::vector<Flow>& flows) {
       return valid([&] { return run_streams(network, link, flows, options); }).streams;
@@ -76,8 +77,8 @@ TEST(Numbered, DatagramsArriveByNumberAndTime) {
 
 TEST(Numbered, WhatASocketHasNoRoomForIsKnown) {
   measure_between_two([](Network& network) {
-    // At a rate at which the receiving kernel's backlog of 1000 packets, where no counter would see
-    // a drop, fits all that a bucket lets through at once: 230.
+    // At this rate a bucket lets 230 packets through at once. They fit into the receiving kernel's
+    // backlog of 1000 packets, where no counter would see a drop.
     network.set_links(parse_link_spec("rate=1gbit"));
     const SocketPair pair = datagram_pair(network, {0, 1}, 1);
     NumberedReceiver receiver(pair.receiver, 500);

@@ -128,8 +128,8 @@ TEST(ExportPerfetto, PhasesOfEveryRankOnOneClock) {
   EXPECT_EQ(last.at("dur"), 15000.0);
 }
 
-// Exchanges with two parameter servers, the second of which ends after the first; then one that
-// begins as the first ends; and one inside the second.
+// The first two exchanges, with two parameter servers, overlap, and the second ends after the
+// first. The third exchange begins when the first ends. The fourth lies within the second.
 TEST(ExportPerfetto, PhasesThatOverlapGetThreadsOfTheirOwn) {
   std::vector<LaunchRecords> launches = sample_launches();
   launches[0].points[0]["timeline"]["ranks"] = Json::array({{{"exchange", 0, 0.0, 0.1},

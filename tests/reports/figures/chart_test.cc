@@ -112,7 +112,8 @@ DotChart four_dots() {
   dots.alt = "Cost against loss";
   dots.x = {"cost", true, format_time, {}, {}};
   dots.y = {"loss", false, format_number, {}, {}};
-  // b costs as much as a and loses more; d would be on the front, were it to be trusted.
+  // Dot b has the same cost as dot a and a greater loss. Dot d would be on the Pareto front if it
+  // were trusted.
   dots.dots = {{.name = "a", .style = 1, .x = 1, .y = 5, .tooltip = "a<b"},
                {.name = "b", .style = 2, .x = 1, .y = 6},
                {.name = "c", .style = 3, .x = 4, .y = 2, .x_interval = Interval{3, 5}},
@@ -218,7 +219,8 @@ TEST(Ticks, LogarithmicOnes) {
   EXPECT_THAT(log_ticks({0.9, 11}), Pointwise(DoubleEq(), {1.0, 2.0, 5.0, 10.0}));
 }
 
-// 0.995, 1, 1.005, 1.01 would read 0.995, 1, 1 (1.005 has four digits), 1.01: steps of 0.01 do not.
+// Ticks at 0.995, 1, 1.005 and 1.01 would be labelled 0.995, 1, 1 and 1.01, because 1.005 has four
+// digits. Steps of 0.01 give different labels.
 TEST(Ticks, LabelsDiffer) {
   const std::vector<double> ticks = readable_ticks({0.993, 1.013}, 5, format_number);
   std::set<std::string> labels;

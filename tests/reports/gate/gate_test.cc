@@ -268,9 +268,9 @@ TEST(PairedGate, TooLittleIsUnclearNotTheSame) {
   EXPECT_EQ(exit_code(outcome, true), 3);
 }
 
-// Without a difference, all of n pairs lie on one given side with probability 2^-n, on either side
-// with 2^(1-n): 0.031 for six pairs, 0.0156 for seven. One of three looks may take 0.05 / 3 =
-// 0.0167.
+// Without a difference, all of n pairs lie on one given side with probability 2^-n, and on either
+// side with 2^(1-n): 0.031 for six pairs, 0.0156 for seven. The gate looks three times, and each
+// look may use a probability of 0.05 / 3 = 0.0167.
 TEST(PairedGate, TellsApartBySevenPairsOfSevenAndNotBySixOfSix) {
   const auto verdict_of = [](std::size_t pairs) {
     Measured before = measured(pairs), after = measured(pairs);

@@ -51,8 +51,8 @@ class HistoryReport : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-// Nine of 100 ms but for one wild one, five of 130 ms, and 90 ms today; a byte more since the
-// third.
+// The history has nine times of 100 ms with one outlier among them, five of 130 ms, and 90 ms
+// today. Payloads have one byte more from the third entry on.
 const std::vector<double> kTimes = {0.1, 0.101, 0.099, 0.1,   0.1,  0.101, 0.2, 0.099,
                                     0.1, 0.13,  0.131, 0.129, 0.13, 0.131, 0.09};
 std::vector<double> a_byte_more() {
@@ -167,8 +167,8 @@ TEST(Trend, AStepIsSeenByItsThirdValue) {
   EXPECT_TRUE(trend({}, 0.1).standings.empty());
 }
 
-// Five values with a deviation of 0.14826 about 1: 3.5 * 0.14826 * sqrt(1.2); with no scatter the
-// margin.
+// Five values about 1 have a deviation of 0.14826, so the reach is 3.5 * 0.14826 * sqrt(1.2).
+// Without scatter the reach is the margin.
 TEST(Trend, ReachIsTheLargerOfScatterAndMargin) {
   const auto scattered = standing({1, 1.1, 0.9, 1.2, 0.8, 2}, 0.1);
   EXPECT_NEAR(quiet_reach(*scattered, 0.1), 3.5 * 0.14826 * std::sqrt(1.2), 1e-12);

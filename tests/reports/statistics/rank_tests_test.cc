@@ -13,7 +13,8 @@ namespace {
 using Ranks = std::vector<std::size_t>;
 
 TEST(DoubledRanks, TiesHaveTheMiddleOfTheirPlaces) {
-  // In order 1, 2, 3, 3, 5: the threes are at positions 3 and 4, twice whose middle is 7.
+  // In the sorted values 1, 2, 3, 3, 5 the threes are at positions 3 and 4. The middle of these
+  // positions is 3.5, and twice the middle is 7.
   EXPECT_EQ(doubled_ranks(std::vector<double>{3, 1, 5, 3, 2}), (Ranks{7, 2, 10, 7, 4}));
   EXPECT_EQ(doubled_ranks(std::vector<double>{4, 4, 4}), (Ranks{4, 4, 4}));
   EXPECT_EQ(doubled_ranks({}), Ranks{});
@@ -173,8 +174,8 @@ TEST(RankSum, FewestForAnInterval) {
   EXPECT_EQ(rank_sum_above({}, four, 0), 1);
 }
 
-// The interval is the set of shifts that the two-sided test does not refuse; beyond 60 values by
-// the normal approximation, where both are off by a little.
+// The interval is the set of shifts that the two-sided test does not reject. Beyond 60 values both
+// use the normal approximation, so both are slightly off.
 TEST(RankSum, IntervalAndTestSayTheSame) {
   std::mt19937_64 generator(11);
   for (const std::size_t n : {4, 10, 30, 45}) {
@@ -189,7 +190,8 @@ TEST(RankSum, IntervalAndTestSayTheSame) {
   }
 }
 
-// With 31 values a side the approximation begins; at 30 it is exact: they must be near each other.
+// With 31 values a side the test uses the normal approximation; with 30 it is exact. The two
+// p-values must be near each other.
 TEST(RankSum, ApproximationJoinsTheExact) {
   const auto p_of = [](int n) {
     std::vector<double> x, y;
@@ -202,8 +204,8 @@ TEST(RankSum, ApproximationJoinsTheExact) {
   EXPECT_NEAR(p_of(31) / p_of(30), p_of(30) / p_of(29), 0.02);
 }
 
-// The example of Benjamini & Hochberg 1995, section 3.2: of 15 p-values the first four are believed
-// at 0.05 (Bonferroni's rule would believe three).
+// The example of Benjamini & Hochberg 1995, section 3.2: of 15 p-values the first four are
+// significant at 0.05 (by Bonferroni's rule only three would be).
 TEST(BenjaminiHochberg, TheirExample) {
   const std::vector<double> p = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
                                  0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
@@ -212,7 +214,8 @@ TEST(BenjaminiHochberg, TheirExample) {
 }
 
 TEST(BenjaminiHochberg, InAnyOrderAndAboveTheLineWithinTheStep) {
-  // 0.04 is above its own line (2/4 * 0.05) but p(4) = 0.05 is on its line, so all are believed.
+  // 0.04 is above its own limit (2/4 * 0.05), but p(4) = 0.05 is exactly at its limit, so all four
+  // are significant.
   EXPECT_EQ(benjamini_hochberg(std::vector<double>{0.05, 0.04, 0.045, 0.001}, 0.05),
             (std::vector<bool>{true, true, true, true}));
   EXPECT_EQ(benjamini_hochberg(std::vector<double>{0.2, 0.01}, 0.05),

@@ -97,11 +97,12 @@ TEST(ExactMedianInterval, CoversTheTrueMedian) {
   EXPECT_LE(covered, 978);
 }
 
-// Three repeats that sit at 1, 2 and 3 with hardly any spread inside: 60 pooled samples would give
-// an exact interval at 2 +- spread; the bootstrap sees that only three conditions occurred.
+// Three repeats have values near 1, 2 and 3, with hardly any spread within a repeat. The exact
+// interval of the 60 pooled samples would be 2 +- this spread. The bootstrap takes into account
+// that only three conditions occurred.
 TEST(MedianOf, AResampleOfAnEvenNumberIsTheMeanOfItsMiddleTwo) {
-  // Six values drawn from 0 and 2 are three of each in 20 of 64 resamples: their median is 1. Over
-  // 2000 resamples that fraction is off by 0.0104 (a standard deviation).
+  // Six values drawn from 0 and 2 are three of each in 20 of 64 resamples, and their median is then
+  // 1. Over 2000 resamples the standard deviation of this fraction is 0.0104.
   const std::vector<double> resampled = bootstrap_median({{0, 2}, {0, 2}, {0, 2}}, 0).resampled;
   const auto ones = std::count(resampled.begin(), resampled.end(), 1.0);
   EXPECT_NEAR(static_cast<double>(ones) / static_cast<double>(resampled.size()), 20.0 / 64, 0.052);

@@ -203,7 +203,8 @@ TEST(Summary, CompressorsAreHeldAgainstTheFasterOfBothBaselines) {
   EXPECT_EQ(topk.cells[1].over, "none");
   EXPECT_DOUBLE_EQ(topk.cells[1].speedup->value, 0.5);
   EXPECT_DOUBLE_EQ(topk.cells[1].over_bf16->value, 3);
-  // ln 2 to -ln 2: half way, 10^8; over none alone ln 4 to -ln 2: after two thirds.
+  // Over the faster baseline, the log speed-up falls from ln 2 to -ln 2 and is zero half-way, at
+  // 10^8. Over none alone, it falls from ln 4 to -ln 2 and is zero after two thirds.
   EXPECT_NEAR(topk.break_even.rate / 1e8, 1, 1e-12);
   EXPECT_NEAR(topk.break_even_fp32.rate / 2.1544346900318843e8, 1, 1e-12);
   EXPECT_FALSE(group.series[1].cells[0].speedup);

@@ -230,7 +230,8 @@ TEST(TrainingCurves, LongOnesAreThinnedByMeans) {
   const auto points = bits_points(summary.groups[1]);
   ASSERT_EQ(points.size(), 100U);
   EXPECT_DOUBLE_EQ(points[0].x, 5.5);  // the middle of steps 1 to 10
-  // Nine steps of 4 bytes and one of 4004, of 4000: 404 bytes on average, 32 bits for 4000.
+  // Nine steps send 4 bytes and one step sends 4004 bytes, on average 404 bytes. The gradient has
+  // 4000 bytes, which correspond to 32 bits per element.
   EXPECT_DOUBLE_EQ(points[99].y, 404 * 32.0 / 4000);
 }
 

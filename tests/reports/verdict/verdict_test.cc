@@ -37,7 +37,8 @@ TEST(Verdict, SaysWhoWinsByHowMuchAndWhereItStops) {
   EXPECT_EQ(sentences[2], "All 6 points passed their link, clock and aggregate checks.");
 }
 
-// bf16 takes 1 s at 10 Mbit/s and 2 s at 1 Gbit/s, none twice that and 1.5 s.
+// bf16 takes 1 s at 10 Mbit/s and 2 s at 1 Gbit/s; none takes 2 s at 10 Mbit/s and 1.5 s at 1
+// Gbit/s.
 std::vector<Point> both_baselines() {
   return {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(1.5)),
           sample::point("bf16", 1e7, 0, around(1)), sample::point("bf16", 1e9, 0, around(2))};
@@ -54,7 +55,8 @@ TEST(Verdict, PaysWhoIsFasterThanTheFasterOfBothBaselines) {
                                 "topk is fastest at 10 Mbit/s: 4\xc3\x97 over bf16 \\(95 % CI "
                                 "3.*\\) and 8\xc3\x97 over fp32 \\(7.*\\)\\. int8 is fastest at "
                                 "1 Gbit/s: 2\xc3\x97 over bf16 .*"));
-  // topk: ln 4 to ln(1.5 / 1.75) over bf16, then none; int8 is slower at the lower rate.
+  // The log speed-up of topk falls from ln 4 (over bf16) to ln(1.5 / 1.75) (over none). int8 is
+  // slower than the faster baseline at the lower rate.
   EXPECT_THAT(sentences[1],
               HasSubstr("Faster than the faster of bf16 and none below a break-even rate: topk ("));
   EXPECT_THAT(sentences[1],
@@ -242,7 +244,8 @@ TEST(BreakEvenLines, SayUpToWhichRateEachCompressorPays) {
   EXPECT_THAT(lines[0], HasSubstr("dgc is not faster at 1 Gbit/s: 0.5\xc3\x97 over fp32 (0.4"));
   EXPECT_EQ(lines[1], "qsgd is never faster (10 Mbit/s to 1 Gbit/s)");
   EXPECT_EQ(lines[2], "sbc is faster at all rates (10 Mbit/s to 1 Gbit/s)");
-  // ln 4 to -ln 2: after two thirds, 10^(7 + 4/3) = 215 Mbit/s; samples are within 0.4 %.
+  // The log speed-up falls from ln 4 to -ln 2. It is zero after two thirds, at 10^(7 + 4/3) = 215
+  // Mbit/s. Samples are within 0.4 %.
   EXPECT_THAT(lines[3],
               ::testing::MatchesRegex("topk is faster below 215 Mbit/s \\(21. to 21. Mbit/s\\)"));
 }

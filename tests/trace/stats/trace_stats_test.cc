@@ -53,7 +53,8 @@ TEST(TraceStats, BucketingsTheErrorOfTopKBack) {
   // Three steps, two tensors and the whole, each with and without feedback.
   ASSERT_EQ(gradients.size(), 3U * 3 * 2);
   EXPECT_EQ(elements, 3U * 2 * 230);
-  // Two pairs of ranks in three steps, and one rank over two pairs of steps, of three units.
+  // Each of three units has the similarities of two pairs of ranks in three steps, and of one rank
+  // over two pairs of steps.
   EXPECT_EQ(similarities.size(), 3U * (2 * 3 + 2));
 
   std::vector<double> residual(230);
@@ -114,8 +115,8 @@ TEST(Describe, MomentsAndQuantilesOfASmallSample) {
   EXPECT_EQ(d.zeros, 1U);
   EXPECT_EQ(d.non_finite, 2U);
   EXPECT_EQ(d.mean, 1);
-  // Distances from the mean are 0, -3, -1, 4: squares 0, 9, 1, 16; cubes -27, -1, 64; then 81, 1,
-  // 256.
+  // Distances from the mean are 0, -3, -1, 4. Their squares are 0, 9, 1, 16; their cubes -27, -1,
+  // 64; their fourth powers 81, 1, 256.
   EXPECT_DOUBLE_EQ(d.deviation, std::sqrt(26.0 / 4));
   EXPECT_DOUBLE_EQ(d.skewness, (36.0 / 4) / std::pow(6.5, 1.5));
   EXPECT_DOUBLE_EQ(d.excess_kurtosis, (338.0 / 4) / (6.5 * 6.5) - 3);

@@ -636,9 +636,11 @@ class _Clock:
 
     def mark(self):
         if not self.cuda:
-            # Inside one of the capture's calls the mark is the moment of entry. Another thread may
-            # take the interpreter after the entry. That time counts as the capture's and is
-            # subtracted from the next mark, which could lie before this one if this one had it.
+            # If mark() is called inside one of the capture's own calls, the mark is the moment at
+            # which that call began, not the present. After that moment, another thread may hold the
+            # interpreter for a while. This time counts as the capture's own and is subtracted from
+            # the next mark. If this mark included the time, the next mark could lie before this
+            # one.
             now = self.capture.entered
             return (time.perf_counter() if now is None else now) - self.capture.spent
         event = torch.cuda.Event(enable_timing=True)
@@ -1100,9 +1102,10 @@ class _DdpCapture(Capture):
                          model.register_forward_hook(self._after)]
 
     def _before(self, model, inputs):
-        # Without a hook, torch's reducer multiplies by the reciprocal of the number of ranks while
-        # it copies into a bucket, and divides if gradients are already in the bucket. The same
-        # arithmetic gives the same bits.
+        # Without a hook, torch's reducer multiplies gradients by the reciprocal of the number of
+        # ranks while it copies them into a bucket. If the gradients are already in the bucket, it
+        # divides them by the number of ranks. The hook does the same arithmetic, so that it gives
+        # the same bits.
         self._divides = model.gradient_as_bucket_view and self.parameters[0].grad is not None
         self._before_forward(model, inputs)
         self._start_clock()

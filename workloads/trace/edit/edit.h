@@ -14,8 +14,8 @@
 
 namespace thinpipe {
 
-/// Creates a folder, and removes it again unless keep() is called. Only the files and folders that
-/// file() has named are removed.
+/// Creates a folder. The destructor removes the folder again unless keep() was called. It removes
+/// only the files and folders that file() has named.
 class NewFolder {
  public:
   /// Creates the folder and its parents. @throws InputError if the folder is not empty.
@@ -50,8 +50,9 @@ struct SliceParts {
   std::vector<std::size_t> steps, ranks, tensors;
 };
 
-/// Returns the indices that `options` selects.
-/// @throws InputError if a list selects nothing; the message names the steps, ranks or tensors.
+/// Returns the indices of the steps, ranks and tensors that `options` selects.
+/// @throws InputError if a list selects nothing; the message shows which steps, ranks or tensors
+/// exist.
 SliceParts slice_parts(const Trace& trace, const SliceOptions& options);
 
 /// Writes the selected parts of `trace` into the new folder `out`. Ranks are renumbered from 0, and

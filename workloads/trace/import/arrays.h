@@ -35,8 +35,8 @@ std::vector<float> floats_of(const std::string& dtype, std::span<const std::byte
 /// Returns the values in row-major order, given an array whose first index runs fastest.
 std::vector<float> row_major(std::span<const float> values, std::span<const std::int64_t> shape);
 
-/// Returns the bytes before the elements of a row-major FP32 array: version 1, padded so that the
-/// elements begin at a multiple of 64 bytes.
+/// Returns the beginning of a .npy file with a row-major FP32 array: all bytes before the elements.
+/// The format version is 1. Padding makes the elements begin at a multiple of 64 bytes.
 std::string npy_prologue(std::span<const std::int64_t> shape);
 
 /// One array of a file.

@@ -1,5 +1,5 @@
-// The files to import: finding them, guessing their format, and assigning steps and ranks. Also the
-// values assumed for what files do not contain.
+// Finds the files to import, guesses their format, and assigns them to steps and ranks. Also
+// returns the values that an import assumes for data missing in the files, such as times.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,9 @@ std::vector<ImportFile> find_input_files(const std::vector<std::filesystem::path
 /// Returns the format's file extension, e.g. ".npy"; ".json" for Chakra.
 const char* import_extension(ImportFormat format);
 
-/// Returns the format of the files by their extensions. JSON counts only without another format.
-/// @throws InputError for no format or several. `shown` opens the message.
+/// Returns the format of the files, guessed from their extensions. JSON files count only if no file
+/// has another format.
+/// @throws InputError if there is no format or more than one. `shown` opens the message.
 ImportFormat guess_import_format(const std::vector<ImportFile>& files, const std::string& shown);
 
 /// Assigns files to steps and ranks by `pattern` and leaves out files that do not match. An empty
@@ -51,8 +52,8 @@ PlacedFiles place_input_files(const std::vector<ImportFile>& files, ImportFormat
 /// Returns the ranks, ascending. @throws InputError if a step lacks a rank that another step has.
 std::vector<std::uint64_t> ranks_of_all_steps(const PlacedFiles& places, const std::string& shown);
 
-/// Returns the times of the options. Gradients become ready at even intervals over the backward
-/// pass, in the tensors' ready order. The loss is NaN.
+/// Returns the times of a step that the options give for input without times. Gradients become
+/// ready at even intervals over the backward pass, in the tensors' ready order. The loss is NaN.
 TraceStepTimes assumed_times(const ImportOptions& options, const std::vector<TraceTensor>& tensors);
 
 /// Returns the options' model, or the name of the file or folder.

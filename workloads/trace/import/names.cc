@@ -89,8 +89,9 @@ bool PathPattern::names_tensors() const {
 
 std::optional<PathParts> PathPattern::match(const std::string& path) const {
   PathParts parts;
-  // Whether the rest of a path matches the rest of the pattern depends on the two positions only.
-  // Each pair is therefore tried once, and the time is at most quadratic in the path's length.
+  // Whether the remainder of a path matches the remainder of the pattern depends only on the
+  // position in the path and the position in the pattern. Each pair of positions is therefore tried
+  // once, and the time is at most quadratic in the path's length.
   std::vector<bool> failed(pieces_.size() * (path.size() + 1));
   if (!match_from(path, 0, 0, parts, failed)) return std::nullopt;
   return parts;

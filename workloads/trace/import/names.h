@@ -19,15 +19,16 @@ struct PathParts {
 };
 
 /// Pattern of a path relative to the imported folder, with `/` between folders. {step} and {rank}
-/// match all consecutive digits, {tensor} matches a name, and * matches anything; none matches `/`.
-/// Examples: "{step}/{rank}/{tensor}.npy", "*r{rank}_gradients_iter_{step}.npy".
+/// match all consecutive digits, {tensor} matches a name, and * matches any text. None of these
+/// four matches `/`. Examples: "{step}/{rank}/{tensor}.npy", "*r{rank}_gradients_iter_{step}.npy".
 class PathPattern {
  public:
   /// @throws InputError for an unknown or repeated name in braces, or an empty pattern.
   explicit PathPattern(const std::string& text);
 
-  /// Returns nothing if the path does not match or a number has more than 18 digits. In {tensor},
-  /// %XX (two hexadecimal digits) stands for a byte, as `trace export` writes it.
+  /// Returns the step, rank and tensor in a path. Returns nothing if the path does not match or a
+  /// number has more than 18 digits. In {tensor}, each %XX (two hexadecimal digits) is decoded to a
+  /// byte, because `trace export` encodes bytes so.
   std::optional<PathParts> match(const std::string& path) const;
 
   bool names_tensors() const;
@@ -45,11 +46,13 @@ class PathPattern {
   std::vector<Piece> pieces_;
 };
 
-/// Returns `name` as a part of a path: every byte except letters, digits, '.', '_' and '-' as %XX.
+/// Returns `name` in a form that can be part of a path. Every byte except letters, digits, '.', '_'
+/// and '-' is written as %XX.
 std::string escaped_file_name(const std::string& name);
 
-/// Pairs of an old and a new name. A * in the old name matches any text, which replaces a * in the
-/// new name: "module.*" and "*" remove a prefix.
+/// Rules that rename tensors: pairs of an old and a new name. A * in the old name matches any text,
+/// and this text replaces the * in the new name. For example, the pair "module.*" and "*" removes
+/// the prefix "module.".
 using Renames = std::vector<std::pair<std::string, std::string>>;
 
 /// Parses texts of the form "OLD=NEW". @throws InputError

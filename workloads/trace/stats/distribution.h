@@ -35,9 +35,10 @@ struct GradientDistribution {
 /// @param descending  set to the finite elements' magnitudes, the largest first.
 GradientDistribution describe(std::span<const float> values, std::vector<float>& descending);
 
-/// Decay of the sorted magnitudes and error of a best-k approximation (SIDCo, definition 1): the
-/// power law g~_j <= c j^-p of SIDCo eq. 1, where g~ are the magnitudes in descending order, and
-/// sigma_k = ||g - T_k(g)||_2 of eq. 2. A gradient counts as compressible if p > 1/2.
+/// Decay of the sorted magnitudes and error of a best-k approximation (SIDCo, definition 1). The
+/// decay is the power law g~_j <= c j^-p (SIDCo eq. 1), where g~ are the magnitudes in descending
+/// order. The error is sigma_k = ||g - T_k(g)||_2 (eq. 2), where T_k selects the k largest
+/// magnitudes. A gradient counts as compressible if p > 1/2.
 struct PowerDecay {
   double p = 0;          ///< by least squares of ln g~_j against ln j; NaN without two points
   double constant = 0;   ///< the smallest c for which the law with this p is true at all points
@@ -48,10 +49,10 @@ struct PowerDecay {
       best_k_error;  ///< sigma_k / ||g||_2 for each ratio, k = max(ceil(ratio d), 1)
 };
 
-/// Fits the power law at up to 200 values of j, evenly spaced in ln j from 1 to ceil(0.37 d), the
-/// fraction of the elements that SIDCo's fig. 7a shows (the first 10^5 of 269,722). Magnitudes of 0
-/// are left out.
-/// @param descending magnitudes, the largest first.
+/// Fits the power law at up to 200 values of j, evenly spaced in ln j from 1 to ceil(0.37 d), where
+/// d is the number of elements. SIDCo's fig. 7a shows the same fraction of the elements (the first
+/// 10^5 of 269,722). Magnitudes of 0 are left out.
+/// @param descending  magnitudes, the largest first.
 PowerDecay fit_decay(std::span<const float> descending, std::span<const double> ratios);
 
 /// Returns the ranks j (from 1) in the sorted magnitudes that fit_decay uses.
@@ -67,9 +68,10 @@ enum class FittedKind { kExponential, kGamma, kPareto, kNormal };
 inline constexpr std::array<const char*, 4> kFittedNames = {"exponential", "gamma", "gpareto",
                                                             "normal"};
 
-/// A distribution of magnitudes |g|. For the first three kinds the gradients are symmetric: double
-/// exponential (Laplace), double gamma, double generalised Pareto (SIDCo, property 2). The
-/// magnitude of a normal gradient is folded normal.
+/// A distribution that is fitted to the magnitudes |g| of a gradient. The first three kinds assume
+/// that the gradient is symmetric about 0: double exponential (Laplace), double gamma, or double
+/// generalised Pareto (SIDCo, property 2). The fourth kind assumes a normal gradient, whose
+/// magnitudes are folded normal.
 struct FittedDistribution {
   FittedKind kind = FittedKind::kExponential;
   double location = 0;  ///< mean of the normal distribution; 0 for the other kinds
@@ -88,9 +90,10 @@ struct FittedDistribution {
 std::array<FittedDistribution, 4> fit_distributions(const GradientDistribution& moments,
                                                     std::span<const float> descending);
 
-/// Returns sup over x of |F(x) - F_n(x)|, exactly, where F_n(x) is the fraction of elements at most
-/// x. F must be continuous and increasing. F is evaluated only where the supremum can still lie:
-/// some hundred times for a million elements. Returns NaN without elements.
+/// Returns the exact Kolmogorov-Smirnov distance: the supremum over x of |F(x) - F_n(x)|. F is the
+/// function `below`, and F_n(x) is the fraction of elements that are at most x. F must be
+/// continuous and increasing. F is evaluated only where the supremum can still lie: some hundred
+/// times for a million elements. Returns NaN without elements.
 double kolmogorov_distance(std::span<const float> descending,
                            const std::function<double(double)>& below);
 

@@ -51,9 +51,9 @@ struct GradientStats {
   StatsCurves curves;  ///< empty unless requested
 };
 
-/// Returns the positions of the k largest magnitudes, ascending. Among equal magnitudes the lower
-/// positions are selected. NaN and infinities count as 0. A greater k than the number of elements
-/// is reduced to it.
+/// Returns the positions of the k largest magnitudes in ascending order. Among equal magnitudes the
+/// lower positions are selected. NaN and infinities count as 0. If k exceeds the number of
+/// elements, all positions are returned.
 std::vector<std::size_t> top_k_places(std::span<const float> values, std::size_t k);
 
 /// Returns (a . b) / (|a| |b|), in double; NaN if a vector is all zero. NaN and infinities count as
@@ -84,10 +84,10 @@ struct StatsSinks {
       advance;  ///< elements processed since the last call; may be empty
 };
 
-/// Computes the statistics of the selected steps in order. Error feedback (c = r + g,
-/// r = c - T_k(c)) starts from r = 0, with a residual for each tensor and one for the whole model.
-/// Similarity compares neighbouring ranks (r, r + 1) of the whole trace, and each selected rank
-/// with itself in the previous selected step.
+/// Computes the statistics of the selected steps in order. Error feedback (c = r + g, r = c -
+/// T_k(c)) starts from a residual r = 0. Each tensor has a residual of its own, and the whole model
+/// has another one. Similarity compares rank i with rank i + 1 for all ranks of the trace. It also
+/// compares each selected rank with itself in the previous selected step.
 void compute_stats(const Trace& trace, const StatsOptions& options, const StatsSinks& sinks);
 
 }  // namespace thinpipe
