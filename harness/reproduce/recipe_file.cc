@@ -311,8 +311,8 @@ class RecipeFile {
   }
 
   void read_rule(const JsonField& entry) {
-    entry.allow_only(
-        {"each", "says", "row", "than", "bounded", "column", "than_column", "least", "most"});
+    entry.allow_only({"each", "says", "row", "than", "bounded", "column", "than_column", "least",
+                      "most", "one_side", "arithmetic"});
     Expectation rule{.says = entry.at("says").string(),
                      .arm = known_label(entry.at("row"), row_labels_, "row"),
                      .bounded = Bounded::kValue};
@@ -334,6 +334,12 @@ class RecipeFile {
     if (entry.has("most")) rule.most = read_bound(entry.at("most"));
     if (!entry.has("least") && !entry.has("most")) entry.fail("expected least, most or both");
     if (rule.least > rule.most) entry.fail("its least is greater than its most");
+    if (entry.has("one_side")) rule.one_side = entry.at("one_side").string();
+    if ((entry.has("least") && entry.has("most")) != rule.one_side.empty())
+      entry.fail(
+          "expected least and most, or one of them and `one_side`, the reason why a second bound "
+          "would say nothing");
+    rule.arithmetic = entry.has("arithmetic") && entry.at("arithmetic").boolean();
     recipe_.plan.expectations.push_back(std::move(rule));
   }
 

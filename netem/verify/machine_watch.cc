@@ -1,15 +1,24 @@
 #include "netem/verify/machine_watch.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/statistics.h"
+#include "base/text.h"
 #include "base/units.h"
 
 namespace thinpipe {
@@ -39,6 +48,37 @@ Disturbance worse_of(const Disturbance& a, const Disturbance& b) {
           .repeated = std::max(a.repeated, b.repeated)};
 }
 
+double IdlePriority::seconds() const {
+  double ticks = 0;
+  for (const auto& [process, now] : times()) {
+    const auto before = before_.find(process);
+    ticks += now - (before == before_.end() ? 0 : before->second);
+  }
+  return std::max(0.0, ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+// Reads /proc/N/stat: "N (name) state ...", see proc(5). The name may have blanks and parentheses.
+std::map<int, double> IdlePriority::times() {
+  constexpr std::size_t kUser = 11, kSystem = 12, kPolicy = 38;  // among the fields after the name
+  std::map<int, double> found;
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", failure)) {
+    const auto process = parse_number<int>(entry.path().filename().string(), 1, INT32_MAX);
+    if (!process) continue;
+    std::ifstream file(entry.path() / "stat");
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    const std::size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos) continue;  // the process has ended
+    std::istringstream after(text.substr(name_end + 1));
+    const std::vector<std::string> fields(std::istream_iterator<std::string>(after), {});
+    if (fields.size() <= kPolicy || fields[kPolicy] != std::to_string(SCHED_IDLE)) continue;
+    const auto user = parse_number<double>(fields[kUser], 0, 1e18);
+    const auto system = parse_number<double>(fields[kSystem], 0, 1e18);
+    if (user && system) found[*process] = *user + *system;
+  }
+  return found;
+}
+
 MachineWatch::MachineWatch() : begin_(now_seconds()), thread_([this] { run(); }) {}
 
 MachineWatch::~MachineWatch() {
@@ -62,7 +102,7 @@ Disturbance MachineWatch::stop(double spare) {
   thread_.join();
   const ProcessorTime after = processor_time();
   Disturbance found;
-  const double ticks = spare * static_cast<double>(sysconf(_SC_CLK_TCK));
+  const double ticks = (spare + beside_.seconds()) * static_cast<double>(sysconf(_SC_CLK_TCK));
   found.idle =
       ProcessorTime{after.idle - before_.idle + ticks, after.all - before_.all}.idle_share();
   found.late_p95 = quantile(late_, 0.95);

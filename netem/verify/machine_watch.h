@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -37,6 +38,20 @@ struct Disturbance {
 /// Returns a Disturbance in which each member is the worse of the two values.
 Disturbance worse_of(const Disturbance& a, const Disturbance& b);
 
+/// Measures the CPU time of processes of idle priority (SCHED_IDLE). The kernel gives their CPU to
+/// any other process at once, so this time was available to a measurement beside them.
+class IdlePriority {
+ public:
+  IdlePriority() : before_(times()) {}
+  /// Returns the CPU time in seconds since construction, of the processes that still run.
+  double seconds() const;
+  /// Returns the CPU time of each such process so far, in clock ticks, by its number.
+  static std::map<int, double> times();
+
+ private:
+  std::map<int, double> before_;
+};
+
 /// Measures CPU idle time and how late timed waits end, from construction until stop(). A thread of
 /// the watch waits 2 ms at a time on a high-resolution timer of the kernel. Qdiscs and senders wait
 /// on such timers too, so the thread's overruns show how late theirs are. The watch takes less than
@@ -50,12 +65,13 @@ class MachineWatch {
 
   /// Ends the watch and returns its findings; the caller sets `repeated`. Call it once.
   /// @param spare  CPU time in seconds that the threads of an Awake, which keep the CPUs busy, used
-  /// during the watch; counts as idle time
+  /// during the watch; counts as idle time, as that of processes of idle priority does
   Disturbance stop(double spare = 0);
 
  private:
   void run();
 
+  IdlePriority beside_;
   ProcessorTime before_ = processor_time();
   double begin_;
   std::atomic<bool> done_ = false;

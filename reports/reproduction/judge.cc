@@ -138,8 +138,11 @@ std::string rule_text(const Expectation& expected, const std::string& column,
   } else {
     what += ", " + column;
   }
-  if (std::isinf(expected.least)) return fmt::format("{}: at most {:g}", what, expected.most);
-  if (std::isinf(expected.most)) return fmt::format("{}: at least {:g}", what, expected.least);
+  const std::string why = expected.one_side.empty() ? "" : " (" + expected.one_side + ")";
+  if (std::isinf(expected.least))
+    return fmt::format("{}: at most {:g}{}", what, expected.most, why);
+  if (std::isinf(expected.most))
+    return fmt::format("{}: at least {:g}{}", what, expected.least, why);
   return fmt::format("{}: {:g} to {:g}", what, expected.least, expected.most);
 }
 

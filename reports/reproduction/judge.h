@@ -55,6 +55,8 @@ struct Expectation {
   Bounded bounded = Bounded::kDifference;
   std::string column = {};       ///< heading; "" is the first column
   std::string than_column = {};  ///< of the second cell; "" for the same column
+  std::string one_side = {};     ///< why one bound suffices; "" with two bounds
+  bool arithmetic = false;       ///< follows from the encoder's layout, whatever the gradients
 };
 
 enum class Appeared {
@@ -85,7 +87,7 @@ struct JudgedFinding {
 JudgedFinding judge(const Expectation& expected, const MeasuredCell& first,
                     const MeasuredCell* second);
 
-/// Returns "'a' less 'b', accuracy: at least -1".
+/// Returns "'a' less 'b', accuracy: at least -1 (REASON)", with the reason for a single bound.
 std::string rule_text(const Expectation& expected, const std::string& column,
                       const std::string& than_column);
 

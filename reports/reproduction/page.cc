@@ -68,18 +68,22 @@ std::string measured_words(const ReproductionPlan& plan, const JudgedFinding& fi
   return text;
 }
 
-// "2 yes, 1 unclear".
+// "2 yes, 1 unclear, 3 yes by arithmetic".
 std::string outcome_words(const std::vector<JudgedFinding>& findings) {
   constexpr std::array kOrder = {Appeared::kYes,     Appeared::kSeen,    Appeared::kNo,
                                  Appeared::kNotSeen, Appeared::kUnclear, Appeared::kDistrusted,
                                  Appeared::kVoid,    Appeared::kMissing};
   std::vector<std::string> parts;
-  for (const Appeared one : kOrder) {
-    const auto count =
-        std::count_if(findings.begin(), findings.end(),
-                      [one](const JudgedFinding& finding) { return finding.appeared == one; });
-    if (count > 0) parts.push_back(fmt::format("{} {}", count, words_of(one)));
-  }
+  for (const bool arithmetic : {false, true})
+    for (const Appeared one : kOrder) {
+      const auto count =
+          std::count_if(findings.begin(), findings.end(), [&](const JudgedFinding& finding) {
+            return finding.appeared == one && finding.expected.arithmetic == arithmetic;
+          });
+      if (count > 0)
+        parts.push_back(
+            fmt::format("{} {}{}", count, words_of(one), arithmetic ? " by arithmetic" : ""));
+    }
   return joined(parts, ", ");
 }
 
@@ -147,7 +151,9 @@ constexpr const char* kRules =
     "figures of the same seed, repeat or worker. *yes*: the 95 % interval of its mean lies within "
     "the bounds; *no*: it lies outside; *unclear*: it holds a bound. Fewer than three repetitions "
     "have no interval, only *looks so* or *does not look so* by the mean. Deterministic figures "
-    "decide without an interval. *void*: the rule is about learning, and the training without "
+    "decide without an interval. *by arithmetic*: the figure follows from the encoder's layout, "
+    "whatever the gradients, so it shows that the layout is the paper's. *void*: the rule is about "
+    "learning, and the training without "
     "compression did not learn (its error rate or perplexity is over 0.75 of that of a model which "
     "does not look at its input).";
 
@@ -155,10 +161,12 @@ std::string findings_table(const Reproduction& reproduction) {
   Table table{
       .columns = {"finding", "rule", "measured", "reproduced"}, .text_columns = 4, .rows = {}};
   for (const JudgedFinding& finding : reproduction.findings)
-    table.rows.push_back({{.text = finding.expected.says},
-                          {.text = rule_words(reproduction.plan, finding.expected)},
-                          {.text = measured_words(reproduction.plan, finding)},
-                          {.text = words_of(finding.appeared)}});
+    table.rows.push_back(
+        {{.text = finding.expected.says},
+         {.text = rule_words(reproduction.plan, finding.expected)},
+         {.text = measured_words(reproduction.plan, finding)},
+         {.text = words_of(finding.appeared) +
+                  std::string(finding.expected.arithmetic ? ", by arithmetic" : "")}});
   return markdown::table(table);
 }
 

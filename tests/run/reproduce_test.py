@@ -86,7 +86,7 @@ class ReproduceTest(RunCase):
         self.reproduce("sbc-table1")
         self.assertRegex(self.read("README.md"), r"(?s)sbc-table1\.md.*my-own\.md")
         with open(own, "a") as file:
-            file.write('[[rules]]\nsays = "more"\nrow = "p=0.2"\nleast = 1\n')
+            file.write('[[rules]]\nsays = "more"\nrow = "p=0.2"\nleast = 1\none_side = "why"\n')
         self.assertIn("my own.toml: rules[4].row: no row is called 'p=0.2'",
                       self.reproduce(own, code=2))
         self.assertIn("No such file", self.reproduce(own + ".toml", code=2))

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "base/error.h"
 #include "base/input_file.h"
@@ -60,6 +62,41 @@ TEST(Recipes, CompressorsOfCommandsAreKnown) {
       }
     }
   }
+}
+
+/// Returns cells whose difference, ratio or value, as the rule bounds it, is `value`.
+std::pair<MeasuredCell, MeasuredCell> cells_for(const Expectation& rule, double value) {
+  constexpr double kSecond = 50;
+  MeasuredCell first, second;
+  first.exact = second.exact = true;
+  second.repetitions = {{1, kSecond}};
+  first.repetitions = {{1, rule.bounded == Bounded::kRatio        ? value * kSecond
+                           : rule.bounded == Bounded::kDifference ? value + kSecond
+                                                                  : value}};
+  return {first, second};
+}
+
+TEST(Recipes, EveryRuleCanFail) {
+  for (const Recipe& recipe : all_recipes())
+    for (const Expectation& rule : recipe.plan.expectations) {
+      SCOPED_TRACE(recipe.name() + ": " + rule.says);
+      const auto appeared = [&](double value) {
+        const auto [first, second] = cells_for(rule, value);
+        return judge(rule, first, rule.bounded == Bounded::kValue ? nullptr : &second).appeared;
+      };
+      const bool has_least = std::isfinite(rule.least), has_most = std::isfinite(rule.most);
+      ASSERT_TRUE(has_least || has_most);
+      EXPECT_EQ(has_least && has_most, rule.one_side.empty());
+      const double beside = 0.01 * std::max(1.0, std::fabs(has_least ? rule.least : rule.most));
+      const double inside = has_least && has_most ? (rule.least + rule.most) / 2
+                            : has_least           ? rule.least + beside
+                                                  : rule.most - beside;
+      EXPECT_EQ(appeared(inside), Appeared::kYes);
+      // A ratio is positive, so a bound of 0 cannot be missed from below.
+      if (has_least && (rule.least > 0 || rule.bounded != Bounded::kRatio))
+        EXPECT_EQ(appeared(rule.least - beside), Appeared::kNo);
+      if (has_most) EXPECT_EQ(appeared(rule.most + beside), Appeared::kNo);
+    }
 }
 
 // Records of earlier runs are found by these very words.
@@ -163,6 +200,9 @@ TEST(RecipeFiles, NameFileAndPlaceOfWhatIsWrong) {
            Wrong{"column = \"smaller\"", "column = \"larger\"", "no column is called 'larger'"},
            Wrong{"0.5 * 3", "0.5 * x", "mine.toml: rules[0].least: expected a number or a product"},
            Wrong{"0.5 * 3", "5", "its least is greater than its most"},
+           Wrong{"most = \"9 / 2\"\n", "",
+                 "expected least and most, or one of them and `one_side`"},
+           Wrong{"most = \"9 / 2\"", "most = 9\none_side = \"so\"", "expected least and most"},
            Wrong{"9 / 2", "9 / 0", "mine.toml: rules[0].most: expected a number or a product"},
            Wrong{"bounded = \"ratio\"", "bounded = \"sum\"", "expected ratio or difference"},
            Wrong{"\"{ratio}x\"]", "\"\", \"\"]", "more figures than there are columns"},

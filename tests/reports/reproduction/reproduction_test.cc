@@ -128,6 +128,21 @@ TEST(LearningGuard, ABaselineHasToBeClearlyBetterThanChance) {
   EXPECT_EQ(not_learnt(alone, {other}), "");
 }
 
+TEST(Outcome, CountsArithmeticApart) {
+  ReproductionPlan plan = made_up_plan();
+  Expectation rule = plan.expectations[0];
+  rule.least = 0;
+  rule.arithmetic = true;
+  rule.one_side = "more is fine";
+  plan.expectations.push_back(rule);
+  const Reproduction result = reproduced(
+      plan, {trainings("with", {0.9, 0.91, 0.92}), trainings("without", {0.8, 0.82, 0.81})}, false);
+  EXPECT_EQ(outcome_of(result).outcome, "1 yes, 1 yes by arithmetic");
+  const std::string page = reproduction_page(result, "");
+  EXPECT_NE(page.find("at least 0 (more is fine)"), std::string::npos);
+  EXPECT_NE(page.find("yes, by arithmetic |"), std::string::npos);
+}
+
 TEST(LearningGuard, OnlyRulesAboutLearningAreVoid) {
   ReproductionPlan plan = made_up_plan();
   plan.columns = {columns::perplexity(), columns::times_smaller()};
