@@ -2,9 +2,9 @@
 //
 // Example:
 //
-//   int echo_in_a_sandbox() {
+//   int name_the_scratch_folder() {
 //     return thinpipe::run_in_sandbox([](const thinpipe::Sandbox& sandbox) {
-//       std::printf("%s is gone afterwards\n", sandbox.scratch.c_str());
+//       std::printf("%s exists until this function returns\n", sandbox.scratch.c_str());
 //       return 0;  // the result of run_in_sandbox()
 //     });
 //   }

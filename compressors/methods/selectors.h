@@ -195,9 +195,10 @@ class SeededPositions {
   std::size_t count_ = 0;  ///< 0: no set was drawn, whatever the bitmap holds
 };
 
-/// Makes a position codec that writes only the step tag. The encoded positions must be the set
-/// drawn last. Decoding draws the set into the same object, so only one cursor may be in use at a
-/// time.
+/// Makes a codec for positions that both ends can draw themselves. The codec writes only the tag of
+/// the step, from which `positions` draws the set. The positions to be encoded must be the set
+/// drawn last. Decoding draws a set into `positions` again, so only one PositionCursor may be in
+/// use at a time.
 std::unique_ptr<PositionCodec> make_seeded_codec(std::shared_ptr<SeededPositions> positions);
 
 /// Makes a selector of random elements, the same for all workers: k = target_count(ratio) positions

@@ -105,11 +105,12 @@ THINPIPE_BOTH inline double gamma_exact_excess_of(double mean, double mean_log, 
 /// move made |m - k| larger, and when the rule wants to pass a bound of the stages, where it would
 /// stay for ever. With a residual, large values are sent soon and so are missing, and the rule goes
 /// the right way. But m then takes many compressions to follow a move, because accumulated values
-/// are sent all at once, far past k. Therefore - a move that takes m past k counts as right,
-/// however far m then is; - a move counts as wrong only if m is eps k / 2 farther from k
-/// afterwards, and a reversed move counts as right only if m is eps k / 2 nearer to k: otherwise
-/// the rule's own direction holds again; - at a bound the direction is reversed only the fourth
-/// time.
+/// are sent all at once, far past k. Therefore:
+///  - A move that takes m past k counts as right, however far m then is.
+///  - A move counts as wrong only if m is eps k / 2 farther from k afterwards. A reversed move
+///    counts as right only if m is eps k / 2 nearer to k; otherwise the rule's own direction holds
+///    again.
+///  - At a bound the direction is reversed only the fourth time.
 class SidcoStages {
  public:
   struct Options {

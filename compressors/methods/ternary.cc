@@ -1,7 +1,9 @@
 // Quantises to three values, scaled by the greatest magnitude, and packs five values into a byte.
-// The methods are 3LC, which also encodes runs of zeros, and 3LC's stochastic variant. One pass
-// computes the scale. One pass quantises, packs and stores the error. One pass reads the bytes.
-// With buckets, the first two passes are one pass over memory.
+// The methods are 3LC, which also encodes runs of zeros, and the stochastic ternary quantiser of
+// the 3LC paper, which does not. One pass over the elements computes the scale. A second pass
+// quantises, packs and stores the error. For 3LC, a third pass reads the packed bytes to encode
+// runs of zeros. A bucket stays in the cache between the first two passes, so with buckets they
+// read the memory once.
 #include <algorithm>
 #include <atomic>
 #include <bit>

@@ -22,8 +22,8 @@ namespace {
 constexpr std::size_t kManyBlocks = 64;
 
 /// Returns the sum of squares of x, with elements as the kernel treats them: NaN counts as 0, and
-/// magnitudes are at most 2^100. `sum` is the sum without these limits and is returned where it is
-/// small enough.
+/// magnitudes are at most 2^100. `sum` is the sum of squares of x as it is. If `sum` is finite and
+/// small, no element is NaN or beyond the limit, and the function returns `sum`.
 double tamed_squares(std::span<const float> x, double sum) {
   if (std::isfinite(sum) && sum < 0x1p200) return sum;
   double tame = 0;

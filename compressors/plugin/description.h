@@ -9,11 +9,11 @@
 
 namespace thinpipe {
 
-/// Returns the methods of a plug-in, ready to be registered. `file` names it in messages; `plugin`
-/// is the result of its entry function and must live as long as the methods.
-/// @throws InputError naming the file, the method and the problem: another version, structs that
-///   are too small, missing functions or texts, names that are not allowed or taken (by a
-///   registered method, or twice), parameters whose default is not allowed.
+/// Returns the methods of a plug-in, ready to be registered. `file` names it in messages. `plugin`
+/// is the result of its entry function and must live as long as the methods. @throws InputError
+/// naming the file, the method and the problem: another version of the interface, structs that are
+/// too small, missing functions or texts, a name that is not allowed or that another method already
+/// has, a parameter whose default is not allowed.
 std::vector<MethodInfo> describe_plugin(const thinpipe_plugin* plugin, const std::string& file);
 
 }  // namespace thinpipe

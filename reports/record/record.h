@@ -190,9 +190,9 @@ struct CalibratedLinkRecord {
   const CalibratedWay* farthest() const;
 };
 
-/// Returns the calibrated links of all launches, in file order. Ignores links that do not have the
-/// form in docs/records.md. Ignoring them is safe, because calibration is optional and the points
-/// have its result.
+/// Returns the entries of calibrated links in the headers of all launches, in file order. Ignores
+/// entries that do not have the form in docs/records.md. Ignoring them is safe, because calibration
+/// is optional, and each measured point says itself whether its link passed calibration.
 std::vector<CalibratedLinkRecord> calibrated_links(const Records& records);
 
 /// Returns the differences between the machines of two fingerprints, each as `cpu: "A" against

@@ -11,8 +11,8 @@
 
 namespace thinpipe {
 
-/// Checks that points on one link with one number of ranks have one time scale.
-/// @throws InputError naming link, ranks and factors where they have several.
+/// Checks that all measured points with the same link and the same number of ranks were measured at
+/// the same time scale. @throws InputError naming the link, the ranks and the different time scales
 void require_one_time_scale(const Records& records);
 
 /// Returns the records with only those points that were measured at the time scale `factor`.

@@ -1,9 +1,10 @@
 """Step times at two time scales, compared with each other."""
 import os
 
-# By which fraction of a step two valid points may differ. Exchanges begin up to 2 % of a step off
-# the planned time (kSkewTolerance). A link delivers up to 3 % less than its ceiling
-# (kGoodputTolerance) but never more than its ceiling, so at most one of two points is 3 % slower.
+# Fraction of a step by which two valid points may differ: 2 + 3 %. An exchange may begin up to 2 %
+# of a step too early or too late (kSkewTolerance). A link may deliver up to 3 % less than its
+# ceiling (kGoodputTolerance), but not more. So links make two points differ by 3 % at most: one
+# link at 3 % less, the other at its ceiling.
 TOLERANCE = 0.05
 
 

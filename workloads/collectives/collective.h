@@ -50,8 +50,8 @@ class AllReduce {
 
   /// Computes the expected result of the last all_reduce() without the network. `arrays` are the
   /// arrays of all ranks, by rank. Elements of any type are passed and returned as floats. If
-  /// all_reduce() is lossy(), the result is exact to the bit; otherwise it may differ by the
-  /// rounding of sums in another order.
+  /// all_reduce() is lossy(), it must have returned these very bits. Otherwise sums may have been
+  /// added in another order, and the two results may differ by rounding.
   virtual void expected_all_reduce(ElementType /*type*/,
                                    std::span<const std::span<const float>> arrays, float factor,
                                    std::span<float> out) const {

@@ -22,16 +22,18 @@ struct QgzOptions {
 };
 
 /// Implements qgZ (Wang et al., ZeRO++, arXiv 2306.10209, section 3.3), followed by an all-gather,
-/// for n ranks in groups of g, with G = n / g. Step 1: every rank cuts its array into g slices,
-/// quantises them to 4 bits and sends slice j to the j-th rank of its own group. That rank decodes
-/// the slices to floats and adds them up in the order of ranks. Step 2: each slice's sum is
-/// quantised again and cut into G chunks. Chunk b is sent to the j-th rank of group b, which adds
-/// up the chunks of all groups. By then each element has been quantised twice for any n, where a
-/// ring would quantise it n - 1 times. Step 3: all ranks all-gather the chunks, times the factor
-/// (BlockGather): as 8-bit integers, as ZeRO++ gathers weights (section 3.1), or in the format
-/// `gather`. A rank's own slice is quantised as well, as by DeepSpeed. Rounding is to nearest. In
-/// ZeRO++ chunk i must end on rank i. In this implementation the j-th slice's chunks are
-/// contiguous, since the all-gather needs no reordering.
+/// for n ranks in groups of g, with G = n / g:
+///  1. Every rank cuts its array into g slices, quantises them to 4 bits and sends slice j to the
+///     j-th rank of its own group. That rank decodes the slices to floats and adds them up in the
+///     order of ranks.
+///  2. Each slice's sum is quantised again and cut into G chunks. Chunk b is sent to the j-th rank
+///     of group b, which adds up the chunks of all groups. By then each element has been quantised
+///     twice for any n, where a ring would quantise it n - 1 times.
+///  3. All ranks all-gather the chunks, times the factor (BlockGather): as 8-bit integers, as
+///     ZeRO++ gathers weights (section 3.1), or in the format `gather`.
+/// A rank's own slice is quantised as well, as by DeepSpeed. Rounding is to nearest. In ZeRO++
+/// chunk i must end on rank i. In this implementation the j-th slice's chunks are contiguous, since
+/// the all-gather needs no reordering.
 class Qgz {
  public:
   /// @throws InputError unless groups are of equal size.

@@ -77,15 +77,19 @@ struct OkTopKOptions {
 };
 
 /// Sparse all-reduce with a balanced split of the indices and one global threshold: Ok-Topk (Li and
-/// Hoefler, PPoPP 2022, alg. 1). A call has four steps. Step 1, only in every `regions`-th call:
-/// every rank cuts its own pairs into n equal ranges. The means over ranks of these ranges' first
-/// indices become the first indices of n regions, one for each rank. Step 2, split and reduce: rank
-/// r receives the pairs of region r from all other ranks and adds them up in the order of ranks.
-/// Every rank sends to the next rank first, then to the rank after it, and so on. Step 3, only in
-/// every `thresholds`-th call: the k-th greatest magnitude of all sums becomes the global
-/// threshold. Step 4: sums that reach the threshold are selected, balanced over the ranks if they
-/// are uneven, and all-gathered. A rank restores to its residual its own pairs whose index was not
-/// selected. No pair is dropped earlier, so nothing is lost.
+/// Hoefler, PPoPP 2022, alg. 1). A call has four steps:
+///  1. Only in every `regions`-th call: every rank cuts its own pairs into n equal ranges. The
+///     means over ranks of these ranges' first indices become the first indices of n regions, one
+///     for each rank.
+///  2. Split and reduce: rank r receives the pairs of region r from all other ranks and adds them
+///     up in the order of ranks. Every rank sends to the next rank first, then to the rank after
+///     it, and so on.
+///  3. Only in every `thresholds`-th call: the k-th greatest magnitude of all sums becomes the
+///     global threshold.
+///  4. Sums that reach the threshold are selected, balanced over the ranks if they are uneven, and
+///     all-gathered.
+/// A rank restores to its residual its own pairs whose index was not selected. No pair is dropped
+/// earlier, so nothing is lost.
 class OkTopK {
  public:
   explicit OkTopK(const OkTopKOptions& options) : options_(options), streams_(options.at_once) {}

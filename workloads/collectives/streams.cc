@@ -51,8 +51,9 @@ void Streams::receive_framed(int peer, std::vector<std::byte>& room, std::size_t
       {.peer = peer, .room = room, .total = kSegmentBytes, .framed = &room, .longest = longest});
 }
 
-/// Checks the size of the next segment that has arrived. The first segment of a framed message
-/// announces its length.
+/// Checks that the next segment that has arrived has the expected size. For a framed message, the
+/// first segment has the length of the whole message, from which the sizes of all its segments
+/// follow.
 void Streams::arrived(In& in, std::size_t size) {
   if (in.framed != nullptr) {
     const std::uint64_t length = size < kStreamLengthBytes ? 0 : length_in(in.room);

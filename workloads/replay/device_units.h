@@ -42,8 +42,10 @@ class DeviceUnits {
   void load(const Gradients& gradients, std::uint64_t index);
   /// Adds the gradients to the units' sums, which begin anew in the first of several local steps.
   void add_up(bool first);
-  /// Computes this rank's scales of the units from `first` on; 0 for a unit whose scale is not
-  /// shared, or that is not sent in this exchange.
+  /// Computes this rank's own scale for each unit from number `first` to the last; the greatest
+  /// scale of all ranks is found afterwards. A unit is the input of one compressor: a tensor, or
+  /// several tensors joined. Writes 0 for units whose ranks do not agree on a scale, and for units
+  /// that are not sent in this exchange.
   void take_scales(std::uint64_t exchange, std::size_t first, std::span<float> scales);
   /// Encodes units that are sent in this step and accumulates the gradients of all other units. For
   /// units before `first`, payload() is then the input of the first all-reduce.

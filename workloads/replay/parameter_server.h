@@ -86,8 +86,8 @@ class UnitAverager : public UnitAggregator {
   const ReplayUnit& unit(std::size_t of_layout) const { return units_[own_index_[of_layout]]; }
   /// Returns the last step's mean of the decoded pushes, unit by unit.
   std::span<const float> mean() const { return mean_; }
-  /// Computes the values that workers must have decoded from the last step's answers, unit by unit.
-  /// `out` has elements() floats.
+  /// Computes, for a check, the values that workers get when they decode the last step's answers
+  /// rightly, unit by unit. `out` has elements() floats.
   void delta(std::span<float> out) const;
   /// Returns the relative error |decoded - c| / |c| of the last step's answers, over the averager's
   /// units. c is the sum of the mean (or change) and the residual.

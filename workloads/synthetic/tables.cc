@@ -15,9 +15,10 @@ constexpr double kNumbers = 2147483648.0;  // 2^31
 constexpr std::uint32_t kSign = 0x80000000;
 // Greatest fraction of a side; pieces from one half on are not used.
 constexpr double kMaxProbability = 0.999;
-// Maximum distance of an edge of the zeros from the mean, in standard deviations. The difference
-// between such an edge and a latent fits 32 bits if the latent is within 6.1 standard deviations on
-// the far side; it is not with a probability of 5e-10.
+// Values between two edges become zeros. This is the maximum distance of an edge from the mean, in
+// standard deviations. The 32-bit difference between such an edge and a latent (the normally
+// distributed number from which a value is made) overflows only if the latent is more than 6.1
+// standard deviations away on the other side, which has a probability of 5e-10.
 constexpr double kReach = 5.9;
 
 StraightPiece piece_of(float base, float slope) {

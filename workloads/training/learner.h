@@ -20,8 +20,8 @@ struct LearnerParameter {
   std::size_t elements = 0;        ///< product of shape
 };
 
-/// Times of one step in seconds, as in a trace, and its loss. `ready`, the times at which gradients
-/// become ready, is in the order of the parameters.
+/// Duration of one step in seconds, with the fields that traces record, and the loss of the step.
+/// `ready` has the time at which each gradient is ready, in the order of the parameters.
 using LearnerTimes = TraceStepTimes;
 
 /// Results of the model on the held-out data.

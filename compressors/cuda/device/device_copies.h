@@ -13,9 +13,10 @@ struct DeviceCopy {
   std::size_t bytes = 0;
 };
 
-/// Copies of one DeviceMemory on two further streams, one for each direction, so that kernels,
-/// uploads and downloads overlap. Host memory should be pinned (DeviceMemory::allocate_host()): a
-/// copy of other memory is correct but overlaps with nothing. Thread-safe.
+/// Copies between the host and the memory of one GPU (DeviceMemory), on two streams of their own,
+/// one for each direction, so that kernels, uploads and downloads overlap. Host memory should be
+/// pinned (DeviceMemory::allocate_host()). Copies of unpinned host memory are correct, but overlap
+/// with nothing. Thread-safe.
 class DeviceCopies {
  public:
   virtual ~DeviceCopies() = default;

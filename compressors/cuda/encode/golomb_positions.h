@@ -43,9 +43,9 @@ struct GolombStream {
     return all.count == parts.count && all.state == 0;
   }
 
-  /// Reads a segment and adds its totals to `passed`. Calls body(i, end) for each code that ends in
-  /// the segment, where i is the index of its position, and the code ends before bit `end` of the
-  /// stream.
+  /// Reads a segment and adds its number of codes and its elements to `passed`, the totals before
+  /// the segment. Calls body(i, end) for each code that ends in the segment. The code is the i-th
+  /// of the payload and ends right before bit `end` of the stream.
   template <class Body>
   THINPIPE_KERNEL void read(std::uint32_t segment, Passed& passed, Body body) const {
     std::uint64_t at = std::uint64_t{kBits} * segment;

@@ -203,8 +203,8 @@ struct EncodeBlocks {
   }
 };
 
-/// Computes out += factor * decoded for a payload of the right length. Reports a BlockProblem.
-/// Grid: the tiles of kTile elements.
+/// Computes out += factor * decoded for a payload whose length the host has checked. Reports a
+/// BlockProblem. Grid: the tiles of kTile elements.
 template <class Element>
 struct DecodeBlocks {
   static constexpr int kThreads = kBlockThreads;

@@ -166,8 +166,9 @@ struct EncodeCodes {
   }
 };
 
-/// Computes out += factor * decoded for a payload of the right length. Reports problem 1 for
-/// invalid values, 2 for padding bits that are not zero. Grid: the tiles of kTile elements.
+/// Computes out += factor * decoded for a payload whose length the host has checked. Reports
+/// problem 1 for invalid values, 2 for padding bits that are not zero. Grid: the tiles of kTile
+/// elements.
 template <class Code>
 struct DecodeCodes {
   static constexpr int kThreads = kCodeThreads;

@@ -138,8 +138,9 @@ struct EncodeColumns {
   }
 };
 
-/// Computes out += factor * decoded for a payload of the right length. Reports problem 1 for a mean
-/// that is not finite, 2 for padding bits that are not zero. Grid: the tiles of kTile elements.
+/// Computes out += factor * decoded for a payload whose length the host has checked. Reports
+/// problem 1 for a mean that is not finite, 2 for padding bits that are not zero. Grid: the tiles
+/// of kTile elements.
 struct DecodeColumns {
   static constexpr int kThreads = kSignThreads;
   struct Shared {};

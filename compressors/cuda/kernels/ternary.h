@@ -64,8 +64,8 @@ struct TernaryDigit {
 };
 
 /// Packs all elements into Job::packed or, if that is null, into the payload; a thread packs four
-/// bytes at a time. Clears the states and sets Findings::counts[1] to the number of values that are
-/// not zero. Grid: the tiles of kTile elements.
+/// bytes at a time. Clears the prefix states (prefix.h) and sets Findings::counts[1] to the number
+/// of values that are not zero. Grid: the tiles of kTile elements.
 struct PackTernary {
   static constexpr int kThreads = 256;
   static constexpr std::uint32_t kBytes = 4;  ///< per thread at a time

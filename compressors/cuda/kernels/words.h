@@ -168,8 +168,8 @@ struct EncodeWords {
   }
 };
 
-/// Computes out += factor * decoded for a payload of the right length. Grid: the tiles of kTile
-/// elements.
+/// Computes out += factor * decoded for a payload whose length the host has checked. Grid: the
+/// tiles of kTile elements.
 template <class Code>
 struct DecodeWords {
   static constexpr int kThreads = 256;

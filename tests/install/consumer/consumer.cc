@@ -15,7 +15,7 @@ std::vector<float> send(thinpipe::Compressor& sender, const std::vector<float>& 
 double sum_of_gradients(const std::string& folder);
 void copy_records(const thinpipe::Records& records, const std::string& folder);
 void print_points(const std::string& folder);
-int echo_in_a_sandbox();
+int name_the_scratch_folder();
 
 int main(int, char** argv) {
   using namespace thinpipe;
@@ -34,7 +34,7 @@ int main(int, char** argv) {
   copy_records({}, folder);
   print_points(folder);
   try {
-    if (echo_in_a_sandbox() != 0) return 5;
+    if (name_the_scratch_folder() != 0) return 5;
   } catch (const RunError& error) {  // where a user may have no namespaces
     std::printf("%s\n", error.what());
   }
