@@ -70,7 +70,8 @@ std::vector<OptionInfo> model_options() {
                "(SBC, algorithm 1). With a delay or local steps, always updates",
        .choices = {"gradients", "updates"}},
       {.name = "mask-momentum",
-       .help = "with --exchange updates, set the momentum to 0 where a worker has sent a value"},
+       .help = "with --exchange updates, set the momentum to 0 where a worker has sent a value "
+               "of a sparse payload"},
       {.name = "augment", .help = "shift images at random, and mirror photographs at random"},
   };
 }

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/statistics.h"
+#include "compressors/registry.h"
 #include "harness/train/checkpoint.h"
 #include "harness/train/options.h"
 #include "harness/worker/replay_role.h"
@@ -28,6 +29,7 @@
 #include "workloads/models/catalogue.h"
 #include "workloads/replay/gradients.h"
 #include "workloads/replay/message.h"
+#include "workloads/replay/plan.h"
 #include "workloads/training/blas_kernels.h"
 #include "workloads/training/learner.h"
 #include "workloads/training/server_model.h"
@@ -79,7 +81,7 @@ class TrainRole : public ReplayRole {
   std::unique_ptr<Learner> learner_;
   bool servers_update_;                       ///< aggregates are changes of the model
   bool local_steps_;                          ///< workers take steps of their own
-  bool masks_momentum_;                       ///< where values were sent
+  std::vector<bool> masks_;                   ///< by parameter: the momentum where values were sent
   std::vector<bool> incremental_;             ///< by parameter
   std::vector<std::vector<float>> estimate_;  ///< of incremental parameters, else empty
   std::vector<std::vector<float>> agreed_;    ///< parameters after the last exchange; where workers
@@ -203,13 +205,20 @@ TrainRole::TrainRole(GivenGradients& given, std::unique_ptr<Learner> learner,
       servers_update_(settings.options.servers && settings.options.servers->servers_update),
       local_steps_(!servers_update_ &&
                    (options.updates || replay().period() > 1 || replay().outer() != nullptr)),
-      masks_momentum_(options.mask_momentum),
+      masks_(learner_->parameters().size()),
       incremental_(replay().incremental()) {
   if (replay().outer() != nullptr &&
       std::find(incremental_.begin(), incremental_.end(), true) != incremental_.end())
     throw InputError(
         "an outer optimiser on changes of an estimate (memory=ef21) has no meaning; expected "
         "another memory, or --outer none");
+  // A dense payload has every element, so a mask would leave no momentum.
+  if (options.mask_momentum)
+    for (const PlannedBucket& bucket : plan_buckets(
+             given.trace().tensors(), settings.options.compressor, settings.options.bucketing))
+      for (const PlannedUnit& unit : bucket.units)
+        for (const std::size_t tensor : unit.tensors)
+          masks_[tensor] = find_method(unit.compressor.name).has_pairs;
   for (std::size_t i = 0; i < incremental_.size(); ++i)
     estimate_.emplace_back(incremental_[i] ? learner_->parameters()[i].elements : 0);
   remember_parameters();
@@ -375,7 +384,7 @@ json TrainRole::apply(const json& message) {
       for (std::size_t i = 0; i < mean.size(); ++i)
         for (std::size_t j = 0; j < mean[i].size(); ++j) agreed_[i][j] += sign * mean[i][j];
       learner_->assign({std::vector<std::span<const float>>(agreed_.begin(), agreed_.end())});
-      if (masks_momentum_) mask_momentum();
+      mask_momentum();
     } else {
       learner_->apply(mean, message.at("index"));
     }
@@ -385,11 +394,13 @@ json TrainRole::apply(const json& message) {
 }
 
 void TrainRole::mask_momentum() {
+  if (std::find(masks_.begin(), masks_.end(), true) == masks_.end()) return;
   const StepChecks checks = replay().checks();
   std::vector<float> own(checks.contribution_size());
   checks.own_contribution(own);
   const auto sent = replay().by_tensor(std::span(own).first(replay().aggregate().size()));
-  for (std::size_t i = 0; i < sent.size(); ++i) learner_->mask_momentum(i, sent[i]);
+  for (std::size_t i = 0; i < sent.size(); ++i)
+    if (masks_[i]) learner_->mask_momentum(i, sent[i]);
 }
 
 json TrainRole::evaluate() {

@@ -48,25 +48,35 @@ Disturbance worse_of(const Disturbance& a, const Disturbance& b) {
           .repeated = std::max(a.repeated, b.repeated)};
 }
 
+IdlePriority::IdlePriority()
+    : began_(now_seconds(CLOCK_BOOTTIME) * static_cast<double>(sysconf(_SC_CLK_TCK))),
+      before_(times()) {}
+
 double IdlePriority::seconds() const {
   double ticks = 0;
   for (const auto& [process, now] : times()) {
+    // A process without an earlier value is new, or had another priority before.
     const auto before = before_.find(process);
-    ticks += now - (before == before_.end() ? 0 : before->second);
+    if (before != before_.end())
+      ticks += now.used - before->second.used;
+    else if (now.started + 1 >= began_)  // the kernel rounds down
+      ticks += now.used;
   }
   return std::max(0.0, ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 // Reads /proc/N/stat: "N (name) state ...", see proc(5). The name may have blanks and parentheses.
-std::map<int, double> IdlePriority::times() {
-  constexpr std::size_t kUser = 11, kSystem = 12, kPolicy = 38;  // among the fields after the name
-  std::map<int, double> found;
+std::map<int, IdlePriority::Process> IdlePriority::times() {
+  // Among the fields after the name.
+  constexpr std::size_t kUser = 11, kSystem = 12, kStart = 19, kPolicy = 38;
+  std::map<int, Process> found;
   std::error_code failure;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", failure)) {
     const auto process = parse_number<int>(entry.path().filename().string(), 1, INT32_MAX);
     if (!process) continue;
     std::ifstream file(entry.path() / "stat");
-    const std::string text(std::istreambuf_iterator<char>(file), {});
+    std::string text;
+    std::getline(file, text, '\0');  // the whole file; empty if the process has ended
     const std::size_t name_end = text.rfind(')');
     if (name_end == std::string::npos) continue;  // the process has ended
     std::istringstream after(text.substr(name_end + 1));
@@ -74,7 +84,8 @@ std::map<int, double> IdlePriority::times() {
     if (fields.size() <= kPolicy || fields[kPolicy] != std::to_string(SCHED_IDLE)) continue;
     const auto user = parse_number<double>(fields[kUser], 0, 1e18);
     const auto system = parse_number<double>(fields[kSystem], 0, 1e18);
-    if (user && system) found[*process] = *user + *system;
+    const auto start = parse_number<double>(fields[kStart], 0, 1e18);
+    if (user && system && start) found[*process] = {.used = *user + *system, .started = *start};
   }
   return found;
 }
@@ -100,11 +111,11 @@ void MachineWatch::run() {
 Disturbance MachineWatch::stop(double spare) {
   done_ = true;
   thread_.join();
-  const ProcessorTime after = processor_time();
+  const double beside = beside_.seconds();
+  const ProcessorTime spent = processor_time() - before_;
   Disturbance found;
-  const double ticks = (spare + beside_.seconds()) * static_cast<double>(sysconf(_SC_CLK_TCK));
-  found.idle =
-      ProcessorTime{after.idle - before_.idle + ticks, after.all - before_.all}.idle_share();
+  const double ticks = (spare + beside) * static_cast<double>(sysconf(_SC_CLK_TCK));
+  found.idle = ProcessorTime{std::min(spent.idle + ticks, spent.all), spent.all}.idle_share();
   found.late_p95 = quantile(late_, 0.95);
   for (const double late : late_) found.stalled += std::max(0.0, late - kStallSeconds);
   found.stalled /= now_seconds() - begin_;

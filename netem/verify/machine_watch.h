@@ -42,14 +42,22 @@ Disturbance worse_of(const Disturbance& a, const Disturbance& b);
 /// any other process at once, so this time was available to a measurement beside them.
 class IdlePriority {
  public:
-  IdlePriority() : before_(times()) {}
-  /// Returns the CPU time in seconds since construction, of the processes that still run.
+  /// In clock ticks.
+  struct Process {
+    double used = 0;     ///< CPU time so far
+    double started = 0;  ///< since the machine booted
+  };
+
+  IdlePriority();
+  /// Returns the CPU time in seconds since construction of the processes that have idle priority
+  /// now, and had it then or did not exist yet.
   double seconds() const;
-  /// Returns the CPU time of each such process so far, in clock ticks, by its number.
-  static std::map<int, double> times();
+  /// Returns all processes of idle priority, by their numbers.
+  static std::map<int, Process> times();
 
  private:
-  std::map<int, double> before_;
+  double began_;  // in clock ticks since the machine booted
+  std::map<int, Process> before_;
 };
 
 /// Measures CPU idle time and how late timed waits end, from construction until stop(). A thread of
@@ -71,8 +79,8 @@ class MachineWatch {
  private:
   void run();
 
-  IdlePriority beside_;
   ProcessorTime before_ = processor_time();
+  IdlePriority beside_;
   double begin_;
   std::atomic<bool> done_ = false;
   std::vector<double> late_;  // overrun of every wait, in seconds

@@ -30,7 +30,8 @@ const Document& training_of(const ArmRecords& arm) {
 std::string task_of(const ArmRecords& arm) {
   const nlohmann::json& training = *training_of(arm);
   const nlohmann::json options = training.value("options", nlohmann::json::object());
-  return fmt::format("{} {} {}", options.value("model", ""), training.value("data", ""),
+  return fmt::format("{} {} {} {}", options.value("model", ""), training.value("data", ""),
+                     options.value("workers", nlohmann::json()).dump(),
                      training.value("steps", nlohmann::json()).dump());
 }
 

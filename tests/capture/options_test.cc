@@ -109,7 +109,6 @@ TEST(LearnerOptions, HoldWhatIsWritten) {
                                                         {"optimiser", "adam"},
                                                         {"schedule", "cosine:warmup=0.1"},
                                                         {"clip", 1.5},
-                                                        {"local_clip", 2},
                                                         {"augment", true},
                                                         {"squares", true},
                                                         {"data", nullptr}});
@@ -117,9 +116,12 @@ TEST(LearnerOptions, HoldWhatIsWritten) {
   EXPECT_EQ(options.workers, 8U);
   EXPECT_EQ(options.steps, 300U);
   EXPECT_EQ(options.clip, 1.5);
-  EXPECT_EQ(options.local_clip, 2);
-  EXPECT_EQ(parse_learner_options(options.to_json()).local_clip, 2);
-  EXPECT_FALSE(LearnerOptions().to_json().contains("local_clip"));
+  EXPECT_FALSE(options.to_json().contains("local_clip"));
+  const LearnerOptions clipped = parse_learner_options(
+      {{"model", "lenet5"}, {"local_clip", 2}, {"updates", true}, {"mask_momentum", true}});
+  EXPECT_EQ(clipped.local_clip, 2);
+  const LearnerOptions again = parse_learner_options(clipped.to_json());
+  EXPECT_TRUE(again.local_clip == 2 && again.updates && again.mask_momentum);
   EXPECT_TRUE(options.augment && options.squares);
 }
 
@@ -135,6 +137,7 @@ TEST(LearnerOptions, WrongOnesAreNamed) {
   EXPECT_THAT(learner_error({{"schedule", "cosines"}}), HasSubstr("did you mean 'cosine'"));
   EXPECT_THAT(learner_error({{"clip", -1}}), HasSubstr("clip"));
   EXPECT_THAT(learner_error({{"local_clip", -1}}), HasSubstr("local_clip"));
+  EXPECT_THAT(learner_error({{"local_clip", 1}, {"squares", true}}), HasSubstr("not clipped"));
   EXPECT_THAT(learner_error({{"mask_momentum", true}}), HasSubstr("expected updates"));
   EXPECT_THAT(
       learner_error({{"mask_momentum", true}, {"updates", true}, {"optimiser", "sgd:lr=1"}}),

@@ -115,7 +115,7 @@ struct Job {
 };
 
 /// SGD with momentum, as a server's optimiser.
-class Momentum : public UnitUpdate {
+class Momentum final : public UnitUpdate {
  public:
   void change_of(std::size_t unit, std::span<const float> mean, std::uint64_t step,
                  std::span<float> change) override {

@@ -143,7 +143,7 @@ class TrainTest(RunCase):
         self.assertEqual(sum(len(point["training"]["resumed"]) for point in self.points().values()), 1)
 
     def test_servers_that_update_train_as_workers_that_do(self):
-        optimiser = ("--optimiser", "sgd:lr=0.05,momentum=0.9,weight_decay=0.001")
+        optimiser = ("--optimiser", "sgd:lr=0.01,momentum=0.9,weight_decay=0.001")
         # Uncompressed, the servers' changes of the model are those that workers make themselves.
         self.train("-c", "none", "--collective", "ps:servers=2|ps:servers=2,update=servers", *optimiser)
         losses = []
@@ -153,7 +153,7 @@ class TrainTest(RunCase):
         for one, other in zip(*losses):
             self.assertAlmostEqual(one, other, delta=1e-3 * one)
         self.assertNotEqual(losses[0], [losses[0][0]] * STEPS)
-        self.assertAlmostEqual(self.records()[0]["training"]["chance"], 0.1, delta=0.02)
+        self.assertAlmostEqual(self.records()[0]["training"]["chance"], 0.1, delta=0.04)
 
         # Compressed pushes and pulls. A checkpoint has the servers' model and optimiser.
         arguments = ("-c", "3lc:s=1.5", "-c", "topk:ratio=0.05,delay=2", "--collective",
@@ -195,7 +195,7 @@ class TrainTest(RunCase):
             self.assertAlmostEqual(one, other, delta=1e-3 * one)
 
         arguments = ("-c", "sbc:p=0.05", "-c", "topk:ratio=0.05,delay=2", "--exchange", "updates",
-                     "--optimiser", "sgd:lr=0.05,momentum=0.9", "--checkpoint-every", "4", "--resume")
+                     "--optimiser", "sgd:lr=0.01,momentum=0.9", "--checkpoint-every", "4", "--resume")
         digests = {}
         for name, more in (("free", ()), ("masked", ("--mask-momentum",)),
                            ("again", ("--mask-momentum",))):

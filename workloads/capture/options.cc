@@ -159,8 +159,8 @@ void check_mask(const LearnerOptions& options) {
   if (!options.updates)
     throw InputError(
         "train: mask_momentum: workers that exchange gradients all have the same momentum, "
-        "whatever "
-        "each has sent; expected updates");
+        "whatever each "
+        "has sent; expected updates");
   const OptimiserSpec optimiser = OptimiserSpec::parse(options.optimiser);
   const bool adam =
       optimiser.rule == OptimiserSpec::Rule::kAdam || optimiser.rule == OptimiserSpec::Rule::kAdamW;
@@ -209,6 +209,10 @@ LearnerOptions parse_learner_options(const json& object) {
   read.integer("held_out", options.held_out, 0, std::numeric_limits<std::uint64_t>::max());
   read.flag("squares", options.squares);
   check_squares(options.squares, model, "train");
+  if (options.squares && options.local_clip > 0)
+    throw InputError(
+        "train: local_clip: the second moments that the compressor needs are not clipped; expected "
+        "local_clip 0");
   return options;
 }
 

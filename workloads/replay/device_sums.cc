@@ -236,13 +236,17 @@ DeviceSparse::DeviceSparse(const RankDevice& device, const DeviceUnits& units,
       units_(units),
       first_(first),
       has_target_(plan.units.size()),
+      has_memory_(plan.units.size()),
       sums_(sums_of(units, plan.units.size())),
       threads_(threads),
       bus_(device.copies, time_scale),
       upload_(device),
       pace_(time_scale, threads) {
-  for (std::size_t i = first; i < plan.units.size(); ++i)
-    has_target_[i] = find_method(plan.units[i].compressor.name).has_target;
+  for (std::size_t i = first; i < plan.units.size(); ++i) {
+    const Spec& compressor = plan.units[i].compressor;
+    has_target_[i] = find_method(compressor.name).has_target;
+    has_memory_[i] = parameters_of(compressor).choice("memory") != "none";
+  }
 }
 
 SparseSums DeviceSparse::sums_of(const DeviceUnits& units, std::size_t count) {
@@ -250,6 +254,7 @@ SparseSums DeviceSparse::sums_of(const DeviceUnits& units, std::size_t count) {
   for (std::size_t i = first_; i < count; ++i) cpu_compressors.push_back(&units.cpu_compressor(i));
   return {cpu_compressors, [this](std::size_t unit, std::span<const std::uint32_t> positions,
                                   std::span<const float> values) {
+            if (!has_memory_[first_ + unit]) return;
             back_.push_back({first_ + unit, positions_.size(), positions.size()});
             positions_.insert(positions_.end(), positions.begin(), positions.end());
             values_.insert(values_.end(), values.begin(), values.end());

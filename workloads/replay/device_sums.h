@@ -157,6 +157,7 @@ class DeviceSparse {
   const DeviceUnits& units_;
   std::size_t first_;
   std::vector<bool> has_target_;  ///< by unit: its k is the same on all ranks
+  std::vector<bool> has_memory_;  ///< by unit: its compressor takes back what was dropped
   SparseSums sums_;
   int threads_;
   DeviceBus bus_;        ///< to the device

@@ -124,11 +124,14 @@ void UnitAverager::add(std::size_t index, int worker, std::span<const std::byte>
 }
 
 std::span<const std::byte> UnitAverager::answer(std::size_t index) {
-  pace_.begin();
   Unit& unit = context(index);
-  if (update_ != nullptr)
+  if (update_ != nullptr) {
+    pace_.begin();
     update_->change_of(own_index_[index], unit.mean, input_.step, unit.change);
+    pace_.end();
+  }
   const double begin = now_seconds();
+  pace_.begin();
   for (std::size_t i = 0; i < unit.estimate.size(); ++i) unit.estimate[i] += unit.mean[i];
   input_.values = unit.input;
   const EncodeReport encoded = unit.answering().encode(input_, unit.place);

@@ -410,7 +410,7 @@ Evaluation Learner::chance() const {
   const std::uint64_t enough = inside_->options.held_out;
   for (std::size_t i = 0; i < inside_->data.held_out->size(); ++i) {
     if (enough > 0 && result.samples >= enough) break;
-    const torch::Tensor targets = inside_->data.held_out->at(i).targets.flatten();
+    const torch::Tensor targets = inside_->data.held_out->at(i).targets.flatten().contiguous();
     const auto* const values = targets.data_ptr<std::int64_t>();
     for (std::int64_t j = 0; j < targets.numel(); ++j) ++counts[values[j]];
     result.samples += static_cast<std::size_t>(targets.numel());

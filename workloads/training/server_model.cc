@@ -1,10 +1,8 @@
 #include "workloads/training/server_model.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <torch/types.h>
-#include <torch/utils.h>
 
 #include "workloads/capture/optimiser_spec.h"
 #include "workloads/training/model.h"

@@ -13,7 +13,8 @@ namespace thinpipe {
 
 /// The model of a parameter server, cut into parts, each with its own optimiser. All rules of
 /// OptimiserSpec treat every element independently of the other elements. An update of the parts
-/// therefore has the same result, bit for bit, as an update of a Learner's parameters.
+/// therefore has the same result as an update of a Learner's parameters: bit for bit where a part
+/// is a whole parameter, and but for rounding where a parameter is cut.
 class ServerModel {
  public:
   /// Elements of the model, whose parameters are one array.

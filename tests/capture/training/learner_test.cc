@@ -67,9 +67,10 @@ class Group {
 };
 
 TEST(Learner, ChanceIsThatOfTheFrequencies) {
-  // Drawn digits come in turn, so that each class has a tenth of them.
+  // Every block of ten drawn digits has each class once; a fifth of the digits is held out at
+  // random.
   const Evaluation images = Learner(small("lenet5"), 0).chance();
-  EXPECT_NEAR(images.accuracy, 0.1, 0.02);
+  EXPECT_NEAR(images.accuracy, 0.1, 0.04);
   EXPECT_NEAR(images.perplexity, 10, 0.1);
   const Learner reader(small("charlstm"), 0);
   const Evaluation text = reader.chance();
@@ -94,12 +95,13 @@ TEST(Learner, ClipsItsOwnGradientAsAWhole) {
       for (const float value : gradient) squares += std::pow(static_cast<double>(value), 2);
     return std::sqrt(squares);
   };
-  EXPECT_GT(norm_of(free), 0.01);
+  const double whole = norm_of(free);
+  EXPECT_GT(whole, 0.01);
   EXPECT_NEAR(norm_of(clipped), 0.01, 1e-6);  // 0.02 over the root of 4 workers
   // All tensors are scaled alike.
   for (std::size_t i = 0; i < free.parameters().size(); ++i)
     for (std::size_t j = 0; j < free.gradient(i).size(); ++j)
-      ASSERT_NEAR(clipped.gradient(i)[j], free.gradient(i)[j] * 0.01 / norm_of(free), 1e-7);
+      ASSERT_NEAR(clipped.gradient(i)[j], free.gradient(i)[j] * 0.01 / whole, 1e-7);
 }
 
 TEST(Learner, MasksMomentumWhereSomethingWasSent) {

@@ -93,9 +93,12 @@ TEST(Recipes, EveryRuleCanFail) {
                                                   : rule.most - beside;
       EXPECT_EQ(appeared(inside), Appeared::kYes);
       // A ratio is positive, so a bound of 0 cannot be missed from below.
-      if (has_least && (rule.least > 0 || rule.bounded != Bounded::kRatio))
+      if (has_least && (rule.least > 0 || rule.bounded != Bounded::kRatio)) {
         EXPECT_EQ(appeared(rule.least - beside), Appeared::kNo);
-      if (has_most) EXPECT_EQ(appeared(rule.most + beside), Appeared::kNo);
+      }
+      if (has_most) {
+        EXPECT_EQ(appeared(rule.most + beside), Appeared::kNo);
+      }
     }
 }
 
