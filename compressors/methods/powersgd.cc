@@ -122,8 +122,7 @@ class PowerSgdQuantizer : public Quantizer {
       std::fill(p_.begin(), p_.end(), 0.0F);
       std::fill(q_.begin(), q_.end(), 0.0F);
     }
-    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
-    out.put_bytes(std::as_bytes(std::span<const float>(q_)));
+    put_factors(q_, out);
     if (!remainder.empty()) {
       low_rank_subtract(shape_, p_.data(), q_.data(), c.data(), remainder.data());
     }
@@ -148,6 +147,10 @@ class PowerSgdQuantizer : public Quantizer {
   void load(ByteReader& in) override { get_floats(in, q_, "q"); }
 
  protected:
+  void put_factors(std::span<const float> q, ByteWriter& out) const {
+    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
+    out.put_bytes(std::as_bytes(q));
+  }
   /// Reads floats. @throws PayloadError unless all are finite.
   static void get_floats(ByteReader& in, std::vector<float>& values, const char* what) {
     const auto bytes = in.get_bytes(values.size() * sizeof(float), what);
@@ -212,8 +215,7 @@ class PowerSgdRounds : public PowerSgdQuantizer, public QuantizerRounds {
       std::fill(p_.begin(), p_.end(), 0.0F);
       std::fill(q_.begin(), q_.end(), 0.0F);
     }
-    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
-    out.put_bytes(std::as_bytes(std::span<const float>(q_)));
+    put_factors(q_, out);
     // The memory keeps c minus this worker's own contribution instead of c minus the mean, because
     // the former is bounded. The choice changes no decoded value, now or later: the mean over all
     // workers' memories is the same in both cases.
@@ -222,10 +224,7 @@ class PowerSgdRounds : public PowerSgdQuantizer, public QuantizerRounds {
     }
   }
 
-  void own_payload(ByteWriter& out) const override {
-    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
-    out.put_bytes(std::as_bytes(std::span<const float>(own_q_)));
-  }
+  void own_payload(ByteWriter& out) const override { put_factors(own_q_, out); }
 
  private:
   std::vector<float> own_q_;  ///< this worker's c^T p

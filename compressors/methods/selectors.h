@@ -78,9 +78,8 @@ struct MsTopKOptions {
 
 /// Makes MSTopK's selector (Shi et al., MLSys 2021, alg. 1). With m the mean and M the greatest
 /// magnitude, N rounds of bisection halve the bracket of q in [0, 1] for thresholds m + q (M - m).
-/// Of the probed thresholds, `upper` is the lowest that at most k magnitudes reach, and `lower` is
-/// the highest that more than k reach (0 if there is none). All elements that reach `upper` are
-/// sent. To reach exactly k elements, the selector adds elements between `lower` and `upper`:
+/// `upper` is the lowest probed threshold that at most k magnitudes reach, and `lower` is the
+/// highest that more than k reach (0 if there is none). All elements that reach `upper` are sent. To reach exactly k elements, the selector adds elements between `lower` and `upper`:
 /// consecutive ones in order of position, from a random start.
 std::unique_ptr<Selector> make_mstopk_selector(std::size_t elements, const MsTopKOptions& options);
 

@@ -96,8 +96,7 @@ class Pinned {
 };
 
 // Pins both processes to the same core, because the cores of one machine differ in speed from one
-// second to the next. Of the two cores on which the processes now run, the one with the larger
-// number is used.
+// second to the next. Both take the larger-numbered one of the two cores on which they now run.
 std::unique_ptr<Pinned> share_core(const BenchOptions& options, Turns& turns) {
   const bool one_thread = std::all_of(options.threads.begin(), options.threads.end(),
                                       [](int threads) { return threads == 1; });

@@ -12,8 +12,8 @@ inline constexpr double kGoodputTolerance = 0.03;
 inline constexpr double kWireTolerance = 0.02;
 /// Bytes of ARP, keep-alives and acknowledgements that straddle the readings, of one host and step.
 inline constexpr double kSlackBytes = 2000;
-/// Of the ranks' timed waits, 5 % may overrun by kLateSeconds (base/machine_load.h) or by this
-/// fraction of the median step, whichever is greater.
+/// At most 5 % of the ranks' timed waits may overrun by kLateSeconds (base/machine_load.h) or by
+/// this fraction of the median step, whichever is greater.
 inline constexpr double kLateShare = 0.01;
 /// s by which 5 % of a schedule's changes may be late.
 inline constexpr double kLateChangeSeconds = 0.02;

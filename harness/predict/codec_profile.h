@@ -58,8 +58,8 @@ struct CodecProfile {
   std::string source;        ///< "measured on this machine", "records of out/records.jsonl"
 };
 
-/// Returns codec times and payload sizes from a run's records. Of the points on this device that
-/// did not fail, those with the fewest ranks count. They give the median CPU time of encoding, the
+/// Returns codec times and payload sizes from a run's records. Points count if they were measured
+/// on this device, did not fail and have the fewest ranks of such points. They give the median CPU time of encoding, the
 /// median time of decoding and the mean payload. On a GPU, they give the wall-clock time of
 /// encoding instead, and the copies that overlap nothing. The compressor determines the number of
 /// exchanges in a step, and the steps that have any. Several exchanges divide the recorded payload

@@ -24,8 +24,8 @@ constexpr std::array<Part, kParts> kPartTable = {{{"compute", &"compute_time"_me
                                                   {"other", nullptr, "o"}}};
 
 // Returns the drawn length of one part of a step. `rest` is the time of the step that the earlier
-// parts leave. Overlapped work does not make a step longer. Of an overlapped exchange, only the
-// exposed time counts; no overlapped part is longer than `rest`.
+// parts leave. Overlapped work does not make a step longer. Only the exposed time of an
+// overlapped exchange counts, and no overlapped part is longer than `rest`.
 double part_length(const Series& series, const Cell& cell, const MetricType* metric, double rest) {
   if (metric == nullptr) return rest;
   const bool hides = series.is_overlapped();

@@ -4,8 +4,11 @@
 words_test.py ROOT: reads the sources, documents, recipes and help texts below ROOT. Fails on a word
 of OUT, which docs/glossary.md has the field's term for, and where more than MOST of the sentences of
 comments and documents begin with What, Who, Whose or Of and are no question.
+
+words_test.py ROOT SEED: prints twenty random paragraphs, for a reader to say back.
 """
 import pathlib
+import random
 import re
 import sys
 
@@ -91,6 +94,14 @@ def sentences(paragraph):
     return [one for one in re.split(r"(?<=[.:;!?])\s+(?=[A-Z])", paragraph) if one]
 
 
+def draw(root, seed):
+    pool = [f"[{name}] {part}" for name, text in files(pathlib.Path(root))
+            if name.endswith((".cc", ".h", ".cu", ".cuh", ".py", ".md"))
+            for part in paragraphs(name, text) if len(part.split()) >= 20]
+    print("\n\n".join(random.Random(int(seed)).sample(pool, 20)))
+    return 0
+
+
 def main(root):
     hits, bare, count = [], [], 0
     for name, text in files(pathlib.Path(root)):
@@ -108,4 +119,4 @@ def main(root):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(*sys.argv[1:]) if len(sys.argv) == 2 else draw(*sys.argv[1:]))
