@@ -205,12 +205,15 @@ class DeviceBase : public DeviceCompressor {
       add_tiles(i, kSumTile, sum_tiles);
       add_tiles(i, tile, tiles);
     }
+    const std::vector<Tile> parts = divide_in_parts(jobs_, device_->processors());
     batch_ = {.jobs = device_jobs_,
               .tensors = tensors(),
               .sum_tiles = uploaded(sum_tiles),
               .sum_tile_count = sum_tiles.size(),
               .tiles = uploaded(tiles),
-              .tile_count = tiles.size()};
+              .tile_count = tiles.size(),
+              .parts = uploaded(parts),
+              .part_count = parts.size()};
   }
   template <class T>
   T* array(std::size_t count) {
@@ -333,6 +336,7 @@ class DeviceBase : public DeviceCompressor {
     job.masking = memory_.masking;
     job.block_sums = array<double>(kSumDoubles * (tiles_of(job.n, kSumTile) + kMomentPartials));
     for (PrefixState*& states : job.states) states = array<PrefixState>(tiles_of(job.n, kTile));
+    job.part_counts = array<Counts>(tiles_of(job.n, kTile) + 1);
     job.findings = device_findings_ + tensor;
     return job;
   }

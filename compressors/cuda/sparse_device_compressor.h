@@ -30,8 +30,8 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
                        std::to_string(kMaxBytes) + " fit");
     }
     this->allocate([this](std::size_t i, Job& job) {
-      for (Chosen& chosen : job.chosen)
-        chosen = {this->template array<std::uint32_t>(job.n), this->template array<float>(job.n)};
+      for (Chosen* const chosen : {&job.chosen, &job.staged})
+        *chosen = {this->template array<std::uint32_t>(job.n), this->template array<float>(job.n)};
       if (const std::size_t most = selector_->max_sampled(job.n); most > 0)
         job.sample = this->template array<std::uint32_t>(most);
       job.histogram = this->template array<std::uint32_t>(kBins);
@@ -102,7 +102,7 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   }
   void plan_decode(DecodeJob& job, DecodePlan& plan) override {
     const Job& own = jobs_[job.tensor];
-    job.positions = own.chosen[0].positions;  // unused between two steps
+    job.positions = own.staged.positions;  // unused between two steps
     encoding_.plan_read(own, job, plan);
   }
   void launch_decodes(const DecodeBatch& batch) override { encoding_.read(*device_, batch); }
@@ -165,6 +165,10 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
     alone.sum_tiles = this->uploaded(sum_tiles);
     alone.sum_tile_count = sum_tiles.size();
     alone.choices = job.choices;
+    std::vector<Tile> parts;
+    for (std::uint32_t part = 0; part < job.parts; ++part) parts.push_back({0, part});
+    alone.parts = this->uploaded(parts);
+    alone.part_count = parts.size();
     selector_->launch_again(*device_, alone);
     encoding_.write(*device_, alone);
     this->download_findings();

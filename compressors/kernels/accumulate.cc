@@ -32,7 +32,7 @@ void Accumulate(const float* HWY_RESTRICT g, std::size_t n, float decay, float s
   if (decay == 1.0F && scale == 1.0F) {
     ForEachVector(n, [&](auto d, std::size_t i) {
       Ask(i, g, r);
-      hn::StoreU(hn::Add(hn::LoadU(d, r + i), hn::LoadU(d, g + i)), d, r + i);
+      hn::StoreU(Canonical(hn::Add(hn::LoadU(d, r + i), hn::LoadU(d, g + i))), d, r + i);
     });
     return;
   }
@@ -40,7 +40,7 @@ void Accumulate(const float* HWY_RESTRICT g, std::size_t n, float decay, float s
     Ask(i, g, r);
     const auto kept = hn::Mul(hn::Set(d, decay), hn::LoadU(d, r + i));
     const auto fresh = hn::Mul(hn::Set(d, scale), hn::LoadU(d, g + i));
-    hn::StoreU(hn::Add(kept, fresh), d, r + i);
+    hn::StoreU(Canonical(hn::Add(kept, fresh)), d, r + i);
   });
 }
 
@@ -49,9 +49,10 @@ void AccumulateMomentum(const float* HWY_RESTRICT g, std::size_t n, float moment
   ForEachVector(n, [&](auto d, std::size_t i) {
     Ask(i, g, u, v);
     const auto fresh = hn::Mul(hn::Set(d, scale), hn::LoadU(d, g + i));
-    const auto velocity = hn::Add(hn::Mul(hn::Set(d, momentum), hn::LoadU(d, u + i)), fresh);
+    const auto velocity =
+        Canonical(hn::Add(hn::Mul(hn::Set(d, momentum), hn::LoadU(d, u + i)), fresh));
     hn::StoreU(velocity, d, u + i);
-    hn::StoreU(hn::Add(hn::LoadU(d, v + i), velocity), d, v + i);
+    hn::StoreU(Canonical(hn::Add(hn::LoadU(d, v + i), velocity)), d, v + i);
   });
 }
 
@@ -60,9 +61,10 @@ void AccumulateNesterov(const float* HWY_RESTRICT g, std::size_t n, float moment
   ForEachVector(n, [&](auto d, std::size_t i) {
     Ask(i, g, u, v);
     const auto fresh = hn::Mul(hn::Set(d, scale), hn::LoadU(d, g + i));
-    const auto velocity = hn::Mul(hn::Set(d, momentum), hn::Add(hn::LoadU(d, u + i), fresh));
+    const auto velocity =
+        Canonical(hn::Mul(hn::Set(d, momentum), hn::Add(hn::LoadU(d, u + i), fresh)));
     hn::StoreU(velocity, d, u + i);
-    hn::StoreU(hn::Add(hn::Add(hn::LoadU(d, v + i), velocity), fresh), d, v + i);
+    hn::StoreU(Canonical(hn::Add(hn::Add(hn::LoadU(d, v + i), velocity), fresh)), d, v + i);
   });
 }
 

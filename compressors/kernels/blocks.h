@@ -103,8 +103,10 @@ THINPIPE_BOTH constexpr std::size_t coded_elements(const BlockFormat& format,
                                                    std::size_t elements) {
   const std::size_t tail = elements % format.block;
   if (!format.hadamard || tail == 0) return elements;
-  const std::size_t full = std::bit_ceil(tail);
-  return elements - tail + (full < kMinBlock ? kMinBlock : full);
+  // Not std::bit_ceil, which nvcc 13.0 computes wrongly in device code.
+  std::size_t full = kMinBlock;
+  while (full < tail) full *= 2;
+  return elements - tail + full;
 }
 
 /// Returns the number of blocks of `elements` of a tensor.

@@ -11,6 +11,7 @@
 
 #include "compressors/kernels/streams.h"
 #include "compressors/kernels/sums.h"
+#include "compressors/kernels/vector_loop-inl.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
@@ -42,7 +43,7 @@ struct SumSource {
   template <class D>
   HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load(D d, std::size_t i) const {
     namespace hn = hwy::HWY_NAMESPACE;
-    const auto sum = hn::Add(hn::LoadU(d, r + i), hn::LoadU(d, g + i));
+    const auto sum = Canonical(hn::Add(hn::LoadU(d, r + i), hn::LoadU(d, g + i)));
     hn::StoreU(sum, d, r + i);
     return sum;
   }
@@ -68,7 +69,7 @@ struct ScaledSumSource {
     namespace hn = hwy::HWY_NAMESPACE;
     const auto kept = hn::Mul(hn::Set(d, decay), hn::LoadU(d, r + i));
     const auto fresh = hn::Mul(hn::Set(d, scale), hn::LoadU(d, g + i));
-    const auto sum = hn::Add(kept, fresh);
+    const auto sum = Canonical(hn::Add(kept, fresh));
     hn::StoreU(sum, d, r + i);
     return sum;
   }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/both.h"
+#include "base/nan.h"
 
 namespace thinpipe {
 
@@ -20,15 +21,16 @@ struct PendingSum {
   float scale = 1;
 
   float at(std::size_t i) const {
-    if (decay == 1.0F && scale == 1.0F) return r[i] + g[i];
+    if (decay == 1.0F && scale == 1.0F) return canonical(r[i] + g[i]);
     const float kept = decay * r[i];
     const float fresh = scale * g[i];
-    return kept + fresh;
+    return canonical(kept + fresh);
   }
 };
 
 // Memory updates. All spans have the same length and do not overlap. Products are rounded before
-// they are added (no fused multiply-add), so that every machine computes the same bits.
+// they are added (no fused multiply-add), and a sum that is a NaN has the bits kNanBits
+// (base/nan.h), so that every machine and GPU computes the same bits.
 
 /// Computes r = decay * r + scale * g.
 void accumulate(std::span<const float> g, float decay, float scale, std::span<float> r);

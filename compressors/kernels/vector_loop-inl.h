@@ -11,6 +11,7 @@
 #define THINPIPE_VECTOR_LOOP_INL_H_
 #endif
 
+#include "base/nan.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -31,6 +32,15 @@ HWY_INLINE void ForEachVector(std::size_t n, Body body) {
   for (; i + lanes <= n; i += lanes) body(d, i);
   const hn::CappedTag<float, 1> one;
   for (; i < n; ++i) body(one, i);
+}
+
+/// canonical() of every lane (base/nan.h).
+template <class V>
+HWY_INLINE V Canonical(V x) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::DFromV<V> d;
+  const hn::RebindToUnsigned<decltype(d)> bits;
+  return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(d, hn::Set(bits, kNanBits)), x);
 }
 
 /// Stores bits i, i + 1, ... of an array that is filled from its front, lowest bit of each byte

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/nan.h"
 #include "compressors/kernels/buffer.h"
 #include "compressors/kernels/sums.h"
 #include "compressors/memory/memory.h"
@@ -59,7 +60,10 @@ class Ef21Memory : public Memory {
   std::size_t state_size() const override { return 1 + 2 * estimate_.size() * sizeof(float); }
   void save(ByteWriter& out) const override {
     out.put<std::uint8_t>(held_ ? 1 : 0);
-    save_floats(out, estimate_);
+    std::vector<float> estimate(estimate_.begin(), estimate_.end());
+    // Decoders add, and which NaN an addition returns depends on the processor.
+    for (float& value : estimate) value = canonical(value);
+    save_floats(out, estimate);
     save_floats(out, change_);
   }
   void load(ByteReader& in) override {

@@ -65,8 +65,12 @@ SideBySide::SideBySide(std::shared_ptr<DeviceMemory> device, const Make& make,
     const std::size_t size = infos_[i].elements;
     // Also for malformed payloads, which may have a few bytes more than valid ones.
     const std::size_t bytes = std::max(5 + 8 * size, gpu_->max_encoded_size(i)) + 2 * kSlack;
-    arrays_.push_back({.gradient = static_cast<float*>(device_->allocate(size * sizeof(float))),
-                       .out = static_cast<float*>(device_->allocate(size * sizeof(float))),
+    // Tensors of a bucket may begin at any float.
+    const auto floats = [&](std::size_t before) {
+      return static_cast<float*>(device_->allocate((before + size) * sizeof(float))) + before;
+    };
+    arrays_.push_back({.gradient = floats(i % 2),
+                       .out = floats(i % 3),
                        .squares = static_cast<float*>(device_->allocate(size * sizeof(float))),
                        .payload = static_cast<std::byte*>(device_->allocate(bytes))});
   }

@@ -39,7 +39,7 @@ struct ChunkedPositions {
   }
 };
 
-/// Writes the positions of chosen[Job::sent]. Grid: the tiles of kTile elements.
+/// Writes the positions of the sent elements. Grid: the tiles of kTile elements.
 struct LayChunked {
   static constexpr int kThreads = 512;
   struct Shared {};

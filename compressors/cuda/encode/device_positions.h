@@ -44,7 +44,7 @@ class CodedFixed : public DevicePositions<Device> {
  public:
   std::size_t most(std::size_t bytes) const override { return 8 * bytes / bits; }
   void write(Device& device, const Batch& batch) const override {
-    device.launch(WritePositions<FixedPositions<bits>>{batch.jobs, batch.tiles}, batch.tile_count);
+    device.launch(WritePositions<FixedPositions<bits>>{batch.jobs, batch.parts}, batch.part_count);
   }
   void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const override {
     const std::size_t elements = std::min<std::size_t>(own.n, most(job.payload.bytes));
@@ -57,7 +57,7 @@ class CodedFixed : public DevicePositions<Device> {
 
 template <class Device, class Code>
 void write_laid(Device& device, const Batch& batch) {
-  device.launch(ClearPositions<Code>{batch.jobs, batch.tiles}, batch.tile_count);
+  device.launch(ClearPositions<Code>{batch.jobs, batch.parts}, batch.part_count);
   device.launch(LayPositions<Code>{batch.jobs, batch.tiles}, batch.tile_count);
 }
 
@@ -97,7 +97,7 @@ class CodedSeeded : public DevicePositions<Device> {
  public:
   std::size_t most(std::size_t /*bytes*/) const override { return 0xffffffff; }
   void write(Device& device, const Batch& batch) const override {
-    device.launch(WritePositions<SeededTag>{batch.jobs, batch.tiles}, batch.tile_count);
+    device.launch(WritePositions<SeededTag>{batch.jobs, batch.parts}, batch.part_count);
   }
   void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const override {
     job.drawn = own.drawn;

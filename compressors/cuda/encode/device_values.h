@@ -59,13 +59,11 @@ class CodedValues : public DeviceValues<Device> {
                     batch.sum_tile_count);
     }
     if constexpr (std::is_same_v<Code, Exp4Values>) {
-      device.launch(
-          Choose<Reading::kChosen, Exp4Admitted>{batch.jobs, batch.tiles, kLastChoice, {}},
-          batch.tile_count);
+      choose_elements<Reading::kChosen, Exp4Admitted>(device, batch, kLastChoice);
     }
   }
   void write(Device& device, const Batch& batch) const override {
-    device.launch(WriteValues<Code>{batch.jobs, batch.tiles, code_}, batch.tile_count);
+    device.launch(WriteValues<Code>{batch.jobs, batch.parts, code_}, batch.part_count);
   }
   void add(Device& device, const DecodeBatch& batch) const override {
     batch.launch(device, DecodeGrid::kElements, ReadValues<Code, AddAtPosition>{code_});

@@ -41,20 +41,19 @@ struct SeededTag {
   }
 };
 
-/// Writes the positions of the sent elements, chosen[Job::sent]. Runs before the kernel that writes
-/// the values, which completes the word that values and positions share. Grid: the tiles of kTile
-/// elements.
+/// Writes the positions of the sent elements. Runs before the kernel that writes
+/// the values, which completes the word that values and positions share. Grid: the parts.
 template <class Code>
 struct WritePositions {
   static constexpr int kThreads = 512;
   struct Shared {};
 
   const Job* jobs;
-  const Tile* tiles;
+  const Tile* parts;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const SentTile tile(jobs, tiles[block.index()]);
+    const SentTile tile(jobs, parts[block.index()]);
     const Job& job = tile.job;
     const std::uint32_t begin = tile.begin;
     const std::uint32_t end = begin + Code::bytes(tile.count);
@@ -62,7 +61,7 @@ struct WritePositions {
     const auto word = [&](std::uint32_t i) {
       return i < words ? Code::word(job, tile.positions, tile.count, i) : 0;
     };
-    const std::uint32_t stride = tiles_of(job.n, kTile) * kThreads;
+    const std::uint32_t stride = job.parts * kThreads;
     block.each([&](int t) {
       const std::uint32_t first = tile.index * kThreads + static_cast<std::uint32_t>(t);
       if (first == 0) job.findings->encoded = end;

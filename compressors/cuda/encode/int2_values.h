@@ -53,7 +53,7 @@ struct Int2Values {
   }
 };
 
-/// Sets Job::levels to the levels of chosen[Job::sent]. Grid: the tiles of kTile elements.
+/// Sets Job::levels to the levels of the sent elements. Grid: the tiles of kTile elements.
 struct MeasureInt2 {
   static constexpr int kThreads = 512;
   static constexpr std::uint32_t kLanes = kInt2Lanes;
@@ -76,7 +76,7 @@ struct MeasureInt2 {
     const std::uint32_t count = job.findings->counts[job.sent];
     const std::uint32_t begin = tile.index * kTile;
     if (begin >= count) return;
-    const float* const values = job.chosen_at(job.sent).values;
+    const float* const values = job.chosen.values;
     // Each thread is one lane of a group.
     const auto each_of = [&](int t, auto body) {
       const auto thread = static_cast<std::uint32_t>(t);

@@ -78,7 +78,8 @@ struct SideMean {
   }
 };
 
-/// Adds up chosen[Job::place] in the order of kernels/sums.h. Grid: the tiles of kSumTile elements.
+/// Adds up the chosen elements in the order of kernels/sums.h. Grid: the tiles of kSumTile
+/// elements.
 template <class Measure>
 struct MeasureValues {
   static constexpr int kThreads = kValueLanes;
@@ -98,7 +99,7 @@ struct MeasureValues {
     const std::uint32_t count = job.findings->counts[job.place];
     const std::uint32_t blocks = tiles_of(count, kSumTile);
     if (count == 0 || tile.index >= blocks) return;
-    const float* const values = job.chosen_at(job.place).values;
+    const float* const values = job.chosen.values;
     typename Block::template Local<std::uint32_t> ranks;
     block.each([&](int t) {
       const std::uint32_t begin = tile.index * kSumTile;

@@ -63,8 +63,7 @@ struct LayPacked {
       before[t] = some * width_of(t) + (begins(t) && some > 0 ? 8 : 0);
     });
     const std::uint32_t own = block.prefix(before);
-    const std::uint32_t earlier =
-        block.before(job.states_at(1 - job.sent), tile.index, {own, 0}).first;
+    const std::uint32_t earlier = block.before(job.states[0], tile.index, {own, 0}).first;
     block.each([&](int t) {
       const std::uint32_t width = width_of(t);
       std::uint64_t bit = std::uint64_t{8} * begin + earlier + before[t];

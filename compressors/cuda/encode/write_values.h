@@ -9,34 +9,35 @@
 
 namespace thinpipe::cuda {
 
-/// Writes the values of the sent elements, chosen[Job::sent], and subtracts the decoded values from
-/// the memory. Runs after the positions have been written. Leaves all prefix states empty. Grid:
-/// the tiles of kTile elements.
+/// Writes the values of the sent elements, and subtracts the decoded values from
+/// the memory. Runs after the positions have been written. Leaves the prefix states
+/// empty. Grid: the parts.
 template <class Code>
 struct WriteValues {
   static constexpr int kThreads = 512;
   struct Shared {};
 
   const Job* jobs;
-  const Tile* tiles;
+  const Tile* parts;
   Code code;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const Tile tile = tiles[block.index()];
+    const Tile tile = parts[block.index()];
     const Job job = jobs[tile.job];
     const PayloadCount head{job.findings->counts[job.sent]};
-    const Chosen chosen = job.chosen_at(job.sent);
+    const Chosen chosen = job.chosen;
     const std::uint32_t begin = head.bytes();
     const std::uint32_t end = begin + job.values.bytes(head.count);
     const std::uint32_t words = (job.values.bytes(head.count) + 3) / 4;
     const auto word = [&](std::uint32_t i) {
       return i < words ? code.word(job, chosen.values, head.count, i) : 0;
     };
-    const std::uint32_t stride = tiles_of(job.n, kTile) * kThreads;
+    const std::uint32_t stride = job.parts * kThreads;
     block.each([&](int t) {
-      if (t == 0) job.states[0][tile.index] = job.states[1][tile.index] = 0;
       const std::uint32_t first = tile.index * kThreads + static_cast<std::uint32_t>(t);
+      for (std::uint32_t i = first; i < tiles_of(head.count, kTile); i += stride)
+        job.states[0][i] = 0;
       // A count of four or five bytes fills a word.
       if (first == 0 && begin >= 4) job.payload[0] = static_cast<std::uint32_t>(head.code());
       for (std::uint32_t i = first; 4 * (begin / 4 + i) < end; i += stride) {

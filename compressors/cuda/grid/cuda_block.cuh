@@ -47,6 +47,11 @@ class CudaBlock {
     __syncthreads();
   }
 
+  template <class Body>
+  __device__ void each_alone(Body body) {
+    body(static_cast<int>(threadIdx.x));
+  }
+
   template <class T>
   __device__ T greatest(Local<T>& x) {
     static_assert(sizeof(T) == sizeof(std::uint32_t));
@@ -126,15 +131,15 @@ class CudaBlock {
   }
   __device__ bool is_last(std::uint32_t* arrived, std::uint32_t blocks) {
     using Count = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
-    __threadfence();  // this thread's writes come before the count of its block
     __syncthreads();
     if (threadIdx.x == 0) {
+      __threadfence();  // the block's writes, ordered by the barrier, come before its count
       const std::uint32_t others = Count(*arrived).fetch_add(1, ::cuda::memory_order_acq_rel);
       shared_.last = others + 1 == blocks;
       if (shared_.last) Count(*arrived).store(0, ::cuda::memory_order_relaxed);
     }
     __syncthreads();
-    __threadfence();  // reads from here on see the other blocks' writes
+    if (shared_.last) __threadfence();  // reads from here on see the other blocks' writes
     return shared_.last;
   }
 

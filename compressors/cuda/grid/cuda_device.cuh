@@ -46,6 +46,10 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
   /// Opens the current device. @throws RunError without a device
   CudaDevice() {
     check(cudaGetDevice(&number_), "get the device");
+    int processors = 0;
+    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, number_),
+          "get the number of multiprocessors");
+    processors_ = static_cast<std::uint32_t>(processors);
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "create a stream");
   }
   ~CudaDevice() override {
@@ -158,6 +162,7 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
     check(cudaGraphLaunch(recording.graph(), stream_), "launch a graph");
   }
 
+  std::uint32_t processors() const { return processors_; }
   cudaStream_t stream() const { return stream_; }
   int number() const { return number_; }
 
@@ -168,6 +173,7 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
   }
 
   int number_ = 0;
+  std::uint32_t processors_ = 1;
   cudaStream_t stream_ = nullptr;
   bool records_ = graphs_wanted();
   std::vector<void*> memory_, host_memory_;

@@ -7,9 +7,17 @@
 
 namespace thinpipe::cuda {
 
+/// Blocks that a multiprocessor must be able to run at a time; 0: as many as it can.
+template <class Kernel>
+constexpr int min_blocks() {
+  if constexpr (requires { Kernel::kMinBlocks; }) return Kernel::kMinBlocks;
+  return 0;
+}
+
 /// Runs a kernel functor, which is written for any block type, on a CudaBlock.
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads) run(const __grid_constant__ Kernel kernel) {
+__global__ void __launch_bounds__(Kernel::kThreads, min_blocks<Kernel>())
+    run(const __grid_constant__ Kernel kernel) {
   using Block = CudaBlock<Kernel::kThreads>;
   // As bytes: variables in shared memory must not have constructors.
   __shared__ alignas(16) unsigned char shared[sizeof(typename Kernel::Shared)];

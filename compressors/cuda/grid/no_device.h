@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <optional>
 #include <vector>
@@ -24,6 +25,7 @@ class NoDevice : public DeviceMemory {
   void copy(void*, const void*, std::size_t) override {}
   void zero(void*, std::size_t) override {}
   void wait() override {}
+  std::uint32_t processors() const { return 1; }
 
   template <class Kernel>
   void launch(const Kernel&, std::size_t) {}

@@ -55,6 +55,13 @@ class SerialBlock {
     for (int thread : order_) body(thread);
   }
 
+  /// As each(), without waiting at the end: until the next barrier, threads must not read what
+  /// others write in `body`.
+  template <class Body>
+  void each_alone(Body body) {
+    each(body);
+  }
+
   // Collective operations of all threads. Each waits for all threads before and after.
 
   /// Returns the maximum of x over all threads.

@@ -64,7 +64,7 @@ struct AddSigns {
         const std::uint32_t left = n / kSignLanes * kSignLanes + lane;
         if (left < n) {
           SignedSums one;
-          const float x = element<Reading::kSum>(job, 0, begin + left);
+          const float x = element<Reading::kSum>(job, begin + left);
           add_one<kScale>(x, one);
           own.negatives += x < 0 ? 1 : 0;
           ends(job, sums)[lane] = one;
@@ -106,11 +106,11 @@ struct AddSigns {
     for (; row + kAtOnce <= rows; row += kAtOnce, at += kAtOnce * kLanes) {
       Fetched read[kAtOnce];
       for (std::uint32_t j = 0; j < kAtOnce; ++j)
-        read[j] = fetch<Reading::kSum>(job, 0, at + j * kLanes);
+        read[j] = fetch<Reading::kSum>(job, at + j * kLanes);
       for (std::uint32_t j = 0; j < kAtOnce; ++j)
         own.add<kScale>(settle<Reading::kSum>(job, at + j * kLanes, read[j]));
     }
-    for (; row < rows; ++row, at += kLanes) own.add<kScale>(element<Reading::kSum>(job, 0, at));
+    for (; row < rows; ++row, at += kLanes) own.add<kScale>(element<Reading::kSum>(job, at));
     return own;
   }
 

@@ -180,12 +180,12 @@ struct AddUp {
       for (; row + kAtOnce <= last; row += kAtOnce, at += kAtOnce * kMomentLanes) {
         Fetched read[kAtOnce];
         for (std::uint32_t j = 0; j < kAtOnce; ++j)
-          read[j] = fetch<reading>(job, from, at + j * kMomentLanes);
+          read[j] = fetch<reading>(job, at + j * kMomentLanes);
         for (std::uint32_t j = 0; j < kAtOnce; ++j)
           take(settle<reading>(job, at + j * kMomentLanes, read[j]), limit, sum, key, count);
       }
       for (; row < last; ++row, at += kMomentLanes)
-        take(element<reading>(job, from, at), limit, sum, key, count);
+        take(element<reading>(job, at), limit, sum, key, count);
       shared.partial[thread] = sum;
       keys[t] = key;
       counts[t] = count;
@@ -202,7 +202,7 @@ struct AddUp {
       const std::uint32_t left = rows * kMomentPartials + thread;
       if (left < some) {
         Partial value{};
-        take(element<reading>(job, from, begin + left), limit, value, keys[t], counts[t]);
+        take(element<reading>(job, begin + left), limit, value, keys[t], counts[t]);
         shared.partial[thread] = value;
       }
     });

@@ -142,8 +142,8 @@ struct EncodeBlocks {
       for (std::uint32_t i = thread; i < blocks.elements; i += kThreads) {
         float x = 0;
         if (i < some) {
-          x = tamed(given ? element<Reading::kAsIs>(job, 0, begin + i)
-                          : element<Reading::kSum>(job, 0, begin + i));
+          x = tamed(given ? element<Reading::kAsIs>(job, begin + i)
+                          : element<Reading::kSum>(job, begin + i));
         }
         shared.values[i] =
             layout.format.hadamard ? flipped(job, x * blocks.norm_at(i), i, blocks) : x;
@@ -295,7 +295,7 @@ struct FindRange {
     const std::uint32_t some = job.n - begin < kTile ? job.n - begin : kTile;
     block.each([&](int t) {
       for (auto i = static_cast<std::uint32_t>(t); i < some; i += kThreads)
-        shared.values[i] = element<Reading::kSum>(job, 0, begin + i);
+        shared.values[i] = element<Reading::kSum>(job, begin + i);
     });
     const auto length = static_cast<std::uint32_t>(layout.format.block);
     add_chains(block, shared.chains, shared.values, some, length, SquareChains::chain,

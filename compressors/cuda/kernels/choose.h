@@ -1,8 +1,11 @@
-// Selects the elements that a rule keeps, with their positions, in order, in one pass.
+// Selects the elements that a rule keeps, with their positions, in order: one kernel reads all
+// elements, and a second one moves the few that it kept.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/lanes.h"
 #include "compressors/cuda/kernels/rules.h"
@@ -18,16 +21,44 @@ struct NothingMore {
 /// The choice after all choices of the selector.
 constexpr std::uint32_t kLastChoice = 0xffffffff;
 
-/// Performs selection pass number `choice` of a step; skips tensors with fewer passes. Reads c
-/// (gradient plus memory), or (kChosen) the elements that the previous pass selected. Writes the
-/// positions and values of the elements that the rule keeps. When all blocks have read the rule's
-/// limits, one thread per tensor calls then(job, count). Grid: the tiles of kTile elements, in
-/// order.
+/// Selection pass number `choice` of a tensor, as both kernels see it.
+template <Reading reading>
+struct Choice {
+  bool skipped;        ///< the tensor has fewer passes
+  std::uint32_t from;  ///< index in Findings::counts of the elements read, if these are chosen ones
+  std::uint32_t to;    ///< and of the elements kept
+  std::uint32_t n;     ///< elements read
+  PartOfTiles part;
+
+  THINPIPE_KERNEL Choice(const Job& job, std::uint32_t choice, std::uint32_t index)
+      : skipped(choice != kLastChoice && job.choices < choice),
+        from(choice == kLastChoice ? job.place : place_of(choice - 1)),
+        to(1 - from),
+        n(skipped ? 0 : elements_of<reading>(job, from)),
+        part(job, tiles_of(n, kTile), index) {}
+
+  /// Returns the first element of the part.
+  THINPIPE_KERNEL std::uint32_t begin() const { return part.first * kTile; }
+  /// Returns the element after the part's last one.
+  THINPIPE_KERNEL std::uint32_t end() const {
+    const std::uint64_t all = std::uint64_t{part.last} * kTile;
+    return all < n ? static_cast<std::uint32_t>(all) : n;
+  }
+};
+
+/// Reads c (gradient plus memory), or (kChosen) the elements that the previous pass kept. Writes
+/// the kept elements of each part to Job::staged: from the part's first element on those that the
+/// rule keeps for certain, and from its last element backwards the ties. Sets Job::part_counts to
+/// the numbers of both in all earlier parts, and calls then(job, count) once per tensor, when all
+/// blocks have read the rule's limits. Grid: the parts.
 template <Reading reading, class Rule, class Then = NothingMore>
-struct Choose {
-  static constexpr int kThreads = 512;
+struct StageChosen {
+  static constexpr int kThreads = 256;
+  static constexpr int kMinBlocks = static_cast<int>(kBlocksPerProcessor);
   static constexpr unsigned kWarps = kThreads / 32;
   static constexpr unsigned kRows = kTile / kThreads;  ///< rows of 32 elements per warp
+  // Moving the ties reads the rule's limits again.
+  static_assert(!Rule::kTies || std::is_same_v<Then, NothingMore>);
 
   template <class T>
   struct Rows {
@@ -36,51 +67,56 @@ struct Choose {
   };
 
   struct Shared {
-    Counts warps[kWarps];  ///< elements kept in the tile before the warp
-    Counts own;            ///< elements kept in the tile
+    Counts warps[kWarps];  ///< elements of the tile that each warp keeps
   };
 
   const Job* jobs;
-  const Tile* tiles;
+  const Tile* parts;
   std::uint32_t choice;  ///< number of this choice, from 1
   Then then;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const Tile tile = tiles[block.index()];
-    const Job job = jobs[tile.job];
-    const bool last = choice == kLastChoice;
-    if (!last && job.choices < choice) return;
-    const std::uint32_t from = last ? job.place : place_of(choice - 1);
-    const std::uint32_t to = 1 - from;
-    const std::uint32_t n = elements_of<reading>(job, from);
-    // The next choice must find these states empty.
-    block.each([&](int t) {
-      if (t == 0) job.states_at(from)[tile.index] = 0;
-    });
-    const std::uint32_t count = tiles_of(n, kTile);
-    if (tile.index >= count) return;
+    const Tile own = parts[block.index()];
+    const Job job = jobs[own.job];
+    const Choice<reading> pass(job, choice, own.index);
+    if (pass.skipped || pass.part.is_empty()) return;
     const Rule rule = Rule::of(job);
+    Counts kept;
+    for (std::uint32_t tile = pass.part.first; tile < pass.part.last; ++tile)
+      kept = kept + stage(block, shared, job, pass, rule, tile, kept);
+    block.each([&](int t) {
+      if (t == 0) job.part_counts[own.index] = kept;
+    });
+    if (block.is_last(&job.findings->arrived, pass.part.parts)) add_up(block, job, pass, rule);
+  }
+
+ private:
+  /// Stages a tile's elements. Returns their numbers.
+  template <class Block>
+  THINPIPE_KERNEL static Counts stage(Block& block, Shared& shared, const Job& job,
+                                      const Choice<reading>& pass, const Rule& rule,
+                                      std::uint32_t tile, const Counts& kept) {
     typename Block::template Local<Rows<float>> values;
     typename Block::template Local<std::uint32_t> above;
     typename Block::template Local<std::uint32_t> equal;
     typename Block::template Local<Rows<std::uint32_t>> above_rows;
     typename Block::template Local<Rows<std::uint32_t>> equal_rows;
-    block.each([&](int t) {
+    block.each_alone([&](int t) {
       above[t] = equal[t] = 0;
       Fetched read[kRows];
       for (unsigned j = 0; j < kRows; ++j) {
-        const std::uint32_t i = position_of(tile, t, j);
-        if (i < n) read[j] = fetch<reading>(job, from, i);
+        const std::uint32_t i = row_position(tile, t, j, kRows);
+        if (i < pass.n) read[j] = fetch<reading>(job, i);
       }
       for (unsigned j = 0; j < kRows; ++j) {
-        const std::uint32_t i = position_of(tile, t, j);
-        if (i >= n) break;
+        const std::uint32_t i = row_position(tile, t, j, kRows);
+        if (i >= pass.n) continue;
         const float value = settle<reading>(job, i, read[j]);
         values[t].words[j] = value;
-        const Kept kept = rule.look(i, value);
-        above[t] |= std::uint32_t{kept == Kept::kYes} << j;
-        if (Rule::kTies) equal[t] |= std::uint32_t{kept == Kept::kTie} << j;
+        const Kept look = rule.look(i, value);
+        above[t] |= std::uint32_t{look == Kept::kYes} << j;
+        if (Rule::kTies) equal[t] |= std::uint32_t{look == Kept::kTie} << j;
       }
     });
     block.ballots(above, above_rows);
@@ -94,47 +130,135 @@ struct Choose {
       }
       shared.warps[t / 32] = counts;
     });
+    Counts all;
+    for (const Counts& warp : shared.warps) all = all + warp;
     block.each([&](int t) {
-      if (t != 0) return;
-      Counts before;
-      for (Counts& warp : shared.warps) {
-        const Counts own = warp;
-        warp = before;
-        before = before + own;
-      }
-      shared.own = before;
-    });
-    const Counts earlier = block.before(job.states_at(to), tile.index, shared.own);
-    block.each([&](int t) {
+      if (all.first + all.second == 0) return;
+      Counts before = kept;
+      for (int warp = 0; warp < t / 32; ++warp) before = before + shared.warps[warp];
       const std::uint32_t lower = lanes_before(t);
-      Counts before = earlier + shared.warps[t / 32];
       for (unsigned j = 0; j < kRows; ++j) {
         const std::uint32_t row = above_rows[t].words[j];
         const std::uint32_t ties = Rule::kTies ? equal_rows[t].words[j] : 0;
-        const std::uint32_t tied = before.second + ones(ties & lower);
-        const bool is_tie = (equal[t] >> j & 1) != 0 && rule.ties(tied + 1) > rule.ties(tied);
-        if ((above[t] >> j & 1) != 0 || is_tie) {
-          const std::uint32_t at = before.first + ones(row & lower) + rule.ties(tied);
-          const std::uint32_t i = position_of(tile, t, j);
-          const Chosen out = job.chosen_at(to);
-          out.positions[at] = reading == Reading::kChosen ? job.chosen_at(from).positions[i] : i;
-          out.values[at] = rule.sent(values[t].words[j]);
+        const bool is_above = (above[t] >> j & 1) != 0;
+        if (is_above || (Rule::kTies && (equal[t] >> j & 1) != 0)) {
+          const std::uint32_t i = row_position(tile, t, j, kRows);
+          const std::uint32_t at = is_above ? pass.begin() + before.first + ones(row & lower)
+                                            : pass.end() - 1 - before.second - ones(ties & lower);
+          job.staged.positions[at] = reading == Reading::kChosen ? job.chosen.positions[i] : i;
+          job.staged.values[at] = rule.sent(values[t].words[j]);
         }
         before = before + Counts{ones(row), ones(ties)};
       }
-      if (t == 0 && tile.index + 1 == count) {
-        const Counts all = earlier + shared.own;
-        const std::uint32_t chosen = all.first + rule.ties(all.second);
-        job.findings->counts[to] = chosen;
-        then(job, chosen);
+    });
+    return all;
+  }
+
+  /// Replaces the parts' counts by the counts of all earlier parts.
+  template <class Block>
+  THINPIPE_KERNEL void add_up(Block& block, const Job& job, const Choice<reading>& pass,
+                              const Rule& rule) const {
+    const std::uint32_t parts_each = (pass.part.parts + kThreads - 1) / kThreads;
+    typename Block::template Local<std::uint32_t> first;
+    typename Block::template Local<std::uint32_t> second;
+    const auto each_part = [&](int t, auto body) {
+      const std::uint32_t begin = static_cast<std::uint32_t>(t) * parts_each;
+      for (std::uint32_t i = begin; i < begin + parts_each && i < pass.part.parts; ++i) body(i);
+    };
+    block.each([&](int t) {
+      Counts sum;
+      each_part(t, [&](std::uint32_t i) { sum = sum + job.part_counts[i]; });
+      first[t] = sum.first;
+      second[t] = sum.second;
+    });
+    Counts all;
+    all.first = block.prefix(first);
+    if (Rule::kTies) all.second = block.prefix(second);
+    block.each([&](int t) {
+      Counts before{first[t], Rule::kTies ? second[t] : 0};
+      each_part(t, [&](std::uint32_t i) {
+        const Counts own = job.part_counts[i];
+        job.part_counts[i] = before;
+        before = before + own;
+      });
+      if (t != 0) return;
+      job.part_counts[pass.part.parts] = all;
+      const std::uint32_t count = all.first + rule.ties(all.second);
+      job.findings->counts[pass.to] = count;
+      then(job, count);
+    });
+  }
+};
+
+/// Moves the staged elements to Job::chosen, by ascending position, without the ties that the rule
+/// does not keep. Grid: the parts.
+template <Reading reading, class Rule>
+struct PlaceChosen {
+  static constexpr int kThreads = 256;
+  struct Shared {};
+
+  const Job* jobs;
+  const Tile* parts;
+  std::uint32_t choice;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile own = parts[block.index()];
+    const Job job = jobs[own.job];
+    const Choice<reading> pass(job, choice, own.index);
+    if (pass.skipped || pass.part.is_empty()) return;
+    const Rule rule = Rule::of(job);
+    const Counts before = job.part_counts[own.index];
+    const Counts after = job.part_counts[own.index + 1];
+    const std::uint32_t above = after.first - before.first;
+    const std::uint32_t ties = after.second - before.second;
+    const std::uint32_t* const positions = job.staged.positions;
+    block.each([&](int t) {
+      for (auto i = static_cast<std::uint32_t>(t); i < above + ties; i += kThreads) {
+        const bool is_tie = i >= above;
+        const std::uint32_t tie = i - above;
+        const std::uint32_t from = is_tie ? pass.end() - 1 - tie : pass.begin() + i;
+        const std::uint32_t position = positions[from];
+        std::uint32_t at = before.first + rule.ties(before.second);
+        if (!Rule::kTies) {
+          at += i;
+        } else if (is_tie) {
+          const std::uint32_t kept = rule.ties(before.second + tie);
+          if (rule.ties(before.second + tie + 1) == kept) continue;
+          at = before.first + kept + lower(positions + pass.begin(), above, 1, position);
+        } else {
+          const std::uint32_t earlier = lower(positions + pass.end() - 1, ties, -1, position);
+          at = before.first + i + rule.ties(before.second + earlier);
+        }
+        job.chosen.positions[at] = position;
+        job.chosen.values[at] = job.staged.values[from];
       }
     });
   }
 
  private:
-  THINPIPE_KERNEL static std::uint32_t position_of(const Tile& tile, int t, unsigned j) {
-    return row_position(tile.index, t, j, kRows);
+  /// Returns how many of `count` positions, which ascend in steps of `step`, are below a position.
+  THINPIPE_KERNEL static std::uint32_t lower(const std::uint32_t* positions, std::uint32_t count,
+                                             int step, std::uint32_t position) {
+    std::uint32_t low = 0;
+    for (std::uint32_t high = count; low < high;) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      if (positions[step * static_cast<std::int64_t>(middle)] < position) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
   }
 };
+
+/// Performs selection pass number `choice` of a step; skips tensors with fewer passes.
+template <Reading reading, class Rule, class Then = NothingMore, class Device>
+void choose_elements(Device& device, const Batch& batch, std::uint32_t choice) {
+  device.launch(StageChosen<reading, Rule, Then>{batch.jobs, batch.parts, choice, {}},
+                batch.part_count);
+  device.launch(PlaceChosen<reading, Rule>{batch.jobs, batch.parts, choice}, batch.part_count);
+}
 
 }  // namespace thinpipe::cuda

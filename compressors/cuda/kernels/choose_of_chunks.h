@@ -140,7 +140,7 @@ struct ChooseOfChunks {
           if (is_tie && tied >= ties) continue;
           const std::uint32_t at = (i >> bits) * job.chunks.most_of(job.chunks.size()) + greater +
                                    (tied < ties ? tied : ties);
-          const Chosen out = job.chosen_at(place_of(1));
+          const Chosen out = job.chosen;
           out.positions[at] = i;
           out.values[at] = values[t].words[j];
         }
@@ -160,7 +160,7 @@ struct ChooseOfChunks {
     Fetched fetched[kRows];
     for (unsigned j = 0; j < kRows; ++j) {
       const std::uint32_t i = row_position(tile, t, j, kRows);
-      if (i < job.n) fetched[j] = fetch<how>(job, 0, i);
+      if (i < job.n) fetched[j] = fetch<how>(job, i);
     }
     for (unsigned j = 0; j < kRows; ++j) {
       const std::uint32_t i = row_position(tile, t, j, kRows);

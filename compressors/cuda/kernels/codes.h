@@ -10,6 +10,7 @@
 #include "compressors/cuda/kernels/chains.h"
 #include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/runs.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/cuda/kernels/words.h"
 #include "compressors/kernels/quantize.h"
@@ -69,7 +70,6 @@ struct CodeLayout {
 template <class Code>
 struct EncodeCodes {
   static constexpr int kThreads = kCodeThreads;
-  static constexpr std::uint32_t kGroup = 8;  ///< elements whose codes fill whole bytes
   struct Shared {
     float values[kTile];  ///< elements, then their decoded values
     ChainWorkspace<typename Code::Partial, kThreads> chains;
@@ -90,38 +90,49 @@ struct EncodeCodes {
     const std::uint32_t some = job.n - begin < layout.tile() ? job.n - begin : layout.tile();
     const std::uint32_t length = layout.bucket == 0 ? kTile : layout.bucket;
     const bool summed = layout.bucket == 0 && Code::kLooksFirst;
+    typename Block::template Local<std::uint32_t> nonzero;
+    if (layout.bucket == 0 && (job.n > kTile || job.shared_scale > 0)) {
+      const CodeValues scales = code.values_of(job);
+      block.each([&](int t) {
+        nonzero[t] = 0;
+        if (t == 0 && tile.index == 0) begin_payload(job, scales);
+        each_run<kThreads>(t, tile.index, job.n, [&](std::uint32_t i, std::uint32_t count) {
+          code_run(job, scales, i, count, nonzero[t]);
+        });
+      });
+      return count_nonzero(block, job, nonzero, tiles_of(job.n, kTile));
+    }
     block.each([&](int t) {
       if (t == 0 && tile.index == 0)
         job.findings->encoded = static_cast<std::uint32_t>(layout.bytes(job.n));
-      for (auto i = static_cast<std::uint32_t>(t); i < some; i += kThreads) {
-        shared.values[i] = summed ? element<Reading::kAsIs>(job, 0, begin + i)
-                                  : element<Reading::kSum>(job, 0, begin + i);
+      for (std::uint32_t i = static_cast<std::uint32_t>(t) * kRunElements; i < some;
+           i += kThreads * kRunElements) {
+        const std::uint32_t count = some - i < kRunElements ? some - i : kRunElements;
+        float c[kRunElements] = {};
+        if (summed) {
+          read_run<Reading::kAsIs>(job, begin + i, count, c);
+        } else {
+          read_run<Reading::kSum>(job, begin + i, count, c);
+        }
+        store_run(shared.values + i, count, c);
       }
     });
-    if (layout.bucket == 0 && (job.n > kTile || job.shared_scale > 0)) {
-      block.each([&](int t) {
-        if (t == 0) shared.scales[0] = code.values_of(job);
-      });
-    } else {
-      add_chains(
-          block, shared.chains, shared.values, some, length,
-          [&](const float* x, std::uint32_t n, std::uint32_t which) {
-            return code.chain(x, n, which);
-          },
-          [&](std::uint32_t at, const float* x, std::uint32_t n, const auto* partials) {
-            shared.scales[at] = code.values(x, n, n == job.n, partials);
-          });
-    }
-    typename Block::template Local<std::uint32_t> nonzero;
+    add_chains(
+        block, shared.chains, shared.values, some, length,
+        [&](const float* x, std::uint32_t n, std::uint32_t which) {
+          return code.chain(x, n, which);
+        },
+        [&](std::uint32_t at, const float* x, std::uint32_t n, const auto* partials) {
+          shared.scales[at] = code.values(x, n, n == job.n, partials);
+        });
     block.each([&](int t) {
       nonzero[t] = 0;
-      auto* const out =
-          (packs ? job.packed : reinterpret_cast<std::uint8_t*>(job.payload)) + job.at;
-      const std::uint32_t groups = (length + kGroup - 1) / kGroup;  // per bucket
+      std::uint8_t* const out = output(job);
+      const std::uint32_t groups = (length + kRunElements - 1) / kRunElements;  // per bucket
       const std::uint32_t all = (some + length - 1) / length * groups;
       for (auto i = static_cast<std::uint32_t>(t); i < all; i += kThreads) {
         const std::uint32_t at = i / groups;
-        const std::uint32_t first = i % groups * kGroup;  // within the bucket
+        const std::uint32_t first = i % groups * kRunElements;  // within the bucket
         const std::uint32_t left = some - at * length;
         const std::uint32_t size = left < length ? left : length;
         if (first < size) group(shared, job, out, begin, at, first, size, nonzero[t]);
@@ -135,6 +146,38 @@ struct EncodeCodes {
   }
 
  private:
+  THINPIPE_KERNEL std::uint8_t* output(const Job& job) const {
+    return (packs ? job.packed : reinterpret_cast<std::uint8_t*>(job.payload)) + job.at;
+  }
+  THINPIPE_KERNEL void begin_payload(const Job& job, const CodeValues& scales) const {
+    job.findings->encoded = static_cast<std::uint32_t>(layout.bytes(job.n));
+    put(output(job), scales);
+  }
+  /// Returns the codes of a run that begins at element i, and sets its decoded values.
+  THINPIPE_KERNEL std::uint64_t codes_of(const Job& job, const CodeValues& scales, std::uint32_t i,
+                                         std::uint32_t count, const float (&c)[kRunElements],
+                                         float (&decoded)[kRunElements],
+                                         std::uint32_t& nonzero) const {
+    std::uint64_t codes = 0;
+    for (std::uint32_t j = 0; j < kRunElements; ++j) {
+      if (j >= count) continue;
+      const std::uint64_t own =
+          code.encode(c[j], scales, job.key, job.first + i + j, decoded[j], nonzero);
+      codes |= own << (j * static_cast<std::uint32_t>(layout.bits));
+    }
+    return codes;
+  }
+  /// Codes a run of a tensor whose scale is known.
+  THINPIPE_KERNEL void code_run(const Job& job, const CodeValues& scales, std::uint32_t i,
+                                std::uint32_t count, std::uint32_t& nonzero) const {
+    float c[kRunElements] = {};
+    float decoded[kRunElements] = {};
+    read_run<Code::kLooksFirst ? Reading::kAsIs : Reading::kSum>(job, i, count, c);
+    const std::uint64_t codes = codes_of(job, scales, i, count, c, decoded, nonzero);
+    store_bytes(output(job) + layout.header + packed_size(i, layout.bits),
+                static_cast<std::uint32_t>(packed_size(count, layout.bits)), codes);
+    leave_run(job, i, count, c, decoded);
+  }
   /// Codes up to eight elements of a bucket, from `first` on.
   THINPIPE_KERNEL void group(Shared& shared, const Job& job, std::uint8_t* out, std::uint32_t begin,
                              std::uint32_t at, std::uint32_t first, std::uint32_t size,
@@ -146,19 +189,15 @@ struct EncodeCodes {
         length == 0 ? out : out + (begin / length + at) * layout.bytes_of_bucket(length);
     const std::uint32_t before = (length == 0 ? begin : 0) + first;
     if (before == 0) put(record, scales);
-    const std::uint32_t count = size - first < kGroup ? size - first : kGroup;
-    std::uint64_t codes = 0;
-    for (std::uint32_t j = 0; j < count; ++j) {
-      const std::uint32_t i = at * length + first + j;
-      float decoded = 0;
-      const std::uint64_t own =
-          code.encode(shared.values[i], scales, job.key, job.first + begin + i, decoded, nonzero);
-      shared.values[i] = decoded;
-      codes |= own << (j * static_cast<std::uint32_t>(layout.bits));
-    }
-    std::uint8_t* const to = record + layout.header + packed_size(before, layout.bits);
-    for (std::size_t j = 0; j < packed_size(count, layout.bits); ++j)
-      to[j] = static_cast<std::uint8_t>(codes >> 8 * j);
+    const std::uint32_t count = size - first < kRunElements ? size - first : kRunElements;
+    const std::uint32_t i = at * length + first;
+    float c[kRunElements] = {};
+    float decoded[kRunElements] = {};
+    load_run(shared.values + i, count, c);
+    const std::uint64_t codes = codes_of(job, scales, begin + i, count, c, decoded, nonzero);
+    if (job.minds_sent()) store_run(shared.values + i, count, decoded);
+    store_bytes(record + layout.header + packed_size(before, layout.bits),
+                static_cast<std::uint32_t>(packed_size(count, layout.bits)), codes);
   }
   THINPIPE_KERNEL void put(std::uint8_t* to, const CodeValues& values) const {
     if (layout.header >= 4) put_float(to, values.first);
@@ -179,13 +218,44 @@ struct DecodeCodes {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+    if (layout.bucket != 0) {
+      block.each([&](int t) {
+        each_in_tile<kThreads>(t, block.index(), job.payload.n,
+                               [&](std::uint32_t i) { add(block, job, i); });
+      });
+      return;
+    }
+    const auto* const record = reinterpret_cast<const std::uint8_t*>(job.payload.words);
+    const CodeValues values = values_of(record);
     block.each([&](int t) {
-      each_in_tile<kThreads>(t, block.index(), job.payload.n,
-                             [&](std::uint32_t i) { add(block, job, i); });
+      if (t == 0 && block.index() == 0 && job.payload.n > 0 && !code.good(values))
+        tell(block, job, 1);
+      each_run<kThreads>(
+          t, block.index(), job.payload.n, [&](std::uint32_t i, std::uint32_t count) {
+            const auto bytes = static_cast<std::uint32_t>(packed_size(count, layout.bits));
+            std::uint64_t codes =
+                load_bytes(record + layout.header + packed_size(i, layout.bits), bytes);
+            const CodeValues scales = code.read(values, job.factor);
+            float terms[kRunElements] = {};
+            for (std::uint32_t j = 0; j < kRunElements; ++j) {
+              if (j >= count) continue;
+              terms[j] = code.decode(static_cast<std::uint32_t>(codes) & ((1U << layout.bits) - 1),
+                                     scales);
+              codes >>= layout.bits;
+            }
+            if (codes != 0) tell(block, job, 2);
+            add_run(job.out + i, count, terms);
+          });
     });
   }
 
  private:
+  THINPIPE_KERNEL CodeValues values_of(const std::uint8_t* record) const {
+    CodeValues values;
+    if (layout.header >= 4) values.first = float_at(record);
+    if (layout.header >= 8) values.second = float_at(record + 4);
+    return values;
+  }
   template <class Block>
   THINPIPE_KERNEL void add(Block& block, const DecodeJob& job, std::uint32_t i) const {
     const std::uint32_t n = job.payload.n;
@@ -194,9 +264,7 @@ struct DecodeCodes {
     const std::uint32_t j = i - at * length;  // within the bucket
     const auto* const record = reinterpret_cast<const std::uint8_t*>(job.payload.words) +
                                at * layout.bytes_of_bucket(length);
-    CodeValues values;
-    if (layout.header >= 4) values.first = float_at(record);
-    if (layout.header >= 8) values.second = float_at(record + 4);
+    const CodeValues values = values_of(record);
     if (j == 0 && !code.good(values)) tell(block, job, 1);
     const std::uint8_t* const codes = record + layout.header;
     const std::size_t bit = std::size_t{j} * static_cast<std::size_t>(layout.bits);

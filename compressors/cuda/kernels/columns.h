@@ -57,7 +57,7 @@ struct AddColumns {
       if (column >= cut.columns) return;
       SignLane sums;
       for (std::uint32_t row = group * kRows; row < end; ++row)
-        sums.add<SignScale::kMeans>(element<Reading::kSum>(job, 0, row * cut.columns + column));
+        sums.add<SignScale::kMeans>(element<Reading::kSum>(job, row * cut.columns + column));
       job.lanes[group * cut.columns + column] = sums;
     });
   }
@@ -119,7 +119,7 @@ struct EncodeColumns {
       for (unsigned j = 0; j < SignRows::kSize; ++j) {
         const std::uint32_t i = row_position(tile.index, t, j, SignRows::kSize);
         if (i >= job.n) break;
-        const float c = element<Reading::kAsIs>(job, 0, i);
+        const float c = element<Reading::kAsIs>(job, i);
         const std::uint32_t mean = i % job.columns + (c < 0 ? job.columns : 0);
         leave(job, i, c, std::bit_cast<float>(job.payload[mean]));
         bits[t] |= std::uint32_t{c < 0} << j;

@@ -15,7 +15,7 @@ namespace thinpipe::cuda {
 ///   kLimits  the number of limits
 ///   limit()  the i-th limit
 ///   found()  called with all limits and counts
-/// and ends when Findings::settled is set. Grid: the tiles of kTile elements.
+/// and ends when Findings::settled is set. Grid: the parts.
 template <Reading reading, class Search>
 struct CountLimits {
   static constexpr int kThreads = 512;
@@ -26,17 +26,18 @@ struct CountLimits {
   };
 
   const Job* jobs;
-  const Tile* tiles;
+  const Tile* parts;
   Search search;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const Tile tile = tiles[block.index()];
-    const Job job = jobs[tile.job];
+    const Tile own = parts[block.index()];
+    const Job job = jobs[own.job];
     Findings& findings = *job.findings;
     const std::uint32_t from = place_of(1);
     const std::uint32_t count = elements_of<reading>(job, from);
-    if (tile.index >= tiles_of(count, kTile) || findings.settled) return;
+    const PartOfTiles part(job, tiles_of(count, kTile), own.index);
+    if (part.is_empty() || findings.settled) return;
     block.each([&](int t) {
       if (t >= kLimits) return;
       shared.limits[t] = search.limit(findings, t);
@@ -44,18 +45,20 @@ struct CountLimits {
     });
     block.each([&](int t) {
       std::uint32_t reached[kLimits] = {};
-      each_in_tile<kThreads>(t, tile.index, count, [&](std::uint32_t i) {
-        const std::int32_t key = key_of(element<reading>(job, from, i), KeyOrder::kMagnitude);
-        for (int limit = 0; limit < kLimits; ++limit)
-          reached[limit] += key >= shared.limits[limit] ? 1 : 0;
-      });
+      for (std::uint32_t tile = part.first; tile < part.last; ++tile) {
+        each_in_tile<kThreads>(t, tile, count, [&](std::uint32_t i) {
+          const std::int32_t key = key_of(element<reading>(job, i), KeyOrder::kMagnitude);
+          for (int limit = 0; limit < kLimits; ++limit)
+            reached[limit] += key >= shared.limits[limit] ? 1 : 0;
+        });
+      }
       for (int limit = 0; limit < kLimits; ++limit)
         if (reached[limit] > 0) block.add(&shared.counts[limit], reached[limit]);
     });
     block.each([&](int t) {
       if (t < kLimits && shared.counts[t] > 0) block.add(&job.histogram[t], shared.counts[t]);
     });
-    if (!block.is_last(&findings.arrived, tiles_of(count, kTile))) return;
+    if (!block.is_last(&findings.arrived, part.parts)) return;
     block.each([&](int t) {
       if (t == 0 && job.n > 0) search.found(job, shared.limits, job.histogram);
     });

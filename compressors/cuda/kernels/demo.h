@@ -101,7 +101,7 @@ struct TransformDemo {
     block.each([&](int t) {
       for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += kThreads) {
         const std::uint32_t at = cut.element_of(tile.index * kTile + i);
-        shared.x[i] = at == DemoCut::kOutside ? 0 : dct_input(element<Reading::kSum>(job, 0, at));
+        shared.x[i] = at == DemoCut::kOutside ? 0 : dct_input(element<Reading::kSum>(job, at));
       }
     });
     float* const rows = dct(block, cut.row, cut.cosines, shared.x, shared.other);
@@ -140,8 +140,8 @@ struct LeaveDemo {
       job.findings->counts[1] = count == 0 ? 0 : job.n;
     });
     if (!job.minds_sent()) return;
-    const float* const decoded = turn_back(block, shared, cut, tile.index,
-                                           {of.chosen_at(of.sent).positions, of.decoded, count});
+    const float* const decoded =
+        turn_back(block, shared, cut, tile.index, {of.chosen.positions, of.decoded, count});
     block.each([&](int t) {
       for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += kThreads) {
         const std::uint32_t at = cut.element_of(tile.index * kTile + i);

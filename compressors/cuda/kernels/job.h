@@ -35,7 +35,7 @@ struct Findings {
   std::uint32_t upper_count = 0;  ///< elements that reach the upper limit
   std::uint32_t first_tie = 0;    ///< index of the first tie that is kept
   bool settled = false;           ///< the threshold needs no more counts
-  std::uint32_t counts[2] = {};   ///< elements in chosen[0] and chosen[1]
+  std::uint32_t counts[2] = {};   ///< elements kept by the last two choices, by place_of()
   std::uint32_t encoded = 0;      ///< bytes of the payload
   float scale = 0;                ///< of quantised values
   float negative = 0;             ///< decoded value of negative signs, if they have their own
@@ -67,8 +67,8 @@ struct Job {
   std::uint32_t fits = 1;           ///< number of fits; kernels of later fits skip the tensor
   std::uint32_t choices = 1;        ///< number of choices; kernels of later choices skip the tensor
   bool may_lower = false;           ///< a threshold that too few elements exceed (DGC)
-  std::uint32_t place = 0;          ///< index in chosen[] of the last choice
-  std::uint32_t sent = 0;           ///< index in chosen[] of the elements that are sent
+  std::uint32_t place = 0;          ///< index in Findings::counts of the last choice
+  std::uint32_t sent = 0;           ///< index in Findings::counts of the elements that are sent
   const float* q = nullptr;         ///< second moments of the step (variance)
   float* v = nullptr;               ///< sum of the second moments; null: none
   float* corrected = nullptr;       ///< new v of sent elements; null: 0
@@ -98,7 +98,10 @@ struct Job {
   float momentum = 0;
   bool nesterov = false;
   bool masking = false;
-  Chosen chosen[2] = {};                 ///< n elements each; passes read one and write the other
+  Chosen chosen = {};                    ///< n elements
+  Chosen staged = {};                    ///< n elements, which the passes use (choose.h)
+  std::uint32_t parts = 0;               ///< into which the tensor is divided for grids of parts
+  Counts* part_counts = nullptr;         ///< one more than there are parts
   double* block_sums = nullptr;          ///< at least kSumDoubles per tile that is added up
   PrefixState* states[2] = {};           ///< one per tile; all 0 between steps
   std::uint32_t* histogram = nullptr;    ///< kBins counters; all 0 between kernels
@@ -112,25 +115,43 @@ struct Job {
   std::uint32_t* payload = nullptr;      ///< aligned, with a word after the payload
   Findings* findings = nullptr;
 
-  // A conditional instead of an index: kernels keep a job in registers, which cannot be indexed.
-  THINPIPE_BOTH Chosen chosen_at(std::uint32_t i) const { return i == 0 ? chosen[0] : chosen[1]; }
-  THINPIPE_BOTH PrefixState* states_at(std::uint32_t i) const {
-    return i == 0 ? states[0] : states[1];
-  }
   /// Returns c, after the memory's update.
   THINPIPE_BOTH const float* c() const { return r == nullptr ? g : r; }
   /// Returns whether sent elements change the memory.
   THINPIPE_BOTH bool minds_sent() const { return keeps || h != nullptr; }
 };
 
-/// Returns the index (0 or 1) of the arrays chosen[] and states[] that selection pass number
-/// `choice`, counted from 1, writes. The pass reads the arrays of the other index.
+/// Returns the index (0 or 1) in Findings::counts at which selection pass number `choice`, counted
+/// from 1, writes its count.
 THINPIPE_BOTH constexpr std::uint32_t place_of(std::uint32_t choice) { return choice % 2; }
 
 /// A range of a tensor's elements that one thread block works on.
 struct Tile {
   std::uint32_t job = 0;
   std::uint32_t index = 0;  ///< of the tile in the tensor
+};
+
+/// Blocks per multiprocessor in grids of parts: as many as run at a time. Each block works on
+/// several tiles, so that it loads a tensor's job once, and kernels of few elements start few
+/// blocks.
+constexpr std::uint32_t kBlocksPerProcessor = 3;
+
+/// The consecutive tiles of one part of a tensor. Of fewer tiles than parts, the last parts are
+/// empty.
+struct PartOfTiles {
+  std::uint32_t parts;  ///< that are not empty
+  std::uint32_t first;
+  std::uint32_t last;  ///< the tile after the part
+
+  /// @param tiles  of the tensor or of its chosen elements
+  THINPIPE_BOTH PartOfTiles(const Job& job, std::uint32_t tiles, std::uint32_t index)
+      : parts(job.parts < tiles ? job.parts : tiles), first(0), last(0) {
+    if (index >= parts) return;
+    const std::uint32_t each = tiles / parts, more = tiles % parts;
+    first = each * index + (index < more ? index : more);
+    last = first + each + (index < more ? 1 : 0);
+  }
+  THINPIPE_BOTH bool is_empty() const { return first >= last; }
 };
 
 /// Maximum doubles of a block's statistics.

@@ -22,7 +22,7 @@ struct ChosenKeys {
     return job.findings->counts[place_of(1)];
   }
   THINPIPE_KERNEL static std::uint32_t key(const Job& job, std::uint32_t i) {
-    return rank_of<order>(job.chosen_at(place_of(1)).values[i]);
+    return rank_of<order>(job.chosen.values[i]);
   }
   THINPIPE_KERNEL static std::uint32_t rank(const Job& job) { return job.target; }
   THINPIPE_KERNEL static void found(const Job& job, const DigitSearch& search) {
@@ -73,7 +73,7 @@ struct SampledRanks : SampledKeys {
   }
 };
 
-/// Finds one digit; after the last digit, calls Keys::found(). Grid: the tiles of kTile elements.
+/// Finds one digit; after the last digit, calls Keys::found(). Grid: the parts.
 template <class Keys>
 struct KthDigit {
   static constexpr int kThreads = 512;
@@ -83,15 +83,16 @@ struct KthDigit {
   };
 
   const Job* jobs;
-  const Tile* tiles;
+  const Tile* parts;
   int digit;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const Tile tile = tiles[block.index()];
-    const Job job = jobs[tile.job];
+    const Tile own = parts[block.index()];
+    const Job job = jobs[own.job];
     const std::uint32_t count = Keys::count(job);
-    if (tile.index >= tiles_of(count, kTile)) return;
+    const PartOfTiles part(job, tiles_of(count, kTile), own.index);
+    if (part.is_empty()) return;
     Findings& findings = *job.findings;
     block.each([&](int t) {
       for (auto i = static_cast<std::uint32_t>(t); i < kBins; i += kThreads) shared.bins[i] = 0;
@@ -101,17 +102,19 @@ struct KthDigit {
       }
     });
     block.each([&](int t) {
-      each_in_tile<kThreads>(t, tile.index, count, [&](std::uint32_t i) {
-        const std::uint32_t key = Keys::key(job, i);
-        if (shared.search.matches(key, digit))
-          block.add(&shared.bins[DigitSearch::value(key, digit)], 1);
-      });
+      for (std::uint32_t tile = part.first; tile < part.last; ++tile) {
+        each_in_tile<kThreads>(t, tile, count, [&](std::uint32_t i) {
+          const std::uint32_t key = Keys::key(job, i);
+          if (shared.search.matches(key, digit))
+            block.add(&shared.bins[DigitSearch::value(key, digit)], 1);
+        });
+      }
     });
     block.each([&](int t) {
       for (auto i = static_cast<std::uint32_t>(t); i < kBins; i += kThreads)
         if (shared.bins[i] != 0) block.add(&job.histogram[i], shared.bins[i]);
     });
-    if (!block.is_last(&findings.arrived, tiles_of(count, kTile))) return;
+    if (!block.is_last(&findings.arrived, part.parts)) return;
     find_digit(block, job.histogram, digit, shared.search);
     block.each([&](int t) {
       for (auto i = static_cast<std::uint32_t>(t); i < kBins; i += kThreads) job.histogram[i] = 0;
@@ -127,7 +130,7 @@ struct KthDigit {
 template <class Keys, class Device, class Batch>
 void find_kth(Device& device, const Batch& batch) {
   for (int digit = 0; digit < kDigits; ++digit)
-    device.launch(KthDigit<Keys>{batch.jobs, batch.tiles, digit}, batch.tile_count);
+    device.launch(KthDigit<Keys>{batch.jobs, batch.parts, digit}, batch.part_count);
 }
 
 }  // namespace thinpipe::cuda

@@ -95,23 +95,23 @@ struct GolombPositions {
   }
 };
 
-/// Clears the words that LayPositions will write. Grid: the tiles of kTile elements.
+/// Clears the words that LayPositions will write. Grid: the parts.
 template <class Code>
 struct ClearPositions {
   static constexpr int kThreads = 512;
   struct Shared {};
 
   const Job* jobs;
-  const Tile* tiles;
+  const Tile* parts;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const SentTile tile(jobs, tiles[block.index()]);
+    const SentTile tile(jobs, parts[block.index()]);
     const Job& job = tile.job;
     const std::uint32_t begin = tile.begin;
     const std::uint64_t most = begin + Code::of(job, tile.count).most(tile.count, job.n);
     const std::uint64_t end = most < job.capacity ? most : job.capacity;
-    const std::uint32_t stride = tiles_of(job.n, kTile) * kThreads;
+    const std::uint32_t stride = job.parts * kThreads;
     block.each([&](int t) {
       // Clears the first word even without positions: the values end in it.
       for (auto i = tile.index * kThreads + static_cast<std::uint32_t>(t);
@@ -136,9 +136,9 @@ THINPIPE_KERNEL void each_gap(int t, const SentTile& tile, Body body) {
   }
 }
 
-/// Writes the positions of the sent elements, chosen[Job::sent]. Finds where each position begins
-/// by a decoupled look-back over the tiles' prefix states (prefix.h), in the array of states that
-/// is empty at this point. Grid: the tiles of kTile elements, in order.
+/// Writes the positions of the sent elements. Finds where each position begins
+/// by a decoupled look-back over the tiles' prefix states (prefix.h). Grid: the tiles of kTile
+/// elements, in order.
 template <class Code>
 struct LayPositions {
   static constexpr int kThreads = 512;
@@ -170,7 +170,7 @@ struct LayPositions {
     std::uint32_t earlier = 0;
     if constexpr (Code::kChained) {
       own = block.prefix(before);
-      earlier = block.before(job.states_at(1 - job.sent), tile.index, {own, 0}).first;
+      earlier = block.before(job.states[0], tile.index, {own, 0}).first;
     }
     block.each([&](int t) {
       std::uint64_t bit = std::uint64_t{8} * (begin + head) + earlier + before[t];

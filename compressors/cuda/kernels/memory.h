@@ -38,7 +38,7 @@ struct HoldGradients {
     const Job job = jobs[tile.job];
     block.each([&](int t) {
       each_in_tile<kThreads, kSumTile>(t, tile.index, job.n,
-                                       [&](std::uint32_t i) { element<Reading::kSum>(job, 0, i); });
+                                       [&](std::uint32_t i) { element<Reading::kSum>(job, i); });
     });
   }
 };

@@ -7,22 +7,21 @@
 
 namespace thinpipe::cuda {
 
-/// Decides between the largest elements, in chosen[Job::place] of `jobs`, and the smallest
-/// elements, in the same array of `others`. Replaces the largest by the smallest if the mean of the
-/// smallest is farther from 0. An exact selection keeps nothing if either side is incomplete.
-/// Leaves the prefix states of `others` empty. Grid: the tiles of kTile elements.
+/// Decides between the largest elements, in Job::chosen of `jobs`, and the smallest elements, in
+/// the same array of `others`. Replaces the largest by the smallest if the mean of the smallest is
+/// farther from 0. An exact selection keeps nothing if either side is incomplete. Grid: the parts.
 struct PickSide {
   static constexpr int kThreads = 512;
   struct Shared {};
 
   const Job* jobs;
   const Job* others;
-  const Tile* tiles;
+  const Tile* parts;
   bool exact;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const Tile tile = tiles[block.index()];
+    const Tile tile = parts[block.index()];
     const Job job = jobs[tile.job];
     const Job other = others[tile.job];
     const std::uint32_t count = job.findings->counts[job.place];
@@ -32,19 +31,17 @@ struct PickSide {
     const double mean = count == 0 ? 0 : job.findings->mean;
     const double other_mean = other_count == 0 ? 0 : other.findings->mean;
     const bool swap = complete && -other_mean > mean;
-    const std::uint32_t all = tiles_of(job.n, kTile);
     block.each([&](int t) {
-      if (t == 0) other.states[0][tile.index] = other.states[1][tile.index] = 0;
       if (!swap) return;
-      const Chosen to = job.chosen_at(job.place);
-      const Chosen from = other.chosen_at(job.place);
+      const Chosen to = job.chosen;
+      const Chosen from = other.chosen;
       for (auto i = tile.index * kThreads + static_cast<std::uint32_t>(t); i < other_count;
-           i += all * kThreads) {
+           i += job.parts * kThreads) {
         to.positions[i] = from.positions[i];
         to.values[i] = from.values[i];
       }
     });
-    if (!block.is_last(&job.findings->arrived, all)) return;
+    if (!block.is_last(&job.findings->arrived, job.parts)) return;
     block.each([&](int t) {
       if (t != 0) return;
       Findings& findings = *job.findings;

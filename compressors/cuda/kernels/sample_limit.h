@@ -41,11 +41,19 @@ struct SampleLimit {
     }
     block.each([&](int t) {
       if (t == 0) shared.search = {0, job.sample_rank};
-      for (auto i = static_cast<std::uint32_t>(t); i < job.sampled; i += kThreads) {
+      // All of a thread's reads are under way before it stores the first key.
+      std::uint32_t keys[kMaxSample / kThreads];
+      for (std::uint32_t j = 0; j < kMaxSample / kThreads; ++j) {
+        const std::uint32_t i = j * kThreads + static_cast<std::uint32_t>(t);
+        if (i >= job.sampled) continue;
         SplitMix64 random(job.sample_seed);
         random.skip(i);
         const auto at = static_cast<std::uint32_t>(random.below(job.n));
-        shared.keys[i] = rank_of<order>(peek(job, at));
+        keys[j] = rank_of<order>(peek(job, at));
+      }
+      for (std::uint32_t j = 0; j < kMaxSample / kThreads; ++j) {
+        const std::uint32_t i = j * kThreads + static_cast<std::uint32_t>(t);
+        if (i < job.sampled) shared.keys[i] = keys[j];
       }
     });
     for (int digit = 0; digit < kDigits; ++digit) {

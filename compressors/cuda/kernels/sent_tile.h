@@ -8,7 +8,7 @@
 
 namespace thinpipe::cuda {
 
-/// View of chosen[Job::sent] for kernels that write positions.
+/// View of the sent elements for kernels that write positions.
 struct SentTile {
   Job job;
   std::uint32_t index;             ///< of the tile
@@ -20,7 +20,7 @@ struct SentTile {
       : job(jobs[tile.job]),
         index(tile.index),
         count(job.findings->counts[job.sent]),
-        positions(job.chosen_at(job.sent).positions),
+        positions(job.chosen.positions),
         begin(positions_at(job.values, count)) {}
 
   /// Returns the number of tiles with positions.

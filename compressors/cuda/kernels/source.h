@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/both.h"
+#include "base/nan.h"
 #include "compressors/cuda/kernels/job.h"
 
 namespace thinpipe::cuda {
@@ -21,10 +22,10 @@ enum class Reading {
 /// added.
 THINPIPE_BOTH inline float sum_of(const Job& job, float r, float g) {
   const float from = job.anew ? 0.0F : r;
-  if (job.decay == 1.0F && job.scale == 1.0F) return from + g;
+  if (job.decay == 1.0F && job.scale == 1.0F) return canonical(from + g);
   const float kept = job.decay * from;
   const float fresh = job.scale * g;
-  return kept + fresh;
+  return canonical(kept + fresh);
 }
 /// Returns the receivers' estimate of an element; 0 if it is not finite.
 THINPIPE_BOTH inline float estimate_of(const Job& job, std::uint32_t i) {
@@ -38,8 +39,8 @@ THINPIPE_BOTH inline float peek(const Job& job, std::uint32_t i) {
   if (job.r == nullptr) return g;
   if (job.u != nullptr) {
     const float fresh = job.scale * g;
-    return job.nesterov ? (job.r[i] + job.momentum * (job.u[i] + fresh)) + fresh
-                        : job.r[i] + (job.momentum * job.u[i] + fresh);
+    return canonical(job.nesterov ? (job.r[i] + job.momentum * (job.u[i] + fresh)) + fresh
+                                  : job.r[i] + (job.momentum * job.u[i] + fresh));
   }
   const float sum = sum_of(job, job.r[i], g);
   return job.h == nullptr || job.holds ? sum : sum - estimate_of(job, i);
@@ -52,11 +53,11 @@ struct Fetched {
   float r = 0;  ///< memory, or the element
 };
 
-/// Reads element i of c, or of chosen[from].
+/// Reads element i of c, or of Job::chosen.
 template <Reading reading>
-THINPIPE_BOTH Fetched fetch(const Job& job, std::uint32_t from, std::uint32_t i) {
+THINPIPE_BOTH Fetched fetch(const Job& job, std::uint32_t i) {
   if constexpr (reading == Reading::kChosen) {
-    return {.g = 0, .r = job.chosen_at(from).values[i]};
+    return {.g = 0, .r = job.chosen.values[i]};
   } else if constexpr (reading == Reading::kSum) {
     return {.g = job.g[i], .r = job.r == nullptr ? job.g[i] : job.r[i]};
   } else if constexpr (reading == Reading::kGradient) {
@@ -76,11 +77,11 @@ THINPIPE_BOTH float settle(const Job& job, std::uint32_t i, const Fetched& read)
     const float fresh = job.scale * read.g;
     float u = job.u[i];
     if (job.nesterov) {
-      u = job.momentum * (u + fresh);
-      c = (read.r + u) + fresh;
+      u = canonical(job.momentum * (u + fresh));
+      c = canonical((read.r + u) + fresh);
     } else {
-      u = job.momentum * u + fresh;
-      c = read.r + u;
+      u = canonical(job.momentum * u + fresh);
+      c = canonical(read.r + u);
     }
     job.u[i] = u;
   } else {
@@ -96,8 +97,8 @@ THINPIPE_BOTH float settle(const Job& job, std::uint32_t i, const Fetched& read)
 
 /// Reads an element: fetch(), then settle().
 template <Reading reading>
-THINPIPE_BOTH float element(const Job& job, std::uint32_t from, std::uint32_t i) {
-  return settle<reading>(job, i, fetch<reading>(job, from, i));
+THINPIPE_BOTH float element(const Job& job, std::uint32_t i) {
+  return settle<reading>(job, i, fetch<reading>(job, i));
 }
 
 /// Returns the number of elements to read.
@@ -108,13 +109,16 @@ THINPIPE_BOTH std::uint32_t elements_of(const Job& job, std::uint32_t from) {
 
 // Memory updates after sending. Call one of these for every element sent.
 
-/// Adds `decoded` to the receivers' estimate, and stores the residual c - decoded in the memory; 0
-/// if the residual is not finite.
-THINPIPE_BOTH inline void leave(const Job& job, std::uint32_t i, float c, float decoded) {
-  if (job.h != nullptr) job.h[i] = job.h[i] + decoded;
-  if (!job.keeps) return;
+/// Returns the residual; 0 if it is not finite.
+THINPIPE_BOTH inline float remainder_of(float c, float decoded) {
   const float left = c - decoded;
-  job.r[i] = left - left == 0 ? left : 0.0F;
+  return left - left == 0 ? left : 0.0F;
+}
+/// Adds `decoded` to the receivers' estimate, and stores the residual in the memory.
+THINPIPE_BOTH inline void leave(const Job& job, std::uint32_t i, float c, float decoded) {
+  if (job.h != nullptr) job.h[i] = canonical(job.h[i] + decoded);
+  if (!job.keeps) return;
+  job.r[i] = remainder_of(c, decoded);
 }
 /// As leave(), for methods that send few elements. With masking, also clears their velocity.
 THINPIPE_BOTH inline void take_off(const Job& job, std::uint32_t i, float decoded) {

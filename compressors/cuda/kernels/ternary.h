@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/chains.h"
-#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/level_codes.h"
 #include "compressors/cuda/kernels/source.h"
@@ -45,14 +44,12 @@ THINPIPE_KERNEL inline bool is_near(float c, float scale) {
   return scale != 0 && magnitude + magnitude >= scale;
 }
 
-/// Returns an element's digit, 0 to 2, and stores the residual.
+/// Returns the digit of element i, 0 to 2, and stores the residual.
 struct TernaryDigit {
   bool stochastic;
 
-  THINPIPE_KERNEL std::uint32_t operator()(const Job& job, std::uint32_t i,
+  THINPIPE_KERNEL std::uint32_t operator()(const Job& job, float scale, std::uint32_t i, float c,
                                            std::uint32_t& nonzero) const {
-    const float scale = job.findings->scale;
-    const float c = element<Reading::kAsIs>(job, 0, i);
     const bool sent =
         stochastic ? counter_uniform(job.key, i) * scale < std::fabs(c) : is_near(c, scale);
     float decoded = 0;
@@ -63,56 +60,71 @@ struct TernaryDigit {
   }
 };
 
-/// Packs all elements into Job::packed or, if that is null, into the payload; a thread packs four
-/// bytes at a time. Clears the prefix states (prefix.h) and sets Findings::counts[1] to the number
-/// of values that are not zero. Grid: the tiles of kTile elements.
+/// Packs all elements into Job::packed or, if that is null, into the payload. Clears the prefix
+/// states (prefix.h) and sets Findings::counts[1] to the number of values that are not zero. A
+/// byte's five elements are a fifth of the tensor apart; consecutive threads pack consecutive
+/// bytes. Grid: the parts.
 struct PackTernary {
   static constexpr int kThreads = 256;
-  static constexpr std::uint32_t kBytes = 4;  ///< per thread at a time
-  static constexpr std::uint32_t kWords = (kTile + 5 * kBytes - 1) / (5 * kBytes);
+  static constexpr int kMinBlocks = static_cast<int>(kBlocksPerProcessor);
+  static constexpr std::uint32_t kDigits = 5;  ///< of a byte
+  static constexpr std::uint32_t kAtOnce = 4;  ///< bytes for which a thread reads before it writes
   struct Shared {};
 
   const Job* jobs;
-  const Tile* tiles;
+  const Tile* parts;
   TernaryDigit digit;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const Tile tile = tiles[block.index()];
-    const Job job = jobs[tile.job];
+    const Tile part = parts[block.index()];
+    const Job job = jobs[part.job];
     Findings& findings = *job.findings;
     const auto length = static_cast<std::uint32_t>(quartic_size(job.n));
-    const std::uint32_t words = (length + kBytes - 1) / kBytes;
-    auto* const packed =
-        job.packed == nullptr ? job.payload + 1 : reinterpret_cast<std::uint32_t*>(job.packed);
+    const float scale = findings.scale;
+    std::uint8_t* const packed =
+        job.packed == nullptr ? reinterpret_cast<std::uint8_t*>(job.payload + 1) : job.packed;
+    const std::uint32_t stride = job.parts * kThreads;
     typename Block::template Local<std::uint32_t> nonzero;
     block.each([&](int t) {
       nonzero[t] = 0;
-      if (t == 0) job.states[0][tile.index] = job.states[1][tile.index] = 0;
-      if (t == 0 && tile.index == 0) {
-        job.payload[0] = std::bit_cast<std::uint32_t>(findings.scale);
+      const std::uint32_t first = part.index * kThreads + static_cast<std::uint32_t>(t);
+      for (std::uint32_t i = first; i < tiles_of(job.n, kTile); i += stride)
+        job.states[0][i] = job.states[1][i] = 0;
+      if (first == 0) {
+        job.payload[0] = std::bit_cast<std::uint32_t>(scale);
         findings.encoded = static_cast<std::uint32_t>(sizeof(float)) + length;
       }
-      each_in_tile<kThreads, kWords>(t, tile.index, words, [&](std::uint32_t w) {
-        packed[w] = word(job, length, w, nonzero[t]);
-      });
+      for (std::uint64_t at = first; at < length; at += std::uint64_t{kAtOnce} * stride)
+        pack(job, scale, packed, length, at, stride, nonzero[t]);
     });
-    count_nonzero(block, job, nonzero, tiles_of(job.n, kTile));
+    count_nonzero(block, job, nonzero, job.parts);
   }
 
  private:
-  THINPIPE_KERNEL std::uint32_t word(const Job& job, std::uint32_t length, std::uint32_t w,
-                                     std::uint32_t& nonzero) const {
-    std::uint32_t codes[kBytes] = {};
-    for (std::uint64_t part = 0; part < 5; ++part) {
-      for (std::uint32_t j = 0; j < kBytes; ++j) {
-        const std::uint32_t byte = kBytes * w + j;
-        const std::uint64_t i = part * length + byte;
-        const bool exists = byte < length && i < job.n;
-        codes[j] = 3 * codes[j] + (exists ? digit(job, static_cast<std::uint32_t>(i), nonzero) : 0);
+  /// Packs bytes first, first + stride, ...
+  THINPIPE_KERNEL void pack(const Job& job, float scale, std::uint8_t* packed, std::uint64_t length,
+                            std::uint64_t first, std::uint32_t stride,
+                            std::uint32_t& nonzero) const {
+    float c[kAtOnce][kDigits];
+    for (std::uint32_t j = 0; j < kAtOnce; ++j) {
+      const std::uint64_t byte = first + std::uint64_t{j} * stride;
+      for (std::uint32_t k = 0; k < kDigits; ++k) {
+        const std::uint64_t i = k * length + byte;
+        c[j][k] = byte < length && i < job.n ? job.c()[i] : 0.0F;
       }
     }
-    return codes[0] | codes[1] << 8 | codes[2] << 16 | codes[3] << 24;
+    for (std::uint32_t j = 0; j < kAtOnce; ++j) {
+      const std::uint64_t byte = first + std::uint64_t{j} * stride;
+      if (byte >= length) continue;
+      std::uint32_t code = 0;
+      for (std::uint32_t k = 0; k < kDigits; ++k) {
+        const std::uint64_t i = k * length + byte;
+        code *= 3;
+        if (i < job.n) code += digit(job, scale, static_cast<std::uint32_t>(i), c[j][k], nonzero);
+      }
+      packed[byte] = static_cast<std::uint8_t>(code);
+    }
   }
 };
 
@@ -145,7 +157,7 @@ struct PackTernaryBuckets {
       if (t == 0 && tile.index == 0)
         job.findings->encoded = static_cast<std::uint32_t>(4 * scales + layout.bytes(job.n));
       for (auto i = static_cast<std::uint32_t>(t); i < some; i += kThreads)
-        shared.values[i] = element<Reading::kSum>(job, 0, begin + i);
+        shared.values[i] = element<Reading::kSum>(job, begin + i);
     });
     add_chains(block, shared.chains, shared.values, some, layout.bucket, GreatestRange::chain,
                [&](std::uint32_t at, const float* x, std::uint32_t n, const std::uint32_t* most) {

@@ -53,7 +53,11 @@ struct PackTernaryParts {
     std::uint32_t code = 0;
     for (std::uint64_t part = 0; part < 5; ++part) {
       const std::uint64_t i = part * length + j;
-      code = 3 * code + (i < job.n ? kDigit(job, static_cast<std::uint32_t>(i), nonzero) : 0);
+      code *= 3;
+      if (i < job.n) {
+        code +=
+            kDigit(job, job.findings->scale, static_cast<std::uint32_t>(i), job.c()[i], nonzero);
+      }
     }
     return static_cast<std::uint8_t>(code);
   }

@@ -1,4 +1,4 @@
-// Encodes each element independently; a thread writes whole words or bytes.
+// Encodes each element independently; a thread codes runs of eight elements.
 #pragma once
 
 #include <bit>
@@ -6,68 +6,80 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/decode_job.h"
-#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/cuda/kernels/source.h"
+#include "compressors/cuda/kernels/runs.h"
 #include "compressors/element_type.h"
 #include "compressors/kernels/random.h"
 
 namespace thinpipe::cuda {
 
 // A code has
-//   kElements  elements per thread and step
-//   encode()   writes them, and counts those that do not decode to zero
-//   add()      adds their decoded values times a factor; returns false for invalid ones
+//   bytes()  of a payload
+//   write()  writes a run's codes, and sets its decoded values
+//   read()   reads a run's values; returns false if one is invalid
 
 /// 32-bit floats.
 struct Fp32Code {
-  static constexpr std::uint32_t kElements = 1;
   THINPIPE_BOTH static std::size_t bytes(std::size_t n) { return n * sizeof(float); }
 
-  THINPIPE_KERNEL void encode(const Job& job, std::uint32_t word, std::uint32_t& nonzero) const {
-    const float c = element<Reading::kSum>(job, 0, word);
-    leave(job, word, c, c);
-    ++nonzero;
-    job.payload[word] = std::bit_cast<std::uint32_t>(c);
+  THINPIPE_KERNEL static void write(const Job& job, std::uint32_t i, std::uint32_t count,
+                                    const float (&c)[kRunElements],
+                                    float (&decoded)[kRunElements]) {
+    std::uint32_t words[kRunElements];
+    for (std::uint32_t j = 0; j < kRunElements; ++j) {
+      words[j] = std::bit_cast<std::uint32_t>(c[j]);
+      decoded[j] = c[j];
+    }
+    store_run(job.payload + i, count, words);
   }
-  THINPIPE_KERNEL bool add(const std::uint32_t* payload, std::uint32_t word, std::uint32_t /*n*/,
-                           float factor, float* out) const {
-    const float value = factor * std::bit_cast<float>(payload[word]);
-    out[word] = out[word] + value;
+  THINPIPE_KERNEL static bool read(const std::uint32_t* payload, std::uint32_t /*n*/,
+                                   std::uint32_t i, std::uint32_t count,
+                                   float (&values)[kRunElements]) {
+    std::uint32_t words[kRunElements] = {};
+    load_run(payload + i, count, words);
+    for (std::uint32_t j = 0; j < kRunElements; ++j) values[j] = std::bit_cast<float>(words[j]);
     return true;
   }
 };
 
 /// 16-bit floats (element_type.h).
 struct HalfCode {
-  static constexpr std::uint32_t kElements = 2;
+  static constexpr std::uint32_t kWords = kRunElements / 2;
   THINPIPE_BOTH static std::size_t bytes(std::size_t n) { return n * sizeof(std::uint16_t); }
 
   HalfFormat format;
 
-  THINPIPE_KERNEL void encode(const Job& job, std::uint32_t word, std::uint32_t& nonzero) const {
-    std::uint32_t bits = 0;
-    for (std::uint32_t j = 0; j < kElements; ++j) {
-      const std::uint32_t i = kElements * word + j;
-      if (i >= job.n) break;
-      const float c = element<Reading::kSum>(job, 0, i);
-      const std::uint16_t half = to_half(c, format);
-      leave(job, i, c, from_half(half, format));
-      bits |= static_cast<std::uint32_t>(half) << 16 * j;
-      ++nonzero;
+  THINPIPE_KERNEL void write(const Job& job, std::uint32_t i, std::uint32_t count,
+                             const float (&c)[kRunElements], float (&decoded)[kRunElements]) const {
+    Vector<std::uint32_t> words = {};
+    for (std::uint32_t j = 0; j < kRunElements; ++j) {
+      const std::uint16_t half = j < count ? to_half(c[j], format) : std::uint16_t{0};
+      decoded[j] = from_half(half, format);
+      words.values[j / 2] |= static_cast<std::uint32_t>(half) << 16 * (j % 2);
     }
-    job.payload[word] = bits;
+    std::uint32_t* const to = job.payload + i / 2;
+    if (is_whole_run(to, count)) {
+      *reinterpret_cast<Vector<std::uint32_t>*>(to) = words;
+    } else {
+      for (std::uint32_t j = 0; j < kWords; ++j)
+        if (2 * j < count) to[j] = words.values[j];
+    }
   }
-  THINPIPE_KERNEL bool add(const std::uint32_t* payload, std::uint32_t word, std::uint32_t n,
-                           float factor, float* out) const {
+  THINPIPE_KERNEL bool read(const std::uint32_t* payload, std::uint32_t /*n*/, std::uint32_t i,
+                            std::uint32_t count, float (&values)[kRunElements]) const {
+    const std::uint32_t* const from = payload + i / 2;
+    Vector<std::uint32_t> words = {};
+    if (is_whole_run(from, count)) {
+      words = *reinterpret_cast<const Vector<std::uint32_t>*>(from);
+    } else {
+      for (std::uint32_t j = 0; j < kWords; ++j)
+        if (2 * j < count) words.values[j] = from[j];
+    }
     bool good = true;
-    for (std::uint32_t j = 0; j < kElements; ++j) {
-      const std::uint32_t i = kElements * word + j;
-      if (i >= n) break;
-      const auto half = static_cast<std::uint16_t>(payload[word] >> 16 * j);
-      good = good && is_finite_half(half, format);
-      const float value = factor * from_half(half, format);
-      out[i] = out[i] + value;
+    for (std::uint32_t j = 0; j < kRunElements; ++j) {
+      const auto half = static_cast<std::uint16_t>(words.values[j / 2] >> 16 * (j % 2));
+      if (j < count) good = good && is_finite_half(half, format);
+      values[j] = from_half(half, format);
     }
     return good;
   }
@@ -76,46 +88,39 @@ struct HalfCode {
 /// A sign and an 8-bit exponent with stochastic rounding: all exponents, then the sign bits
 /// (kernels/quantize.h).
 struct NaturalCode {
-  static constexpr std::uint32_t kElements = 8;
   THINPIPE_BOTH static std::size_t bytes(std::size_t n) { return n + (n + 7) / 8; }
 
-  THINPIPE_KERNEL void encode(const Job& job, std::uint32_t word, std::uint32_t& nonzero) const {
+  THINPIPE_KERNEL static void write(const Job& job, std::uint32_t i, std::uint32_t count,
+                                    const float (&c)[kRunElements],
+                                    float (&decoded)[kRunElements]) {
     auto* const out = reinterpret_cast<std::uint8_t*>(job.payload);
     std::uint32_t signs = 0;
-    for (std::uint32_t j = 0; j < kElements; ++j) {
-      const std::uint32_t i = kElements * word + j;
-      if (i >= job.n) break;
-      const float c = element<Reading::kSum>(job, 0, i);
-      const auto bits = std::bit_cast<std::uint32_t>(c);
+    std::uint64_t exponents = 0;
+    for (std::uint32_t j = 0; j < kRunElements; ++j) {
+      const auto bits = std::bit_cast<std::uint32_t>(c[j]);
       const std::uint32_t sign = bits & 0x80000000;
       const std::uint32_t magnitude = bits ^ sign;
       constexpr std::uint32_t kMax = 0x7f7fffff;  // the greatest float
-      const std::uint32_t carried = magnitude + (counter_random(job.key, i) >> 9);
+      const std::uint32_t carried = magnitude + (counter_random(job.key, i + j) >> 9);
       const std::uint32_t exponent =
           magnitude > kInfinityBits ? 0 : (carried < kMax ? carried : kMax) >> 23;
-      leave(job, i, c, std::bit_cast<float>(exponent << 23 | sign));
-      out[i] = static_cast<std::uint8_t>(exponent);
-      signs |= sign >> 31 << j;
-      ++nonzero;
+      decoded[j] = std::bit_cast<float>(exponent << 23 | sign);
+      exponents |= std::uint64_t{exponent} << 8 * j;
+      if (j < count) signs |= sign >> 31 << j;
     }
-    out[job.n + word] = static_cast<std::uint8_t>(signs);
+    store_bytes(out + i, count, exponents);
+    out[job.n + i / kRunElements] = static_cast<std::uint8_t>(signs);
   }
-  THINPIPE_KERNEL bool add(const std::uint32_t* payload, std::uint32_t word, std::uint32_t n,
-                           float factor, float* out) const {
+  THINPIPE_KERNEL static bool read(const std::uint32_t* payload, std::uint32_t n, std::uint32_t i,
+                                   std::uint32_t count, float (&values)[kRunElements]) {
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(payload);
-    const std::uint32_t signs = bytes[n + word];
-    bool good = true;
-    for (std::uint32_t j = 0; j < kElements; ++j) {
-      const std::uint32_t i = kElements * word + j;
-      const std::uint32_t sign = signs >> j & 1;
-      if (i >= n) {
-        good = good && sign == 0;
-        continue;
-      }
-      const std::uint32_t exponent = bytes[i];
+    const std::uint32_t signs = bytes[n + i / kRunElements];
+    const std::uint64_t exponents = load_bytes(bytes + i, count);
+    bool good = signs >> count == 0;
+    for (std::uint32_t j = 0; j < kRunElements; ++j) {
+      const auto exponent = static_cast<std::uint32_t>(exponents >> 8 * j) & 0xff;
       good = good && exponent != 255;
-      const float value = std::bit_cast<float>(exponent << 23 | sign << 31) * factor;
-      out[i] = out[i] + value;
+      values[j] = std::bit_cast<float>(exponent << 23 | (signs >> j & 1) << 31);
     }
     return good;
   }
@@ -138,12 +143,11 @@ THINPIPE_KERNEL void count_nonzero(Block& block, const Job& job, Counters& nonze
   });
 }
 
-/// Writes the payloads of all tensors. Sets Findings::counts[1] to the number of elements that
-/// Code::encode() counts. Grid: the tiles of kTile elements.
+/// Writes the payloads of all tensors. Sets Findings::counts[1] to the number of elements. Grid:
+/// the tiles of kTile elements.
 template <class Code>
 struct EncodeWords {
-  static constexpr int kThreads = 256;
-  static constexpr std::uint32_t kWords = (kTile + Code::kElements - 1) / Code::kElements;
+  static constexpr int kThreads = kRunsPerTile;
   struct Shared {};
 
   const Job* jobs;
@@ -154,17 +158,19 @@ struct EncodeWords {
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
-    Findings& findings = *job.findings;
-    const std::uint32_t words = (job.n + Code::kElements - 1) / Code::kElements;
-    typename Block::template Local<std::uint32_t> nonzero;
     block.each([&](int t) {
-      nonzero[t] = 0;
-      if (t == 0 && tile.index == 0)
-        findings.encoded = static_cast<std::uint32_t>(Code::bytes(job.n));
-      each_in_tile<kThreads, kWords>(t, tile.index, words,
-                                     [&](std::uint32_t w) { code.encode(job, w, nonzero[t]); });
+      if (t == 0 && tile.index == 0) {
+        job.findings->encoded = static_cast<std::uint32_t>(Code::bytes(job.n));
+        job.findings->counts[1] = job.n;
+      }
+      each_run<kThreads>(t, tile.index, job.n, [&](std::uint32_t i, std::uint32_t count) {
+        float c[kRunElements] = {};
+        float decoded[kRunElements];
+        read_run<Reading::kSum>(job, i, count, c);
+        code.write(job, i, count, c, decoded);
+        leave_run(job, i, count, c, decoded);
+      });
     });
-    count_nonzero(block, job, nonzero, tiles_of(job.n, kTile));
   }
 };
 
@@ -172,7 +178,7 @@ struct EncodeWords {
 /// tiles of kTile elements.
 template <class Code>
 struct DecodeWords {
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = kRunsPerTile;
   struct Shared {};
 
   Code code;
@@ -180,11 +186,12 @@ struct DecodeWords {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
     const std::uint32_t n = job.payload.n;
-    constexpr std::uint32_t kWords = EncodeWords<Code>::kWords;
-    const std::uint32_t words = (n + Code::kElements - 1) / Code::kElements;
     block.each([&](int t) {
-      each_in_tile<kThreads, kWords>(t, block.index(), words, [&](std::uint32_t w) {
-        if (!code.add(job.payload.words, w, n, job.factor, job.out)) tell(block, job, 1);
+      each_run<kThreads>(t, block.index(), n, [&](std::uint32_t i, std::uint32_t count) {
+        float values[kRunElements] = {};
+        if (!code.read(job.payload.words, n, i, count, values)) tell(block, job, 1);
+        for (float& value : values) value = job.factor * value;
+        add_run(job.out + i, count, values);
       });
     });
   }

@@ -61,7 +61,9 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
     own.place = place_of(1);
     own.sent = values_->drops() ? 1 - own.place : own.place;
     own.r = array(kFloats, n);
-    for (Chosen& chosen : own.chosen) chosen = {array(kWords, selected), array(kFloats, selected)};
+    for (Chosen* const chosen : {&own.chosen, &own.staged})
+      *chosen = {array(kWords, selected), array(kFloats, selected)};
+    own.part_counts = array(static_cast<Counts*>(nullptr), tiles_of(own.n, kTile) + 1);
     own.decoded = array(kFloats, selected);
     own.block_sums = array(static_cast<double*>(nullptr),
                            kSumDoubles * (tiles_of(own.n, kSumTile) + kMomentPartials));
@@ -98,7 +100,7 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
     job.payload.value_size = own.values;
     job.chunks = own.chunks;
     // Unused between two steps.
-    job.positions = own.chosen[0].positions;
+    job.positions = own.staged.positions;
     job.values = own.decoded;
     plan[DecodeGrid::kPositions] = tiles_of(own.chunks.selected(), kTile);
     plan[DecodeGrid::kElements] = plan[DecodeGrid::kPositions];
@@ -151,12 +153,15 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
       device.upload(device_values, values.data(), values.size() * sizeof(T));
       return device_values;
     };
+    const std::vector<Tile> parts = divide_in_parts(jobs_, device.processors());
     coefficients_ = {.jobs = uploaded(jobs_),
                      .tensors = jobs_.size(),
                      .sum_tiles = uploaded(sum_tiles_),
                      .sum_tile_count = sum_tiles_.size(),
                      .tiles = uploaded(tiles_),
-                     .tile_count = tiles_.size()};
+                     .tile_count = tiles_.size(),
+                     .parts = uploaded(parts),
+                     .part_count = parts.size()};
     device_cuts_ = uploaded(cuts_);
     device.wait();
   }

@@ -111,7 +111,7 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
   }
   void pack_whole(Device& device, const Batch& batch) {
     find_scales(device, batch);
-    device.launch(PackTernary{batch.jobs, batch.tiles, {options_.stochastic}}, batch.tile_count);
+    device.launch(PackTernary{batch.jobs, batch.parts, {options_.stochastic}}, batch.part_count);
   }
 
   DeviceTernaryOptions options_;

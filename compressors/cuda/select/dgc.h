@@ -76,11 +76,9 @@ class DgcSelector : public SampledSelector<Device> {
 
   template <Reading reading>
   static void choose(Device& device, const Batch& batch) {
-    device.launch(Choose<reading, Reaching<>, JudgeCount>{batch.jobs, batch.tiles, 1, {}},
-                  batch.tile_count);
+    choose_elements<reading, Reaching<>, JudgeCount>(device, batch, 1);
     find_kth<CrowdedKeys>(device, batch);
-    device.launch(Choose<Reading::kChosen, ReachingWithTies<>>{batch.jobs, batch.tiles, 2, {}},
-                  batch.tile_count);
+    choose_elements<Reading::kChosen, ReachingWithTies<>>(device, batch, 2);
   }
 
   std::vector<int> lowered_;  ///< by tensor, how often in this step

@@ -67,11 +67,10 @@ class GaussianKSelector : public DeviceSelector<Device> {
     const GaussianKSteps steps = options_.oktopk ? kOkTopKSteps : kGaussianKSteps;
     // The last round selects the elements instead of counting them.
     for (int round = 1; round < steps.rounds; ++round) {
-      device.launch(CountLimits<Reading::kAsIs, CorrectThreshold>{batch.jobs, batch.tiles, {steps}},
-                    batch.tile_count);
+      device.launch(CountLimits<Reading::kAsIs, CorrectThreshold>{batch.jobs, batch.parts, {steps}},
+                    batch.part_count);
     }
-    device.launch(Choose<Reading::kAsIs, Reaching<>>{batch.jobs, batch.tiles, 1, {}},
-                  batch.tile_count);
+    choose_elements<Reading::kAsIs, Reaching<>>(device, batch, 1);
   }
 
  private:

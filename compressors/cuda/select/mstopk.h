@@ -36,12 +36,10 @@ class MsTopKSelector : public DeviceSelector<Device> {
     int left = rounds_;
     for (int pass = 0; pass < kPasses && left > 0; ++pass)
       left = halve<Reading::kAsIs>(device, batch, left);
-    device.launch(Choose<Reading::kAsIs, Reaching<>>{batch.jobs, batch.tiles, 1, {}},
-                  batch.tile_count);
+    choose_elements<Reading::kAsIs, Reaching<>>(device, batch, 1);
     while (left > 0) left = halve<Reading::kChosen>(device, batch, left);
     // Without a lower threshold, the neighbours may be any elements.
-    device.launch(Choose<Reading::kAsIs, Bracketed>{batch.jobs, batch.tiles, 2, {}},
-                  batch.tile_count);
+    choose_elements<Reading::kAsIs, Bracketed>(device, batch, 2);
   }
 
  private:
@@ -51,8 +49,8 @@ class MsTopKSelector : public DeviceSelector<Device> {
   static int halve(Device& device, const Batch& batch, int left) {
     const int rounds = std::min(left, HalveBracket::kRounds);
     device.launch(
-        CountLimits<reading, HalveBracket>{batch.jobs, batch.tiles, {rounds, rounds == left}},
-        batch.tile_count);
+        CountLimits<reading, HalveBracket>{batch.jobs, batch.parts, {rounds, rounds == left}},
+        batch.part_count);
     return left - rounds;
   }
 

@@ -40,7 +40,7 @@ class RandomKSelector : public DeviceSelector<Device> {
   }
   void launch(Device& device, const Batch& batch) override {
     device.launch(DrawForStep{batch.jobs}, batch.tensors);
-    device.launch(Choose<Reading::kSum, Drawn>{batch.jobs, batch.tiles, 1, {}}, batch.tile_count);
+    choose_elements<Reading::kSum, Drawn>(device, batch, 1);
   }
 
  private:

@@ -28,17 +28,15 @@ class RedSyncSelector : public DeviceSelector<Device> {
     device.launch(Range{batch.jobs, batch.sum_tiles, 1, 0, {}}, batch.sum_tile_count);
     if (trim_) {
       for (int first = 0; first < TrimRange::kMax; first += TrimRange::kLimits) {
-        device.launch(CountLimits<Reading::kAsIs, TrimRange>{batch.jobs, batch.tiles, {first}},
-                      batch.tile_count);
+        device.launch(CountLimits<Reading::kAsIs, TrimRange>{batch.jobs, batch.parts, {first}},
+                      batch.part_count);
       }
     }
-    device.launch(Choose<Reading::kAsIs, Reaching<>>{batch.jobs, batch.tiles, 1, {}},
-                  batch.tile_count);
+    choose_elements<Reading::kAsIs, Reaching<>>(device, batch, 1);
     if (trim_) return;
-    device.launch(CountLimits<Reading::kChosen, ProbeHalves>{batch.jobs, batch.tiles, {}},
-                  batch.tile_count);
-    device.launch(Choose<Reading::kChosen, Reaching<>>{batch.jobs, batch.tiles, 2, {}},
-                  batch.tile_count);
+    device.launch(CountLimits<Reading::kChosen, ProbeHalves>{batch.jobs, batch.parts, {}},
+                  batch.part_count);
+    choose_elements<Reading::kChosen, Reaching<>>(device, batch, 2);
   }
 
  private:

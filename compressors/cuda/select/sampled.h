@@ -61,8 +61,7 @@ class SampledThresholdSelector : public SampledSelector<Device> {
   std::size_t max_selected(std::size_t elements) const override { return elements; }
   void launch(Device& device, const Batch& batch) override {
     this->sample(device, batch);
-    device.launch(Choose<Reading::kSum, Reaching<>>{batch.jobs, batch.tiles, 1, {}},
-                  batch.tile_count);
+    choose_elements<Reading::kSum, Reaching<>>(device, batch, 1);
   }
 };
 

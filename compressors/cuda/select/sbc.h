@@ -45,11 +45,11 @@ class SbcSelector : public DeviceSelector<Device> {
       std::uninitialized_value_construct_n(others_.data(), tensors);
     }
     Job& other = others_[tensor];
-    for (Chosen& chosen : other.chosen) {
-      array(chosen.positions, job.n);
-      array(chosen.values, job.n);
+    for (Chosen* const chosen : {&other.chosen, &other.staged}) {
+      array(chosen->positions, job.n);
+      array(chosen->values, job.n);
     }
-    for (PrefixState*& states : other.states) array(states, tiles_of(job.n, kTile));
+    array(other.part_counts, tiles_of(job.n, kTile) + 1);
     array(other.block_sums, kSumDoubles * tiles_of(job.n, kSumTile));
     array(other.histogram, kBins);
     array(other.findings, 1);
@@ -114,8 +114,9 @@ class SbcSelector : public DeviceSelector<Device> {
   /// Returns the job with the arrays of `own`.
   static Job beside(const Job& job, const Job& own) {
     Job other = job;
-    std::copy(own.chosen, own.chosen + 2, other.chosen);
-    std::copy(own.states, own.states + 2, other.states);
+    other.chosen = own.chosen;
+    other.staged = own.staged;
+    other.part_counts = own.part_counts;
     other.block_sums = own.block_sums;
     other.histogram = own.histogram;
     other.findings = own.findings;
@@ -130,23 +131,20 @@ class SbcSelector : public DeviceSelector<Device> {
 
   template <Reading reading, KeyOrder order>
   static void choose(Device& device, const Batch& batch) {
-    device.launch(Choose<reading, Reaching<order>>{batch.jobs, batch.tiles, 1, {}},
-                  batch.tile_count);
+    choose_elements<reading, Reaching<order>>(device, batch, 1);
     find_kth<ChosenKeys<order>>(device, batch);
-    device.launch(Choose<Reading::kChosen, ReachingWithTies<order>>{batch.jobs, batch.tiles, 2, {}},
-                  batch.tile_count);
+    choose_elements<Reading::kChosen, ReachingWithTies<order>>(device, batch, 2);
   }
   template <Reading reading, KeyOrder order>
   static void choose_above(Device& device, const Batch& batch) {
     find_kth<SampledRanks<order>>(device, batch);
-    device.launch(Choose<reading, Reaching<order>>{batch.jobs, batch.tiles, 1, {}},
-                  batch.tile_count);
+    choose_elements<reading, Reaching<order>>(device, batch, 1);
   }
   void pick(Device& device, const Batch& batch) const {
     for (const Job* jobs : {batch.jobs, static_cast<const Job*>(device_others_)})
       device.launch(MeasureValues<SideMean>{jobs, batch.sum_tiles}, batch.sum_tile_count);
-    device.launch(PickSide{batch.jobs, device_others_, batch.tiles, sample_ == 0},
-                  batch.tile_count);
+    device.launch(PickSide{batch.jobs, device_others_, batch.parts, sample_ == 0},
+                  batch.part_count);
   }
 
   RatioSchedule ratio_;

@@ -96,12 +96,10 @@ class SidcoSelector : public DeviceSelector<Device> {
   /// Selects elements and fits the selected ones, from the `fit`-th fit on.
   template <class Fit, class Sums>
   static void choose(Device& device, const Batch& batch, std::uint32_t fit) {
-    device.launch(Choose<Reading::kAsIs, Reaching<>>{batch.jobs, batch.tiles, 1, {}},
-                  batch.tile_count);
+    choose_elements<Reading::kAsIs, Reaching<>>(device, batch, 1);
     for (std::uint32_t choice = 2; choice <= batch.choices; ++choice, ++fit) {
       add_up<Reading::kChosen, Fit, Sums>(device, batch, fit, choice - 1);
-      device.launch(Choose<Reading::kChosen, Reaching<>>{batch.jobs, batch.tiles, choice, {}},
-                    batch.tile_count);
+      choose_elements<Reading::kChosen, Reaching<>>(device, batch, choice);
     }
   }
 

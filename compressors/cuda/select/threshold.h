@@ -25,7 +25,7 @@ class ThresholdSelector : public DeviceSelector<Device> {
     job.factor = tau_;
   }
   void launch(Device& device, const Batch& batch) override {
-    device.launch(Choose<Reading::kSum, Rule>{batch.jobs, batch.tiles, 1, {}}, batch.tile_count);
+    choose_elements<Reading::kSum, Rule>(device, batch, 1);
   }
 
  private:

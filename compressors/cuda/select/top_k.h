@@ -47,8 +47,7 @@ class TopKSelector : public DeviceSelector<Device> {
   }
   void launch(Device& device, const Batch& batch) override {
     device.launch(SampleLimit<>{batch.jobs, batch.jobs}, batch.tensors);
-    device.launch(Choose<Reading::kSum, Reaching<>>{batch.jobs, batch.tiles, 1, {}},
-                  batch.tile_count);
+    choose_elements<Reading::kSum, Reaching<>>(device, batch, 1);
     refine(device, batch);
   }
   /// Returns false if the sample misled the selection: about one step in 16 000.
@@ -58,16 +57,14 @@ class TopKSelector : public DeviceSelector<Device> {
   void retry(std::size_t /*tensor*/, Job& job) override { job.sample_rank = 0; }
   void launch_again(Device& device, const Batch& batch) override {
     device.launch(SampleLimit<>{batch.jobs, batch.jobs}, batch.tensors);
-    device.launch(Choose<Reading::kAsIs, Reaching<>>{batch.jobs, batch.tiles, 1, {}},
-                  batch.tile_count);
+    choose_elements<Reading::kAsIs, Reaching<>>(device, batch, 1);
     refine(device, batch);
   }
 
  private:
   static void refine(Device& device, const Batch& batch) {
     find_kth<ChosenKeys<>>(device, batch);
-    device.launch(Choose<Reading::kChosen, ReachingWithTies<>>{batch.jobs, batch.tiles, 2, {}},
-                  batch.tile_count);
+    choose_elements<Reading::kChosen, ReachingWithTies<>>(device, batch, 2);
   }
 
   RatioSchedule ratio_;

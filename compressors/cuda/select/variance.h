@@ -53,8 +53,7 @@ class VarianceSelector : public DeviceSelector<Device> {
     job.q = step.device_squares[tensor];
   }
   void launch(Device& device, const Batch& batch) override {
-    device.launch(Choose<Reading::kSum, Unambiguous>{batch.jobs, batch.tiles, 1, {}},
-                  batch.tile_count);
+    choose_elements<Reading::kSum, Unambiguous>(device, batch, 1);
   }
 
   void reset() override {

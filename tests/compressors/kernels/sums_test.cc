@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/nan.h"
 #include "compressors/kernels/keys.h"
 #include "compressors/kernels/parallel.h"
 #include "compressors/kernels/quantize.h"
@@ -67,6 +68,40 @@ TEST(Accumulate, MomentumAndNesterovSameBitsAsPlainLoops) {
         (nesterov ? accumulate_nesterov : accumulate_momentum)(g, 0.9F, 0.25F, u, v);
         EXPECT_EQ(bits(u), bits(plain_u));
         EXPECT_EQ(bits(v), bits(plain_v));
+      }
+    }
+  });
+}
+
+// As on a GPU, whatever the bits of the operands and wherever in a vector they are.
+TEST(Accumulate, EveryNanOfASumHasTheSameBits) {
+  constexpr std::size_t kElements = 37;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::vector<std::uint32_t> nans = {0x7fc00000, 0xffc00000, 0x7fe12345, 0x7f800001,
+                                           0xffffffff};
+  for_each_target([&] {
+    for (const float decay : {1.0F, 0.5F}) {
+      auto g = bell(kElements, 1), r = bell(kElements, 2);
+      std::vector<std::size_t> at;
+      for (std::size_t i = 0; i < 2 * nans.size(); ++i) {
+        at.push_back(3 * i);
+        (i % 2 == 0 ? g : r)[at.back()] = std::bit_cast<float>(nans[i / 2]);
+      }
+      at.push_back(kElements - 1);
+      g[at.back()] = kInfinity;
+      r[at.back()] = -kInfinity;
+      auto u = r, v = r, nesterov_u = r, nesterov_v = r, moments = r;
+      accumulate_momentum(g, 0.9F, decay, u, v);
+      accumulate_nesterov(g, 0.9F, decay, nesterov_u, nesterov_v);
+      const PendingSum pending{g.data(), moments.data(), kElements, decay, 1.0F};
+      const float one_by_one = pending.at(at.front());
+      moments_of_sum(pending);
+      accumulate(g, decay, 1.0F, r);
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(one_by_one), kNanBits);
+      for (const auto* sums : {&r, &u, &v, &nesterov_u, &nesterov_v, &moments}) {
+        for (const std::size_t i : at)
+          EXPECT_EQ(std::bit_cast<std::uint32_t>((*sums)[i]), kNanBits) << i;
+        EXPECT_FALSE(std::isnan((*sums)[1]));
       }
     }
   });

@@ -28,13 +28,12 @@ TEST(DeviceGather, PayloadsAreDownloadedInTheRequestedOrder) {
   DeviceGather gather(device, 0, 1, 1);
   const std::vector<std::size_t> order = {2, 0, 1};
   gather.begin(payloads, order);
-  std::size_t seen = 0, asked = 0;
+  std::size_t asked = 0;
   for (std::size_t last = 0; gather.come(1) < sizes[1]; ++asked) {
     ASSERT_LT(asked, 100U);
     const std::size_t come = gather.come(2);
     EXPECT_GE(come, last);
     EXPECT_TRUE(come % kCopyBytes == 0 || come == 900'010) << come;
-    if (come > last) ++seen;
     last = come;
     if (come < sizes[2]) {
       EXPECT_EQ(gather.come(1), 0U);
@@ -45,7 +44,6 @@ TEST(DeviceGather, PayloadsAreDownloadedInTheRequestedOrder) {
     const std::size_t whole = std::min(come, sizes[2]);
     EXPECT_EQ(std::memcmp(split[2].data(), expected[2].data(), whole), 0);
   }
-  EXPECT_GE(seen, 2U);  // one call of come() may see several copies
   std::vector<std::span<const std::byte>> split(3);
   split_message(gather.own(), split);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
