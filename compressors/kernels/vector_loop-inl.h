@@ -40,6 +40,14 @@ HWY_INLINE V Canonical(V x) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::DFromV<V> d;
   const hn::RebindToUnsigned<decltype(d)> bits;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  // One instruction, on another execution port than those of a selection: a digit for each class of
+  // numbers, 0 for the constant and 1 for x. The two lowest digits are those of NaNs.
+  if constexpr (sizeof(x.raw) == sizeof(__m512)) {
+    return V{_mm512_fixupimm_ps(hn::BitCast(d, hn::Set(bits, kNanBits)).raw, x.raw,
+                                _mm512_set1_epi32(0x11111100), 0)};
+  }
+#endif
   return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(d, hn::Set(bits, kNanBits)), x);
 }
 
