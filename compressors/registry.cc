@@ -81,29 +81,31 @@ std::unique_ptr<Compressor> make_compressor(const Spec& spec, const TensorInfo& 
   return method.make(parameters_of(spec), tensor, settings);
 }
 
+std::string ParameterInfo::range() const {
+  // Integers are written as 1000000: 1e+06 would not parse as an integer.
+  const auto number = [this](double value) {
+    return type == Type::kInteger ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+  };
+  return fmt::format("{}{}, {}{}", exclusive_minimum ? '(' : '[', number(minimum), number(maximum),
+                     exclusive_maximum ? ')' : ']');
+}
+
 namespace {
 
 using Type = ParameterInfo::Type;
 
 std::string allowed(const ParameterInfo& info) {
-  // Integers are written as 1000000: 1e+06 would not parse as an integer.
-  const auto number = [&](double value) {
-    return info.type == Type::kInteger ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
-  };
-  const std::string range =
-      fmt::format("{}{}, {}{}", info.exclusive_minimum ? '(' : '[', number(info.minimum),
-                  number(info.maximum), info.exclusive_maximum ? ')' : ']');
   switch (info.type) {
     case Type::kReal:
-      return "a number in " + range;
+      return "a number in " + info.range();
     case Type::kInteger:
-      return "an integer in " + range;
+      return "an integer in " + info.range();
     case Type::kChoice:
       return "one of " + fmt::format("{}", fmt::join(info.choices, ", "));
     case Type::kFlag:
       return "true or false";
     case Type::kRealList:
-      return "numbers in " + range + " joined by '/', or none";
+      return "numbers in " + info.range() + " joined by '/', or none";
     case Type::kSpec:
       return "a compressor, in parentheses where it has parameters, or same";
   }

@@ -41,6 +41,9 @@ struct ParameterInfo {
   bool exclusive_minimum = false;    ///< true: value > minimum
   bool exclusive_maximum = false;    ///< true: value < maximum
   std::vector<std::string> choices;  ///< for kChoice
+
+  /// Returns the allowed numbers as an interval: "(0, 1]".
+  std::string range() const;
 };
 
 /// A complete spec: defaults are filled in, and every value is checked against its ParameterInfo.

@@ -202,8 +202,9 @@ class DeviceBase : public DeviceCompressor {
     for (std::size_t i = 0; i < tensors(); ++i) {
       jobs_[i] = job_of(i);
       add(i, jobs_[i]);
-      add_tiles(i, kSumTile, sum_tiles);
-      add_tiles(i, tile, tiles);
+      const auto job = static_cast<std::uint32_t>(i);
+      add_tiles(job, tiles_of(jobs_[i].n, kSumTile), sum_tiles);
+      add_tiles(job, tiles_of(jobs_[i].n, tile), tiles);
     }
     const std::vector<Tile> parts = divide_in_parts(jobs_, device_->processors());
     batch_ = {.jobs = device_jobs_,
@@ -233,9 +234,9 @@ class DeviceBase : public DeviceCompressor {
     device_->wait();
     return device_values;
   }
-  void add_tiles(std::size_t tensor, std::uint32_t size, std::vector<Tile>& tiles) const {
-    for (std::uint32_t i = 0; i < tiles_of(jobs_[tensor].n, size); ++i)
-      tiles.push_back({static_cast<std::uint32_t>(tensor), i});
+  /// Adds the `count` tiles or parts of a job to a table.
+  static void add_tiles(std::uint32_t job, std::uint32_t count, std::vector<Tile>& tiles) {
+    for (std::uint32_t i = 0; i < count; ++i) tiles.push_back({job, i});
   }
 
   void check_gradients(std::size_t found) const {

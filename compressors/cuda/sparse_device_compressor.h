@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +43,9 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
       encoding_.positions->prepare(*device_, job);
       selector_->allocate(*device_, i, job);
     });
+    again_.device_tiles = this->template array<Tile>(batch_.tile_count);
+    again_.device_sum_tiles = this->template array<Tile>(batch_.sum_tile_count);
+    again_.device_parts = this->template array<Tile>(batch_.part_count);
     reset();
   }
 
@@ -73,9 +77,14 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
 
   std::span<const EncodeReport> finish() override {
     device_->wait();
+    failed_.resize(jobs_.size());
+    std::iota(failed_.begin(), failed_.end(), std::size_t{0});
+    const auto succeeded = [this](std::size_t i) {
+      return selector_->note(i, jobs_[i], findings_[i]);
+    };
+    while (std::erase_if(failed_, succeeded), !failed_.empty()) choose_again();
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       const Job& job = jobs_[i];
-      while (!selector_->note(i, job, findings_[i])) choose_again(i);
       const Findings& findings = findings_[i];
       this->reports_[i] = {.encoded_bytes = findings.encoded,
                            .target_elements = job.target,
@@ -147,36 +156,56 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   /// element one word for the value and one for the position.
   static std::size_t max_payload(std::size_t elements) { return 64 + 8 * elements; }
 
-  /// Selects again from one tensor, whose memory has already been updated.
-  void choose_again(std::size_t tensor) {
-    Job job = jobs_[tensor];
-    selector_->retry(tensor, job);
-    device_->upload(this->device_jobs_, &job, sizeof job);
-    std::vector<Tile> tiles;
-    this->add_tiles(tensor, kTile, tiles);
-    for (Tile& tile : tiles) tile.job = 0;
-    Batch alone = batch_;
-    alone.tensors = 1;
-    alone.tiles = this->uploaded(tiles);
-    alone.tile_count = tiles.size();
-    std::vector<Tile> sum_tiles;
-    this->add_tiles(tensor, kSumTile, sum_tiles);
-    for (Tile& tile : sum_tiles) tile.job = 0;
-    alone.sum_tiles = this->uploaded(sum_tiles);
-    alone.sum_tile_count = sum_tiles.size();
-    alone.choices = job.choices;
-    std::vector<Tile> parts;
-    for (std::uint32_t part = 0; part < job.parts; ++part) parts.push_back({0, part});
-    alone.parts = this->uploaded(parts);
-    alone.part_count = parts.size();
-    selector_->launch_again(*device_, alone);
-    encoding_.write(*device_, alone);
+  /// Selects again from the tensors in failed_, whose memories have already been updated, by one
+  /// launch of each kernel. Allocates nothing.
+  void choose_again() {
+    again_.jobs.clear();
+    for (const std::size_t tensor : failed_) {
+      again_.jobs.push_back(jobs_[tensor]);
+      selector_->retry(tensor, again_.jobs.back());
+    }
+    again_.tiles.clear();
+    again_.sum_tiles.clear();
+    again_.parts.clear();
+    Batch batch = batch_;
+    batch.choices = 0;
+    for (std::uint32_t i = 0; i < again_.jobs.size(); ++i) {
+      const Job& job = again_.jobs[i];
+      this->add_tiles(i, tiles_of(job.n, kTile), again_.tiles);
+      this->add_tiles(i, tiles_of(job.n, kSumTile), again_.sum_tiles);
+      this->add_tiles(i, job.parts, again_.parts);
+      batch.choices = std::max(batch.choices, job.choices);
+    }
+    // The next step uploads its own jobs.
+    device_->upload(this->device_jobs_, again_.jobs.data(), again_.jobs.size() * sizeof(Job));
+    batch.tensors = again_.jobs.size();
+    const auto send = [&](const std::vector<Tile>& tiles, Tile* to, std::size_t& count) {
+      device_->upload(to, tiles.data(), tiles.size() * sizeof(Tile));
+      count = tiles.size();
+      return to;
+    };
+    batch.tiles = send(again_.tiles, again_.device_tiles, batch.tile_count);
+    batch.sum_tiles = send(again_.sum_tiles, again_.device_sum_tiles, batch.sum_tile_count);
+    batch.parts = send(again_.parts, again_.device_parts, batch.part_count);
+    selector_->launch_again(*device_, batch);
+    encoding_.write(*device_, batch);
     this->download_findings();
     device_->wait();
   }
 
+  /// Jobs and tables of the tensors that are selected again.
+  struct Again {
+    std::vector<Job> jobs;
+    std::vector<Tile> tiles, sum_tiles, parts;
+    Tile* device_tiles = nullptr;  ///< as large as the tables of all tensors
+    Tile* device_sum_tiles = nullptr;
+    Tile* device_parts = nullptr;
+  };
+
   std::unique_ptr<DeviceSelector<Device>> selector_;
   DeviceEncoding<Device> encoding_;
+  std::vector<std::size_t> failed_;  ///< tensors whose selection must be repeated
+  Again again_;
 };
 
 }  // namespace thinpipe::cuda

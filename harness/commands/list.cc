@@ -67,16 +67,8 @@ bool is_number(const ParameterInfo& parameter) {
 
 // "(0, 1]", "a|b|c", "true|false".
 std::string allowed(const ParameterInfo& parameter) {
-  // Prints 1000000 instead of 1e+06, because a spec does not accept 1e+06 as an integer.
-  const auto number = [&](double value) {
-    return parameter.type == ParameterInfo::Type::kInteger ? fmt::format("{:.0f}", value)
-                                                           : fmt::format("{:g}", value);
-  };
-  const std::string range =
-      fmt::format("{}{}, {}{}", parameter.exclusive_minimum ? '(' : '[', number(parameter.minimum),
-                  number(parameter.maximum), parameter.exclusive_maximum ? ')' : ']');
-  if (parameter.type == ParameterInfo::Type::kRealList) return range + "/..., or none";
-  if (is_number(parameter)) return range;
+  if (parameter.type == ParameterInfo::Type::kRealList) return parameter.range() + "/..., or none";
+  if (is_number(parameter)) return parameter.range();
   if (parameter.type == ParameterInfo::Type::kFlag) return "true|false";
   if (parameter.type == ParameterInfo::Type::kSpec) return "a compressor spec, or same";
   const std::string choices = fmt::format("{}", fmt::join(parameter.choices, "|"));

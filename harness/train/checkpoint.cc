@@ -110,6 +110,17 @@ RankState read_rank_state(const std::filesystem::path& file, const std::string& 
   return state;
 }
 
+nlohmann::json write_rank_state(const nlohmann::json& message, int rank, const RankState& state) {
+  write_rank_state(rank_file(message.at("folder").get<std::string>(), rank),
+                   rank_identity(message.at("id"), rank), state);
+  return {{"type", "saved"}};
+}
+
+RankState read_rank_state(const nlohmann::json& message, int rank) {
+  return read_rank_state(rank_file(message.at("folder").get<std::string>(), rank),
+                         rank_identity(message.at("id"), rank));
+}
+
 Checkpoints::Checkpoints(const fs::path& out, const std::string& point_id)
     : folder_(out / "checkpoints" / folder_name(point_id)), id_(point_id) {}
 

@@ -34,6 +34,12 @@ void write_rank_state(const std::filesystem::path& file, const std::string& iden
 /// of another point or rank
 RankState read_rank_state(const std::filesystem::path& file, const std::string& identity);
 
+/// Write and read a rank's file in answer to the message `save` or `restore` {folder, id}, which
+/// names the checkpoint's folder and the training's identity.
+/// @returns the answer to `save`
+nlohmann::json write_rank_state(const nlohmann::json& message, int rank, const RankState& state);
+RankState read_rank_state(const nlohmann::json& message, int rank);
+
 /// The checkpoints of one point. Each is a folder `step-N` with a file `rank-R` of each rank and
 /// `point.json`. It is written as `step-N.partial` and renamed when all of it is on the disk, so
 /// that a folder named `step-N` is complete. Then older checkpoints are removed.

@@ -203,6 +203,22 @@ TEST_P(LaunchesTest, ManyTensorsTakeAsManyAsFew) {
 
 INSTANTIATE_TEST_SUITE_P(All, LaunchesTest, ::testing::ValuesIn(specs()));
 
+// DGC lowers the threshold up to ten times where too few elements exceed it, which samples of small
+// tensors often cause.
+TEST(Launches, RepeatedSelectionsOfAllTensorsGoTogether) {
+  constexpr std::size_t kLaunches =
+      12;  // of a selection and its payloads; repeated ones take fewer
+  Model model("dgc:ratio=0.01,positions=raw32", shapes(140));
+  bool repeated = false;
+  for (std::uint64_t step = 0; step < 6; ++step) {
+    model.encode(step);
+    EXPECT_EQ(model.encoding().allocations, 0U);
+    EXPECT_LE(model.encoding().launches, 11 * kLaunches);
+    repeated = repeated || model.encoding().launches > kLaunches;
+  }
+  EXPECT_TRUE(repeated);
+}
+
 TEST(Launches, PayloadsOfOneTensorAreDecodedInOrder) {
   for (const std::string& spec : specs()) {
     SCOPED_TRACE(spec);

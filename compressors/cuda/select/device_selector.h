@@ -32,7 +32,8 @@ class DeviceSelector {
   /// depend only on the batch's fits and choices (DeviceBase::repeat).
   virtual void launch(Device& device, const Batch& batch) = 0;
   /// Learns from the findings of a selection. Returns false if the selection failed. The caller
-  /// must then change the job by retry() and repeat the selection on the memory, which is already
+  /// must then change the jobs of all tensors whose selection failed by retry(), in the order of
+  /// the tensors, and repeat their selections by one launch_again(). The memories are already
   /// updated.
   virtual bool note(std::size_t /*tensor*/, const Job& /*job*/, const Findings& /*findings*/) {
     return true;

@@ -95,10 +95,11 @@ class SbcSelector : public DeviceSelector<Device> {
   }
   void retry(std::size_t tensor, Job& job) override {
     job.sample_rank = 0;
-    again_ = beside(job, others_[tensor]);
+    again_.push_back(beside(job, others_[tensor]));
   }
   void launch_again(Device& device, const Batch& batch) override {
-    device.upload(device_others_, &again_, sizeof again_);
+    device.upload(device_others_, again_.data(), again_.size() * sizeof(Job));
+    again_.clear();
     const Batch other = of_others(batch);
     device.launch(SampleLimit<kFirst>{batch.jobs, batch.jobs}, batch.tensors);
     device.launch(SampleLimit<kOther>{batch.jobs, other.jobs}, other.tensors);
@@ -151,7 +152,7 @@ class SbcSelector : public DeviceSelector<Device> {
   double sample_;
   std::vector<std::uint64_t> seeds_;
   std::span<Job> others_;
-  Job again_;
+  std::vector<Job> again_;  ///< of the tensors that are selected again
   Job* device_others_ = nullptr;
 };
 
