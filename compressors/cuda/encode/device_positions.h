@@ -137,7 +137,7 @@ class CodedPacked : public DevicePositions<Device> {
   /// A block whose gaps are all 0 takes one byte.
   std::size_t most(std::size_t bytes) const override { return kPackedBlock * bytes; }
   void write(Device& device, const Batch& batch) const override {
-    device.launch(ClearPositions<PackedPositions>{batch.jobs, batch.tiles}, batch.tile_count);
+    device.launch(ClearPositions<PackedPositions>{batch.jobs, batch.parts}, batch.part_count);
     device.launch(LayPacked{batch.jobs, batch.tiles}, batch.tile_count);
   }
   void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const override {
@@ -213,7 +213,7 @@ class CodedChunked : public DevicePositions<Device> {
     job.chunks = layout_of(chunks_, job.n);
   }
   void write(Device& device, const Batch& batch) const override {
-    device.launch(ClearPositions<ChunkedPositions>{batch.jobs, batch.tiles}, batch.tile_count);
+    device.launch(ClearPositions<ChunkedPositions>{batch.jobs, batch.parts}, batch.part_count);
     device.launch(LayChunked{batch.jobs, batch.tiles}, batch.tile_count);
   }
   void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const override {
