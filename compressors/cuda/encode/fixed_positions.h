@@ -41,8 +41,8 @@ struct SeededTag {
   }
 };
 
-/// Writes the positions of the sent elements. Runs before the kernel that writes
-/// the values, which completes the word that values and positions share. Grid: the parts.
+/// Writes the positions of the sent elements. Runs before the kernel that writes the values, which
+/// completes the word that values and positions share. Grid: the parts.
 template <class Code>
 struct WritePositions {
   static constexpr int kThreads = 512;

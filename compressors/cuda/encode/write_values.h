@@ -9,9 +9,8 @@
 
 namespace thinpipe::cuda {
 
-/// Writes the values of the sent elements, and subtracts the decoded values from
-/// the memory. Runs after the positions have been written. Leaves the prefix states
-/// empty. Grid: the parts.
+/// Writes the values of the sent elements, and subtracts the decoded values from the memory. Runs
+/// after the positions have been written. Leaves the prefix states empty. Grid: the parts.
 template <class Code>
 struct WriteValues {
   static constexpr int kThreads = 512;

@@ -136,8 +136,8 @@ struct Tile {
 /// blocks.
 constexpr std::uint32_t kBlocksPerProcessor = 3;
 
-/// The consecutive tiles of one part of a tensor. Of fewer tiles than parts, the last parts are
-/// empty.
+/// The consecutive tiles of one part of a tensor. If there are fewer tiles than parts, the last parts
+/// are empty.
 struct PartOfTiles {
   std::uint32_t parts;  ///< that are not empty
   std::uint32_t first;

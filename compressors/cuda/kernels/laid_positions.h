@@ -136,9 +136,8 @@ THINPIPE_KERNEL void each_gap(int t, const SentTile& tile, Body body) {
   }
 }
 
-/// Writes the positions of the sent elements. Finds where each position begins
-/// by a decoupled look-back over the tiles' prefix states (prefix.h). Grid: the tiles of kTile
-/// elements, in order.
+/// Writes the positions of the sent elements. Finds where each position begins by a decoupled
+/// look-back over the tiles' prefix states (prefix.h). Grid: the tiles of kTile elements, in order.
 template <class Code>
 struct LayPositions {
   static constexpr int kThreads = 512;
