@@ -206,7 +206,7 @@ class DeviceBase : public DeviceCompressor {
       add_tiles(job, tiles_of(jobs_[i].n, kSumTile), sum_tiles);
       add_tiles(job, tiles_of(jobs_[i].n, tile), tiles);
     }
-    const std::vector<Tile> parts = divide_in_parts(jobs_, device_->processors());
+    const std::vector<Part> parts = divide_in_parts(jobs_, device_->processors());
     batch_ = {.jobs = device_jobs_,
               .tensors = tensors(),
               .sum_tiles = uploaded(sum_tiles),
@@ -235,7 +235,8 @@ class DeviceBase : public DeviceCompressor {
     return device_values;
   }
   /// Adds the `count` tiles or parts of a job to a table.
-  static void add_tiles(std::uint32_t job, std::uint32_t count, std::vector<Tile>& tiles) {
+  template <class T>
+  static void add_tiles(std::uint32_t job, std::uint32_t count, std::vector<T>& tiles) {
     for (std::uint32_t i = 0; i < count; ++i) tiles.push_back({job, i});
   }
 

@@ -45,7 +45,7 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
     });
     again_.device_tiles = this->template array<Tile>(batch_.tile_count);
     again_.device_sum_tiles = this->template array<Tile>(batch_.sum_tile_count);
-    again_.device_parts = this->template array<Tile>(batch_.part_count);
+    again_.device_parts = this->template array<Part>(batch_.part_count);
     reset();
   }
 
@@ -179,8 +179,8 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
     // The next step uploads its own jobs.
     device_->upload(this->device_jobs_, again_.jobs.data(), again_.jobs.size() * sizeof(Job));
     batch.tensors = again_.jobs.size();
-    const auto send = [&](const std::vector<Tile>& tiles, Tile* to, std::size_t& count) {
-      device_->upload(to, tiles.data(), tiles.size() * sizeof(Tile));
+    const auto send = [&]<class T>(const std::vector<T>& tiles, T* to, std::size_t& count) {
+      device_->upload(to, tiles.data(), tiles.size() * sizeof(T));
       count = tiles.size();
       return to;
     };
@@ -196,10 +196,11 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
   /// Jobs and tables of the tensors that are selected again.
   struct Again {
     std::vector<Job> jobs;
-    std::vector<Tile> tiles, sum_tiles, parts;
+    std::vector<Tile> tiles, sum_tiles;
+    std::vector<Part> parts;
     Tile* device_tiles = nullptr;  ///< as large as the tables of all tensors
     Tile* device_sum_tiles = nullptr;
-    Tile* device_parts = nullptr;
+    Part* device_parts = nullptr;
   };
 
   std::unique_ptr<DeviceSelector<Device>> selector_;

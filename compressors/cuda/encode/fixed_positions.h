@@ -49,7 +49,7 @@ struct WritePositions {
   struct Shared {};
 
   const Job* jobs;
-  const Tile* parts;
+  const Part* parts;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {

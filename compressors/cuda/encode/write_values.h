@@ -17,12 +17,12 @@ struct WriteValues {
   struct Shared {};
 
   const Job* jobs;
-  const Tile* parts;
+  const Part* parts;
   Code code;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const Tile tile = parts[block.index()];
+    const Part tile = parts[block.index()];
     const Job job = jobs[tile.job];
     const PayloadCount head{job.findings->counts[job.sent]};
     const Chosen chosen = job.chosen;

@@ -18,7 +18,7 @@ struct Batch {
   std::size_t sum_tile_count = 0;
   const Tile* tiles = nullptr;  ///< of kTile elements
   std::size_t tile_count = 0;
-  const Tile* parts = nullptr;  ///< parts of all tensors; Tile::index is the part's number
+  const Part* parts = nullptr;  ///< of all tensors
   std::size_t part_count = 0;
   std::uint32_t fits = 0;     ///< maximum over the tensors in this step
   std::uint32_t choices = 0;  ///< maximum over the tensors in this step
@@ -26,10 +26,10 @@ struct Batch {
 
 /// Divides the tensors' elements evenly among the blocks that a device runs at a time, at least one
 /// part per tensor. Sets Job::parts. @returns the parts of all tensors
-inline std::vector<Tile> divide_in_parts(std::span<Job> jobs, std::uint32_t processors) {
+inline std::vector<Part> divide_in_parts(std::span<Job> jobs, std::uint32_t processors) {
   std::uint64_t all = 0;
   for (const Job& job : jobs) all += tiles_of(job.n, kTile);
-  std::vector<Tile> parts;
+  std::vector<Part> parts;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const std::uint64_t tiles = tiles_of(jobs[i].n, kTile);
     const std::uint64_t blocks = std::uint64_t{processors} * kBlocksPerProcessor;

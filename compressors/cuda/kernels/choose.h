@@ -71,13 +71,13 @@ struct StageChosen {
   };
 
   const Job* jobs;
-  const Tile* parts;
+  const Part* parts;
   std::uint32_t choice;  ///< number of this choice, from 1
   Then then;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const Tile own = parts[block.index()];
+    const Part own = parts[block.index()];
     const Job job = jobs[own.job];
     const Choice<reading> pass(job, choice, own.index);
     if (pass.skipped || pass.part.is_empty()) return;
@@ -198,12 +198,12 @@ struct PlaceChosen {
   struct Shared {};
 
   const Job* jobs;
-  const Tile* parts;
+  const Part* parts;
   std::uint32_t choice;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const Tile own = parts[block.index()];
+    const Part own = parts[block.index()];
     const Job job = jobs[own.job];
     const Choice<reading> pass(job, choice, own.index);
     if (pass.skipped || pass.part.is_empty()) return;

@@ -26,12 +26,12 @@ struct CountLimits {
   };
 
   const Job* jobs;
-  const Tile* parts;
+  const Part* parts;
   Search search;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const Tile own = parts[block.index()];
+    const Part own = parts[block.index()];
     const Job job = jobs[own.job];
     Findings& findings = *job.findings;
     const std::uint32_t from = place_of(1);

@@ -131,13 +131,20 @@ struct Tile {
   std::uint32_t index = 0;  ///< of the tile in the tensor
 };
 
+/// One of the Job::parts parts of a tensor that one thread block works on. Another type than Tile,
+/// so that a kernel for parts cannot be launched on tiles.
+struct Part {
+  std::uint32_t job = 0;
+  std::uint32_t index = 0;  ///< of the part in the tensor
+};
+
 /// Blocks per multiprocessor in grids of parts: as many as run at a time. Each block works on
 /// several tiles, so that it loads a tensor's job once, and kernels of few elements start few
 /// blocks.
 constexpr std::uint32_t kBlocksPerProcessor = 3;
 
-/// The consecutive tiles of one part of a tensor. If there are fewer tiles than parts, the last parts
-/// are empty.
+/// The consecutive tiles of one part of a tensor. If there are fewer tiles than parts, the last
+/// parts are empty.
 struct PartOfTiles {
   std::uint32_t parts;  ///< that are not empty
   std::uint32_t first;

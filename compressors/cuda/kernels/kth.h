@@ -83,12 +83,12 @@ struct KthDigit {
   };
 
   const Job* jobs;
-  const Tile* parts;
+  const Part* parts;
   int digit;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const Tile own = parts[block.index()];
+    const Part own = parts[block.index()];
     const Job job = jobs[own.job];
     const std::uint32_t count = Keys::count(job);
     const PartOfTiles part(job, tiles_of(count, kTile), own.index);

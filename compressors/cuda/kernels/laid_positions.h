@@ -102,7 +102,7 @@ struct ClearPositions {
   struct Shared {};
 
   const Job* jobs;
-  const Tile* parts;
+  const Part* parts;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {

@@ -16,12 +16,12 @@ struct PickSide {
 
   const Job* jobs;
   const Job* others;
-  const Tile* parts;
+  const Part* parts;
   bool exact;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const Tile tile = parts[block.index()];
+    const Part tile = parts[block.index()];
     const Job job = jobs[tile.job];
     const Job other = others[tile.job];
     const std::uint32_t count = job.findings->counts[job.place];

@@ -11,12 +11,14 @@ namespace thinpipe::cuda {
 /// View of the sent elements for kernels that write positions.
 struct SentTile {
   Job job;
-  std::uint32_t index;             ///< of the tile
+  std::uint32_t index;             ///< of the tile or part
   std::uint32_t count;             ///< positions of the tensor
   const std::uint32_t* positions;  ///< all of them
   std::uint32_t begin;             ///< first byte of the positions in the payload
 
-  THINPIPE_KERNEL SentTile(const Job* jobs, const Tile& tile)
+  /// @param tile  a Tile or a Part
+  template <class Range>
+  THINPIPE_KERNEL SentTile(const Job* jobs, const Range& tile)
       : job(jobs[tile.job]),
         index(tile.index),
         count(job.findings->counts[job.sent]),

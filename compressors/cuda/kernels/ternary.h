@@ -72,12 +72,12 @@ struct PackTernary {
   struct Shared {};
 
   const Job* jobs;
-  const Tile* parts;
+  const Part* parts;
   TernaryDigit digit;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const Tile part = parts[block.index()];
+    const Part part = parts[block.index()];
     const Job job = jobs[part.job];
     Findings& findings = *job.findings;
     const auto length = static_cast<std::uint32_t>(quartic_size(job.n));

@@ -153,7 +153,7 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
       device.upload(device_values, values.data(), values.size() * sizeof(T));
       return device_values;
     };
-    const std::vector<Tile> parts = divide_in_parts(jobs_, device.processors());
+    const std::vector<Part> parts = divide_in_parts(jobs_, device.processors());
     coefficients_ = {.jobs = uploaded(jobs_),
                      .tensors = jobs_.size(),
                      .sum_tiles = uploaded(sum_tiles_),
