@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -37,22 +38,6 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     return quantizer_->max_encoded_size(tensor, identities_[tensor].elements);
   }
 
-  bool shares_scale() const override { return quantizer_->shares_scale(); }
-  std::span<const float> prepare(std::span<const float* const> device_gradients) override {
-    if (!shares_scale()) return DeviceBase<Device>::prepare(device_gradients);  // refuses
-    this->check_gradients(device_gradients.size());
-    this->set_summed(false);
-    for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].g = device_gradients[i];
-    this->upload_jobs();
-    quantizer_->launch_scales(*device_, this->batch_);
-    this->download_findings();
-    device_->wait();
-    this->set_summed(true);
-    scales_.clear();
-    for (const Findings& findings : findings_) scales_.push_back(findings.scale);
-    return scales_;
-  }
-
   void encode(std::span<const float* const> device_gradients, const DeviceStep& step) override {
     ready(device_gradients, step);
     this->repeat([this] {
@@ -60,30 +45,6 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
       quantizer_->launch(*device_, this->batch_);
       this->download_findings();
     });
-  }
-
-  int rounds() const override { return quantizer_->rounds(); }
-  void first_round(std::span<const float* const> device_gradients,
-                   const DeviceStep& step) override {
-    if (rounds() == 1) return DeviceBase<Device>::first_round(device_gradients, step);  // refuses
-    ready(device_gradients, step);
-    round_ = 1;
-    launch_round();
-  }
-  void next_round(std::span<const float* const> device_means) override {
-    if (rounds() == 1) return DeviceBase<Device>::next_round(device_means);  // refuses
-    if (round_ == 0) throw std::logic_error("next_round() without a round before it");
-    this->check_gradients(device_means.size());
-    for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].mean = device_means[i];
-    this->set_summed(true);
-    ++round_;
-    launch_round();
-    if (round_ > rounds()) round_ = 0;
-  }
-  void own_payload(std::size_t tensor, std::span<std::byte> payload) override {
-    if (rounds() == 1) return DeviceBase<Device>::own_payload(tensor, payload);  // refuses
-    ByteWriter out(payload);
-    quantizer_->own_payload(*device_, tensor, out);
   }
 
   std::span<const EncodeReport> finish() override {
@@ -105,7 +66,6 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     std::fill(findings_.begin(), findings_.end(), Findings{});
     this->upload_findings();
     quantizer_->reset(*device_);
-    round_ = 0;
   }
 
  protected:
@@ -129,14 +89,12 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   }
   void load_learned(std::size_t tensor, ByteReader& in) override {
     quantizer_->load(*device_, tensor, in);
-    round_ = 0;
   }
   std::string problem_of(std::uint32_t number, std::size_t /*tensor*/,
                          std::size_t /*bytes*/) const override {
     return quantizer_->problem(number);
   }
 
- private:
   using DeviceBase<Device>::device_;
   using DeviceBase<Device>::findings_;
   using DeviceBase<Device>::identities_;
@@ -151,19 +109,100 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     }
     this->ready_sums(false);
   }
+
+  std::unique_ptr<DeviceQuantizer<Device>> quantizer_;
+};
+
+/// A dense method whose workers may share their scales.
+template <class Device>
+class SharedScaleDeviceCompressor : public DenseDeviceCompressor<Device>, public DeviceSharedScale {
+ public:
+  using DenseDeviceCompressor<Device>::DenseDeviceCompressor;
+
+  std::span<const float> prepare(std::span<const float* const> device_gradients) override {
+    this->check_gradients(device_gradients.size());
+    this->set_summed(false);
+    for (std::size_t i = 0; i < this->jobs_.size(); ++i) this->jobs_[i].g = device_gradients[i];
+    this->upload_jobs();
+    this->quantizer_->launch_scales(*this->device_, this->batch_);
+    this->download_findings();
+    this->device_->wait();
+    this->set_summed(true);
+    scales_.clear();
+    for (const Findings& findings : this->findings_) scales_.push_back(findings.scale);
+    return scales_;
+  }
+
+ private:
+  std::vector<float> scales_;  ///< returned by prepare()
+};
+
+/// A dense method that takes several all-reduces in a step.
+template <class Device>
+class MultiRoundDeviceCompressor : public DenseDeviceCompressor<Device>, public DeviceMultiRound {
+ public:
+  using DenseDeviceCompressor<Device>::DenseDeviceCompressor;
+
+  int rounds() const override { return this->quantizer_->rounds(); }
+  void first_round(std::span<const float* const> device_gradients,
+                   const DeviceStep& step) override {
+    this->ready(device_gradients, step);
+    round_ = 1;
+    launch_round();
+  }
+  void next_round(std::span<const float* const> device_means) override {
+    if (round_ == 0) throw std::logic_error("next_round() without a round before it");
+    this->check_gradients(device_means.size());
+    for (std::size_t i = 0; i < this->jobs_.size(); ++i) this->jobs_[i].mean = device_means[i];
+    this->set_summed(true);
+    ++round_;
+    launch_round();
+    if (round_ > rounds()) round_ = 0;
+  }
+  void own_payload(std::size_t tensor, std::span<std::byte> payload) override {
+    ByteWriter out(payload);
+    this->quantizer_->own_payload(*this->device_, tensor, out);
+  }
+
+  void reset() override {
+    DenseDeviceCompressor<Device>::reset();
+    round_ = 0;
+  }
+
+ protected:
+  void load_learned(std::size_t tensor, ByteReader& in) override {
+    DenseDeviceCompressor<Device>::load_learned(tensor, in);
+    round_ = 0;
+  }
+
+ private:
   void launch_round() {
     this->repeat(
         [this] {
           this->send_jobs();
-          quantizer_->launch_round(*device_, this->batch_, round_);
+          this->quantizer_->launch_round(*this->device_, this->batch_, round_);
           this->download_findings();
         },
         round_);
   }
 
-  std::unique_ptr<DeviceQuantizer<Device>> quantizer_;
-  std::vector<float> scales_;  ///< returned by prepare()
-  int round_ = 0;              ///< launched last; 0: none is pending
+  int round_ = 0;  ///< launched last; 0: none is pending
 };
+
+/// Makes the compressor of a dense method, of the type that has its abilities.
+template <class Device>
+std::unique_ptr<DeviceCompressor> make_dense_device_compressor(
+    std::shared_ptr<Device> device, std::vector<StateIdentity> identities,
+    const DeviceMemoryOptions& memory, std::unique_ptr<DeviceQuantizer<Device>> quantizer) {
+  const auto make = [&]<class Compressor>(std::type_identity<Compressor>) {
+    return std::make_unique<Compressor>(std::move(device), std::move(identities), memory,
+                                        std::move(quantizer));
+  };
+  if (quantizer->shares_scale())
+    return make(std::type_identity<SharedScaleDeviceCompressor<Device>>{});
+  if (quantizer->rounds() > 1)
+    return make(std::type_identity<MultiRoundDeviceCompressor<Device>>{});
+  return make(std::type_identity<DenseDeviceCompressor<Device>>{});
+}
 
 }  // namespace thinpipe::cuda

@@ -10,11 +10,9 @@
 #include <vector>
 
 #include "compressors/cuda/device/device_compressor.h"
-#include "compressors/cuda/device_jobs.h"
 #include "compressors/cuda/encode/device_decodes.h"
 #include "compressors/cuda/grid/repeated.h"
 #include "compressors/cuda/kernels/batch.h"
-#include "compressors/cuda/kernels/give_back.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/memory.h"
 #include "compressors/kernels/streams.h"
@@ -50,37 +48,6 @@ class DeviceBase : public DeviceCompressor {
     return jobs_[tensor].keeps ? jobs_[tensor].r : nullptr;
   }
 
-  void give_back(std::span<const DeviceReturn> returns) override {
-    if (returns.size() > tensors())
-      throw std::logic_error("give_back() of a tensor more than once");
-    returned_.clear(returns.size());
-    for (const DeviceReturn& one : returns) {
-      const Job& job = jobs_[one.tensor];
-      const bool is_estimate = job.h != nullptr;
-      if (is_estimate || job.keeps)
-        returned_.add({.memory = is_estimate ? job.h : job.r,
-                       .positions = one.device_positions,
-                       .values = one.device_values,
-                       .count = static_cast<std::uint32_t>(one.count),
-                       .is_estimate = is_estimate},
-                      GiveBack::blocks_for(one.count));
-    }
-    returned_.launch(GiveBack{});
-  }
-
-  std::span<const float> prepare(std::span<const float* const> /*device_gradients*/) override {
-    throw std::logic_error("prepare() of compressors that share no scale");
-  }
-  void first_round(std::span<const float* const> /*device_gradients*/,
-                   const DeviceStep& /*step*/) override {
-    throw std::logic_error("first_round() of compressors that take one round");
-  }
-  void next_round(std::span<const float* const> /*device_means*/) override {
-    throw std::logic_error("next_round() of compressors that take one round");
-  }
-  void own_payload(std::size_t /*tensor*/, std::span<std::byte> /*payload*/) override {
-    throw std::logic_error("own_payload() of compressors that take one round");
-  }
   void hold(std::span<const float* const> device_gradients) override {
     if (memory_.period == 1)
       throw std::logic_error("hold() of compressors that exchange in every step");
@@ -181,10 +148,7 @@ class DeviceBase : public DeviceCompressor {
         jobs_(host_array<Job>(tensors())),
         findings_(host_array<Findings>(tensors())),
         reports_(tensors()),
-        decodes_(device_, tensors()),
-        returned_(device_) {
-    returned_.clear(tensors());
-  }
+        decodes_(device_, tensors()) {}
 
   // State that a method learns from step to step, besides its memory.
   virtual std::size_t learned_size(std::size_t /*tensor*/) const { return 0; }
@@ -318,7 +282,6 @@ class DeviceBase : public DeviceCompressor {
  private:
   Repeated<Device> repeated_;
   DecodeQueue<Device> decodes_;
-  DeviceJobs<Device, GiveBackJob> returned_;
 
   bool has_flag() const { return memory_.kind != DeviceMemoryOptions::Kind::kMomentum; }
 

@@ -1,12 +1,14 @@
 // Makes a device compressor from a spec.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "compressors/cuda/dense_device_compressor.h"
+#include "compressors/cuda/device/makers.h"
 #include "compressors/cuda/device/refuse.h"
 #include "compressors/cuda/encode/make_encoding.h"
 #include "compressors/cuda/make_memory.h"
@@ -20,15 +22,18 @@ namespace thinpipe::cuda {
 
 /// Kernels count elements in 31 bits (kernels/prefix.h).
 constexpr std::size_t kMaxElements = 0x7fffffff;
-/// Methods with a GPU implementation.
-constexpr const char* kOnGpu =
-    "3lc, bf16, blockint4, blockint8, demo, dgc, ef21, efsignsgd, fedavg, fp16, fp8, gaussiank, "
-    "gradientdropping, hybrid, int8, mqe1bit, mstopk, mxfp4, natural, none, onebit, powersgd, qgz, "
-    "qsgd, "
-    "randomk, "
-    "redsync, sbc, sdp4bit, sidco, signsgd, sparseloco, stoch3, strom, terngrad, thc, threshold, "
-    "topk or "
-    "variance";
+/// Returns the names of all methods with a GPU implementation: "3lc, bf16, ... or variance".
+template <class Device>
+std::string methods_on_gpu() {
+  std::vector<std::string> names;
+  for (const auto& [name, maker] : quantizer_makers<Device>()) names.push_back(name);
+  for (const auto& [name, maker] : selector_makers<Device>()) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  std::string text = names.front();
+  for (std::size_t i = 1; i < names.size(); ++i)
+    text += (i + 1 < names.size() ? ", " : " or ") + names[i];
+  return text;
+}
 
 /// @throws InputError as make_compressor(), and for methods and parameters without a GPU
 /// implementation
@@ -48,17 +53,18 @@ std::unique_ptr<DeviceCompressor> make_device_compressor(std::shared_ptr<Device>
     }
     identities.push_back(identity_of(parameters, tensor));
   }
-  if (auto quantizer = make_quantizer<Device>(spec.name, parameters, tensors, settings)) {
-    return std::make_unique<DenseDeviceCompressor<Device>>(std::move(device), std::move(identities),
-                                                           memory_of(spec.name, parameters),
-                                                           std::move(quantizer));
+  const MakerInput input{spec.name, parameters, tensors, settings};
+  if (auto quantizer = make_part(quantizer_makers<Device>(), input)) {
+    return make_dense_device_compressor<Device>(std::move(device), std::move(identities),
+                                                memory_of(spec.name, parameters),
+                                                std::move(quantizer));
   }
-  if (auto selector = make_selector<Device>(spec.name, parameters, tensors, settings)) {
+  if (auto selector = make_part(selector_makers<Device>(), input)) {
     return std::make_unique<SparseDeviceCompressor<Device>>(
         std::move(device), std::move(identities), memory_of(spec.name, parameters),
         std::move(selector), make_encoding<Device>(parameters, tensors));
   }
-  refuse(parameters, std::string("the method has no GPU implementation; expected ") + kOnGpu);
+  refuse(parameters, "the method has no GPU implementation; expected " + methods_on_gpu<Device>());
 }
 
 }  // namespace thinpipe::cuda

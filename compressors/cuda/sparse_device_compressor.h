@@ -4,18 +4,21 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "compressors/cuda/device_base.h"
+#include "compressors/cuda/device_jobs.h"
 #include "compressors/cuda/encode/device_encoding.h"
+#include "compressors/cuda/kernels/give_back.h"
 #include "compressors/cuda/select/device_selector.h"
 
 namespace thinpipe::cuda {
 
 template <class Device>
-class SparseDeviceCompressor : public DeviceBase<Device> {
+class SparseDeviceCompressor : public DeviceBase<Device>, public DeviceSparsePayload {
  public:
   SparseDeviceCompressor(std::shared_ptr<Device> device, std::vector<StateIdentity> identities,
                          const DeviceMemoryOptions& memory,
@@ -23,7 +26,9 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
                          DeviceEncoding<Device> encoding)
       : DeviceBase<Device>(std::move(device), std::move(identities), memory),
         selector_(std::move(selector)),
-        encoding_(std::move(encoding)) {
+        encoding_(std::move(encoding)),
+        returned_(device_) {
+    returned_.clear(this->tensors());
     for (std::size_t i = 0; i < this->tensors(); ++i) {
       if (max_encoded_size(i) <= kMaxBytes) continue;
       throw InputError("tensor '" + identities_[i].tensor + "': payloads of up to " +
@@ -93,6 +98,24 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
                            .passes = static_cast<int>(job.fits)};
     }
     return this->reports_;
+  }
+
+  void give_back(std::span<const DeviceReturn> returns) override {
+    if (returns.size() > this->tensors())
+      throw std::logic_error("give_back() of a tensor more than once");
+    returned_.clear(returns.size());
+    for (const DeviceReturn& one : returns) {
+      const Job& job = jobs_[one.tensor];
+      const bool is_estimate = job.h != nullptr;
+      if (is_estimate || job.keeps)
+        returned_.add({.memory = is_estimate ? job.h : job.r,
+                       .positions = one.device_positions,
+                       .values = one.device_values,
+                       .count = static_cast<std::uint32_t>(one.count),
+                       .is_estimate = is_estimate},
+                      GiveBack::blocks_for(one.count));
+    }
+    returned_.launch(GiveBack{});
   }
 
   void reset() override {
@@ -205,7 +228,8 @@ class SparseDeviceCompressor : public DeviceBase<Device> {
 
   std::unique_ptr<DeviceSelector<Device>> selector_;
   DeviceEncoding<Device> encoding_;
-  std::vector<std::size_t> failed_;  ///< tensors whose selection must be repeated
+  DeviceJobs<Device, GiveBackJob> returned_;  ///< of give_back()
+  std::vector<std::size_t> failed_;           ///< tensors whose selection must be repeated
   Again again_;
 };
 

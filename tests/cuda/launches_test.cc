@@ -85,12 +85,13 @@ class Model {
       device_->upload(device_values, values.data(), 2 * sizeof(float));
       returns.push_back({i, device_positions, device_values, n < 2 ? n : 2});
     }
+    auto& sparse = dynamic_cast<DeviceSparsePayload&>(*compressor_);
     const SerialDevice::Did before = did();
     if (together) {
-      compressor_->give_back(returns);
+      sparse.give_back(returns);
     } else {
       for (const DeviceReturn& one : returns) {
-        compressor_->give_back({&one, 1});
+        sparse.give_back({&one, 1});
         device_->wait();
       }
     }

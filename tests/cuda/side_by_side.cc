@@ -118,13 +118,14 @@ void SideBySide::step(const std::vector<std::vector<float>>& gradients) {
 
 std::vector<float> SideBySide::shared_scales(const std::vector<std::vector<float>>& gradients,
                                              const std::vector<const float*>& addresses) {
-  EXPECT_EQ(dynamic_cast<SharedScale*>(cpu_[0].get()) != nullptr, gpu_->shares_scale());
-  if (!gpu_->shares_scale() || step_ % 2 == 0) return {};
+  auto* const gpu = dynamic_cast<DeviceSharedScale*>(gpu_.get());
+  EXPECT_EQ(dynamic_cast<SharedScale*>(cpu_[0].get()) != nullptr, gpu != nullptr);
+  if (gpu == nullptr || step_ % 2 == 0) return {};
   std::vector<float> scales;
   for (std::size_t i = 0; i < gradients.size(); ++i)
     scales.push_back(dynamic_cast<SharedScale&>(*cpu_[i]).prepare(
         {.values = gradients[i], .squares = {}, .step = step_}));
-  EXPECT_EQ(words_of(scales), words_of(gpu_->prepare(addresses)));
+  EXPECT_EQ(words_of(scales), words_of(gpu->prepare(addresses)));
   // As if another worker had a greater scale.
   for (float& scale : scales) scale *= 1.25F;
   return scales;

@@ -24,6 +24,8 @@ struct DeviceUnits::Group {
   Spec spec;
   std::vector<std::size_t> units;
   std::unique_ptr<DeviceCompressor> compressor;
+  DeviceSharedScale* shared_scale = nullptr;  ///< the compressor, if it is one
+  DeviceMultiRound* rounds = nullptr;         ///< the compressor, if it is one
   std::vector<const float*> gradients, squares, means;
   std::vector<float> scales;
 };
@@ -64,6 +66,8 @@ DeviceUnits::DeviceUnits(const RankDevice& device, const PlannedBucket& plan, st
     std::vector<TensorInfo> infos;
     for (const std::size_t i : group.units) infos.push_back(plan.units[i].info);
     group.compressor = device_.make(group.spec, infos, settings);
+    group.shared_scale = dynamic_cast<DeviceSharedScale*>(group.compressor.get());
+    group.rounds = dynamic_cast<DeviceMultiRound*>(group.compressor.get());
   }
   device_.memory->wait();
 }
@@ -109,9 +113,8 @@ void DeviceUnits::add_up(bool first) {
 void DeviceUnits::take_scales(std::uint64_t exchange, std::size_t first, std::span<float> scales) {
   std::fill(scales.begin(), scales.end(), 0.0F);
   for (Group& group : groups_) {
-    if (!group.compressor || !group.compressor->shares_scale() || !sends(group.units[0], exchange))
-      continue;
-    const std::span<const float> own = group.compressor->prepare(group.gradients);
+    if (group.shared_scale == nullptr || !sends(group.units[0], exchange)) continue;
+    const std::span<const float> own = group.shared_scale->prepare(group.gradients);
     for (std::size_t i = 0; i < group.units.size(); ++i) scales[group.units[i] - first] = own[i];
   }
 }
@@ -130,14 +133,14 @@ void DeviceUnits::encode(const Gradients& gradients, std::uint64_t index, std::s
       continue;
     }
     group.scales.clear();
-    if (!scales.empty() && group.compressor->shares_scale())
+    if (!scales.empty() && group.shared_scale != nullptr)
       for (const std::size_t i : group.units) group.scales.push_back(scales[i - first]);
     const DeviceStep step{.step = any.step,
                           .epoch = any.epoch,
                           .shared_scales = group.scales,
                           .device_squares = group.squares};
-    if (group.units[0] < first && group.compressor->rounds() > 1)
-      group.compressor->first_round(group.gradients, step);
+    if (group.units[0] < first && group.rounds != nullptr)
+      group.rounds->first_round(group.gradients, step);
     else
       group.compressor->encode(group.gradients, step);
   }
@@ -157,14 +160,14 @@ void DeviceUnits::encode(const Gradients& gradients, std::uint64_t index, std::s
 
 void DeviceUnits::next_round(int round, std::span<const float* const> device_means) {
   const auto goes_on = [&](const Group& group) {
-    return group.units[0] < device_means.size() && group.compressor &&
-           group.compressor->rounds() > 1 && group.compressor->rounds() >= round;
+    return group.units[0] < device_means.size() && group.rounds != nullptr &&
+           group.rounds->rounds() >= round;
   };
   for (Group& group : groups_) {
     if (!goes_on(group)) continue;
     group.means.clear();
     for (const std::size_t i : group.units) group.means.push_back(device_means[i]);
-    group.compressor->next_round(group.means);
+    group.rounds->next_round(group.means);
   }
   for (Group& group : groups_) {
     if (!goes_on(group)) continue;
@@ -190,7 +193,7 @@ const std::byte* DeviceUnits::payload(std::size_t unit) const {
 }
 
 void DeviceUnits::own_payload(std::size_t unit, std::span<std::byte> payload) const {
-  groups_[units_[unit].group].compressor->own_payload(units_[unit].place, payload);
+  groups_[units_[unit].group].rounds->own_payload(units_[unit].place, payload);
 }
 
 std::vector<std::byte> DeviceUnits::state_of(const Unit& unit) const {
@@ -232,7 +235,7 @@ void DeviceUnits::give_back(std::span<const DeviceReturn> returns) const {
       own.push_back(one);
       own.back().tensor = units_[one.tensor].place;
     }
-    if (!own.empty()) groups_[group].compressor->give_back(own);
+    if (!own.empty()) dynamic_cast<DeviceSparsePayload&>(*groups_[group].compressor).give_back(own);
   }
 }
 

@@ -35,7 +35,9 @@ struct DeviceReturn {
 
 /// The compressors of all tensors of one worker, with their state between steps. The same few
 /// kernels work on all tensors of a model, which may have hundreds of layers. Parameters and
-/// members named `device_...` are device pointers. Not thread-safe.
+/// members named `device_...` are device pointers. Not thread-safe. Compressors that can do more
+/// also derive from DeviceSharedScale, DeviceMultiRound or DeviceSparsePayload; callers ask with
+/// dynamic_cast.
 class DeviceCompressor {
  public:
   virtual ~DeviceCompressor() = default;
@@ -50,31 +52,6 @@ class DeviceCompressor {
   virtual void encode(std::span<const float* const> device_gradients, const DeviceStep& step) = 0;
   /// Waits for the last encode(). @returns a report by tensor
   virtual std::span<const EncodeReport> finish() = 0;
-  /// Adds the gradients to the memories, waits, and returns this worker's scale for each tensor.
-  /// Only for methods whose workers share a scale. The next encode() must get the same gradients
-  /// and does not add them again. Optional: encode() alone uses this worker's scales.
-  virtual std::span<const float> prepare(std::span<const float* const> device_gradients) = 0;
-  virtual bool shares_scale() const { return false; }
-
-  /// Returns the number of all-reduces in a step of several workers (MultiRound::rounds), the
-  /// maximum over all tensors. 1: a step is one encode().
-  virtual int rounds() const { return 1; }
-  /// Replaces encode() if rounds() > 1: device_payload() becomes the input of the first all-reduce.
-  /// Tensors that take one round are encoded as by encode(). Asynchronous like encode(), with the
-  /// same requirements.
-  virtual void first_round(std::span<const float* const> device_gradients,
-                           const DeviceStep& step) = 0;
-  /// Reads the means over workers of the last payloads and writes the input of the next all-reduce;
-  /// the last of rounds() calls writes the aggregate's payload, for decode_add(). Skips tensors
-  /// that take one round. Asynchronous; finish() waits and returns the sizes.
-  /// @param device_means  by tensor, used for those with several rounds; must not change until
-  ///                      finish()
-  virtual void next_round(std::span<const float* const> device_means) = 0;
-  /// Writes the payload of this worker's contribution to host memory, as MultiRound::own_payload()
-  /// does: the aggregate is the mean of all workers' contributions. Call it after the last round.
-  /// Waits.
-  virtual void own_payload(std::size_t tensor, std::span<std::byte> payload) = 0;
-
   /// Accumulates the gradients of a step without exchange, for methods that exchange once in
   /// several steps (delay). Replaces encode() and finish() in that step. Waits.
   virtual void hold(std::span<const float* const> device_gradients) = 0;
@@ -104,11 +81,6 @@ class DeviceCompressor {
     finish_decodes();
   }
 
-  /// Restores elements to the memories of several tensors, each at most once, as
-  /// SparsePayload::give_back(). Asynchronous; must have finished before the next call. Has no
-  /// effect on tensors without such a memory.
-  virtual void give_back(std::span<const DeviceReturn> returns) = 0;
-
   /// Returns the device pointer to a tensor's residual; null without a residual.
   virtual const float* device_residual(std::size_t tensor) const = 0;
 
@@ -118,6 +90,55 @@ class DeviceCompressor {
   /// implementation of the same spec and tensor. load_state() throws InputError as on the CPU.
   virtual void save_state(std::size_t tensor, std::vector<std::byte>& state) = 0;
   virtual void load_state(std::size_t tensor, std::span<const std::byte> state) = 0;
+};
+
+/// Compressors whose scales all workers may share, as SharedScale.
+class DeviceSharedScale {
+ public:
+  /// Adds the gradients to the memories, waits, and returns this worker's scale for each tensor.
+  /// The next encode() must get the same gradients and does not add them again. Optional: encode()
+  /// alone uses this worker's scales.
+  virtual std::span<const float> prepare(std::span<const float* const> device_gradients) = 0;
+
+ protected:
+  ~DeviceSharedScale() = default;
+};
+
+/// Compressors that need several all-reduces in one step of several workers, as MultiRound.
+class DeviceMultiRound {
+ public:
+  /// Returns the number of all-reduces, at least 2; the maximum over all tensors.
+  virtual int rounds() const = 0;
+  /// Replaces encode(): device_payload() becomes the input of the first all-reduce. Tensors that
+  /// take one round are encoded as by encode(). Asynchronous like encode(), with the same
+  /// requirements.
+  virtual void first_round(std::span<const float* const> device_gradients,
+                           const DeviceStep& step) = 0;
+  /// Reads the means over workers of the last payloads and writes the input of the next all-reduce;
+  /// the last of rounds() calls writes the aggregate's payload, for decode_add(). Skips tensors
+  /// that take one round. Asynchronous; finish() waits and returns the sizes.
+  /// @param device_means  by tensor, used for those with several rounds; must not change until
+  ///                      finish()
+  virtual void next_round(std::span<const float* const> device_means) = 0;
+  /// Writes the payload of this worker's contribution to host memory, as MultiRound::own_payload()
+  /// does: the aggregate is the mean of all workers' contributions. Call it after the last round.
+  /// Waits.
+  virtual void own_payload(std::size_t tensor, std::span<std::byte> payload) = 0;
+
+ protected:
+  ~DeviceMultiRound() = default;
+};
+
+/// Compressors whose payloads are pairs of positions and values, as SparsePayload.
+class DeviceSparsePayload {
+ public:
+  /// Restores elements to the memories of several tensors, each at most once, as
+  /// SparsePayload::give_back(). Asynchronous; must have finished before the next call. Has no
+  /// effect on tensors without such a memory.
+  virtual void give_back(std::span<const DeviceReturn> returns) = 0;
+
+ protected:
+  ~DeviceSparsePayload() = default;
 };
 
 }  // namespace thinpipe

@@ -1,12 +1,12 @@
-// Makes a device quantiser from a spec.
+// The quantisers of a GPU, by the method's name.
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "compressors/cuda/device/makers.h"
 #include "compressors/cuda/device/refuse.h"
 #include "compressors/cuda/quantize/blocks.h"
 #include "compressors/cuda/quantize/codes.h"
@@ -21,165 +21,194 @@
 
 namespace thinpipe::cuda {
 
-/// Returns random_stream() of each tensor.
-inline std::vector<std::uint64_t> streams_of(std::span<const TensorInfo> tensors,
-                                             const CompressorSettings& settings) {
-  std::vector<std::uint64_t> streams;
-  for (const TensorInfo& tensor : tensors)
-    streams.push_back(random_stream(settings.seed, settings.rank, tensor.name));
-  return streams;
+inline constexpr const char* kBadScale =
+    "a scale in the payload is not a finite number of at least 0";
+// Bytes and coefficients, like elements, are counted in 31 bits (kernels/prefix.h).
+inline constexpr std::size_t kMaxCount = 0x7fffffff;
+
+inline std::uint32_t bucket_of(const MakerInput& input) {
+  return static_cast<std::uint32_t>(input.parameters.integer("bucket"));
 }
 
-/// Returns the element type of a block method.
-inline BlockElement block_element_of(const std::string& name, const Parameters& parameters) {
-  if (name == "mxfp4") return BlockElement::kE2M1;
-  if (name == "blockint8") return BlockElement::kInt8;
-  if (name != "fp8") return BlockElement::kInt4;
-  return parameters.choice("format") == "e4m3" ? BlockElement::kE4M3 : BlockElement::kE5M2;
+/// @throws InputError if a tensor has too many bytes or coefficients
+inline void refuse_beyond_count(const MakerInput& input, const TensorInfo& tensor,
+                                std::size_t count, const char* what) {
+  if (count <= kMaxCount) return;
+  refuse(input.parameters, "tensor '" + tensor.name + "' has " + std::to_string(count) + " " +
+                               what + "; at most " + std::to_string(kMaxCount) + " fit");
 }
 
-inline std::uint32_t bucket_of(const Parameters& parameters) {
-  return static_cast<std::uint32_t>(parameters.integer("bucket"));
+/// @param code  the code of one element (kernels/codes.h)
+/// @param shares  whether workers may share the scale
+template <class Device, class Code>
+std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const MakerInput& input, Code code,
+                                                             std::uint32_t bucket,
+                                                             const char* problem = kBadScale,
+                                                             bool shares = false) {
+  return std::make_unique<CodeQuantizer<Device, Code>>(code, bucket, problem, input.streams(),
+                                                       shares);
 }
 
-/// Returns null for methods that do not send codes (kernels/codes.h).
 template <class Device>
-std::unique_ptr<DeviceQuantizer<Device>> make_code_quantizer(const std::string& name,
-                                                             const Parameters& parameters,
-                                                             std::span<const TensorInfo> tensors,
-                                                             const CompressorSettings& settings) {
-  const auto make = [&](auto code, std::uint32_t bucket, const std::string& problem,
-                        bool shares = false) -> std::unique_ptr<DeviceQuantizer<Device>> {
-    return std::make_unique<CodeQuantizer<Device, decltype(code)>>(
-        code, bucket, problem, streams_of(tensors, settings), shares);
-  };
-  const std::string scale = "a scale in the payload is not a finite number of at least 0";
-  if (name == "signsgd") {
-    return make(GivenSignCode{static_cast<float>(parameters.real("scale"))}, 0, "");
-  }
-  if (name == "int8") return make(Int8Code{}, bucket_of(parameters), scale);
-  if (name == "efsignsgd")
-    return make(SignCode<SignScale::kMagnitude>{}, bucket_of(parameters), scale);
-  if (name == "mqe1bit" || name == "onebit") {
-    if (parameters.flag("columns")) {
-      std::vector<std::size_t> columns;
-      for (const TensorInfo& tensor : tensors)
-        columns.push_back(columns_of(tensor.shape, tensor.elements));
-      return std::make_unique<ColumnQuantizer<Device>>(std::move(columns));
-    }
-    return make(SignCode<SignScale::kMeans>{}, bucket_of(parameters),
-                "a mean in the payload is not finite");
-  }
-  if (name == "qsgd") {
-    LevelCode<NormRange> code;
-    code.bits = static_cast<int>(parameters.integer("bits"));
-    if (parameters.choice("coding") == "elias") {
-      auto elias = std::make_unique<EliasQuantizer<Device>>(code, bucket_of(parameters),
-                                                            streams_of(tensors, settings));
-      for (std::size_t i = 0; i < tensors.size(); ++i) {
-        // Bytes, like elements, are counted in 31 bits (kernels/prefix.h).
-        constexpr std::size_t kMax = 0x7fffffff;
-        const std::size_t most = elias->max_encoded_size(i, tensors[i].elements);
-        if (most <= kMax) continue;
-        refuse(parameters, "tensor '" + tensors[i].name + "': payloads of up to " +
-                               std::to_string(most) + " bytes; at most " + std::to_string(kMax) +
-                               " fit");
-      }
-      return elias;
-    }
-    return make(code, bucket_of(parameters), scale);
-  }
-  if (name == "terngrad") {
-    constexpr int kBits = 2;
-    const std::uint32_t bucket = bucket_of(parameters);
-    const bool shares = parameters.flag("shared");
-    if (bucket != 0 && shares)
-      refuse(parameters, "workers cannot share the scales of buckets; expected shared=false");
-    if (const double sigmas = parameters.real("sigma"); sigmas != 0) {
-      LevelCode<ClippedRange> code;
-      code.sigmas = sigmas;
-      code.bits = kBits;
-      return make(code, bucket, scale, shares);
-    }
-    LevelCode<GreatestRange> code;
+std::unique_ptr<DeviceQuantizer<Device>> make_mean_quantizer(const MakerInput& input) {
+  if (!input.parameters.flag("columns"))
+    return make_code_quantizer<Device>(input, SignCode<SignScale::kMeans>{}, bucket_of(input),
+                                       "a mean in the payload is not finite");
+  std::vector<std::size_t> columns;
+  for (const TensorInfo& tensor : input.tensors)
+    columns.push_back(columns_of(tensor.shape, tensor.elements));
+  return std::make_unique<ColumnQuantizer<Device>>(std::move(columns));
+}
+
+template <class Device>
+std::unique_ptr<DeviceQuantizer<Device>> make_qsgd_quantizer(const MakerInput& input) {
+  LevelCode<NormRange> code;
+  code.bits = static_cast<int>(input.parameters.integer("bits"));
+  if (input.parameters.choice("coding") != "elias")
+    return make_code_quantizer<Device>(input, code, bucket_of(input));
+  auto elias = std::make_unique<EliasQuantizer<Device>>(code, bucket_of(input), input.streams());
+  for (std::size_t i = 0; i < input.tensors.size(); ++i)
+    refuse_beyond_count(input, input.tensors[i],
+                        elias->max_encoded_size(i, input.tensors[i].elements),
+                        "bytes of payload at most");
+  return elias;
+}
+
+template <class Device>
+std::unique_ptr<DeviceQuantizer<Device>> make_terngrad_quantizer(const MakerInput& input) {
+  constexpr int kBits = 2;
+  const std::uint32_t bucket = bucket_of(input);
+  const bool shares = input.parameters.flag("shared");
+  if (bucket != 0 && shares)
+    refuse(input.parameters, "workers cannot share the scales of buckets; expected shared=false");
+  if (const double sigmas = input.parameters.real("sigma"); sigmas != 0) {
+    LevelCode<ClippedRange> code;
+    code.sigmas = sigmas;
     code.bits = kBits;
-    return make(code, bucket, scale, shares);
+    return make_code_quantizer<Device>(input, code, bucket, kBadScale, shares);
   }
-  return nullptr;
+  LevelCode<GreatestRange> code;
+  code.bits = kBits;
+  return make_code_quantizer<Device>(input, code, bucket, kBadScale, shares);
 }
 
-/// Returns null for methods that are not dense or have no GPU implementation.
 template <class Device>
-std::unique_ptr<DeviceQuantizer<Device>> make_quantizer(const std::string& name,
-                                                        const Parameters& parameters,
-                                                        std::span<const TensorInfo> tensors,
-                                                        const CompressorSettings& settings) {
-  if (auto codes = make_code_quantizer<Device>(name, parameters, tensors, settings)) return codes;
-  const std::string finite = "a value in the payload is not finite";
-  if (name == "none" || name == "fedavg")
+std::unique_ptr<DeviceQuantizer<Device>> make_half_quantizer(HalfFormat format) {
+  return std::make_unique<WordQuantizer<Device, HalfCode>>(HalfCode{format},
+                                                           "a value in the payload is not finite");
+}
+
+template <class Device>
+std::unique_ptr<DeviceQuantizer<Device>> make_power_sgd_quantizer(const MakerInput& input) {
+  DevicePowerSgdOptions options{.warm_start = input.parameters.flag("warm"),
+                                .in_rounds = input.parameters.choice("exchange") == "allreduce"};
+  const auto rank = static_cast<std::size_t>(input.parameters.integer("rank"));
+  for (const TensorInfo& tensor : input.tensors)
+    options.shapes.push_back(low_rank_shape(tensor.shape, tensor.elements, rank));
+  options.seeds = input.seeds();
+  return std::make_unique<PowerSgdQuantizer<Device>>(std::move(options));
+}
+
+template <class Device>
+std::unique_ptr<DeviceQuantizer<Device>> make_demo_quantizer(const MakerInput& input) {
+  DeviceDemoOptions options{.k = static_cast<std::size_t>(input.parameters.integer("topk")),
+                            .values = input.parameters.choice("values")};
+  const std::size_t chunk = std::stoul(input.parameters.choice("chunk"));
+  for (const TensorInfo& tensor : input.tensors) {
+    options.grids.push_back(demo_grid(tensor.shape, tensor.elements, chunk));
+    refuse_beyond_count(input, tensor, options.grids.back().coefficients(), "coefficients");
+  }
+  return std::make_unique<DemoQuantizer<Device>>(std::move(options));
+}
+
+template <class Device>
+std::unique_ptr<DeviceQuantizer<Device>> make_block_method(const MakerInput& input,
+                                                           DeviceBlockOptions options) {
+  options.sign_seeds = input.seeds();
+  options.streams = input.streams();
+  return make_block_quantizer<Device>(std::move(options));
+}
+
+template <class Device>
+std::unique_ptr<DeviceQuantizer<Device>> make_thc_quantizer(const MakerInput& input) {
+  DeviceBlockOptions options;
+  options.format = thc_format(std::stoi(input.parameters.choice("bits")),
+                              std::stoul(input.parameters.choice("block")));
+  options.range = static_cast<float>(input.parameters.real("range"));
+  return make_block_method<Device>(input, std::move(options));
+}
+
+/// Returns the makers of all dense methods.
+template <class Device>
+const Makers<DeviceQuantizer<Device>>& quantizer_makers() {
+  using Made = std::unique_ptr<DeviceQuantizer<Device>>;
+  const auto whole = [](const MakerInput&) -> Made {
     return std::make_unique<WordQuantizer<Device, Fp32Code>>(Fp32Code{}, "");
-  if (name == "fp16" || name == "bf16") {
-    const HalfFormat format = name == "fp16" ? HalfFormat::kFp16 : HalfFormat::kBf16;
-    return std::make_unique<WordQuantizer<Device, HalfCode>>(HalfCode{format}, finite);
-  }
-  if (name == "natural") {
-    return std::make_unique<WordQuantizer<Device, NaturalCode>>(
-        NaturalCode{},
-        "an exponent in the payload is 255, or bits after the last sign are not zero",
-        streams_of(tensors, settings));
-  }
-  if (name == "3lc") {
-    return std::make_unique<TernaryQuantizer<Device>>(
-        DeviceTernaryOptions{.sparsity = static_cast<float>(parameters.real("s")),
-                             .zero_run = parameters.flag("zre"),
-                             .bucket = bucket_of(parameters)});
-  }
-  if (name == "powersgd") {
-    DevicePowerSgdOptions options{.warm_start = parameters.flag("warm"),
-                                  .in_rounds = parameters.choice("exchange") == "allreduce"};
-    const auto rank = static_cast<std::size_t>(parameters.integer("rank"));
-    for (const TensorInfo& tensor : tensors) {
-      options.shapes.push_back(low_rank_shape(tensor.shape, tensor.elements, rank));
-      options.seeds.push_back(settings.seed ^ hash_name(tensor.name));
-    }
-    return std::make_unique<PowerSgdQuantizer<Device>>(std::move(options));
-  }
-  if (name == "demo") {
-    DeviceDemoOptions options{.k = static_cast<std::size_t>(parameters.integer("topk")),
-                              .values = parameters.choice("values")};
-    const std::size_t chunk = std::stoul(parameters.choice("chunk"));
-    for (const TensorInfo& tensor : tensors) {
-      options.grids.push_back(demo_grid(tensor.shape, tensor.elements, chunk));
-      // Coefficients, like elements, are counted in 31 bits (kernels/prefix.h).
-      if (constexpr std::size_t kMax = 0x7fffffff; options.grids.back().coefficients() > kMax) {
-        refuse(parameters, "tensor '" + tensor.name + "' has " +
-                               std::to_string(options.grids.back().coefficients()) +
-                               " coefficients; at most " + std::to_string(kMax) + " fit");
-      }
-    }
-    return std::make_unique<DemoQuantizer<Device>>(std::move(options));
-  }
-  if (name == "stoch3") {
-    DeviceTernaryOptions options{.sparsity = 1, .zero_run = false, .stochastic = true};
-    options.streams = streams_of(tensors, settings);
-    return std::make_unique<TernaryQuantizer<Device>>(std::move(options));
-  }
-  if (name == "thc" || name == "fp8" || name == "mxfp4" || name == "blockint8" ||
-      name == "blockint4" || name == "qgz" || name == "sdp4bit") {
-    DeviceBlockOptions options;
-    if (name == "thc") {
-      options.format =
-          thc_format(std::stoi(parameters.choice("bits")), std::stoul(parameters.choice("block")));
-      options.range = static_cast<float>(parameters.real("range"));
-    } else {
-      options.format = block_format_of(parameters, block_element_of(name, parameters));
-    }
-    for (const TensorInfo& tensor : tensors)
-      options.sign_seeds.push_back(settings.seed ^ hash_name(tensor.name));
-    options.streams = streams_of(tensors, settings);
-    return make_block_quantizer<Device>(std::move(options));
-  }
-  return nullptr;
+  };
+  const auto blocks_of = [](BlockElement element) {
+    return [element](const MakerInput& input) {
+      DeviceBlockOptions options;
+      options.format = block_format_of(input.parameters, element);
+      return make_block_method<Device>(input, std::move(options));
+    };
+  };
+  const auto float8 = [blocks_of](const MakerInput& input) {
+    const bool e4m3 = input.parameters.choice("format") == "e4m3";
+    return blocks_of(e4m3 ? BlockElement::kE4M3 : BlockElement::kE5M2)(input);
+  };
+  static const Makers<DeviceQuantizer<Device>> makers = {
+      {"none", whole},
+      {"fedavg", whole},
+      {"fp16", [](const MakerInput&) { return make_half_quantizer<Device>(HalfFormat::kFp16); }},
+      {"bf16", [](const MakerInput&) { return make_half_quantizer<Device>(HalfFormat::kBf16); }},
+      {"natural",
+       [](const MakerInput& input) -> Made {
+         return std::make_unique<WordQuantizer<Device, NaturalCode>>(
+             NaturalCode{},
+             "an exponent in the payload is 255, or bits after the last sign are not zero",
+             input.streams());
+       }},
+      {"int8",
+       [](const MakerInput& input) {
+         return make_code_quantizer<Device>(input, Int8Code{}, bucket_of(input));
+       }},
+      {"signsgd",
+       [](const MakerInput& input) {
+         const GivenSignCode code{static_cast<float>(input.parameters.real("scale"))};
+         return make_code_quantizer<Device>(input, code, 0, "");
+       }},
+      {"efsignsgd",
+       [](const MakerInput& input) {
+         return make_code_quantizer<Device>(input, SignCode<SignScale::kMagnitude>{},
+                                            bucket_of(input));
+       }},
+      {"mqe1bit", make_mean_quantizer<Device>},
+      {"onebit", make_mean_quantizer<Device>},
+      {"qsgd", make_qsgd_quantizer<Device>},
+      {"terngrad", make_terngrad_quantizer<Device>},
+      {"3lc",
+       [](const MakerInput& input) -> Made {
+         return std::make_unique<TernaryQuantizer<Device>>(
+             DeviceTernaryOptions{.sparsity = static_cast<float>(input.parameters.real("s")),
+                                  .zero_run = input.parameters.flag("zre"),
+                                  .bucket = bucket_of(input)});
+       }},
+      {"stoch3",
+       [](const MakerInput& input) -> Made {
+         DeviceTernaryOptions options{.sparsity = 1, .zero_run = false, .stochastic = true};
+         options.streams = input.streams();
+         return std::make_unique<TernaryQuantizer<Device>>(std::move(options));
+       }},
+      {"powersgd", make_power_sgd_quantizer<Device>},
+      {"demo", make_demo_quantizer<Device>},
+      {"thc", make_thc_quantizer<Device>},
+      {"fp8", float8},
+      {"mxfp4", blocks_of(BlockElement::kE2M1)},
+      {"blockint8", blocks_of(BlockElement::kInt8)},
+      {"blockint4", blocks_of(BlockElement::kInt4)},
+      {"qgz", blocks_of(BlockElement::kInt4)},
+      {"sdp4bit", blocks_of(BlockElement::kInt4)}};
+  return makers;
 }
 
 }  // namespace thinpipe::cuda

@@ -89,7 +89,14 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
                   elements_.count());
   }
 
-  int rounds() const override { return own_.empty() ? 1 : 2; }
+  /// Known before open(): a tensor with factors takes two rounds.
+  int rounds() const override {
+    const auto has_factors = [](const LowRankShape& shape) { return shape.rank > 0; };
+    return options_.in_rounds &&
+                   std::any_of(options_.shapes.begin(), options_.shapes.end(), has_factors)
+               ? 2
+               : 1;
+  }
   /// Launches the kernels of one round, as the CPU implementation. Round 1 writes c q. Round 2
   /// orthonormalises the mean of round 1, p, and writes c^T p. The last call writes p and the mean
   /// of c^T p. The residual is c less this worker's contribution, not c less the mean.

@@ -1,13 +1,12 @@
-// Makes a device selector from a spec.
+// The selectors of a GPU, by the method's name.
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "compressors/cuda/device/refuse.h"
+#include "compressors/cuda/device/makers.h"
 #include "compressors/cuda/select/chunked_top_k.h"
 #include "compressors/cuda/select/dgc.h"
 #include "compressors/cuda/select/gaussiank.h"
@@ -30,63 +29,94 @@ inline Sampling sampling_of(const std::string& name) {
   return name == "strided" ? Sampling::kStrided : Sampling::kUniform;
 }
 
-/// Returns null for methods that are not sparse.
+inline DeviceSampleOptions sample_options(const MakerInput& input) {
+  return {.ratio = ratio_of(input.parameters),
+          .sample = input.parameters.real("sample"),
+          .seeds = input.seeds()};
+}
+
 template <class Device>
-std::unique_ptr<DeviceSelector<Device>> make_selector(const std::string& name,
-                                                      const Parameters& parameters,
-                                                      std::span<const TensorInfo> tensors,
-                                                      const CompressorSettings& settings) {
-  if (name == "threshold")
-    return std::make_unique<ThresholdSelector<Device>>(parameters.real("tau"));
-  if (name == "sparseloco") return std::make_unique<ChunkedSelector<Device>>(chunks_of(parameters));
-  if (name == "strom") {
-    const auto tau = static_cast<float>(parameters.real("tau"));
-    return std::make_unique<ThresholdSelector<Device, Stepping>>(tau);
-  }
-  if (name == "variance" || name == "hybrid") {
-    const float tau = name == "hybrid" ? static_cast<float>(parameters.real("tau")) : 0;
-    std::vector<std::string> names;
-    for (const TensorInfo& tensor : tensors) names.push_back(tensor.name);
-    return std::make_unique<VarianceSelector<Device>>(tau, variance_options(parameters, {}),
-                                                      std::move(names));
-  }
-  std::vector<std::uint64_t> seeds;
-  for (const TensorInfo& tensor : tensors) seeds.push_back(settings.seed ^ hash_name(tensor.name));
-  if (name == "randomk") {
-    return std::make_unique<RandomKSelector<Device>>(ratio_of(parameters), parameters.flag("scale"),
-                                                     std::move(seeds));
-  }
-  if (name == "sbc") {
-    return std::make_unique<SbcSelector<Device>>(ratio_of(parameters, "p"),
-                                                 parameters.real("sample"), std::move(seeds));
-  }
-  const bool dropping = name == "gradientdropping";
-  if (name == "topk" || name == "ef21" || (dropping && parameters.real("sample") == 0))
-    return std::make_unique<TopKSelector<Device>>(ratio_of(parameters));
-  if (name == "redsync") {
-    return std::make_unique<RedSyncSelector<Device>>(ratio_of(parameters),
-                                                     parameters.choice("variant") == "trim");
-  }
-  if (name == "gaussiank") {
-    return std::make_unique<GaussianKSelector<Device>>(GaussianKOptions{
-        .ratio = ratio_of(parameters), .oktopk = parameters.choice("variant") == "oktopk"});
-  }
-  if (name == "mstopk") {
-    return std::make_unique<MsTopKSelector<Device>>(
-        ratio_of(parameters), static_cast<int>(parameters.integer("rounds")), std::move(seeds));
-  }
-  if (dropping || name == "dgc") {
-    DeviceSampleOptions options{.ratio = ratio_of(parameters),
-                                .sample = parameters.real("sample"),
-                                .seeds = std::move(seeds)};
-    if (dropping) return std::make_unique<SampledThresholdSelector<Device>>(std::move(options));
-    options.sampling = sampling_of(parameters.choice("sampling"));
-    return std::make_unique<DgcSelector<Device>>(tensors.size(), std::move(options));
-  }
-  if (name == "sidco") {
-    return std::make_unique<SidcoSelector<Device>>(tensors.size(), sidco_options(parameters));
-  }
-  return nullptr;
+std::unique_ptr<DeviceSelector<Device>> make_variance_selector(const MakerInput& input, float tau) {
+  std::vector<std::string> names;
+  for (const TensorInfo& tensor : input.tensors) names.push_back(tensor.name);
+  return std::make_unique<VarianceSelector<Device>>(tau, variance_options(input.parameters, {}),
+                                                    std::move(names));
+}
+
+/// Returns the makers of all sparse methods.
+template <class Device>
+const Makers<DeviceSelector<Device>>& selector_makers() {
+  using Made = std::unique_ptr<DeviceSelector<Device>>;
+  const auto top_k = [](const MakerInput& input) -> Made {
+    return std::make_unique<TopKSelector<Device>>(ratio_of(input.parameters));
+  };
+  static const Makers<DeviceSelector<Device>> makers = {
+      {"topk", top_k},
+      {"ef21", top_k},
+      {"gradientdropping",
+       [top_k](const MakerInput& input) -> Made {
+         if (input.parameters.real("sample") == 0) return top_k(input);
+         return std::make_unique<SampledThresholdSelector<Device>>(sample_options(input));
+       }},
+      {"dgc",
+       [](const MakerInput& input) -> Made {
+         DeviceSampleOptions options = sample_options(input);
+         options.sampling = sampling_of(input.parameters.choice("sampling"));
+         return std::make_unique<DgcSelector<Device>>(input.tensors.size(), std::move(options));
+       }},
+      {"gaussiank",
+       [](const MakerInput& input) -> Made {
+         return std::make_unique<GaussianKSelector<Device>>(
+             GaussianKOptions{.ratio = ratio_of(input.parameters),
+                              .oktopk = input.parameters.choice("variant") == "oktopk"});
+       }},
+      {"hybrid",
+       [](const MakerInput& input) {
+         return make_variance_selector<Device>(input,
+                                               static_cast<float>(input.parameters.real("tau")));
+       }},
+      {"mstopk",
+       [](const MakerInput& input) -> Made {
+         return std::make_unique<MsTopKSelector<Device>>(
+             ratio_of(input.parameters), static_cast<int>(input.parameters.integer("rounds")),
+             input.seeds());
+       }},
+      {"randomk",
+       [](const MakerInput& input) -> Made {
+         return std::make_unique<RandomKSelector<Device>>(
+             ratio_of(input.parameters), input.parameters.flag("scale"), input.seeds());
+       }},
+      {"redsync",
+       [](const MakerInput& input) -> Made {
+         return std::make_unique<RedSyncSelector<Device>>(
+             ratio_of(input.parameters), input.parameters.choice("variant") == "trim");
+       }},
+      {"sbc",
+       [](const MakerInput& input) -> Made {
+         return std::make_unique<SbcSelector<Device>>(
+             ratio_of(input.parameters, "p"), input.parameters.real("sample"), input.seeds());
+       }},
+      {"sidco",
+       [](const MakerInput& input) -> Made {
+         return std::make_unique<SidcoSelector<Device>>(input.tensors.size(),
+                                                        sidco_options(input.parameters));
+       }},
+      {"sparseloco",
+       [](const MakerInput& input) -> Made {
+         return std::make_unique<ChunkedSelector<Device>>(chunks_of(input.parameters));
+       }},
+      {"strom",
+       [](const MakerInput& input) -> Made {
+         return std::make_unique<ThresholdSelector<Device, Stepping>>(
+             static_cast<float>(input.parameters.real("tau")));
+       }},
+      {"threshold",
+       [](const MakerInput& input) -> Made {
+         return std::make_unique<ThresholdSelector<Device>>(input.parameters.real("tau"));
+       }},
+      {"variance",
+       [](const MakerInput& input) { return make_variance_selector<Device>(input, 0); }}};
+  return makers;
 }
 
 }  // namespace thinpipe::cuda
