@@ -99,7 +99,9 @@ std::string row_overlay(const Bar& bar, double row, const Canvas& canvas) {
 }
 
 constexpr int kBoxRowHeight = 26;
-constexpr Margins kBoxMargins = {152, 18, 8, 52};
+// On the right half of a label such as "10000" is beyond the axis, whose last tick may be at its
+// end.
+constexpr Margins kBoxMargins = {152, 28, 8, 52};
 constexpr double kHalfBox = 0.26;  // of a row
 constexpr double kReachOfTooltip = 0.45;
 
