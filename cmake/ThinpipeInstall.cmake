@@ -7,7 +7,7 @@ set(THINPIPE_PUBLIC_LIBRARIES base compressors cuda netem reports trace models s
     collectives_mpi predict replay)
 # The headers that an outside program needs; each begins with an example, which a test compiles.
 set(THINPIPE_FACES
-    compressors/compressor.h compressors/registry.h compressors/spec.h
+    compressors/c/thinpipe.h compressors/compressor.h compressors/registry.h compressors/spec.h
     compressors/plugin/thinpipe_plugin.h netem/host_program.h netem/network.h netem/sandbox.h
     reports/record/reader.h reports/record/writer.h workloads/trace/trace.h)
 
@@ -51,6 +51,25 @@ foreach(header ${THINPIPE_PUBLIC_HEADERS})
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/thinpipe/${folder}
           COMPONENT development)
 endforeach()
+
+# For C programs and other languages: `pkg-config --cflags --libs thinpipe`. The paths are relative to the
+# file, so that an installation may be moved.
+file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/thinpipe.pc.in ${PROJECT_BINARY_DIR}/generated/thinpipe.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/generated/thinpipe.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+# The Python package: `cmake --build BUILD --target wheel` makes a file for pip, which has the library. The
+# installed package finds the system's library.
+install(DIRECTORY python/thinpipe DESTINATION ${CMAKE_INSTALL_DATADIR}/thinpipe/python
+        COMPONENT programs PATTERN __pycache__ EXCLUDE)
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_Interpreter_FOUND)
+  add_custom_target(wheel
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/python/make_wheel.py
+            $<TARGET_FILE:thinpipe_compressors> ${PROJECT_BINARY_DIR}/wheel
+    DEPENDS thinpipe_compressors VERBATIM)
+endif()
 
 # harness/machine/programs.h looks beside the command and in ../libexec/thinpipe.
 install(TARGETS thinpipe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)

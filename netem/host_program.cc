@@ -40,7 +40,8 @@ void set_signals(posix_spawnattr_t& attributes) {
 
 }  // namespace
 
-HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words, Streams streams)
+HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words, Streams streams,
+                         int output)
     : host_(host) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -51,14 +52,17 @@ HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   FileDescriptor writing;
-  if (streams == Streams::kKept) {
+  if (output < 0 && streams == Streams::kKept) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw SystemError("pipe");
     reading_ = FileDescriptor(ends[0]);
     writing = FileDescriptor(ends[1]);
+    output = writing.get();
+  }
+  if (output >= 0) {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, writing.get(), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, writing.get(), STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
   }
   int failed = 0;
   // A process starts in the namespaces of the thread that creates it.
@@ -114,7 +118,16 @@ int HostProgram::wait_and_pass_on_stops() {
   // Polls the flag: a stop may be requested at any moment, also before this call.
   for (bool passed_on = false; !has_ended(); poll(nullptr, 0, kPollMilliseconds))
     if (stop_requested() && !passed_on) passed_on = kill(process_, stop_signal()) == 0;
+  return *exit_code();
+}
+
+std::optional<int> HostProgram::exit_code() {
+  if (!has_ended()) return std::nullopt;
   return WIFSIGNALED(status_) ? kShellOffset + WTERMSIG(status_) : WEXITSTATUS(status_);
+}
+
+void HostProgram::signal(int number) {
+  if (!has_ended()) kill(process_, number);
 }
 
 bool HostProgram::wait_until_listening(std::size_t before, double seconds) {

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,11 @@ class HostProgram {
   };
 
   /// @param words  the program, searched in PATH, and its arguments; at least one word
+  /// @param output  a descriptor for stdout and stderr, in place of `streams`; stdin is then empty
   /// @throws SystemError when the program cannot be started; ENOENT or EACCES if there is no such
   /// program.
   HostProgram(const Host& host, const std::vector<std::string>& words,
-              Streams streams = Streams::kKept);
+              Streams streams = Streams::kKept, int output = -1);
   ~HostProgram();
   HostProgram(const HostProgram&) = delete;
   HostProgram& operator=(const HostProgram&) = delete;
@@ -45,6 +47,10 @@ class HostProgram {
   /// Waits until the program exits. Forwards a requested stop to the program.
   /// @returns the exit code, or 128 plus the number of the terminating signal, as a shell does.
   int wait_and_pass_on_stops();
+  /// Returns the exit code as wait_and_pass_on_stops() does; nothing while the program runs.
+  std::optional<int> exit_code();
+  /// Sends a signal, if the program still runs.
+  void signal(int number);
   /// Waits until the host has more than `before` listening sockets (see listening_sockets). Stops
   /// waiting after `seconds` s, when the program ends, or when a stop is requested.
   /// @returns true if the host has more than `before` listening sockets.

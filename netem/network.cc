@@ -18,7 +18,6 @@
 namespace thinpipe {
 namespace {
 
-constexpr const char* kData = "thin0";
 constexpr const char* kControl = "ctl0";
 // Open files that each host or switch needs: two namespaces, a netlink socket, two more files for a
 // schedule, and a rank's connection. mpirun has the same limit and needs a connection, three pipes
@@ -115,18 +114,18 @@ void Network::add_host(int index) {
   control_.add_veth(control_port(index), kControl, host.network_namespace());
   control_.enslave(control_port(index), control_bridge_);
   control_.set_up(control_port(index));
-  above.add_veth(port, kData, host.network_namespace());
+  above.add_veth(port, kDataInterface, host.network_namespace());
   above.set_up(port);
   host.inside([&] {
     sysctls_ = tune_tcp();
     Netlink& netlink = *host_netlinks_.emplace_back(std::make_unique<Netlink>());
-    netlink.add_address(kData, data_address(index) + "/16", false);
+    netlink.add_address(kDataInterface, data_address(index) + "/16", false);
     netlink.add_address(kControl, control_address(index) + "/16");
-    for (const char* interface : {"lo", kData, kControl}) netlink.set_up(interface);
-    netlink.add_neighbour(kData, gateway, above.hardware_address(port));
-    netlink.add_route(kDataNetwork, kData, gateway);
-    above.add_neighbour(port, data_address(index), netlink.hardware_address(kData));
-    links_.emplace_back(LinkEnd{&netlink, kData}, LinkEnd{&above, port}, index);
+    for (const char* interface : {"lo", kDataInterface, kControl}) netlink.set_up(interface);
+    netlink.add_neighbour(kDataInterface, gateway, above.hardware_address(port));
+    netlink.add_route(kDataNetwork, kDataInterface, gateway);
+    above.add_neighbour(port, data_address(index), netlink.hardware_address(kDataInterface));
+    links_.emplace_back(LinkEnd{&netlink, kDataInterface}, LinkEnd{&above, port}, index);
   });
   above.add_route(data_address(index) + "/32", port);
 }

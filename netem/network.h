@@ -56,6 +56,7 @@ class Network {
   std::string control_address(int index) const;
   static constexpr const char* kDataNetwork = "198.18.0.0/16";
   static constexpr const char* kControlNetwork = "198.19.0.0/16";
+  static constexpr const char* kDataInterface = "thin0";  ///< of every host
 
   /// Sets every link of the topology anew, with `link` as in TopologySpec::plan(). Queued frames
   /// are dropped, so call it between transfers. Afterwards buckets are full and counters are 0.

@@ -87,6 +87,22 @@ void write_decode_seed(const fs::path& corpus, const std::string& spec, bool nee
   write(corpus / "decode", file_name(spec), bytes);
 }
 
+/// A payload, a state and a gradient: the kinds of calls of c_interface.
+void write_c_interface_seeds(const fs::path& corpus, const std::string& spec) {
+  const Encoded encoded = encode(spec, false);
+  std::vector<std::byte> state;
+  encoded.compressor->save_state(state);
+  const std::vector<float> gradient(kRows * kColumns, 2.5F);
+  const std::span<const std::byte> inputs[] = {encoded.payload, state,
+                                               std::as_bytes(std::span(gradient))};
+  for (std::uint8_t kind = 0; kind < 3; ++kind) {
+    Bytes bytes = subject(spec, kRows, kColumns);
+    put(bytes, kind);
+    append(bytes, inputs[kind]);
+    write(corpus / "c_interface", file_name(spec) + "-" + std::to_string(kind), bytes);
+  }
+}
+
 void write_state_seed(const fs::path& corpus, const std::string& spec, bool needs_squares) {
   std::vector<std::byte> state;
   encode(spec, needs_squares).compressor->save_state(state);
@@ -302,6 +318,8 @@ void write_all(const fs::path& corpus) {
     write_round_trip_seed(corpus, method.name);
     write(corpus / "spec", method.name, Parameters(method.parameters, {method.name, {}}).text());
   }
+  for (const char* spec : {"topk", "3lc", "powersgd", "terngrad"})
+    write_c_interface_seeds(corpus, spec);
   for (const std::string& positions : position_codec_names()) {
     const std::string spec = "topk:positions=" + positions;
     if (positions != "raw32") write_decode_seed(corpus, spec, false);

@@ -31,6 +31,23 @@ if(NOT output MATCHES "signs and their mean magnitude")
   message(FATAL_ERROR "the installed command printed: ${output}")
 endif()
 
+# The example of the C interface. pkg-config escapes the space in the prefix, as eval reads it.
+set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
+set(ENV{LD_LIBRARY_PATH} "${prefix}/${LIBDIR}")
+run(sh -c [=[eval "$1 -std=c99 -Wall -Wextra -Werror -pedantic -Wno-missing-field-initializers \"$2\" \
+          $(pkg-config --cflags --libs thinpipe) -lm -o \"$3\""]=] sh ${C_COMPILER} ${EMBED} ${WORK}/embed)
+foreach(spec topk:ratio=0.01 fp16 topk:ratio=0.01,delay=4)
+  run(${WORK}/embed ${spec})
+  if(NOT output MATCHES "100 steps: .*the state for a checkpoint has")
+    message(FATAL_ERROR "the example of the C interface printed: ${output}")
+  endif()
+endforeach()
+execute_process(COMMAND ${WORK}/embed tokp RESULT_VARIABLE code ERROR_VARIABLE message OUTPUT_QUIET)
+if(NOT code EQUAL 2 OR NOT message MATCHES "unknown compressor 'tokp'")
+  message(FATAL_ERROR "the example of the C interface ended with ${code}: ${message}")
+endif()
+unset(ENV{LD_LIBRARY_PATH})
+
 # The installed command finds its libraries, and its helpers in libexec.
 run(${prefix}/bin/thinpipe --version)
 if(NOT output STREQUAL "thinpipe ${VERSION}\n")

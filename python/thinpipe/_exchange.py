@@ -1,0 +1,400 @@
+"""Averages arrays of all ranks through compressors."""
+import re
+import time
+
+import torch
+
+from thinpipe._library import InputError
+from thinpipe._ranks import RankError
+from thinpipe.compressor import Compressor
+
+_MIN_SLICE = 1024  # elements of a slice; fewer are not worth a message of their own
+_DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
+class _Unit:
+    """An array that a compressor of its own compresses: a tensor, a bucket, or a slice of one."""
+
+    def __init__(self, exchange, name, shape, spec, owner):
+        self.name, self.owner = name, owner
+        self.compressor = Compressor(spec, shape, name=name, seed=exchange.seed,
+                                     rank=exchange.ranks.rank, threads=exchange.threads)
+        self.properties = self.compressor.properties
+        # EF21's payloads decode to a change of this estimate.
+        self.estimate = torch.zeros(self.properties.elements) if self.properties.incremental else None
+        self.encodes = self.encoded_bytes = self.k = self.k_hat = 0
+        self.encode_seconds = self.decode_seconds = 0.0
+
+    def count(self, report, seconds):
+        self.encodes += 1
+        self.encoded_bytes += report.encoded_bytes
+        self.k += report.k
+        self.k_hat += report.k_hat
+        self.encode_seconds += seconds
+
+    def state(self):
+        return {"compressor": _to_tensor(self.compressor.state()),
+                **({} if self.estimate is None else {"estimate": self.estimate.clone()})}
+
+    def load_state(self, state):
+        """Restores a state; None: that before the first step."""
+        if state is None:
+            self.compressor.reset()
+        else:
+            self.compressor.load_state(state["compressor"])
+        if self.estimate is not None:
+            self.estimate.zero_()
+            if state is not None:
+                self.estimate.copy_(state["estimate"])
+
+
+def _to_tensor(data):
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.zeros(
+        0, dtype=torch.uint8)
+
+
+class _Part:
+    """A unit in one exchange: its gradient, which receives the mean."""
+
+    def __init__(self, unit, values, step, epoch, squares=None):
+        self.unit, self.values, self.step, self.epoch = unit, values, step, epoch
+        self.squares = squares
+
+
+def _properties_of(spec):
+    """Returns the properties of a spec that do not depend on the array. Of a large matrix, because some
+    methods send small arrays in another way."""
+    compressor = Compressor(spec, (1024, 1024))
+    found = compressor.properties
+    compressor.close()
+    return found
+
+
+class Exchange:
+    """Exchanges of the arrays of one job.
+
+    collective: "allreduce", "allgather", "twoshot", or "auto", the compressor's own.
+    second: for "twoshot", the compressor of means; None: `spec`.
+    ranks: a Ranks, set before the first average().
+    units: {name: unit}; a unit has a Compressor and its statistics.
+    on_payload: None, or a function that receives (unit's name, step, payload) for every payload that
+        this rank encodes in one round. The payload is a tensor of uint8, valid during the call only.
+    """
+
+    def __init__(self, spec, collective, second, seed, threads):
+        self.spec, self.second, self.seed, self.threads = spec, second or spec, seed, threads
+        self.properties = _properties_of(spec)
+        self.collective = self._check(collective)
+        self.ranks = self.on_payload = None
+        self.units = {}
+        self._slices = {}  # of an array, by its name
+        self._load = {}    # elements that each rank averages
+        self._unrestored = {}
+
+    def _check(self, collective):
+        if collective == "auto":
+            collective = self.properties.aggregation
+        if collective == "allreduce" and self.properties.aggregation != "allreduce":
+            raise InputError(f"{self.spec}: its payloads cannot be added; expected "
+                             "collective='allgather' or 'twoshot'")
+        if self.properties.rounds > 1 and collective != "allreduce":
+            raise InputError(f"{self.spec} takes {self.properties.rounds} all-reduces in a step; expected "
+                             "collective='allreduce'")
+        if collective == "twoshot":
+            for spec in (self.spec, self.second):
+                found = _properties_of(spec)
+                if found.needs_whole or found.incremental or found.needs_squares or found.period > 1:
+                    raise InputError(f"{spec} cannot be exchanged in two shots: it needs whole tensors, "
+                                     "second moments, an estimate on all ranks, or several steps")
+        elif self.second != self.spec:
+            raise InputError("second: only for collective='twoshot'")
+        return collective
+
+    def configuration(self):
+        """Returns what must be equal on all ranks."""
+        return {"spec": self.spec, "second": self.second, "collective": self.collective,
+                "seed": self.seed}
+
+    def states(self):
+        """Returns {unit's name: everything that it carries between steps}."""
+        return {**self._unrestored, **{name: unit.state() for name, unit in self.units.items()}}
+
+    def load_states(self, states):
+        """Restores what states() returned. Units exist from their first exchange on; until then their
+        states wait."""
+        self._unrestored = dict(states)
+        for unit in self.units.values():
+            unit.load_state(self._unrestored.pop(unit.name, None))
+
+    def average(self, pieces, plain, step, epoch, squares=None, problem=None):
+        """Replaces every array by its mean over the ranks, the same bits on all ranks.
+
+        pieces: [(name, shape, flat tensor)] to compress.
+        plain: tensors that are averaged without compression.
+        squares: {name: second moments}, for compressors that need them.
+        problem: an error of this rank that must not happen before all ranks are told, or None.
+        """
+        ways = {}
+        for name, shape, flat in pieces:
+            if self.collective == "twoshot":
+                units = self._slice(name, flat)
+            else:
+                units = [(self._unit(name, shape, flat.numel()), flat)]
+            for unit, values in units:
+                part = _Part(unit, values, step, epoch, (squares or {}).get(name))
+                ways.setdefault(self._way(unit.properties, step), []).append(part)
+        # In the same order on all ranks. Messages come first: they tell other ranks of a problem.
+        for way, exchange in (("twoshot", self._two_shots), ("allgather", self._all_gather)):
+            if way in ways:
+                exchange(ways[way], problem)
+        if "rounds" in ways or "allreduce" in ways or (plain and not ways):
+            self._raise_on_all(problem)
+        if problem is not None:
+            raise problem
+        for way, exchange in (("hold", self._hold), ("rounds", self._several_rounds),
+                              ("allreduce", self._all_reduce)):
+            if way in ways:
+                exchange(ways[way])
+        if plain:
+            self._average(plain)
+
+    def _raise_on_all(self, problem):
+        """@throws on all ranks if one has a problem: its own there, a RankError on the others."""
+        failed = int(self.ranks.greatest(torch.tensor([0 if problem is None else self.ranks.rank + 1])))
+        if problem is None and failed > 0:
+            raise RankError(f"rank {failed - 1} failed in this exchange; its own error says why")
+
+    def _way(self, properties, step):
+        if (step + 1) % properties.period != 0:
+            return "hold"
+        if self.collective == "allreduce" and properties.rounds > 1 and self.ranks.count > 1:
+            return "rounds"
+        return self.collective
+
+    def _unit(self, name, shape, elements, spec=None, owner=None):
+        unit = self.units.get(name)
+        if unit is None:
+            unit = self.units[name] = _Unit(self, name, shape, spec or self.spec, owner)
+            if name in self._unrestored:
+                unit.load_state(self._unrestored.pop(name))
+        if unit.properties.elements != elements:
+            raise InputError(f"{name} had {unit.properties.elements} elements and now has {elements}: DDP "
+                             "has rebuilt its buckets; expected granularity='tensor' for this model")
+        return unit
+
+    def _average(self, arrays):
+        """Sums arrays without compression and divides by the number of ranks."""
+        joined = arrays[0] if len(arrays) == 1 else torch.cat(arrays)
+        self.ranks.sum(joined)
+        joined.mul_(1.0 / self.ranks.count)
+        at = 0
+        for array in arrays:
+            if array is not joined:
+                array.copy_(joined[at:at + array.numel()])
+            at += array.numel()
+
+    def _hold(self, parts):
+        for part in parts:
+            part.unit.compressor.hold(part.values, squares=part.squares, step=part.step,
+                                      epoch=part.epoch)
+            part.values.zero_()
+
+    def _encode(self, part, out, shared_scale=0.0):
+        started = time.perf_counter()
+        report = part.unit.compressor.encode_into(
+            out, part.values, squares=part.squares, step=part.step, epoch=part.epoch,
+            shared_scale=shared_scale)
+        part.unit.count(report, time.perf_counter() - started)
+        if self.on_payload is not None:
+            self.on_payload(part.unit.name, part.step, out[:report.encoded_bytes])
+        return report.encoded_bytes
+
+    def _decode(self, part, payloads, factor):
+        """Puts the mean of the payloads' values into the part's gradient."""
+        unit, started = part.unit, time.perf_counter()
+        out = part.values
+        if unit.estimate is not None:
+            out = unit.estimate
+        else:
+            out.zero_()
+        for payload in payloads:
+            unit.compressor.decode_add(payload, out, factor)
+        if unit.estimate is not None:
+            part.values.copy_(out)
+        unit.decode_seconds += time.perf_counter() - started
+
+    def _scales(self, parts, problem=None):
+        """Returns {unit's name: the greatest scale of all ranks} for compressors that share it."""
+        shared = [part for part in parts if part.unit.properties.shares_scale]
+        if not shared or self.ranks.count == 1:
+            return {}
+        self._raise_on_all(problem)
+        if problem is not None:
+            raise problem
+        scales = torch.tensor([part.unit.compressor.prepare(part.values, step=part.step,
+                                                            epoch=part.epoch) for part in shared])
+        self.ranks.greatest(scales)
+        return {part.unit.name: float(scale) for part, scale in zip(shared, scales)}
+
+    def _message(self, parts, what, scales=None):
+        """Encodes parts into one message: 8 bytes of size for each payload, then the payloads."""
+        head = 8 * len(parts)
+        room = self.ranks.buffer(what, head + sum(part.unit.properties.max_encoded_size
+                                                      for part in parts))
+        sizes, at = [], head
+        for part in parts:
+            sizes.append(self._encode(part, room[at:], (scales or {}).get(part.unit.name, 0.0)))
+            at += sizes[-1]
+        if sizes:
+            room[:head] = torch.tensor(sizes, dtype=torch.int64).view(torch.uint8)
+        return room[:at]
+
+    def _payloads(self, message, count, rank):
+        """Takes a message apart. @throws RankError if its sizes do not fit."""
+        head = 8 * count
+        sizes = message[:head].clone().view(torch.int64).tolist() if message.numel() >= head else [-1]
+        if min(sizes, default=0) < 0 or head + sum(sizes) != message.numel():
+            raise RankError(f"rank {rank} sent a message of {message.numel()} bytes that does not fit its "
+                            f"{count} payloads")
+        payloads, at = [], head
+        for size in sizes:
+            payloads.append(message[at:at + size])
+            at += size
+        return payloads
+
+    def _send(self, encode, problem):
+        """Exchanges the messages of encode(), one for each rank. Without them, tells the other ranks."""
+        try:
+            if problem is not None:
+                raise problem
+            own = encode()
+        except Exception:
+            self.ranks.fail()
+            raise
+        return self.ranks.exchange(own)
+
+    def _all_gather(self, parts, problem):
+        scales = self._scales(parts, problem)
+        received = self._send(lambda: [self._message(parts, "own", scales)] * self.ranks.count, problem)
+        received = [self._payloads(message, len(parts), rank) for rank, message in enumerate(received)]
+        for i, part in enumerate(parts):
+            self._decode(part, [payloads[i] for payloads in received], 1.0 / self.ranks.count)
+
+    def _all_reduce(self, parts):
+        scales = self._scales(parts)
+        for element in _DTYPES:
+            chosen = [part for part in parts if part.unit.properties.element == element]
+            if not chosen:
+                continue
+            room = self.ranks.buffer(element, sum(part.unit.properties.max_encoded_size
+                                                      for part in chosen) + 8)
+            ends, at = [], 0
+            for part in chosen:
+                at += self._encode(part, room[at:], scales.get(part.unit.name, 0.0))
+                ends.append(at)
+            array = room[:at].view(_DTYPES[element])
+            predivides = chosen[0].unit.properties.predivides
+            if predivides:
+                array.div_(self.ranks.count)
+            self.ranks.sum(array)
+            begin = 0
+            for part, end in zip(chosen, ends):
+                self._decode(part, [room[begin:end]], 1.0 if predivides else 1.0 / self.ranks.count)
+                begin = end
+
+    def _several_rounds(self, parts):
+        """PowerSGD, algorithm 1: all-reduces of P, then of Q."""
+        payloads = [torch.empty(part.unit.properties.max_encoded_size, dtype=torch.uint8)
+                    for part in parts]
+        sizes = []
+        for part, payload in zip(parts, payloads):
+            started = time.perf_counter()
+            report = part.unit.compressor.first_round(payload, part.values, step=part.step,
+                                                      epoch=part.epoch)
+            part.unit.count(report, time.perf_counter() - started)
+            sizes.append(report.encoded_bytes)
+        for _ in range(parts[0].unit.properties.rounds):
+            floats = torch.cat([payload[:size].view(torch.float32)
+                                for payload, size in zip(payloads, sizes)])
+            self.ranks.sum(floats)
+            floats.mul_(1.0 / self.ranks.count)
+            at = 0
+            for i, part in enumerate(parts):
+                count = sizes[i] // 4
+                sizes[i] = part.unit.compressor.next_round(floats[at:at + count], payloads[i])
+                at += count
+        for part, payload, size in zip(parts, payloads, sizes):
+            self._decode(part, [payload[:size]], 1.0)
+
+    # -------------------------------------------------------------------------------------- two shots
+
+    def _slice(self, name, flat):
+        """Cuts an array into one slice a rank, at block boundaries, as `thinpipe run --collective
+        twoshot` does."""
+        found = self._slices.get(name)
+        if found is None:
+            block = re.search(r"[:,](?:block|bucket|chunk)=([1-9][0-9]*)", self.properties.spec)
+            grain = int(block[1]) if block else 1
+            grains = -(-flat.numel() // grain)
+            most = max(1, flat.numel() // max(grain, _MIN_SLICE))
+            count = min(grains, most, self.ranks.count)
+            found = []
+            for i in range(count):
+                begin = min(grains * i // count * grain, flat.numel())
+                end = min(grains * (i + 1) // count * grain, flat.numel())
+                owner = i if count == self.ranks.count else min(range(self.ranks.count), key=self._load_of)
+                self._load[owner] = self._load_of(owner) + end - begin
+                found.append((f"{name}[{begin}..{end - 1}]", begin, end, owner))
+            self._slices[name] = found
+        return [(self._unit(label, (end - begin,), end - begin, owner=owner), flat[begin:end])
+                for label, begin, end, owner in found]
+
+    def _load_of(self, rank):
+        return self._load.get(rank, 0)
+
+    def _two_shots(self, parts, problem):
+        """Slice j of all ranks goes encoded to its owner, which averages, encodes again, and sends the
+        mean to all."""
+        by_owner = [[part for part in parts if part.unit.owner == rank] for rank in range(self.ranks.count)]
+        received = self._send(lambda: [self._message(of_rank, f"to{rank}")
+                                       for rank, of_rank in enumerate(by_owner)], problem)
+        mine = by_owner[self.ranks.rank]
+        contributions = [self._payloads(message, len(mine), rank)
+                         for rank, message in enumerate(received)]
+        means = []
+        for i, part in enumerate(mine):
+            self._decode(part, [payloads[i] for payloads in contributions],
+                         1.0 / self.ranks.count)
+            second = self._unit("mean of " + part.unit.name, tuple(part.values.shape),
+                                part.values.numel(), self.second, self.ranks.rank)
+            means.append(_Part(second, part.values, part.step, part.epoch))
+        answers = self._send(lambda: [self._message(means, "mean")] * self.ranks.count, None)
+        for rank, message in enumerate(answers):
+            for part, payload in zip(by_owner[rank],
+                                     self._payloads(message, len(by_owner[rank]), rank)):
+                started = time.perf_counter()
+                part.values.zero_()
+                self._second_decoder(part).decode_add(payload, part.values)
+                part.unit.decode_seconds += time.perf_counter() - started
+
+    def reduce_scatter(self, name, values, step, epoch, problem, factor):
+        """Sends the r-th part of an array encoded to rank r. Writes the sum over the ranks of what they
+        sent to this rank, times `factor`, to the front of the array."""
+        flat, count = values.view(-1), self.ranks.count
+        size = flat.numel() // count
+        parts = [_Part(self._unit(f"{name}[{rank}]", (size,), size), flat[rank * size:(rank + 1) * size],
+                       step, epoch) for rank in range(count)]
+        received = self._send(lambda: [self._message([part], f"to{rank}")
+                                       for rank, part in enumerate(parts)], problem)
+        own = parts[self.ranks.rank]
+        payloads = [self._payloads(message, 1, rank)[0] for rank, message in enumerate(received)]
+        self._decode(own, payloads, factor)
+        flat[:size] = own.values
+
+    def _second_decoder(self, part):
+        """Any compressor of the same spec, name and shape decodes: one for each slice."""
+        if not hasattr(part.unit, "second"):
+            part.unit.second = Compressor(self.second, tuple(part.values.shape),
+                                          name="mean of " + part.unit.name, seed=self.seed,
+                                          rank=part.unit.owner)
+        return part.unit.second

@@ -1,0 +1,247 @@
+"""Loads thinpipe's library, declares its C functions (thinpipe.h), and finds the memory of arrays."""
+import ctypes
+import functools
+import glob
+import os
+import sys
+from ctypes import (POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_int32,
+                    c_int64, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p)
+from typing import Any
+
+_API = 1  # THINPIPE_API
+_NAME = "libthinpipe_compressors.so"
+
+
+class InputError(ValueError):
+    """An argument, a spec or a file that does not fit. The message names what was expected."""
+
+
+class PayloadError(InputError):
+    """A payload that cannot be decoded: truncated, too long, or out of range."""
+
+
+class LibraryError(RuntimeError):
+    """A failure inside the library, or a library that does not fit this package."""
+
+
+# ------------------------------------------------------------------------------- structs of thinpipe.h
+
+class Error(Structure):
+    _fields_ = [("message", c_char * 512)]
+
+
+class _Sized(Structure):
+    """A struct whose first member is its size."""
+
+    def __init__(self, **values):
+        super().__init__(struct_size=ctypes.sizeof(type(self)), **values)
+
+
+class Setup(_Sized):
+    _fields_ = [("struct_size", c_size_t), ("tensor", c_char_p), ("shape", POINTER(c_int64)),
+                ("dimensions", c_size_t), ("seed", c_uint64), ("rank", c_int32), ("threads", c_int32)]
+
+
+class CProperties(_Sized):
+    _fields_ = [("struct_size", c_size_t), ("spec", c_char_p), ("elements", c_size_t),
+                ("max_encoded_size", c_size_t), ("period", c_uint64), ("aggregation", c_int32),
+                ("element", c_int32), ("predivides", c_int32), ("rounds", c_int32),
+                ("shares_scale", c_int32), ("needs_squares", c_int32), ("needs_whole", c_int32),
+                ("incremental", c_int32), ("has_target", c_int32)]
+
+
+class Gradient(_Sized):
+    _fields_ = [("struct_size", c_size_t), ("values", c_void_p), ("squares", c_void_p),
+                ("elements", c_size_t), ("step", c_uint64), ("epoch", c_double),
+                ("shared_scale", c_float)]
+
+
+class CReport(_Sized):
+    _fields_ = [("struct_size", c_size_t), ("encoded_bytes", c_size_t), ("target_elements", c_size_t),
+                ("selected_elements", c_size_t), ("threshold", c_double), ("passes", c_int32)]
+
+
+_GRADIENT, _REPORT, _PAYLOAD = POINTER(Gradient), POINTER(CReport), (c_void_p, c_size_t)
+# Arguments of each function. A pointer to an Error follows them.
+_FUNCTIONS = {
+    "open": (c_char_p, POINTER(Setup), POINTER(c_void_p)),
+    "load_plugin": (c_char_p,),
+    "describe": (c_void_p, POINTER(CProperties)),
+    "encode": (c_void_p, _GRADIENT, *_PAYLOAD, _REPORT),
+    "hold": (c_void_p, _GRADIENT),
+    "decode_add": (c_void_p, *_PAYLOAD, c_float, c_void_p, c_size_t),
+    "distortion": (c_void_p, _GRADIENT, *_PAYLOAD, POINTER(c_double), POINTER(c_double)),
+    "prepare": (c_void_p, _GRADIENT, POINTER(c_float)),
+    "first_round": (c_void_p, _GRADIENT, *_PAYLOAD, _REPORT),
+    "next_round": (c_void_p, c_void_p, c_size_t, *_PAYLOAD, POINTER(c_size_t)),
+    "own_payload": (c_void_p, *_PAYLOAD, POINTER(c_size_t)),
+    "reset": (c_void_p,),
+    "save": (c_void_p, POINTER(c_void_p), POINTER(c_size_t)),
+    "load": (c_void_p, *_PAYLOAD),
+}
+_ERRORS = {1: InputError, 2: PayloadError}
+
+
+# ---------------------------------------------------------------------------------------- the library
+
+def _candidates():
+    """Paths of the library, the first that exists is taken: THINPIPE_LIBRARY, the package's own, a
+    build of thinpipe's sources, the system's."""
+    if os.environ.get("THINPIPE_LIBRARY"):
+        return [os.environ["THINPIPE_LIBRARY"]]
+    package = os.path.dirname(os.path.abspath(__file__))
+    build = os.path.join(os.path.dirname(os.path.dirname(package)), "build", "release", "lib")
+    return [path for folder in (os.path.join(package, "lib"), build)
+            for path in sorted(glob.glob(os.path.join(folder, _NAME + "*")), key=len)] + [_NAME + ".0"]
+
+
+@functools.lru_cache(maxsize=None)
+def library():
+    """Returns the loaded library. @throws LibraryError naming the file and the remedy."""
+    path = next((path for path in _candidates() if os.path.exists(path)), _candidates()[-1])
+    # The dynamic loader does not search the package's folder, but finds what is loaded already.
+    folder = os.path.dirname(path)
+    try:
+        for needed in sorted(glob.glob(os.path.join(folder, "needed", "*.so*"))) if folder else ():
+            ctypes.CDLL(needed)
+        loaded = ctypes.CDLL(path)
+        api, loaded.thinpipe_version.restype = loaded.thinpipe_api, c_char_p
+    except (OSError, AttributeError) as error:
+        raise LibraryError(f"cannot load {path}: {error}. Install the wheel of thinpipe, or set "
+                           f"THINPIPE_LIBRARY to the path of {_NAME}") from None
+    api.restype = c_uint32
+    if api() != _API:
+        raise LibraryError(f"{path} has version {api()} of the C interface, and this package needs "
+                           f"version {_API}: install library and package of the same version")
+    loaded.thinpipe_close.argtypes, loaded.thinpipe_close.restype = [c_void_p], None
+    for name, arguments in _FUNCTIONS.items():
+        function = getattr(loaded, "thinpipe_" + name)
+        function.argtypes, function.restype = [*arguments, POINTER(Error)], c_int
+    return loaded
+
+
+def call(name, *arguments):
+    """Calls thinpipe_NAME without holding the GIL. @throws InputError, PayloadError, LibraryError"""
+    error = Error()
+    result = getattr(library(), "thinpipe_" + name)(*arguments, byref(error))
+    if result != 0:
+        raise _ERRORS.get(result, LibraryError)(error.message.decode("utf-8", "replace"))
+
+
+def version() -> str:
+    """Returns the version of the loaded library, such as "0.1.0"."""
+    return library().thinpipe_version().decode()
+
+
+def load_plugin(path: Any) -> None:
+    """Adds the compressors of a plug-in, a shared library (docs/plugins.md)."""
+    call("load_plugin", os.fsencode(path))
+
+
+# -------------------------------------------------------------------------------- the memory of arrays
+
+class _Buffer(Structure):
+    """Py_buffer."""
+    _fields_ = [("buf", c_void_p), ("obj", c_void_p), ("len", c_ssize_t), ("itemsize", c_ssize_t),
+                ("readonly", c_int), ("ndim", c_int), ("format", c_char_p),
+                ("shape", POINTER(c_ssize_t)), ("strides", POINTER(c_ssize_t)),
+                ("suboffsets", POINTER(c_ssize_t)), ("internal", c_void_p)]
+
+
+class _DlTensor(Structure):
+    """The beginning of a DLManagedTensor (dlpack.h)."""
+    _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32),
+                ("ndim", c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
+                ("byte_offset", c_uint64)]
+
+
+_DL_CPU, _DL_FLOAT = (1, 3), 2  # CPU, and memory that CUDA pinned
+_GET_BUFFER = ctypes.pythonapi.PyObject_GetBuffer
+_GET_BUFFER.argtypes = [ctypes.py_object, POINTER(_Buffer), c_int]
+_GET_POINTER = ctypes.pythonapi.PyCapsule_GetPointer
+_GET_POINTER.argtypes, _GET_POINTER.restype = [ctypes.py_object, c_char_p], c_void_p
+
+
+class Memory:
+    """An array's memory: address, elements, shape. `owner` keeps it alive."""
+
+    def __init__(self, owner, address, shape):
+        self.owner, self.address, self.shape = owner, address, tuple(shape)
+        self.elements = 1
+        for size in self.shape:
+            self.elements *= size
+
+
+def _address_of(view):
+    buffer = _Buffer()
+    _GET_BUFFER(view, byref(buffer), 0)  # PyBUF_SIMPLE: the memory of any contiguous array
+    ctypes.pythonapi.PyBuffer_Release(byref(buffer))
+    return buffer.buf  # valid while `view` lives
+
+
+def _tensor_memory(tensor, what):
+    if str(tensor.dtype) != "torch.float32":
+        raise InputError(f"{what}: found {tensor.dtype}, expected torch.float32: use .float(), which "
+                         "converts 16-bit floats exactly")
+    if tensor.device.type != "cpu":
+        raise InputError(f"{what}: found a tensor on {tensor.device}, expected one on the CPU: use "
+                         ".cpu()")
+    if not tensor.is_contiguous():
+        raise InputError(f"{what}: found a tensor that is not contiguous: use .contiguous()")
+    return Memory(tensor, tensor.data_ptr(), tensor.shape)
+
+
+def _dlpack_memory(array, what):
+    capsule = array.__dlpack__()  # unused, it frees its tensor by itself
+    tensor = _DlTensor.from_address(_GET_POINTER(capsule, b"dltensor"))
+    if tensor.device_type not in _DL_CPU:
+        raise InputError(f"{what}: found an array on another device, expected one on the CPU")
+    if (tensor.code, tensor.bits, tensor.lanes) != (_DL_FLOAT, 32, 1):
+        raise InputError(f"{what}: found elements of {tensor.bits} bits, DLPack's type {tensor.code}; "
+                         "expected 32-bit floats")
+    shape = tuple(tensor.shape[:tensor.ndim])
+    stride = 1
+    for i in reversed(range(tensor.ndim)):
+        if tensor.strides and shape[i] > 1 and tensor.strides[i] != stride:
+            raise InputError(f"{what}: found an array that is not contiguous (C order)")
+        stride *= shape[i]
+    return Memory((array, capsule), (tensor.data or 0) + tensor.byte_offset, shape)
+
+
+def floats(array, what, writable=False):
+    """Returns the Memory of an array of 32-bit floats. @throws InputError naming `what` for another
+    type of elements, order or device, and for a read-only array where `writable`."""
+    if hasattr(array, "data_ptr"):
+        return _tensor_memory(array, what)
+    try:
+        view = memoryview(array)
+    except TypeError:
+        if hasattr(array, "__dlpack__") and not writable:
+            return _dlpack_memory(array, what)
+        raise InputError(f"{what}: found {type(array).__name__}, expected a NumPy array, a torch tensor "
+                         "or another array of 32-bit floats") from None
+    if view.format.lstrip("@=" + ("<" if sys.byteorder == "little" else ">")) != "f":
+        raise InputError(f"{what}: found elements of format '{view.format}', expected 32-bit floats "
+                         "('f'): use .astype('float32')")
+    if not view.c_contiguous:
+        raise InputError(f"{what}: found an array that is not contiguous: use numpy.ascontiguousarray")
+    if writable and view.readonly:
+        raise InputError(f"{what}: found a read-only array, expected one to write to")
+    return Memory(view, _address_of(view), view.shape)
+
+
+def octets(data, what, writable=False):
+    """Returns the Memory of bytes: any contiguous buffer, or a torch tensor of uint8."""
+    if hasattr(data, "data_ptr"):
+        if str(data.dtype) != "torch.uint8" or data.device.type != "cpu" or not data.is_contiguous():
+            raise InputError(f"{what}: found a tensor of {data.dtype} on {data.device}, expected a "
+                             "contiguous one of torch.uint8 on the CPU")
+        return Memory(data, data.data_ptr(), (data.numel(),))
+    try:
+        view = memoryview(data)
+    except TypeError:
+        raise InputError(f"{what}: found {type(data).__name__}, expected bytes") from None
+    if not view.c_contiguous or (writable and view.readonly):
+        raise InputError(f"{what}: found a buffer that is read-only or not contiguous")
+    return Memory(view, _address_of(view), (view.nbytes,))

@@ -1,0 +1,61 @@
+"""Reads records: what `thinpipe run`, `train`, `bench` and `quality` measured (docs/records.md)."""
+import json
+import os
+import statistics
+from typing import Any, Dict, List
+
+from thinpipe._library import InputError
+
+
+class Records(list):
+    """The measured points of one file, one dictionary each, as docs/records.md describes them.
+
+    header: of the last launch: version, command, settings, fingerprint of the machine.
+    """
+
+    def __init__(self, header, points):
+        super().__init__(points)
+        self.header = header
+
+    def rows(self) -> List[Dict[str, Any]]:
+        """Returns a flat dictionary for each point: its id and status, its axes ("compressor", "link",
+        "ranks", ...), and the median of each metric in the metric's unit ("step_time" in seconds)."""
+        return [{"id": point.get("id"), "status": point.get("status"), **point.get("axes", {}),
+                 **{name: _median(metric.get("samples"))
+                    for name, metric in point.get("metrics", {}).items()}} for point in self]
+
+    def to_pandas(self) -> Any:
+        """Returns rows() as a pandas.DataFrame."""
+        import pandas
+        return pandas.DataFrame(self.rows())
+
+
+def _median(samples):
+    return statistics.median(samples) if samples else None
+
+
+def read_records(path: Any) -> Records:
+    """Reads records.jsonl, or the folder that contains it. Of repeated points the last one counts, as
+    in reports. @throws InputError naming file and line."""
+    path = os.fspath(path)
+    if os.path.isdir(path):
+        path = os.path.join(path, "records.jsonl")
+    header, points, number = None, {}, 0
+    try:
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith("\n"):
+                    break  # an unfinished last line
+                record = json.loads(line)
+                if record.get("record") == "header":
+                    header = record
+                elif record.get("record") == "point":
+                    points[record.get("id", number)] = record
+    except OSError as error:
+        raise InputError(f"{path}: {error}") from None
+    except (ValueError, AttributeError) as error:
+        raise InputError(f"{path}: line {number}: {error}") from None
+    if header is None:
+        raise InputError(f"{path}: found no header, expected the records of thinpipe run, train, bench or "
+                         "quality")
+    return Records(header, points.values())

@@ -1,0 +1,395 @@
+"""A communication hook for PyTorch's DistributedDataParallel that exchanges compressed gradients.
+
+    model = DistributedDataParallel(model)
+    hook = thinpipe.torch.ddp_hook(model, "dgc:ratio=0.001")
+    ...                     # the training, unchanged
+    print(hook.report())    # bytes, times, k-hat / k
+
+docs/python.md, "In a PyTorch job", describes options, checkpoints and failures.
+"""
+import atexit
+import queue
+import sys
+import threading
+import time
+import weakref
+from typing import Any, Callable, Dict, Optional
+
+import torch
+
+import thinpipe
+from thinpipe._exchange import Exchange
+from thinpipe._library import InputError
+from thinpipe._ranks import RankError, Ranks
+
+__all__ = ["FsdpHook", "Hook", "RankError", "ddp_hook", "fsdp_hook"]
+_EXIT_SECONDS = 2.0  # the exit does not wait longer for an exchange: its other ranks may be gone
+_COLLECTIVES = ("auto", "allreduce", "allgather", "twoshot")
+
+
+def ddp_hook(model: torch.nn.parallel.DistributedDataParallel, spec: str, *, collective: str = "auto",
+             granularity: str = "tensor", min_elements: int = 0, seed: int = 1, threads: int = 1,
+             nonfinite: str = "error", squares: Optional[Callable[[str], torch.Tensor]] = None,
+             second: Optional[str] = None, timeout: float = 300.0) -> "Hook":
+    """Makes a DistributedDataParallel model exchange its gradients through a compressor.
+
+    Every rank calls it once, after the model's construction and before the first step. The mean
+    gradient is the same bits on all ranks. Returns a Hook.
+
+    spec: a compressor with its parameters, such as "dgc:ratio=0.001".
+    collective: "allreduce" adds payloads, where the compressor's payloads can be added; "allgather"
+        sends every payload to every rank; "twoshot" sends each slice of a tensor to one rank, which
+        averages it, encodes the mean again and sends it to all. "auto" is the compressor's own, one of
+        the first two.
+    granularity: "tensor" compresses each parameter separately, "bucket" each of DDP's buckets as one
+        vector. In the first step, after which DDP rebuilds its buckets, "bucket" does not compress.
+    min_elements: tensors with fewer elements are averaged without compression.
+    seed: of sampling and stochastic rounding.
+    threads: of one encode.
+    nonfinite: "error" ends the training on all ranks if a gradient has NaN or an infinity. "skip" makes
+        the gradients of its bucket NaN on all ranks instead, so that a GradScaler skips the step.
+    squares: a function that returns the second moments of a parameter's gradient by its name, a float32
+        tensor, for compressors that need them (Tsuzuku et al., section 4).
+    second: for "twoshot", the compressor of the mean; by default `spec` itself.
+    timeout: seconds after which an exchange with a rank that does not answer fails.
+    """
+    if not isinstance(model, torch.nn.parallel.DistributedDataParallel):
+        raise TypeError("model: found a " + type(model).__name__ + ", expected a "
+                        "torch.nn.parallel.DistributedDataParallel")
+    for name, value, allowed in (("collective", collective, _COLLECTIVES),
+                                 ("granularity", granularity, ("tensor", "bucket")),
+                                 ("nonfinite", nonfinite, ("error", "skip"))):
+        if value not in allowed:
+            raise InputError(f"{name}: found {value!r}, expected one of {', '.join(allowed)}")
+    exchange = Exchange(str(spec), collective, second and str(second), seed, threads)
+    if exchange.properties.needs_squares and (squares is None or granularity == "bucket"):
+        raise InputError(f"{spec} needs second moments of each parameter: pass squares=, a function that "
+                         "returns them by a parameter's name, and granularity='tensor'")
+    names, shapes = _parameters_of(model)
+    exchange.ranks = Ranks(model.process_group, timeout)
+    exchange.ranks.agree({"thinpipe": thinpipe.version(), "torch": torch.__version__,
+                          **exchange.configuration(), "granularity": granularity,
+                          "min_elements": min_elements, "nonfinite": nonfinite, "parameters": shapes})
+    hook = Hook(exchange, names, granularity, min_elements, nonfinite, squares)
+    model.register_comm_hook(None, hook._enqueue)
+    return hook
+
+
+class _Hook:
+    """The compressed exchange of one model's gradients.
+
+    exchange: what it does; its `on_payload` may be set to see payloads, and `units` has the compressors.
+    step: number of backward passes that exchanged.
+    """
+
+    def __init__(self, exchange):
+        self.exchange, self.ranks = exchange, exchange.ranks
+        self.step, self.epoch = 0, 0.0
+        self.seconds = 0.0  # of all exchanges: codec and network
+        self._error = None
+
+    def _configuration(self):
+        return {**self.exchange.configuration(), "rank": self.ranks.rank, "ranks": self.ranks.count}
+
+    def _check_error(self):
+        if self._error is not None:
+            raise RuntimeError(f"thinpipe: {self._error}") from self._error
+
+    def set_epoch(self, epoch: float) -> None:
+        """Sets the epoch, for compressors with a warm-up; may be a fraction."""
+        self.epoch = float(epoch)
+
+    def state_dict(self) -> Dict[str, Any]:
+        """Returns everything that the compressors carry between steps, for a checkpoint of this rank.
+        Call it between steps, on all ranks; each rank saves its own."""
+        self._check_error()
+        return {**self._configuration(), "step": self.step, "epoch": self.epoch,
+                "units": self.exchange.states()}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Restores the state_dict() of the same rank. @throws InputError if it is of another
+        configuration."""
+        for name, value in self._configuration().items():
+            if state.get(name) != value:
+                raise InputError(f"state_dict: {name}: found {state.get(name)!r}, expected {value!r}")
+        self.step, self.epoch = state["step"], state["epoch"]
+        self.exchange.load_states(state["units"])
+
+    def statistics(self) -> Dict[str, Dict[str, Any]]:
+        """Returns {unit's name: dictionary} with encodes, encoded_bytes, dense_bytes, k, k_hat,
+        encode_seconds and decode_seconds of this rank, sums over all steps."""
+        return {name: {"encodes": unit.encodes, "encoded_bytes": unit.encoded_bytes,
+                       "dense_bytes": 4 * unit.properties.elements * unit.encodes, "k": unit.k,
+                       "k_hat": unit.k_hat, "encode_seconds": unit.encode_seconds,
+                       "decode_seconds": unit.decode_seconds}
+                for name, unit in self.exchange.units.items()}
+
+    def report(self) -> str:
+        """Returns the statistics of this rank in a few lines of text."""
+        total = {key: sum(unit[key] for unit in self.statistics().values())
+                 for key in ("encoded_bytes", "dense_bytes", "k", "k_hat", "encode_seconds",
+                             "decode_seconds")}
+        steps = max(self.step, 1)
+        ratio = total["dense_bytes"] / total["encoded_bytes"] if total["encoded_bytes"] else 1.0
+        lines = [f"{self.exchange.spec}, {self.exchange.collective} on {self.ranks.count} ranks, "
+                 f"{self.step} steps",
+                 f"encoded: {total['encoded_bytes'] / steps / 1e6:.3f} MB a step, {ratio:.1f} times "
+                 f"fewer than fp32; sent: {self.ranks.sent_bytes / steps / 1e6:.3f} MB a step",
+                 f"a step: encode {1e3 * total['encode_seconds'] / steps:.2f} ms, decode "
+                 f"{1e3 * total['decode_seconds'] / steps:.2f} ms, with the network "
+                 f"{1e3 * self.seconds / steps:.2f} ms"]
+        if total["k"]:
+            lines.append(f"k-hat / k: {total['k_hat'] / total['k']:.3f}")
+        return "\n".join(lines)
+
+
+# ----------------------------------------------------------------------------- DistributedDataParallel
+
+class Hook(_Hook):
+    """The compressed exchange of a DistributedDataParallel model. Made by ddp_hook()."""
+
+    def __init__(self, exchange, names, granularity, min_elements, nonfinite, squares):
+        super().__init__(exchange)
+        self.granularity, self.min_elements = granularity, min_elements
+        self.nonfinite, self.squares = nonfinite, squares
+        self._names = names
+        self._first = True   # no step in this process yet
+        self._pinned = {}    # copies of a GPU's buckets
+        self._queue = queue.SimpleQueue()
+        # The thread has no reference to the hook while it waits, so that a hook can be freed.
+        thread = threading.Thread(target=_serve, args=(self._queue,), name="thinpipe", daemon=True)
+        _threads[thread] = self._queue
+        thread.start()
+        weakref.finalize(self, self._queue.put, None).atexit = False
+
+    def _configuration(self):
+        return {**super()._configuration(), "granularity": self.granularity}
+
+    def _enqueue(self, _state, bucket):
+        """DDP's communication hook: passes the bucket to the thread, and returns a future. Backward
+        passes of all ranks fill their buckets in the same order."""
+        buffer = bucket.buffer()
+        if buffer.is_sparse:
+            raise InputError("sparse gradients cannot be compressed: expected Embedding(sparse=False)")
+        names = [self._names[id(parameter)] for parameter in bucket.parameters()]
+        # DDP rebuilds its buckets after the first step.
+        index = "first" if self._first else bucket.index()
+        ready = None
+        if buffer.device.type == "cuda":
+            ready = torch.cuda.current_stream(buffer.device).record_event()
+        job = (index, buffer, bucket.gradients(), names, self.step, self.epoch)
+        if bucket.is_last():
+            self.step += 1
+            self._first = False
+        future = torch.futures.Future() if buffer.device.type == "cpu" else torch.futures.Future(
+            devices=[buffer.device])
+        self._queue.put((self, job, future, ready))
+        # An exception in a callback reaches backward() with its text.
+        return future.then(self._finish)
+
+    def _finish(self, future):
+        self._check_error()
+        return future.value()
+
+    def _run(self, job, future, ready):
+        buffer = job[1]
+        try:
+            if ready is not None:
+                torch.cuda.set_device(buffer.device)
+                ready.synchronize()
+            if self._error is None:
+                started = time.perf_counter()
+                self._average(*job)
+                self.seconds += time.perf_counter() - started
+        except Exception as error:  # raised by the thread that trains: see _finish()
+            self._error = error
+            print(f"thinpipe: rank {self.ranks.rank}: {error}", file=sys.stderr, flush=True)
+        future.set_result(buffer)
+
+    def _average(self, index, buffer, gradients, names, step, epoch):
+        problem = self._find_nonfinite(buffer, gradients, names, step)
+        if self.nonfinite == "skip":
+            if int(self.ranks.greatest(torch.tensor([int(problem is not None)]))) > 0:
+                buffer.fill_(float("nan"))
+                return
+        values = self._on_host(index, buffer)
+        pieces, plain = self._pieces(index, values, gradients, names)
+        squares = {}
+        if self.exchange.properties.needs_squares:
+            try:
+                squares = {name: self.squares(name).reshape(-1) for name, _, _ in pieces}
+            except Exception as error:  # raised when the other ranks have been told
+                problem = problem or error
+        self.exchange.average(pieces, plain, step, epoch, squares, problem)
+        if values is not buffer:
+            buffer.copy_(values)
+
+    def _find_nonfinite(self, buffer, gradients, names, step):
+        """Returns an error that names the gradients, or None. The sum is finite if all elements are,
+        overflow aside, and needs one pass without memory."""
+        if bool(torch.isfinite(buffer.sum())) or bool(torch.isfinite(buffer).all()):
+            return None
+        where = [name for name, gradient in zip(names, gradients)
+                 if not bool(torch.isfinite(gradient).all())]
+        return InputError(f"step {step}: the gradient of {', '.join(where[:3])} has NaN or an infinity; "
+                          "with a GradScaler pass nonfinite='skip'")
+
+    def _on_host(self, index, buffer):
+        """Returns the bucket as float32 on the CPU: itself, or a copy, exact for 16-bit floats."""
+        if buffer.device.type == "cpu":
+            return buffer if buffer.dtype == torch.float32 else buffer.float()
+        host = self._pinned.get(index)
+        if host is None or host.numel() != buffer.numel():
+            if not self._pinned:
+                print(f"thinpipe: gradients on {buffer.device} are compressed on the CPU, through pinned "
+                      "memory", file=sys.stderr, flush=True)
+            host = self._pinned[index] = torch.empty(buffer.numel(), pin_memory=True)
+        host.copy_(buffer)
+        return host
+
+    def _pieces(self, index, values, gradients, names):
+        """Returns the arrays to compress, as (name, shape, values), and the arrays that stay as they
+        are."""
+        if self.granularity == "bucket":
+            return ([], [values]) if index == "first" else (
+                [(f"bucket{index}", (values.numel(),), values)], [])
+        pieces, plain, at = [], [], 0
+        for name, gradient in zip(names, gradients):
+            flat = values[at:at + gradient.numel()]
+            at += gradient.numel()
+            if gradient.numel() < self.min_elements:
+                plain.append(flat)
+            else:
+                pieces.append((name, tuple(gradient.shape), flat))
+        return pieces, plain
+
+
+def _serve(jobs):
+    """The hook's thread. One thread, so that all ranks' exchanges have the same order."""
+    while True:
+        job = jobs.get()
+        if job is None:
+            del _threads[threading.current_thread()]
+            return
+        job[0]._run(*job[1:])
+        del job
+
+
+_threads = {}  # of hooks: {thread: its queue}
+
+
+@atexit.register
+def _end_threads():
+    """Ends all hooks' threads. The interpreter's end aborts the process if a thread is within torch's
+    code then, which also frees a hook."""
+    for thread, jobs in list(_threads.items()):
+        jobs.put(None)
+        thread.join(_EXIT_SECONDS)
+
+
+# ------------------------------------------------------------------------------------------------ FSDP2
+
+def fsdp_hook(model: torch.nn.Module, spec: str, *, seed: int = 1, threads: int = 1,
+              timeout: float = 300.0) -> "FsdpHook":
+    """Makes a model of fully_shard() (FSDP2, torch 2.8 or newer) reduce-scatter its gradients through a
+    compressor: the chunk of each rank goes encoded to this rank, which decodes and adds all chunks. The
+    all-gathers of parameters stay PyTorch's.
+
+    Every rank calls it once, after all calls of fully_shard(model) and before the first step. Each FSDP
+    module's gradients are compressed as one vector for each rank. Arguments: see ddp_hook(). Returns an
+    object with step, set_epoch(), state_dict(), load_state_dict(), statistics() and report().
+    """
+    modules = [(name, module) for name, module in model.named_modules()
+               if hasattr(module, "set_custom_reduce_scatter")]
+    if not modules:
+        raise TypeError(f"model: found a {type(model).__name__} of torch {torch.__version__}, expected a "
+                        "model of torch.distributed.fsdp.fully_shard in torch 2.8 or newer")
+    exchange = Exchange(str(spec), "twoshot", None, seed, threads)
+    exchange.ranks = Ranks(_group_of(model), timeout)
+    exchange.ranks.agree({"thinpipe": thinpipe.version(), "torch": torch.__version__,
+                          **exchange.configuration(), "modules": [name for name, _ in modules]})
+    hook = FsdpHook(exchange)
+    for name, module in modules:
+        module.set_custom_reduce_scatter(_ReduceScatter(hook, name))
+    return hook
+
+
+def _group_of(model):
+    """Returns the process group over which a model's parameters are sharded."""
+    mesh = next(parameter.device_mesh for parameter in model.parameters()
+                if hasattr(parameter, "device_mesh"))
+    if mesh.ndim != 1:
+        raise InputError(f"found a device mesh of {mesh.ndim} dimensions, expected one dimension")
+    return mesh.get_group()
+
+
+class FsdpHook(_Hook):
+    """The compressed reduce-scatters of an FSDP2 model. Made by fsdp_hook()."""
+
+    def __init__(self, exchange):
+        super().__init__(exchange)
+        self._steps = {}  # of each module since the beginning or the checkpoint
+        self._first = 0
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._steps, self._first = {}, self.step
+
+    def reduce_scatter(self, name, values, out, average):
+        """Called by FSDP2 for each module's gradients, in the same order on all ranks."""
+        self._check_error()
+        started, step = time.perf_counter(), self._steps.get(name, self._first)
+        host = values.to("cpu", torch.float32)  # exact for 16-bit floats
+        problem = None
+        if not bool(torch.isfinite(host).all()):
+            problem = InputError(f"step {step}: a gradient of {name or 'the model'} has NaN or an infinity")
+        try:
+            self.exchange.reduce_scatter(name, host, step, self.epoch, problem,
+                                         1.0 / self.ranks.count if average else 1.0)
+        except Exception as error:
+            self._error = error
+            raise
+        out.copy_(host[:out.numel()].view(out.shape))
+        self._steps[name] = step + 1
+        self.step = max(self.step, step + 1)
+        self.seconds += time.perf_counter() - started
+
+
+class _ReduceScatter:
+    """FSDP2's interface of a reduce-scatter."""
+
+    def __init__(self, hook, name):
+        self._hook, self._name = hook, name
+
+    def allocate(self, size, *, dtype, device):
+        return torch.empty(*size, dtype=dtype, device=device)
+
+    def __call__(self, output_tensor, input_tensor, group, op, async_op=False):
+        average = op == torch.distributed.ReduceOp.AVG
+        if not average and op != torch.distributed.ReduceOp.SUM:
+            raise InputError(f"reduce-scatter: found {op}, expected a sum or a mean; do not set a gradient "
+                             "divide factor")
+        self._hook.reduce_scatter(self._name, input_tensor, output_tensor, average)
+
+
+def _parameters_of(model):
+    """Returns {id: name} of the parameters that DDP exchanges, and their names and shapes in order.
+    @throws InputError for what a hook cannot exchange."""
+    names, shapes, devices = {}, [], set()
+    sparse = [name for name, module in model.module.named_modules()
+              if isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag)) and module.sparse]
+    if sparse:
+        raise InputError(f"{sparse[0]}.weight has sparse gradients, which cannot be compressed: expected "
+                         "sparse=False")
+    for name, parameter in model.module.named_parameters():
+        if not parameter.requires_grad:
+            continue
+        if parameter.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+            raise InputError(f"{name}: found {parameter.dtype}, expected float32, float16 or bfloat16")
+        names[id(parameter)] = name
+        shapes.append((name, tuple(parameter.shape)))
+        devices.add(parameter.device)
+    if len(devices) > 1:
+        raise InputError("the model's parameters are on several devices, "
+                         f"{', '.join(sorted(map(str, devices)))}; expected one device a rank")
+    return names, shapes

@@ -1,0 +1,372 @@
+"""thinpipe.torch.ddp_hook in trainings of several ranks over gloo."""
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import unittest
+
+from support import thinpipe
+
+try:
+    import torch
+except ImportError:
+    print(f"skipped: {sys.executable} has no torch (Debian: python3-torch)")
+    sys.exit(77)
+import torch.distributed as dist
+from torch import nn
+
+from thinpipe.torch import RankError, ddp_hook
+
+DDP = nn.parallel.DistributedDataParallel
+torch.set_num_threads(1)
+dist._DEFAULT_FIRST_BUCKET_BYTES = 5000  # several buckets even here
+# One of each kind of exchange, memory and encoding.
+SPECS = ["none", "bf16:exchange=allgather", "fp16", "topk:ratio=0.05", "dgc:ratio=0.05,warmup=0.5",
+         "sidco:ratio=0.05", "3lc", "int8", "terngrad", "thc", "powersgd", "ef21:ratio=0.1",
+         "randomk:ratio=0.1", "topk:ratio=0.1,delay=3", "sbc", "onebit", "demo", "blockint4"]
+STEPS = 12
+
+
+def make_model():
+    torch.manual_seed(7)
+    return nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 48), nn.Tanh(), nn.Linear(48, 4))
+
+
+def batch(step, rank):
+    draw = torch.Generator().manual_seed(1000 * step + rank)
+    inputs = torch.randn(16, 20, generator=draw)
+    return inputs, inputs[:, :4].argmax(1)
+
+
+def train_step(ddp, optimizer, step, rank):
+    inputs, targets = batch(step, rank)
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(ddp(inputs), targets)
+    loss.backward()
+    optimizer.step()
+    return float(loss)
+
+
+class Training:
+    """A model with the hook and an optimiser."""
+
+    def __init__(self, spec, rank, model=None, ddp_options=None, **options):
+        self.rank, self.model = rank, model or make_model()
+        self.ddp = DDP(self.model, bucket_cap_mb=0.01, **(ddp_options or {}))
+        self.hook = ddp_hook(self.ddp, spec, **options) if spec else None
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05, momentum=0.9)
+        self.losses = []
+
+    def run(self, first, last):
+        for step in range(first, last):
+            self.losses.append(train_step(self.ddp, self.optimizer, step, self.rank))
+        return self
+
+    def parameters(self):
+        return torch.cat([p.detach().reshape(-1) for p in self.model.parameters()])
+
+
+def assert_same_on_all_ranks(values):
+    others = [torch.empty_like(values) for _ in range(dist.get_world_size())]
+    dist.all_gather(others, values)
+    for other in others:
+        assert torch.equal(other, values), (other - values).abs().max()
+    assert bool(torch.isfinite(values).all())
+
+
+class TestCase(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="thinpipe-python-")
+
+    def tearDown(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def fork(self, ranks, function):
+        """Starts function(rank) in processes joined by gloo, and returns their numbers."""
+        store = os.path.join(self.folder, "store")
+        if os.path.exists(store):
+            os.unlink(store)
+        children = []
+        for rank in range(ranks):
+            child = os.fork()
+            if child == 0:
+                code = 1
+                try:
+                    with open(os.path.join(self.folder, f"errors-{rank}"), "w") as errors:
+                        os.dup2(errors.fileno(), 2)
+                    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank,
+                                            world_size=ranks)
+                    function(rank)
+                    dist.barrier()
+                    code = 0
+                except BaseException:
+                    traceback.print_exc()
+                sys.stderr.flush()
+                os._exit(code)
+            children.append(child)
+        return children
+
+    def run_ranks(self, ranks, function, expected=0):
+        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+                 for child in self.fork(ranks, function)]
+        self.assertEqual(codes, ranks * [expected] if isinstance(expected, int) else expected,
+                         "".join(self.errors_of(rank) for rank in range(ranks)))
+
+    def errors_of(self, rank):
+        with open(os.path.join(self.folder, f"errors-{rank}")) as file:
+            return file.read()
+
+
+class Equalities(TestCase):
+    def test_parameters_are_the_same_bits_on_all_ranks(self):
+        def work(rank):
+            for spec in SPECS:
+                training = Training(spec, rank).run(0, STEPS)
+                assert_same_on_all_ranks(training.parameters())
+                assert spec in training.hook.report()
+        self.run_ranks(3, work)
+
+    def test_after_100_steps_too_and_it_learns(self):
+        def work(rank):
+            for spec in ("topk:ratio=0.05", "powersgd"):
+                training = Training(spec, rank).run(0, 100)
+                assert_same_on_all_ranks(training.parameters())
+                assert sum(training.losses[-20:]) < 0.5 * sum(training.losses[:20]), training.losses
+        self.run_ranks(2, work)
+
+    def test_two_shots(self):
+        def work(rank):
+            for spec in ("int8", "blockint4", "3lc", "topk:ratio=0.1", "fp16", "none"):
+                training = Training(spec, rank, collective="twoshot").run(0, STEPS)
+                assert_same_on_all_ranks(training.parameters())
+            mixed = Training("int8", rank, collective="twoshot", second="bf16").run(0, STEPS)
+            assert_same_on_all_ranks(mixed.parameters())
+        for ranks in (1, 2, 3):
+            self.run_ranks(ranks, work)
+
+    def test_none_equals_ddps_own_within_a_rounding(self):
+        def work(rank):
+            ours, theirs = Training("none", rank), Training(None, rank)
+            for training in (ours, theirs):
+                nn.functional.cross_entropy(*[training.ddp(batch(0, rank)[0]),
+                                              batch(0, rank)[1]]).backward()
+            for a, b in zip(ours.model.parameters(), theirs.model.parameters()):
+                # One rounding of the sum, one of the product or quotient.
+                torch.testing.assert_close(a.grad, b.grad, rtol=2 ** -22, atol=1e-9)
+        self.run_ranks(2, work)
+
+    def test_a_gathered_aggregate_is_the_mean_of_what_ranks_decode(self):
+        def work(rank):
+            training = Training("topk:ratio=0.1", rank, model=nn.Linear(20, 64))
+            training.ddp(batch(0, rank)[0]).pow(2).sum().backward()
+            total = torch.zeros(64, 20)
+            for other in range(2):
+                model = nn.Linear(20, 64)
+                model.load_state_dict(training.model.state_dict())
+                model(batch(0, other)[0]).pow(2).sum().backward()
+                compressor = thinpipe.Compressor("topk:ratio=0.1", (64, 20), name="weight", rank=other)
+                compressor.decode_add(compressor.encode(model.weight.grad), total, 0.5)
+            assert torch.equal(training.model.weight.grad, total)
+        self.run_ranks(2, work)
+
+    def test_resumed_training_equals_an_uninterrupted_one(self):
+        def work(rank):
+            for spec, options in (("dgc:ratio=0.05", {}), ("powersgd", {}), ("ef21:ratio=0.1", {}),
+                                  ("int8:memory=residual", {"collective": "twoshot"}),
+                                  ("topk:ratio=0.1,delay=3", {})):
+                whole = Training(spec, rank, **options).run(0, STEPS)
+                first = Training(spec, rank, **options).run(0, 7)
+                path = os.path.join(self.folder, f"checkpoint-{rank}")
+                torch.save({"model": first.model.state_dict(), "hook": first.hook.state_dict(),
+                            "optimizer": first.optimizer.state_dict()}, path)
+                saved = torch.load(path)
+                second = Training(spec, rank, **options)
+                second.model.load_state_dict(saved["model"])
+                second.optimizer.load_state_dict(saved["optimizer"])
+                second.hook.load_state_dict(saved["hook"])
+                second.run(7, STEPS)
+                assert torch.equal(second.parameters(), whole.parameters()), spec
+        self.run_ranks(2, work)
+
+
+class Uses(TestCase):
+    def test_gradient_accumulation(self):
+        def work(rank):
+            steps = []
+            training = Training("topk:ratio=0.1", rank)
+            training.hook.exchange.on_payload = lambda name, step, payload: steps.append((name, step))
+            for step in range(3):
+                training.optimizer.zero_grad()
+                with training.ddp.no_sync():
+                    nn.functional.cross_entropy(training.ddp(batch(step, rank)[0]),
+                                                batch(step, rank)[1]).backward()
+                nn.functional.cross_entropy(training.ddp(batch(step, rank + 5)[0]),
+                                            batch(step, rank + 5)[1]).backward()
+                training.optimizer.step()
+            assert training.hook.step == 3
+            assert sorted(set(steps)) == sorted((name, step) for step in range(3)
+                                                for name, _ in training.model.named_parameters())
+            assert_same_on_all_ranks(training.parameters())
+        self.run_ranks(2, work)
+
+    def test_buckets_small_tensors_and_epochs(self):
+        def work(rank):
+            training = Training("topk:ratio=0.1,warmup=0.5/0.25", rank, granularity="bucket")
+            for epoch in range(3):
+                training.hook.set_epoch(epoch)
+                training.run(4 * epoch, 4 * epoch + 4)
+            assert_same_on_all_ranks(training.parameters())
+            assert set(training.hook.statistics()) <= {f"bucket{i}" for i in range(9)}
+            exempt = Training("topk:ratio=0.1", rank, min_elements=100).run(0, 3)
+            assert set(exempt.hook.statistics()) == {"0.weight", "2.weight", "4.weight"}
+            assert_same_on_all_ranks(exempt.parameters())
+        self.run_ranks(2, work)
+
+    def test_a_world_of_one(self):
+        def work(rank):
+            for spec in SPECS:
+                assert bool(torch.isfinite(Training(spec, rank).run(0, 4).parameters()).all()), spec
+        self.run_ranks(1, work)
+
+    def test_unused_parameters(self):
+        class Half(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.used, self.unused = nn.Linear(20, 4), nn.Linear(20, 4)
+
+            def forward(self, inputs):
+                return self.used(inputs)
+
+        def work(rank):
+            torch.manual_seed(1)
+            training = Training("topk:ratio=0.1", rank, model=Half(),
+                                ddp_options={"find_unused_parameters": True}).run(0, 6)
+            assert_same_on_all_ranks(training.parameters())
+        self.run_ranks(2, work)
+
+    @unittest.skipIf(torch.__version__.startswith("1."), "gloo of torch 1 has no bfloat16")
+    def test_halves_are_converted_exactly(self):
+        def work(rank):
+            torch.manual_seed(1)
+            model = nn.Linear(20, 64).bfloat16()
+            training = Training("topk:ratio=0.1,memory=none", rank, model=model)
+            training.ddp(batch(0, 0)[0].bfloat16()).pow(2).sum().backward()
+            other = nn.Linear(20, 64).bfloat16()
+            other.load_state_dict(model.state_dict())
+            other(batch(0, 0)[0].bfloat16()).pow(2).sum().backward()
+            sent = model.weight.grad != 0
+            assert int(sent.sum()) == 128
+            assert torch.equal(model.weight.grad[sent], other.weight.grad[sent])
+        self.run_ranks(2, work)
+
+    def test_second_moments(self):
+        def work(rank):
+            training = Training("variance", rank, squares=lambda name: 1e-6 + 0 * dict(
+                training.model.named_parameters())[name].detach())
+            training.run(0, 3)
+            assert_same_on_all_ranks(training.parameters())
+        self.run_ranks(2, work)
+
+    def test_non_finite_steps_are_skipped_together(self):
+        def work(rank):
+            training = Training("topk:ratio=0.1", rank, nonfinite="skip")
+            loss = training.ddp(batch(0, rank)[0]).sum()
+            (loss * (float("inf") if rank == 1 else 1.0)).backward()
+            for parameter in training.model.parameters():
+                assert bool(torch.isnan(parameter.grad).all())
+            training.run(1, 4)
+            assert_same_on_all_ranks(training.parameters())
+        self.run_ranks(2, work)
+
+
+class Failures(TestCase):
+    def refused(self, words, *arguments, **options):
+        with self.assertRaisesRegex((TypeError, ValueError, RankError), words):
+            ddp_hook(*arguments, **options)
+
+    def test_of_one_rank(self):
+        def work(rank):
+            ddp = DDP(nn.Linear(3, 3))
+            self.refused("DistributedDataParallel", nn.Linear(3, 3), "topk")
+            self.refused("topk", ddp, "tokp")
+            self.refused("collective.*ring", ddp, "topk", collective="ring")
+            self.refused("cannot be added", ddp, "topk", collective="allreduce")
+            self.refused("all-reduces in a step", ddp, "powersgd", collective="allgather")
+            self.refused("two shots", ddp, "demo", collective="twoshot")
+            self.refused("second", ddp, "topk", second="int8")
+            self.refused("second moments", ddp, "variance")
+            self.refused("sparse", DDP(nn.Sequential(nn.Embedding(4, 4, sparse=True))), "topk")
+            self.refused("float64", DDP(nn.Linear(3, 3).double()), "topk")
+            hook = ddp_hook(ddp, "topk")
+            state = hook.state_dict()
+            for name, value in (("spec", "dgc"), ("rank", 7), ("seed", 3)):
+                with self.assertRaisesRegex(thinpipe.InputError, name):
+                    hook.load_state_dict({**state, name: value})
+        self.run_ranks(1, work)
+
+    def test_ranks_that_disagree(self):
+        def work(rank):
+            for options in ({"seed": rank}, {"min_elements": rank}):
+                self.refused("ranks disagree: " + list(options)[0], DDP(nn.Linear(3, 3)), "topk",
+                             **options)
+            self.refused("ranks disagree: spec", DDP(nn.Linear(3, 3)), ["topk", "dgc"][rank])
+        self.run_ranks(2, work)
+
+    def test_a_non_finite_gradient_ends_all_ranks_with_a_reason(self):
+        def work(rank):
+            for spec, options in (("topk:ratio=0.1", {}), ("none", {}), ("powersgd", {}),
+                                  ("terngrad", {}), ("int8", {"collective": "twoshot"}),
+                                  ("topk", {"min_elements": 10_000})):
+                training = Training(spec, rank, **options).run(0, 2)
+                loss = training.ddp(batch(2, rank)[0]).sum()
+                with self.assertRaisesRegex(RuntimeError, "NaN or an infinity" if rank == 1
+                                            else "rank 1 failed"):
+                    (loss * (float("inf") if rank == 1 else 1.0)).backward()
+                with self.assertRaises(RuntimeError):
+                    training.hook.state_dict()
+            os._exit(9)
+        self.run_ranks(2, work, expected=9)
+        self.assertRegex(self.errors_of(1), r"weight.* has NaN or an infinity")
+
+    def test_a_rank_that_leaves_ends_the_others(self):
+        for spec in ("topk:ratio=0.1", "powersgd"):
+            def work(rank):
+                training = Training(spec, rank).run(0, 3)
+                if rank == 1:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                training.run(3, STEPS)
+            begin = time.monotonic()
+            self.run_ranks(2, work, expected=[1, -signal.SIGKILL])
+            self.assertLess(time.monotonic() - begin, 60)
+            self.assertIn("thinpipe", self.errors_of(0))
+
+    def test_the_process_ends_after_a_training(self):
+        """As a script does: without os._exit, with a hook that nobody closes."""
+        program = os.path.join(self.folder, "program.py")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(f"""
+import os, sys
+sys.path[:0] = {sys.path!r}
+import hook_test, torch.distributed as dist
+dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=int(sys.argv[2]), world_size=2)
+def main():  # at its end the hook's thread may have the last reference to the hook
+    training = hook_test.Training("topk:ratio=0.1", int(sys.argv[2])).run(0, 5)
+    print(training.hook.report())
+    dist.destroy_process_group()
+main()
+""")
+        import subprocess
+        for i in range(6):
+            store = os.path.join(self.folder, f"store-{i}")
+            ranks = [subprocess.Popen([sys.executable, program, store, str(rank)], text=True,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE) for rank in (0, 1)]
+            said = [rank.communicate(timeout=120) for rank in ranks]
+            self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
+            self.assertIn("5 steps", said[0][0])
+
+
+if __name__ == "__main__":
+    unittest.main()
