@@ -85,13 +85,15 @@ _ERRORS = {1: InputError, 2: PayloadError}
 # ---------------------------------------------------------------------------------------- the library
 
 def _candidates():
-    """Paths of the library, the first that exists is taken: THINPIPE_LIBRARY, the package's own, a
-    build of thinpipe's sources, the system's."""
+    """Paths of the library, the first that exists is taken: THINPIPE_LIBRARY, the package's own, that of
+    an installation (PREFIX/share/thinpipe/python), of a build of thinpipe's sources, the system's."""
     if os.environ.get("THINPIPE_LIBRARY"):
         return [os.environ["THINPIPE_LIBRARY"]]
     package = os.path.dirname(os.path.abspath(__file__))
-    build = os.path.join(os.path.dirname(os.path.dirname(package)), "build", "release", "lib")
-    return [path for folder in (os.path.join(package, "lib"), build)
+    sources, prefix = os.path.join(package, *2 * [".."]), os.path.join(package, *4 * [".."])
+    folders = [os.path.join(package, "lib"), os.path.join(prefix, "lib"), os.path.join(prefix, "lib64"),
+               os.path.join(sources, "build", "release", "lib")]
+    return [path for folder in folders
             for path in sorted(glob.glob(os.path.join(folder, _NAME + "*")), key=len)] + [_NAME + ".0"]
 
 

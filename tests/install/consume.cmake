@@ -48,6 +48,13 @@ if(NOT code EQUAL 2 OR NOT message MATCHES "unknown compressor 'tokp'")
 endif()
 unset(ENV{LD_LIBRARY_PATH})
 
+# The installed Python package finds the installed library.
+run(${CMAKE_COMMAND} -E env --unset=THINPIPE_LIBRARY PYTHONPATH=${prefix}/share/thinpipe/python
+    PYTHONDONTWRITEBYTECODE=1 ${PYTHON} -c "print(__import__('thinpipe').version())")
+if(NOT output STREQUAL "${VERSION}\n")
+  message(FATAL_ERROR "the installed Python package printed: ${output}")
+endif()
+
 # The installed command finds its libraries, and its helpers in libexec.
 run(${prefix}/bin/thinpipe --version)
 if(NOT output STREQUAL "thinpipe ${VERSION}\n")
