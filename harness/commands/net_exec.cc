@@ -318,7 +318,7 @@ void set_environment(int rank, int ranks, const std::string& master, int port) {
   // Without it gloo looks for the interface by the host's name, which is not always in /etc/hosts.
   for (const char* name : {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"})
     set(name, Network::kDataInterface);
-  // Of a torchrun around this command: rank 0 would wait for a store that torchrun has.
+  // A torchrun around this command sets it, and rank 0 would then wait for torchrun's store.
   unsetenv("TORCHELASTIC_USE_AGENT_STORE");
   // Ranks share this machine's cores; torchrun sets it too.
   setenv("OMP_NUM_THREADS", "1", 0);
