@@ -301,10 +301,12 @@ class TrainTest(RunCase):
         self.assert_measured(point)
         self.assertEqual(point["training"]["resumed"], [first])
         self.check_schedule_by_emulated_time(point, first)
-        # On a busy machine the signal may come after the schedule's change. The new rate is then
-        # set from the start of the resumed training.
-        resumed_at = [0, *point["training"]["seconds"]][first]
-        self.assertGreaterEqual(point["schedule"]["changes"], 1 if resumed_at < 0.4 else 0)
+        # Links change within a step or between two steps, and only changes within a step are counted.
+        # A change may come 20 ms late in a valid point. On a busy machine the signal may also come
+        # after the schedule's change.
+        steps = point["schedule"]["steps"]
+        within_a_step = any(begin < 0.4 and end > 0.42 for begin, end in zip(steps["begin"], steps["end"]))
+        self.assertGreaterEqual(point["schedule"]["changes"], 1 if within_a_step else 0)
 
     def test_a_damaged_checkpoint_is_named_before_anything_starts(self):
         arguments = ("-c", "topk:ratio=0.05", "--checkpoint-every", "1", "--resume")
