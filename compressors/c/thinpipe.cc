@@ -22,6 +22,7 @@
 #include "compressors/compressor.h"
 #include "compressors/plugin/loader.h"
 #include "compressors/registry.h"
+#include "compressors/slices.h"
 #include "compressors/spec.h"
 
 struct thinpipe_compressor {
@@ -346,6 +347,21 @@ int thinpipe_own_payload(thinpipe_compressor* compressor, void* payload, size_t 
   return locked(compressor, error, [&](Compressor& own) {
     require(encoded_bytes, "encoded_bytes");
     *encoded_bytes = as<MultiRound>(own, "rounds").own_payload(payload_of(own, payload, capacity));
+  });
+}
+
+int thinpipe_slices(const char* spec, size_t elements, int32_t workers, size_t* ends,
+                    int32_t* count, thinpipe_error* error) {
+  return guarded(error, [&] {
+    require(spec, "spec");
+    require(ends, "ends");
+    require(count, "count");
+    if (workers < 1)
+      throw InputError(fmt::format("workers: found {}, expected at least 1", workers));
+    const std::vector<std::size_t> found =
+        slice_ends(parse_spec(spec), elements, static_cast<std::size_t>(workers));
+    std::copy(found.begin(), found.end(), ends);
+    *count = static_cast<std::int32_t>(found.size());
   });
 }
 

@@ -194,6 +194,16 @@ THINPIPE_EXPORT int thinpipe_own_payload(thinpipe_compressor* compressor, void* 
                                          size_t capacity, size_t* encoded_bytes,
                                          thinpipe_error* error);
 
+/* ---- Two-shot exchange: cuts an array into slices, one for each worker. Each slice is compressed
+   by a compressor of its own, and goes to one worker, which decodes and averages it, compresses the
+   mean, and sends that to all workers. */
+
+/* Writes the end of each slice, in elements, to `ends`, which has room for `workers` of them. Small
+   arrays have fewer slices than workers. `thinpipe run --collective twoshot` cuts in the same way.
+ */
+THINPIPE_EXPORT int thinpipe_slices(const char* spec, size_t elements, int32_t workers,
+                                    size_t* ends, int32_t* count, thinpipe_error* error);
+
 /* ---- State between steps */
 
 /* Discards everything carried between steps. */

@@ -75,6 +75,7 @@ _FUNCTIONS = {
     "first_round": (c_void_p, _GRADIENT, *_PAYLOAD, _REPORT),
     "next_round": (c_void_p, c_void_p, c_size_t, *_PAYLOAD, POINTER(c_size_t)),
     "own_payload": (c_void_p, *_PAYLOAD, POINTER(c_size_t)),
+    "slices": (c_char_p, c_size_t, c_int32, POINTER(c_size_t), POINTER(c_int32)),
     "reset": (c_void_p,),
     "save": (c_void_p, POINTER(c_void_p), POINTER(c_size_t)),
     "load": (c_void_p, *_PAYLOAD),
@@ -128,6 +129,13 @@ def call(name, *arguments):
     result = getattr(library(), "thinpipe_" + name)(*arguments, byref(error))
     if result != 0:
         raise _ERRORS.get(result, LibraryError)(error.message.decode("utf-8", "replace"))
+
+
+def slice_ends(spec, elements, ranks):
+    """Returns where the two-shot exchange cuts an array: the end of each slice, one slice a rank or fewer."""
+    ends, count = (c_size_t * ranks)(), c_int32()
+    call("slices", spec.encode(), elements, ranks, ends, byref(count))
+    return ends[:count.value]
 
 
 def version() -> str:

@@ -165,6 +165,13 @@ class Interface(unittest.TestCase):
         with self.assertRaisesRegex(thinpipe.InputError, "nonexistent"):
             thinpipe.load_plugin("/nonexistent.so")
 
+    def test_slices_are_those_of_the_two_shot_exchange(self):
+        ends = thinpipe._library.slice_ends
+        self.assertEqual(ends("blockint4:block=256", 10000, 3), [14 * 256, 27 * 256, 10000])
+        self.assertEqual(ends("3lc", 100, 4), [100])
+        with self.assertRaisesRegex(thinpipe.InputError, "tokp"):
+            ends("tokp", 100, 4)
+
     def test_state_goes_on_as_without_a_break(self):
         first = thinpipe.Compressor("dgc:ratio=0.05", (ELEMENTS,))
         for step in range(5):

@@ -149,9 +149,6 @@ TEST(Slices, EndWhereBlocksDo) {
   // 40 blocks of 256 elements, the last with 16: 14, 13 and 13 of them.
   EXPECT_THAT(sizes_of(slices_of({10000}, "blockint4:block=256", 3)),
               ElementsAre(14 * 256, 13 * 256, 12 * 256 + 16));
-  EXPECT_EQ(slice_grain(parse_spec("blockint4:block=256")), 256U);
-  EXPECT_EQ(slice_grain(parse_spec("qsgd:bucket=0")), 1U);
-  EXPECT_EQ(slice_grain(parse_spec("topk")), 1U);
 }
 
 TEST(Slices, SmallTensorsStayWholeAndGoToWhoeverHasLeast) {

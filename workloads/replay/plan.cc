@@ -8,14 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "compressors/registry.h"
-#include "workloads/collectives/segments.h"
+#include "compressors/slices.h"
 
 namespace thinpipe {
 namespace {
-
-// Elements of a slice, 4 kB of floats; fewer are not worth messages of their own.
-constexpr std::size_t kMinSlice = 1024;
 
 std::vector<std::size_t> in_order(std::span<const TraceTensor> tensors, BucketLimits::Order order) {
   std::vector<std::size_t> places(tensors.size());
@@ -137,37 +133,19 @@ std::vector<PlannedBucket> plan_buckets(std::span<const TraceTensor> tensors,
   return {joined};
 }
 
-std::size_t slice_grain(const Spec& compressor) {
-  const std::vector<ParameterInfo>& infos = find_method(compressor.name).parameters;
-  const Parameters parameters(infos, compressor);
-  for (const ParameterInfo& info : infos) {
-    if (info.name != "block" && info.name != "bucket" && info.name != "chunk") continue;
-    const long long elements = info.type == ParameterInfo::Type::kChoice
-                                   ? std::stoll(parameters.choice(info.name))
-                                   : parameters.integer(info.name);
-    if (elements > 0) return static_cast<std::size_t>(elements);
-  }
-  return 1;
-}
-
 std::vector<PlannedBucket> sliced(std::vector<PlannedBucket> buckets,
                                   std::span<const TraceTensor> tensors, int ranks) {
   std::vector<std::size_t> load(static_cast<std::size_t>(ranks));  // elements, by rank
   for (PlannedBucket& bucket : buckets) {
     std::vector<PlannedUnit> slices;
     for (const PlannedUnit& unit : bucket.units) {
-      const std::size_t elements = unit.info.elements, grain = slice_grain(unit.compressor);
-      const std::size_t grains = (elements + grain - 1) / grain;
-      const std::size_t most = std::max<std::size_t>(1, elements / std::max(grain, kMinSlice));
-      const Parts parts{grains, std::min(most, load.size())};
-      for (std::size_t i = 0; i < parts.count; ++i) {
-        const std::size_t begin = parts.begin(i) * grain;
-        const std::size_t end = std::min(parts.begin(i + 1) * grain, elements);
-        PlannedUnit& slice = slices.emplace_back(slice_of(unit, tensors, begin, end));
+      const auto ends = slice_ends(unit.compressor, unit.info.elements, load.size());
+      for (std::size_t i = 0, begin = 0; i < ends.size(); begin = ends[i++]) {
+        PlannedUnit& slice = slices.emplace_back(slice_of(unit, tensors, begin, ends[i]));
         const auto least = std::min_element(load.begin(), load.end());
         slice.owner =
-            static_cast<int>(parts.count == load.size() ? i : std::size_t(least - load.begin()));
-        load[static_cast<std::size_t>(slice.owner)] += end - begin;
+            static_cast<int>(ends.size() == load.size() ? i : std::size_t(least - load.begin()));
+        load[static_cast<std::size_t>(slice.owner)] += ends[i] - begin;
       }
     }
     bucket.units = std::move(slices);

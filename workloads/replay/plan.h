@@ -40,18 +40,10 @@ std::vector<std::vector<std::size_t>> bucket_tensors(std::span<const TraceTensor
 std::vector<PlannedBucket> plan_buckets(std::span<const TraceTensor> tensors,
                                         const CompressorRules& rules, const Bucketing& bucketing);
 
-/// Cuts every unit into slices, one for each rank, which are compressed separately (the collective
-/// `twoshot`). Slices differ by less than twice slice_grain() elements. If slices would have less
-/// than 1024 elements, there are fewer slices than ranks. If there is one slice for each rank, rank
-/// i averages the i-th slice. Otherwise each slice goes to the rank that has the fewest elements so
-/// far.
+/// Cuts every unit into slices at slice_ends(), which are compressed separately (the collective
+/// `twoshot`). If there is one slice for each rank, rank i averages the i-th slice. Otherwise each
+/// slice goes to the rank that has the fewest elements so far.
 std::vector<PlannedBucket> sliced(std::vector<PlannedBucket> buckets,
                                   std::span<const TraceTensor> tensors, int ranks);
-
-/// Returns the grain of slices, in elements. Units are cut into slices only between grains. A
-/// method has one scale for each grain, or selects elements within each grain (its parameter
-/// `block`, `bucket` or `chunk`). Returns 1 if the method has none of these parameters. @throws
-/// InputError as check_spec
-std::size_t slice_grain(const Spec& compressor);
 
 }  // namespace thinpipe

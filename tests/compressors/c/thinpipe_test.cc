@@ -171,6 +171,25 @@ TEST_P(EverySpec, AllocatesNothingAfterTheFirstSteps) {
 
 INSTANTIATE_TEST_SUITE_P(CInterface, EverySpec, ::testing::ValuesIn(testing::all_specs()), name_of);
 
+TEST(CInterface, SlicesEndWhereBlocksDo) {
+  thinpipe_error error;
+  std::size_t ends[3] = {};
+  std::int32_t count = 0;
+  ASSERT_EQ(thinpipe_slices("blockint4:block=256", 10000, 3, ends, &count, &error), THINPIPE_OK);
+  EXPECT_EQ(std::vector<std::size_t>(ends, ends + count),
+            (std::vector<std::size_t>{14 * 256, 27 * 256, 10000}));
+  ASSERT_EQ(thinpipe_slices("topk", 100, 3, ends, &count, &error), THINPIPE_OK);
+  EXPECT_EQ(count, 1);
+  EXPECT_EQ(ends[0], 100U);
+  for (const std::int32_t workers : {0, -1}) {
+    EXPECT_EQ(thinpipe_slices("topk", 100, workers, ends, &count, &error), THINPIPE_BAD_INPUT);
+    EXPECT_STREQ(error.message, workers == 0 ? "workers: found 0, expected at least 1"
+                                             : "workers: found -1, expected at least 1");
+  }
+  EXPECT_EQ(thinpipe_slices("nonesuch", 100, 3, ends, &count, &error), THINPIPE_BAD_INPUT);
+  EXPECT_EQ(thinpipe_slices("topk", 100, 3, nullptr, &count, &error), THINPIPE_BAD_INPUT);
+}
+
 TEST(CInterface, PowerSgdsRoundsAreThoseOfTheCppInterface) {
   Handle handle("powersgd");
   ASSERT_EQ(handle.properties.rounds, 2);
