@@ -135,6 +135,17 @@ void check_hosts(const HostsOptions& hosts, const SweepOptions& options, bool li
         "rate=10gbit), because reports plot results over rates");
 }
 
+OptionInfo compute_option() {
+  return {.name = "compute",
+          .value_name = "HOW",
+          .type = Type::kChoice,
+          .default_value = "wait",
+          .help =
+              "compute phases only wait for the captured time, as where a GPU computes (wait), or "
+              "use as much CPU time, as in a job whose ranks share this machine's CPUs (work)",
+          .choices = {"wait", "work"}};
+}
+
 OptionInfo repeats_option() {
   return {.name = "repeats",
           .value_name = "N",
@@ -209,6 +220,16 @@ Action prepare_run(const Arguments& arguments) {
   options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
   options.out = arguments.text("out");
   options.device = arguments.text("device");
+  options.compute_works = arguments.text("compute") == "work";
+  if (options.compute_works && options.device != kDeviceCpu)
+    throw InputError("--compute work needs --device cpu, because a GPU computes beside the CPUs");
+  if (options.compute_works && options.threads > 1)
+    throw InputError(
+        "--compute work needs --threads 1, because CPU times of several threads include the "
+        "compute");
+  if (options.compute_works && options.time_scales != std::vector<double>{1})
+    throw InputError(
+        "--compute work needs --time-scale 1: this machine's CPUs cannot be slowed down");
   if (arguments.given("shard")) set_shard(arguments.text("shard"), options);
   if (options.hosts)
     check_hosts(*options.hosts, options, arguments.given("link"), arguments.given("schedule"));
@@ -251,7 +272,7 @@ Verb run_verb() {
                          sweep_step_options(),
                          {repeats_option()},
                          sweep_replay_options(),
-                         {sweep_device_option()},
+                         {compute_option(), sweep_device_option()},
                          sweep_checking_options("1"),
                          sweep_value_options(),
                          {sweep_resume_option(), shard_option()},

@@ -51,8 +51,20 @@ std::string log_tail(const std::string& scratch) {
   return tail;
 }
 
-std::vector<std::string> mpirun_command(const Boarding& boarding, const std::string& control,
+std::vector<std::string> worker_command(const Boarding& boarding, const std::string& control,
                                         int ranks, const char* program) {
+  std::vector<std::string> command = mpirun_command(boarding, ranks);
+  if (boarding.shared_folder.empty()) command.insert(command.end(), {"-x", kTokenVariable});
+  command.insert(command.end(), {find_program(program).string(), control});
+  if (!boarding.shared_folder.empty()) command.push_back(boarding.shared_folder);
+  return command;
+}
+
+}  // namespace
+
+std::vector<std::string> mpirun_command(const Boarding& boarding, int ranks) {
+  if (!find_in_path("mpirun"))
+    throw RunError("mpirun, which starts the ranks, is not installed (Debian: openmpi-bin)");
   std::vector<std::string> command = {"mpirun", "-np", std::to_string(ranks), "--allow-run-as-root",
                                       // By default every one-slot host binds its rank to core 0.
                                       "--bind-to", "none"};
@@ -63,13 +75,8 @@ std::vector<std::string> mpirun_command(const Boarding& boarding, const std::str
   set("pml", "ob1");
   set("btl", kTransports);
   set("mpi_yield_when_idle", "1");
-  if (boarding.shared_folder.empty()) command.insert(command.end(), {"-x", kTokenVariable});
-  command.insert(command.end(), {find_program(program).string(), control});
-  if (!boarding.shared_folder.empty()) command.push_back(boarding.shared_folder);
   return command;
 }
-
-}  // namespace
 
 Launch::Launch(Machines& machines, const std::string& scratch, int ranks, const char* program)
     : scratch_(scratch) {
@@ -96,12 +103,10 @@ void Launch::start(Machines& machines, int ranks, const char* program) {
     std::filesystem::remove(control);
     listener_ = MessageSocket::listen_at(control);
   }
-  std::vector<std::string> command = mpirun_command(boarding, control, ranks, program);
+  std::vector<std::string> command = worker_command(boarding, control, ranks, program);
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  if (!find_in_path("mpirun"))
-    throw RunError("mpirun, which starts the ranks, is not installed (Debian: openmpi-bin)");
   mpirun_ = fork();
   if (mpirun_ < 0) throw SystemError("fork");
   if (mpirun_ == 0) {

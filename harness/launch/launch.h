@@ -18,6 +18,10 @@ namespace thinpipe {
 /// it would bypass the links.
 inline constexpr const char* kTransports = "tcp,self";
 
+/// Returns mpirun with its options for one rank on each of the first `ranks` machines. The ranks'
+/// program is to follow. @throws RunError when mpirun is not installed
+std::vector<std::string> mpirun_command(const Boarding& boarding, int ranks);
+
 /// s in which ranks must have read a trace or data and made their compressors.
 inline constexpr double kPrepareTimeout = 300;
 
@@ -26,7 +30,8 @@ inline constexpr double kPrepareTimeout = 300;
 /// other process, it ends mpirun, which ends its ranks.
 ///
 /// Messages to a worker have a field `do`, answers a field `type`:
-///   prepare {trace, plugins, compressor, seed, compute_scale, stragglers, non_finite, collective,
+///   prepare {trace, plugins, compressor, seed, compute_scale, compute_works, stragglers,
+///   non_finite, collective,
 ///            threads, simd, steps} -> prepared {trace}: the identity of the rank's trace
 ///   stream {settle, seconds}-> streamed {goodput}: all ranks at the same time, round the ring
 ///   probe {bytes, pause}    -> probed {small, large}: all-gathers round the ring, ring_probe.h

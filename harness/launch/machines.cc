@@ -73,6 +73,7 @@ WireCount count_wire(const Network& network) {
       count.sent += link.up.bytes;
       count.sent_by.push_back(link.up.bytes);
       count.received_by.push_back(link.down.bytes);
+      count.drops_by.push_back(link.drops());
       count.segments_by.push_back(host.segments);
       count.retransmitted_by.push_back(host.retransmitted);
       at(above).in += link.up.bytes;
@@ -104,6 +105,8 @@ WireCount between(const WireCount& before, WireCount after) {
     difference.take(after.sent_by[i], before.sent_by[i]);
   for (std::size_t i = 0; i < after.received_by.size(); ++i)
     difference.take(after.received_by[i], before.received_by[i]);
+  for (std::size_t i = 0; i < after.drops_by.size(); ++i)
+    difference.take(after.drops_by[i], before.drops_by[i]);
   for (std::size_t i = 0; i < after.segments_by.size(); ++i) {
     difference.take(after.segments_by[i], before.segments_by[i]);
     difference.take(after.retransmitted_by[i], before.retransmitted_by[i]);

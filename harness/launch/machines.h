@@ -40,6 +40,7 @@ struct WireCount {
   std::vector<Detour> detours;
   std::vector<std::uint64_t> sent_by;  ///< host by host; empty where unknown
   std::vector<std::uint64_t> received_by;
+  std::vector<std::uint64_t> drops_by;  ///< frames, on each host's own link
   /// Numbers of TCP segments and of retransmissions that each host sent, from its kernel's
   /// counters. Segments include acknowledgements but no retransmissions.
   std::vector<std::uint64_t> segments_by, retransmitted_by;

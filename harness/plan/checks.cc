@@ -198,6 +198,7 @@ json settings_of(const SweepOptions& options) {
                    {"warmup", options.warmup},
                    {"compute_scale", options.compute_scale},
                    {"non_finite", options.zero_non_finite ? "zero" : "error"}};
+  if (options.compute_works) settings["compute"] = "work";
   if (options.hosts) {
     settings["hosts"] = fmt::format("{}", fmt::join(options.hosts->names, ","));
     settings["mpi_iface"] = options.hosts->mpi_interface;
@@ -207,10 +208,13 @@ json settings_of(const SweepOptions& options) {
 
 void check_same_settings(const Records& existing, const SweepOptions& options,
                          const json& settings) {
-  json now = settings;
+  const json defaults = {{"compute", "wait"}};  // not in headers
+  json now = defaults;
+  now.update(settings);
   now.update({{"seed", options.seed}, {"threads", options.threads}, {"simd", simd_target()}});
   for (const Header& header : existing.headers) {
-    json before = *header.settings;
+    json before = defaults;
+    before.update(*header.settings);
     before.update({{"seed", header.seed}, {"threads", header.threads}});
     if (!header.simd.empty()) before["simd"] = header.simd;
     std::string found, expected;

@@ -42,6 +42,7 @@ struct SweepOptions {
   std::uint64_t check_every = 1;  ///< steps from one check of the aggregate to the next; 0: never
   std::uint64_t seed = 1;         ///< of the order of the points and of sampling compressors
   double compute_scale = 1;       ///< times the captured compute time
+  bool compute_works = false;     ///< compute phases use CPU time in place of waiting
   std::vector<double> time_scales = {1};  ///< docs/time-scaling.md; may hold kAutoTimeScale
   bool zero_non_finite = false;
   std::vector<Spec> collectives = {

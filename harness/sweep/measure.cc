@@ -186,6 +186,26 @@ std::optional<double> IdleWatch::idle() const {
   return least;
 }
 
+void set_goodput(const CalibratedLink* calibrated, PointSamples& samples) {
+  const WayCalibration* farthest = calibrated != nullptr ? calibrated->figures.farthest() : nullptr;
+  if (farthest == nullptr) return;
+  samples.goodput_ratio = farthest->ratio();
+  samples.goodput_of = farthest->where;
+}
+
+std::vector<std::string> link_warnings(const CalibratedLink* calibrated, Machines& machines,
+                                       ScheduleLog& schedule) {
+  std::vector<std::string> warnings;
+  if (calibrated == nullptr && machines.sets_links())
+    warnings.push_back("the link was not calibrated, because no ranks could be started for that");
+  if (calibrated != nullptr && !calibrated->error.empty())
+    warnings.push_back("no traffic passed the link in the calibration: " + calibrated->error);
+  for (std::string& warning : schedule.warnings()) warnings.push_back(std::move(warning));
+  for (const std::string& changed : drift(machines, schedule))
+    warnings.push_back("another program changed the links during the measurement: " + changed);
+  return warnings;
+}
+
 double start_seconds(const Launch& launch) { return 100e-6 + 50e-6 * launch.ranks(); }
 
 json prepare_message(const SweepPoint& point, const SweepOptions& options) {
@@ -197,6 +217,7 @@ json prepare_message(const SweepPoint& point, const SweepOptions& options) {
           {"bucketing", bucketing_json(point.bucketing)},
           {"seed", options.seed},
           {"compute_scale", options.compute_scale},
+          {"compute_works", options.compute_works},
           {"stragglers", point.stragglers.to_string()},
           {"time_scale", point.time_scale},
           {"non_finite", options.zero_non_finite ? "zero" : "error"},
@@ -212,17 +233,14 @@ PointSamples Meter::no_samples(const SweepPoint& point, const Topology& planned,
   PointSamples samples;
   samples.on_device = options_.device != kDeviceCpu;
   samples.overlapped = point.bucketing.overlap != Overlap::kNone;
+  samples.compute_works = options_.compute_works;
   samples.reference = launch.rank_machines().empty() ? "elements" : "projections";
   const std::uint32_t mtu = machines_.mtu(point.link);
   samples.frame_bytes = mtu + kEthernetHeader;
   samples.payload_bytes = mtu - kTcpHeaders;
   samples.time_scale = point.time_scale;
   samples.lossless = !disturbs(planned);
-  const WayCalibration* farthest = calibrated != nullptr ? calibrated->figures.farthest() : nullptr;
-  if (farthest != nullptr && machines_.sets_links()) {
-    samples.goodput_ratio = farthest->ratio();
-    samples.goodput_of = farthest->where;
-  }
+  if (machines_.sets_links()) set_goodput(calibrated, samples);
   return samples;
 }
 
@@ -230,13 +248,8 @@ std::vector<std::string> Meter::warnings(const PointSamples& samples,
                                          const CalibratedLink* calibrated,
                                          ScheduleLog& schedule) const {
   std::vector<std::string> warnings = warnings_about(samples);
-  if (calibrated == nullptr && machines_.sets_links())
-    warnings.push_back("the link was not calibrated, because no ranks could be started for that");
-  if (calibrated != nullptr && !calibrated->error.empty())
-    warnings.push_back("no traffic passed the link in the calibration: " + calibrated->error);
-  for (std::string& warning : schedule.warnings()) warnings.push_back(std::move(warning));
-  for (const std::string& changed : drift(machines_, schedule))
-    warnings.push_back("another program changed the links during the measurement: " + changed);
+  for (std::string& warning : link_warnings(calibrated, machines_, schedule))
+    warnings.push_back(std::move(warning));
   return warnings;
 }
 

@@ -40,6 +40,15 @@ class IdleWatch {
 /// harness/launch/launch.h without its trace.
 nlohmann::json prepare_message(const SweepPoint& point, const SweepOptions& options);
 
+/// Sets the goodput of the calibration's direction that is farthest off its ceiling, if any.
+void set_goodput(const CalibratedLink* calibrated, PointSamples& samples);
+
+/// Returns the reasons not to trust measurements on the machines' links: no calibration, late
+/// changes of the schedule, changes by another program. Ends the schedule.
+/// @param calibrated  null if the link was not calibrated
+std::vector<std::string> link_warnings(const CalibratedLink* calibrated, Machines& machines,
+                                       ScheduleLog& schedule);
+
 /// Returns the s in which every rank of this machine has received and read a message.
 double start_seconds(const Launch& launch);
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "harness/critical_path/path_record.h"
-#include "harness/machine/fingerprint.h"
 #include "harness/sweep/time_scaling.h"
 #include "netem/probe.h"
 #include "netem/topology/flows.h"
@@ -92,13 +91,9 @@ json paths_of(const PointSamples& samples, const SweepPoint& point, const Measur
 
 }  // namespace
 
-Header header_of(const SweepOptions& options, const Trace& trace, const Machines& machines,
-                 const Launch* launch, const Calibrator& calibrator) {
-  Header header = launch_header({.kind = kRunKind,
-                                 .command = options.command,
-                                 .seed = options.seed,
-                                 .threads = options.threads},
-                                &trace, network_of(machines, launch));
+Header network_header(const Launched& launched, const Trace* trace, const Machines& machines,
+                      const Launch* launch, const Calibrator& calibrator) {
+  Header header = launch_header(launched, trace, network_of(machines, launch));
   header.machines = Document(machines_of(machines, launch));
   header.calibration = Document(calibrator.record());
   return header;
@@ -117,22 +112,23 @@ void add_devices(Launch& launch, Header& header) {
 }
 
 Fidelity fidelity_of(const PointSamples& samples, const SweepPoint& point, const MeasuredOn& on) {
-  const WireBounds bounds = wire_bounds(samples);
   const Burst burst = longest_burst(on.planned);
   const WayCalibration* farthest =
       on.calibrated != nullptr ? on.calibrated->figures.farthest() : nullptr;
-  const double host_steps =
-      static_cast<double>(samples.steps.size()) * static_cast<double>(point.ranks);
   Fidelity fidelity;
   if (farthest != nullptr) fidelity.goodput_ratio = farthest->ratio();
-  fidelity.wire_bytes_predicted = bounds.least / host_steps;
-  fidelity.wire_bytes_most = bounds.most / host_steps;
-  if (bounds.least > 0 && samples.wire.counted)
-    fidelity.wire_ratio = static_cast<double>(samples.wire.sent) / bounds.least;
   fidelity.drops = samples.wire.drops;
   fidelity.idle_cpu = samples.idle_cpu;
   fidelity.burst_bytes = burst.bytes;
   fidelity.burst_seconds = burst.seconds / point.time_scale;
+  if (samples.steps.empty()) return fidelity;
+  const WireBounds bounds = wire_bounds(samples);
+  const double host_steps =
+      static_cast<double>(samples.steps.size()) * static_cast<double>(point.ranks);
+  fidelity.wire_bytes_predicted = bounds.least / host_steps;
+  fidelity.wire_bytes_most = bounds.most / host_steps;
+  if (bounds.least > 0 && samples.wire.counted)
+    fidelity.wire_ratio = static_cast<double>(samples.wire.sent) / bounds.least;
   if (samples.wire.counted)
     fidelity.wire_bytes_by_rank = mean_a_step(samples.wire.sent_by, samples);
   if (!samples.wire.segments_by.empty()) {
@@ -170,6 +166,16 @@ Point failed_point(const SweepPoint& planned, const SweepOptions& options,
   point.status = Status::kFailed;
   point.reasons = {reason};
   return point;
+}
+
+void mark_shared(bool tolerated, Point& point) {
+  if (!point.fidelity) point.fidelity.emplace();
+  point.fidelity->shared_machine = true;
+  if (tolerated) return;
+  point.status = Status::kInvalid;
+  point.reasons.emplace_back(
+      "another run measured on this machine at the same time, so the two took CPU time from each "
+      "other. Run one sweep at a time, or accept this with `--share-machine`");
 }
 
 void add_measured(const PointSamples& samples, const SweepPoint& planned, const MeasuredOn& on,

@@ -285,10 +285,11 @@ double message_bytes(const TransportCounters& sent) {
   return static_cast<double>(sent.bytes) + kMessageHeader * static_cast<double>(sent.messages);
 }
 
-// Workers that send to one server at the same time meet at its switch port. Frames beyond the
-// port's queue are dropped, and TCP sends them again.
+// Workers that send to one server at the same time meet at its switch port, and programs of the
+// user (samples without steps) may do so too. Frames beyond the port's queue are dropped, and TCP
+// sends them again.
 double dropped_bytes(const PointSamples& samples) {
-  if (samples.steps.empty() || samples.steps[0].servers.empty()) return 0;
+  if (!samples.steps.empty() && samples.steps[0].servers.empty()) return 0;
   return static_cast<double>(samples.wire.drops) * samples.frame_bytes;
 }
 
@@ -365,6 +366,14 @@ std::vector<std::string> wire_warnings(const PointSamples& samples) {
   return warnings;
 }
 
+std::string late_warning(double late, double limit) {
+  if (late <= limit) return "";
+  return fmt::format(
+      "5 % of timed waits overran by {} or more (limit {}), so the machine was too busy to keep "
+      "time. Stop other programs, or use fewer ranks",
+      format_time(late), format_time(limit));
+}
+
 std::vector<std::string> warnings_about(const PointSamples& samples) {
   std::vector<std::string> warnings;
   if (const auto ratio = samples.goodput_ratio;
@@ -375,16 +384,14 @@ std::vector<std::string> warnings_about(const PointSamples& samples) {
                     "`thinpipe net verify`",
                     samples.goodput_of, 100 * *ratio, 100 * (1 - kGoodputTolerance),
                     100 * (1 + kGoodputTolerance)));
-  if (samples.idle_cpu && *samples.idle_cpu < kMinIdle)
+  if (samples.idle_cpu && *samples.idle_cpu < kMinIdle && !samples.compute_works)
     warnings.push_back(
         fmt::format("CPU idle time was {:.1f} % (limit {:g} %), so the host rather than the link "
-                    "may have set the pace. Use fewer ranks, or `--time-scale auto`",
-                    100 * *samples.idle_cpu, 100 * kMinIdle));
-  if (const double late = lateness_p95(samples); late > late_limit(samples))
-    warnings.push_back(
-        fmt::format("5 % of timed waits overran by {} or more (limit {}), so the machine was too "
-                    "busy to keep time. Stop other programs, or use fewer ranks",
-                    format_time(late), format_time(late_limit(samples))));
+                    "may have set the pace. Use fewer ranks{}",
+                    100 * *samples.idle_cpu, 100 * kMinIdle,
+                    samples.steps.empty() ? "" : ", or `--time-scale auto`"));
+  if (std::string late = late_warning(lateness_p95(samples), late_limit(samples)); !late.empty())
+    warnings.push_back(std::move(late));
   if (samples.time_scale != 1)
     for (std::string& warning : scale_warnings(samples.steps, samples.time_scale))
       warnings.push_back(std::move(warning));

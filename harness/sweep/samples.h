@@ -37,8 +37,9 @@ struct PointSamples {
   double time_scale = 1;  ///< time dilation, which scale_step() has taken out of the times
   /// Steps from one exchange to the next: a metric's sample is the mean over one period.
   std::size_t period = 1;
-  bool overlapped = false;  ///< buckets were exchanged while compute went on
-  bool on_device = false;   ///< gradients lay in a GPU's memory
+  bool overlapped = false;     ///< buckets were exchanged while compute went on
+  bool on_device = false;      ///< gradients lay in a GPU's memory
+  bool compute_works = false;  ///< compute phases used CPU time, so idle time shows nothing
   /// s of the slowest rank in each step without any exchange.
   std::vector<double> without_exchange;
   bool servers_heard = true;    ///< ranks ended with the servers' answers, bit for bit
@@ -74,6 +75,10 @@ nlohmann::json per_server(const PointSamples& samples);
 
 /// Returns the reasons why the bytes that the links counted do not add up.
 std::vector<std::string> wire_warnings(const PointSamples& samples);
+
+/// Returns the reason not to trust times if 5 % of timed waits overran by `late` s or more; "" up
+/// to `limit`.
+std::string late_warning(double late, double limit);
 
 /// Returns the reasons not to trust these figures; empty if there are none.
 std::vector<std::string> warnings_about(const PointSamples& samples);

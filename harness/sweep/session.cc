@@ -35,18 +35,6 @@ double total_seconds(const std::vector<SweepPoint>& points, const Trace& trace,
   return total;
 }
 
-// Marks a point that was measured while another run used the machine. The other run's cost cannot
-// be separated from the speed of links and ranks.
-void mark_shared(bool tolerated, Point& point) {
-  if (!point.fidelity) point.fidelity.emplace();
-  point.fidelity->shared_machine = true;
-  if (tolerated) return;
-  point.status = Status::kInvalid;
-  point.reasons.emplace_back(
-      "another run measured on this machine at the same time, so the two took CPU time from each "
-      "other. Run one sweep at a time, or accept this with `--share-machine`");
-}
-
 // Returns "ok      4 x none on 100 Mbit/s: 87.7 ms a step", followed by the reasons of a point that
 // is not ok.
 std::string outcome_line(const SweepPoint& planned, const Point& point) {
@@ -110,7 +98,11 @@ void Session::keep(const SweepPoint& planned, const Point& point) {
     early_.push_back(point);
   } else {
     if (!header_written_) {
-      Header header = header_of(options_, trace_, *machines_, launch_.get(), calibrator_);
+      Header header = network_header({.kind = kRunKind,
+                                      .command = options_.command,
+                                      .seed = options_.seed,
+                                      .threads = options_.threads},
+                                     &trace_, *machines_, launch_.get(), calibrator_);
       header.settings = Document(work_ ? work_->settings() : settings_of(options_));
       if (options_.device != kDeviceCpu && launch_) describe_devices(header);
       if (work_) work_->complete_header(header);

@@ -115,6 +115,7 @@ RoleSettings Worker::settings_of(const json& message) const {
   options.bucketing = bucketing_of(message);
   options.seed = message.at("seed");
   options.compute_scale = message.at("compute_scale");
+  options.compute_works = message.at("compute_works");
   options.stragglers = Stragglers::parse(message.value("stragglers", "none"));
   options.epochs_a_step = message.value("epochs_a_step", 0.0);
   options.time_scale = message.value("time_scale", 1.0);

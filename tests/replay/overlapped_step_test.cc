@@ -51,6 +51,7 @@ class OverlapTest : public ::testing::Test {
         ReplayOptions options;
         options.compressor = CompressorRules::parse(rules);
         options.bucketing = bucketing;
+        options.compute_works = compute_works_;
         Replay replay(trace, options, rank, kWorkers);
         replay.connect([&, rank](std::size_t capacity) {
           return std::make_unique<RingCollective>(
@@ -101,6 +102,7 @@ class OverlapTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
+  bool compute_works_ = false;
 };
 
 TEST_F(OverlapTest, AggregatesAreTheMeanOfWhatWasSent) {
@@ -111,6 +113,24 @@ TEST_F(OverlapTest, AggregatesAreTheMeanOfWhatWasSent) {
          {"none", "topk:ratio=0.1", "terngrad", "powersgd:rank=2", "sbc:p=0.01,delay=2",
           "fedavg:delay=2", "*-2:3lc;", "tensor-0:topk:ratio=0.5;tensor-2:powersgd;*:qsgd"})
       check(rules, bucketing);
+}
+
+TEST_F(OverlapTest, ComputePhasesMayUseCpuTime) {
+  Bucketing beside = overlapped(), together;
+  beside.codec_beside = true;
+  for (const Bucketing& bucketing : {together, overlapped(), beside}) {
+    compute_works_ = false;
+    const std::vector<Seen> waited = run("topk:ratio=0.1", bucketing);
+    compute_works_ = true;
+    check("topk:ratio=0.1", bucketing);
+    const std::vector<Seen> worked = run("topk:ratio=0.1", bucketing);
+    EXPECT_EQ(worked[0].aggregates, waited[0].aggregates);
+    for (const StepReport& report : worked[0].reports) {
+      EXPECT_GE(report.compute, report.wanted);
+      EXPECT_GE(report.total, report.compute);
+      EXPECT_EQ(report.late, 0);
+    }
+  }
 }
 
 TEST_F(OverlapTest, UnitsMayBeBucketsOrTheModel) {

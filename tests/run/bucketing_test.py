@@ -32,6 +32,18 @@ class BucketingTest(RunCase):
         # Without overlap the codec's thread shows nothing.
         self.assertEqual(len(points), 2 * 3)
 
+    def test_compute_may_use_the_cpus(self):
+        points = self.measure(*self.command(), "-c", "topk:ratio=0.1", "--no-baseline", "--compute",
+                              "work", "--overlap", "none|bucket", "--codec", "inline|thread",
+                              "--compute-scale", "20", computed=self.check_result)
+        self.assertEqual(self.records()[0]["settings"]["compute"], "work")
+        self.assertEqual(len(points), 3)
+        for point in points:
+            self.assertIn("|work", point["id"])
+            for step, ideal in zip(point["metrics"]["step_time"]["samples"],
+                                   point["metrics"]["ideal_time"]["samples"]):
+                self.assertGreater(step, ideal)
+
     def check_timeline(self, point):
         self.check_result(point)
         metrics = point["metrics"]

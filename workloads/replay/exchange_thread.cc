@@ -51,10 +51,19 @@ std::size_t ExchangeThread::wait(std::size_t count, double until) {
 }
 
 std::size_t ExchangeThread::wait(std::size_t count) {
+  return wait(count, [] { return false; });
+}
+
+std::size_t ExchangeThread::wait(std::size_t count, const std::function<bool()>& done) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return ended_ >= count || error_; });
+  changed_.wait(lock, [&] { return ended_ >= count || error_ || done(); });
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   return ended_;
+}
+
+void ExchangeThread::wake() {
+  { const std::lock_guard lock(mutex_); }  // a wait() has either seen the change or sleeps by now
+  changed_.notify_all();
 }
 
 void ExchangeThread::forget() {

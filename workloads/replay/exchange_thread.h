@@ -39,6 +39,11 @@ class ExchangeThread {
   /// @returns ended()
   std::size_t wait(std::size_t count, double until);
   std::size_t wait(std::size_t count);
+  /// Waits until `count` jobs have ended, or until `done` returns true. `done` is called again
+  /// after wake(). Rethrows an exception of a job, as above. @returns ended()
+  std::size_t wait(std::size_t count, const std::function<bool()>& done);
+  /// Makes a wait() with `done` call it again. Thread-safe.
+  void wake();
   /// Forgets the jobs of the previous step. All must have ended.
   void forget();
 

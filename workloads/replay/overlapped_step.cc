@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "workloads/replay/compute_thread.h"
 #include "workloads/replay/exchange_thread.h"
 #include "workloads/replay/rank_buckets.h"
 
@@ -24,6 +27,7 @@ class OverlappedStep : public StepOrder {
   void submit_exchange(std::size_t bucket);
   void start_exchange(std::size_t bucket);
   void end_exchange(std::size_t bucket);
+  void pass(std::size_t part);
   void pass_until(double moment);
   void decode_next();
   void decode_rest();
@@ -37,10 +41,15 @@ class OverlappedStep : public StepOrder {
   std::vector<std::size_t> sent_;  ///< buckets, in the order of submission
   std::vector<std::size_t> ends_;  ///< by sent bucket: jobs of the thread up to its exchange
   std::size_t jobs_ = 0;
-  std::size_t decoded_ = 0;       ///< of sent_
-  std::vector<double> began_;     ///< by bucket: when its exchange began
-  std::vector<PhaseSpan> spans_;  ///< of exchanges; two a bucket: scales, payloads
-  ExchangeThread thread_;         ///< last: joined before the members that its jobs use
+  std::size_t decoded_ = 0;  ///< of sent_
+  /// Seconds of compute since the step began: when each bucket is ready, and at the end.
+  std::vector<double> moments_;
+  double held_up_ = 0;                      ///< s, by hooks in the backward pass's thread
+  double worked_ = 0;                       ///< s of compute that this thread has worked for
+  std::vector<double> began_;               ///< by bucket: when its exchange began
+  std::vector<PhaseSpan> spans_;            ///< of exchanges; two a bucket: scales, payloads
+  ExchangeThread thread_;                   ///< joined before the members that its jobs use
+  std::unique_ptr<ComputeThread> compute_;  ///< with compute_works, where codecs have a thread
 };
 
 OverlappedStep::OverlappedStep(RankBuckets& buckets) : buckets_(buckets), began_(buckets.size()) {
@@ -48,6 +57,9 @@ OverlappedStep::OverlappedStep(RankBuckets& buckets) : buckets_(buckets), began_
   ends_.reserve(buckets.size());
   spans_.reserve(2 * buckets.size());
   thread_.reserve(2 * buckets.size());
+  moments_.reserve(buckets.size() + 1);
+  if (buckets.options().compute_works && codec_beside())
+    compute_ = std::make_unique<ComputeThread>([this] { thread_.wake(); });
 }
 
 void OverlappedStep::reset(bool exchanges) {
@@ -59,8 +71,26 @@ void OverlappedStep::reset(bool exchanges) {
   ends_.clear();
   jobs_ = decoded_ = 0;
   spans_.clear();
+  moments_.clear();
+  held_up_ = worked_ = 0;
   thread_.forget();
   buckets_.begin_step();
+}
+
+// Passes the compute time up to one of the moments_.
+void OverlappedStep::pass(std::size_t part) {
+  if (!buckets_.options().compute_works)
+    return pass_until(report_.begun + held_up_ + moments_[part]);
+  if (!compute_) {
+    work_for(moments_[part] - worked_);
+    worked_ = std::max(worked_, moments_[part]);
+    return;
+  }
+  while (compute_->reached() <= part) {
+    const std::size_t wanted =
+        decoded_ < sent_.size() ? ends_[decoded_] : std::numeric_limits<std::size_t>::max();
+    if (thread_.wait(wanted, [&] { return compute_->reached() > part; }) >= wanted) decode_next();
+  }
 }
 
 // Waits until a moment. Where codecs work beside the backward pass, decodes buckets that have
@@ -176,17 +206,22 @@ StepReport OverlappedStep::run(std::uint64_t index, bool exchanges) {
   reset(exchanges);
   report_.wanted = buckets_.compute_seconds(index);
   report_.compute = report_.wanted * buckets_.options().time_scale;
+  for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket)
+    moments_.push_back(buckets_.scaled_ready(bucket, index));
+  moments_.push_back(report_.compute);
   const double begin = report_.begun = now_seconds();
-  // Hooks that run in the backward pass's thread stop it for as long as they take.
-  double held_up = 0;
+  if (compute_) compute_->begin(moments_);
   for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
-    pass_until(begin + held_up + buckets_.scaled_ready(bucket, index));
+    pass(bucket);
     const double ready = now_seconds();
     leave(bucket, index);
-    if (!codec_beside()) held_up += now_seconds() - ready;
+    // Hooks that run in the backward pass's thread stop it for as long as they take.
+    if (!codec_beside()) held_up_ += now_seconds() - ready;
   }
-  pass_until(begin + held_up + report_.compute);
-  report_.timeline.push_back({Phase::kCompute, 0, 0, held_up + report_.compute});
+  pass(buckets_.size());
+  if (buckets_.options().compute_works)
+    report_.compute = (compute_ ? compute_->ended() : now_seconds()) - begin - held_up_;
+  report_.timeline.push_back({Phase::kCompute, 0, 0, held_up_ + report_.compute});
   decode_rest();
   if (exchanges_) buckets_.apply_outer(report_);
   report_.total = now_seconds() - begin;

@@ -29,6 +29,10 @@ struct ReplayOptions {
   std::uint64_t seed = 1;
   int threads = 1;           ///< that one encode or decode may use
   double compute_scale = 1;  ///< times the captured compute time; 0: as fast as the network allows
+  /// Compute phases use as much CPU time as the captured compute time, as in a job whose ranks
+  /// share the machine's CPUs. Otherwise they are waits, and leave the CPUs to the codec. Only with
+  /// a time scale of 1 and without a device.
+  bool compute_works = false;
   Stragglers stragglers;     ///< ranks are hosts
   double epochs_a_step = 0;  ///< by which training advances from the bucketing's epoch
   NonFinite non_finite = NonFinite::kError;

@@ -10,7 +10,7 @@ namespace thinpipe {
 /// One rank's measurements of one step. Times in seconds by the monotonic clock. With overlap the
 /// phases overlap and do not add up to the total.
 struct StepReport {
-  double compute = 0;   ///< the captured time, waited for
+  double compute = 0;   ///< the captured time, waited for; or worked for, then as it took
   double late = 0;      ///< by which waits overran, for example through late timers
   double compress = 0;  ///< of all buckets
   /// CPU time of `compress`: less than `compress` when other processes used the core.

@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
+#include "workloads/replay/compute_thread.h"
 #include "workloads/replay/rank_buckets.h"
 
 namespace thinpipe {
@@ -13,12 +14,24 @@ class TogetherStep : public StepOrder {
   StepReport run(std::uint64_t index, bool exchanges) override;
 
  private:
+  void pass_compute(double begin, double seconds, StepReport& report);
   StepReport run_without_exchange(std::uint64_t index);
   void share_scales(std::uint64_t index, StepReport& report);
   void exchange(double begin, StepReport& report);
 
   RankBuckets& buckets_;
 };
+
+// Passes the compute time of a step that began at `begin`.
+void TogetherStep::pass_compute(double begin, double seconds, StepReport& report) {
+  const bool works = buckets_.options().compute_works;
+  if (works)
+    work_for(seconds);
+  else if (seconds > 0)
+    wait_until(begin + seconds);
+  report.compute = now_seconds() - begin;
+  report.late = works ? 0 : report.compute - seconds;
+}
 
 // The time in the collective counts as exchange, the rest as compression.
 void TogetherStep::share_scales(std::uint64_t index, StepReport& report) {
@@ -52,9 +65,10 @@ StepReport TogetherStep::run(std::uint64_t index, bool exchanges) {
   const bool codec_first = factor < 1;
   buckets_.begin_step();
   const double begin = report.begun = now_seconds();
-  if (!codec_first && wanted > 0) wait_until(begin + wanted);
-  const double computed = now_seconds();
-  if (!codec_first) buckets_.note(report, Phase::kCompute, 0, begin);
+  if (!codec_first) {
+    pass_compute(begin, wanted, report);
+    buckets_.note(report, Phase::kCompute, 0, begin);
+  }
   report.exchanged = buckets_.sends(0, index);
   buckets_.add_local_step(0, index, report);
   if (report.exchanged && buckets_[0].shares_scales()) share_scales(index, report);
@@ -67,9 +81,6 @@ StepReport TogetherStep::run(std::uint64_t index, bool exchanges) {
     report.compute = now_seconds() - compressed;
     report.late = compressed < due ? now_seconds() - due : 0;
     buckets_.note(report, Phase::kCompute, 0, compressed);
-  } else {
-    report.compute = computed - begin;
-    report.late = report.compute - wanted;
   }
   const double arrived = now_seconds();
   report.arrived = arrived - begin;
@@ -91,9 +102,8 @@ StepReport TogetherStep::run_without_exchange(std::uint64_t index) {
   StepReport report;
   report.wanted = buckets_.compute_seconds(index);
   report.begun = now_seconds();
-  if (report.wanted > 0) wait_until(report.begun + report.wanted * factor);
-  report.compute = report.total = now_seconds() - report.begun;
-  report.late = report.compute - report.wanted * factor;
+  pass_compute(report.begun, report.wanted * factor, report);
+  report.total = report.compute;
   return report;
 }
 

@@ -191,6 +191,10 @@ TEST(Settings, OptionsThatChangeFiguresAndAreNoAxisMustBeTheSame) {
   EXPECT_THAT(refusal(before, now),
               HasSubstr("with --compute-scale 1.0, not with --compute-scale 0.0"));
   now = {};
+  now.compute_works = true;
+  EXPECT_THAT(refusal(before, now), HasSubstr("with --compute wait, not with --compute work"));
+  EXPECT_THAT(refusal(now, before), HasSubstr("with --compute work, not with --compute wait"));
+  now = {};
   now.seed = 2;
   EXPECT_THAT(refusal(before, now), HasSubstr("with --seed 1, not with --seed 2"));
   now = {};
