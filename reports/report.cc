@@ -33,7 +33,10 @@ std::string render_report(const Records& records, ReportFormat format, const Rec
 
 Records reported_records(const std::filesystem::path& records_folder,
                          std::optional<double> time_scale) {
-  Records records = read_run_records(records_folder);
+  const auto header = first_record(records_folder);
+  const bool is_job = header && header->value("kind", nlohmann::json()) == kJobKind;
+  Records records =
+      is_job ? read_repeated_records(records_folder) : read_run_records(records_folder);
   const std::vector<ScaleAgreement> agreements = compare_time_scales(records);
   if (time_scale) records = at_time_scale(std::move(records), *time_scale);
   for (std::string& note : time_scale_notes(records)) records.notes.push_back(std::move(note));

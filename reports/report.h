@@ -21,8 +21,9 @@ enum class ReportFormat {
 /// Parses `html`, `md` or `markdown`. @throws InputError for anything else
 ReportFormat parse_report_format(const std::string& name);
 
-/// Reads the records of a folder or file for a report. If `time_scale` is given, keeps only the
-/// points with this time dilation, and adds notes that compare the time scales.
+/// Reads the records of a run or of jobs in a folder or file for a report. If `time_scale` is
+/// given, keeps only the points with this time dilation, and adds notes that compare the time
+/// scales.
 /// @throws InputError as at_time_scale() (reports/summary/time_scale.h) and read_run_records()
 Records reported_records(const std::filesystem::path& records_folder,
                          std::optional<double> time_scale);

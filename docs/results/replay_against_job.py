@@ -7,8 +7,9 @@ replay_against_job.py --out DIR [--ranks 2 4] [--link rate=10mbit ...] [-c SPEC 
 The job is examples/hook/train.py, a small GPT, with thinpipe.torch.ddp_hook, one rank on each emulated host
 (`thinpipe net torchrun`). Its trace is captured from the same job without a hook, on links of 10 Gbit/s. A step
 is the forward and the backward pass with the exchange, of the slowest rank; the optimiser is left out, as in a
-replay. SPEC@twoshot exchanges in two shots. DIR keeps traces, records and the job's times; what is there already
-is not measured again.
+replay. "hook with waits" is the same job with captured gradients: it waits in place of computing, so that
+no processor is shared with the forward and backward passes. SPEC@twoshot exchanges in two shots. DIR keeps
+traces, records and the job's times; what is there already is not measured again.
 """
 import argparse
 import json
@@ -21,6 +22,56 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WARMUP = 3
 SPECS = ["none", "bf16", "topk:ratio=0.01", "dgc:ratio=0.01", "sidco:ratio=0.01", "3lc", "int8@twoshot"]
+
+
+class Bucket:
+    """A bucket of DistributedDataParallel with captured gradients."""
+
+    def __init__(self, index, parameters, gradients, is_last):
+        import torch
+        self._index, self._parameters, self._is_last = index, parameters, is_last
+        self._buffer = torch.cat([torch.from_numpy(gradient.copy()).reshape(-1) for gradient in gradients])
+
+    def index(self):
+        return self._index
+
+    def buffer(self):
+        return self._buffer
+
+    def parameters(self):
+        return self._parameters
+
+    def gradients(self):
+        parts = self._buffer.split([parameter.numel() for parameter in self._parameters])
+        return [part.view(parameter.shape) for part, parameter in zip(parts, self._parameters)]
+
+    def is_last(self):
+        return self._is_last
+
+
+def step_of_waits(hook, parameters, trace, step, rank):
+    """Passes captured gradients to the hook at their captured times, without computing. Returns seconds."""
+    import torch.distributed as dist
+    step %= len(trace)
+    times, gradients = trace._worker(step, rank), trace.gradients(step, rank)
+    buckets = []
+    for number, one in enumerate(times["buckets"]):
+        names = [trace.names[tensor] for tensor in one["tensors"]]
+        buckets.append((one["ready"], Bucket(number, [parameters[name] for name in names],
+                                             [gradients[name] for name in names],
+                                             number + 1 == len(times["buckets"]))))
+    dist.barrier()
+    begin, futures = time.perf_counter(), []
+
+    def wait_until(moment):
+        time.sleep(max(0.0, begin + moment - time.perf_counter()))
+    for ready, bucket in buckets:
+        wait_until(times["forward"] + ready)
+        futures.append(hook._enqueue(None, bucket))
+    wait_until(times["forward"] + times["backward"])
+    for future in futures:
+        future.wait()
+    return time.perf_counter() - begin
 
 
 def worker(arguments):
@@ -41,10 +92,15 @@ def worker(arguments):
     else:
         import thinpipe.torch
         spec, _, collective = arguments.spec.partition("@")
-        thinpipe.torch.ddp_hook(model, spec, collective=collective or "auto")
+        hook = thinpipe.torch.ddp_hook(model, spec, collective=collective or "auto")
+    parameters = dict(model.module.named_parameters())
+    trace = thinpipe.read_trace(arguments.waits) if arguments.waits else None
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     data, seconds = train.batches(config, rank), []
-    for _ in range(WARMUP + arguments.steps):
+    for step in range(WARMUP + arguments.steps):
+        if trace is not None:
+            seconds.append(step_of_waits(hook, parameters, trace, step, rank))
+            continue
         input_ids, labels = next(data)
         optimizer.zero_grad()
         dist.barrier()
@@ -69,15 +125,15 @@ def call(*words):
         raise SystemExit(f"{' '.join(map(str, words))} ended with {done.returncode}:\n{done.stdout}")
 
 
-def job(arguments, ranks, link, spec, result):
+def job(arguments, ranks, link, spec, result, waits=""):
     if not result.exists():
         call(arguments.thinpipe, "net", "torchrun", "-q", "--ranks", ranks, "--link", link, "--python",
              arguments.python, "--", __file__, "--worker", "--spec", spec, "--steps", arguments.steps,
-             "--result", result)
+             "--result", result, *(["--waits", waits] if waits else []))
     return result
 
 
-def replay(arguments, ranks, trace):
+def replay(arguments, ranks, trace, compute):
     """{(link, spec): record of the point}"""
     found = {}
     for collective in ("ring", "twoshot"):
@@ -85,10 +141,10 @@ def replay(arguments, ranks, trace):
                  if (spec.partition("@")[2] or "ring") == collective]
         if not specs:
             continue
-        out = arguments.out / f"run-{ranks}-{collective}"
+        out = arguments.out / f"run-{ranks}-{collective}-{compute}"
         call(arguments.thinpipe, "run", "--resume", "--trace", trace, "--out", out, "--ranks", ranks,
-             "--collective", collective, "--overlap", "bucket", "--codec", "thread", "--no-baseline", "--steps",
-             arguments.steps, *[word for link in arguments.link for word in ("--link", link)],
+             "--collective", collective, "--overlap", "bucket", "--codec", "thread", "--no-baseline",
+             "--compute", compute, "--steps", arguments.steps, *[word for link in arguments.link for word in ("--link", link)],
              *[word for spec in specs for word in ("-c", spec)])
         for line in (out / "records.jsonl").read_text(encoding="utf-8").splitlines():
             record = json.loads(line)
@@ -116,39 +172,44 @@ def main():
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--thinpipe", default="thinpipe")
     parser.add_argument("--python", default="/usr/bin/python3")
-    for hidden in ("--spec", "--result"):
+    for hidden in ("--spec", "--result", "--waits"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.worker:
         return worker(arguments)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    print("| ranks | link | compressor | job, ms (95 %) | replay, ms (95 %) | replay / job | predicted / job |")
-    print("|---|---|---|---|---|---|---|")
-    near = {"replay": [], "predict": []}
+    columns = ("ranks", "link", "compressor", "job, ms (95 %)", "hook with waits, ms", "replay, ms (95 %)",
+               "replay / job", "replay with `--compute work`, ms (95 %)", "that / job", "predicted / job")
+    print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+    near = {"wait": [], "work": [], "predict": []}
     for ranks in arguments.ranks:
         trace = job(arguments, ranks, "rate=10gbit", "capture", arguments.out / f"trace-{ranks}")
         times = {}
         for link in arguments.link:
             for spec in arguments.compressors:
                 name = f"{ranks}-{link}-{spec}".replace(":", "_").replace("=", "-")
-                times[link, spec] = json.loads(job(arguments, ranks, link, spec, arguments.out / f"{name}.json")
-                                               .read_text(encoding="utf-8"))
-        points = replay(arguments, ranks, trace)
-        for (link, spec), seconds in times.items():
-            point, measured = points[link, spec], statistics.median(seconds)
-            samples = point["metrics"]["step_time"]["samples"]
-            ratio = statistics.median(samples) / measured
-            predicted = point.get("prediction", {}).get("step_time")
-            near["replay"].append(abs(ratio - 1) <= 0.05)
-            if predicted:
-                near["predict"].append(abs(predicted / measured - 1) <= 0.1)
-            status = "" if point["status"] == "ok" else f" ({point['status']})"
+                times[link, spec] = [
+                    json.loads(job(arguments, ranks, link, spec, arguments.out / f"{name}{kind}.json", waits)
+                               .read_text(encoding="utf-8"))
+                    for kind, waits in (("", ""), ("-waits", trace))]
+        points = {compute: replay(arguments, ranks, trace, compute) for compute in ("wait", "work")}
+        for (link, spec), (seconds, waited) in times.items():
+            measured, cells = statistics.median(seconds), []
+            for compute, of_kind in points.items():
+                point = of_kind[link, spec]
+                samples = point["metrics"]["step_time"]["samples"]
+                ratio = statistics.median(samples) / measured
+                near[compute].append(abs(ratio - 1) <= 0.05)
+                status = "" if point["status"] == "ok" else f" ({point['status']})"
+                cells.append(f"{1e3 * statistics.median(samples):.4g} ({interval(samples)}){status} | {ratio:.3f}")
+            predicted = points["wait"][link, spec].get("prediction", {}).get("step_time", float("nan"))
+            near["predict"].append(abs(predicted / measured - 1) <= 0.1)
             print(f"| {ranks} | {link} | {spec} | {1e3 * measured:.4g} ({interval(seconds)}) | "
-                  f"{1e3 * statistics.median(samples):.4g} ({interval(samples)}){status} | {ratio:.3f} | "
-                  f"{predicted / measured if predicted else float('nan'):.3f} |", flush=True)
-    print(f"\nReplay within 5 % of the job in {sum(near['replay'])} of {len(near['replay'])} cells, predict "
-          f"within 10 % in {sum(near['predict'])} of {len(near['predict'])}.")
+                  f"{1e3 * statistics.median(waited):.4g} | {' | '.join(cells)} | {predicted / measured:.3f} |",
+                  flush=True)
+    print(f"\nReplay within 5 % of the job in {sum(near['wait'])} of {len(near['wait'])} cells, with `--compute "
+          f"work` in {sum(near['work'])}, predict within 10 % in {sum(near['predict'])}.")
     return 0
 
 

@@ -1,7 +1,7 @@
 """A small GPT whose ranks exchange compressed gradients; docs/python.md explains it.
 
-    torchrun --nproc_per_node=2 train.py dgc:ratio=0.01
-    thinpipe net torchrun --ranks 2 --link rate=100mbit -- train.py dgc:ratio=0.01
+    torchrun --nproc_per_node=2 train.py sidco:ratio=0.01
+    thinpipe net torchrun --ranks 2 --link rate=100mbit -- train.py sidco:ratio=0.01
 
 Without a compressor it trains with DistributedDataParallel's own all-reduce. The compression needs only
 the lines marked with an arrow. The text is that of Python's own help, so nothing is downloaded.

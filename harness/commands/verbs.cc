@@ -147,6 +147,7 @@ const std::vector<Verb>& verbs() {
       net_play_verb(),
       net_exec_verb(),
       net_torchrun_verb(),
+      net_mpirun_verb(),
       net_restore_verb(),
       compress_verb(),
       decompress_verb(),

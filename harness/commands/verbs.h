@@ -27,6 +27,7 @@ Verb net_verify_verb();
 Verb net_play_verb();
 Verb net_exec_verb();
 Verb net_torchrun_verb();
+Verb net_mpirun_verb();
 Verb net_restore_verb();
 Verb run_verb();
 Verb predict_verb();

@@ -1,14 +1,12 @@
 """Averages arrays of all ranks through compressors."""
-import re
 import time
 
 import torch
 
-from thinpipe._library import InputError
+from thinpipe._library import InputError, slice_ends
 from thinpipe._ranks import RankError
 from thinpipe.compressor import Compressor
 
-_MIN_SLICE = 1024  # elements of a slice; fewer are not worth a message of their own
 _DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
@@ -88,6 +86,7 @@ class Exchange:
         self.ranks = self.on_payload = None
         self.units = {}
         self._slices = {}  # of an array, by its name
+        self.plain_bytes = 0  # of arrays that were averaged without compression
         self._load = {}    # elements that each rank averages
         self._unrestored = {}
 
@@ -185,6 +184,7 @@ class Exchange:
     def _average(self, arrays):
         """Sums arrays without compression and divides by the number of ranks."""
         joined = arrays[0] if len(arrays) == 1 else torch.cat(arrays)
+        self.plain_bytes += 4 * joined.numel()
         self.ranks.sum(joined)
         joined.mul_(1.0 / self.ranks.count)
         at = 0
@@ -329,20 +329,14 @@ class Exchange:
     # -------------------------------------------------------------------------------------- two shots
 
     def _slice(self, name, flat):
-        """Cuts an array into one slice a rank, at block boundaries, as `thinpipe run --collective
-        twoshot` does."""
+        """Cuts an array into one slice a rank, as `thinpipe run --collective twoshot` does."""
         found = self._slices.get(name)
         if found is None:
-            block = re.search(r"[:,](?:block|bucket|chunk)=([1-9][0-9]*)", self.properties.spec)
-            grain = int(block[1]) if block else 1
-            grains = -(-flat.numel() // grain)
-            most = max(1, flat.numel() // max(grain, _MIN_SLICE))
-            count = min(grains, most, self.ranks.count)
+            ends = slice_ends(self.spec, flat.numel(), self.ranks.count)
             found = []
-            for i in range(count):
-                begin = min(grains * i // count * grain, flat.numel())
-                end = min(grains * (i + 1) // count * grain, flat.numel())
-                owner = i if count == self.ranks.count else min(range(self.ranks.count), key=self._load_of)
+            for i, (begin, end) in enumerate(zip([0, *ends], ends)):
+                owner = i if len(ends) == self.ranks.count else min(range(self.ranks.count),
+                                                                    key=self._load_of)
                 self._load[owner] = self._load_of(owner) + end - begin
                 found.append((f"{name}[{begin}..{end - 1}]", begin, end, owner))
             self._slices[name] = found

@@ -1,4 +1,4 @@
-"""Reads records: what `thinpipe run`, `train`, `bench` and `quality` measured (docs/records.md)."""
+"""Reads records of `thinpipe run`, `train`, `bench`, `quality` and of jobs (docs/records.md)."""
 import json
 import os
 import statistics
@@ -35,8 +35,8 @@ def _median(samples):
 
 
 def read_records(path: Any) -> Records:
-    """Reads records.jsonl, or the folder that contains it. Of repeated points the last one counts, as
-    in reports. @throws InputError naming file and line."""
+    """Reads records.jsonl, or the folder that contains it. Of points with one id the last one counts, as
+    in reports; points of a job are repeats and all stay. @throws InputError naming file and line."""
     path = os.fspath(path)
     if os.path.isdir(path):
         path = os.path.join(path, "records.jsonl")
@@ -50,12 +50,13 @@ def read_records(path: Any) -> Records:
                 if record.get("record") == "header":
                     header = record
                 elif record.get("record") == "point":
-                    points[record.get("id", number)] = record
+                    repeats = header is not None and header.get("kind") == "job"
+                    points[number if repeats else record.get("id", number)] = record
     except OSError as error:
         raise InputError(f"{path}: {error}") from None
     except (ValueError, AttributeError) as error:
         raise InputError(f"{path}: line {number}: {error}") from None
     if header is None:
-        raise InputError(f"{path}: found no header, expected the records of thinpipe run, train, bench or "
-                         "quality")
+        raise InputError(f"{path}: found no header, expected the records of thinpipe run, train, bench, "
+                         "quality or of jobs")
     return Records(header, points.values())

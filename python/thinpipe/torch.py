@@ -8,10 +8,12 @@
 docs/python.md, "In a PyTorch job", describes options, checkpoints and failures.
 """
 import atexit
+import math
 import queue
 import sys
 import threading
 import time
+import warnings
 import weakref
 from typing import Any, Callable, Dict, Optional
 
@@ -21,6 +23,7 @@ import thinpipe
 from thinpipe._exchange import Exchange
 from thinpipe._library import InputError
 from thinpipe._ranks import RankError, Ranks
+from thinpipe._steps import Steps
 
 __all__ = ["FsdpHook", "Hook", "RankError", "ddp_hook", "fsdp_hook"]
 _EXIT_SECONDS = 2.0  # the exit does not wait longer for an exchange: its other ranks may be gone
@@ -70,9 +73,18 @@ def ddp_hook(model: torch.nn.parallel.DistributedDataParallel, spec: str, *, col
     exchange.ranks.agree({"thinpipe": thinpipe.version(), "torch": torch.__version__,
                           **exchange.configuration(), "granularity": granularity,
                           "min_elements": min_elements, "nonfinite": nonfinite, "parameters": shapes})
-    hook = Hook(exchange, names, granularity, min_elements, nonfinite, squares)
+    _warn_of_momentum(exchange)
+    hook = Hook(exchange, names, sum(math.prod(shape) for _, shape in shapes), granularity,
+                min_elements, nonfinite, squares)
     model.register_comm_hook(None, hook._enqueue)
     return hook
+
+
+def _warn_of_momentum(exchange):
+    """The optimiser is unknown here. Two momenta make a training diverge (Lin et al., section 3.2)."""
+    if "memory=momentum" in exchange.properties.spec and exchange.ranks.rank == 0:
+        warnings.warn(f"{exchange.spec} applies momentum itself: use an optimiser without momentum",
+                      stacklevel=3)
 
 
 class _Hook:
@@ -87,6 +99,8 @@ class _Hook:
         self.step, self.epoch = 0, 0.0
         self.seconds = 0.0  # of all exchanges: codec and network
         self._error = None
+        self._reported = Steps(torch.distributed.get_rank(), compressor=exchange.spec,
+                               collective=exchange.collective)
 
     def _configuration(self):
         return {**self.exchange.configuration(), "rank": self.ranks.rank, "ranks": self.ranks.count}
@@ -94,6 +108,32 @@ class _Hook:
     def _check_error(self):
         if self._error is not None:
             raise RuntimeError(f"thinpipe: {self._error}") from self._error
+
+    def _begin_step(self):
+        """Called before the first exchange of each step, when no exchange is under way."""
+        if self._reported.active:
+            total, means = self._totals(), self._totals("mean of ")  # of two shots
+            codec = total["encode_seconds"] + total["decode_seconds"]
+            self._reported.begin({"compress_time": total["encode_seconds"],
+                                  "decode_time": total["decode_seconds"],
+                                  "exchange_time": self.seconds - codec,
+                                  "payload_bytes": total["encoded_bytes"] - means["encoded_bytes"] +
+                                  self.exchange.plain_bytes,
+                                  "k": total["k"] - means["k"], "k_hat": total["k_hat"] - means["k_hat"]},
+                                 dense_bytes=self._dense_bytes())
+
+    def _dense_bytes(self):
+        """Returns the bytes of one gradient in 32 bits, once all units exist."""
+        return 4 * sum(unit.properties.elements for unit in self.exchange.units.values())
+
+    def _totals(self, prefix=""):
+        """Returns sums over the units whose names begin with the prefix."""
+        total = dict.fromkeys(("encoded_bytes", "dense_bytes", "k", "k_hat", "encode_seconds",
+                               "decode_seconds"), 0)
+        for name, unit in self.statistics().items():
+            for key in total if name.startswith(prefix) else ():
+                total[key] += unit[key]
+        return total
 
     def set_epoch(self, epoch: float) -> None:
         """Sets the epoch, for compressors with a warm-up; may be a fraction."""
@@ -126,9 +166,7 @@ class _Hook:
 
     def report(self) -> str:
         """Returns the statistics of this rank in a few lines of text."""
-        total = {key: sum(unit[key] for unit in self.statistics().values())
-                 for key in ("encoded_bytes", "dense_bytes", "k", "k_hat", "encode_seconds",
-                             "decode_seconds")}
+        total = self._totals()
         steps = max(self.step, 1)
         ratio = total["dense_bytes"] / total["encoded_bytes"] if total["encoded_bytes"] else 1.0
         lines = [f"{self.exchange.spec}, {self.exchange.collective} on {self.ranks.count} ranks, "
@@ -148,12 +186,13 @@ class _Hook:
 class Hook(_Hook):
     """The compressed exchange of a DistributedDataParallel model. Made by ddp_hook()."""
 
-    def __init__(self, exchange, names, granularity, min_elements, nonfinite, squares):
+    def __init__(self, exchange, names, elements, granularity, min_elements, nonfinite, squares):
         super().__init__(exchange)
         self.granularity, self.min_elements = granularity, min_elements
         self.nonfinite, self.squares = nonfinite, squares
-        self._names = names
+        self._names, self._elements = names, elements
         self._first = True   # no step in this process yet
+        self._new_step = True
         self._pinned = {}    # copies of a GPU's buckets
         self._queue = queue.SimpleQueue()
         # The thread has no reference to the hook while it waits, so that a hook can be freed.
@@ -165,6 +204,9 @@ class Hook(_Hook):
     def _configuration(self):
         return {**super()._configuration(), "granularity": self.granularity}
 
+    def _dense_bytes(self):
+        return 4 * self._elements
+
     def _enqueue(self, _state, bucket):
         """DDP's communication hook: passes the bucket to the thread, and returns a future. Backward
         passes of all ranks fill their buckets in the same order."""
@@ -174,6 +216,9 @@ class Hook(_Hook):
         names = [self._names[id(parameter)] for parameter in bucket.parameters()]
         # DDP rebuilds its buckets after the first step.
         index = "first" if self._first else bucket.index()
+        if self._new_step:
+            self._begin_step()
+            self._new_step = False
         ready = None
         if buffer.device.type == "cuda":
             ready = torch.cuda.current_stream(buffer.device).record_event()
@@ -181,6 +226,7 @@ class Hook(_Hook):
         if bucket.is_last():
             self.step += 1
             self._first = False
+            self._new_step = True
         future = torch.futures.Future() if buffer.device.type == "cpu" else torch.futures.Future(
             devices=[buffer.device])
         self._queue.put((self, job, future, ready))
@@ -306,6 +352,7 @@ def fsdp_hook(model: torch.nn.Module, spec: str, *, seed: int = 1, threads: int 
                         "model of torch.distributed.fsdp.fully_shard in torch 2.8 or newer")
     exchange = Exchange(str(spec), "twoshot", None, seed, threads)
     exchange.ranks = Ranks(_group_of(model), timeout)
+    _warn_of_momentum(exchange)
     exchange.ranks.agree({"thinpipe": thinpipe.version(), "torch": torch.__version__,
                           **exchange.configuration(), "modules": [name for name, _ in modules]})
     hook = FsdpHook(exchange)
@@ -338,7 +385,10 @@ class FsdpHook(_Hook):
     def reduce_scatter(self, name, values, out, average):
         """Called by FSDP2 for each module's gradients, in the same order on all ranks."""
         self._check_error()
-        started, step = time.perf_counter(), self._steps.get(name, self._first)
+        step = self._steps.get(name, self._first)
+        if step == self.step:  # the first module of a step
+            self._begin_step()
+        started = time.perf_counter()
         host = values.to("cpu", torch.float32)  # exact for 16-bit floats
         problem = None
         if not bool(torch.isfinite(host).all()):

@@ -257,7 +257,7 @@ Point parse_point(const Fields& fields, const std::string& kind) {
   point.id = fields.text("id");
   if (point.id.empty()) fields.complain("id", "a string that is not empty");
   const Fields axes = fields.object("axes");
-  if (kind == kRunKind || kind == kTrainKind) {
+  if (kind == kRunKind || kind == kTrainKind || kind == kJobKind) {
     point.axes = parse_axes(axes);
   } else {
     point.axes.compressor = axes.text_or("compressor", "");

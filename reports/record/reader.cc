@@ -115,6 +115,23 @@ Records read_records(const std::filesystem::path& folder_or_file) {
   return parse_records(std::move(lines), file);
 }
 
+Records read_repeated_records(const std::filesystem::path& folder_or_file) {
+  Records records;
+  records.file = folder_or_file;
+  std::map<std::string, int> repeats;
+  InputLines lines = open_record_lines(records.file);
+  walk_records(std::move(lines), records.file,
+               {.header = [&](Header header) { records.headers.push_back(std::move(header)); },
+                .point =
+                    [&](Point point) {
+                      point.axes.repeat = repeats[point.id]++;
+                      records.points.push_back(std::move(point));
+                    },
+                .note = [&](std::string note) { records.notes.push_back(std::move(note)); },
+                .complete = [](std::uint64_t) {}});
+  return records;
+}
+
 Records read_run_records(const std::filesystem::path& folder_or_file) {
   Records records = read_records(folder_or_file);
   if (records.kind() != kRunKind) {

@@ -32,6 +32,9 @@ inline constexpr std::size_t kMaxRecordBytes = 256'000'000;
 /// (naming it), and for a line that is not a record (naming file, line and field)
 Records read_records(const std::filesystem::path& folder_or_file);
 
+/// Reads records as read_records() does, but keeps all points of one id, as repeats of each other.
+Records read_repeated_records(const std::filesystem::path& folder_or_file);
+
 /// Reads the records of a run. @throws InputError also for records of another kind
 Records read_run_records(const std::filesystem::path& folder_or_file);
 

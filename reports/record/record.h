@@ -29,6 +29,7 @@ inline constexpr const char* kBenchKind = "bench";
 inline constexpr const char* kQualityKind = "quality";
 inline constexpr const char* kTrainKind = "train";
 inline constexpr const char* kStatsKind = "trace-stats";
+inline constexpr const char* kJobKind = "job";  ///< of `net torchrun` and `net mpirun`
 
 /// One launch of a measurement: its command, trace and machine.
 struct Header {
@@ -56,7 +57,7 @@ enum class Baseline {
   kBf16,  ///< `bf16`: gradients summed in 16 bits, the common practice
 };
 
-/// The axes of a run's point in the sweep.
+/// The axes of a run's, a training's or a job's point.
 struct Axes {
   std::string compressor;           ///< the whole spec, `topk:memory=residual,ratio=0.01`
   std::string method;               ///< the spec's name, `topk`
@@ -125,7 +126,7 @@ using RankTimeline = std::vector<PhaseOfStep>;
 /// number of ranks. Other verbs, such as `bench`, have points with other axes.
 struct Point {
   std::string id;
-  Axes axes;  ///< of a run or training; of other kinds, compressor and method alone
+  Axes axes;  ///< of a run, training or job; of other kinds, compressor and method alone
   std::optional<BenchSubject> bench;      ///< of kBenchKind
   std::optional<QualitySubject> quality;  ///< of kQualityKind
   Status status = Status::kOk;
@@ -141,7 +142,7 @@ struct Point {
   Document training;               ///< the curves of a training
   std::optional<SamplePlaces> at;  ///< of kQualityKind
   /// Members of the record for other programs, written but not read: `per_rank`, `servers`, `raw`,
-  /// `schedule`, `trunks`, `order`.
+  /// `schedule`, `trunks`, `order`, `hosts`.
   Document details;
 
   /// Returns the metric's finite samples; empty when the metric is absent.

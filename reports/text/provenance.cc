@@ -158,6 +158,13 @@ NamedValues calibration_values(const Header& header) {
 
 std::string trace_line(const Records& records) {
   if (records.headers.empty()) return "";
+  if (records.kind() == kJobKind) {
+    const nlohmann::json& settings = *records.headers.back().settings;
+    std::vector<std::string> words;
+    if (const auto program = settings.find("program"); program != settings.end())
+      for (const nlohmann::json& word : *program) words.push_back(plain(word));
+    return shell_quoted(words);
+  }
   const nlohmann::json& trace = *records.headers.back().trace;
   const auto has = [&](const char* key) { return trace.contains(key) && !trace[key].is_null(); };
   std::string line;

@@ -69,6 +69,7 @@ bool replays_one_trace(const Records& records) {
 std::vector<std::string> warnings(const Summary& summary) {
   const Records& records = *summary.records;
   const std::string of_all = " of " + points(records.points.size());
+  const bool is_job = records.kind() == kJobKind;
   std::vector<std::string> result;
   if (const std::size_t count = count_points(records, Status::kInvalid); count > 0) {
     result.push_back(std::to_string(count) + of_all +
@@ -81,7 +82,7 @@ std::vector<std::string> warnings(const Summary& summary) {
     result.push_back(std::to_string(count) + of_all + " could not be measured (" +
                      names_of(summary, [](const Cell& cell) { return cell.failed > 0; }) +
                      first_reason(records, Status::kFailed) +
-                     "); `--resume` measures failed points again.");
+                     (is_job ? ")." : "); `--resume` measures failed points again."));
   }
   const std::string spread = names_of(summary, [](const Cell& cell) {
     return cell.status == Status::kOk && cell.repeat_spread.value_or(0) > kLargeSpread;
@@ -95,7 +96,7 @@ std::vector<std::string> warnings(const Summary& summary) {
   });
   if (!bare.empty())
     result.push_back("Fewer than 6 steps give no 95 % CI for " + bare +
-                     "; measure more of them (`--steps`).");
+                     (is_job ? "." : "; measure more of them (`--steps`)."));
   if (!replays_one_trace(records))
     result.push_back("The launches replayed different traces, so their times are not comparable.");
   return result;
@@ -234,7 +235,9 @@ std::string trust_sentence(const Summary& summary) {
   if (!links.empty()) links = " " + links;
   if (all.empty()) {
     return (total == 1 ? "The point passed its" : "All " + points(total) + " passed their") +
-           " link, clock and aggregate checks." + links;
+           (summary.records->kind() == kJobKind ? " link and clock checks."
+                                                : " link, clock and aggregate checks.") +
+           links;
   }
   return "Warnings: " + joined(all, " ") + links;
 }

@@ -285,10 +285,10 @@ WORKLOADS = [
        "1.0F / static_cast<float>(ranks_));", r"^HalfSumsTest\."),
     of("under time dilation each late timer adds to the next", "workloads/replay/pace.cc",
        "factor_ * took - overrun_;", "factor_ * took + overrun_;", r"^Pace\."),
-    of("slices end within blocks", "workloads/replay/plan.cc",
-       "grain = slice_grain(unit.compressor);", "grain = 1;", r"^Slices\."),
+    of("slices end within blocks", "compressors/slices.cc",
+       "grain = slice_grain(compressor);", "grain = 1;", r"^SliceEnds\."),
     of("slices of small tensors all go to the first rank", "workloads/replay/plan.cc",
-       "load[static_cast<std::size_t>(slice.owner)] += end - begin;", "", r"^Slices\."),
+       "load[static_cast<std::size_t>(slice.owner)] += ends[i] - begin;", "", r"^Slices\."),
     of("a slice's average forgets the last worker's contribution", "workloads/replay/parameter_server.cc",
        "if (worker == 0) std::fill(unit.mean.begin(), unit.mean.end(), 0.0F);",
        "if (worker + 1 == workers_) std::fill(unit.mean.begin(), unit.mean.end(), 0.0F);",
@@ -480,4 +480,12 @@ RECIPES = [
        r"^RecipeFiles\."),
 ]
 
-DEFECTS = COMPRESSORS + NETEM + WORKLOADS + HARNESS + REPORTS + GATE + RECIPES
+JOBS = [
+    of("a job's step takes as long as on the fastest rank", "harness/job/step_lines.cc",
+       "most = std::max(most, found->second);", "most = most == 0 ? found->second : "
+       "std::min(most, found->second);", r"^StepLines\."),
+    of("compute that works begins anew at each bucket", "workloads/replay/compute_thread.cc",
+       "work_for(moment - worked);", "work_for(moment);", r"^ComputeThread\."),
+]
+
+DEFECTS = COMPRESSORS + NETEM + WORKLOADS + HARNESS + REPORTS + GATE + RECIPES + JOBS

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`thinpipe net torchrun`: a job of several ranks, one on each emulated host. Standard library only, but
 for the job of PyTorch."""
+import json
 import os
 import pathlib
 import re
@@ -42,6 +43,17 @@ else:
     print("sent from", os.environ["THINPIPE_HOST"], os.environ["LOCAL_RANK"],
           os.environ["LOCAL_WORLD_SIZE"], os.environ["GLOO_SOCKET_IFNAME"])
     sys.stderr.write("an unfinished line")
+"""
+
+# Ten steps of 20 ms in which every rank reports a payload.
+STEPS = """
+import json, os, sys, time
+with open(os.path.join(os.environ["THINPIPE_STEPS"], os.environ["RANK"]), "w") as report:
+    report.write(json.dumps({"compressor": "topk:ratio=0.01", "collective": "allgather"}) + "\\n")
+    for _ in range(10):
+        time.sleep(0.02)
+        report.write(json.dumps({"step_time": 0.02, "payload_bytes": 800,
+                                 **json.loads(sys.argv[1])}) + "\\n")
 """
 
 FAIL = """
@@ -141,16 +153,87 @@ class Torchrun(unittest.TestCase):
         self.assertEqual(done.returncode, 2)  # Python's own code
         self.assertIn("absent.py", done.stdout)
 
+    def record(self, *words, code=0):
+        """Runs a job with a record, and returns its header, its point and the command's messages."""
+        done = run("-o", self.folder / "jobs", *words)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        lines = (self.folder / "jobs" / "records.jsonl").read_text(encoding="utf-8").splitlines()
+        header, point = map(json.loads, lines[-2:])
+        self.assertEqual((header["record"], point["record"]), ("header", "point"))
+        return header, point, done.stderr
+
+    def test_records(self):
+        job = ["--link", "rate=20mbit", "--", self.script(STEPS)]
+        header, point, told = self.record(*job, "{}")
+        self.assertEqual(header["kind"], "job")
+        self.assertEqual(header["settings"]["program"][1:], ["{}"])
+        self.assertIn(header["calibration"]["links"][0]["verdict"], ("holds", "off"))  # off: busy
+        self.assertNotIn("THINPIPE_STEPS", header["fingerprint"]["environment"])
+        self.assertEqual(point["axes"]["compressor"], "topk:ratio=0.01")
+        self.assertEqual((point["axes"]["rate"], point["axes"]["ranks"]), (20e6, 2))
+        self.assertEqual(point["metrics"]["step_time"]["samples"], [0.02] * 8)  # without warm-up
+        self.assertEqual(point["metrics"]["payload_bytes"]["samples"], [800] * 8)
+        self.assertGreater(point["metrics"]["job_time"]["samples"][0], 0.2)
+        self.assertEqual([host["host"] for host in point["hosts"]], ["host0", "host1"])
+        self.assertIn("Step time: 20 ms (median of 8 steps after 2 of warm-up).", told)
+        self.assertIn("The measurement is " + ("valid" if point["status"] == "ok" else "invalid"), told)
+
+        # A repeat, another compressor, and a report that compares them.
+        again = self.record(*job, "{}")[1]
+        self.assertEqual(again["id"], point["id"])
+        other = self.record("-c", "none", *job, '{"step_time": 0.04}')[1]
+        self.assertEqual(other["axes"]["method"], "none")
+        report = self.thinpipe("report", "jobs", "--format", "md", "-o", "-")
+        if {point["status"], again["status"], other["status"]} == {"ok"}:  # else it is not drawn
+            self.assertRegex(report, r"topk.*\b2×")
+            self.assertIn("16 / 2", report)  # steps and repeats
+            self.assertIn("All 3 points passed their link and clock checks.", report)
+        self.assertIn("topk", self.thinpipe("export", "jobs"))
+
+    def thinpipe(self, *words):
+        done = subprocess.run([THINPIPE, *words], capture_output=True, text=True, cwd=self.folder,
+                              timeout=180, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_records_of_what_went_wrong(self):
+        _, point, _ = self.record("--", self.script(FAIL), code=3)
+        self.assertEqual((point["status"], point["reasons"]),
+                         ("failed", ["the job ended with exit code 3"]))
+        _, point, told = self.record("--", self.script(STEPS), '{"speed": 1}')
+        self.assertEqual(point["status"], "invalid")
+        self.assertIn("$THINPIPE_STEPS/0 line 2: speed: unknown", " ".join(told.split()))
+        refused = run("-o", self.folder / "jobs", "--link", "unthrottled", "--", "true")
+        self.assertEqual((refused.returncode, "--out needs a link with a rate" in refused.stderr),
+                         (2, True), refused.stderr)
+        self.thinpipe("quality", "--trace", "synthetic:model=lenet5,workers=1,steps=1", "-c", "topk",
+                      "--out", "quality")
+        refused = run("-o", self.folder / "quality", "--", "true")
+        self.assertEqual((refused.returncode, "records of 'quality'" in refused.stderr), (2, True),
+                         refused.stderr)
+
     def test_a_job_with_compressed_gradients(self):
         python = python_with_torch()
         if python is None or "THINPIPE_LIBRARY" not in os.environ:
             self.skipTest("no torch, or a library with a sanitizer")
-        done = run("--ranks", 2, "--link", "rate=100mbit", "--python", python, "--",
+        done = run("--ranks", 2, "--link", "rate=100mbit", "--python", python, "-o", "jobs", "--",
                    ROOT / "examples" / "hook" / "train.py", "topk:ratio=0.01", cwd=self.folder,
                    env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"\[0\] step 60: loss [23]\.\d+, \d+ ms a step")
         self.assertIn("topk:ratio=0.01, allgather on 2 ranks, 60 steps", done.stdout)
+        lines = (self.folder / "jobs" / "records.jsonl").read_text(encoding="utf-8").splitlines()
+        point = json.loads(lines[1])
+        metrics = {name: metric["samples"] for name, metric in point["metrics"].items()}
+        self.assertEqual(point["axes"]["collective"], "allgather")
+        self.assertEqual(len(metrics["step_time"]), 60 - 1 - 2)  # the last has no end; warm-up
+        # A step's parts follow each other, but for the compute beside the exchange.
+        for name in ("compress_time", "exchange_time", "decode_time"):
+            self.assertTrue(all(0 < part < whole for part, whole in
+                                zip(metrics[name], metrics["step_time"])), name)
+        payload, dense = metrics["payload_bytes"][0], metrics["dense_bytes"][0]
+        self.assertTrue(dense / 100 < payload < dense / 20, (payload, dense))
+        self.assertAlmostEqual(metrics["quality"][0], 1, places=2)
 
 
 if __name__ == "__main__":

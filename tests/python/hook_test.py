@@ -7,6 +7,7 @@ import tempfile
 import time
 import traceback
 import unittest
+import warnings
 
 from support import thinpipe
 
@@ -306,6 +307,16 @@ class Failures(TestCase):
                 with self.assertRaisesRegex(thinpipe.InputError, name):
                     hook.load_state_dict({**state, name: value})
         self.run_ranks(1, work)
+
+    def test_of_two_momenta_is_warned(self):
+        def work(rank):
+            for spec, warned in (("dgc", rank == 0), ("topk:memory=momentum", rank == 0), ("topk", False)):
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    ddp_hook(DDP(nn.Linear(3, 3)), spec)
+                self.assertEqual(["without momentum" in str(one.message) for one in caught
+                                  if one.filename == __file__], [True] * warned, spec)
+        self.run_ranks(2, work)
 
     def test_ranks_that_disagree(self):
         def work(rank):

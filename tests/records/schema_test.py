@@ -37,7 +37,8 @@ class Schema(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def measure(self, *words, file="records.jsonl", allowed=(0,)):
-        result = subprocess.run([THINPIPE, *words, "--out", str(self.folder / "out")],
+        end = words.index("--") if "--" in words else len(words)  # of thinpipe's own options
+        result = subprocess.run([THINPIPE, *words[:end], "--out", str(self.folder / "out"), *words[end:]],
                                 capture_output=True, text=True, check=False, timeout=TIME_LIMIT)
         self.assertIn(result.returncode, allowed, result.stderr)
         return [json.loads(line) for line in (self.folder / "out" / file).read_text().splitlines()]
@@ -60,6 +61,12 @@ class Schema(unittest.TestCase):
         self.assertEqual({event["name"] for event in events if event["ph"] == "X"} -
                          {"compute", "compress", "exchange", "decode"}, set())
         self.assertEqual(len({event["pid"] for event in events}), 4 * 2)  # points, ranks
+
+    def test_job(self):
+        records = self.measure("net", "torchrun", "--link", "rate=200mbit", "--", "sh", "-c",
+                               'echo "{\\"step_time\\": 0.1}" >"$THINPIPE_STEPS/$RANK"')
+        self.hold(records, {"header", "point"})
+        self.assertEqual((records[0]["kind"], len(records)), ("job", 2))
 
     def test_bench(self):
         records = self.measure("bench", "-c", "topk", "-c", "none", "--size", "20k", "--residency",

@@ -107,6 +107,23 @@ TEST(Reader, TheLaterRecordOfAnIdCounts) {
   EXPECT_THAT(records.points[0].samples("step_time"_metric), ElementsAre(0.25));
 }
 
+TEST(Reader, RepeatsOfAJobAreKept) {
+  const TemporaryFolder folder;
+  Header header = sample::header();
+  header.kind = kJobKind;
+  const std::string job =
+      line(header_json(header)) + line(point_json(sample::point("none", 1e6, 0, {0.5}))) +
+      line(header_json(header)) + line(point_json(sample::point("none", 1e6, 0, {0.25})));
+  std::ofstream(folder / "records.jsonl") << job;
+  const Records records = read_repeated_records(folder / ".");
+  EXPECT_EQ(records.kind(), kJobKind);
+  EXPECT_EQ(records.headers.size(), 2U);
+  ASSERT_EQ(records.points.size(), 2U);
+  EXPECT_EQ(records.points[0].axes.repeat, 0);
+  EXPECT_EQ(records.points[1].axes.repeat, 1);
+  EXPECT_EQ(read_records(folder / ".").points.size(), 1U);
+}
+
 TEST(Reader, FinishedIdsLeaveOutFailedOnes) {
   Point invalid = sample::point("a", 1e6, 0, {1});
   invalid.status = Status::kInvalid;

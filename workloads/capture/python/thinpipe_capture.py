@@ -739,6 +739,9 @@ class Capture:
         self._counts = {True: [0, 0.0, 0.0], False: [0, 0.0, 0.0]}
         self._last_end = None
         self._waited, self._dropped = 0.0, 0
+        # `thinpipe net torchrun` names a folder for each rank's report of its steps.
+        reports = os.environ.pop("THINPIPE_STEPS", None)
+        self._reported = reports and open(os.path.join(reports, str(rank)), "a", buffering=1)
         self._step, self._open, self._record, self._recorded = 0, False, None, False
         self._manual, self._off, self._said = False, False, False
         self._handles, self._gradient_handles = [], []
@@ -1037,6 +1040,8 @@ class Capture:
             self._writer.jobs.put(record)
         now = time.perf_counter()
         if self._last_end is not None:
+            if self._reported:
+                self._reported.write(f'{{"step_time": {now - self._last_end[0]}}}\n')
             count = self._counts[record is not None]
             count[0] += 1
             count[1] += now - self._last_end[0]

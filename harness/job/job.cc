@@ -1,0 +1,188 @@
+#include "harness/job/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/machine_load.h"
+#include "base/statistics.h"
+#include "base/units.h"
+#include "base/visible.h"
+#include "harness/launch/thresholds.h"
+#include "harness/machine/fingerprint.h"
+#include "harness/options/terminal.h"
+#include "harness/sweep/measure.h"
+#include "harness/sweep/records.h"
+#include "harness/sweep/samples.h"
+#include "netem/sandbox.h"
+#include "netem/topology/flows.h"
+#include "workloads/replay/bucketing.h"
+
+namespace thinpipe {
+namespace {
+
+using nlohmann::json;
+
+// Sets the axes by the canonical text of a compressor. Another text, such as the name of a hook
+// that is not thinpipe's, stays as it is.
+void set_compressor(const std::string& text, Axes& axes) {
+  axes.compressor = axes.method = text;
+  try {
+    const CompressorRules rules = CompressorRules::parse(text);
+    axes.compressor = rules.to_string();
+    axes.method = rules.method();
+  } catch (const InputError&) {
+  }
+}
+
+json hosts_json(const ProgramNetwork& programs, const WireCount& wire) {
+  json hosts = json::array();
+  for (std::size_t i = 0; i < wire.sent_by.size(); ++i)
+    hosts.push_back({{"host", programs.planned().hosts[i].name},
+                     {"sent_bytes", wire.sent_by[i]},
+                     {"received_bytes", wire.received_by[i]},
+                     {"dropped_frames", wire.drops_by[i]},
+                     {"tcp_segments", wire.segments_by[i]},
+                     {"tcp_retransmitted", wire.retransmitted_by[i]}});
+  return hosts;
+}
+
+std::string step_line(const Point& point, std::size_t warmup) {
+  const std::vector<double> times = point.samples("step_time"_metric);
+  if (times.empty())
+    return "Step time: unknown, because no rank reported steps; see docs/exec.md, \"Steps of a "
+           "job\".";
+  return fmt::format("Step time: {} (median of {} steps after {} of warm-up).",
+                     format_time(median(times)), times.size(), warmup);
+}
+
+std::string verdict_line(const Point& point) {
+  const std::optional<double>& idle = point.fidelity->idle_cpu;
+  const std::string cpu = idle ? fmt::format("CPU idle time {:.0f} %. ", 100 * *idle) : "";
+  if (point.status == Status::kOk) return cpu + "The measurement is valid.";
+  return cpu + fmt::format("The measurement is {}: {}.", status_name(point.status),
+                           fmt::join(point.reasons, "; "));
+}
+
+}  // namespace
+
+Job::Job(const JobOptions& options, const ProgramNetwork& programs, EmulatedMachines& machines,
+         const Sandbox& sandbox)
+    : options_(options),
+      programs_(programs),
+      machines_(machines),
+      steps_(std::filesystem::path(sandbox.scratch) / "steps") {
+  if (!options.out.empty()) {
+    writer_ = std::make_unique<RecordWriter>(options.out, RecordWriter::Mode::kResume);
+    const Records& existing = writer_->existing();
+    if (!existing.headers.empty() && existing.kind() != kJobKind)
+      throw InputError(
+          fmt::format("{}: found records of '{}', expected those of jobs; choose "
+                      "another folder",
+                      writer_->file().string(), existing.kind()));
+  }
+  std::filesystem::create_directory(steps_);
+  calibrate();
+  setenv(kStepsVariable, steps_.c_str(), 1);
+  shared_ = others_.any();
+}
+
+void Job::calibrate() {
+  const LinkSpec& link = programs_.point().link;
+  try {
+    calibrator_.calibrate(machines_, link, /*time_scale=*/1, /*launch=*/nullptr);
+  } catch (const RunError&) {  // no traffic passed, or a stop was requested
+  }
+  calibrated_ = calibrator_.find(machines_, link, /*time_scale=*/1);
+  if (calibrated_ != nullptr && !options_.quiet)
+    print_message("thinpipe: " + calibrated_->to_string());
+}
+
+Point Job::described(const JobSteps& steps, const ScheduleLog& schedule,
+                     const ProgramTraffic& traffic) const {
+  const SweepPoint& planned = programs_.point();
+  Point point;
+  point.started = created_now();
+  set_compressor(options_.compressor.empty() ? steps.compressor : options_.compressor, point.axes);
+  point.axes.collective = steps.collective;
+  point.axes.link = planned.link_text();
+  point.axes.rate = planned.link.rate();
+  point.axes.delay = planned.link.delay();
+  point.axes.ranks = planned.ranks;
+  point.axes.topology = programs_.spec().to_string();
+  point.metrics = steps.metrics;
+  put(point.metrics, "job_time"_metric, {traffic.seconds});
+  put(point.metrics, "job_bytes"_metric, {static_cast<double>(traffic.wire.sent) / planned.ranks});
+  json details = {{"hosts", hosts_json(programs_, traffic.wire)}};
+  if (!traffic.wire.trunks.empty()) details["trunks"] = trunks_json(traffic.wire);
+  if (schedule.plays()) details["schedule"] = schedule.record();
+  point.details = Document(std::move(details));
+  return point;
+}
+
+void Job::judge(const JobSteps& steps, const ScheduleLog& schedule,
+                const std::vector<std::string>& of_links, const Disturbance& disturbance,
+                const ProgramTraffic& traffic, Point& point) {
+  PointSamples samples;  // without steps, which only thinpipe's own ranks have
+  set_goodput(calibrated_, samples);
+  const LinkSpec& link = programs_.point().link;
+  samples.frame_bytes = link.frame_bytes();
+  samples.payload_bytes = link.payload_bytes();
+  samples.idle_cpu = disturbance.idle;
+  samples.lossless = !disturbs(programs_.planned());
+  samples.wire = traffic.wire;
+  const std::vector<double> times = point.samples("step_time"_metric);
+  const double late_limit =
+      std::max(kLateSeconds, times.empty() ? 0.0 : kLateShare * median(times));
+  point.reasons = warnings_about(samples);
+  if (std::string late = late_warning(disturbance.late_p95, late_limit); !late.empty())
+    point.reasons.push_back(std::move(late));
+  point.reasons.insert(point.reasons.end(), of_links.begin(), of_links.end());
+  point.reasons.insert(point.reasons.end(), steps.errors.begin(), steps.errors.end());
+  if (!point.reasons.empty()) point.status = Status::kInvalid;
+  point.fidelity = fidelity_of(samples, programs_.point(),
+                               {programs_.planned(), schedule, calibrated_, /*one_clock=*/true});
+  if (shared_ || others_.any()) mark_shared(options_.share_machine, point);
+}
+
+void Job::finish(ScheduleLog& schedule, const ProgramTraffic& traffic, int code) {
+  const Disturbance disturbance = watch_->stop();
+  if (!options_.quiet) print_traffic(programs_, traffic);
+  if (stop_requested()) return;
+  const JobSteps steps = read_steps(steps_, programs_.point().ranks, options_.warmup);
+  // This ends the schedule, so it comes first.
+  const std::vector<std::string> of_links = link_warnings(calibrated_, machines_, schedule);
+  Point point = described(steps, schedule, traffic);
+  judge(steps, schedule, of_links, disturbance, traffic, point);
+  if (code != 0) {
+    point.status = Status::kFailed;
+    point.reasons = {fmt::format("the job ended with exit code {}", code)};
+  }
+  if (!options_.quiet) {
+    if (point.status != Status::kFailed) print_message(step_line(point, options_.warmup));
+    print_message(verdict_line(point));
+  }
+  if (writer_) record(std::move(point));
+}
+
+void Job::record(Point point) {
+  const Axes& axes = point.axes;
+  point.id = fmt::format("{}|{}|{}|{}{}", axes.compressor, axes.link, axes.ranks, axes.collective,
+                         programs_.spec().is_star() ? "" : "|" + axes.topology);
+  // The fingerprint is the same for equal jobs.
+  for (const char* own :
+       {kStepsVariable, "THINPIPE_HOST", "THINPIPE_HOST_ADDRESSES", "THINPIPE_HOSTS"})
+    unsetenv(own);
+  Header header = network_header({.kind = kJobKind, .command = options_.command}, nullptr,
+                                 machines_, nullptr, calibrator_);
+  header.settings = Document({{"program", options_.program}, {"warmup", options_.warmup}});
+  writer_->append(header);
+  writer_->append(point);
+}
+
+}  // namespace thinpipe

@@ -1,0 +1,94 @@
+// An emulated network in which programs of the user run.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "harness/launch/emulated_machines.h"
+#include "harness/launch/machines.h"
+#include "harness/plan/plan.h"
+#include "harness/sweep/schedule_log.h"
+#include "netem/host_program.h"
+#include "netem/link/link_spec.h"
+#include "netem/network.h"
+#include "netem/probe.h"
+#include "netem/sandbox.h"
+#include "netem/schedule/schedule.h"
+#include "netem/topology/flows.h"
+#include "netem/topology/spec.h"
+#include "netem/topology/topology.h"
+
+namespace thinpipe {
+
+/// Counters of the links while programs ran.
+struct ProgramTraffic {
+  double seconds = 0;
+  WireCount wire;
+};
+
+class ProgramNetwork {
+ public:
+  /// @param schedule  empty: the links do not change
+  /// @throws InputError when topology, hosts, link and schedule do not fit each other
+  ProgramNetwork(const TopologySpec& spec, int hosts, const LinkSpec& link,
+                 const ScheduleSpec& schedule);
+
+  const Topology& planned() const { return planned_; }
+  const TopologySpec& spec() const { return spec_; }
+  /// Returns the network as a point of a sweep: link, schedule and number of ranks.
+  const SweepPoint& point() const { return point_; }
+
+  /// Builds the network in a sandbox and calls three functions there, one after the other:
+  ///   prepare(machines, sandbox) -> kept        before the links are set, for measurements
+  ///   run(machines, kept, begin) -> exit code   runs the programs; begin() starts the schedule
+  ///   finish(schedule, traffic, code, kept)     not after a stop before begin()
+  /// @param keyboard_to_programs  see run_in_sandbox()
+  /// @returns the exit code of the programs, or 128 plus the number of a stop signal
+  template <class Prepare, class Run, class Finish>
+  int run(const Prepare& prepare, const Run& run, const Finish& finish,
+          bool keyboard_to_programs) const {
+    require_kernel_features(links_as_set(planned_));
+    return run_in_sandbox(
+        [&](const Sandbox& sandbox) {
+          EmulatedMachines machines(point_.ranks, spec_, sandbox);
+          name_hosts_for_programs(*machines.network(), sandbox);
+          auto kept = prepare(machines, sandbox);
+          if (stop_requested()) return 128 + stop_signal();
+          ScheduleLog schedule(machines, point_);  // sets the links
+          const WireCount before = machines.count_wire(point_.ranks);
+          std::optional<double> begun;
+          const int code = run(machines, kept, [&] {
+            begun = now_seconds();
+            schedule.begin_step();
+          });
+          if (!begun) return code;
+          schedule.end_step(/*measured=*/true);
+          const ProgramTraffic traffic{now_seconds() - *begun,
+                                       between(before, machines.count_wire(point_.ranks))};
+          finish(schedule, traffic, code, kept);
+          return code;
+        },
+        keyboard_to_programs);
+  }
+
+ private:
+  static void name_hosts_for_programs(const Network& network, const Sandbox& sandbox);
+
+  TopologySpec spec_;
+  Topology planned_;
+  SweepPoint point_;
+};
+
+/// Starts a program with the host's name in its environment (THINPIPE_HOST).
+/// @param output  receives the program's output; -1: this process's streams
+/// @throws InputError when there is no such program
+std::unique_ptr<HostProgram> start_program(const Host& host, const std::vector<std::string>& words,
+                                           int output = -1);
+
+/// Prints the traffic of each host to stderr, because stdout belongs to the programs.
+void print_traffic(const ProgramNetwork& programs, const ProgramTraffic& traffic);
+
+}  // namespace thinpipe

@@ -1,0 +1,1 @@
+thinpipe net mpirun --help
