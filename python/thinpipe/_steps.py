@@ -14,10 +14,10 @@ class Steps:
 
     def __init__(self, rank, **facts):
         # Removed, so that only one part of the program reports.
-        folder = os.environ.pop(_VARIABLE, None)
-        self.active = bool(folder)
+        folder = os.environ.pop(_VARIABLE, "")
+        self.active = os.path.isdir(folder)
         self._file = open(os.path.join(folder, str(rank)), "a", buffering=1,
-                          encoding="utf-8") if folder else None
+                          encoding="utf-8") if self.active else None
         self._last = None
         if self.active:
             self._write(facts)

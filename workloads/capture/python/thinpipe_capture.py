@@ -740,8 +740,8 @@ class Capture:
         self._last_end = None
         self._waited, self._dropped = 0.0, 0
         # `thinpipe net torchrun` names a folder for each rank's report of its steps.
-        reports = os.environ.pop("THINPIPE_STEPS", None)
-        self._reported = reports and open(os.path.join(reports, str(rank)), "a", buffering=1)
+        reports = os.environ.pop("THINPIPE_STEPS", "")
+        self._reported = os.path.isdir(reports) and open(os.path.join(reports, str(rank)), "a", buffering=1)
         self._step, self._open, self._record, self._recorded = 0, False, None, False
         self._manual, self._off, self._said = False, False, False
         self._handles, self._gradient_handles = [], []
