@@ -88,6 +88,17 @@ class NoBoot(Runner):
         self.assertLess(time.monotonic() - begin, 5)  # 0.3 s on a quiet machine
         self.assert_nothing_left(["panics"])
 
+    def test_a_guest_that_does_not_power_off_is_ended(self):
+        # Its init has run the command and left the exit code.
+        self.make_kernel("stays", "echo 'in_guest: init runs'; for word; do case $word in init=*) "
+                         "echo 5 >\"$(dirname \"${word#init=}\")/code\";; esac; done")
+        begin = time.monotonic()
+        code, output, error = self.run_guest("true")
+        self.assertEqual(code, 5, output + error)
+        self.assertIn("it did not power off within 10 s", error)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assert_nothing_left(["stays"])
+
     def test_an_init_that_does_not_answer_is_named_and_the_guest_ended(self):
         self.make_kernel("silent", "exec sleep 100")
         code, output, error = self.run_guest("--probe")
