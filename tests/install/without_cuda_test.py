@@ -17,13 +17,15 @@ NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount"]
 
 
 def compilers():
-    """Every nvcc where CMake looks: PATH, CUDACXX, CUDA_PATH and /usr/local."""
+    """Every nvcc where CMake looks: PATH, CUDACXX, CUDA_PATH and /usr/local. PATH may have folders
+    that this user may not read."""
     programs = [pathlib.Path(folder) / "nvcc" for folder in os.get_exec_path()]
     programs += [pathlib.Path(os.environ[name]) for name in ("CUDACXX",) if os.environ.get(name)]
     programs += [pathlib.Path(os.environ[name]) / "bin/nvcc" for name in ("CUDA_PATH", "CUDA_HOME")
                  if os.environ.get(name)]
     programs += pathlib.Path("/usr/local").glob("cuda*/bin/nvcc")
-    return {path for program in programs if program.exists() for path in (program, program.resolve())}
+    return {path for program in programs if os.path.exists(program)
+            for path in (program, program.resolve())}
 
 
 def hidden():
