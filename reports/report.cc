@@ -15,6 +15,14 @@
 #include "reports/training/page.h"
 
 namespace thinpipe {
+namespace {
+
+bool has_kind(const std::filesystem::path& folder_or_file, std::string_view kind) {
+  const auto header = first_record(folder_or_file);
+  return header && header->contains("kind") && header->at("kind") == std::string(kind);
+}
+
+}  // namespace
 
 ReportFormat parse_report_format(const std::string& name) {
   if (name == "html") return ReportFormat::kHtml;
@@ -33,10 +41,8 @@ std::string render_report(const Records& records, ReportFormat format, const Rec
 
 Records reported_records(const std::filesystem::path& records_folder,
                          std::optional<double> time_scale) {
-  const auto header = first_record(records_folder);
-  const bool is_job = header && header->value("kind", nlohmann::json()) == kJobKind;
-  Records records =
-      is_job ? read_repeated_records(records_folder) : read_run_records(records_folder);
+  Records records = has_kind(records_folder, kJobKind) ? read_repeated_records(records_folder)
+                                                       : read_run_records(records_folder);
   const std::vector<ScaleAgreement> agreements = compare_time_scales(records);
   if (time_scale) records = at_time_scale(std::move(records), *time_scale);
   for (std::string& note : time_scale_notes(records)) records.notes.push_back(std::move(note));
@@ -61,9 +67,7 @@ std::string render_history(const HistorySummary& summary, ReportFormat format,
 
 std::optional<Records> find_records(const std::filesystem::path& folder_or_file,
                                     std::string_view kind) {
-  const auto header = first_record(folder_or_file);
-  if (!header || !header->contains("kind") || header->at("kind") != std::string(kind))
-    return std::nullopt;
+  if (!has_kind(folder_or_file, kind)) return std::nullopt;
   return read_records(folder_or_file);
 }
 

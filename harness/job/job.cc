@@ -15,7 +15,6 @@
 #include "base/visible.h"
 #include "harness/launch/thresholds.h"
 #include "harness/machine/fingerprint.h"
-#include "harness/options/terminal.h"
 #include "harness/sweep/measure.h"
 #include "harness/sweep/records.h"
 #include "harness/sweep/samples.h"

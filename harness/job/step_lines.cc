@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string_view>
 
 #include "base/error.h"

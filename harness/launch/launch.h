@@ -31,8 +31,8 @@ inline constexpr double kPrepareTimeout = 300;
 ///
 /// Messages to a worker have a field `do`, answers a field `type`:
 ///   prepare {trace, plugins, compressor, seed, compute_scale, compute_works, stragglers,
-///   non_finite, collective,
-///            threads, simd, steps} -> prepared {trace}: the identity of the rank's trace
+///            non_finite, collective, threads, simd, steps} -> prepared {trace}: the identity of
+///            the rank's trace
 ///   stream {settle, seconds}-> streamed {goodput}: all ranks at the same time, round the ring
 ///   probe {bytes, pause}    -> probed {small, large}: all-gathers round the ring, ring_probe.h
 ///   load {index}            -> loaded {}: draws the step's gradients, where no file has them

@@ -1,6 +1,7 @@
 // Reads a records file line by line.
 #include "reports/record/reader.h"
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -29,6 +30,22 @@ bool is_blank(std::string_view line) {
 
 nlohmann::json parsed_line(const InputLines& lines) {
   return nlohmann::json::parse(lines.line(), nullptr, /*allow_exceptions=*/false);
+}
+
+// Reads all records. `add` adds a point to them.
+Records collect(InputLines lines, const std::filesystem::path& name,
+                const std::function<void(Point, Records&)>& add,
+                std::uint64_t* complete_bytes = nullptr) {
+  Records records;
+  records.file = name;
+  std::uint64_t complete = 0;
+  walk_records(std::move(lines), name,
+               {.header = [&](Header header) { records.headers.push_back(std::move(header)); },
+                .point = [&](Point point) { add(std::move(point), records); },
+                .note = [&](std::string note) { records.notes.push_back(std::move(note)); },
+                .complete = [&](std::uint64_t bytes) { complete = bytes; }});
+  if (complete_bytes != nullptr) *complete_bytes = complete;
+  return records;
 }
 
 std::filesystem::path records_file(const std::filesystem::path& folder_or_file) {
@@ -80,17 +97,11 @@ void walk_records(InputLines lines, const std::filesystem::path& name,
 
 Records parse_records(InputLines lines, const std::filesystem::path& name,
                       std::uint64_t* complete_bytes) {
-  Records records;
-  records.file = name;
   std::map<std::string, std::size_t> places;
-  std::uint64_t complete = 0;
-  walk_records(std::move(lines), name,
-               {.header = [&](Header header) { records.headers.push_back(std::move(header)); },
-                .point = [&](Point point) { add_point(std::move(point), places, records); },
-                .note = [&](std::string note) { records.notes.push_back(std::move(note)); },
-                .complete = [&](std::uint64_t bytes) { complete = bytes; }});
-  if (complete_bytes != nullptr) *complete_bytes = complete;
-  return records;
+  return collect(
+      std::move(lines), name,
+      [&](Point point, Records& records) { add_point(std::move(point), places, records); },
+      complete_bytes);
 }
 
 InputLines open_record_lines(std::filesystem::path& folder_or_file) {
@@ -116,20 +127,13 @@ Records read_records(const std::filesystem::path& folder_or_file) {
 }
 
 Records read_repeated_records(const std::filesystem::path& folder_or_file) {
-  Records records;
-  records.file = folder_or_file;
+  std::filesystem::path file = folder_or_file;
+  InputLines lines = open_record_lines(file);
   std::map<std::string, int> repeats;
-  InputLines lines = open_record_lines(records.file);
-  walk_records(std::move(lines), records.file,
-               {.header = [&](Header header) { records.headers.push_back(std::move(header)); },
-                .point =
-                    [&](Point point) {
-                      point.axes.repeat = repeats[point.id]++;
-                      records.points.push_back(std::move(point));
-                    },
-                .note = [&](std::string note) { records.notes.push_back(std::move(note)); },
-                .complete = [](std::uint64_t) {}});
-  return records;
+  return collect(std::move(lines), file, [&](Point point, Records& records) {
+    point.axes.repeat = repeats[point.id]++;
+    records.points.push_back(std::move(point));
+  });
 }
 
 Records read_run_records(const std::filesystem::path& folder_or_file) {
