@@ -10,7 +10,7 @@
 #endif
 
 /// Marks a kernel's body, which runs on a GPU, or on the host where it simulates a GPU
-/// (compressors/cuda/grid/serial_block.h).
+/// (compressors/cuda/grid/serial_device.h).
 #ifdef __CUDACC__
 #define THINPIPE_KERNEL __device__
 #else

@@ -16,9 +16,12 @@ inline double now_seconds(clockid_t clock = CLOCK_MONOTONIC) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+/// Returns a duration in seconds.
+inline double in_seconds(std::chrono::duration<double> time) { return time.count(); }
+
 /// Returns the seconds of the monotonic clock from `begin` to now.
 inline double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return in_seconds(std::chrono::steady_clock::now() - begin);
 }
 
 /// Returns the clock that measures the CPU time of work on `threads` threads. For one thread it is

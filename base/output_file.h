@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -20,6 +19,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace thinpipe {
 
@@ -32,12 +32,7 @@ inline std::optional<int> descriptor_named(const std::filesystem::path& path) {
   const auto ours = std::filesystem::canonical("/proc/self/fd", failure);
   if (failure || std::filesystem::canonical(path.parent_path(), failure) != ours || failure)
     return std::nullopt;
-  const std::string name = path.filename().string();
-  const char* end = name.data() + name.size();
-  int number = -1;
-  const auto [rest, error] = std::from_chars(name.data(), end, number);
-  if (error != std::errc() || rest != end || number < 0) return std::nullopt;
-  return number;
+  return parse_number<int>(path.filename().string(), 0);
 }
 
 /// The target of a name.

@@ -47,7 +47,9 @@ enum class Aggregation {
 };
 
 /// Returns "allreduce" or "allgather".
-const char* to_string(Aggregation aggregation);
+constexpr const char* to_string(Aggregation aggregation) {
+  return aggregation == Aggregation::kAllReduce ? "allreduce" : "allgather";
+}
 
 /// Reports a payload from outside that cannot be decoded: truncated, too long, out of range.
 class PayloadError : public InputError {
@@ -192,7 +194,10 @@ class MultiRound {
 };
 
 /// Returns the number of all-reduces that one step takes: MultiRound::rounds(), or 1.
-int rounds_of(const Compressor& compressor);
+inline int rounds_of(const Compressor& compressor) {
+  const auto* const several = dynamic_cast<const MultiRound*>(&compressor);
+  return several == nullptr ? 1 : several->rounds();
+}
 
 /// A compressor whose payload is a list of pairs of a position and a value. A sparse all-reduce
 /// adds the pairs of the workers and selects again from the sums

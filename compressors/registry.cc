@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -101,7 +100,7 @@ std::string allowed(const ParameterInfo& info) {
     case Type::kInteger:
       return "an integer in " + info.range();
     case Type::kChoice:
-      return "one of " + fmt::format("{}", fmt::join(info.choices, ", "));
+      return fmt::format("one of {}", fmt::join(info.choices, ", "));
     case Type::kFlag:
       return "true or false";
     case Type::kRealList:
@@ -159,10 +158,6 @@ bool normalize(const ParameterInfo& info, std::string& text) {
   throw std::logic_error("unknown parameter type");
 }
 
-std::string hint(const ParameterInfo& info, const std::string& text) {
-  return info.type == Type::kChoice ? did_you_mean(text, info.choices) : "";
-}
-
 }  // namespace
 
 Parameters::Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec) {
@@ -180,9 +175,11 @@ Parameters::Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec
     const auto given = spec.values.find(info.name);
     std::string text = given == spec.values.end() ? info.default_value : given->second;
     if (!normalize(info, text)) {
+      const std::string hint =
+          info.type == Type::kChoice ? did_you_mean(text, info.choices) : std::string();
       throw InputError(fmt::format("spec {}: {}={} is not allowed; expected {}{}",
                                    in_quotes(spec.to_string()), info.name, excerpt(text),
-                                   allowed(info), hint(info, text)));
+                                   allowed(info), hint));
     }
     full.values[info.name] = text;
     values_[info.name] = {.type = info.type, .text = text};

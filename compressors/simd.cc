@@ -42,17 +42,11 @@ std::string simd_target() {
 }
 
 void set_simd_target(const std::string& name) {
+  if (name == "best") return hwy::SetSupportedTargetsForTest(0);
   std::string known;
   for (const std::int64_t target : supported()) {
-    if (name == name_of(target)) {
-      hwy::SetSupportedTargetsForTest(target);
-      return;
-    }
+    if (name == name_of(target)) return hwy::SetSupportedTargetsForTest(target);
     known += " " + name_of(target);
-  }
-  if (name == "best") {
-    hwy::SetSupportedTargetsForTest(0);
-    return;
   }
   std::vector<std::string> names = simd_targets();
   names.emplace_back("best");

@@ -29,11 +29,26 @@ void enter(const FileDescriptor& descriptor, int kind) {
   if (setns(descriptor.get(), kind) != 0) throw SystemError("enter a namespace");
 }
 
+// Calls `leave`, which takes the thread out of its namespaces, and `action`. Then returns to the
+// namespaces, also when `action` throws.
+void go_and_return(const std::function<void()>& leave, const std::function<void()>& action) {
+  const FileDescriptor network = open_namespace("net"), uts = open_namespace("uts");
+  leave();
+  std::exception_ptr error;
+  try {
+    action();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  enter(network, CLONE_NEWNET);
+  enter(uts, CLONE_NEWUTS);
+  if (error) std::rethrow_exception(error);
+}
+
 std::string descriptor_path(const FileDescriptor& descriptor) {
   return fmt::format("/proc/{}/fd/{}", getpid(), descriptor.get());
 }
 
-// Returns the file of a sysctl.
 std::string path_of(std::string name) {
   std::replace(name.begin(), name.end(), '.', '/');
   return "/proc/sys/" + name;
@@ -47,46 +62,43 @@ std::string read_value(const std::string& name) {
   return file || !value.empty() ? value : "unreadable";
 }
 
+// Returns the value afterwards, which is another one where the kernel refuses.
+std::string set_value(const std::string& name, const std::string& value) {
+  std::ofstream(path_of(name)) << value << std::flush;
+  return read_value(name);
+}
+
+// Neighbour discovery would cross the measured links.
+constexpr const char* kDisableIpv6[] = {"net.ipv6.conf.all.disable_ipv6",
+                                        "net.ipv6.conf.default.disable_ipv6"};
+
 }  // namespace
 
 Host::Host(std::string name) : name_(std::move(name)) {
-  const FileDescriptor network_before = open_namespace("net"), uts_before = open_namespace("uts");
-  if (unshare(CLONE_NEWNET | CLONE_NEWUTS) != 0) {
+  const auto leave = [this] {
+    if (unshare(CLONE_NEWNET | CLONE_NEWUTS) == 0) return;
     const int error = errno;
     throw SystemError(fmt::format("create the namespaces of host {}{}", name_,
                                   error == ENOSPC ? " (see sysctl user.max_net_namespaces)" : ""),
                       error);
-  }
-  std::exception_ptr error;
-  try {
+  };
+  go_and_return(leave, [this] {
     network_ = open_namespace("net");
     uts_ = open_namespace("uts");
     if (sethostname(name_.c_str(), name_.size()) != 0)
       throw SystemError(fmt::format("set the hostname {}", name_));
-  } catch (...) {
-    error = std::current_exception();
-  }
-  enter(network_before, CLONE_NEWNET);
-  enter(uts_before, CLONE_NEWUTS);
-  if (error) std::rethrow_exception(error);
+  });
 }
 
 std::string Host::network_path() const { return descriptor_path(network_); }
 std::string Host::uts_path() const { return descriptor_path(uts_); }
 
 void Host::inside(const std::function<void()>& action) const {
-  const FileDescriptor network_before = open_namespace("net"), uts_before = open_namespace("uts");
-  enter(network_, CLONE_NEWNET);
-  std::exception_ptr error;
-  try {
+  const auto leave = [this] { enter(network_, CLONE_NEWNET); };
+  go_and_return(leave, [&] {
     enter(uts_, CLONE_NEWUTS);
     action();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  enter(network_before, CLONE_NEWNET);
-  enter(uts_before, CLONE_NEWUTS);
-  if (error) std::rethrow_exception(error);
+  });
 }
 
 std::map<std::string, std::int64_t> Host::protocol_counters(const std::string& protocol) const {
@@ -107,22 +119,17 @@ std::map<std::string, std::int64_t> Host::protocol_counters(const std::string& p
 }
 
 std::map<std::string, std::string> tune_tcp() {
-  static constexpr std::pair<const char*, const char*> kWanted[] = {
-      // Otherwise every compute phase resets the congestion window.
-      {"net.ipv4.tcp_slow_start_after_idle", "0"},
-      // Otherwise cached path metrics of one point influence the next.
-      {"net.ipv4.tcp_no_metrics_save", "1"},
-      // Most training clusters run CUBIC. Outside the initial namespace kernels refuse most others.
-      {"net.ipv4.tcp_congestion_control", "cubic"},
-      // Neighbour discovery would cross the measured links.
-      {"net.ipv6.conf.all.disable_ipv6", "1"},
-      {"net.ipv6.conf.default.disable_ipv6", "1"},
-  };
   std::map<std::string, std::string> in_force;
-  for (const auto& [name, value] : kWanted) {
-    std::ofstream(path_of(name)) << value << std::flush;
-    in_force[name] = read_value(name);
-  }
+  const auto set = [&](const char* name, const char* value) {
+    in_force[name] = set_value(name, value);
+  };
+  // Otherwise every compute phase resets the congestion window.
+  set("net.ipv4.tcp_slow_start_after_idle", "0");
+  // Otherwise cached path metrics of one point influence the next.
+  set("net.ipv4.tcp_no_metrics_save", "1");
+  // Most training clusters run CUBIC. Outside the initial namespace kernels refuse most others.
+  set("net.ipv4.tcp_congestion_control", "cubic");
+  for (const char* name : kDisableIpv6) set(name, "1");
   for (const char* name : {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_timestamps"})
     in_force[name] = read_value(name);
   return in_force;
@@ -135,22 +142,15 @@ void widen_tcp_buffers(double window, std::map<std::string, std::string>& in_for
   for (const char* name : {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}) {
     long long least = 0, initial = 0, most = 0;
     if (!(std::ifstream(path_of(name)) >> least >> initial >> most) || most >= wanted) continue;
-    std::ofstream(path_of(name)) << least << ' ' << initial << ' ' << wanted << std::flush;
-    in_force[name] = read_value(name);
+    in_force[name] = set_value(name, fmt::format("{} {} {}", least, initial, wanted));
   }
 }
 
 void forward_packets() {
-  static constexpr std::pair<const char*, const char*> kWanted[] = {
-      {"net.ipv4.ip_forward", "1"},
-      // Neighbour discovery would cross the measured links.
-      {"net.ipv6.conf.all.disable_ipv6", "1"},
-      {"net.ipv6.conf.default.disable_ipv6", "1"},
-  };
-  for (const auto& [name, value] : kWanted) std::ofstream(path_of(name)) << value << std::flush;
-  if (read_value("net.ipv4.ip_forward") != "1")
-    throw RunError("set net.ipv4.ip_forward to 1 in a switch: the value is " +
-                   read_value("net.ipv4.ip_forward"));
+  const std::string forwards = set_value("net.ipv4.ip_forward", "1");
+  for (const char* name : kDisableIpv6) set_value(name, "1");
+  if (forwards != "1")
+    throw RunError("set net.ipv4.ip_forward to 1 in a switch: the value is " + forwards);
 }
 
 }  // namespace thinpipe

@@ -26,7 +26,6 @@ constexpr std::uint64_t kFilesOfOne = 8;
 
 std::string data_port(int host) { return fmt::format("data{}", host); }
 std::string trunk_port(int trunk) { return fmt::format("trunk{}", trunk); }
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 // Host numbers from 1 within a /16. The third byte stays below 5.
 std::string address(int network, int number) {
@@ -71,14 +70,14 @@ Network::Network(int hosts, TopologySpec spec)
   allow_open_files(kFilesOfOne * (static_cast<std::uint64_t>(hosts) + topology_.switches.size()),
                    fmt::format("{} emulated hosts", hosts));
   control_.set_up("lo");
-  control_.add_bridge(control_bridge_);
+  control_.add_link(control_bridge_, "bridge");
   control_.set_up(control_bridge_);
   control_.add_address(control_bridge_, address(19, 0) + "/16");
   for (int i = 0; i < static_cast<int>(topology_.switches.size()); ++i) add_switch(i);
   for (int i = 0; i < hosts; ++i) add_host(i);
   for (int i = 0; i < static_cast<int>(topology_.trunks.size()); ++i) add_trunk(i);
   add_routes();
-  for (int i = 0; i < topology_.links(); ++i) links_[at(i)].set(LinkSpec{}, kManySegments);
+  for (int i = 0; i < topology_.links(); ++i) links_[as_index(i)].set(LinkSpec{}, kManySegments);
 }
 
 std::string Network::control_port(int host) const {
@@ -97,7 +96,7 @@ Network::~Network() {
 }
 
 void Network::add_switch(int index) {
-  const Host& one = switches_.emplace_back(topology_.switches[at(index)]);
+  const Host& one = switches_.emplace_back(topology_.switches[as_index(index)]);
   one.inside([&] {
     forward_packets();
     Netlink& netlink = *switch_netlinks_.emplace_back(std::make_unique<Netlink>());
@@ -107,10 +106,10 @@ void Network::add_switch(int index) {
 }
 
 void Network::add_host(int index) {
-  const TopologyHost& planned = topology_.hosts[at(index)];
+  const TopologyHost& planned = topology_.hosts[as_index(index)];
   const Host& host = hosts_.emplace_back(planned.name);
   const std::string port = data_port(index), gateway = switch_address(planned.at);
-  Netlink& above = *switch_netlinks_[at(planned.at)];
+  Netlink& above = *switch_netlinks_[as_index(planned.at)];
   control_.add_veth(control_port(index), kControl, host.network_namespace());
   control_.enslave(control_port(index), control_bridge_);
   control_.set_up(control_port(index));
@@ -131,11 +130,11 @@ void Network::add_host(int index) {
 }
 
 void Network::add_trunk(int index) {
-  const Trunk& trunk = topology_.trunks[at(index)];
-  Netlink& a = *switch_netlinks_[at(trunk.a)];
-  Netlink& b = *switch_netlinks_[at(trunk.b)];
+  const Trunk& trunk = topology_.trunks[as_index(index)];
+  Netlink& a = *switch_netlinks_[as_index(trunk.a)];
+  Netlink& b = *switch_netlinks_[as_index(trunk.b)];
   const std::string port = trunk_port(index);
-  a.add_veth(port, port, switches_[at(trunk.b)].network_namespace());
+  a.add_veth(port, port, switches_[as_index(trunk.b)].network_namespace());
   a.set_up(port);
   b.set_up(port);
   a.add_neighbour(port, switch_address(trunk.b), b.hardware_address(port));
@@ -149,12 +148,12 @@ void Network::add_routes() {
     for (int to = 0; to < switches; ++to) {
       if (from == to) continue;
       const int index = routes_.next_trunk(from, to);
-      const Trunk& trunk = topology_.trunks[at(index)];
-      const std::string gateway = switch_address(trunk.a == from ? trunk.b : trunk.a);
-      Netlink& netlink = *switch_netlinks_[at(from)];
+      const Trunk& trunk = topology_.trunks[as_index(index)];
+      const std::string gateway = switch_address(trunk.other(from));
+      Netlink& netlink = *switch_netlinks_[as_index(from)];
       netlink.add_route(switch_address(to) + "/32", trunk_port(index), gateway);
       for (int host = 0; host < size(); ++host)
-        if (topology_.hosts[at(host)].at == to)
+        if (topology_.hosts[as_index(host)].at == to)
           netlink.add_route(data_address(host) + "/32", trunk_port(index), gateway);
     }
 }
@@ -177,8 +176,7 @@ void Network::set_tcp_buffers() {
   double window = 0;
   for (int from = 0; from < size(); ++from)
     for (int to = 0; to < from; ++to)
-      window = std::max(window, window_of(figures_of(topology_, routes_.path(from, to)),
-                                          figures_of(topology_, routes_.path(to, from))));
+      window = std::max(window, window_of(figures({from, to}), figures({to, from})));
   if (window <= tcp_window_) return;
   tcp_window_ = window;
   for (const Host& host : hosts_) host.inside([&] { widen_tcp_buffers(window, sysctls_); });
@@ -190,15 +188,15 @@ const Host& Network::lower(int link) const {
 
 const Host& Network::upper(int link) const {
   return switch_at(topology_.is_trunk(link) ? topology_.trunk_of(link).b
-                                            : topology_.hosts[at(link)].at);
+                                            : topology_.hosts[as_index(link)].at);
 }
 
-LinkCounters Network::counters(int link) const { return links_[at(link)].counters(); }
+LinkCounters Network::counters(int link) const { return links_[as_index(link)].counters(); }
 
 std::vector<std::string> Network::interruptions() const {
   std::vector<std::string> found;
   for (int i = 0; i < topology_.links(); ++i)
-    if (const std::string one = links_[at(i)].interruption(); !one.empty())
+    if (const std::string one = links_[as_index(i)].interruption(); !one.empty())
       found.push_back(fmt::format("link {}: {}", topology_.link_name(i), one));
   return found;
 }
@@ -206,7 +204,7 @@ std::vector<std::string> Network::interruptions() const {
 std::vector<std::string> Network::drift() const {
   std::vector<std::string> found;
   for (int i = 0; i < topology_.links(); ++i)
-    for (const std::string& one : links_[at(i)].drift())
+    for (const std::string& one : links_[as_index(i)].drift())
       found.push_back(fmt::format("link {}: {}", topology_.link_name(i), one));
   return found;
 }

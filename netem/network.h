@@ -12,7 +12,6 @@
 //   }
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -50,8 +49,8 @@ class Network {
   Network& operator=(const Network&) = delete;
 
   int size() const { return static_cast<int>(hosts_.size()); }
-  const Host& host(int index) const { return hosts_[static_cast<std::size_t>(index)]; }
-  const Host& switch_at(int index) const { return switches_[static_cast<std::size_t>(index)]; }
+  const Host& host(int index) const { return hosts_[as_index(index)]; }
+  const Host& switch_at(int index) const { return switches_[as_index(index)]; }
   std::string data_address(int index) const;
   std::string control_address(int index) const;
   static constexpr const char* kDataNetwork = "198.18.0.0/16";
@@ -75,6 +74,10 @@ class Network {
   /// Returns the topology of the last set_links(). Before that no link is throttled.
   const Topology& topology() const { return topology_; }
   const Routes& routes() const { return routes_; }
+  /// Returns the figures of the path from one host to another.
+  PathFigures figures(const Flow& flow) const {
+    return figures_of(topology_, routes_.path(flow.from, flow.to));
+  }
 
   /// Returns the counters of a link. Links are numbered as in Topology: the access links of hosts 0
   /// to size()-1 first, then the trunks.
@@ -84,7 +87,7 @@ class Network {
   std::vector<std::string> drift() const;
   /// Returns a link's two interfaces (see ShapedLink). lower() and upper() return the hosts or
   /// switches of the two ends.
-  const ShapedLink& shaped(int link) const { return links_[static_cast<std::size_t>(link)]; }
+  const ShapedLink& shaped(int link) const { return links_[as_index(link)]; }
   const Host& lower(int link) const;
   const Host& upper(int link) const;
 

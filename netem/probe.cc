@@ -1,11 +1,13 @@
 #include "netem/probe.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include <fmt/format.h>
@@ -25,9 +27,11 @@ struct Verdict {
   char detail[160];
 };
 
-struct Verdicts {
-  Verdict veth, bridge, ifb, tbf, htb, netem;
-};
+// The features that are tried in the child, in this order.
+constexpr KernelFeature KernelFeatures::*kTried[] = {&KernelFeatures::veth, &KernelFeatures::bridge,
+                                                     &KernelFeatures::ifb,  &KernelFeatures::tbf,
+                                                     &KernelFeatures::htb,  &KernelFeatures::netem};
+using Verdicts = std::array<Verdict, std::size(kTried)>;
 
 template <typename Attempt>
 void try_feature(Verdict& verdict, const char* success, const char* module, Attempt attempt) {
@@ -46,25 +50,23 @@ void try_feature(Verdict& verdict, const char* success, const char* module, Atte
 Shaping port_shaping(const char* link) { return shaping_of(parse_link_spec(link)).port; }
 
 void probe_inside(Verdicts& found) {
+  auto& [veth, bridge, ifb, tbf, htb, netem] = found;
   Netlink netlink;
   const int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-  try_feature(found.veth, "a veth pair was created", "veth",
-              [&] { netlink.add_veth("a0", "a1", own); });
-  try_feature(found.bridge, "a bridge was created", "bridge", [&] { netlink.add_bridge("b0"); });
-  const std::string device = found.veth.available ? "a0" : "lo";
-  try_feature(found.ifb, "frames were redirected to an IFB", "ifb, cls_u32 or act_mirred", [&] {
+  try_feature(veth, "a veth pair was created", "veth", [&] { netlink.add_veth("a0", "a1", own); });
+  try_feature(bridge, "a bridge was created", "bridge", [&] { netlink.add_link("b0", "bridge"); });
+  const std::string device = veth.available ? "a0" : "lo";
+  try_feature(ifb, "frames were redirected to an IFB", "ifb, cls_u32 or act_mirred", [&] {
     netlink.add_link("i0", "ifb");
     netlink.redirect_arrivals(device, "i0");
   });
-  try_feature(found.tbf, "a qdisc was set and read back", "sch_tbf",
+  try_feature(tbf, "a qdisc was set and read back", "sch_tbf",
               [&] { install(netlink, device, port_shaping("rate=100mbit")); });
-  try_feature(found.htb, "a qdisc was set and read back", "sch_htb",
+  try_feature(htb, "a qdisc was set and read back", "sch_htb",
               [&] { install(netlink, device, port_shaping("rate=100mbit,shaper=htb")); });
-  try_feature(found.netem, "a qdisc was set and read back", "sch_netem",
+  try_feature(netem, "a qdisc was set and read back", "sch_netem",
               [&] { install(netlink, device, port_shaping("delay=1ms")); });
 }
-
-KernelFeature to_feature(const Verdict& verdict) { return {verdict.available, verdict.detail}; }
 
 }  // namespace
 
@@ -86,17 +88,12 @@ KernelFeatures probe_kernel() {
   } catch (const RunError& error) {
     features.namespaces.detail = error.what();
   }
-  if (features.namespaces.available) {
-    features.veth = to_feature(verdicts->veth);
-    features.bridge = to_feature(verdicts->bridge);
-    features.ifb = to_feature(verdicts->ifb);
-    features.tbf = to_feature(verdicts->tbf);
-    features.htb = to_feature(verdicts->htb);
-    features.netem = to_feature(verdicts->netem);
-  } else {
-    for (KernelFeature* feature : {&features.veth, &features.bridge, &features.ifb, &features.tbf,
-                                   &features.htb, &features.netem})
-      feature->detail = "not tried, since namespaces could not be created";
+  for (std::size_t i = 0; i < std::size(kTried); ++i) {
+    const auto& [available, detail] = (*verdicts)[i];
+    features.*kTried[i] =
+        features.namespaces.available
+            ? KernelFeature{available, detail}
+            : KernelFeature{false, "not tried, since namespaces could not be created"};
   }
   munmap(memory, sizeof(Verdicts));
   return features;

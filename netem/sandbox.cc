@@ -151,6 +151,12 @@ int wait_for(pid_t child) {
 bool stop_requested() { return g_stop_signal != 0; }
 int stop_signal() { return g_stop_signal; }
 
+void block_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
 int run_outside_sandbox(const std::function<int(const Sandbox&)>& body) {
   std::error_code none;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(none);

@@ -44,4 +44,7 @@ bool stop_requested();
 /// Returns the signal that requested the stop, or 0.
 int stop_signal();
 
+/// Blocks all signals in the calling thread, so that they interrupt the main thread's waits.
+void block_signals();
+
 }  // namespace thinpipe

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "reports/bench/bench.h"
-#include "reports/gradients/page.h"
+#include "reports/gradients/summary.h"
 #include "reports/history/page.h"
 #include "reports/quality/quality.h"
 #include "reports/record/reader.h"
@@ -31,10 +31,9 @@ ReportFormat parse_report_format(const std::string& name) {
 }
 
 std::string render_report(const Records& records, ReportFormat format, const Records* trained) {
-  if (records.points.empty()) {
+  if (records.points.empty())
     throw InputError(records.file.string() +
                      ": no finished point yet, so there is nothing to report");
-  }
   return format == ReportFormat::kHtml ? render_html(records, trained)
                                        : render_markdown(records, trained);
 }

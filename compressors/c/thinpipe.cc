@@ -149,15 +149,8 @@ CompressorSettings settings_of(const thinpipe_setup& setup) {
 }
 
 std::int32_t number_of(ElementType type) {
-  switch (type) {
-    case ElementType::kFloat32:
-      return THINPIPE_FLOAT32;
-    case ElementType::kFloat16:
-      return THINPIPE_FLOAT16;
-    case ElementType::kBfloat16:
-      return THINPIPE_BFLOAT16;
-  }
-  return 0;
+  if (type == ElementType::kFloat32) return THINPIPE_FLOAT32;
+  return type == ElementType::kFloat16 ? THINPIPE_FLOAT16 : THINPIPE_BFLOAT16;
 }
 
 thinpipe_properties describe(const thinpipe_compressor& handle, const Spec& spec) {

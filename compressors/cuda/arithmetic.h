@@ -4,10 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "compressors/cuda/device_arithmetic.h"
-#include "compressors/cuda/device_jobs.h"
 #include "compressors/cuda/kernels/arrays.h"
-#include "compressors/cuda/kernels/copy_bytes.h"
+#include "compressors/cuda/kernels/on_jobs.h"
+#include "compressors/cuda/rank_device.h"
 
 namespace thinpipe::cuda {
 

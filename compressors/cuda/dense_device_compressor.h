@@ -26,8 +26,8 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     this->allocate(
         [&](std::size_t i, Job& job) {
           const std::size_t bytes = max_encoded_size(i);
-          job.payload = this->template array<std::uint32_t>(bytes / 4 + 2);
-          if (quantizer_->packs()) job.packed = this->template array<std::uint8_t>(bytes + 4);
+          job.payload = device_array<std::uint32_t>(*device_, bytes / 4 + 2);
+          if (quantizer_->packs()) job.packed = device_array<std::uint8_t>(*device_, bytes + 4);
           quantizer_->open(*device_, i, job);
         },
         quantizer_->tile());

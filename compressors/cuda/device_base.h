@@ -1,7 +1,7 @@
 // Common base of sparse and dense methods on the GPU: tensors, memories, checkpoints.
 #pragma once
 
-#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -12,14 +12,27 @@
 #include "compressors/cuda/device/device_compressor.h"
 #include "compressors/cuda/encode/device_decodes.h"
 #include "compressors/cuda/grid/repeated.h"
+#include "compressors/cuda/kernels/add_up.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/cuda/kernels/memory.h"
-#include "compressors/kernels/streams.h"
+#include "compressors/cuda/kernels/source.h"
 #include "compressors/wire/bytes.h"
 #include "compressors/wire/states.h"
 
 namespace thinpipe::cuda {
+
+/// Sets Job::scale to the factor that limits the gradient's L2 norm (memory/memory.cc).
+struct FitClip {
+  Job* jobs;
+  const Findings* first;  ///< of the first job; findings are in the order of jobs
+  double limit;
+
+  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
+    const double norm = std::sqrt(totals.squares);
+    jobs[job.findings - first].scale = norm > limit ? static_cast<float>(limit / norm) : 1.0F;
+  }
+};
+using FindClip = AddUp<Reading::kGradient, Of::kAll, FitClip, SquareSums>;
 
 /// Options of an error-feedback memory; compressors/memory/memory.h has the rules.
 struct DeviceMemoryOptions {
@@ -55,7 +68,7 @@ class DeviceBase : public DeviceCompressor {
     for (std::size_t i = 0; i < jobs_.size(); ++i) jobs_[i].g = device_gradients[i];
     ready_sums(true);
     send_jobs();
-    device_->launch(HoldGradients{device_jobs_, batch_.sum_tiles}, batch_.sum_tile_count);
+    batch_.launch_sum_tiles<HoldGradients>(*device_);
     device_->wait();
   }
 
@@ -92,7 +105,7 @@ class DeviceBase : public DeviceCompressor {
 
   void reset() override {
     for (const Job& job : jobs_) {
-      // An array that only holds this step's sum is not cleared, as in memory/none.cc.
+      // An array that only holds this step's sum is not cleared, as in NoMemory.
       const bool is_memory = job.keeps || job.h != nullptr;
       if (is_memory) device_->zero(job.r, job.n * sizeof(float));
       for (float* other : {job.u, job.h})
@@ -145,8 +158,8 @@ class DeviceBase : public DeviceCompressor {
         identities_(std::move(identities)),
         memory_(memory),
         held_(tensors(), false),
-        jobs_(host_array<Job>(tensors())),
-        findings_(host_array<Findings>(tensors())),
+        jobs_(host_array<Job>(*device_, tensors())),
+        findings_(host_array<Findings>(*device_, tensors())),
         reports_(tensors()),
         decodes_(device_, tensors()) {}
 
@@ -160,48 +173,14 @@ class DeviceBase : public DeviceCompressor {
   /// @param tile  elements of a tile
   template <class Add>
   void allocate(Add add, std::uint32_t tile = kTile) {
-    device_jobs_ = array<Job>(tensors());
-    device_findings_ = array<Findings>(tensors());
-    std::vector<Tile> sum_tiles, tiles;
+    device_jobs_ = device_array<Job>(*device_, tensors());
+    device_findings_ = device_array<Findings>(*device_, tensors());
     for (std::size_t i = 0; i < tensors(); ++i) {
       jobs_[i] = job_of(i);
       add(i, jobs_[i]);
-      const auto job = static_cast<std::uint32_t>(i);
-      add_tiles(job, tiles_of(jobs_[i].n, kSumTile), sum_tiles);
-      add_tiles(job, tiles_of(jobs_[i].n, tile), tiles);
     }
-    const std::vector<Part> parts = divide_in_parts(jobs_, device_->processors());
-    batch_ = {.jobs = device_jobs_,
-              .tensors = tensors(),
-              .sum_tiles = uploaded(sum_tiles),
-              .sum_tile_count = sum_tiles.size(),
-              .tiles = uploaded(tiles),
-              .tile_count = tiles.size(),
-              .parts = uploaded(parts),
-              .part_count = parts.size()};
-  }
-  template <class T>
-  T* array(std::size_t count) {
-    return static_cast<T*>(device_->allocate(count * sizeof(T)));
-  }
-  /// Allocates pinned host memory, for what every step uploads and downloads.
-  template <class T>
-  std::span<T> host_array(std::size_t count) {
-    T* const values = static_cast<T*>(device_->allocate_host(count * sizeof(T)));
-    std::uninitialized_value_construct_n(values, count);
-    return {values, count};
-  }
-  template <class T>
-  T* uploaded(const std::vector<T>& values) {
-    T* const device_values = array<T>(values.size());
-    device_->upload(device_values, values.data(), values.size() * sizeof(T));
-    device_->wait();
-    return device_values;
-  }
-  /// Adds the `count` tiles or parts of a job to a table.
-  template <class T>
-  static void add_tiles(std::uint32_t job, std::uint32_t count, std::vector<T>& tiles) {
-    for (std::uint32_t i = 0; i < count; ++i) tiles.push_back({job, i});
+    batch_ = make_batch(*device_, jobs_, tile);
+    batch_.jobs = device_jobs_;
   }
 
   void check_gradients(std::size_t found) const {
@@ -246,10 +225,8 @@ class DeviceBase : public DeviceCompressor {
   void send_jobs() {
     device_->upload(device_jobs_, jobs_.data(), tensors() * sizeof(Job));
     if (memory_.limit == 0 || is_summed()) return;
-    device_->launch(
-        FindClip{
-            device_jobs_, batch_.sum_tiles, 0, 0, {device_jobs_, device_findings_, memory_.limit}},
-        batch_.sum_tile_count);
+    batch_.launch_sum_tiles<FindClip>(*device_,
+                                      FitClip{device_jobs_, device_findings_, memory_.limit});
   }
   void upload_findings() {
     device_->upload(device_findings_, findings_.data(), tensors() * sizeof(Findings));
@@ -291,17 +268,15 @@ class DeviceBase : public DeviceCompressor {
     const std::size_t n = identities_[tensor].elements;
     Job job;
     job.n = static_cast<std::uint32_t>(n);
-    if (memory_.is_buffered()) job.r = array<float>(n);
-    if (memory_.kind == Kind::kMomentum) job.u = array<float>(n);
-    if (memory_.kind == Kind::kEf21) job.h = array<float>(n);
+    if (memory_.is_buffered()) job.r = device_array<float>(*device_, n);
+    if (memory_.kind == Kind::kMomentum) job.u = device_array<float>(*device_, n);
+    if (memory_.kind == Kind::kEf21) job.h = device_array<float>(*device_, n);
     job.keeps = memory_.kind == Kind::kResidual || memory_.kind == Kind::kMomentum;
     job.clears = memory_.clears;
     job.momentum = memory_.momentum;
     job.nesterov = memory_.nesterov;
     job.masking = memory_.masking;
-    job.block_sums = array<double>(kSumDoubles * (tiles_of(job.n, kSumTile) + kMomentPartials));
-    for (PrefixState*& states : job.states) states = array<PrefixState>(tiles_of(job.n, kTile));
-    job.part_counts = array<Counts>(tiles_of(job.n, kTile) + 1);
+    allocate_workspace(*device_, job);
     job.findings = device_findings_ + tensor;
     return job;
   }

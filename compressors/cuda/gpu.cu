@@ -2,7 +2,6 @@
 #include "compressors/cuda/gpu.h"
 
 #include "compressors/cuda/arithmetic.h"
-#include "compressors/cuda/grid/cuda_copies.cuh"
 #include "compressors/cuda/grid/cuda_device.cuh"
 #include "compressors/cuda/make.h"
 #include "compressors/cuda/roofline.h"
@@ -33,6 +32,20 @@ DeviceDescription describe_gpu() {
           .l2_bytes = static_cast<std::size_t>(gpu.l2CacheSize),
           .memory_bytes = gpu.totalGlobalMem,
           .multiprocessors = gpu.multiProcessorCount};
+}
+
+/// Opens streams on the calling thread's current device.
+RankDevice open_streams(const DeviceDescription& description) {
+  const auto device = std::make_shared<cuda::CudaDevice>();
+  return {.description = description,
+          .memory = device,
+          .copies = std::make_shared<cuda::CudaCopies>(device),
+          .arithmetic = std::make_shared<cuda::Arithmetic<cuda::CudaDevice>>(device),
+          .make = cuda::maker_on(device),
+          .beside = [description, number = device->number()] {
+            cuda::check(cudaSetDevice(number), "set the device");
+            return open_streams(description);
+          }};
 }
 
 }  // namespace
@@ -72,34 +85,8 @@ TimedDevice open_timed_gpu() {
           .memory = device,
           .clock = device,
           .roofline = std::make_shared<cuda::Roofline<cuda::CudaDevice>>(device),
-          .make = [device](const Spec& spec, std::span<const TensorInfo> tensors,
-                           const CompressorSettings& settings) {
-            return cuda::make_device_compressor(device, spec, tensors, settings);
-          }};
+          .make = cuda::maker_on(device)};
 }
-
-namespace {
-
-/// Opens streams on the calling thread's current device.
-RankDevice open_streams(const DeviceDescription& description) {
-  const auto device = std::make_shared<cuda::CudaDevice>();
-  return {.description = description,
-          .memory = device,
-          .copies = std::make_shared<cuda::CudaCopies>(device),
-          .arithmetic = std::make_shared<cuda::Arithmetic<cuda::CudaDevice>>(device),
-          .make =
-              [device](const Spec& spec, std::span<const TensorInfo> tensors,
-                       const CompressorSettings& settings) {
-                return cuda::make_device_compressor(device, spec, tensors, settings);
-              },
-          .beside =
-              [description, number = device->number()] {
-                cuda::check(cudaSetDevice(number), "set the device");
-                return open_streams(description);
-              }};
-}
-
-}  // namespace
 
 RankDevice open_rank_gpu(int local_rank) {
   using cuda::check;

@@ -1,7 +1,6 @@
 // The GPUs of this machine, behind an interface without CUDA.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,16 +10,36 @@
 
 #include "compressors/cuda/dense_device_compressor.h"
 #include "compressors/cuda/device/makers.h"
-#include "compressors/cuda/device/refuse.h"
-#include "compressors/cuda/encode/make_encoding.h"
-#include "compressors/cuda/make_memory.h"
+#include "compressors/cuda/device_base.h"
+#include "compressors/cuda/encode/device_encoding.h"
 #include "compressors/cuda/quantize/make_quantizer.h"
 #include "compressors/cuda/select/make_selector.h"
 #include "compressors/cuda/sparse_device_compressor.h"
+#include "compressors/methods/common.h"
 #include "compressors/registry.h"
 #include "compressors/spec.h"
 
 namespace thinpipe::cuda {
+
+inline DeviceMemoryOptions memory_of(const std::string& name, const Parameters& parameters) {
+  using Kind = DeviceMemoryOptions::Kind;
+  if (name == "none") return {.kind = Kind::kNone};  // the method has no parameters
+  const std::string& memory = parameters.choice("memory");
+  const Kind kind = memory == "none"       ? Kind::kNone
+                    : memory == "momentum" ? Kind::kMomentum
+                    : memory == "ef21"     ? Kind::kEf21
+                                           : Kind::kResidual;
+  const bool decays = kind == Kind::kResidual;
+  const auto workers = static_cast<int>(parameters.integer("workers"));
+  return {.kind = kind,
+          .decay = decays ? static_cast<float>(parameters.real("decay")) : 1,
+          .clears = memory == "clear",
+          .momentum = static_cast<float>(parameters.real("momentum")),
+          .nesterov = parameters.flag("nesterov"),
+          .masking = parameters.flag("masking"),
+          .limit = parameters.real("clip") / std::sqrt(workers),
+          .period = period_of(parameters)};
+}
 
 /// Kernels count elements in 31 bits (kernels/prefix.h).
 constexpr std::size_t kMaxElements = 0x7fffffff;
@@ -65,6 +86,15 @@ std::unique_ptr<DeviceCompressor> make_device_compressor(std::shared_ptr<Device>
         std::move(selector), make_encoding<Device>(parameters, tensors));
   }
   refuse(parameters, "the method has no GPU implementation; expected " + methods_on_gpu<Device>());
+}
+
+/// Returns make_device_compressor() on a device.
+template <class Device>
+MakeDeviceCompressor maker_on(const std::shared_ptr<Device>& device) {
+  return [device](const Spec& spec, std::span<const TensorInfo> tensors,
+                  const CompressorSettings& settings) {
+    return make_device_compressor(device, spec, tensors, settings);
+  };
 }
 
 }  // namespace thinpipe::cuda

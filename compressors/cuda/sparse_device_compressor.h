@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "compressors/cuda/device_base.h"
-#include "compressors/cuda/device_jobs.h"
 #include "compressors/cuda/encode/device_encoding.h"
-#include "compressors/cuda/kernels/give_back.h"
+#include "compressors/cuda/kernels/arrays.h"
+#include "compressors/cuda/kernels/on_jobs.h"
 #include "compressors/cuda/select/device_selector.h"
 
 namespace thinpipe::cuda {
@@ -36,21 +36,21 @@ class SparseDeviceCompressor : public DeviceBase<Device>, public DeviceSparsePay
                        std::to_string(kMaxBytes) + " fit");
     }
     this->allocate([this](std::size_t i, Job& job) {
-      for (Chosen* const chosen : {&job.chosen, &job.staged})
-        *chosen = {this->template array<std::uint32_t>(job.n), this->template array<float>(job.n)};
+      const auto words = [this](std::size_t n) { return device_array<std::uint32_t>(*device_, n); };
+      allocate_chosen(*device_, job.n, job);
       if (const std::size_t most = selector_->max_sampled(job.n); most > 0)
-        job.sample = this->template array<std::uint32_t>(most);
-      job.histogram = this->template array<std::uint32_t>(kBins);
-      job.payload = this->template array<std::uint32_t>(max_encoded_size(i) / 4 + 2);
+        job.sample = words(most);
+      job.histogram = words(kBins);
+      job.payload = words(max_encoded_size(i) / 4 + 2);
       job.capacity = static_cast<std::uint32_t>(max_encoded_size(i));
       job.values = encoding_.values->size();
       encoding_.values->prepare(*device_, selector_->max_selected(job.n), job);
       encoding_.positions->prepare(*device_, job);
       selector_->allocate(*device_, i, job);
     });
-    again_.device_tiles = this->template array<Tile>(batch_.tile_count);
-    again_.device_sum_tiles = this->template array<Tile>(batch_.sum_tile_count);
-    again_.device_parts = this->template array<Part>(batch_.part_count);
+    again_.device_tiles = device_array<Tile>(*device_, batch_.tile_count);
+    again_.device_sum_tiles = device_array<Tile>(*device_, batch_.sum_tile_count);
+    again_.device_parts = device_array<Part>(*device_, batch_.part_count);
     reset();
   }
 
@@ -194,9 +194,9 @@ class SparseDeviceCompressor : public DeviceBase<Device>, public DeviceSparsePay
     batch.choices = 0;
     for (std::uint32_t i = 0; i < again_.jobs.size(); ++i) {
       const Job& job = again_.jobs[i];
-      this->add_tiles(i, tiles_of(job.n, kTile), again_.tiles);
-      this->add_tiles(i, tiles_of(job.n, kSumTile), again_.sum_tiles);
-      this->add_tiles(i, job.parts, again_.parts);
+      add_tiles(i, tiles_of(job.n, kTile), again_.tiles);
+      add_tiles(i, tiles_of(job.n, kSumTile), again_.sum_tiles);
+      add_tiles(i, job.parts, again_.parts);
       batch.choices = std::max(batch.choices, job.choices);
     }
     // The next step uploads its own jobs.

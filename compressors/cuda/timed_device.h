@@ -2,19 +2,35 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 
-#include "compressors/compressor.h"
-#include "compressors/cuda/device/device_clock.h"
 #include "compressors/cuda/device/device_compressor.h"
 #include "compressors/cuda/device/device_memory.h"
-#include "compressors/cuda/device/device_roofline.h"
-#include "compressors/spec.h"
 
 namespace thinpipe {
+
+/// Memory roofline of a device: its fastest reads and copies. Asynchronous, in the order of the
+/// device's stream.
+class DeviceRoofline {
+ public:
+  virtual ~DeviceRoofline() = default;
+
+  /// Numbers of sequential streams into which read() can divide the array. A thread has one
+  /// independent 16-byte read in flight per stream. The fastest of these numbers gives the time of
+  /// a read.
+  static constexpr int kStreamCounts[] = {1, 2, 4, 8};
+
+  /// Reads each of `elements` elements once and adds up their bits.
+  /// @param device_x  aligned to 16 bytes
+  /// @param streams   one of kStreamCounts
+  virtual void read(const float* device_x, std::size_t elements, int streams) = 0;
+  /// Returns the sum, modulo 2^32, of all words read since the last call. Waits.
+  virtual std::uint32_t take_sum() = 0;
+  /// Copies within device memory, by the device's own copy function.
+  virtual void copy(const float* device_from, std::size_t elements, float* device_to) = 0;
+};
 
 /// Device properties on which times depend.
 struct DeviceDescription {
@@ -36,10 +52,7 @@ struct TimedDevice {
   std::shared_ptr<DeviceMemory> memory;
   std::shared_ptr<DeviceClock> clock;
   std::shared_ptr<DeviceRoofline> roofline;
-  /// As make_gpu_compressor(). @throws InputError, RunError
-  std::function<std::unique_ptr<DeviceCompressor>(
-      const Spec& spec, std::span<const TensorInfo> tensors, const CompressorSettings& settings)>
-      make;
+  MakeDeviceCompressor make;
 };
 
 }  // namespace thinpipe

@@ -1,6 +1,4 @@
 // Gaps between positions in codes of variable length: Golomb-Rice and Elias.
-#include "compressors/encode/gap_codes.h"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -72,11 +72,13 @@ class PositionCodec {
                       ByteWriter& out) const = 0;
 
   /// Starts to decode `count` positions from the rest of a payload.
-  virtual PositionCursor start(ByteReader bytes, std::size_t count, std::size_t elements) const = 0;
+  virtual PositionCursor start(ByteReader bytes, std::size_t count, std::size_t elements) const {
+    return {.bytes = bytes, .count = count, .elements = elements};
+  }
   /// Reads the next positions.size() positions. @throws PayloadError
   virtual void decode(PositionCursor& cursor, std::span<std::uint32_t> positions) const = 0;
   /// Checks that nothing is left after the last position. @throws PayloadError
-  virtual void finish(const PositionCursor& cursor) const = 0;
+  virtual void finish(const PositionCursor& cursor) const { cursor.bytes.expect_end(); }
 
   /// Returns true where positions are written as in memory.
   virtual bool verbatim() const { return false; }
@@ -86,25 +88,42 @@ class PositionCodec {
   virtual double expected_bits(double density) const = 0;
 };
 
-/// Makes a codec of 32 bits per position.
-std::unique_ptr<PositionCodec> make_raw32_codec();
-/// Makes a codec of 28 bits per position, for tensors of at most 2^28 elements (Tsuzuku et al.,
-/// section 4.2).
-std::unique_ptr<PositionCodec> make_index28_codec();
-/// Makes a codec of one bit per element of the tensor.
-std::unique_ptr<PositionCodec> make_bitmap_codec();
 /// Makes a codec of Golomb-Rice coded gaps (SBC eq. 5).
 std::unique_ptr<PositionCodec> make_golomb_codec();
 /// Make codecs of gaps in Elias's gamma and delta codes (Elias, "Universal codeword sets", 1975).
 std::unique_ptr<PositionCodec> make_elias_gamma_codec();
 std::unique_ptr<PositionCodec> make_elias_delta_codec();
-/// Makes a codec of blocks of gaps, each with as many bits per gap as its largest gap needs.
-std::unique_ptr<PositionCodec> make_packed_codec();
-/// Makes a codec of the 16-bit lengths of the runs of zeros between positions (DGC alg. 1).
-std::unique_ptr<PositionCodec> make_run16_codec();
 
-/// Return the names of the codecs, and a codec by name. @throws InputError for an unknown name.
+/// Return the names of all codecs, and a codec by name: those above, and
+/// * raw32: 32 bits per position;
+/// * index28: 28 bits per position, for tensors of at most 2^28 elements (Tsuzuku et al., section
+///   4.2);
+/// * bitmap: one bit per element of the tensor;
+/// * packed: blocks of gaps, each with as many bits per gap as its largest gap needs;
+/// * run16: the 16-bit lengths of the runs of zeros between positions (DGC alg. 1).
+/// @throws InputError for an unknown name.
 const std::vector<std::string>& position_codec_names();
 std::unique_ptr<PositionCodec> make_position_codec(const std::string& name);
+
+// Lengths of codes of gaps: the parameter of Golomb-Rice codes, and the entropy bound that is
+// reported beside position codecs.
+
+/// Greatest number of bits of a remainder.
+constexpr int kMaxGolombBits = 31;
+
+/// Returns b* = 1 + floor(log2(ln(phi - 1) / ln(1 - p))) of SBC eq. 5, phi the golden ratio, in
+/// [0, kMaxGolombBits].
+int golomb_bits(double density);
+
+/// Returns the mean bits per gap at density p with remainders of b bits:
+/// b + 1 / (1 - (1 - p)^(2^b)). (SBC eq. 5: the mean of the unary part is the mean of floor((n - 1)
+/// / 2^b) plus its stop bit.)
+double golomb_mean_bits(double density, int bits);
+
+/// Returns H(p)/p: the bits per position below which no code can go on average when each element is
+/// selected with probability p = `density`, independently (Shannon).
+/// H(p) = -p log2 p - (1-p) log2(1-p). 0 at density 1; grows without bound towards 0.
+/// @param density in (0, 1]
+double position_entropy_bits(double density);
 
 }  // namespace thinpipe

@@ -36,32 +36,23 @@ class ValueCodec {
   virtual double expected_bits() const = 0;
 };
 
-/// Makes a codec of 32-bit floats, exact.
-std::unique_ptr<ValueCodec> make_fp32_codec();
-/// Make codecs of 16-bit floats, rounded to the nearest (element_type.h).
-std::unique_ptr<ValueCodec> make_fp16_codec();
-std::unique_ptr<ValueCodec> make_bf16_codec();
-/// Makes a codec of 255 levels, scaled by the greatest magnitude (the "8-bit int" of 3LC section
-/// 5.1).
-std::unique_ptr<ValueCodec> make_int8_codec();
-/// Makes a codec of a sign and one of two magnitudes per value. Each group of 512 values has its
-/// own two magnitudes: the mean of all magnitudes below the group's mean magnitude, and the mean of
-/// all other magnitudes.
-std::unique_ptr<ValueCodec> make_int2_codec();
-/// Makes a codec of a sign and a 3-bit exponent, which counts down from the greatest exponent.
-/// Values too small for 3 bits are not sent (Tsuzuku et al., section 4.2).
-std::unique_ptr<ValueCodec> make_exp4_codec();
-/// Makes a codec of a sign per value, and one mean magnitude for all.
-std::unique_ptr<ValueCodec> make_sign_codec();
-/// Makes a codec of one 32-bit float, the mean of all (SBC alg. 2).
-std::unique_ptr<ValueCodec> make_mean_codec();
-
 /// Makes the codec of Strom's values, which are all a step of the same size. Each value takes one
 /// bit, lowest bit first, which is 1 for a negative step. Values decode to +tau or -tau; sender and
 /// receiver know tau from the spec. The unused bits of the last byte are written as 0 and not read.
 std::unique_ptr<ValueCodec> make_tau_codec(float tau);
 
-/// Return the names of the codecs, and a codec by name. @throws InputError for an unknown name.
+/// Return the names of all other codecs, and a codec by name.
+/// * fp32: 32-bit floats, exact;
+/// * fp16, bf16: 16-bit floats, rounded to the nearest (element_type.h);
+/// * int8: 255 levels, scaled by the greatest magnitude (the "8-bit int" of 3LC section 5.1);
+/// * int2: a sign and one of two magnitudes per value. Each group of 512 values has its own two
+///   magnitudes: the mean of all magnitudes below the group's mean magnitude, and the mean of all
+///   other magnitudes;
+/// * exp4: a sign and a 3-bit exponent, which counts down from the greatest exponent. Values too
+///   small for 3 bits are not sent (Tsuzuku et al., section 4.2);
+/// * sign: a sign per value, and one mean magnitude for all;
+/// * mean: one 32-bit float, the mean of all (SBC alg. 2).
+/// @throws InputError for an unknown name.
 const std::vector<std::string>& value_codec_names();
 std::unique_ptr<ValueCodec> make_value_codec(const std::string& name);
 

@@ -1,8 +1,11 @@
-// The memories' passes. They work element by element, so any vector width gives the same bits.
+// The memories' passes, and the search for an element that is not finite. They work element by
+// element, so any vector width gives the same bits.
 #include "compressors/kernels/sums.h"
 
 #include <cassert>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 #include "compressors/kernels/parallel.h"
 
@@ -76,6 +79,27 @@ void AddScaled(const float* HWY_RESTRICT x, std::size_t n, float factor, float* 
   });
 }
 
+/// Returns the index at which the first group of four vectors with a non-finite element begins: all
+/// bits of such a float's exponent are set. Without such a group, returns the index at which the
+/// last whole group ends.
+std::size_t FirstSuspect(const float* HWY_RESTRICT x, std::size_t n) {
+  const hn::ScalableTag<std::int32_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto magnitude = hn::Set(d, 0x7fffffff);
+  const auto largest = hn::Set(d, 0x7f7fffff);
+  const auto* bits = reinterpret_cast<const std::int32_t*>(x);
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    const auto a = hn::And(hn::LoadU(d, bits + i), magnitude);
+    const auto b = hn::And(hn::LoadU(d, bits + i + lanes), magnitude);
+    const auto c = hn::And(hn::LoadU(d, bits + i + 2 * lanes), magnitude);
+    const auto e = hn::And(hn::LoadU(d, bits + i + 3 * lanes), magnitude);
+    const auto most = hn::Max(hn::Max(a, b), hn::Max(c, e));
+    if (HWY_UNLIKELY(!hn::AllFalse(d, hn::Gt(most, largest)))) break;
+  }
+  return i;
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace thinpipe
@@ -88,6 +112,7 @@ HWY_EXPORT(Accumulate);
 HWY_EXPORT(AccumulateMomentum);
 HWY_EXPORT(AccumulateNesterov);
 HWY_EXPORT(AddScaled);
+HWY_EXPORT(FirstSuspect);
 
 /// Elements of a cache line, so that only one thread writes each line.
 constexpr std::size_t kGrain = 16;
@@ -124,6 +149,13 @@ void add_scaled(std::span<const float> x, float factor, std::span<float> out) {
   parallel_stretches(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
     HWY_DYNAMIC_DISPATCH(AddScaled)(x.data() + begin, end - begin, factor, out.data() + begin);
   });
+}
+
+std::size_t first_non_finite(std::span<const float> x) {
+  for (std::size_t i = HWY_DYNAMIC_DISPATCH(FirstSuspect)(x.data(), x.size()); i < x.size(); ++i) {
+    if (!std::isfinite(x[i])) return i;
+  }
+  return kAllFinite;
 }
 
 }  // namespace thinpipe

@@ -7,13 +7,81 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 // once per target
-#include "compressors/kernels/block_decode-inl.h"
-#include "compressors/kernels/block_encode-inl.h"
-#include "compressors/kernels/block_floats-inl.h"
+#include "compressors/kernels/blocks-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
+namespace block {
+
+/// Codes floats of 1 + kExponent + kMantissa bits with denormals.
+template <int kExponent, int kMantissa, int kBias, int kMaxMagnitudeCode>
+struct FloatCodec {
+  static constexpr int kMask = (1 << (1 + kExponent + kMantissa)) - 1;
+  static constexpr int kMagnitude = kMask >> 1;
+  static constexpr bool kHasZero = true;
+  static constexpr int kMaxCode = kMaxMagnitudeCode;  ///< of the magnitude
+  static constexpr int kDropped = 23 - kMantissa;
+  static constexpr std::int32_t kNormal = (128 - kBias) << 23;  ///< bits of the least normal
+  static constexpr std::int32_t kRebias = (127 - kBias) << kMantissa;
+  /// 1 / the least denormal.
+  static constexpr std::int32_t kDenormal = (127 + kBias - 1 + kMantissa) << 23;
+
+  template <bool stochastic>
+  static HWY_INLINE VI Encode(V y, VU random) {
+    const D d;
+    const DI di;
+    const auto bits = hn::BitCast(di, y);
+    const auto magnitude = hn::And(bits, hn::Set(di, 0x7fffffff));
+    const auto steps = hn::Mul(hn::BitCast(d, magnitude), hn::BitCast(d, hn::Set(di, kDenormal)));
+    // Normal numbers are rounded by an addition to the mantissa bits that are dropped. A carry out
+    // of the mantissa increments the exponent, as rounding requires.
+    auto up = hn::Zero(di);
+    auto few = hn::Zero(di);
+    if constexpr (stochastic) {
+      up = hn::BitCast(di, hn::ShiftRight<32 - kDropped>(random));
+      few = hn::ConvertTo(di, hn::Floor(hn::Add(Limited(steps), RandomUnit(random))));
+    } else {
+      const auto odd = hn::And(hn::ShiftRight<kDropped>(magnitude), hn::Set(di, 1));
+      up = hn::Add(odd, hn::Set(di, (1 << (kDropped - 1)) - 1));
+      few = hn::NearestInt(Limited(steps));
+    }
+    const auto many =
+        hn::Sub(hn::ShiftRight<kDropped>(hn::Add(magnitude, up)), hn::Set(di, kRebias));
+    const auto normal = hn::Gt(magnitude, hn::Set(di, kNormal - 1));
+    const auto code = hn::Min(hn::IfThenElse(normal, many, few), hn::Set(di, kMaxCode));
+    const auto sign =
+        hn::And(hn::ShiftRight<31 - kExponent - kMantissa>(bits), hn::Set(di, kMagnitude + 1));
+    return hn::Or(code, sign);
+  }
+  static HWY_INLINE V Decode(VI code) {
+    const D d;
+    const DI di;
+    const auto magnitude = hn::And(code, hn::Set(di, kMagnitude));
+    const auto many =
+        hn::BitCast(d, hn::ShiftLeft<kDropped>(hn::Add(magnitude, hn::Set(di, kRebias))));
+    constexpr float kStep = 1.0F / static_cast<float>(1ULL << (kBias - 1 + kMantissa));
+    const auto few = hn::Mul(hn::ConvertTo(d, magnitude), hn::Set(d, kStep));
+    const auto normal = hn::RebindMask(d, hn::Gt(magnitude, hn::Set(di, (1 << kMantissa) - 1)));
+    const auto sign =
+        hn::ShiftLeft<31 - kExponent - kMantissa>(hn::And(code, hn::Set(di, kMagnitude + 1)));
+    return hn::Or(hn::IfThenElse(normal, many, few), hn::BitCast(d, sign));
+  }
+
+ private:
+  /// Limits steps: denormals are at most 2^kMantissa steps. Greater values are not used, but must
+  /// convert.
+  static HWY_INLINE V Limited(V steps) {
+    return hn::Min(steps, hn::Set(D(), static_cast<float>(2 << kMantissa)));
+  }
+};
+
+using E4M3 = FloatCodec<4, 3, 7, 0x7e>;
+using E5M2 = FloatCodec<5, 2, 15, 0x7b>;
+using E2M1 = FloatCodec<2, 1, 1, 0x7>;
+
+}  // namespace block
+
 namespace {
 
 std::size_t Encode(const BlockEncoding& job) {

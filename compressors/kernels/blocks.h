@@ -12,6 +12,7 @@
 #include <span>
 
 #include "base/both.h"
+#include "compressors/element_type.h"
 #include "compressors/kernels/random.h"
 
 namespace thinpipe {
@@ -128,12 +129,6 @@ THINPIPE_BOTH inline std::uint16_t half_at_least(float x) {
                                     ((127U - 15U) << 10));
 }
 
-/// Returns the value of a half that is finite and not negative.
-THINPIPE_BOTH inline float value_of_half(std::uint16_t half) {
-  if (half < 0x400) return static_cast<float>(half) * 0x1p-24F;
-  return std::bit_cast<float>((static_cast<std::uint32_t>(half) << 13) + ((127U - 15U) << 23));
-}
-
 /// Returns 2^(code - 127), code < 255.
 THINPIPE_BOTH inline float value_of_exponent(std::uint8_t code) {
   return std::bit_cast<float>(code == 0 ? 0x00400000U : static_cast<std::uint32_t>(code) << 23);
@@ -185,7 +180,7 @@ THINPIPE_BOTH inline WrittenScale write_scale(const BlockFormat& format, float m
   if (format.scale == BlockScale::kF16) {
     const std::uint16_t half = half_at_least(value);
     std::memcpy(at, &half, sizeof half);
-    value = value_of_half(half);
+    value = from_half(half, HalfFormat::kFp16);
   } else {
     std::memcpy(at, &value, sizeof value);
   }
@@ -202,7 +197,7 @@ THINPIPE_BOTH inline float read_scale(const BlockFormat& format, const std::byte
   if (format.scale == BlockScale::kF16) {
     std::uint16_t half = 0;
     std::memcpy(&half, at, sizeof half);
-    return half >= 0x7c00 ? -1 : value_of_half(half);
+    return half >= 0x7c00 ? -1 : from_half(half, HalfFormat::kFp16);
   }
   float value = 0;
   std::memcpy(&value, at, sizeof value);

@@ -44,20 +44,31 @@ THINPIPE_BOTH inline double exact_log(double x) {
   return exponent * kLn2High + (2 * s + (2 * s * series + exponent * kLn2Low));
 }
 
-/// Returns e^x - 1.
-THINPIPE_BOTH inline double exact_expm1(double x) {
-  if (x != x) return x;
-  if (x > 709) return std::numeric_limits<double>::infinity();
-  if (x < -50) return -1;
+/// e^x as the product scale * (1 + less_one), scale a power of two.
+struct ExpParts {
+  double scale;
+  double less_one;
+};
+
+/// Returns the parts of e^x for x in [-708, 709].
+THINPIPE_BOTH inline ExpParts exp_parts(double x) {
   const double powers = std::floor(x * 1.4426950408889634 + 0.5);
   const double rest = x - powers * kLn2High - powers * kLn2Low;  // at most 0.35
   // Taylor: 0.35^17 / 17! is less than 2^-70.
   double series = 0;
   for (int n = 17; n > 1; --n) series = (series + 1) * rest / n;
-  const double less_one = rest * (1 + series);
   const auto power = static_cast<std::int64_t>(powers);
-  const double scale = std::bit_cast<double>(static_cast<std::uint64_t>(power + 1023) << 52);
-  return scale * less_one + (scale - 1);
+  return {std::bit_cast<double>(static_cast<std::uint64_t>(power + 1023) << 52),
+          rest * (1 + series)};
+}
+
+/// Returns e^x - 1.
+THINPIPE_BOTH inline double exact_expm1(double x) {
+  if (x != x) return x;
+  if (x > 709) return std::numeric_limits<double>::infinity();
+  if (x < -50) return -1;
+  const ExpParts parts = exp_parts(x);
+  return parts.scale * parts.less_one + (parts.scale - 1);
 }
 
 /// Returns e^x; 0 below -708.
@@ -65,13 +76,8 @@ THINPIPE_BOTH inline double exact_exp(double x) {
   if (x != x) return x;
   if (x > 709) return std::numeric_limits<double>::infinity();
   if (x < -708) return 0;
-  const double powers = std::floor(x * 1.4426950408889634 + 0.5);
-  const double rest = x - powers * kLn2High - powers * kLn2Low;
-  double series = 0;
-  for (int n = 17; n > 1; --n) series = (series + 1) * rest / n;
-  const auto power = static_cast<std::int64_t>(powers);
-  const double scale = std::bit_cast<double>(static_cast<std::uint64_t>(power + 1023) << 52);
-  return scale * (1 + rest * (1 + series));
+  const ExpParts parts = exp_parts(x);
+  return parts.scale * (1 + parts.less_one);
 }
 
 /// Returns ln of the gamma function of x > 0, by Stirling's series from 10 on.

@@ -1,14 +1,14 @@
-// In place: the results of a vector are stored no further than its own position.
+// Passes over compacted elements and over bitmaps. In place, the results of a vector are stored no
+// further than its own position.
 #include "compressors/kernels/select.h"
 
 #include <atomic>
-#include <type_traits>
+#include <bit>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/kernels/filter.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 // after it
-#include "compressors/kernels/compress-inl.h"
 #include "compressors/kernels/keys-inl.h"
 #include "hwy/highway.h"
 
@@ -99,6 +99,19 @@ std::size_t KeepKeys(std::int32_t* keys, std::size_t n, std::int32_t low, std::i
   return kept;
 }
 
+/// Counts bits in vectors of words; portable code for one word takes a dozen instructions.
+std::size_t CountBits(const std::uint64_t* words, std::size_t n) {
+  const hn::ScalableTag<std::uint64_t> d;
+  auto sum = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+    sum = hn::Add(sum, hn::PopulationCount(hn::LoadU(d, words + i)));
+  }
+  std::size_t count = hn::GetLane(hn::SumOfLanes(d, sum));
+  for (; i < n; ++i) count += static_cast<std::size_t>(std::popcount(words[i]));
+  return count;
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace thinpipe
@@ -111,6 +124,7 @@ HWY_EXPORT(KeysOf);
 HWY_EXPORT(Between);
 HWY_EXPORT(CountKeys);
 HWY_EXPORT(KeepKeys);
+HWY_EXPORT(CountBits);
 }  // namespace
 
 void keys_of(std::span<const float> values, KeyOrder order, std::int32_t* keys) {
@@ -136,6 +150,10 @@ std::size_t count_keys(std::span<const std::int32_t> keys, std::int32_t limit) {
 
 std::size_t keep_keys(std::span<std::int32_t> keys, std::int32_t low, std::int32_t high) {
   return HWY_DYNAMIC_DISPATCH(KeepKeys)(keys.data(), keys.size(), low, high);
+}
+
+std::size_t count_bits(std::span<const std::uint64_t> words) {
+  return HWY_DYNAMIC_DISPATCH(CountBits)(words.data(), words.size());
 }
 
 }  // namespace thinpipe

@@ -1,7 +1,6 @@
 // The fast Walsh-Hadamard transform in registers and first-level cache. Compiled once per
 // instruction set.
 #include <cstddef>
-#include <cstdint>
 
 #include "hwy/highway.h"
 

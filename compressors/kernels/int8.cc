@@ -16,8 +16,8 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
-#include "compressors/kernels/join_bytes-inl.h"
 #include "compressors/kernels/max_key-inl.h"
+#include "compressors/kernels/pack_codes-inl.h"
 #include "compressors/kernels/vector_loop-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -163,13 +163,10 @@ float max_magnitude(std::span<const float> x) {
 
 std::size_t int8_quantize(std::span<const float> c, float step, std::span<float> remainder,
                           std::int8_t* codes) {
-  std::atomic<std::size_t> nonzero = 0;
-  parallel_stretches(c.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  return sum_of_stretches(c.size(), kGrain, [&](std::size_t begin, std::size_t end) {
     float* const left = remainder.empty() ? nullptr : remainder.data() + begin;
-    nonzero +=
-        HWY_DYNAMIC_DISPATCH(Quantize)(c.data() + begin, end - begin, step, left, codes + begin);
+    return HWY_DYNAMIC_DISPATCH(Quantize)(c.data() + begin, end - begin, step, left, codes + begin);
   });
-  return nonzero;
 }
 
 std::size_t int8_buckets(std::span<const float> c, std::size_t bucket, std::span<float> remainder,

@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "compressors/kernels/keys.h"
 #include "compressors/kernels/parallel.h"
 #include "compressors/kernels/streams.h"
+#include "compressors/kernels/sums.h"
 #include "compressors/wire/scale.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -20,8 +21,6 @@
 #include "hwy/highway.h"
 
 #include "compressors/kernels/counter_random-inl.h"
-#include "compressors/kernels/join_bytes-inl.h"
-#include "compressors/kernels/l2_norm-inl.h"
 #include "compressors/kernels/max_key-inl.h"
 #include "compressors/kernels/pack_codes-inl.h"
 #include "compressors/kernels/vector_loop-inl.h"
@@ -32,6 +31,16 @@ namespace thinpipe {
 namespace {
 constexpr std::size_t kBlock = 2048;  // a multiple of 8: blocks end with a byte
 using Codes = std::array<std::uint8_t, kBlock>;
+
+/// Range in which a sum of squares in float is valid: no square that matters was lost to underflow,
+/// and no partial sum overflowed.
+constexpr float kMinSquares = 0x1p-80F;
+constexpr float kMaxSquares = 0x1p120F;
+constexpr std::size_t kNormLanes = 16;  // of a row: one vector of AVX-512, two of AVX2
+constexpr std::size_t kNormRow = 4 * kNormLanes;
+/// Greatest number of elements whose squares are summed in float. Each partial sum then takes 64
+/// additions and has an error under 2^-18 in the worst case, some 2^-23 in practice.
+constexpr std::size_t kFewElements = 64 * kNormRow;
 }  // namespace
 }  // namespace thinpipe
 #endif
@@ -181,6 +190,45 @@ HWY_INLINE std::size_t PackBlocks(const float* c, std::size_t n, float step, Ran
   return nonzero;
 }
 
+/// Returns the sum of squares of a few elements, in float. A result below kMinSquares or above
+/// kMaxSquares, or a NaN, means that the caller has to sum in double instead.
+HWY_INLINE float FewSquares(const float* HWY_RESTRICT x, std::size_t n) {
+  const hn::CappedTag<float, kNormLanes> d;
+  const std::size_t lanes = hn::Lanes(d);
+  HWY_ALIGN float sums[kNormLanes];
+  const std::size_t rows = n / kNormRow;
+  for (std::size_t lane = 0; lane < kNormLanes; lane += lanes) {
+    auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+    for (const float* p = x + lane; p < x + rows * kNormRow; p += kNormRow) {
+      const auto a = hn::LoadU(d, p);
+      const auto b = hn::LoadU(d, p + kNormLanes);
+      const auto e = hn::LoadU(d, p + 2 * kNormLanes);
+      const auto f = hn::LoadU(d, p + 3 * kNormLanes);
+      s0 = hn::Add(s0, hn::Mul(a, a));
+      s1 = hn::Add(s1, hn::Mul(b, b));
+      s2 = hn::Add(s2, hn::Mul(e, e));
+      s3 = hn::Add(s3, hn::Mul(f, f));
+    }
+    hn::Store(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)), d, sums + lane);
+  }
+  float rest = 0;
+  for (std::size_t i = rows * kNormRow; i < n; ++i) rest += x[i] * x[i];
+  for (std::size_t half = kNormLanes / 2; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  return sums[0] + rest;
+}
+
+/// Returns the L2 norm with a fixed order of partial sums, so that all instruction sets give the
+/// same bits.
+HWY_INLINE float Norm(const float* c, std::size_t n) {
+  if (n <= kFewElements) {
+    const float sum = FewSquares(c, n);
+    if (sum >= kMinSquares && sum <= kMaxSquares) return std::sqrt(sum);
+  }
+  return finite(std::sqrt(sum_of_squares({c, n})));
+}
+
 template <int kBits>
 std::size_t PackBuckets(const float* c, std::size_t n, std::size_t bucket, LevelRange range,
                         RandomKey key, std::size_t first, float* left,
@@ -302,15 +350,13 @@ float* pointer_of(std::span<float> remainder, std::size_t at) {
 
 std::size_t pack_levels(std::span<const float> c, float step, const LevelRounding& rounding,
                         std::span<float> remainder, std::uint8_t* packed) {
-  std::atomic<std::size_t> nonzero = 0;
-  parallel_stretches(c.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  return sum_of_stretches(c.size(), kGrain, [&](std::size_t begin, std::size_t end) {
     LevelRounding here = rounding;
     here.first += begin;
-    nonzero += HWY_DYNAMIC_DISPATCH(PackAny)(c.data() + begin, end - begin, step, here,
-                                             pointer_of(remainder, begin),
-                                             packed + packed_size(begin, rounding.bits));
+    return HWY_DYNAMIC_DISPATCH(PackAny)(c.data() + begin, end - begin, step, here,
+                                         pointer_of(remainder, begin),
+                                         packed + packed_size(begin, rounding.bits));
   });
-  return nonzero;
 }
 
 std::size_t stochastic_levels(std::span<const float> c, float step, const LevelRounding& rounding,
@@ -330,13 +376,10 @@ std::size_t pack_level_buckets(std::span<const float> c, std::size_t bucket, Lev
 float l2_norm(std::span<const float> c) { return HWY_DYNAMIC_DISPATCH(Norm)(c.data(), c.size()); }
 
 bool add_packed_levels(const std::uint8_t* packed, float step, int bits, std::span<float> out) {
-  std::atomic<bool> sound = true;
-  parallel_stretches(out.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-    const bool all = HWY_DYNAMIC_DISPATCH(UnpackAdd)(packed + packed_size(begin, bits), step, bits,
-                                                     out.data() + begin, end - begin);
-    if (!all) sound = false;
+  return all_stretches(out.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    return HWY_DYNAMIC_DISPATCH(UnpackAdd)(packed + packed_size(begin, bits), step, bits,
+                                           out.data() + begin, end - begin);
   });
-  return sound;
 }
 
 }  // namespace thinpipe

@@ -154,8 +154,7 @@ LogMoments log_moments(std::span<const float> x) {
         total.exponent += split.exponent;
         total.nonzero += split.nonzero ? 1 : 0;
       });
-  return {
-      .sum_magnitude = all.sum, .sum_log = all.log(), .nonzero = all.nonzero, .count = x.size()};
+  return {.sum_magnitude = all.sum, .sum_log = all.log(), .nonzero = all.nonzero};
 }
 
 }  // namespace thinpipe

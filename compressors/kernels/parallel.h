@@ -2,6 +2,7 @@
 // cut into parts by the tensor's size alone.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 namespace thinpipe {
@@ -65,6 +66,25 @@ void parallel_stretches(std::size_t n, std::size_t grain, Body body) {
     return part == parts ? n : n / grain * part / parts * grain;
   };
   parallel_parts(parts, threads, [&](std::size_t part) { body(cut(part), cut(part + 1)); });
+}
+
+/// Returns the sum of the numbers that body(begin, end) returns for such ranges.
+template <class Body>
+std::size_t sum_of_stretches(std::size_t n, std::size_t grain, Body body) {
+  std::atomic<std::size_t> sum = 0;
+  parallel_stretches(n, grain,
+                     [&](std::size_t begin, std::size_t end) { sum += body(begin, end); });
+  return sum;
+}
+
+/// Returns true if body(begin, end) returns true for all such ranges.
+template <class Body>
+bool all_stretches(std::size_t n, std::size_t grain, Body body) {
+  std::atomic<bool> all = true;
+  parallel_stretches(n, grain, [&](std::size_t begin, std::size_t end) {
+    if (!body(begin, end)) all = false;
+  });
+  return all;
 }
 
 /// Copies bytes as memcpy does, or as memmove where both overlap; large copies run on the current

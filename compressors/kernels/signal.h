@@ -42,10 +42,8 @@ class Signal {
   }
   /// Returns magnitude_moments().
   Moments moments() {
-    if (!pending_) return magnitude_moments(c_);
-    pending_ = false;
-    fused_ = true;
-    return moments_of_sum(sum_);
+    const PendingSum* const sum = take_sum();
+    return sum == nullptr ? magnitude_moments(c_) : moments_of_sum(*sum);
   }
   /// Returns the greatest magnitude, as in Moments.
   float max_magnitude() { return pending_ ? moments().max_magnitude : thinpipe::max_magnitude(c_); }
@@ -58,10 +56,9 @@ class Signal {
   }
   /// Calls compact() by magnitude.
   std::size_t compact(std::int32_t limit, std::uint32_t* positions, float* values) {
-    if (!pending_) return thinpipe::compact(c_, KeyOrder::kMagnitude, limit, positions, values);
-    pending_ = false;
-    fused_ = true;
-    return compact_sum(sum_, limit, positions, values);
+    const PendingSum* const sum = take_sum();
+    return sum == nullptr ? thinpipe::compact(c_, KeyOrder::kMagnitude, limit, positions, values)
+                          : compact_sum(*sum, limit, positions, values);
   }
   /// Returns true when the sum was computed within another pass.
   bool fused() const { return fused_; }

@@ -55,7 +55,6 @@ float max_magnitude(std::span<const float> x);
 struct Moments {
   double sum_magnitude = 0;  ///< sum of |x|
   float max_magnitude = 0;   ///< by the bits of |x|: NaN > infinity > finite; 0 when empty
-  std::size_t count = 0;
 };
 
 /// Returns the moments of x. Every few thousand elements, 64 fixed partial sums in float are added
@@ -117,7 +116,6 @@ struct LogMoments {
   double sum_magnitude = 0;  ///< sum of |x|
   double sum_log = 0;        ///< sum of ln |x| over the elements that are not 0
   std::size_t nonzero = 0;
-  std::size_t count = 0;
 };
 
 /// Returns the sums of the magnitudes and of their logarithms. The sum of logarithms is computed as

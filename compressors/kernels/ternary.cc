@@ -1,9 +1,9 @@
-// The five partitions are five streams: a vector of each gives a vector of bytes.
+// The five partitions are five streams: a vector of each gives a vector of bytes. In stochastic
+// packing, each element has its own threshold.
 #include "compressors/kernels/quantize.h"
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -17,6 +17,7 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
+#include "compressors/kernels/counter_random-inl.h"
 #include "compressors/kernels/max_key-inl.h"
 #include "compressors/kernels/vector_loop-inl.h"
 
@@ -152,6 +153,34 @@ std::size_t PackBuckets(const float* c, std::size_t n, std::size_t bucket, float
   return nonzero;
 }
 
+/// Packs stochastically `bytes` bytes from `begin` on, whose five elements all exist. c and left
+/// may be the same array. @returns the number of elements that are not 0.
+std::size_t PackAtRandom(const float* c, std::size_t partition, std::size_t begin,
+                         std::size_t bytes, float scale, RandomKey key, float* left,
+                         std::uint8_t* HWY_RESTRICT packed) {
+  std::size_t zeros = 0;
+  ForEachVector(bytes, [&](auto d, std::size_t offset) {
+    const std::size_t i = begin + offset;
+    const hn::RebindToSigned<decltype(d)> di;
+    const hn::Rebind<std::uint8_t, decltype(d)> d8;
+    constexpr Weights kWeights = {81, 27, 9, 3, 1};
+    const auto step = hn::Set(d, scale);
+    auto code = hn::Set(d, static_cast<float>(kQuarticZero));
+    for (std::size_t part = 0; part < kWeights.size(); ++part) {
+      const std::size_t at = part * partition + i;
+      const auto x = hn::LoadU(d, c + at);
+      ask_far_ahead(c + at);
+      const auto threshold = hn::Mul(CounterUniform(d, key, at), step);
+      const auto sent = hn::Lt(threshold, hn::Abs(x));
+      code = hn::Add(code, hn::IfThenElseZero(sent, hn::CopySign(hn::Set(d, kWeights[part]), x)));
+      zeros += hn::CountTrue(d, hn::Not(sent));
+      StoreLeft(d, x, hn::IfThenElseZero(sent, hn::CopySign(step, x)), left, at);
+    }
+    hn::StoreU(hn::DemoteTo(d8, hn::ConvertTo(di, code)), d8, packed + i);
+  });
+  return 5 * bytes - zeros;
+}
+
 /// Unpacks whole vectors of bytes. @returns the bytes done.
 std::size_t Unpack(const std::uint8_t* HWY_RESTRICT packed, std::size_t count,
                    std::size_t partition, float value, float* HWY_RESTRICT out) {
@@ -199,6 +228,7 @@ namespace {
 
 HWY_EXPORT(Pack);
 HWY_EXPORT(PackBuckets);
+HWY_EXPORT(PackAtRandom);
 HWY_EXPORT(Unpack);
 
 constexpr std::size_t kLine = 64;  // bytes: no two threads write to one cache line of `packed`
@@ -209,7 +239,7 @@ std::size_t ternary_pack(std::span<const float> c, float scale, std::span<float>
   const std::size_t bytes = quartic_size(c.size());
   const float limit = least_sent(scale);
   float* const left = remainder.empty() ? nullptr : remainder.data();
-  const auto pack = [&](std::size_t begin, std::size_t end) {
+  return sum_of_stretches(bytes, kLine, [&](std::size_t begin, std::size_t end) {
     std::size_t sent = 0;
     std::size_t i = std::min(end, full_quartic_bytes(c.size()));
     if (begin < i) {
@@ -220,11 +250,7 @@ std::size_t ternary_pack(std::span<const float> c, float scale, std::span<float>
     }
     for (; i < end; ++i) packed[i] = pack_byte(c, bytes, i, scale, limit, left, sent);
     return sent;
-  };
-  std::atomic<std::size_t> nonzero = 0;
-  parallel_stretches(bytes, kLine,
-                     [&](std::size_t begin, std::size_t end) { nonzero += pack(begin, end); });
-  return nonzero;
+  });
 }
 
 std::size_t ternary_pack_buckets(std::span<const float> c, std::size_t bucket, float sparsity,
@@ -234,6 +260,39 @@ std::size_t ternary_pack_buckets(std::span<const float> c, std::size_t bucket, f
   float* const left = remainder.empty() ? nullptr : remainder.data();
   return HWY_DYNAMIC_DISPATCH(PackBuckets)(c.data(), c.size(), bucket, sparsity, left, scales,
                                            packed);
+}
+
+std::size_t stochastic_ternary_pack(std::span<const float> c, float scale, RandomKey key,
+                                    std::span<float> remainder, std::uint8_t* packed) {
+  const std::size_t bytes = quartic_size(c.size());
+  const std::size_t full = full_quartic_bytes(c.size());
+  float* const left = remainder.empty() ? nullptr : remainder.data();
+  std::size_t nonzero = sum_of_stretches(full, kLine, [&](std::size_t begin, std::size_t end) {
+    return HWY_DYNAMIC_DISPATCH(PackAtRandom)(c.data(), bytes, begin, end - begin, scale, key, left,
+                                              packed);
+  });
+  // At most four bytes lack elements at the end of the last partitions.
+  for (std::size_t i = full; i < bytes; ++i) {
+    unsigned code = 0;
+    for (std::size_t part = 0; part < 5; ++part) {
+      const std::size_t at = part * bytes + i;
+      unsigned digit = 0;
+      if (at < c.size()) {
+        const float x = c[at];
+        const bool sent =
+            counter_uniform(key, static_cast<std::uint32_t>(at)) * scale < std::fabs(x);
+        digit = !sent ? 1 : std::signbit(x) ? 0 : 2;
+        nonzero += sent ? 1 : 0;
+        if (left != nullptr) {
+          const float difference = x - (sent ? std::copysign(scale, x) : 0.0F);
+          left[at] = std::isfinite(difference) ? difference : 0.0F;
+        }
+      }
+      code = code * 3 + digit;
+    }
+    packed[i] = static_cast<std::uint8_t>(code);
+  }
+  return nonzero;
 }
 
 bool ternary_unpack_add(const std::uint8_t* packed, std::size_t count, std::size_t first,

@@ -1,14 +1,12 @@
 // A worker's state between steps, and the input of compression derived from it.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include "compressors/compressor.h"
-#include "compressors/kernels/parallel.h"
 #include "compressors/kernels/signal.h"
 #include "compressors/wire/bytes.h"
 
@@ -97,70 +95,5 @@ std::unique_ptr<Memory> make_momentum_memory(std::size_t elements, const Momentu
 /// scales the gradient to at most |g|_2 = threshold / sqrt(workers).
 std::unique_ptr<Memory> make_clipped_memory(std::unique_ptr<Memory> inner, double threshold,
                                             int workers);
-
-// Helpers of all kinds of memory.
-
-/// Least number of scattered elements for which a second thread is faster.
-constexpr std::size_t kMinParallelScatter = 50000;
-/// Scattered elements whose cache lines are prefetched.
-constexpr std::size_t kScatterAhead = 128;
-
-/// Returns the distortion for memories that keep left = c - decoded.
-inline Distortion distortion_of_remainder(std::span<const float> left,
-                                          std::span<const float> decoded) {
-  double error = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const double kept = left[i];
-    const double input = kept + static_cast<double>(decoded[i]);
-    error += kept * kept;
-    norm += input * input;
-  }
-  return {error, norm};
-}
-
-/// Returns the distortion for memories that keep c.
-inline Distortion distortion_against(std::span<const float> c, std::span<const float> decoded) {
-  double error = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < c.size(); ++i) {
-    const double input = c[i];
-    const double difference = static_cast<double>(decoded[i]) - input;
-    error += difference * difference;
-    norm += input * input;
-  }
-  return {error, norm};
-}
-
-/// Sets c[p] = left(c[p], values[p]) at distinct positions; a non-finite result becomes 0. Runs on
-/// the current threads, because most of these elements have left the caches and each takes a cache
-/// line.
-template <class Left>
-void scatter(std::span<float> c, std::span<const std::uint32_t> positions,
-             std::span<const float> values, Left left) {
-  const std::size_t n = positions.size();
-  const int threads = n < kMinParallelScatter ? 1 : threads_for(c.size());
-  const auto parts = static_cast<std::size_t>(threads);
-  parallel_parts(parts, threads, [&](std::size_t part) {
-    const std::size_t end = n * (part + 1) / parts;
-    for (std::size_t i = n * part / parts; i < end; ++i) {
-      if (i + kScatterAhead < end) __builtin_prefetch(c.data() + positions[i + kScatterAhead], 1);
-      const float value = left(c[positions[i]], values[i]);
-      c[positions[i]] = std::isfinite(value) ? value : 0.0F;
-    }
-  });
-}
-
-/// Subtracts decoded values at the sent positions.
-inline void subtract_sent(std::span<float> c, std::span<const std::uint32_t> positions,
-                          std::span<const float> decoded) {
-  scatter(c, positions, decoded, [](float kept, float sent) { return kept - sent; });
-}
-
-/// Adds values at the restored positions.
-inline void add_returned(std::span<float> c, std::span<const std::uint32_t> positions,
-                         std::span<const float> returned) {
-  scatter(c, positions, returned, [](float kept, float back) { return kept + back; });
-}
 
 }  // namespace thinpipe

@@ -28,8 +28,9 @@ class BlockQuantizer : public Quantizer {
     return scales_size(elements) + code_bytes(format_, elements);
   }
 
-  QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
-                        std::span<float> remainder, ByteWriter& out) override {
+  QuantizeReport encode(Signal& signal, const QuantizeContext& context, std::span<float> remainder,
+                        ByteWriter& out) override {
+    const auto c = signal.values();
     std::byte* const scales = out.free().data();
     out.advance(scales_size(c.size()));
     auto* const codes = reinterpret_cast<std::uint8_t*>(out.free().data());
@@ -83,24 +84,23 @@ struct BlockMethod {
 };
 
 std::vector<ParameterInfo> block_parameters(const BlockMethod& method) {
-  std::vector<ParameterInfo> parameters;
+  std::vector<ParameterInfo> format;
   if (method.elements.size() > 1) {
     std::vector<std::string> names;
     for (const auto& [name, element] : method.elements) names.push_back(name);
-    parameters.push_back(
-        choice_parameter("format", names.front(), "number format of an element", names));
+    format = {choice_parameter("format", names.front(), "number format of an element", names)};
   }
-  parameters.push_back(choice_parameter("block", method.block, "elements per scale",
-                                        {"32", "64", "128", "256", "512", "1024", "2048"}));
-  parameters.push_back(choice_parameter("scale", method.scale,
-                                        "format of a block's scale; e8m0 is a power of two",
-                                        {"f32", "f16", "e8m0"}));
-  parameters.push_back(flag_parameter("hadamard", method.hadamard,
-                                      "rotate every block: random signs, then Walsh-Hadamard"));
-  parameters.push_back(choice_parameter("rounding", method.rounding,
-                                        "to the nearest code, or up or down at random (unbiased)",
-                                        {"nearest", "stochastic"}));
-  return parameters;
+  return join(
+      {format,
+       {choice_parameter("block", method.block, "elements per scale",
+                         {"32", "64", "128", "256", "512", "1024", "2048"}),
+        choice_parameter("scale", method.scale, "format of a block's scale; e8m0 is a power of two",
+                         {"f32", "f16", "e8m0"}),
+        flag_parameter("hadamard", method.hadamard,
+                       "rotate every block: random signs, then Walsh-Hadamard"),
+        choice_parameter("rounding", method.rounding,
+                         "to the nearest code, or up or down at random (unbiased)",
+                         {"nearest", "stochastic"})}});
 }
 
 BlockFormat format_of(const BlockMethod& method, const Parameters& parameters) {
@@ -135,27 +135,6 @@ MethodInfo block_method(const BlockMethod& method) {
           },
   });
 }
-
-}  // namespace
-
-std::unique_ptr<Quantizer> make_block_quantizer(const BlockOptions& options) {
-  return std::make_unique<BlockQuantizer>(options);
-}
-
-BlockFormat block_format_of(const Parameters& parameters, BlockElement element) {
-  BlockFormat format;
-  format.element = element;
-  const std::string& scale = parameters.choice("scale");
-  format.scale = scale == "f32"   ? BlockScale::kF32
-                 : scale == "f16" ? BlockScale::kF16
-                                  : BlockScale::kE8M0;
-  format.block = std::stoul(parameters.choice("block"));
-  format.hadamard = parameters.flag("hadamard");
-  format.stochastic = parameters.choice("rounding") == "stochastic";
-  return format;
-}
-
-namespace {
 
 // Four-bit integers in blocks: qgz has hadamard=false, sdp4bit hadamard=true.
 const Registration kBlockInt4{block_method({
@@ -211,4 +190,22 @@ const Registration kSdp4Bit{block_method({
 })};
 
 }  // namespace
+
+std::unique_ptr<Quantizer> make_block_quantizer(const BlockOptions& options) {
+  return std::make_unique<BlockQuantizer>(options);
+}
+
+BlockFormat block_format_of(const Parameters& parameters, BlockElement element) {
+  BlockFormat format;
+  format.element = element;
+  const std::string& scale = parameters.choice("scale");
+  format.scale = scale == "f32"   ? BlockScale::kF32
+                 : scale == "f16" ? BlockScale::kF16
+                                  : BlockScale::kE8M0;
+  format.block = std::stoul(parameters.choice("block"));
+  format.hadamard = parameters.flag("hadamard");
+  format.stochastic = parameters.choice("rounding") == "stochastic";
+  return format;
+}
+
 }  // namespace thinpipe

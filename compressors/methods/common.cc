@@ -11,14 +11,13 @@ using Type = ParameterInfo::Type;
 
 ParameterInfo number(Type type, const std::string& name, const std::string& default_value,
                      const std::string& help, double minimum, double maximum) {
-  ParameterInfo info;
-  info.name = name;
-  info.type = type;
-  info.default_value = default_value;
-  info.help = help;
-  info.minimum = minimum;
-  info.maximum = maximum;
-  return info;
+  return {.name = name,
+          .type = type,
+          .default_value = default_value,
+          .help = help,
+          .minimum = minimum,
+          .maximum = maximum,
+          .choices = {}};
 }
 
 }  // namespace
@@ -83,14 +82,12 @@ RatioSchedule ratio_of(const Parameters& parameters, const std::string& name) {
 std::vector<ParameterInfo> memory_parameters(const std::string& default_memory,
                                              const std::string& default_delay,
                                              const std::string& default_decay) {
-  ParameterInfo momentum =
-      real_parameter("momentum", "0.9", "factor on the velocity (memory=momentum)", 0, 1);
   return {
       choice_parameter("memory", default_memory, "how unsent values are carried over",
                        {"none", "residual", "clear", "momentum", "ef21"}),
       real_parameter("decay", default_decay,
                      "factor on the residual in every step (memory=residual|clear)", 0, 1),
-      momentum,
+      real_parameter("momentum", "0.9", "factor on the velocity (memory=momentum)", 0, 1),
       flag_parameter("nesterov", "false", "use Nesterov momentum (memory=momentum)"),
       flag_parameter("masking", "true", "zero the velocity of sent elements (memory=momentum)"),
       real_parameter("clip", "0", "limit of the gradient's L2 norm over all workers; 0: none", 0,

@@ -39,8 +39,9 @@ class DemoQuantizer : public Quantizer {
     return varint_size(most) + values_->size(most) + positions_->max_size(most, coefficients());
   }
 
-  QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
-                        std::span<float> remainder, ByteWriter& out) override {
+  QuantizeReport encode(Signal& signal, const QuantizeContext& context, std::span<float> remainder,
+                        ByteWriter& out) override {
+    const auto c = signal.values();
     for (std::size_t first = 0; first < grid_.chunks(); first += batch()) {
       gather(c, first);
       transform(first, false);
@@ -168,15 +169,6 @@ class DemoQuantizer : public Quantizer {
   mutable Buffer<float> coefficients_;  ///< chunk after chunk; also workspace of decode_add
 };
 
-}  // namespace
-
-std::unique_ptr<Quantizer> make_demo_quantizer(const DemoOptions& options) {
-  return std::make_unique<DemoQuantizer>(demo_grid(options.shape, options.elements, options.chunk),
-                                         options);
-}
-
-namespace {
-
 const Registration kDemo{dense_method({
     .name = "demo",
     .summary = "the greatest cosine coefficients of every chunk of a decaying momentum",
@@ -210,4 +202,10 @@ const Registration kDemo{dense_method({
 })};
 
 }  // namespace
+
+std::unique_ptr<Quantizer> make_demo_quantizer(const DemoOptions& options) {
+  return std::make_unique<DemoQuantizer>(demo_grid(options.shape, options.elements, options.chunk),
+                                         options);
+}
+
 }  // namespace thinpipe

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -10,77 +11,94 @@
 #include "compressors/methods/common.h"
 
 namespace thinpipe {
-
-DensePipeline::DensePipeline(StateIdentity identity, DenseParts parts)
-    : identity_(std::move(identity)),
-      parts_(std::move(parts)),
-      max_encoded_size_(parts_.quantizer->max_encoded_size(identity_.elements)) {}
-
-EncodeReport DensePipeline::encode(const GradientInput& gradient, std::span<std::byte> payload) {
-  check_size(identity_, "the gradient", gradient.values.size());
-  check_room(identity_, payload.size(), max_encoded_size_);
-  const UseThreads threads(parts_.threads);
-  Signal c = prepared_ ? Signal(*prepared_) : parts_.memory->add_later(gradient.values, 1.0F);
-  prepared_.reset();
-  ByteWriter out(payload);
-  const QuantizeReport report = parts_.quantizer->encode_signal(
-      c, {.step = gradient.step, .shared_scale = gradient.shared_scale}, parts_.memory->remainder(),
-      out);
-  if (const auto mirror = parts_.memory->mirror(); !mirror.empty()) {
-    decode_add(payload.first(out.size()), 1.0F, mirror);
-  }
-  return {.encoded_bytes = out.size(),
-          .target_elements = 0,
-          .selected_elements = report.nonzero,
-          .threshold = std::numeric_limits<double>::quiet_NaN(),
-          .passes = parts_.memory->passes() + report.passes - (c.fused() ? 1 : 0)};
-}
-
-void DensePipeline::decode_add(std::span<const std::byte> payload, float factor,
-                               std::span<float> out) const {
-  check_size(identity_, "the output", out.size());
-  const UseThreads threads(parts_.threads);
-  parts_.quantizer->decode_add(ByteReader(payload), factor, out);
-}
-
-Distortion DensePipeline::distortion(const GradientInput& gradient,
-                                     std::span<const std::byte> payload) const {
-  check_size(identity_, "the gradient", gradient.values.size());
-  if (parts_.verbatim && payload.size() == gradient.values.size_bytes() &&
-      (payload.empty() || std::memcmp(payload.data(), gradient.values.data(), payload.size()) == 0))
-    return parts_.memory->distortion(gradient.values, gradient.values);
-  std::vector<float> decoded(elements(), 0.0F);
-  decode_add(payload, 1.0F, decoded);
-  return parts_.memory->distortion(gradient.values, decoded);
-}
-
-void DensePipeline::hold(const GradientInput& gradient) {
-  check_size(identity_, "the gradient", gradient.values.size());
-  parts_.memory->hold(gradient.values, 1.0F);
-}
-
-void DensePipeline::reset() {
-  parts_.memory->reset();
-  parts_.quantizer->reset();
-  prepared_.reset();
-}
-
-void DensePipeline::save_state(std::vector<std::byte>& state) const {
-  const std::size_t body = parts_.memory->state_size() + parts_.quantizer->state_size();
-  ByteWriter out = begin_state(identity_, body, state);
-  parts_.memory->save(out);
-  parts_.quantizer->save(out);
-}
-
-void DensePipeline::load_state(std::span<const std::byte> state) {
-  const std::size_t body = parts_.memory->state_size() + parts_.quantizer->state_size();
-  ByteReader in = open_state(identity_, body, state);
-  parts_.memory->load(in);
-  parts_.quantizer->load(in);
-  prepared_.reset();
-}
-
 namespace {
+
+/// A compressor made of a memory and a quantiser.
+class DensePipeline : public Compressor {
+ public:
+  DensePipeline(StateIdentity identity, DenseParts parts)
+      : identity_(std::move(identity)),
+        parts_(std::move(parts)),
+        max_encoded_size_(parts_.quantizer->max_encoded_size(identity_.elements)) {}
+
+  std::size_t elements() const override { return identity_.elements; }
+  std::size_t max_encoded_size() const override { return max_encoded_size_; }
+
+  EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) override {
+    check_size(identity_, "the gradient", gradient.values.size());
+    check_room(identity_, payload.size(), max_encoded_size_);
+    const UseThreads threads(parts_.threads);
+    Signal c = prepared_ ? Signal(*prepared_) : parts_.memory->add_later(gradient.values, 1.0F);
+    prepared_.reset();
+    ByteWriter out(payload);
+    const QuantizeReport report =
+        parts_.quantizer->encode(c, {.step = gradient.step, .shared_scale = gradient.shared_scale},
+                                 parts_.memory->remainder(), out);
+    if (const auto mirror = parts_.memory->mirror(); !mirror.empty()) {
+      decode_add(payload.first(out.size()), 1.0F, mirror);
+    }
+    return {.encoded_bytes = out.size(),
+            .target_elements = 0,
+            .selected_elements = report.nonzero,
+            .threshold = std::numeric_limits<double>::quiet_NaN(),
+            .passes = parts_.memory->passes() + report.passes - (c.fused() ? 1 : 0)};
+  }
+
+  void decode_add(std::span<const std::byte> payload, float factor,
+                  std::span<float> out) const override {
+    check_size(identity_, "the output", out.size());
+    const UseThreads threads(parts_.threads);
+    parts_.quantizer->decode_add(ByteReader(payload), factor, out);
+  }
+
+  Distortion distortion(const GradientInput& gradient,
+                        std::span<const std::byte> payload) const override {
+    check_size(identity_, "the gradient", gradient.values.size());
+    if (parts_.verbatim && payload.size() == gradient.values.size_bytes() &&
+        (payload.empty() ||
+         std::memcmp(payload.data(), gradient.values.data(), payload.size()) == 0))
+      return parts_.memory->distortion(gradient.values, gradient.values);
+    std::vector<float> decoded(elements(), 0.0F);
+    decode_add(payload, 1.0F, decoded);
+    return parts_.memory->distortion(gradient.values, decoded);
+  }
+
+  std::span<const float> residual() const override { return parts_.memory->remainder(); }
+  std::uint64_t period() const override { return parts_.period; }
+  bool incremental() const override { return parts_.incremental; }
+  bool verbatim() const override { return parts_.verbatim; }
+  void hold(const GradientInput& gradient) override {
+    check_size(identity_, "the gradient", gradient.values.size());
+    parts_.memory->hold(gradient.values, 1.0F);
+  }
+
+  void reset() override {
+    parts_.memory->reset();
+    parts_.quantizer->reset();
+    prepared_.reset();
+  }
+  void save_state(std::vector<std::byte>& state) const override {
+    ByteWriter out = begin_state(identity_, state_size(), state);
+    parts_.memory->save(out);
+    parts_.quantizer->save(out);
+  }
+  void load_state(std::span<const std::byte> state) override {
+    ByteReader in = open_state(identity_, state_size(), state);
+    parts_.memory->load(in);
+    parts_.quantizer->load(in);
+    prepared_.reset();
+  }
+
+ protected:
+  std::size_t state_size() const {
+    return parts_.memory->state_size() + parts_.quantizer->state_size();
+  }
+
+  StateIdentity identity_;
+  DenseParts parts_;
+  std::size_t max_encoded_size_;
+  std::optional<std::span<const float>> prepared_;  ///< c, where it was computed before encode()
+};
 
 class SharedScalePipeline : public DensePipeline, public SharedScale {
  public:
@@ -180,15 +198,18 @@ ParameterInfo bucket_parameter(const std::string& default_value) {
                            "elements that share one scale; 0: the whole tensor", 0, 1 << 24);
 }
 
-BucketOptions whole_tensor(const TensorInfo& tensor, const CompressorSettings& settings) {
-  return {.bucket = 0, .stream = random_stream(settings.seed, settings.rank, tensor.name)};
-}
-
 BucketOptions bucket_of(const Parameters& parameters, const TensorInfo& tensor,
                         const CompressorSettings& settings) {
-  BucketOptions options = whole_tensor(tensor, settings);
-  options.bucket = static_cast<std::size_t>(parameters.integer("bucket"));
-  return options;
+  const long long bucket = parameters.has("bucket") ? parameters.integer("bucket") : 0;
+  return {.bucket = static_cast<std::size_t>(bucket),
+          .stream = random_stream(settings.seed, settings.rank, tensor.name)};
+}
+
+MakeQuantizer in_buckets(std::function<std::unique_ptr<BucketCodec>(const Parameters&)> codec) {
+  return [codec = std::move(codec)](const Parameters& parameters, const TensorInfo& tensor,
+                                    const CompressorSettings& settings) {
+    return make_bucket_quantizer(codec(parameters), bucket_of(parameters, tensor, settings));
+  };
 }
 
 ParameterInfo exchange_parameter(const std::string& help) {
@@ -223,12 +244,12 @@ MethodInfo dense_method(const DenseMethod& method) {
   info.make = [make_quantizer = method.quantizer](const Parameters& parameters,
                                                   const TensorInfo& tensor,
                                                   const CompressorSettings& settings) {
-    DenseParts parts{.memory = make_memory(parameters, tensor.elements),
-                     .quantizer = make_quantizer(parameters, tensor, settings),
-                     .period = period_of(parameters),
-                     .threads = settings.threads,
-                     .incremental = parameters.choice("memory") == "ef21"};
-    return make_dense_compressor(identity_of(parameters, tensor), std::move(parts));
+    return make_dense_compressor(identity_of(parameters, tensor),
+                                 {.memory = make_memory(parameters, tensor.elements),
+                                  .quantizer = make_quantizer(parameters, tensor, settings),
+                                  .period = period_of(parameters),
+                                  .threads = settings.threads,
+                                  .incremental = parameters.choice("memory") == "ef21"});
   };
   return info;
 }

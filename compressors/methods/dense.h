@@ -3,14 +3,12 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "compressors/compressor.h"
 #include "compressors/memory/memory.h"
 #include "compressors/methods/common.h"
-#include "compressors/quantize/bucketed.h"
 #include "compressors/quantize/quantizer.h"
 #include "compressors/wire/states.h"
 
@@ -26,38 +24,14 @@ struct DenseParts {
   bool verbatim = false;     ///< no memory, and the quantiser copies: see Compressor
 };
 
-/// A compressor made of a memory and a quantiser: c = memory + gradient; the quantiser encodes c
-/// and leaves c - decoded in the memory. make_dense_compressor() adds SharedScale or MultiRound
-/// where the quantiser is a ScaleOf or QuantizerRounds.
-class DensePipeline : public Compressor {
- public:
-  DensePipeline(StateIdentity identity, DenseParts parts);
-
-  std::size_t elements() const override { return identity_.elements; }
-  std::size_t max_encoded_size() const override { return max_encoded_size_; }
-  EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) override;
-  void decode_add(std::span<const std::byte> payload, float factor,
-                  std::span<float> out) const override;
-  Distortion distortion(const GradientInput& gradient,
-                        std::span<const std::byte> payload) const override;
-  std::span<const float> residual() const override { return parts_.memory->remainder(); }
-  std::uint64_t period() const override { return parts_.period; }
-  bool incremental() const override { return parts_.incremental; }
-  bool verbatim() const override { return parts_.verbatim; }
-  void hold(const GradientInput& gradient) override;
-  void reset() override;
-  void save_state(std::vector<std::byte>& state) const override;
-  void load_state(std::span<const std::byte> state) override;
-
- protected:
-  StateIdentity identity_;
-  DenseParts parts_;
-  std::size_t max_encoded_size_;
-  std::optional<std::span<const float>> prepared_;  ///< c, where it was computed before encode()
-};
-
-/// Makes a DensePipeline with what its quantiser can do.
+/// Makes a compressor of a memory and a quantiser: c = memory + gradient; the quantiser encodes c
+/// and leaves c - decoded in the memory. Adds SharedScale or MultiRound where the quantiser is a
+/// ScaleOf or QuantizerRounds.
 std::unique_ptr<Compressor> make_dense_compressor(StateIdentity identity, DenseParts parts);
+
+/// Makes a dense method's quantiser for one tensor.
+using MakeQuantizer = std::function<std::unique_ptr<Quantizer>(const Parameters&, const TensorInfo&,
+                                                               const CompressorSettings&)>;
 
 /// The declaration of a dense method.
 struct DenseMethod {
@@ -72,9 +46,7 @@ struct DenseMethod {
   std::string delay = "1";                     ///< default of the shared parameter
   std::string decay = "1";                     ///< of the residual
   std::vector<ParameterInfo> parameters = {};  ///< its own
-  std::function<std::unique_ptr<Quantizer>(const Parameters&, const TensorInfo&,
-                                           const CompressorSettings&)>
-      quantizer;
+  MakeQuantizer quantizer;
   /// Expected payload bits per element of a large tensor.
   std::function<double(const Parameters&)> expected_bits;
 };
@@ -82,11 +54,13 @@ struct DenseMethod {
 /// Returns the parameter `bucket` for quantisers that can have several scales: the number of
 /// elements that share one scale. 0 means one scale for all elements.
 ParameterInfo bucket_parameter(const std::string& default_value);
-/// Returns the BucketOptions of the parameter `bucket` and of the tensor's random stream.
+/// Returns the BucketOptions of the tensor's random stream and of the parameter `bucket`. Without
+/// this parameter, the whole tensor is one bucket.
 BucketOptions bucket_of(const Parameters& parameters, const TensorInfo& tensor,
                         const CompressorSettings& settings);
-/// Returns the BucketOptions of a single bucket.
-BucketOptions whole_tensor(const TensorInfo& tensor, const CompressorSettings& settings);
+/// Returns the maker of a quantiser that encodes a tensor bucket by bucket, with this codec and
+/// bucket_of().
+MakeQuantizer in_buckets(std::function<std::unique_ptr<BucketCodec>(const Parameters&)> codec);
 /// Returns the bits per element that `bits` for every bucket add; 0 for a single bucket.
 double bits_per_bucket(const Parameters& parameters, double bits);
 

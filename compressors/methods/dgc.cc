@@ -69,14 +69,6 @@ Sampling sampling_of(const std::string& name) {
   return name == "strided" ? Sampling::kStrided : Sampling::kUniform;
 }
 
-}  // namespace
-
-std::unique_ptr<Selector> make_dgc_selector(std::size_t elements, const DgcOptions& options) {
-  return std::make_unique<DgcSelector>(elements, options);
-}
-
-namespace {
-
 const Registration kDgc{sparse_method({
     .name = "dgc",
     .summary = "largest magnitudes by a sampled threshold, with momentum correction",
@@ -99,4 +91,9 @@ const Registration kDgc{sparse_method({
 })};
 
 }  // namespace
+
+std::unique_ptr<Selector> make_dgc_selector(std::size_t elements, const DgcOptions& options) {
+  return std::make_unique<DgcSelector>(elements, options);
+}
+
 }  // namespace thinpipe

@@ -2,7 +2,6 @@
 // threshold are compacted, and higher thresholds are counted among the compacted elements. A lower
 // threshold takes another pass over the tensor. variant=oktopk needs no such pass for its small
 // steps, because it compacts from 0.68 of the first threshold on.
-#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -71,15 +70,6 @@ class GaussianKSelector : public Selector {
   std::size_t elements_;
 };
 
-}  // namespace
-
-std::unique_ptr<Selector> make_gaussiank_selector(std::size_t elements,
-                                                  const GaussianKOptions& options) {
-  return std::make_unique<GaussianKSelector>(elements, options);
-}
-
-namespace {
-
 const Registration kGaussianK{sparse_method({
     .name = "gaussiank",
     .summary = "magnitudes above a threshold from a fitted normal distribution",
@@ -96,4 +86,10 @@ const Registration kGaussianK{sparse_method({
 })};
 
 }  // namespace
+
+std::unique_ptr<Selector> make_gaussiank_selector(std::size_t elements,
+                                                  const GaussianKOptions& options) {
+  return std::make_unique<GaussianKSelector>(elements, options);
+}
+
 }  // namespace thinpipe

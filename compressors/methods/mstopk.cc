@@ -5,7 +5,6 @@
 // thresholds.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -163,14 +162,6 @@ class MsTopKSelector : public Selector {
   Buffer<std::int32_t> keys_;  ///< of compacted elements between the two thresholds
 };
 
-}  // namespace
-
-std::unique_ptr<Selector> make_mstopk_selector(std::size_t elements, const MsTopKOptions& options) {
-  return std::make_unique<MsTopKSelector>(elements, options);
-}
-
-namespace {
-
 const Registration kMsTopK{sparse_method({
     .name = "mstopk",
     .summary = "k large magnitudes above a threshold found by bisection",
@@ -188,4 +179,9 @@ const Registration kMsTopK{sparse_method({
 })};
 
 }  // namespace
+
+std::unique_ptr<Selector> make_mstopk_selector(std::size_t elements, const MsTopKOptions& options) {
+  return std::make_unique<MsTopKSelector>(elements, options);
+}
+
 }  // namespace thinpipe

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <utility>
 
 #include "compressors/memory/memory.h"
 #include "compressors/methods/common.h"
@@ -21,8 +20,9 @@ class Fp32Quantizer : public Quantizer {
   std::size_t max_encoded_size(std::size_t elements) const override {
     return elements * sizeof(float);
   }
-  QuantizeReport encode(std::span<const float> c, const QuantizeContext& /*context*/,
+  QuantizeReport encode(Signal& signal, const QuantizeContext& /*context*/,
                         std::span<float> remainder, ByteWriter& out) override {
+    const auto c = signal.values();
     out.put_bytes(std::as_bytes(c));
     std::fill(remainder.begin(), remainder.end(), 0.0F);
     return {.nonzero = c.size(), .passes = 1};
@@ -39,12 +39,6 @@ class Fp32Quantizer : public Quantizer {
   }
 };
 
-}  // namespace
-
-std::unique_ptr<Quantizer> make_fp32_quantizer() { return std::make_unique<Fp32Quantizer>(); }
-
-namespace {
-
 const Registration kNone{{
     .name = "none",
     .summary = "every element as a 32-bit float",
@@ -54,10 +48,10 @@ const Registration kNone{{
     .expected_bits = [](const Parameters&) { return 32.0; },
     .make =
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
-          DenseParts parts{.memory = make_no_memory(tensor.elements, false),
-                           .quantizer = make_fp32_quantizer(),
-                           .verbatim = true};
-          return std::make_unique<DensePipeline>(identity_of(parameters, tensor), std::move(parts));
+          return make_dense_compressor(identity_of(parameters, tensor),
+                                       {.memory = make_no_memory(tensor.elements, false),
+                                        .quantizer = make_fp32_quantizer(),
+                                        .verbatim = true});
         },
 }};
 
@@ -75,4 +69,7 @@ const Registration kFedAvg{dense_method({
 })};
 
 }  // namespace
+
+std::unique_ptr<Quantizer> make_fp32_quantizer() { return std::make_unique<Fp32Quantizer>(); }
+
 }  // namespace thinpipe

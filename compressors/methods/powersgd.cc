@@ -110,9 +110,10 @@ class PowerSgdQuantizer : public Quantizer {
     return (p_.size() + q_.size()) * sizeof(float);
   }
 
-  QuantizeReport encode(std::span<const float> c, const QuantizeContext& /*context*/,
+  QuantizeReport encode(Signal& signal, const QuantizeContext& /*context*/,
                         std::span<float> remainder, ByteWriter& out) override {
     if (!warm_start_) reset();
+    const auto c = signal.values();
     renew_empty_columns();
     low_rank_left(shape_, c.data(), q_.data(), p_.data());
     if (all_finite(p_)) orthogonalize(p_, shape_.rows, products_);
@@ -141,15 +142,13 @@ class PowerSgdQuantizer : public Quantizer {
     renew_empty_columns();
   }
   std::size_t state_size() const override { return q_.size() * sizeof(float); }
-  void save(ByteWriter& out) const override {
-    out.put_bytes(std::as_bytes(std::span<const float>(q_)));
-  }
+  void save(ByteWriter& out) const override { save_floats(out, q_); }
   void load(ByteReader& in) override { get_floats(in, q_, "q"); }
 
  protected:
   void put_factors(std::span<const float> q, ByteWriter& out) const {
-    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
-    out.put_bytes(std::as_bytes(q));
+    save_floats(out, p_);
+    save_floats(out, q);
   }
   /// Reads floats. @throws PayloadError unless all are finite.
   static void get_floats(ByteReader& in, std::vector<float>& values, const char* what) {
@@ -195,7 +194,7 @@ class PowerSgdRounds : public PowerSgdQuantizer, public QuantizerRounds {
     low_rank_left(shape_, c.data(), q_.data(), p_.data());
     // A NaN or an overflow would spread to every worker, so nothing is sent.
     if (!all_finite(p_)) std::fill(p_.begin(), p_.end(), 0.0F);
-    out.put_bytes(std::as_bytes(std::span<const float>(p_)));
+    save_floats(out, p_);
     return {.nonzero = c.size(), .passes = remainder.empty() ? 2 : 3};
   }
 
@@ -207,7 +206,7 @@ class PowerSgdRounds : public PowerSgdQuantizer, public QuantizerRounds {
       orthogonalize(p_, shape_.rows, products_);
       low_rank_right(shape_, c.data(), p_.data(), workspace_, own_q_.data());
       if (!all_finite(own_q_)) std::fill(own_q_.begin(), own_q_.end(), 0.0F);
-      out.put_bytes(std::as_bytes(std::span<const float>(own_q_)));
+      save_floats(out, own_q_);
       return;
     }
     std::copy(mean.begin(), mean.end(), q_.begin());
@@ -229,6 +228,36 @@ class PowerSgdRounds : public PowerSgdQuantizer, public QuantizerRounds {
  private:
   std::vector<float> own_q_;  ///< this worker's c^T p
 };
+
+const Registration kPowerSgd{dense_method({
+    .name = "powersgd",
+    .summary = "matrices as products of two thin factors, warm-started; other tensors as they are",
+    .source = "Vogels, Karimireddy and Jaggi, PowerSGD, alg. 1 and 2, arXiv 1905.13727",
+    .aggregation_with = exchanged_as,
+    .needs_whole = true,
+    .memory = "residual",
+    .parameters =
+        {integer_parameter("rank", "4", "columns of the factors; 1 to 4 in the paper", 1, 256),
+         flag_parameter("warm", "true", "start from the last step's factor"),
+         exchange_parameter("allreduce: the means of P, then of Q (alg. 1); allgather: every "
+                            "worker's own P and Q")},
+    .quantizer =
+        [](const Parameters& parameters, const TensorInfo& tensor,
+           const CompressorSettings& settings) {
+          return make_powersgd_quantizer(
+              {.shape = tensor.shape,
+               .elements = tensor.elements,
+               .rank = static_cast<std::size_t>(parameters.integer("rank")),
+               .warm_start = parameters.flag("warm"),
+               .seed = settings.seed ^ hash_name(tensor.name),
+               .in_rounds = exchanged_as(parameters) == Aggregation::kAllReduce});
+        },
+    // For a square matrix of 16 million elements. Other tensors depend on their shape.
+    .expected_bits =
+        [](const Parameters& parameters) {
+          return 32 * 2 * static_cast<double>(parameters.integer("rank")) / 4096;
+        },
+})};
 
 }  // namespace
 
@@ -263,37 +292,4 @@ std::unique_ptr<Quantizer> make_powersgd_quantizer(const PowerSgdOptions& option
   return std::make_unique<PowerSgdQuantizer>(shape, options);
 }
 
-namespace {
-
-const Registration kPowerSgd{dense_method({
-    .name = "powersgd",
-    .summary = "matrices as products of two thin factors, warm-started; other tensors as they are",
-    .source = "Vogels, Karimireddy and Jaggi, PowerSGD, alg. 1 and 2, arXiv 1905.13727",
-    .aggregation_with = exchanged_as,
-    .needs_whole = true,
-    .memory = "residual",
-    .parameters =
-        {integer_parameter("rank", "4", "columns of the factors; 1 to 4 in the paper", 1, 256),
-         flag_parameter("warm", "true", "start from the last step's factor"),
-         exchange_parameter("allreduce: the means of P, then of Q (alg. 1); allgather: every "
-                            "worker's own P and Q")},
-    .quantizer =
-        [](const Parameters& parameters, const TensorInfo& tensor,
-           const CompressorSettings& settings) {
-          return make_powersgd_quantizer(
-              {.shape = tensor.shape,
-               .elements = tensor.elements,
-               .rank = static_cast<std::size_t>(parameters.integer("rank")),
-               .warm_start = parameters.flag("warm"),
-               .seed = settings.seed ^ hash_name(tensor.name),
-               .in_rounds = exchanged_as(parameters) == Aggregation::kAllReduce});
-        },
-    // For a square matrix of 16 million elements. Other tensors depend on their shape.
-    .expected_bits =
-        [](const Parameters& parameters) {
-          return 32 * 2 * static_cast<double>(parameters.integer("rank")) / 4096;
-        },
-})};
-
-}  // namespace
 }  // namespace thinpipe

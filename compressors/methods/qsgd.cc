@@ -143,17 +143,6 @@ class QsgdEliasBucket : public BucketCodec {
   Buffer<std::uint8_t> codes_;  ///< of one bucket
 };
 
-}  // namespace
-
-std::unique_ptr<BucketCodec> make_qsgd_bucket(int bits) {
-  return std::make_unique<QsgdBucket>(bits);
-}
-std::unique_ptr<BucketCodec> make_qsgd_elias_bucket(int bits, std::size_t largest) {
-  return std::make_unique<QsgdEliasBucket>(bits, largest);
-}
-
-namespace {
-
 const Registration kQsgd{dense_method({
     .name = "qsgd",
     .summary = "levels of a bucket's L2 norm, rounded stochastically: unbiased",
@@ -182,4 +171,12 @@ const Registration kQsgd{dense_method({
 })};
 
 }  // namespace
+
+std::unique_ptr<BucketCodec> make_qsgd_bucket(int bits) {
+  return std::make_unique<QsgdBucket>(bits);
+}
+std::unique_ptr<BucketCodec> make_qsgd_elias_bucket(int bits, std::size_t largest) {
+  return std::make_unique<QsgdEliasBucket>(bits, largest);
+}
+
 }  // namespace thinpipe

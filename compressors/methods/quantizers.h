@@ -13,7 +13,6 @@
 #include "compressors/element_type.h"
 #include "compressors/kernels/blocks.h"
 #include "compressors/kernels/transforms.h"
-#include "compressors/quantize/bucketed.h"
 #include "compressors/quantize/quantizer.h"
 #include "compressors/registry.h"
 

@@ -54,7 +54,6 @@ class SeededCodec : public PositionCodec {
     positions_->read(cursor.next, positions);
     cursor.next = std::uint64_t{positions.back()} + 1;
   }
-  void finish(const PositionCursor& cursor) const override { cursor.bytes.expect_end(); }
   double expected_bits(double /*density*/) const override { return 0; }
 
  private:
@@ -138,6 +137,17 @@ OwnParts make_parts(const Parameters& parameters, const TensorInfo& tensor,
       .selector = make_random_k_selector(tensor.elements, ratio_of(parameters), unbiased, drawn),
       .positions = make_seeded_codec(drawn)};
 }
+
+const Registration kRandomK{sparse_method({
+    .name = "randomk",
+    .summary = "random elements, the same positions for all workers",
+    .source = "Stich et al., Sparsified SGD with memory, NeurIPS 2018; scale=true,memory=none is "
+              "unbiased (Wangni et al., 2018)",
+    .ratio = "0.01",
+    .positions = "seeded",
+    .parameters = {flag_parameter("scale", "false", "multiply values by d / k (memory=none only)")},
+    .own = make_parts,
+})};
 
 }  // namespace
 
@@ -234,18 +244,4 @@ std::unique_ptr<Selector> make_random_k_selector(std::size_t elements, const Rat
   return std::make_unique<RandomKSelector>(elements, ratio, unbiased, std::move(positions));
 }
 
-namespace {
-
-const Registration kRandomK{sparse_method({
-    .name = "randomk",
-    .summary = "random elements, the same positions for all workers",
-    .source = "Stich et al., Sparsified SGD with memory, NeurIPS 2018; scale=true,memory=none is "
-              "unbiased (Wangni et al., 2018)",
-    .ratio = "0.01",
-    .positions = "seeded",
-    .parameters = {flag_parameter("scale", "false", "multiply values by d / k (memory=none only)")},
-    .own = make_parts,
-})};
-
-}  // namespace
 }  // namespace thinpipe

@@ -97,15 +97,6 @@ class RedSyncSelector : public Selector {
   double range_ = 0;  ///< M - m
 };
 
-}  // namespace
-
-std::unique_ptr<Selector> make_redsync_selector(std::size_t elements,
-                                                const RedSyncOptions& options) {
-  return std::make_unique<RedSyncSelector>(elements, options);
-}
-
-namespace {
-
 const Registration kRedSync{sparse_method({
     .name = "redsync",
     .summary = "magnitudes above a threshold bisected between mean and maximum",
@@ -122,4 +113,10 @@ const Registration kRedSync{sparse_method({
 })};
 
 }  // namespace
+
+std::unique_ptr<Selector> make_redsync_selector(std::size_t elements,
+                                                const RedSyncOptions& options) {
+  return std::make_unique<RedSyncSelector>(elements, options);
+}
+
 }  // namespace thinpipe

@@ -84,14 +84,6 @@ class SbcSelector : public Selector {
   Selection smallest_;
 };
 
-}  // namespace
-
-std::unique_ptr<Selector> make_sbc_selector(std::size_t elements, const SbcOptions& options) {
-  return std::make_unique<SbcSelector>(elements, options);
-}
-
-namespace {
-
 const Registration kSbc{sparse_method({
     .name = "sbc",
     .summary = "positions of the largest or smallest elements and their mean",
@@ -114,4 +106,9 @@ const Registration kSbc{sparse_method({
 })};
 
 }  // namespace
+
+std::unique_ptr<Selector> make_sbc_selector(std::size_t elements, const SbcOptions& options) {
+  return std::make_unique<SbcSelector>(elements, options);
+}
+
 }  // namespace thinpipe

@@ -79,8 +79,9 @@ struct MsTopKOptions {
 /// Makes MSTopK's selector (Shi et al., MLSys 2021, alg. 1). With m the mean and M the greatest
 /// magnitude, N rounds of bisection halve the bracket of q in [0, 1] for thresholds m + q (M - m).
 /// `upper` is the lowest probed threshold that at most k magnitudes reach, and `lower` is the
-/// highest that more than k reach (0 if there is none). All elements that reach `upper` are sent. To reach exactly k elements, the selector adds elements between `lower` and `upper`:
-/// consecutive ones in order of position, from a random start.
+/// highest that more than k reach (0 if there is none). All elements that reach `upper` are sent.
+/// To reach exactly k elements, the selector adds elements between `lower` and `upper`: consecutive
+/// ones in order of position, from a random start.
 std::unique_ptr<Selector> make_mstopk_selector(std::size_t elements, const MsTopKOptions& options);
 
 // RedSync: thresholds between the mean and the greatest magnitude.
@@ -145,16 +146,6 @@ struct VarianceOptions {
 /// InputError without second moments.
 std::unique_ptr<Selector> make_variance_selector(std::size_t elements,
                                                  const VarianceOptions& options);
-
-/// Makes the selector of the hybrid method: variance-based compression with |r| > tau as a second
-/// condition. It sends S = tau with the sign of r, after which v = max(v - 2 S r + S^2, 0) (Tsuzuku
-/// et al., fig. 2). Combine it with a residual memory.
-std::unique_ptr<Selector> make_hybrid_selector(std::size_t elements, float tau,
-                                               const VarianceOptions& options);
-
-/// Makes a selector that sends tau with the sign of c where |c| > tau (Strom, 2015). Combine it
-/// with a residual.
-std::unique_ptr<Selector> make_strom_selector(std::size_t elements, float tau);
 
 /// Reads options from the methods' parameters. @throws InputError where a shared parameter would
 /// omit or change second moments.

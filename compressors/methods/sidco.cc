@@ -120,6 +120,33 @@ class SidcoSelector : public Selector {
   SidcoStages adaptation_;
 };
 
+const Registration kSidco{sparse_method({
+    .name = "sidco",
+    .summary = "magnitudes above a threshold from a fitted distribution, in stages",
+    .source = "Abdelmoniem et al., SIDCo, section 2 and alg. 1; error feedback as in appendix B.2; "
+              "dist=exp|gamma|gpareto are its E, GP and P",
+    .ratio = "0.001",
+    .parameters = {choice_parameter("dist", "exp", "distribution of the magnitudes",
+                                    {"exp", "gamma", "gpareto"}),
+                   choice_parameter("inverse", "approx",
+                                    "the gamma distribution's quantile (dist=gamma)",
+                                    {"approx", "exact"}),
+                   choice_parameter("location", "threshold",
+                                    "where a later stage's tail begins; min, as in the published "
+                                    "code: at its least magnitude",
+                                    {"threshold", "min"}),
+                   share_parameter("first", "0.25", "fraction that the first stage keeps"),
+                   integer_parameter("stages", "0", "fixed number of stages; 0: adapted", 0, 32),
+                   choice_parameter("adapt", "paper", "direction of the adaptation of stages",
+                                    {"paper", "climb"}),
+                   real_parameter("eps", "0.2", "tolerated deviation of the count from k", 0, 1),
+                   integer_parameter("q", "5", "compressions between adaptations", 1, 1e6)},
+    .selector =
+        [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
+          return make_sidco_selector(tensor.elements, sidco_options(parameters));
+        },
+})};
+
 }  // namespace
 
 FittedShape fit_pareto(double mean, double variance) { return pareto_shape(mean, variance); }
@@ -214,34 +241,4 @@ std::unique_ptr<Selector> make_sidco_selector(std::size_t elements, const SidcoO
   return std::make_unique<SidcoSelector>(elements, options);
 }
 
-namespace {
-
-const Registration kSidco{sparse_method({
-    .name = "sidco",
-    .summary = "magnitudes above a threshold from a fitted distribution, in stages",
-    .source = "Abdelmoniem et al., SIDCo, section 2 and alg. 1; error feedback as in appendix B.2; "
-              "dist=exp|gamma|gpareto are its E, GP and P",
-    .ratio = "0.001",
-    .parameters = {choice_parameter("dist", "exp", "distribution of the magnitudes",
-                                    {"exp", "gamma", "gpareto"}),
-                   choice_parameter("inverse", "approx",
-                                    "the gamma distribution's quantile (dist=gamma)",
-                                    {"approx", "exact"}),
-                   choice_parameter("location", "threshold",
-                                    "where a later stage's tail begins; min, as in the published "
-                                    "code: at its least magnitude",
-                                    {"threshold", "min"}),
-                   share_parameter("first", "0.25", "fraction that the first stage keeps"),
-                   integer_parameter("stages", "0", "fixed number of stages; 0: adapted", 0, 32),
-                   choice_parameter("adapt", "paper", "direction of the adaptation of stages",
-                                    {"paper", "climb"}),
-                   real_parameter("eps", "0.2", "tolerated deviation of the count from k", 0, 1),
-                   integer_parameter("q", "5", "compressions between adaptations", 1, 1e6)},
-    .selector =
-        [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
-          return make_sidco_selector(tensor.elements, sidco_options(parameters));
-        },
-})};
-
-}  // namespace
 }  // namespace thinpipe

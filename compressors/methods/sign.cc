@@ -18,12 +18,16 @@ namespace {
 
 std::size_t bytes_of(std::size_t n) { return (n + 7) / 8; }
 
-void add_bits(ByteReader& in, SignValues values, std::span<float> out) {
-  const auto bits = in.get_bytes(bytes_of(out.size()), "bits");
-  const std::size_t used = out.size() % 8;
-  if (used != 0 && (static_cast<unsigned>(bits.back()) >> used) != 0) {
+/// Checks that the last byte of n bits is filled with zeros. @throws PayloadError
+void check_filled(std::span<const std::byte> bits, std::size_t n) {
+  if (n % 8 != 0 && (static_cast<unsigned>(bits.back()) >> (n % 8)) != 0) {
     throw PayloadError("bits after the last element's are not zero");
   }
+}
+
+void add_bits(ByteReader& in, SignValues values, std::span<float> out) {
+  const auto bits = in.get_bytes(bytes_of(out.size()), "bits");
+  check_filled(bits, out.size());
   sign_unpack_add(reinterpret_cast<const std::uint8_t*>(bits.data()), values, out);
 }
 
@@ -117,8 +121,9 @@ class ColumnMeansQuantizer : public Quantizer {
     return means_.size() * sizeof(float) + (elements + 7) / 8;
   }
 
-  QuantizeReport encode(std::span<const float> c, const QuantizeContext& /*context*/,
+  QuantizeReport encode(Signal& signal, const QuantizeContext& /*context*/,
                         std::span<float> remainder, ByteWriter& out) override {
+    const auto c = signal.values();
     find_means(c);
     out.put_bytes(std::as_bytes(std::span(means_)));
     sign_pack(c, {}, {}, reinterpret_cast<std::uint8_t*>(out.free().data()));
@@ -132,12 +137,9 @@ class ColumnMeansQuantizer : public Quantizer {
 
   void decode_add(ByteReader in, float factor, std::span<float> out) const override {
     const auto encoded = in.get_bytes(means_.size() * sizeof(float), "means");
-    const auto bytes = in.get_bytes((out.size() + 7) / 8, "bits");
+    const auto bytes = in.get_bytes(bytes_of(out.size()), "bits");
     in.expect_end();
-    const std::size_t used = out.size() % 8;
-    if (used != 0 && (static_cast<unsigned>(bytes.back()) >> used) != 0) {
-      throw PayloadError("bits after the last element's are not zero");
-    }
+    check_filled(bytes, out.size());
     const auto* bits = reinterpret_cast<const std::uint8_t*>(bytes.data());
     // Columns are decoded in blocks: a block's means are copied once out of the payload, which has
     // no alignment.
@@ -207,12 +209,6 @@ class ColumnMeansQuantizer : public Quantizer {
   std::vector<float> means_;         ///< positive, negative; as in the payload
 };
 
-struct TwoMeansMethod {
-  std::string name;
-  std::string source;
-  std::string columns;  ///< default of the parameter: means per column, not per tensor
-};
-
 /// Makes the quantiser of one bit per element and two means, per bucket or per column.
 std::unique_ptr<Quantizer> two_means(const Parameters& parameters, const TensorInfo& tensor,
                                      const CompressorSettings& settings) {
@@ -223,13 +219,15 @@ std::unique_ptr<Quantizer> two_means(const Parameters& parameters, const TensorI
                    "': columns=true has means per column; expected bucket=0");
 }
 
-MethodInfo two_means_method(const TwoMeansMethod& method) {
+/// @param columns  default of the parameter: means per column, not per tensor
+MethodInfo two_means_method(const std::string& name, const std::string& source,
+                            const std::string& columns) {
   return dense_method(
-      {.name = method.name,
+      {.name = name,
        .summary = "one bit per element, decoded to the mean of the non-negative or the negative",
-       .source = method.source,
+       .source = source,
        .memory = "residual",
-       .parameters = {flag_parameter("columns", method.columns,
+       .parameters = {flag_parameter("columns", columns,
                                      "two means per column of the matrix with shape[0] rows"),
                       bucket_parameter("0")},
        .quantizer = two_means,
@@ -238,6 +236,39 @@ MethodInfo two_means_method(const TwoMeansMethod& method) {
          return 1 + bits_per_bucket(parameters, 64);
        }});
 }
+
+// The sign alone. The sum of all workers' signs has the sign of the majority.
+const Registration kSignSgd{dense_method({
+    .name = "signsgd",
+    .summary = "one bit per element; the sign of the aggregate is the majority vote",
+    .source = "Bernstein et al., signSGD, 2018, alg. 2; the trainer takes the aggregate's sign",
+    .parameters = {real_parameter("scale", "1", "magnitude that every element decodes to", 1e-30,
+                                  1e30)},
+    .quantizer = in_buckets([](const Parameters& parameters) {
+      return make_sign_bucket(static_cast<float>(parameters.real("scale")));
+    }),
+    .expected_bits = [](const Parameters&) { return 1.0; },
+})};
+
+// The sign times the mean magnitude, with error feedback.
+const Registration kEfSignSgd{dense_method({
+    .name = "efsignsgd",
+    .summary = "one bit per element, the sign times the mean magnitude",
+    .source = "Karimireddy et al., Error Feedback Fixes SignSGD, 2019, alg. 1",
+    .memory = "residual",
+    .parameters = {bucket_parameter("0")},
+    .quantizer = in_buckets([](const Parameters&) { return make_mean_magnitude_bucket(); }),
+    .expected_bits =
+        [](const Parameters& parameters) { return 1 + bits_per_bucket(parameters, 32); },
+})};
+
+// 1-bit SGD: one bit per element and two means of every column.
+const Registration kOneBit{two_means_method(
+    "onebit", "Seide et al., 1-bit SGD, 2014, section 3.3; means of every column", "true")};
+
+// 3LC's MQE 1-bit int: one bit per element and two means of the tensor.
+const Registration kMqe{two_means_method(
+    "mqe1bit", "Lim et al., 3LC, section 5.1: MQE 1-bit int; means of the whole tensor", "false")};
 
 }  // namespace
 
@@ -264,55 +295,4 @@ std::unique_ptr<Quantizer> make_column_means_quantizer(const std::vector<std::in
   return std::make_unique<ColumnMeansQuantizer>(elements / columns, columns);
 }
 
-namespace {
-
-// The sign alone. The sum of all workers' signs has the sign of the majority.
-const Registration kSignSgd{dense_method({
-    .name = "signsgd",
-    .summary = "one bit per element; the sign of the aggregate is the majority vote",
-    .source = "Bernstein et al., signSGD, 2018, alg. 2; the trainer takes the aggregate's sign",
-    .parameters = {real_parameter("scale", "1", "magnitude that every element decodes to", 1e-30,
-                                  1e30)},
-    .quantizer =
-        [](const Parameters& parameters, const TensorInfo& tensor,
-           const CompressorSettings& settings) {
-          return make_bucket_quantizer(
-              make_sign_bucket(static_cast<float>(parameters.real("scale"))),
-              whole_tensor(tensor, settings));
-        },
-    .expected_bits = [](const Parameters&) { return 1.0; },
-})};
-
-// The sign times the mean magnitude, with error feedback.
-const Registration kEfSignSgd{dense_method({
-    .name = "efsignsgd",
-    .summary = "one bit per element, the sign times the mean magnitude",
-    .source = "Karimireddy et al., Error Feedback Fixes SignSGD, 2019, alg. 1",
-    .memory = "residual",
-    .parameters = {bucket_parameter("0")},
-    .quantizer =
-        [](const Parameters& parameters, const TensorInfo& tensor,
-           const CompressorSettings& settings) {
-          return make_bucket_quantizer(make_mean_magnitude_bucket(),
-                                       bucket_of(parameters, tensor, settings));
-        },
-    .expected_bits =
-        [](const Parameters& parameters) { return 1 + bits_per_bucket(parameters, 32); },
-})};
-
-// 1-bit SGD: one bit per element and two means of every column.
-const Registration kOneBit{two_means_method({
-    .name = "onebit",
-    .source = "Seide et al., 1-bit SGD, 2014, section 3.3; means of every column",
-    .columns = "true",
-})};
-
-// 3LC's MQE 1-bit int: one bit per element and two means of the tensor.
-const Registration kMqe{two_means_method({
-    .name = "mqe1bit",
-    .source = "Lim et al., 3LC, section 5.1: MQE 1-bit int; means of the whole tensor",
-    .columns = "false",
-})};
-
-}  // namespace
 }  // namespace thinpipe

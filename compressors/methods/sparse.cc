@@ -42,175 +42,158 @@ struct SparseParts {
 /// in the memory.
 class SparsePipeline : public Compressor, public SparsePayload {
  public:
-  SparsePipeline(StateIdentity identity, SparseParts parts);
+  SparsePipeline(StateIdentity identity, SparseParts parts)
+      : identity_(std::move(identity)), parts_(std::move(parts)) {
+    const std::size_t d = identity_.elements;
+    selection_.positions = Buffer<std::uint32_t>(d + kCompactSlack);
+    selection_.values = Buffer<float>(d + kCompactSlack);
+    // Elements written verbatim are filtered while they are copied.
+    selection_.may_leave_cut = parts_.values->verbatim() && parts_.positions->verbatim() &&
+                               !parts_.memory->minds_sent() && !parts_.selector->minds_sent();
+    const std::size_t most = parts_.selector->max_selected();
+    max_encoded_size_ =
+        varint_size(most) + parts_.values->size(most) + parts_.positions->max_size(most, d);
+  }
 
   std::size_t elements() const override { return identity_.elements; }
   std::size_t max_encoded_size() const override { return max_encoded_size_; }
-  EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) override;
+
+  EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) override {
+    check_size(identity_, "the gradient", gradient.values.size());
+    check_room(identity_, payload.size(), max_encoded_size_);
+    const UseThreads threads(parts_.threads);
+    Signal c = parts_.memory->add_later(gradient.values, 1.0F);
+    selection_.cut.reset();
+    parts_.selector->select(
+        c, {.step = gradient.step, .epoch = gradient.epoch, .squares = gradient.squares},
+        selection_);
+    c.values();  // computes the sum now if no pass has
+    ByteWriter out(payload);
+    if (selection_.cut) {
+      write_cut(out);
+    } else {
+      write(out);
+    }
+    if (const auto mirror = parts_.memory->mirror(); !mirror.empty()) {
+      decode_add(payload.first(out.size()), 1.0F, mirror);
+    }
+    return {.encoded_bytes = out.size(),
+            .target_elements = selection_.target,
+            .selected_elements = selection_.count,
+            .threshold = selection_.threshold,
+            .passes = parts_.memory->passes() + selection_.passes - (c.fused() ? 1 : 0)};
+  }
+
   void decode_add(std::span<const std::byte> payload, float factor,
-                  std::span<float> out) const override;
+                  std::span<float> out) const override {
+    check_size(identity_, "the output", out.size());
+    ByteReader in(payload);
+    const std::size_t count = in.get_varint(elements(), "the count of elements");
+    const auto encoded_values = in.get_bytes(parts_.values->size(count), "values");
+    PositionCursor cursor = parts_.positions->start(in, count, elements());
+    std::array<std::uint32_t, kPairsBlock> positions;
+    std::array<float, kPairsBlock> values;
+    for (std::size_t first = 0; first < count; first += kPairsBlock) {
+      const std::size_t n = std::min(kPairsBlock, count - first);
+      parts_.positions->decode(cursor, std::span(positions).first(n));
+      parts_.values->decode(encoded_values, first, std::span(values).first(n));
+      for (std::size_t i = 0; i < n; ++i) out[positions[i]] += factor * values[i];
+    }
+    parts_.positions->finish(cursor);
+  }
+
   std::size_t max_pairs() const override { return parts_.selector->max_selected(); }
+
   std::size_t decode_pairs(std::span<const std::byte> payload, std::span<std::uint32_t> positions,
-                           std::span<float> values) const override;
-  void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override;
+                           std::span<float> values) const override {
+    ByteReader in(payload);
+    // Arrays shorter than max_pairs() are allowed as long as the payload fits.
+    const std::size_t capacity = std::min({positions.size(), values.size(), elements()});
+    const std::size_t count = in.get_varint(capacity, "the count of elements");
+    const auto encoded_values = in.get_bytes(parts_.values->size(count), "values");
+    PositionCursor cursor = parts_.positions->start(in, count, elements());
+    parts_.positions->decode(cursor, positions.first(count));
+    parts_.values->decode(encoded_values, 0, values.first(count));
+    parts_.positions->finish(cursor);
+    return count;
+  }
+
+  void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override {
+    if (positions.size() != values.size() ||
+        (!positions.empty() && positions.back() >= elements())) {
+      throw InputError(
+          "tensor '" + identity_.tensor + "': " + std::to_string(values.size()) +
+          " values to restore at " + std::to_string(positions.size()) + " positions, the last " +
+          (positions.empty() ? "none" : std::to_string(positions.back())) +
+          "; expected equal counts and positions less than " + std::to_string(elements()));
+    }
+    const UseThreads threads(parts_.threads);
+    parts_.memory->give_back(positions, values);
+  }
+
   Distortion distortion(const GradientInput& gradient,
-                        std::span<const std::byte> payload) const override;
+                        std::span<const std::byte> payload) const override {
+    check_size(identity_, "the gradient", gradient.values.size());
+    std::vector<float> decoded(elements(), 0.0F);
+    decode_add(payload, 1.0F, decoded);
+    return parts_.memory->distortion(gradient.values, decoded);
+  }
+
   std::span<const float> residual() const override { return parts_.memory->remainder(); }
   std::uint64_t period() const override { return parts_.period; }
   bool incremental() const override { return parts_.incremental; }
-  void hold(const GradientInput& gradient) override;
-  void reset() override;
-  void save_state(std::vector<std::byte>& state) const override;
-  void load_state(std::span<const std::byte> state) override;
+  void hold(const GradientInput& gradient) override {
+    check_size(identity_, "the gradient", gradient.values.size());
+    parts_.memory->hold(gradient.values, 1.0F);
+  }
+
+  void reset() override {
+    parts_.memory->reset();
+    parts_.selector->reset();
+  }
+  void save_state(std::vector<std::byte>& state) const override {
+    ByteWriter out = begin_state(identity_, state_size(), state);
+    parts_.memory->save(out);
+    parts_.selector->save(out);
+  }
+  void load_state(std::span<const std::byte> state) override {
+    ByteReader in = open_state(identity_, state_size(), state);
+    parts_.memory->load(in);
+    parts_.selector->load(in);
+  }
 
  private:
-  void write(ByteWriter& out);
+  std::size_t state_size() const {
+    return parts_.memory->state_size() + parts_.selector->state_size();
+  }
+
+  void write(ByteWriter& out) {
+    selection_.count = parts_.values->admit(selection_.positions.first(selection_.count),
+                                            selection_.values.first(selection_.count));
+    const auto positions = selection_.positions.first(selection_.count);
+    const auto values = selection_.values.first(selection_.count);
+    out.put_varint(selection_.count);
+    parts_.values->encode(values, out);
+    parts_.positions->encode(positions, elements(), out);
+    parts_.selector->sent(positions);
+    parts_.memory->sent(positions, values);
+  }
   /// Writes a selection whose cut was left to the writer.
-  void write_cut(ByteWriter& out) const;
+  void write_cut(ByteWriter& out) const {
+    out.put_varint(selection_.count);
+    std::byte* const values = out.free().data();
+    out.advance(selection_.count * sizeof(float));
+    std::byte* const positions = out.free().data();
+    out.advance(selection_.count * sizeof(std::uint32_t));
+    filter_into(*selection_.cut, selection_.positions.first(selection_.held),
+                selection_.values.first(selection_.held), selection_.count, positions, values);
+  }
 
   StateIdentity identity_;
   SparseParts parts_;
   Selection selection_;
   std::size_t max_encoded_size_;
 };
-
-SparsePipeline::SparsePipeline(StateIdentity identity, SparseParts parts)
-    : identity_(std::move(identity)), parts_(std::move(parts)) {
-  const std::size_t d = identity_.elements;
-  selection_.positions = Buffer<std::uint32_t>(d + kCompactSlack);
-  selection_.values = Buffer<float>(d + kCompactSlack);
-  const std::size_t most = parts_.selector->max_selected();
-  // Elements written verbatim are filtered while they are copied.
-  selection_.may_leave_cut = parts_.values->verbatim() && parts_.positions->verbatim() &&
-                             !parts_.memory->minds_sent() && !parts_.selector->minds_sent();
-  max_encoded_size_ =
-      varint_size(most) + parts_.values->size(most) + parts_.positions->max_size(most, d);
-}
-
-EncodeReport SparsePipeline::encode(const GradientInput& gradient, std::span<std::byte> payload) {
-  check_size(identity_, "the gradient", gradient.values.size());
-  check_room(identity_, payload.size(), max_encoded_size_);
-  const UseThreads threads(parts_.threads);
-  Signal c = parts_.memory->add_later(gradient.values, 1.0F);
-  selection_.cut.reset();
-  parts_.selector->select(
-      c, {.step = gradient.step, .epoch = gradient.epoch, .squares = gradient.squares}, selection_);
-  c.values();  // computes the sum now if no pass has
-  ByteWriter out(payload);
-  if (selection_.cut) {
-    write_cut(out);
-  } else {
-    write(out);
-  }
-  if (const auto mirror = parts_.memory->mirror(); !mirror.empty()) {
-    decode_add(payload.first(out.size()), 1.0F, mirror);
-  }
-  return {.encoded_bytes = out.size(),
-          .target_elements = selection_.target,
-          .selected_elements = selection_.count,
-          .threshold = selection_.threshold,
-          .passes = parts_.memory->passes() + selection_.passes - (c.fused() ? 1 : 0)};
-}
-
-void SparsePipeline::write(ByteWriter& out) {
-  selection_.count = parts_.values->admit(selection_.positions.first(selection_.count),
-                                          selection_.values.first(selection_.count));
-  const auto positions = selection_.positions.first(selection_.count);
-  const auto values = selection_.values.first(selection_.count);
-  out.put_varint(selection_.count);
-  parts_.values->encode(values, out);
-  parts_.positions->encode(positions, elements(), out);
-  parts_.selector->sent(positions);
-  parts_.memory->sent(positions, values);
-}
-
-void SparsePipeline::write_cut(ByteWriter& out) const {
-  out.put_varint(selection_.count);
-  std::byte* const values = out.free().data();
-  out.advance(selection_.count * sizeof(float));
-  std::byte* const positions = out.free().data();
-  out.advance(selection_.count * sizeof(std::uint32_t));
-  filter_into(*selection_.cut, selection_.positions.first(selection_.held),
-              selection_.values.first(selection_.held), selection_.count, positions, values);
-}
-
-void SparsePipeline::decode_add(std::span<const std::byte> payload, float factor,
-                                std::span<float> out) const {
-  check_size(identity_, "the output", out.size());
-  ByteReader in(payload);
-  const std::size_t count = in.get_varint(elements(), "the count of elements");
-  const auto encoded_values = in.get_bytes(parts_.values->size(count), "values");
-  PositionCursor cursor = parts_.positions->start(in, count, elements());
-  std::array<std::uint32_t, kPairsBlock> positions;
-  std::array<float, kPairsBlock> values;
-  for (std::size_t first = 0; first < count; first += kPairsBlock) {
-    const std::size_t n = std::min(kPairsBlock, count - first);
-    parts_.positions->decode(cursor, std::span(positions).first(n));
-    parts_.values->decode(encoded_values, first, std::span(values).first(n));
-    for (std::size_t i = 0; i < n; ++i) out[positions[i]] += factor * values[i];
-  }
-  parts_.positions->finish(cursor);
-}
-
-std::size_t SparsePipeline::decode_pairs(std::span<const std::byte> payload,
-                                         std::span<std::uint32_t> positions,
-                                         std::span<float> values) const {
-  ByteReader in(payload);
-  // Arrays shorter than max_pairs() are allowed as long as the payload fits.
-  const std::size_t capacity = std::min({positions.size(), values.size(), elements()});
-  const std::size_t count = in.get_varint(capacity, "the count of elements");
-  const auto encoded_values = in.get_bytes(parts_.values->size(count), "values");
-  PositionCursor cursor = parts_.positions->start(in, count, elements());
-  parts_.positions->decode(cursor, positions.first(count));
-  parts_.values->decode(encoded_values, 0, values.first(count));
-  parts_.positions->finish(cursor);
-  return count;
-}
-
-void SparsePipeline::give_back(std::span<const std::uint32_t> positions,
-                               std::span<const float> values) {
-  if (positions.size() != values.size() || (!positions.empty() && positions.back() >= elements())) {
-    throw InputError(
-        "tensor '" + identity_.tensor + "': " + std::to_string(values.size()) +
-        " values to restore at " + std::to_string(positions.size()) + " positions, the last " +
-        (positions.empty() ? "none" : std::to_string(positions.back())) +
-        "; expected equal counts and positions less than " + std::to_string(elements()));
-  }
-  const UseThreads threads(parts_.threads);
-  parts_.memory->give_back(positions, values);
-}
-
-Distortion SparsePipeline::distortion(const GradientInput& gradient,
-                                      std::span<const std::byte> payload) const {
-  check_size(identity_, "the gradient", gradient.values.size());
-  std::vector<float> decoded(elements(), 0.0F);
-  decode_add(payload, 1.0F, decoded);
-  return parts_.memory->distortion(gradient.values, decoded);
-}
-
-void SparsePipeline::hold(const GradientInput& gradient) {
-  check_size(identity_, "the gradient", gradient.values.size());
-  parts_.memory->hold(gradient.values, 1.0F);
-}
-
-void SparsePipeline::reset() {
-  parts_.memory->reset();
-  parts_.selector->reset();
-}
-
-void SparsePipeline::save_state(std::vector<std::byte>& state) const {
-  const std::size_t body = parts_.memory->state_size() + parts_.selector->state_size();
-  ByteWriter out = begin_state(identity_, body, state);
-  parts_.memory->save(out);
-  parts_.selector->save(out);
-}
-
-void SparsePipeline::load_state(std::span<const std::byte> state) {
-  const std::size_t body = parts_.memory->state_size() + parts_.selector->state_size();
-  ByteReader in = open_state(identity_, body, state);
-  parts_.memory->load(in);
-  parts_.selector->load(in);
-}
 
 bool listed(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();

@@ -189,23 +189,6 @@ class ChunkedCodec : public PositionCodec {
   int bits_;
 };
 
-}  // namespace
-
-std::unique_ptr<Selector> make_chunked_top_k_selector(std::size_t elements, const Chunks& chunks) {
-  return std::make_unique<ChunkedTopK>(elements, chunks);
-}
-
-std::unique_ptr<PositionCodec> make_chunked_codec(const Chunks& chunks) {
-  return std::make_unique<ChunkedCodec>(chunks);
-}
-
-Chunks chunks_of(const Parameters& parameters) {
-  return {.size = std::stoul(parameters.choice("chunk")),
-          .k = static_cast<std::size_t>(parameters.integer("k"))};
-}
-
-namespace {
-
 // The paper's 30 local steps are delay=30; a trace of plain gradients then sums 30 of them.
 const Registration kSparseLoCo{sparse_method({
     .name = "sparseloco",
@@ -234,4 +217,18 @@ const Registration kSparseLoCo{sparse_method({
 })};
 
 }  // namespace
+
+std::unique_ptr<Selector> make_chunked_top_k_selector(std::size_t elements, const Chunks& chunks) {
+  return std::make_unique<ChunkedTopK>(elements, chunks);
+}
+
+std::unique_ptr<PositionCodec> make_chunked_codec(const Chunks& chunks) {
+  return std::make_unique<ChunkedCodec>(chunks);
+}
+
+Chunks chunks_of(const Parameters& parameters) {
+  return {.size = std::stoul(parameters.choice("chunk")),
+          .k = static_cast<std::size_t>(parameters.integer("k"))};
+}
+
 }  // namespace thinpipe

@@ -5,7 +5,6 @@
 // runs of zeros. A bucket stays in the cache between the first two passes, so with buckets they
 // read the memory once.
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -82,14 +81,8 @@ class TernaryQuantizer : public Quantizer {
     return scale_bytes(elements) + quartic_bytes(elements);
   }
 
-  QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
-                        std::span<float> remainder, ByteWriter& out) override {
-    Signal signal(c);
-    return encode_signal(signal, context, remainder, out);
-  }
-
-  QuantizeReport encode_signal(Signal& signal, const QuantizeContext& context,
-                               std::span<float> remainder, ByteWriter& out) override {
+  QuantizeReport encode(Signal& signal, const QuantizeContext& context, std::span<float> remainder,
+                        ByteWriter& out) override {
     const std::size_t elements = signal.size();
     if (count_of(elements) == 0) return {.nonzero = 0, .passes = 1};
     const auto space = out.free();
@@ -232,8 +225,8 @@ class TernaryQuantizer : public Quantizer {
     // coded in the first-level cache.
     const std::size_t some =
         sum == nullptr ? c.size() : std::max(bucket, kFusedTernary / bucket * bucket);
-    std::atomic<std::size_t> nonzero = 0;
-    parallel_stretches(c.size(), bucket, [&](std::size_t begin, std::size_t end) {
+    return sum_of_stretches(c.size(), bucket, [&](std::size_t begin, std::size_t end) {
+      std::size_t nonzero = 0;
       for (std::size_t at = begin; at < end; at += some) {
         const std::size_t n = std::min(some, end - at);
         if (sum != nullptr) accumulate({sum->g + at, n}, sum->decay, sum->scale, {sum->r + at, n});
@@ -242,8 +235,8 @@ class TernaryQuantizer : public Quantizer {
                                         scales + at / bucket * sizeof(float),
                                         packed + at / bucket * quartic_size(bucket));
       }
+      return nonzero;
     });
-    return nonzero;
   }
 
   [[noreturn]] static void fail(const char* problem) {
@@ -253,34 +246,6 @@ class TernaryQuantizer : public Quantizer {
   TernaryOptions options_;
   Buffer<std::uint8_t> packed_;
 };
-
-}  // namespace
-
-std::size_t zero_run_encode(const std::uint8_t* packed, std::size_t count, std::uint8_t* out) {
-  std::size_t written = 0;
-  for (std::size_t i = 0; i < count;) {
-    const std::size_t literals = end_of_literals(packed, i, count);
-    std::memcpy(out + written, packed + i, literals - i);
-    written += literals - i;
-    i = end_of_zeros(packed, literals, count);
-    const std::size_t run = i - literals;
-    const std::size_t longest = run / kLongestRun;
-    std::memset(out + written, kFirstRunByte + (kLongestRun - 2), longest);
-    written += longest;
-    const std::size_t rest = run % kLongestRun;
-    if (rest == 0) continue;
-    out[written++] =
-        rest == 1 ? kQuarticZero : static_cast<std::uint8_t>(kFirstRunByte + (rest - 2));
-  }
-  return written;
-}
-
-std::unique_ptr<Quantizer> make_ternary_quantizer(std::size_t elements,
-                                                  const TernaryOptions& options) {
-  return std::make_unique<TernaryQuantizer>(elements, options);
-}
-
-namespace {
 
 // 3LC: three values, five to a byte, runs of zeros encoded.
 const Registration kThreeLc{dense_method({
@@ -323,4 +288,29 @@ const Registration kStoch3{dense_method({
 })};
 
 }  // namespace
+
+std::size_t zero_run_encode(const std::uint8_t* packed, std::size_t count, std::uint8_t* out) {
+  std::size_t written = 0;
+  for (std::size_t i = 0; i < count;) {
+    const std::size_t literals = end_of_literals(packed, i, count);
+    std::memcpy(out + written, packed + i, literals - i);
+    written += literals - i;
+    i = end_of_zeros(packed, literals, count);
+    const std::size_t run = i - literals;
+    const std::size_t longest = run / kLongestRun;
+    std::memset(out + written, kFirstRunByte + (kLongestRun - 2), longest);
+    written += longest;
+    const std::size_t rest = run % kLongestRun;
+    if (rest == 0) continue;
+    out[written++] =
+        rest == 1 ? kQuarticZero : static_cast<std::uint8_t>(kFirstRunByte + (rest - 2));
+  }
+  return written;
+}
+
+std::unique_ptr<Quantizer> make_ternary_quantizer(std::size_t elements,
+                                                  const TernaryOptions& options) {
+  return std::make_unique<TernaryQuantizer>(elements, options);
+}
+
 }  // namespace thinpipe

@@ -1,10 +1,8 @@
 // TernGrad: ternary values of two bits, unbiased except for its clipping. One pass computes the
 // scale, one rounds.
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "compressors/kernels/quantize.h"
 #include "compressors/kernels/sums.h"
@@ -19,7 +17,7 @@ constexpr int kTernaryBits = 2;
 /// A variance under this fraction of the mean square is rounding error of equal values.
 constexpr double kNoSpread = 1e-12;
 
-class TernGradBucket : public BucketCodec {
+class TernGradBucket : public BucketCodec, public ScaleOf {
  public:
   explicit TernGradBucket(double sigmas) : sigmas_(sigmas) {}
 
@@ -53,7 +51,7 @@ class TernGradBucket : public BucketCodec {
   }
   int passes(bool /*keeps*/) const override { return 2; }
 
-  float scale_of(std::span<const float> c) const {
+  float scale_of(std::span<const float> c) const override {
     if (sigmas_ == 0 || c.empty()) return level_step(max_magnitude(c), 1);
     const Spread spread = signed_spread(c);
     const float most = spread.max_magnitude;
@@ -72,46 +70,6 @@ class TernGradBucket : public BucketCodec {
 
   double sigmas_;
 };
-
-/// A whole tensor, as one bucket.
-class SharedTernGrad : public Quantizer, public ScaleOf {
- public:
-  SharedTernGrad(double sigmas, std::uint64_t stream)
-      : bucket_(sigmas),
-        quantizer_(make_bucket_quantizer(make_terngrad_bucket(sigmas), {.stream = stream})) {}
-
-  float scale_of(std::span<const float> c) const override { return bucket_.scale_of(c); }
-  std::size_t max_encoded_size(std::size_t elements) const override {
-    return quantizer_->max_encoded_size(elements);
-  }
-  QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
-                        std::span<float> remainder, ByteWriter& out) override {
-    return quantizer_->encode(c, context, remainder, out);
-  }
-  QuantizeReport encode_signal(Signal& c, const QuantizeContext& context,
-                               std::span<float> remainder, ByteWriter& out) override {
-    return quantizer_->encode_signal(c, context, remainder, out);
-  }
-  void decode_add(ByteReader in, float factor, std::span<float> out) const override {
-    quantizer_->decode_add(in, factor, out);
-  }
-
- private:
-  TernGradBucket bucket_;
-  std::unique_ptr<Quantizer> quantizer_;
-};
-
-}  // namespace
-
-std::unique_ptr<BucketCodec> make_terngrad_bucket(double sigmas) {
-  return std::make_unique<TernGradBucket>(sigmas);
-}
-
-std::unique_ptr<Quantizer> make_shared_terngrad_quantizer(double sigmas, std::uint64_t stream) {
-  return std::make_unique<SharedTernGrad>(sigmas, stream);
-}
-
-namespace {
 
 const Registration kTernGrad{dense_method({
     .name = "terngrad",
@@ -138,4 +96,14 @@ const Registration kTernGrad{dense_method({
 })};
 
 }  // namespace
+
+std::unique_ptr<BucketCodec> make_terngrad_bucket(double sigmas) {
+  return std::make_unique<TernGradBucket>(sigmas);
+}
+
+std::unique_ptr<Quantizer> make_shared_terngrad_quantizer(double sigmas, std::uint64_t stream) {
+  return make_bucket_quantizer(make_terngrad_bucket(sigmas),
+                               {.stream = stream, .shares_scale = true});
+}
+
 }  // namespace thinpipe

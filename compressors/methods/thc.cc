@@ -67,8 +67,9 @@ class ThcQuantizer : public Quantizer, public ScaleOf {
     return std::max(static_cast<float>(std::sqrt(most)), std::numeric_limits<float>::min());
   }
 
-  QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
-                        std::span<float> remainder, ByteWriter& out) override {
+  QuantizeReport encode(Signal& signal, const QuantizeContext& context, std::span<float> remainder,
+                        ByteWriter& out) override {
+    const auto c = signal.values();
     const bool shared = std::isfinite(context.shared_scale) && context.shared_scale > 0;
     const float scale = shared ? context.shared_scale : scale_of(c);
     BlockFormat format = format_;
@@ -104,22 +105,6 @@ class ThcQuantizer : public Quantizer, public ScaleOf {
   std::vector<std::uint32_t> signs_;
 };
 
-}  // namespace
-
-BlockFormat thc_format(int bits, std::size_t block) {
-  return {.element = bits == 4 ? BlockElement::kLevels16 : BlockElement::kLevels256,
-          .scale = BlockScale::kGiven,
-          .block = block,
-          .hadamard = true,
-          .stochastic = true};
-}
-
-std::unique_ptr<Quantizer> make_thc_quantizer(const ThcOptions& options) {
-  return std::make_unique<ThcQuantizer>(options);
-}
-
-namespace {
-
 const Registration kThc{dense_method({
     .name = "thc",
     .summary = "rotated, clamped to a shared range, rounded stochastically to levels",
@@ -148,4 +133,17 @@ const Registration kThc{dense_method({
 })};
 
 }  // namespace
+
+BlockFormat thc_format(int bits, std::size_t block) {
+  return {.element = bits == 4 ? BlockElement::kLevels16 : BlockElement::kLevels256,
+          .scale = BlockScale::kGiven,
+          .block = block,
+          .hadamard = true,
+          .stochastic = true};
+}
+
+std::unique_ptr<Quantizer> make_thc_quantizer(const ThcOptions& options) {
+  return std::make_unique<ThcQuantizer>(options);
+}
+
 }  // namespace thinpipe

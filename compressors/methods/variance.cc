@@ -18,7 +18,10 @@
 namespace thinpipe {
 namespace {
 
-/// Selector of both methods. tau == 0: the value itself is sent; otherwise tau with its sign.
+/// Selector of variance-based compression (tau == 0), which sends the value itself, and of the
+/// hybrid method. The latter has |r| > tau as a second condition. It sends S = tau with the sign of
+/// r, after which v = max(v - 2 S r + S^2, 0) (Tsuzuku et al., fig. 2). Combine it with a residual
+/// memory.
 class VarianceSelector : public Selector {
  public:
   VarianceSelector(std::size_t elements, float tau, VarianceOptions options)
@@ -91,6 +94,7 @@ class VarianceSelector : public Selector {
   Buffer<float> corrected_;       ///< v of these elements after sending
 };
 
+/// Sends tau with the sign of c where |c| > tau (Strom, 2015). Combine it with a residual.
 class StromSelector : public Selector {
  public:
   StromSelector(std::size_t elements, float tau) : elements_(elements), tau_(tau) {}
@@ -135,35 +139,6 @@ double density_of(const Parameters& parameters) {
   return 1 / (alpha < 1.25 ? 103.8 : alpha < 1.75 ? 400.7 : 990.7);
 }
 
-}  // namespace
-
-std::unique_ptr<Selector> make_variance_selector(std::size_t elements,
-                                                 const VarianceOptions& options) {
-  return std::make_unique<VarianceSelector>(elements, 0.0F, options);
-}
-
-std::unique_ptr<Selector> make_hybrid_selector(std::size_t elements, float tau,
-                                               const VarianceOptions& options) {
-  return std::make_unique<VarianceSelector>(elements, tau, options);
-}
-
-std::unique_ptr<Selector> make_strom_selector(std::size_t elements, float tau) {
-  return std::make_unique<StromSelector>(elements, tau);
-}
-
-VarianceOptions variance_options(const Parameters& parameters, const TensorInfo& tensor) {
-  if (period_of(parameters) != 1 || parameters.real("clip") != 0) {
-    throw InputError("spec '" + parameters.text() +
-                     "': second moments of accumulated or clipped gradients are unknown; expected "
-                     "delay=1 and clip=0");
-  }
-  return {.alpha = static_cast<float>(parameters.real("alpha")),
-          .zeta = static_cast<float>(parameters.real("zeta")),
-          .tensor = tensor.name};
-}
-
-namespace {
-
 const Registration kVariance{sparse_method({
     .name = "variance",
     .summary = "elements whose accumulated value is unambiguous, by the variance over the batch",
@@ -193,8 +168,8 @@ const Registration kHybrid{sparse_method({
     .own =
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
           const auto tau = static_cast<float>(parameters.real("tau"));
-          return OwnParts{.selector = make_hybrid_selector(tensor.elements, tau,
-                                                           variance_options(parameters, tensor)),
+          return OwnParts{.selector = std::make_unique<VarianceSelector>(
+                              tensor.elements, tau, variance_options(parameters, tensor)),
                           .values = make_tau_codec(tau)};
         },
     // Table 2, momentum SGD, the smaller of two thresholds.
@@ -213,7 +188,7 @@ const Registration kStrom{sparse_method({
     .own =
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
           const auto tau = static_cast<float>(parameters.real("tau"));
-          return OwnParts{.selector = make_strom_selector(tensor.elements, tau),
+          return OwnParts{.selector = std::make_unique<StromSelector>(tensor.elements, tau),
                           .values = make_tau_codec(tau)};
         },
     // Tsuzuku et al., table 2, momentum SGD, the middle of three thresholds.
@@ -221,4 +196,21 @@ const Registration kStrom{sparse_method({
 })};
 
 }  // namespace
+
+std::unique_ptr<Selector> make_variance_selector(std::size_t elements,
+                                                 const VarianceOptions& options) {
+  return std::make_unique<VarianceSelector>(elements, 0.0F, options);
+}
+
+VarianceOptions variance_options(const Parameters& parameters, const TensorInfo& tensor) {
+  if (period_of(parameters) != 1 || parameters.real("clip") != 0) {
+    throw InputError("spec '" + parameters.text() +
+                     "': second moments of accumulated or clipped gradients are unknown; expected "
+                     "delay=1 and clip=0");
+  }
+  return {.alpha = static_cast<float>(parameters.real("alpha")),
+          .zeta = static_cast<float>(parameters.real("zeta")),
+          .tensor = tensor.name};
+}
+
 }  // namespace thinpipe

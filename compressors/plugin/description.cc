@@ -1,6 +1,4 @@
 // Copies a plug-in's description into MethodInfos, checking every member.
-#include "compressors/plugin/description.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +10,9 @@
 #include <utility>
 
 #include "compressors/methods/common.h"
+#include "compressors/plugin/loader.h"
 #include "compressors/plugin/plugin_compressor.h"
-#include "compressors/plugin/plugin_instance.h"
+#include "compressors/plugin/thinpipe_plugin.h"
 
 namespace thinpipe {
 namespace {

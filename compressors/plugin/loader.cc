@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "compressors/plugin/description.h"
+#include "compressors/plugin/thinpipe_plugin.h"
 
 namespace thinpipe {
 namespace {

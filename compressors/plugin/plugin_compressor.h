@@ -1,17 +1,24 @@
-// A plug-in's method as a Compressor, with thinpipe's memory around it where the method declares
-// one.
+// A method of a loaded plug-in, and compressors of it, with thinpipe's memory around them where the
+// method declares one.
 #pragma once
 
 #include <memory>
+#include <string>
 
-#include "compressors/plugin/plugin_instance.h"
+#include "compressors/plugin/thinpipe_plugin.h"
 #include "compressors/registry.h"
 
 namespace thinpipe {
 
-/// Makes a compressor of a plug-in's method. The plug-in's errors become a PluginError naming file
-/// and method: exceptions, writes outside the payload, impossible sizes and counts, a payload of
-/// its own that it cannot decode.
+/// A method as described by its plug-in, checked.
+struct PluginMethod {
+  thinpipe_plugin_method functions;  ///< members that the plug-in's header lacks are 0
+  std::string label;                 ///< "plug-in 'sign.so', method 'example-sign'"
+};
+
+/// Makes a compressor of a plug-in's method. The plug-in's errors become a RunError naming file and
+/// method: exceptions, writes outside the payload, impossible sizes and counts, a payload of its
+/// own that it cannot decode.
 /// @throws InputError when `create` refuses parameters or tensor.
 std::unique_ptr<Compressor> make_plugin_compressor(std::shared_ptr<const PluginMethod> method,
                                                    const Parameters& parameters,

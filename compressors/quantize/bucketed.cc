@@ -1,8 +1,5 @@
 // Cuts a tensor into buckets, and these into ranges for several threads.
-#include "compressors/quantize/bucketed.h"
-
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -10,6 +7,7 @@
 #include "compressors/kernels/parallel.h"
 #include "compressors/kernels/quantize.h"
 #include "compressors/kernels/sums.h"
+#include "compressors/quantize/quantizer.h"
 
 namespace thinpipe {
 
@@ -64,14 +62,8 @@ class BucketQuantizer : public Quantizer {
     return elements == 0 ? 0 : codec_->max_size_of(elements, bucket_of(elements));
   }
 
-  QuantizeReport encode(std::span<const float> c, const QuantizeContext& context,
-                        std::span<float> remainder, ByteWriter& out) override {
-    Signal signal(c);
-    return encode_signal(signal, context, remainder, out);
-  }
-
-  QuantizeReport encode_signal(Signal& c, const QuantizeContext& context,
-                               std::span<float> remainder, ByteWriter& out) override {
+  QuantizeReport encode(Signal& c, const QuantizeContext& context, std::span<float> remainder,
+                        ByteWriter& out) override {
     BucketContext here{.first = 0,
                        .key = random_key(options_.stream, context.step),
                        .shared_scale = context.shared_scale};
@@ -118,6 +110,9 @@ class BucketQuantizer : public Quantizer {
     error.rethrow();
   }
 
+ protected:
+  std::unique_ptr<BucketCodec> codec_;
+
  private:
   std::size_t bucket_of(std::size_t elements) const {
     return options_.bucket == 0 ? elements : options_.bucket;
@@ -134,8 +129,9 @@ class BucketQuantizer : public Quantizer {
     const auto bytes = out.free().first(max_encoded_size(values.size()));
     // If a sum is still to be computed, few buckets are processed at a time.
     const std::size_t some = sum == nullptr ? values.size() : std::max(size, kFused / size * size);
-    std::atomic<std::size_t> nonzero = 0;
-    parallel_stretches(values.size(), size, [&](std::size_t begin, std::size_t end) {
+    out.advance(bytes.size());
+    return sum_of_stretches(values.size(), size, [&](std::size_t begin, std::size_t end) {
+      std::size_t nonzero = 0;
       BucketContext here = context;
       for (here.first = begin; here.first < end; here.first += some) {
         const std::size_t n = std::min(some, end - here.first);
@@ -147,13 +143,21 @@ class BucketQuantizer : public Quantizer {
             remainder.empty() ? remainder : remainder.subspan(here.first, n),
             bytes.subspan(codec_->max_size_of(here.first, size), codec_->max_size_of(n, size)));
       }
+      return nonzero;
     });
-    out.advance(bytes.size());
-    return nonzero;
   }
 
-  std::unique_ptr<BucketCodec> codec_;
   BucketOptions options_;
+};
+
+/// One whose codec is a ScaleOf.
+class SharedScaleQuantizer : public BucketQuantizer, public ScaleOf {
+ public:
+  using BucketQuantizer::BucketQuantizer;
+
+  float scale_of(std::span<const float> c) const override {
+    return dynamic_cast<const ScaleOf&>(*codec_).scale_of(c);
+  }
 };
 
 }  // namespace
@@ -167,6 +171,9 @@ void get_levels(ByteReader& in, float step, int bits, std::span<float> out) {
 
 std::unique_ptr<Quantizer> make_bucket_quantizer(std::unique_ptr<BucketCodec> codec,
                                                  const BucketOptions& options) {
+  if (options.shares_scale) {
+    return std::make_unique<SharedScaleQuantizer>(std::move(codec), options);
+  }
   return std::make_unique<BucketQuantizer>(std::move(codec), options);
 }
 

@@ -35,7 +35,6 @@
 #include "harness/bench/roofline.h"
 #include "harness/bench/subject.h"
 #include "harness/bench/timed.h"
-#include "harness/bench/timed_roofline.h"
 #include "harness/files/open_trace.h"
 #include "harness/machine/machine.h"
 #include "harness/options/terminal.h"
@@ -65,38 +64,6 @@ struct BenchPoint {
   Quality quality = {};
 };
 
-/// Warms up, times and validates all compressors on one tensor, in runs that fit the memory.
-class TensorBench {
- public:
-  /// Adds one group of results for each number of threads to `result`, and the rows of Google
-  /// Benchmark's JSON to `rows`.
-  TensorBench(const BenchOptions& options, const Inputs& inputs, Progress& progress,
-              BenchResult& result, std::vector<Run>& rows);
-
-  /// Compressor errors go to the result's failures. @throws RunError if interrupted.
-  void run(std::vector<BenchPoint> points);
-
- private:
-  bool prepare(BenchPoint& point);
-  void fail(const BenchPoint& point, const std::string& reason);
-  template <class Work>
-  bool guarded(const BenchPoint& point, Work work);
-  Timed timed_point(BenchPoint& point, bool encode) const;
-  void time_batch(std::vector<BenchPoint>& batch);
-  void add_row(const BenchPoint& point, double t_r, const Measurement& measured, BenchGroup& group,
-               std::map<std::string, double>& accepted);
-  void add_json(const Measurement& measured, const std::map<std::string, double>& t_r);
-
-  const BenchOptions& options_;
-  const Inputs& inputs_;
-  Progress& progress_;
-  BenchResult& result_;
-  std::vector<Run>& rows_;
-  std::size_t first_group_;
-  TimedRoofline roofline_;
-  bool roofline_done_ = false;
-};
-
 double resident_bytes() {
   std::ifstream file("/proc/self/statm");
   double pages = 0, resident = 0;
@@ -111,169 +78,174 @@ bool spreads(const std::string& method) {
   return kSpread.count(method) > 0;
 }
 
-TensorBench::TensorBench(const BenchOptions& options, const Inputs& inputs, Progress& progress,
-                         BenchResult& result, std::vector<Run>& rows)
-    : options_(options),
-      inputs_(inputs),
-      progress_(progress),
-      result_(result),
-      rows_(rows),
-      first_group_(result.groups.size()),
-      roofline_(inputs, options) {
-  for (const int threads : options.threads) {
-    result.groups.push_back(
-        {.tensor = inputs.tensor().name, .elements = inputs.elements(), .threads = threads});
+/// Warms up, times and validates all compressors on one tensor, in runs that fit the memory.
+class TensorBench {
+ public:
+  /// Adds one group of results for each number of threads to `result`, and the rows of Google
+  /// Benchmark's JSON to `rows`.
+  TensorBench(const BenchOptions& options, const Inputs& inputs, Progress& progress,
+              BenchResult& result, std::vector<Run>& rows)
+      : options_(options),
+        inputs_(inputs),
+        progress_(progress),
+        result_(result),
+        rows_(rows),
+        first_group_(result.groups.size()),
+        roofline_(inputs, options) {
+    for (const int threads : options.threads)
+      result.groups.push_back(
+          {.tensor = inputs.tensor().name, .elements = inputs.elements(), .threads = threads});
   }
-}
 
-void TensorBench::run(std::vector<BenchPoint> points) {
-  std::vector<BenchPoint> batch;
-  const double budget = kMemoryShare * static_cast<double>(read_machine(".").memory_available);
-  const double before = resident_bytes();
-  for (BenchPoint& point : points) {
+  /// Compressor errors go to the result's failures. @throws RunError if interrupted.
+  void run(std::vector<BenchPoint> points) {
+    std::vector<BenchPoint> batch;
+    const double budget = kMemoryShare * static_cast<double>(read_machine(".").memory_available);
+    const double before = resident_bytes();
+    for (BenchPoint& point : points) {
+      if (interrupted()) throw RunError("interrupted");
+      if (prepare(point)) batch.push_back(std::move(point));
+      if (resident_bytes() - before > budget) time_batch(batch);
+    }
+    if (!batch.empty() || !roofline_done_) time_batch(batch);
+  }
+
+ private:
+  // Warms up and validates; returns false if that fails.
+  bool prepare(BenchPoint& point) {
+    point.name = fmt::format("{}/{}/simd:{}", short_spec(point.spec),
+                             place_name(inputs_, point.threads), point.simd);
+    progress_.describe("warming up " + short_spec(point.spec));
+    return guarded(point, [&] {
+      const Spec spec = point.spec;
+      point.subject = std::make_unique<Subject>(
+          SubjectOptions{.make =
+                             [spec](const TensorInfo& tensor, const CompressorSettings& settings) {
+                               return make_compressor(spec, tensor, settings);
+                             },
+                         .settings = {.seed = options_.seed, .rank = 0, .threads = point.threads},
+                         .simd = point.simd,
+                         .spreads = spreads(spec.name)},
+          inputs_);
+      point.subject->validate_start();
+      point.quality = point.subject->warm_up(options_.warmup);
+      point.subject->validate_last();
+    });
+  }
+  void fail(const BenchPoint& point, const std::string& reason) {
+    const auto place = std::find(options_.threads.begin(), options_.threads.end(), point.threads);
+    const auto offset = static_cast<std::size_t>(place - options_.threads.begin());
+    result_.failures.push_back({.name = point.name,
+                                .spec = point.spec,
+                                .simd = point.simd,
+                                .group = first_group_ + offset,
+                                .reason = reason});
+  }
+  // Runs `work`; a compressor's error fails only its own point.
+  template <class Work>
+  bool guarded(const BenchPoint& point, Work work) {
+    try {
+      work();
+      return true;
+    } catch (const std::bad_alloc&) {
+      fail(point, "out of memory");
+    } catch (const std::exception& error) {
+      fail(point, error.what());
+    }
+    return false;
+  }
+  Timed timed_point(BenchPoint& point, bool encode) const {
+    Subject& subject = *point.subject;
+    const auto d = static_cast<double>(inputs_.elements());
+    return {.name = (encode ? "encode/" : "decode/") + point.name,
+            .elements = d,
+            .bytes = d * sizeof(float),
+            .prepare = [&subject] { subject.begin(); },
+            .call = encode ? std::function<void()>([&subject] { subject.encode(); })
+                           : std::function<void()>([&subject] { subject.decode(); }),
+            .counters = quality_counters(point.quality)};
+  }
+  void time_batch(std::vector<BenchPoint>& batch) {
+    std::vector<Timed> what = roofline_.timed();
+    for (BenchPoint& point : batch) {
+      what.push_back(timed_point(point, true));
+      what.push_back(timed_point(point, false));
+    }
+    const auto progress = [&](const std::string& name) {
+      progress_.describe(name);
+      progress_.advance(1);
+    };
+    Measurement measured;
+    if (options_.turns) {
+      Turns turns(STDIN_FILENO);
+      measured.timings = measure_in_turns(what, options_, turns, progress);
+    } else {
+      measured = measure(what, options_, progress);
+    }
     if (interrupted()) throw RunError("interrupted");
-    if (prepare(point)) batch.push_back(std::move(point));
-    if (resident_bytes() - before > budget) time_batch(batch);
-  }
-  if (!batch.empty() || !roofline_done_) time_batch(batch);
-}
-
-// Warms up and validates; returns false if that fails.
-bool TensorBench::prepare(BenchPoint& point) {
-  point.name = fmt::format("{}/{}/simd:{}", short_spec(point.spec),
-                           place_name(inputs_, point.threads), point.simd);
-  progress_.describe("warming up " + short_spec(point.spec));
-  return guarded(point, [&] {
-    const Spec spec = point.spec;
-    point.subject = std::make_unique<Subject>(
-        SubjectOptions{.make =
-                           [spec](const TensorInfo& tensor, const CompressorSettings& settings) {
-                             return make_compressor(spec, tensor, settings);
-                           },
-                       .settings = {.seed = options_.seed, .rank = 0, .threads = point.threads},
-                       .simd = point.simd,
-                       .spreads = spreads(spec.name)},
-        inputs_);
-    point.subject->validate_start();
-    point.quality = point.subject->warm_up(options_.warmup);
-    point.subject->validate_last();
-  });
-}
-
-// Runs `work`; a compressor's error fails only its own point.
-template <class Work>
-bool TensorBench::guarded(const BenchPoint& point, Work work) {
-  try {
-    work();
-    return true;
-  } catch (const std::bad_alloc&) {
-    fail(point, "out of memory");
-  } catch (const std::exception& error) {
-    fail(point, error.what());
-  }
-  return false;
-}
-
-void TensorBench::fail(const BenchPoint& point, const std::string& reason) {
-  const auto place = std::find(options_.threads.begin(), options_.threads.end(), point.threads);
-  const auto offset = static_cast<std::size_t>(place - options_.threads.begin());
-  result_.failures.push_back({.name = point.name,
-                              .spec = point.spec,
-                              .simd = point.simd,
-                              .group = first_group_ + offset,
-                              .reason = reason});
-}
-
-Timed TensorBench::timed_point(BenchPoint& point, bool encode) const {
-  Subject& subject = *point.subject;
-  const auto d = static_cast<double>(inputs_.elements());
-  return {.name = (encode ? "encode/" : "decode/") + point.name,
-          .elements = d,
-          .bytes = d * sizeof(float),
-          .prepare = [&subject] { subject.begin(); },
-          .call = encode ? std::function<void()>([&subject] { subject.encode(); })
-                         : std::function<void()>([&subject] { subject.decode(); }),
-          .counters = quality_counters(point.quality)};
-}
-
-void TensorBench::time_batch(std::vector<BenchPoint>& batch) {
-  std::vector<Timed> what = roofline_.timed();
-  for (BenchPoint& point : batch) {
-    what.push_back(timed_point(point, true));
-    what.push_back(timed_point(point, false));
-  }
-  const auto progress = [&](const std::string& name) {
-    progress_.describe(name);
-    progress_.advance(1);
-  };
-  Measurement measured;
-  if (options_.turns) {
-    Turns turns(STDIN_FILENO);
-    measured.timings = measure_in_turns(what, options_, turns, progress);
-  } else {
-    measured = measure(what, options_, progress);
-  }
-  if (interrupted()) throw RunError("interrupted");
-  std::map<std::string, double> t_r;  // by name, for valid rows
-  for (std::size_t i = 0; i < options_.threads.size(); ++i) {
-    BenchGroup& group = result_.groups[first_group_ + i];
-    const RooflineFigures figures = roofline_.figures(measured, group.threads);
-    if (group.roofline.read.empty()) group.roofline = figures;
-    for (const BenchPoint& point : batch) {
-      if (point.threads == group.threads) add_row(point, figures.t_r, measured, group, t_r);
+    std::map<std::string, double> t_r;  // by name, for valid rows
+    for (std::size_t i = 0; i < options_.threads.size(); ++i) {
+      BenchGroup& group = result_.groups[first_group_ + i];
+      const RooflineFigures figures = roofline_.figures(measured, group.threads);
+      if (group.roofline.read.empty()) group.roofline = figures;
+      for (const BenchPoint& point : batch) {
+        if (point.threads == group.threads) add_row(point, figures.t_r, measured, group, t_r);
+      }
     }
+    add_json(measured, t_r);
+    batch.clear();
   }
-  add_json(measured, t_r);
-  batch.clear();
-}
-
-void TensorBench::add_row(const BenchPoint& point, double t_r, const Measurement& measured,
-                          BenchGroup& group, std::map<std::string, double>& accepted) {
-  const Timing& encode = measured.timings.at("encode/" + point.name);
-  const Timing& decode = measured.timings.at("decode/" + point.name);
-  const bool good = guarded(point, [&] {
-    for (const Timing* timing : {&encode, &decode}) {
-      if (!timing->error.empty()) throw RunError(timing->error);
-    }
-    point.subject->validate_last();  // the state in which the timing ended
-  });
-  if (!good) return;
-  const double scale = 1e9 / static_cast<double>(inputs_.elements());
-  const auto scaled = [scale](std::vector<double> seconds) {
-    for (double& second : seconds) second *= scale;
-    return seconds;
-  };
-  group.rows.push_back({.name = point.name,
-                        .spec = point.spec,
-                        .compressor = short_spec(point.spec),
-                        .simd = point.simd,
-                        .encode = median(encode.seconds) * scale,
-                        .decode = median(decode.seconds) * scale,
-                        .encode_samples = scaled(encode.seconds),
-                        .decode_samples = scaled(decode.seconds),
-                        .encode_order = encode.order,
-                        .decode_order = decode.order,
-                        .t_r = t_r,
-                        .allocations = encode.allocations,
-                        .quality = point.quality});
-  accepted["encode/" + point.name] = accepted["decode/" + point.name] = t_r;
-}
-
-// Adds the rows of valid points, and of the roofline of the first run.
-void TensorBench::add_json(const Measurement& measured, const std::map<std::string, double>& t_r) {
-  for (Run row : measured.rows) {
-    const std::string& name = row.run_name.function_name;
-    const bool is_point = name.starts_with("encode/") || name.starts_with("decode/");
-    const auto found = t_r.find(name);
-    if (is_point ? found == t_r.end() : roofline_done_) continue;
-    const auto time = row.counters.find("ns_per_element");
-    if (is_point && time != row.counters.end()) {
-      row.counters["times_t_r"] = time->second.value / found->second;
-    }
-    rows_.push_back(std::move(row));
+  void add_row(const BenchPoint& point, double t_r, const Measurement& measured, BenchGroup& group,
+               std::map<std::string, double>& accepted) {
+    const Timing& encode = measured.timings.at("encode/" + point.name);
+    const Timing& decode = measured.timings.at("decode/" + point.name);
+    const bool good = guarded(point, [&] {
+      for (const Timing* timing : {&encode, &decode}) {
+        if (!timing->error.empty()) throw RunError(timing->error);
+      }
+      point.subject->validate_last();  // the state in which the timing ended
+    });
+    if (!good) return;
+    const double scale = 1e9 / static_cast<double>(inputs_.elements());
+    group.rows.push_back({.name = point.name,
+                          .spec = point.spec,
+                          .compressor = short_spec(point.spec),
+                          .simd = point.simd,
+                          .encode = median(encode.seconds) * scale,
+                          .decode = median(decode.seconds) * scale,
+                          .encode_samples = scaled(encode.seconds, scale),
+                          .decode_samples = scaled(decode.seconds, scale),
+                          .encode_order = encode.order,
+                          .decode_order = decode.order,
+                          .t_r = t_r,
+                          .allocations = encode.allocations,
+                          .quality = point.quality});
+    accepted["encode/" + point.name] = accepted["decode/" + point.name] = t_r;
   }
-  roofline_done_ = true;
-}
+  // Adds the rows of valid points, and of the roofline of the first run.
+  void add_json(const Measurement& measured, const std::map<std::string, double>& t_r) {
+    for (Run row : measured.rows) {
+      const std::string& name = row.run_name.function_name;
+      const bool is_point = name.starts_with("encode/") || name.starts_with("decode/");
+      const auto found = t_r.find(name);
+      if (is_point ? found == t_r.end() : roofline_done_) continue;
+      const auto time = row.counters.find("ns_per_element");
+      if (is_point && time != row.counters.end())
+        row.counters["times_t_r"] = time->second.value / found->second;
+      rows_.push_back(std::move(row));
+    }
+    roofline_done_ = true;
+  }
+
+  const BenchOptions& options_;
+  const Inputs& inputs_;
+  Progress& progress_;
+  BenchResult& result_;
+  std::vector<Run>& rows_;
+  std::size_t first_group_;
+  TimedRoofline roofline_;
+  bool roofline_done_ = false;
+};
 
 std::vector<Spec> specs_of(const BenchOptions& options) {
   if (!options.compressors.empty()) return with_ratios(options.compressors, options.ratios);
@@ -306,22 +278,19 @@ std::vector<std::size_t> tensors_of(const Trace& trace, const std::vector<std::s
     known.push_back(trace.tensors()[i].name);
     if (trace.tensors()[i].elements > trace.tensors()[largest].elements) largest = i;
   }
-  if (known.empty() || trace.steps() == 0 || trace.tensors()[largest].elements == 0) {
+  if (known.empty() || trace.steps() == 0 || trace.tensors()[largest].elements == 0)
     throw InputError(trace.folder().string() + ": no gradients in this trace");
-  }
   if (names.empty()) return {largest};
   std::vector<std::size_t> chosen;
   for (const std::string& name : names) {
     const auto found = std::find(known.begin(), known.end(), name);
-    if (found == known.end()) {
+    if (found == known.end())
       throw InputError(fmt::format("{}: no tensor '{}'{}", trace.folder().string(), name,
                                    did_you_mean(name, known)));
-    }
     chosen.push_back(static_cast<std::size_t>(found - known.begin()));
-    if (trace.tensors()[chosen.back()].elements == 0) {
+    if (trace.tensors()[chosen.back()].elements == 0)
       throw InputError(
           fmt::format("{}: tensor '{}' has no elements", trace.folder().string(), name));
-    }
   }
   return chosen;
 }
@@ -404,8 +373,8 @@ BenchResult run_bench(const BenchOptions& options, const OpenDevice& open) {
     if (on_device) {
       progress.note(
           fmt::format("{} elements on the GPU: {} points", inputs.elements(), device_specs.size()));
-      DeviceTensorBench(options, open, inputs.tensor(), inputs.gradient(0), progress, result, rows)
-          .run(device_specs);
+      bench_on_device(device_specs, options, open, inputs.tensor(), inputs.gradient(0), progress,
+                      result, rows);
     }
     if (!on_cpu) continue;
     progress.note(fmt::format("{} elements: {} points, {} inputs in turn", inputs.elements(),
@@ -439,10 +408,9 @@ std::string bench_heading(const BenchOptions& options, const BenchDevice* device
   } else {
     text += "inputs and outputs rotate through ";
     if (on_cpu) text += format_bytes(2 * cache) + " each";
-    if (device != nullptr) {
+    if (device != nullptr)
       text += fmt::format("{}{} each on the GPU", on_cpu ? ", " : "",
                           format_bytes(2 * static_cast<double>(device->description.l2_bytes)));
-    }
     text += "\n";
   }
   text += fmt::format(

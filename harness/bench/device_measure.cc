@@ -1,7 +1,6 @@
 #include "harness/bench/device_measure.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/splitmix64.h"
 #include "base/statistics.h"
@@ -42,18 +42,12 @@ struct Span {
   }
 };
 
-double thread_seconds() {
-  timespec now = {};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 // Times calls by marks of the device's clock. Each call that waits for the device has two marks of
 // its own. Calls that only queue work have two marks all together, because marks between kernels
 // would be timed with the kernels.
 Span time_calls(DeviceClock& clock, const DeviceTimed& timed, int calls) {
   clock.wait_for_all();
-  const double cpu = thread_seconds();
+  const double cpu = now_seconds(CLOCK_THREAD_CPUTIME_ID);
   const auto begin = std::chrono::steady_clock::now();
   std::size_t last = 1;
   for (int i = 0; i < calls; ++i) {
@@ -67,11 +61,11 @@ Span time_calls(DeviceClock& clock, const DeviceTimed& timed, int calls) {
   clock.mark_waits(std::nullopt);
   if (!timed.waits) clock.mark(last);
   clock.wait_for_all();
-  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+  const double wall = seconds_since(begin);
   Span span{.sum = 0,
             .whole = clock.seconds(0, last),
-            .wall = wall.count(),
-            .cpu = thread_seconds() - cpu};
+            .wall = wall,
+            .cpu = now_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu};
   for (std::size_t mark = 0; mark < last; mark += 2) span.sum += clock.seconds(mark, mark + 1);
   return span;
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compressors/cuda/device/device_clock.h"
+#include "compressors/cuda/device/device_memory.h"
 #include "harness/bench/options.h"
 
 namespace thinpipe {

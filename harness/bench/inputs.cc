@@ -10,6 +10,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "workloads/synthetic/draw.h"
@@ -26,14 +27,6 @@ constexpr std::size_t kLine = 64 / sizeof(float);  // elements of a cache line
 // does with captured gradients.
 constexpr double kParetoShape = 0.4;
 
-/// out = values, rotated left by `shift` elements.
-void rotate_into(std::span<const float> values, std::size_t shift, std::span<float> out) {
-  shift %= values.size();
-  std::copy(values.begin() + static_cast<std::ptrdiff_t>(shift), values.end(), out.begin());
-  std::copy(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(shift),
-            out.end() - static_cast<std::ptrdiff_t>(shift));
-}
-
 void draw_squares(std::span<const float> gradient, std::span<float> out) {
   constexpr double kBatch = 32;
   double mean = 0;
@@ -47,10 +40,9 @@ void draw_squares(std::span<const float> gradient, std::span<float> out) {
 
 void copy_finite(std::span<const float> values, const std::string& what, std::span<float> out) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) {
+    if (!std::isfinite(values[i]))
       throw InputError(
           fmt::format("{}: element {} is {}; bench needs finite values", what, i, values[i]));
-    }
     out[i] = values[i];
   }
 }
@@ -64,10 +56,9 @@ const std::vector<std::string>& distribution_names() {
 
 void draw(const std::string& distribution, std::uint64_t seed, std::span<float> out) {
   const auto& names = distribution_names();
-  if (std::find(names.begin(), names.end(), distribution) == names.end()) {
+  if (std::find(names.begin(), names.end(), distribution) == names.end())
     throw InputError("unknown distribution " + in_quotes(distribution) +
                      did_you_mean(distribution, names));
-  }
   const bool product = distribution == "normal_product";
   const QuantileTable table(
       make_family(product ? "normal" : distribution, {.shape = kParetoShape}));
@@ -87,6 +78,13 @@ std::size_t last_level_cache() {
   return std::size_t{32} << 20;
 }
 
+void rotate_into(std::span<const float> values, std::size_t step, std::span<float> out) {
+  const auto turn = static_cast<std::size_t>(0.6180339887 * static_cast<double>(values.size()));
+  const std::size_t begin = step * turn % values.size();
+  std::rotate_copy(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(begin),
+                   values.end(), out.begin());
+}
+
 Arrays::Arrays(std::size_t count, std::size_t elements)
     : count_(count), elements_(elements), stride_((elements + kLine - 1) / kLine * kLine) {
   memory_ = Buffer<float>(count * stride_ + kLine);
@@ -101,9 +99,8 @@ void Inputs::allocate(bool squares) {
   // again, whatever the replacement policy. There are at least two arrays, because the triad reads
   // two.
   std::size_t count = 2;
-  if (residency_ == Residency::kMemory) {
+  if (residency_ == Residency::kMemory)
     count = std::max(count, (2 * last_level_cache() + bytes - 1) / bytes);
-  }
   gradients_ = Arrays(count, elements());
   outputs_ = Arrays(count, elements());
   if (squares) squares_ = Arrays(count, elements());
@@ -115,11 +112,9 @@ Inputs::Inputs(const BenchOptions& options, std::size_t elements, bool squares)
   allocate(squares);
   draw(options.distribution, options.seed, gradients_[0]);
   if (squares) draw_squares(gradients_[0], squares_[0]);
-  // Steps of the golden section spread the starts evenly for any number of inputs.
-  const auto step = static_cast<std::size_t>(0.6180339887 * static_cast<double>(elements));
   for (std::size_t i = 1; i < gradients_.count(); ++i) {
-    rotate_into(gradients_[0], i * step, gradients_[i]);
-    if (squares) rotate_into(squares_[0], i * step, squares_[i]);
+    rotate_into(gradients_[0], i, gradients_[i]);
+    if (squares) rotate_into(squares_[0], i, squares_[i]);
   }
 }
 
@@ -136,17 +131,15 @@ Inputs::Inputs(const BenchOptions& options, const Trace& trace, std::size_t tens
                                          trace.folder().string(), tensor_.name, rank, step);
     const auto begin = std::chrono::steady_clock::now();
     const std::span<const float> gradient = trace.gradient(rank, step, tensor);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    const double seconds = std::max(seconds_since(begin), 1e-9);
     if (trace.generated())
-      drawn_rate_ = std::max(drawn_rate_, static_cast<double>(gradient.size_bytes()) /
-                                              std::max(seconds.count(), 1e-9));
+      drawn_rate_ = std::max(drawn_rate_, static_cast<double>(gradient.size_bytes()) / seconds);
     copy_finite(gradient, what, gradients_[i]);
     if (step + 1 == trace.steps() || i + 1 == gradients_.count()) trace.release(rank);
     if (!squares) continue;
     const std::span<const float> q = trace.squares(rank, step, tensor);
-    if (q.size() != elements()) {
+    if (q.size() != elements())
       throw InputError(what + ": no second moments, which a compressor of this bench needs");
-    }
     copy_finite(q, what + ", second moments", squares_[i]);
   }
 }

@@ -24,6 +24,10 @@ void draw(const std::string& distribution, std::uint64_t seed, std::span<float> 
 /// Returns the bytes of the largest cache of this CPU; 32 MiB where the system does not report it.
 std::size_t last_level_cache();
 
+/// Copies the values of input `step`: those of input 0, rotated. Steps of the golden section spread
+/// the begins evenly for any number of inputs.
+void rotate_into(std::span<const float> values, std::size_t step, std::span<float> out);
+
 /// Same-sized arrays, aligned to cache lines, one after the other.
 class Arrays {
  public:

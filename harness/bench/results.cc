@@ -43,42 +43,29 @@ void add_row(const BenchRow& row, bool winner, PlainTable& table) {
              three_digits(q.relative_error), fmt::format("{:.3g}", q.passes)});
 }
 
-std::string roofline_lines(const RooflineFigures& roofline) {
+// Returns the line of the reads. `text_of` makes the table's unit of ns/element.
+template <class TextOf>
+std::string read_line(const RooflineFigures& roofline, TextOf text_of) {
   std::string reads;
-  for (const auto& [streams, time] : roofline.read) {
-    reads += fmt::format("{}{} ({} stream{})", reads.empty() ? "" : ", ", three_digits(time),
-                         streams, streams == 1 ? "" : "s");
-  }
-  return fitted_lines(fmt::format("  read {}\n", reads)) +
-         fmt::format("  copy {}, triad {}\n", three_digits(roofline.copy),
-                     three_digits(roofline.triad));
+  for (const auto& [streams, time] : roofline.read)
+    reads += fmt::format("{}{} ({} stream{})", reads.empty() ? "" : ", ", text_of(time), streams,
+                         streams == 1 ? "" : "s");
+  return fitted_lines(fmt::format("  read {}\n", reads));
 }
 
-// Returns the microseconds of a call of `elements` elements.
-std::string microseconds(double nanoseconds_per_element, std::size_t elements) {
-  return three_digits(1e-3 * nanoseconds_per_element * static_cast<double>(elements));
-}
-
-std::string device_lines(const BenchGroup& group) {
-  std::string reads;
-  for (const auto& [streams, time] : group.roofline.read) {
-    reads += fmt::format("{}{} ({} stream{})", reads.empty() ? "" : ", ",
-                         microseconds(time, group.elements), streams, streams == 1 ? "" : "s");
-  }
-  return fitted_lines(fmt::format("{}, {} elements, {}: t_R = {} us\n", group.tensor,
-                                  group.elements, group.device_name,
-                                  microseconds(group.roofline.t_r, group.elements))) +
-         fitted_lines(fmt::format("  read {}\n", reads)) +
-         fmt::format("  copy {}\n", microseconds(group.roofline.copy, group.elements));
+// Sorts the rows by encode time. Returns the first row that sends fewer bits than a float has.
+const BenchRow* sort_rows(std::vector<BenchRow>& rows) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const BenchRow& a, const BenchRow& b) { return a.encode < b.encode; });
+  constexpr double kDenseBits = 32;
+  const auto winner = std::find_if(rows.begin(), rows.end(), [](const BenchRow& row) {
+    return row.quality.bits_per_element < kDenseBits;
+  });
+  return winner == rows.end() ? nullptr : &*winner;
 }
 
 std::string megahertz(const std::optional<std::uint64_t>& hertz) {
   return hertz ? fmt::format("{} MHz", *hertz / 1'000'000) : "unknown";
-}
-
-std::vector<double> scaled(std::vector<double> values, double factor) {
-  for (double& value : values) value *= factor;
-  return values;
 }
 
 Point bench_point(const BenchOptions& options, const BenchGroup& group, const std::string& name,
@@ -136,9 +123,9 @@ std::string bits_text(double value) {
   return value != 0 && value < 0.0995 ? fmt::format("{:#.2g}", value) : three_digits(value);
 }
 
-bool compresses(const BenchRow& row) {
-  constexpr double kDenseBits = 32;
-  return row.quality.bits_per_element < kDenseBits;
+std::vector<double> scaled(std::vector<double> values, double factor) {
+  for (double& value : values) value *= factor;
+  return values;
 }
 
 std::string short_spec(const Spec& spec) {
@@ -171,24 +158,23 @@ std::string fitted_lines(const std::string& text) {
 }
 
 std::string bench_table(BenchGroup group) {
-  std::stable_sort(group.rows.begin(), group.rows.end(),
-                   [](const BenchRow& a, const BenchRow& b) { return a.encode < b.encode; });
-  const auto winner = std::find_if(group.rows.begin(), group.rows.end(), compresses);
+  const BenchRow* const winner = sort_rows(group.rows);
+  const RooflineFigures& roofline = group.roofline;
   std::string text = fitted_lines(fmt::format(
       "{}, {} elements, {} thread{}: t_R = {} ns/element\n", group.tensor, group.elements,
-      group.threads, group.threads == 1 ? "" : "s", three_digits(group.roofline.t_r)));
-  text += roofline_lines(group.roofline);
+      group.threads, group.threads == 1 ? "" : "s", three_digits(roofline.t_r)));
+  text += read_line(roofline, three_digits) + fmt::format("  copy {}, triad {}\n",
+                                                          three_digits(roofline.copy),
+                                                          three_digits(roofline.triad));
   PlainTable table({"  compressor", "simd", "encode\nns/elem", "encode\n/ t_R", "decode\nns/elem",
                     "k^/k", "bits\n/ elem", "error,\nrelative", "passes"},
                    2);
-  for (auto row = group.rows.begin(); row != group.rows.end(); ++row)
-    add_row(*row, row == winner, table);
+  for (const BenchRow& row : group.rows) add_row(row, &row == winner, table);
   text += table.text(kBenchColumns);
   for (const BenchRow& row : group.rows) {
-    if (row.allocations > 0) {
+    if (row.allocations > 0)
       text += fitted_lines(fmt::format("  note: {} allocations an encode: {} ({})\n",
                                        three_digits(row.allocations), row.compressor, row.simd));
-    }
   }
   return text;
 }
@@ -198,29 +184,32 @@ std::string device_heading(const BenchDevice& device) {
   std::string text =
       fmt::format("{} ({}), L2 cache {}, CUDA {}, driver for CUDA {}", gpu.name, gpu.architecture,
                   format_bytes(static_cast<double>(gpu.l2_bytes)), gpu.runtime, gpu.driver);
-  if (device.state) {
+  if (device.state)
     text += fmt::format(" ({}); at work: SM {}, memory {}", device.state->driver,
                         megahertz(device.state->sm_hz), megahertz(device.state->memory_hz));
-  }
   return text + "\n";
 }
 
 std::string device_table(BenchGroup group) {
-  std::stable_sort(group.rows.begin(), group.rows.end(),
-                   [](const BenchRow& a, const BenchRow& b) { return a.encode < b.encode; });
-  const auto winner = std::find_if(group.rows.begin(), group.rows.end(), compresses);
+  const BenchRow* const winner = sort_rows(group.rows);
+  const auto microseconds = [&](double nanoseconds_per_element) {
+    return three_digits(1e-3 * nanoseconds_per_element * static_cast<double>(group.elements));
+  };
   PlainTable table({"  compressor", "encode\nus", "encode\n/ t_R", "encode\nwall us", "decode\nus",
                     "k^/k", "bits\n/ elem", "error,\nrelative", "passes"});
-  for (auto row = group.rows.begin(); row != group.rows.end(); ++row) {
-    const Quality& quality = row->quality;
-    table.add({(row == winner ? "* " : "  ") + row->compressor,
-               microseconds(row->encode, group.elements), three_digits(row->encode / row->t_r),
-               microseconds(row->encode_wall, group.elements),
-               microseconds(row->decode, group.elements), three_digits(quality.selected_share),
+  for (const BenchRow& row : group.rows) {
+    const Quality& quality = row.quality;
+    table.add({(&row == winner ? "* " : "  ") + row.compressor, microseconds(row.encode),
+               three_digits(row.encode / row.t_r), microseconds(row.encode_wall),
+               microseconds(row.decode), three_digits(quality.selected_share),
                bits_text(quality.bits_per_element), three_digits(quality.relative_error),
                fmt::format("{:.3g}", quality.passes)});
   }
-  return device_lines(group) + table.text(kBenchColumns);
+  return fitted_lines(fmt::format("{}, {} elements, {}: t_R = {} us\n", group.tensor,
+                                  group.elements, group.device_name,
+                                  microseconds(group.roofline.t_r))) +
+         read_line(group.roofline, microseconds) +
+         fmt::format("  copy {}\n", microseconds(group.roofline.copy)) + table.text(kBenchColumns);
 }
 
 std::vector<Point> bench_points(const BenchOptions& options, const BenchResult& result) {

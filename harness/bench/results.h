@@ -78,8 +78,8 @@ std::string short_spec(const Spec& spec);
 
 /// Returns bits for each element as in tables: some methods send small fractions of a bit.
 std::string bits_text(double value);
-/// Returns true if the row sends fewer bits than a float has.
-bool compresses(const BenchRow& row);
+/// Returns the values times a factor.
+std::vector<double> scaled(std::vector<double> values, double factor);
 
 /// Returns the table of one group: a heading, the roofline, and the rows in order of encode time. A
 /// mark shows the fastest row that compresses. No line is wider than kBenchColumns.

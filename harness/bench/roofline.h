@@ -1,12 +1,45 @@
-// Memory roofline of the machine: read, copy and STREAM's triad at full speed.
+// Memory roofline of the machine: read, copy and STREAM's triad at full speed, as work to time in
+// the same run as the compressors.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/bench/inputs.h"
+#include "harness/bench/measure.h"
+#include "harness/bench/results.h"
 
 namespace thinpipe {
 
-class Team;  // timed_roofline.h
+/// A team of `size` threads, including the caller, that run one function at the same time. A thread
+/// without work first spins, so that the next start costs a microsecond instead of a wake-up. If no
+/// start comes, the thread sleeps.
+class Team {
+ public:
+  explicit Team(int size);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  int size() const { return static_cast<int>(others_.size()) + 1; }
+  /// Runs work(0) ... work(size() - 1), each on its own thread; returns when all have ended.
+  void run(const std::function<void(int)>& work);
+
+ private:
+  void serve(int index);
+
+  const std::function<void(int)>* work_ = nullptr;
+  std::atomic<unsigned> round_ = 0;  ///< counts calls of run()
+  std::atomic<int> running_ = 0;
+  std::atomic<bool> over_ = false;
+  std::vector<std::thread> others_;
+};
 
 /// Numbers of streams that one thread reads at the same time when the read time is measured. One
 /// linear stream does not use all of the memory bandwidth. The roofline's read time t_R is the best
@@ -24,5 +57,33 @@ void copy_array(std::span<const float> from, std::span<float> to, Team& team);
 /// to = a + factor * b. STREAM's triad: reads 8 and writes 4 bytes an element.
 void triad(std::span<const float> a, std::span<const float> b, float factor, std::span<float> to,
            Team& team);
+
+/// Returns the part of a benchmark's name for its inputs: "laplace:26000000/memory/threads:1".
+std::string place_name(const Inputs& inputs, int threads);
+
+/// Reads, copy and triad of one tensor's arrays for every number of threads. Always uses the best
+/// instruction set, because t_R is the machine's limit. Each repetition takes a quarter of
+/// BenchOptions::min_time, but at least 5 ms, or min_time itself if that is shorter than 5 ms.
+/// Inputs must outlive this object.
+class TimedRoofline {
+ public:
+  TimedRoofline(const Inputs& inputs, const BenchOptions& options);
+
+  /// Returns the work to time, which refers to this object.
+  std::vector<Timed> timed();
+
+  /// Returns the figures for a number of threads. t_R is the fastest read with at most `threads`
+  /// threads, because reads of small tensors may be faster with fewer threads.
+  RooflineFigures figures(const Measurement& measured, int threads) const;
+
+ private:
+  Timed timed_one(const std::string& what, int threads, std::function<void()> call) const;
+  double nanoseconds(const Measurement& measured, const std::string& what, int threads) const;
+
+  const Inputs& inputs_;
+  std::vector<std::unique_ptr<Team>> teams_;
+  std::size_t step_ = 0;
+  double min_time_;  // s
+};
 
 }  // namespace thinpipe

@@ -52,11 +52,10 @@ void check_error(const Distortion& reported, std::span<const float> decoded,
   constexpr double kRounding = 1e-5;
   if (norm == 0 || std::fabs(input - norm) > kRounding * norm) return;
   const double found = reported.error_squares;
-  if (std::fabs(found - error) > kRounding * std::max(norm, error)) {
+  if (std::fabs(found - error) > kRounding * std::max(norm, error))
     throw ValidationError(fmt::format(
         "reports an error of {:.6g} of the input's norm, but the decoded values are off by {:.6g}",
         std::sqrt(found / input), std::sqrt(error / norm)));
-  }
 }
 
 // A compressor with a buffer for its payload.
@@ -95,29 +94,25 @@ std::size_t first_difference(std::span<const float> a, std::span<const float> b)
 void validate_result(const Compressor& compressor, const EncodeReport& report,
                      std::span<const float> decoded, std::span<const float> elsewhere,
                      bool spreads) {
-  if (report.selected_elements > compressor.elements()) {
+  if (report.selected_elements > compressor.elements())
     throw ValidationError(fmt::format("reports {} selected elements of {}",
                                       report.selected_elements, compressor.elements()));
-  }
   const std::size_t other = first_difference(decoded, elsewhere);
-  if (other < decoded.size()) {
+  if (other < decoded.size())
     throw ValidationError(
         fmt::format("element {} is decoded to {}, but to {} by another compressor of the same spec "
                     "({}, one thread)",
                     other, decoded[other], elsewhere[other], plain_target()));
-  }
   std::size_t sent = 0;
   for (std::size_t i = 0; i < decoded.size(); ++i) {
-    if (!std::isfinite(decoded[i])) {
+    if (!std::isfinite(decoded[i]))
       throw ValidationError(fmt::format("element {} is decoded to {}", i, decoded[i]));
-    }
     sent += decoded[i] != 0.0F ? 1 : 0;
   }
-  if (!spreads && sent > report.selected_elements) {
+  if (!spreads && sent > report.selected_elements)
     throw ValidationError(
         fmt::format("reports {} selected elements, but {} are decoded to values other than 0",
                     report.selected_elements, sent));
-  }
 }
 
 // Decodes the payload to `out` with a fresh compressor, by the plainest instruction set on one
@@ -155,21 +150,19 @@ void validate_against_plain(const CompressorFactory& make, const TensorInfo& ten
       const std::span<const std::byte> expected = plain.encode(input);
       const auto at =
           std::mismatch(payload.begin(), payload.end(), expected.begin(), expected.end()).first;
-      if (at != payload.end() || payload.size() != expected.size()) {
+      if (at != payload.end() || payload.size() != expected.size())
         throw ValidationError(
             fmt::format("the payload of step {} ({} bytes, {} threads, {}) differs from {}'s on "
                         "one thread ({} bytes), first in byte {}",
                         step, payload.size(), settings.threads, with.before(), plain_target(),
                         expected.size(), at - payload.begin()));
-      }
       plain.decode(expected, plainly);
       const std::size_t other = first_difference(decoded, plainly);
-      if (other < decoded.size()) {
+      if (other < decoded.size())
         throw ValidationError(fmt::format(
             "element {} of step {} is decoded to {} ({} threads, {}), but to {} on one thread ({})",
             other, step, decoded[other], settings.threads, with.before(), plainly[other],
             plain_target()));
-      }
     }
     if (step == 0) check_error(reported, decoded, gradient);
   }
@@ -182,14 +175,31 @@ GuardedPayload::GuardedPayload(std::size_t size) : bytes_(size + kGuard), size_(
 }
 
 std::span<const std::byte> GuardedPayload::payload(std::size_t encoded_bytes) const {
-  if (encoded_bytes > size_) {
+  if (encoded_bytes > size_)
     throw ValidationError(fmt::format("a payload of {} bytes exceeds the announced maximum of {}",
                                       encoded_bytes, size_));
-  }
   for (const std::byte byte : bytes_.first(size_ + kGuard).subspan(size_)) {
     if (byte != kGuardByte) throw ValidationError("writes past the end of its payload");
   }
   return bytes_.first(encoded_bytes);
+}
+
+void QualityMean::add(const EncodeReport& report, std::size_t elements,
+                      const Distortion& distortion) {
+  ++steps_;
+  sum_.selected_share += report.target_elements == 0
+                             ? std::numeric_limits<double>::quiet_NaN()
+                             : static_cast<double>(report.selected_elements) /
+                                   static_cast<double>(report.target_elements);
+  sum_.bits_per_element +=
+      8 * static_cast<double>(report.encoded_bytes) / static_cast<double>(elements);
+  sum_.passes += report.passes;
+  sum_.relative_error += distortion.relative();
+}
+
+Quality QualityMean::mean() const {
+  return {sum_.selected_share / steps_, sum_.bits_per_element / steps_,
+          sum_.relative_error / steps_, sum_.passes / steps_};
 }
 
 std::map<std::string, double> quality_counters(const Quality& quality) {
@@ -227,27 +237,18 @@ void Subject::decode() {
 Quality Subject::warm_up(int steps) {
   begin();
   const int settled = steps / 2;
-  Quality sum;
+  QualityMean quality;
   for (int i = 0; i < steps; ++i) {
     encode();
     const std::span<const std::byte> payload = payload_.payload(last_.encoded_bytes);
     if (i < settled) continue;
-    sum.selected_share += last_.target_elements == 0
-                              ? std::numeric_limits<double>::quiet_NaN()
-                              : static_cast<double>(last_.selected_elements) /
-                                    static_cast<double>(last_.target_elements);
-    sum.bits_per_element +=
-        8 * static_cast<double>(last_.encoded_bytes) / static_cast<double>(inputs_->elements());
-    sum.passes += last_.passes;
     --step_;  // distortion() needs the gradient that was encoded
-    sum.relative_error += compressor_->distortion(input(), payload).relative();
+    quality.add(last_, inputs_->elements(), compressor_->distortion(input(), payload));
     ++step_;
   }
   const std::span<const std::byte> payload = payload_.payload(last_.encoded_bytes);
   kept_.assign(payload.begin(), payload.end());
-  const double counted = steps - settled;
-  return {sum.selected_share / counted, sum.bits_per_element / counted,
-          sum.relative_error / counted, sum.passes / counted};
+  return quality.mean();
 }
 
 void Subject::validate_last() const {

@@ -53,6 +53,17 @@ struct Quality {
   double passes = 0;            ///< over the d elements
 };
 
+/// Adds up the quality of steps.
+class QualityMean {
+ public:
+  void add(const EncodeReport& report, std::size_t elements, const Distortion& distortion);
+  Quality mean() const;
+
+ private:
+  Quality sum_;
+  double steps_ = 0;
+};
+
 /// Returns the quality for Google Benchmark's rows, without NaN.
 std::map<std::string, double> quality_counters(const Quality& quality);
 

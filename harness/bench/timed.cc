@@ -175,10 +175,6 @@ std::uint64_t Turns::ask(std::uint64_t number) {
   return answer;
 }
 
-std::uint64_t Turns::agree(std::uint64_t number) { return ask(number); }
-
-void Turns::take() { ask(0); }
-
 Timings measure_in_turns(const std::vector<Timed>& what, const BenchOptions& options, Turns& turns,
                          const std::function<void(const std::string&)>& progress) {
   Timings result;

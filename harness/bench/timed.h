@@ -79,9 +79,9 @@ class Turns {
   explicit Turns(int socket);
 
   /// Returns the larger of the two sides' proposals. @param number  above 0
-  std::uint64_t agree(std::uint64_t number);
+  std::uint64_t agree(std::uint64_t number) { return ask(number); }
   /// Waits for this side's turn, which lasts until the next take(), agree() or the process's end.
-  void take();
+  void take() { ask(0); }
 
  private:
   /// @throws RunError when the other end is closed, or when interrupted() while waiting.

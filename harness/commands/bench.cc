@@ -30,21 +30,14 @@
 namespace thinpipe {
 namespace {
 
-using Type = OptionInfo::Type;
-
 std::vector<std::string> devices_of(const Arguments& arguments) {
-  std::vector<std::string> devices;
-  for (const std::string& device : alternatives(arguments.texts("device"))) {
-    check_device(device);
-    if (std::find(devices.begin(), devices.end(), device) == devices.end())
-      devices.push_back(device);
-  }
+  const std::vector<std::string> devices = alternatives(arguments.texts("device"));
+  for (const std::string& device : devices) check_device(device);
   const bool on_cpu = std::find(devices.begin(), devices.end(), kDeviceCpu) != devices.end();
-  for (const char* other : {"threads", "simd"}) {
+  for (const char* other : {"threads", "simd"})
     if (!on_cpu && arguments.given(other))
       throw InputError(
           fmt::format("--{} applies to the CPU and needs --device cpu or cpu|cuda", other));
-  }
   if (arguments.flag("turns") && devices != std::vector<std::string>{kDeviceCpu})
     throw InputError("--turns applies to the CPU and cannot be used with --device cuda");
   return devices;
@@ -54,20 +47,17 @@ BenchOptions options_of(const Arguments& arguments) {
   BenchOptions options;
   options.compressors = all_compressors(arguments);
   if (arguments.given("trace")) {
-    for (const char* other : {"size", "distribution"}) {
-      if (arguments.given(other)) {
+    for (const char* other : {"size", "distribution"})
+      if (arguments.given(other))
         throw InputError(fmt::format(
             "--{} applies to synthetic gradients and cannot be used with --trace", other));
-      }
-    }
     options.trace = arguments.text("trace");
   } else if (arguments.given("tensor")) {
     throw InputError("--tensor names a tensor of a trace and needs --trace");
   }
   options.tensors = arguments.texts("tensor");
-  for (const std::string& text : alternatives(arguments.texts("size"))) {
+  for (const std::string& text : alternatives(arguments.texts("size")))
     options.sizes.push_back(parse_elements(text));
-  }
   options.ratios = alternatives(arguments.texts("ratio"));
   options.devices = devices_of(arguments);
   options.distribution = arguments.text("distribution");
@@ -147,8 +137,7 @@ int bench(const Arguments& arguments, const BenchOptions& options) {
   file == "-" ? write_stdout(result.json)
               : write_text(tables(options, result) + bench_sentences(header, points));
   if (result.failures.empty()) return kExitGood;
-  std::string message = fmt::format("{} point{} failed", result.failures.size(),
-                                    result.failures.size() == 1 ? "" : "s");
+  std::string message = counted(result.failures.size(), "point") + " failed";
   for (const BenchFailure& failure : result.failures)
     message += fmt::format("\n  {}: {}", failure.name, failure.reason);
   throw RunError(message);
@@ -172,97 +161,42 @@ std::vector<OptionInfo> bench_options() {
   return {
       benched_option(),
       plugin_option(),
-      {.name = "size",
-       .value_name = "N",
-       .type = Type::kText,
-       .default_value = "26m",
-       .help = "elements of the synthetic gradient, with decimal suffixes; 260k|2.6m measures both",
-       .repeatable = true},
-      {.name = "ratio",
-       .value_name = "R",
-       .type = Type::kText,
-       .help = "fraction of the elements to send, for compressors whose spec does not set it; "
-               "0.1|0.01 measures both",
-       .repeatable = true},
-      {.name = "distribution",
-       .value_name = "NAME",
-       .type = Type::kChoice,
-       .default_value = "laplace",
-       .help = "distribution of the synthetic values",
-       .choices = distribution_names()},
-      {.name = "trace",
-       .value_name = "DIR",
-       .type = Type::kFolder,
-       .help = "use the gradients of a trace: a captured one, or synthetic:model=NAME,... "
-               "(docs/synthetic.md)"},
-      {.name = "tensor",
-       .value_name = "NAME",
-       .type = Type::kText,
-       .help = "tensor of the trace; by default the largest",
-       .repeatable = true},
-      {.name = "threads",
-       .letter = 't',
-       .value_name = "N",
-       .type = Type::kText,
-       .default_value = "1",
-       .help = "threads for one encode; 1|2 measures both",
-       .repeatable = true},
-      {.name = "simd",
-       .value_name = "NAME",
-       .type = Type::kText,
-       .default_value = "best",
-       .help = "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 or another one "
-               "that the CPU has; `all` measures each",
-       .suggestions = {"best", "all"},
-       .repeatable = true},
-      {.name = "device",
-       .value_name = "NAME",
-       .type = Type::kText,
-       .default_value = "cpu",
-       .help = "device of the compressors: cpu, or cuda (an NVIDIA GPU; docs/gpu.md); cpu|cuda "
-               "measures both",
-       .suggestions = {"cpu", "cuda"},
-       .repeatable = true},
-      {.name = "residency",
-       .value_name = "WHERE",
-       .type = Type::kChoice,
-       .default_value = "memory",
-       .help = "inputs and outputs rotate through twice the last-level cache (memory) or stay "
-               "cached (cache)",
-       .choices = {"memory", "cache"}},
-      {.name = "warmup",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "20",
-       .help = "untimed steps before the timed ones; quality is the mean over their second half",
-       .minimum = 1,
-       .maximum = 1e6},
-      {.name = "repetitions",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "7",
-       .help = "repetitions of each timing; the table shows medians",
-       .minimum = 1,
-       .maximum = 1000},
-      {.name = "min-time",
-       .value_name = "SECONDS",
-       .type = Type::kReal,
-       .default_value = "0.05",
-       .help = "minimum duration of a repetition, in seconds; a quarter of it for the roofline",
-       .minimum = 1e-6,
-       .maximum = 1000},
-      {.name = "seed",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "1",
-       .help = "random seed of the values and of compressors that sample",
-       .minimum = 0,
-       .maximum = 9e15},
-      {.name = "json",
-       .value_name = "FILE",
-       .type = Type::kFile,
-       .help = "write Google Benchmark's JSON for its compare.py; - prints it instead of the "
-               "table"},
+      repeatable(text_option("size", "N", "26m",
+                             "elements of the synthetic gradient, with decimal suffixes; 260k|2.6m "
+                             "measures both")),
+      repeatable(text_option("ratio", "R", "",
+                             "fraction of the elements to send, for compressors whose spec does "
+                             "not set it; 0.1|0.01 measures both")),
+      choice_option("distribution", "NAME", "laplace", distribution_names(),
+                    "distribution of the synthetic values"),
+      folder_option("trace", "DIR", "",
+                    "use the gradients of a trace: a captured one, or synthetic:model=NAME,... "
+                    "(docs/synthetic.md)"),
+      repeatable(text_option("tensor", "NAME", "", "tensor of the trace; by default the largest")),
+      repeatable(text_option("threads,t", "N", "1", "threads for one encode; 1|2 measures both")),
+      repeatable(text_option("simd", "NAME", "best",
+                             "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 or "
+                             "another one that the CPU has; `all` measures each",
+                             {"best", "all"})),
+      repeatable(text_option("device", "NAME", "cpu",
+                             "device of the compressors: cpu, or cuda (an NVIDIA GPU; "
+                             "docs/gpu.md); cpu|cuda measures both",
+                             {"cpu", "cuda"})),
+      choice_option("residency", "WHERE", "memory", {"memory", "cache"},
+                    "inputs and outputs rotate through twice the last-level cache (memory) or stay "
+                    "cached (cache)"),
+      integer_option("warmup", "N", "20", {1, 1e6},
+                     "untimed steps before the timed ones; quality is the mean over their second "
+                     "half"),
+      integer_option("repetitions", "N", "7", {1, 1000},
+                     "repetitions of each timing; the table shows medians"),
+      real_option("min-time", "SECONDS", "0.05", {1e-6, 1000},
+                  "minimum duration of a repetition, in seconds; a quarter of it for the roofline"),
+      integer_option("seed", "N", "1", {0, 9e15},
+                     "random seed of the values and of compressors that sample"),
+      file_option("json", "FILE", "",
+                  "write Google Benchmark's JSON for its compare.py; - prints it instead of the "
+                  "table"),
       {.name = "turns",
        .help = "interleave the timings with those of another process, by a socket on standard "
                "input; `thinpipe gate` starts both processes"},

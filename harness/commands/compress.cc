@@ -2,12 +2,16 @@
 // decompress`, which decodes the frames into a file of tensors.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "harness/commands/compressor_options.h"
 #include "harness/commands/verbs.h"
@@ -20,40 +24,59 @@ namespace thinpipe {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Type = OptionInfo::Type;
 
 // Width of a tensor's name in columns.
 constexpr std::size_t kEncodedName = 20;
 constexpr std::size_t kDecodedName = 30;
 
-/// Totals over one or more tensors.
 struct Sums {
   std::size_t elements = 0, encoded = 0, target = 0, selected = 0;
   Distortion distortion;
   double seconds = 0;
 
-  void add(const CompressedTensor& tensor) {
-    elements += tensor.info.elements;
-    encoded += tensor.report.encoded_bytes;
-    target += tensor.report.target_elements;
-    selected += tensor.report.selected_elements;
-    distortion += tensor.distortion;
-    seconds += tensor.seconds;
-  }
   double estimation() const {
     return ratio_of(static_cast<double>(selected), static_cast<double>(target));
   }
 };
 
-Sums sums_of(const CompressedTensor& tensor) {
-  Sums sums;
-  sums.add(tensor);
-  return sums;
+/// Returns a fraction as a percentage: "12.3 %".
+std::string percent(std::optional<double> fraction) {
+  if (!fraction || !std::isfinite(*fraction)) return "-";
+  return digits(100 * *fraction) + " %";
 }
 
-Sums sums_of(const CompressOutcome& outcome) {
+/// Returns `name`, shortened in the middle to at most `width` bytes, never within a character.
+std::string shortened(const std::string& name, std::size_t width) {
+  if (name.size() <= width) return name;
+  std::size_t front = (width - 2) / 2, back = name.size() - (width - 2 - front);
+  while (front > 0 && continues_character(name[front])) --front;
+  while (back < name.size() && continues_character(name[back])) ++back;
+  return name.substr(0, front) + ".." + name.substr(back);
+}
+
+/// Returns dense bytes, encoded bytes, compression ratio and bits per element.
+Json sizes_json(std::size_t elements, std::size_t encoded_bytes) {
+  const auto dense = static_cast<double>(elements * sizeof(float));
+  const auto encoded = static_cast<double>(encoded_bytes);
+  return {
+      {"elements", elements},
+      {"dense_bytes", elements * sizeof(float)},
+      {"encoded_bytes", encoded_bytes},
+      {"compression_ratio", number_or_null(ratio_of(dense, encoded))},
+      {"bits_per_element", number_or_null(ratio_of(8 * encoded, static_cast<double>(elements)))}};
+}
+
+/// Returns the totals over one or more tensors.
+Sums sums_of(std::span<const CompressedTensor> tensors) {
   Sums sums;
-  for (const CompressedTensor& tensor : outcome.tensors) sums.add(tensor);
+  for (const CompressedTensor& tensor : tensors) {
+    sums.elements += tensor.info.elements;
+    sums.encoded += tensor.report.encoded_bytes;
+    sums.target += tensor.report.target_elements;
+    sums.selected += tensor.report.selected_elements;
+    sums.distortion += tensor.distortion;
+    sums.seconds += tensor.seconds;
+  }
   return sums;
 }
 
@@ -67,30 +90,28 @@ Json to_json(const Sums& sums, bool held) {
   return json;
 }
 
-std::string to_json(const CompressOutcome& outcome, const Arguments& arguments) {
+Json to_json(const CompressOutcome& outcome, const Arguments& arguments) {
   Json tensors = Json::array();
   for (const CompressedTensor& tensor : outcome.tensors) {
     Json json{{"name", tensor.info.name}, {"shape", tensor.info.shape}};
-    json.update(to_json(sums_of(tensor), outcome.held));
+    json.update(to_json(sums_of({&tensor, 1}), outcome.held));
     json["threshold"] = outcome.held ? Json(nullptr) : number_or_null(tensor.report.threshold);
     json["passes"] = tensor.report.passes;
     tensors.push_back(json);
   }
   Json total{{"tensors", outcome.tensors.size()}};
-  total.update(to_json(sums_of(outcome), outcome.held));
-  return Json{{"compressor", outcome.compressor},
-              {"in", arguments.text("in")},
-              {"out", arguments.text("out")},
-              {"state", arguments.given("state") ? Json(arguments.text("state")) : Json(nullptr)},
-              {"resumed", outcome.resumed},
-              {"seed", outcome.seed},
-              {"step", outcome.step},
-              {"exchanged", !outcome.held},
-              {"file_bytes", outcome.file_bytes},
-              {"total", total},
-              {"tensors", tensors}}
-             .dump(2) +
-         "\n";
+  total.update(to_json(sums_of(outcome.tensors), outcome.held));
+  return {{"compressor", outcome.compressor},
+          {"in", arguments.text("in")},
+          {"out", arguments.text("out")},
+          {"state", arguments.given("state") ? Json(arguments.text("state")) : Json(nullptr)},
+          {"resumed", outcome.resumed},
+          {"seed", outcome.seed},
+          {"step", outcome.step},
+          {"exchanged", !outcome.held},
+          {"file_bytes", outcome.file_bytes},
+          {"total", total},
+          {"tensors", tensors}};
 }
 
 std::string encoded_row(const std::string& name, const Sums& sums) {
@@ -103,17 +124,15 @@ std::string encoded_row(const std::string& name, const Sums& sums) {
 }
 
 std::string to_text(const CompressOutcome& outcome, const Arguments& arguments) {
-  if (outcome.held) {
+  if (outcome.held)
     return fmt::format("step {}: accumulated in {}; no payload until the period ends\n",
                        outcome.step, arguments.text("state"));
-  }
-  std::string text =
-      fmt::format("{:<20}{:>11}{:>9}{:>8}{:>9}{}{:>8}{:>8}\n", "tensor", "elements", "encoded",
-                  "ratio", "bits/el", right("k\xcc\x82/k", 7), "error", "time");
-  for (const CompressedTensor& tensor : outcome.tensors) {
-    text += encoded_row(printable(tensor.info.name), sums_of(tensor));
-  }
-  text += encoded_row(fmt::format("all {}", outcome.tensors.size()), sums_of(outcome));
+  // The hat takes no column, so blanks make its heading seven columns wide.
+  std::string text = fmt::format("{:<20}{:>11}{:>9}{:>8}{:>9}{}{:>8}{:>8}\n", "tensor", "elements",
+                                 "encoded", "ratio", "bits/el", "    k\xcc\x82/k", "error", "time");
+  for (const CompressedTensor& tensor : outcome.tensors)
+    text += encoded_row(printable(tensor.info.name), sums_of({&tensor, 1}));
+  text += encoded_row(fmt::format("all {}", outcome.tensors.size()), sums_of(outcome.tensors));
   return text + fmt::format("step {}: {} in {} with all frames\n", outcome.step,
                             format_bytes(static_cast<double>(outcome.file_bytes)),
                             arguments.text("out"));
@@ -126,9 +145,8 @@ Action prepare_compress(const Arguments& arguments) {
   options.in = arguments.text("in");
   options.out = arguments.text("out");
   options.state = arguments.text("state");
-  if (options.out == options.in || options.out == options.state || options.in == options.state) {
+  if (options.out == options.in || options.out == options.state || options.in == options.state)
     throw InputError("--in, --out and --state must be different files");
-  }
   if (arguments.given("seed")) options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
   if (arguments.given("step")) options.step = static_cast<std::uint64_t>(arguments.integer("step"));
   options.epoch = arguments.real("epoch");
@@ -137,7 +155,7 @@ Action prepare_compress(const Arguments& arguments) {
   use_simd(arguments);
   return [&arguments, options] {
     const CompressOutcome outcome = compress_file(options);
-    arguments.flag("json") ? write_stdout(to_json(outcome, arguments))
+    arguments.flag("json") ? write_json(to_json(outcome, arguments))
                            : write_text(to_text(outcome, arguments));
     return kExitGood;
   };
@@ -162,7 +180,7 @@ Json numbers(const DecompressedTensor& tensor) {
   return json;
 }
 
-std::string to_json(const DecompressOutcome& outcome, const Arguments& arguments) {
+Json to_json(const DecompressOutcome& outcome, const Arguments& arguments) {
   Json tensors = Json::array();
   for (const DecompressedTensor& tensor : outcome.tensors) {
     Json json{{"name", tensor.info.name},        {"shape", tensor.info.shape},
@@ -173,13 +191,11 @@ std::string to_json(const DecompressOutcome& outcome, const Arguments& arguments
   }
   Json total{{"tensors", outcome.tensors.size()}};
   total.update(numbers(total_of(outcome)));
-  return Json{{"in", arguments.text("in")},
-              {"out", arguments.text("out")},
-              {"file_bytes", outcome.file_bytes},
-              {"total", total},
-              {"tensors", tensors}}
-             .dump(2) +
-         "\n";
+  return {{"in", arguments.text("in")},
+          {"out", arguments.text("out")},
+          {"file_bytes", outcome.file_bytes},
+          {"total", total},
+          {"tensors", tensors}};
 }
 
 std::string decoded_row(const std::string& name, const DecompressedTensor& tensor) {
@@ -194,9 +210,8 @@ std::string decoded_row(const std::string& name, const DecompressedTensor& tenso
 std::string to_text(const DecompressOutcome& outcome) {
   std::string text = fmt::format("{:<30}{:>11}{:>10}{:>9}{:>11}{:>9}\n", "tensor", "elements",
                                  "encoded", "ratio", "not zero", "time");
-  for (const DecompressedTensor& tensor : outcome.tensors) {
+  for (const DecompressedTensor& tensor : outcome.tensors)
     text += decoded_row(printable(tensor.info.name), tensor);
-  }
   return text + decoded_row(fmt::format("all {}", outcome.tensors.size()), total_of(outcome));
 }
 
@@ -211,8 +226,7 @@ Action prepare_decompress(const Arguments& arguments) {
   use_simd(arguments);
   return [&arguments, options] {
     const DecompressOutcome outcome = decompress_file(options);
-    arguments.flag("json") ? write_stdout(to_json(outcome, arguments))
-                           : write_text(to_text(outcome));
+    arguments.flag("json") ? write_json(to_json(outcome, arguments)) : write_text(to_text(outcome));
     return kExitGood;
   };
 }
@@ -235,44 +249,19 @@ Verb compress_verb() {
           "L2 norm of the input, which is gradient plus error-feedback memory. Times are of a "
           "first call, page faults included.",
       .options = {compressor_option(false),
-                  {.name = "in",
-                   .letter = 'i',
-                   .value_name = "FILE",
-                   .type = Type::kFile,
-                   .help = "safetensors file with FP32 tensors",
-                   .required = true},
-                  {.name = "out",
-                   .letter = 'o',
-                   .value_name = "FILE",
-                   .type = Type::kFile,
-                   .help = "output file for the frames",
-                   .required = true},
-                  {.name = "state",
-                   .value_name = "FILE",
-                   .type = Type::kFile,
-                   .help =
-                       "file of the compressors' state (residual, momentum); created if missing"},
-                  {.name = "seed",
-                   .value_name = "N",
-                   .type = Type::kInteger,
-                   .help = "random seed of compressors that sample or round; by default that of "
-                           "--state, else 1",
-                   .minimum = 0,
-                   .maximum = 9e15},
-                  {.name = "step",
-                   .value_name = "N",
-                   .type = Type::kInteger,
-                   .help = "number of this step; by default the successor of the last step in "
-                           "--state, else 0",
-                   .minimum = 0,
-                   .maximum = 9e15},
-                  {.name = "epoch",
-                   .value_name = "X",
-                   .type = Type::kReal,
-                   .default_value = "0",
-                   .help = "training epoch of this step, for compressors with a warm-up",
-                   .minimum = 0,
-                   .maximum = 1e9},
+                  required(file_option("in,i", "FILE", "", "safetensors file with FP32 tensors")),
+                  required(file_option("out,o", "FILE", "", "output file for the frames")),
+                  file_option("state", "FILE", "",
+                              "file of the compressors' state (residual, momentum); created if "
+                              "missing"),
+                  integer_option("seed", "N", "", {0, 9e15},
+                                 "random seed of compressors that sample or round; by default that "
+                                 "of --state, else 1"),
+                  integer_option("step", "N", "", {0, 9e15},
+                                 "number of this step; by default the successor of the last step "
+                                 "in --state, else 0"),
+                  real_option("epoch", "X", "0", {0, 1e9},
+                              "training epoch of this step, for compressors with a warm-up"),
                   threads_option("one encode"),
                   simd_option(),
                   non_finite_option(),
@@ -288,42 +277,27 @@ Verb compress_verb() {
 }
 
 Verb decompress_verb() {
-  return {
-      .name = "decompress",
-      .summary = "Decode a file of `thinpipe compress`",
-      .description =
-          "Reads a file of frames, decodes every payload as its frame specifies, and writes "
-          "the tensors to a safetensors file. Checks every length, both checksums and every "
-          "payload. For a bad file, exits with 2 and names frame and field. The output is "
-          "written atomically.\n\n"
-          "Tensors of a step that was only accumulated decode to zeros. The payload of an EF21 "
-          "compressor decodes to the change since the previous step.",
-      .options = {{.name = "in",
-                   .letter = 'i',
-                   .value_name = "FILE",
-                   .type = Type::kFile,
-                   .help = "file of frames",
-                   .required = true},
-                  {.name = "out",
-                   .letter = 'o',
-                   .value_name = "FILE",
-                   .type = Type::kFile,
-                   .help = "output file (safetensors)",
-                   .required = true},
-                  {.name = "max-elements",
-                   .value_name = "N",
-                   .type = Type::kInteger,
-                   .default_value = "1000000000",
-                   .help = "refuse a file that declares more elements, before memory is allocated",
-                   .minimum = 1,
-                   .maximum = 9e15},
-                  threads_option("one decode"),
-                  simd_option(),
-                  plugin_option(),
-                  {.name = "json", .help = "print JSON for programs"}},
-      .examples = {{"Decode a file of frames",
-                    "thinpipe decompress -i step.tpp -o decoded.safetensors"}},
-      .prepare = prepare_decompress};
+  return {.name = "decompress",
+          .summary = "Decode a file of `thinpipe compress`",
+          .description =
+              "Reads a file of frames, decodes every payload as its frame specifies, and writes "
+              "the tensors to a safetensors file. Checks every length, both checksums and every "
+              "payload. For a bad file, exits with 2 and names frame and field. The output is "
+              "written atomically.\n\n"
+              "Tensors of a step that was only accumulated decode to zeros. The payload of an EF21 "
+              "compressor decodes to the change since the previous step.",
+          .options = {required(file_option("in,i", "FILE", "", "file of frames")),
+                      required(file_option("out,o", "FILE", "", "output file (safetensors)")),
+                      integer_option("max-elements", "N", "1000000000", {1, 9e15},
+                                     "refuse a file that declares more elements, before memory is "
+                                     "allocated"),
+                      threads_option("one decode"),
+                      simd_option(),
+                      plugin_option(),
+                      {.name = "json", .help = "print JSON for programs"}},
+          .examples = {{"Decode a file of frames",
+                        "thinpipe decompress -i step.tpp -o decoded.safetensors"}},
+          .prepare = prepare_decompress};
 }
 
 }  // namespace thinpipe

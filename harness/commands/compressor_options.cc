@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/plain_table.h"
-#include "base/text.h"
 #include "compressors/plugin/loader.h"
 #include "compressors/registry.h"
 #include "compressors/simd.h"
@@ -60,14 +58,8 @@ std::vector<Spec> all_compressors(const Arguments& arguments, std::vector<Spec> 
 }
 
 OptionInfo threads_option(const std::string& who) {
-  return {.name = "threads",
-          .letter = 't',
-          .value_name = "N",
-          .type = OptionInfo::Type::kInteger,
-          .default_value = "1",
-          .help = "threads for " + who + "; tensors under 2^20 elements use one thread",
-          .minimum = 1,
-          .maximum = kMaxThreads};
+  return integer_option("threads,t", "N", "1", {1, kMaxThreads},
+                        "threads for " + who + "; tensors under 2^20 elements use one thread");
 }
 
 int threads_of(const Arguments& arguments) {
@@ -75,14 +67,10 @@ int threads_of(const Arguments& arguments) {
 }
 
 OptionInfo simd_option() {
-  return {.name = "simd",
-          .value_name = "NAME",
-          .type = OptionInfo::Type::kText,
-          .default_value = "best",
-          .help =
-              "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 or another one that "
-              "the CPU has",
-          .suggestions = {"best"}};
+  return text_option("simd", "NAME", "best",
+                     "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 or another "
+                     "one that the CPU has",
+                     {"best"});
 }
 
 std::string use_simd(const Arguments& arguments) {
@@ -91,11 +79,8 @@ std::string use_simd(const Arguments& arguments) {
 }
 
 OptionInfo plugin_option() {
-  return {.name = "plugin",
-          .value_name = "FILE",
-          .type = OptionInfo::Type::kFile,
-          .help = "shared library with additional compressors (docs/plugins.md)",
-          .repeatable = true};
+  return repeatable(file_option("plugin", "FILE", "",
+                                "shared library with additional compressors (docs/plugins.md)"));
 }
 
 std::vector<std::filesystem::path> load_plugins(const Arguments& arguments) {
@@ -108,10 +93,9 @@ std::vector<std::filesystem::path> load_plugins(const Arguments& arguments) {
 }
 
 OptionInfo records_option() {
-  return {.name = "out",
-          .value_name = "DIR",
-          .type = OptionInfo::Type::kFolder,
-          .help = "append the results to DIR/records.jsonl (docs/records.md); created if missing"};
+  return folder_option("out", "DIR", "",
+                       "append the results to DIR/records.jsonl (docs/records.md); created if "
+                       "missing");
 }
 
 std::unique_ptr<RecordWriter> open_records(const Arguments& arguments) {
@@ -120,12 +104,8 @@ std::unique_ptr<RecordWriter> open_records(const Arguments& arguments) {
 }
 
 OptionInfo non_finite_option() {
-  return {.name = "non-finite",
-          .value_name = "POLICY",
-          .type = OptionInfo::Type::kChoice,
-          .default_value = "error",
-          .help = "NaN and infinity in a gradient are errors (error) or become 0 (zero)",
-          .choices = {"error", "zero"}};
+  return choice_option("non-finite", "POLICY", "error", {"error", "zero"},
+                       "NaN and infinity in a gradient are errors (error) or become 0 (zero)");
 }
 
 BadValues bad_values_of(const Arguments& arguments) {
@@ -139,38 +119,9 @@ std::string digits(std::optional<double> value) {
                                                     : fmt::format("{:.3g}", *value);
 }
 
-std::string percent(std::optional<double> fraction) {
-  if (!fraction || !std::isfinite(*fraction)) return "-";
-  return digits(100 * *fraction) + " %";
-}
-
-std::string shortened(const std::string& name, std::size_t width) {
-  if (name.size() <= width) return name;
-  std::size_t front = (width - 2) / 2, back = name.size() - (width - 2 - front);
-  while (front > 0 && continues_character(name[front])) --front;
-  while (back < name.size() && continues_character(name[back])) ++back;
-  return name.substr(0, front) + ".." + name.substr(back);
-}
-
-std::string right(const std::string& text, std::size_t width) {
-  const std::size_t columns = text_columns(text);
-  return (columns < width ? std::string(width - columns, ' ') : "") + text;
-}
-
 nlohmann::ordered_json number_or_null(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
   return *value;
-}
-
-nlohmann::ordered_json sizes_json(std::size_t elements, std::size_t encoded_bytes) {
-  const auto dense = static_cast<double>(elements * sizeof(float));
-  const auto encoded = static_cast<double>(encoded_bytes);
-  return {
-      {"elements", elements},
-      {"dense_bytes", elements * sizeof(float)},
-      {"encoded_bytes", encoded_bytes},
-      {"compression_ratio", number_or_null(ratio_of(dense, encoded))},
-      {"bits_per_element", number_or_null(ratio_of(8 * encoded, static_cast<double>(elements)))}};
 }
 
 }  // namespace thinpipe

@@ -69,12 +69,6 @@ BadValues bad_values_of(const Arguments& arguments);
 /// Returns three significant digits, without exponent below a million: "0.0123", "12.3", "1234".
 /// Returns "-" for a missing value.
 std::string digits(std::optional<double> value);
-/// Returns a fraction as a percentage: "12.3 %".
-std::string percent(std::optional<double> fraction);
-/// Returns `name`, shortened in the middle to at most `width` bytes, never within a character.
-std::string shortened(const std::string& name, std::size_t width);
-/// Returns `text`, right-aligned in `width` columns. A combining character takes no column.
-std::string right(const std::string& text, std::size_t width);
 
 /// Returns null for a missing or non-finite value.
 nlohmann::ordered_json number_or_null(std::optional<double> value);
@@ -82,8 +76,5 @@ nlohmann::ordered_json number_or_null(std::optional<double> value);
 inline double ratio_of(double numerator, double denominator) {
   return denominator == 0 ? std::nan("") : numerator / denominator;
 }
-
-/// Returns dense bytes, encoded bytes, compression ratio and bits per element.
-nlohmann::ordered_json sizes_json(std::size_t elements, std::size_t encoded_bytes);
 
 }  // namespace thinpipe

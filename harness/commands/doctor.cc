@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "harness/commands/verbs.h"
 #include "harness/doctor/findings.h"
-#include "harness/doctor/software.h"
 #include "harness/machine/machine.h"
 #include "harness/machine/programs.h"
 #include "harness/options/arguments.h"
@@ -26,9 +25,8 @@ int doctor(const Arguments& arguments) {
     guests.push_back("user-mode Linux " + first_line(*uml, "--version").value_or(""));
   if (find_in_path("qemu-system-x86_64")) guests.push_back("QEMU");
   findings.push_back(netem_tests_finding(features.netem, guests));
-  for (Finding& finding : machine_findings(read_machine(std::filesystem::current_path()))) {
+  for (Finding& finding : machine_findings(read_machine(std::filesystem::current_path())))
     findings.push_back(std::move(finding));
-  }
   for (Finding& finding : card_findings()) findings.push_back(std::move(finding));
   arguments.flag("json") ? write_stdout(to_json(findings)) : write_text(to_text(findings));
   return can_run(findings) ? kExitGood : kExitFailed;

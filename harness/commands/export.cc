@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/output_file.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"
 #include "reports/export/export.h"
-#include "reports/record/launches.h"
 #include "reports/record/record.h"
 #include "reports/record/writer.h"
 
@@ -61,12 +59,7 @@ int export_records(const Arguments& arguments, const std::string& format) {
   const std::vector<LaunchRecords> launches = read_launches(arguments.positional("DIR"));
   const std::string text = exported(launches, format);
   if (format == "bmf" || format == "google-benchmark") report_left_out(launches);
-  const std::string& file = arguments.text("output");
-  if (file == "-") {
-    write_data(text);
-  } else {
-    write_output(file, text);
-  }
+  write_data_to(arguments.text("output"), text);
   return kExitGood;
 }
 
@@ -131,23 +124,13 @@ Verb export_verb() {
               "format of Google Benchmark's compare.py. bmf is Bencher's metric format. perfetto "
               "has the recorded step of every rank of a run, for ui.perfetto.dev and "
               "chrome://tracing.",
-          .options = {{.name = "format",
-                       .letter = 'f',
-                       .value_name = "FORMAT",
-                       .type = Type::kChoice,
-                       .default_value = "csv",
-                       .help = "output format",
-                       .choices = {std::begin(kFormats), std::end(kFormats)}},
+          .options = {choice_option("format,f", "FORMAT", "csv",
+                                    {std::begin(kFormats), std::end(kFormats)}, "output format"),
                       {.name = "csv", .help = "the same as --format csv"},
                       {.name = "google-benchmark", .help = "the same as --format google-benchmark"},
                       {.name = "bmf", .help = "the same as --format bmf"},
                       {.name = "perfetto", .help = "the same as --format perfetto"},
-                      {.name = "output",
-                       .letter = 'o',
-                       .value_name = "FILE",
-                       .type = Type::kFile,
-                       .default_value = "-",
-                       .help = "output file; - is standard output"}},
+                      file_option("output,o", "FILE", "-", "output file; - is standard output")},
           .positionals = {{.name = "DIR",
                            .type = Type::kFolder,
                            .help = "folder with records.jsonl, or that file"}},
@@ -164,11 +147,8 @@ Verb merge_verb() {
               "Merges the parts of a sweep (`thinpipe run --shard`). Refuses records with "
               "different settings: machine, build, trace, seed or options. If a point occurs "
               "twice, the later one counts.",
-          .options = {{.name = "out",
-                       .value_name = "DIR",
-                       .type = Type::kFolder,
-                       .help = "folder for records.jsonl; created if missing",
-                       .required = true}},
+          .options = {required(
+              folder_option("out", "DIR", "", "folder for records.jsonl; created if missing"))},
           .positionals = {{.name = "DIR",
                            .type = Type::kFolder,
                            .help = "folders with records.jsonl",

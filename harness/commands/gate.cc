@@ -24,13 +24,11 @@
 #include "netem/sandbox.h"
 #include "reports/gate/gate.h"
 #include "reports/gate/history.h"
-#include "reports/gate/output.h"
 #include "reports/record/reader.h"
 
 namespace thinpipe {
 namespace {
 
-using Type = OptionInfo::Type;
 namespace fs = std::filesystem;
 
 GatePolicy policy_of(const Arguments& arguments) {
@@ -128,11 +126,6 @@ int save(const Arguments& arguments, const GatePolicy& policy, const fs::path& s
   return kExitGood;
 }
 
-void write_or_print(const std::string& name, const std::string& text) {
-  if (name == "-") return write_data(text);
-  write_output(name, text);
-}
-
 // Reports to GitHub: one annotation on standard output, and the summary in a file.
 void report_to_github(const GateOutcome& outcome) {
   write_stdout(gate_annotation(outcome));
@@ -145,10 +138,10 @@ int print_outcome(const Arguments& arguments, const GateOutcome& outcome) {
                          arguments.text("junit") == "-";
   if (!to_stdout) write_text(gate_text(outcome, arguments.flag("all")));
   if (arguments.given("markdown"))
-    write_or_print(arguments.text("markdown"), gate_markdown(outcome));
-  if (arguments.given("junit")) write_or_print(arguments.text("junit"), gate_junit(outcome));
+    write_data_to(arguments.text("markdown"), gate_markdown(outcome));
+  if (arguments.given("junit")) write_data_to(arguments.text("junit"), gate_junit(outcome));
   if (arguments.given("json"))
-    write_or_print(arguments.text("json"), gate_json(outcome).dump(2) + "\n");
+    write_data_to(arguments.text("json"), gate_json(outcome).dump(2) + "\n");
   if (arguments.flag("github")) report_to_github(outcome);
   return exit_code(outcome, arguments.flag("strict"));
 }
@@ -205,79 +198,34 @@ Action prepare_gate(const Arguments& arguments) {
 
 std::vector<OptionInfo> gate_options() {
   return {
-      {.name = "baseline-exe",
-       .value_name = "FILE",
-       .type = Type::kFile,
-       .help = "`thinpipe` of an older build; both builds run in interleaved pairs"},
-      {.name = "baseline",
-       .value_name = "DIR",
-       .type = Type::kFolder,
-       .help = "stored records of an earlier measurement (--save)"},
-      {.name = "measured",
-       .value_name = "DIR",
-       .type = Type::kFolder,
-       .help = "compare these records with --baseline, without launching a measurement"},
-      {.name = "history",
-       .value_name = "DIR",
-       .type = Type::kFolder,
-       .help = "compare the newest launch in a folder of record files with the earlier ones"},
-      {.name = "save",
-       .value_name = "DIR",
-       .type = Type::kFolder,
-       .help = "measure this build (--pairs launches) and store the records as a baseline"},
-      {.name = "policy",
-       .value_name = "FILE",
-       .type = Type::kFile,
-       .help = "margins per metric and point (docs/gate.md)"},
-      {.name = "margin",
-       .value_name = "PERCENT",
-       .type = Type::kReal,
-       .help = "allowed change of a time, in percent; by default the policy's: 2 for pairs, 10 for "
-               "a stored baseline",
-       .minimum = 0.01,
-       .maximum = 99},
-      {.name = "pairs",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .help = "pairs before the first look at the results, or launches for a stored baseline; by "
-               "default the policy's, 10",
-       .minimum = 4,
-       .maximum = 1000},
-      {.name = "looks",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .help = "maximum number of looks at the results, each after twice as many pairs; by default "
-               "the policy's, 3",
-       .minimum = 1,
-       .maximum = 6},
-      {.name = "times",
-       .value_name = "WHICH",
-       .type = Type::kChoice,
-       .default_value = "ratios",
-       .help = "times compared with a stored baseline: ratios to a reference time of the same "
-               "launch, also seconds (same machine only), or none",
-       .choices = {"ratios", "all", "none"}},
+      file_option("baseline-exe", "FILE", "",
+                  "`thinpipe` of an older build; both builds run in interleaved pairs"),
+      folder_option("baseline", "DIR", "", "stored records of an earlier measurement (--save)"),
+      folder_option("measured", "DIR", "",
+                    "compare these records with --baseline, without launching a measurement"),
+      folder_option("history", "DIR", "",
+                    "compare the newest launch in a folder of record files with the earlier ones"),
+      folder_option("save", "DIR", "",
+                    "measure this build (--pairs launches) and store the records as a baseline"),
+      file_option("policy", "FILE", "", "margins per metric and point (docs/gate.md)"),
+      real_option("margin", "PERCENT", "", {0.01, 99},
+                  "allowed change of a time, in percent; by default the policy's: 2 for pairs, 10 "
+                  "for a stored baseline"),
+      integer_option("pairs", "N", "", {4, 1000},
+                     "pairs before the first look at the results, or launches for a stored "
+                     "baseline; by default the policy's, 10"),
+      integer_option("looks", "N", "", {1, 6},
+                     "maximum number of looks at the results, each after twice as many pairs; by "
+                     "default the policy's, 3"),
+      choice_option("times", "WHICH", "ratios", {"ratios", "all", "none"},
+                    "times compared with a stored baseline: ratios to a reference time of the same "
+                    "launch, also seconds (same machine only), or none"),
       {.name = "strict", .help = "exit with 3 if a result is unclear"},
       {.name = "all", .help = "also show unchanged metrics"},
-      {.name = "seed",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "1",
-       .help = "random seed of the order within a pair",
-       .minimum = 0,
-       .maximum = 9e15},
-      {.name = "markdown",
-       .value_name = "FILE",
-       .type = Type::kFile,
-       .help = "write a job summary in Markdown; - for standard output"},
-      {.name = "junit",
-       .value_name = "FILE",
-       .type = Type::kFile,
-       .help = "write a JUnit XML report; - for standard output"},
-      {.name = "json",
-       .value_name = "FILE",
-       .type = Type::kFile,
-       .help = "write all results as JSON; - for standard output"},
+      integer_option("seed", "N", "1", {0, 9e15}, "random seed of the order within a pair"),
+      file_option("markdown", "FILE", "", "write a job summary in Markdown; - for standard output"),
+      file_option("junit", "FILE", "", "write a JUnit XML report; - for standard output"),
+      file_option("json", "FILE", "", "write all results as JSON; - for standard output"),
       {.name = "github",
        .help = "print one annotation, and append the summary to $GITHUB_STEP_SUMMARY"}};
 }

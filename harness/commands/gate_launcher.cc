@@ -30,7 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kVerbs[] = {"bench", "quality", "run"};
-constexpr int kUsage = 2;
 
 std::string tail_of(const fs::path& file) {
   constexpr std::size_t kMax = 2000;
@@ -74,11 +73,10 @@ std::pair<Measured, Measured> launch_both(Launcher& launcher, const fs::path& ol
 Launcher::Launcher(std::vector<std::string> words, fs::path scratch)
     : words_(std::move(words)), scratch_(std::move(scratch)) {
   if (words_.empty() ||
-      std::find(std::begin(kVerbs), std::end(kVerbs), words_[0]) == std::end(kVerbs)) {
-    throw InputError("after --: expected a command such as `bench -c topk`, `quality ...` or " +
-                     std::string("`run ...`") +
-                     (words_.empty() ? "" : "; found '" + words_[0] + "'"));
-  }
+      std::find(std::begin(kVerbs), std::end(kVerbs), words_[0]) == std::end(kVerbs))
+    throw InputError(
+        "after --: expected a command such as `bench -c topk`, `quality ...` or `run ...`" +
+        (words_.empty() ? "" : "; found '" + words_[0] + "'"));
   for (const std::string& word : words_)
     if (word == "--out" || word.starts_with("--out="))
       throw InputError("after --: --out is set by the gate, which gives each launch a folder");
@@ -116,16 +114,15 @@ Measured Launcher::finish(const Started& started) {
   if (stop_requested()) throw RunError("interrupted");
   last_ = started.folder / kRecordFileName;
   const bool ended = WIFEXITED(status);
-  if (ended && WEXITSTATUS(status) == kUsage)
+  if (ended && WEXITSTATUS(status) == kExitUsage)
     throw InputError(started.program.string() + ": " + output);
   Measured measured;
   if (fs::exists(last_)) measured = read_measured(last_);
-  if (measured.launches == 0) {
+  if (measured.launches == 0)
     throw RunError(fmt::format("{}: {}, and wrote no records\n{}", started.program.string(),
                                ended ? fmt::format("exit code {}", WEXITSTATUS(status))
                                      : fmt::format("killed by signal {}", WTERMSIG(status)),
                                output));
-  }
   return measured;
 }
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,15 +16,14 @@
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"
+#include "reports/gate/gate.h"
 #include "reports/gate/history.h"
-#include "reports/gate/output.h"
 #include "reports/history/page.h"
 
 namespace thinpipe {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Type = OptionInfo::Type;
 
 constexpr std::size_t kBars = 40;
 
@@ -67,24 +66,22 @@ int print_history(const Arguments& arguments) {
   const History history = read_history(arguments.text("dir"));
   for (const std::string& note : history.notes) print_message(note);
   const std::string& metric = arguments.positional("METRIC");
-  std::vector<std::string> known;
+  std::set<std::string> known;
   std::string text;
   Json json = Json::array();
   for (const auto& [name, series] : history.series) {
-    known.push_back(name.second);
+    known.insert(name.second);
     if (name.second != metric) continue;
     if (fnmatch(arguments.text("point").c_str(), name.first.c_str(), 0) != 0) continue;
     text += history_line(name, series);
     json.push_back(json_of(name, series));
   }
-  if (json.empty()) {
-    std::sort(known.begin(), known.end());
-    known.erase(std::unique(known.begin(), known.end()), known.end());
+  if (json.empty())
     throw InputError(fmt::format("no metric {} for points {} in the {} launches{}",
                                  in_quotes(metric), in_quotes(arguments.text("point")),
-                                 history.launches, did_you_mean(metric, known)));
-  }
-  arguments.flag("json") ? write_stdout(json.dump(2) + "\n") : write_text(text);
+                                 history.launches,
+                                 did_you_mean(metric, {known.begin(), known.end()})));
+  arguments.flag("json") ? write_json(json) : write_text(text);
   return kExitGood;
 }
 
@@ -102,16 +99,8 @@ Verb history_verb() {
               "the metric of each launch as a bar: the median of times, the mean of other metrics. "
               "Then prints the newest value, and its deviation from the values since the last step "
               "change. Times in seconds are taken from the machine of the newest launch only.",
-          .options = {{.name = "dir",
-                       .value_name = "DIR",
-                       .type = Type::kFolder,
-                       .default_value = ".",
-                       .help = "folder of record files"},
-                      {.name = "point",
-                       .value_name = "GLOB",
-                       .type = Type::kText,
-                       .default_value = "*",
-                       .help = "only points whose id matches"},
+          .options = {folder_option("dir", "DIR", ".", "folder of record files"),
+                      text_option("point", "GLOB", "*", "only points whose id matches"),
                       {.name = "json", .help = "print JSON for programs"}},
           .positionals = {{.name = "METRIC", .help = "metric of records: encode_over_read"}},
           .examples = {{"Encode time of top-k relative to reading the tensor",

@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -36,7 +35,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kParameterColumn = 28;
 constexpr std::size_t kCollectiveColumn = 20;
 constexpr std::size_t kNameColumn = 18;
-constexpr std::size_t kPresetColumn = 18;
 constexpr std::size_t kKeyColumn = 28;
 constexpr std::size_t kSummaryColumn = 42;
 constexpr std::size_t kMeaningColumn = 41;
@@ -78,28 +76,31 @@ std::string allowed(const ParameterInfo& parameter) {
   return fmt::format("{}", fmt::join(parameter.choices, " | "));
 }
 
-Json parameter_json(const ParameterInfo& parameter) {
-  Json json{{"name", parameter.name},
-            {"type", type_name(parameter.type)},
-            {"default", parameter.default_value},
-            {"help", parameter.help}};
-  if (is_number(parameter)) {
-    json["minimum"] = parameter.minimum;
-    json["maximum"] = parameter.maximum;
-    json["exclusive_minimum"] = parameter.exclusive_minimum;
-    json["exclusive_maximum"] = parameter.exclusive_maximum;
+Json parameters_json(const std::vector<ParameterInfo>& parameters) {
+  Json all = Json::array();
+  for (const ParameterInfo& parameter : parameters) {
+    Json json{{"name", parameter.name},
+              {"type", type_name(parameter.type)},
+              {"default", parameter.default_value},
+              {"help", parameter.help}};
+    if (is_number(parameter)) {
+      json["minimum"] = parameter.minimum;
+      json["maximum"] = parameter.maximum;
+      json["exclusive_minimum"] = parameter.exclusive_minimum;
+      json["exclusive_maximum"] = parameter.exclusive_maximum;
+    }
+    if (!parameter.choices.empty()) json["choices"] = parameter.choices;
+    all.push_back(json);
   }
-  if (!parameter.choices.empty()) json["choices"] = parameter.choices;
-  return json;
+  return all;
 }
 
 // Returns name, default, help and range of each parameter.
 std::string parameter_lines(const std::vector<ParameterInfo>& wanted) {
   std::string text;
-  for (const ParameterInfo& parameter : wanted) {
+  for (const ParameterInfo& parameter : wanted)
     text += two_columns("  " + parameter.name + "=" + parameter.default_value,
                         parameter.help + "; " + allowed(parameter), kParameterColumn);
-  }
   return text;
 }
 
@@ -131,16 +132,12 @@ std::string collectives_in_full() {
 
 Json collectives_json() {
   Json all = Json::array();
-  for (const CollectiveInfo& collective : collectives()) {
-    Json parameters = Json::array();
-    for (const ParameterInfo& parameter : collective.parameters)
-      parameters.push_back(parameter_json(parameter));
+  for (const CollectiveInfo& collective : collectives())
     all.push_back({{"name", collective.name},
                    {"summary", collective.summary},
                    {"source", collective.source},
                    {"exchanges", exchanges_of(collective)},
-                   {"parameters", parameters}});
-  }
+                   {"parameters", parameters_json(collective.parameters)}});
   return all;
 }
 
@@ -175,10 +172,9 @@ std::string published_text(const PublishedCount& count) {
                                : fmt::format("{}{}", count.rounded_to == 1 ? "" : "about ",
                                              count.parameters.value_or(0));
   text += " in " + count.by;
-  if (count.difference != 0) {
+  if (count.difference != 0)
     text += fmt::format("; the catalogue has {} {}", std::abs(count.difference),
                         count.difference > 0 ? "more" : "fewer");
-  }
   return count.why.empty() ? text : text + ": " + count.why;
 }
 
@@ -186,9 +182,8 @@ std::string times_text(const ModelTimes& times) {
   std::string text = fmt::format("forward {}, backward {} for a mini-batch of {} on {}; {}",
                                  format_time(times.forward), format_time(times.backward),
                                  times.batch, times.device, kind_name(times.kind));
-  if (times.kind == ModelTimes::Kind::kEstimated) {
+  if (times.kind == ModelTimes::Kind::kEstimated)
     text += fmt::format(" ({}) at {:g} FLOP/s", estimate_formula(), times.flops_per_second);
-  }
   return text + ": " + times.source;
 }
 
@@ -221,12 +216,11 @@ Json model_json(const ModelInfo& model, bool in_full) {
 // Returns an entry for every model.
 std::string table_of_models() {
   std::string text;
-  for (const ModelInfo& model : model_catalogue()) {
+  for (const ModelInfo& model : model_catalogue())
     text += two_columns(model.name,
                         fmt::format("{}; {} parameters{}", model.title, model.parameters,
                                     model.training ? "; trainable by `thinpipe capture`" : ""),
                         kNameColumn);
-  }
   return text;
 }
 
@@ -239,9 +233,8 @@ std::string model_text(const ModelInfo& model) {
                   model.name, model.parameters, model.tensors.size(), work / (billions ? 1e9 : 1e6),
                   billions ? "billion" : "million") +
       wrap(model.title, 2) + "\n" + wrap("Source: " + model.source, 2) + "\n";
-  for (const PublishedCount& count : model.published) {
+  for (const PublishedCount& count : model.published)
     text += wrap("Published: " + published_text(count), 2) + "\n";
-  }
   for (const ModelTimes& times : model.times) text += wrap("Times: " + times_text(times), 2) + "\n";
   text += fmt::format("\n  {:>5} {:>8}  {:>11}  {:<20} {}\n", "ready", "after", "elements", "shape",
                       "tensor");
@@ -260,8 +253,11 @@ std::string model_text(const ModelInfo& model) {
          "\n";
 }
 
-// Returns whether `name` is a model, or similar enough to be a misspelt one.
+// Returns whether `name` is no method, but a model or similar enough to be a misspelt one.
 bool names_a_model(const std::string& name) {
+  if (std::any_of(methods().begin(), methods().end(),
+                  [&](const MethodInfo& method) { return method.name == name; }))
+    return false;
   std::vector<std::string> names;
   for (const ModelInfo& model : model_catalogue()) names.push_back(model.name);
   return !nearest(name, names).empty();
@@ -274,16 +270,13 @@ const char* aggregation(const MethodInfo& method) {
 
 Json to_json(const MethodInfo& method) {
   const std::optional<double> bits = expected_bits({method.name, {}});
-  Json parameters = Json::array();
-  for (const ParameterInfo& parameter : method.parameters)
-    parameters.push_back(parameter_json(parameter));
   return {{"name", method.name},
           {"summary", method.summary},
           {"source", method.source},
           {"aggregation", aggregation(method)},
           {"expected_bits_per_element", bits ? Json(*bits) : Json(nullptr)},
           {"needs_squares", method.needs_squares},
-          {"parameters", parameters}};
+          {"parameters", parameters_json(method.parameters)}};
 }
 
 /// Returns bits per element such as "6.40", or "-" if a method cannot know them in advance.
@@ -356,7 +349,7 @@ Json to_json(const LinkPreset& preset) {
 std::string table_of_presets() {
   std::string text;
   for (const LinkPreset& preset : link_presets())
-    text += two_columns(preset.name, preset.what, kPresetColumn);
+    text += two_columns(preset.name, preset.what, kNameColumn);
   return text;
 }
 
@@ -364,9 +357,9 @@ std::string links_in_full() {
   std::string text =
       "LINK PRESETS; keys after the name override its values: --link lte,rate=5mbit\n\n";
   for (const LinkPreset& preset : link_presets())
-    text += two_columns(preset.name, preset.what, kPresetColumn) +
-            two_columns("", preset.spec, kPresetColumn) +
-            two_columns("", std::string("Source: ") + preset.source, kPresetColumn);
+    text += two_columns(preset.name, preset.what, kNameColumn) +
+            two_columns("", preset.spec, kNameColumn) +
+            two_columns("", std::string("Source: ") + preset.source, kNameColumn);
   text +=
       "\nKEYS per direction, `key=value,key=value`; the prefix up. or down. sets a key\n"
       "for the uplink or the downlink only\n\n";
@@ -413,58 +406,45 @@ std::string overview() {
          "  thinpipe list metrics      metrics of records\n";
 }
 
-bool is_method(const std::string& name) {
-  return std::any_of(methods().begin(), methods().end(),
-                     [&](const MethodInfo& method) { return method.name == name; });
+Json list_json(const std::string& what) {
+  const auto wants = [&](const char* group) { return what.empty() || what == group; };
+  Json json = Json::object();
+  if (wants("compressors"))
+    for (const MethodInfo& method : methods()) json["compressors"].push_back(to_json(method));
+  if (wants("models"))
+    for (const ModelInfo& model : model_catalogue())
+      json["models"].push_back(model_json(model, !what.empty()));
+  if (wants("links"))
+    for (const LinkPreset& preset : link_presets()) json["links"].push_back(to_json(preset));
+  if (wants("collectives")) json["collectives"] = collectives_json();
+  if (wants("metrics")) json["metrics"] = metrics_json();
+  if (!json.empty()) return json;
+  if (names_a_model(what))
+    json["models"].push_back(model_json(find_model(what), true));
+  else
+    json["compressors"].push_back(to_json(find_method(what)));
+  return json;
 }
 
-std::string list(const Arguments& arguments) {
-  std::string what = arguments.positional("WHAT");
-  if (what == "patterns") what = "collectives";  // the name before 0.2
-  const bool compressors = what.empty() || what == "compressors";
-  const bool models = what.empty() || what == "models";
-  const bool links = what.empty() || what == "links";
-  const bool exchanges = what.empty() || what == "collectives";
-  const bool metrics = what.empty() || what == "metrics";
-  const bool group = compressors || models || links || exchanges || metrics;
-  const bool model = !group && !is_method(what) && names_a_model(what);
-  if (arguments.flag("json")) {
-    Json json = Json::object();
-    if (compressors || !(group || model)) json["compressors"] = Json::array();
-    if (compressors) {
-      for (const MethodInfo& method : methods()) json["compressors"].push_back(to_json(method));
-    } else if (!group && !model) {
-      json["compressors"].push_back(to_json(find_method(what)));
-    }
-    if (models) {
-      for (const ModelInfo& info : model_catalogue()) {
-        json["models"].push_back(model_json(info, !what.empty()));
-      }
-    } else if (model) {
-      json["models"].push_back(model_json(find_model(what), true));
-    }
-    for (const LinkPreset& preset : links ? link_presets() : std::span<const LinkPreset>()) {
-      json["links"].push_back(to_json(preset));
-    }
-    if (exchanges) json["collectives"] = collectives_json();
-    if (metrics) json["metrics"] = metrics_json();
-    return json.dump(2) + "\n";
-  }
+std::string list_text(const std::string& what) {
   if (what.empty()) return overview();
-  if (compressors) return all_in_full();
-  if (models) return table_of_models();
-  if (links) return links_in_full();
-  if (exchanges) return collectives_in_full();
-  if (metrics) return metrics_in_full();
-  if (model) return model_text(find_model(what));
+  if (what == "compressors") return all_in_full();
+  if (what == "models") return table_of_models();
+  if (what == "links") return links_in_full();
+  if (what == "collectives") return collectives_in_full();
+  if (what == "metrics") return metrics_in_full();
+  if (names_a_model(what)) return model_text(find_model(what));
   const MethodInfo& method = find_method(what);
   return heading(method) + parameter_lines(method.parameters);
 }
 
 Action prepare_list(const Arguments& arguments) {
   load_plugins(arguments);
-  return [&arguments, text = list(arguments)] {
-    arguments.flag("json") ? write_stdout(text) : write_text(text);
+  std::string what = arguments.positional("WHAT");
+  if (what == "patterns") what = "collectives";  // the name before 0.2
+  const bool as_json = arguments.flag("json");
+  return [as_json, text = as_json ? list_json(what).dump(2) + "\n" : list_text(what)] {
+    as_json ? write_stdout(text) : write_text(text);
     return kExitGood;
   };
 }

@@ -15,14 +15,14 @@
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"
 #include "netem/link/link_spec.h"
-#include "netem/real_nic/state_file.h"
+#include "netem/real_nic/saved_qdiscs.h"
 #include "netem/topology/drawing.h"
+#include "netem/topology/spec.h"
 
 namespace thinpipe {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Type = OptionInfo::Type;
 
 Json to_json(const Topology& topology) {
   Json hosts = Json::array(), trunks = Json::array();
@@ -49,8 +49,7 @@ Action prepare_show(const Arguments& arguments) {
   return [&arguments, topology] {
     const std::string& file = arguments.text("svg");
     if (!file.empty()) write_output(file, draw_as_svg(topology));
-    arguments.flag("json") ? write_stdout(to_json(topology).dump(2) + "\n")
-                           : write_text(draw_as_text(topology));
+    arguments.flag("json") ? write_json(to_json(topology)) : write_text(draw_as_text(topology));
     return kExitGood;
   };
 }
@@ -60,12 +59,9 @@ Action prepare_show(const Arguments& arguments) {
 bool restore(const std::string& interface, std::string& text) {
   try {
     const auto file = StateFile::hold(interface);
-    if (!file) {
-      text += fmt::format("{}: its guard (process {}) is alive and will restore it\n", interface,
-                          guard_of(interface));
-      return true;
-    }
-    text += fmt::format("{}: {}\n", interface, finish(*file));
+    text += file ? fmt::format("{}: {}\n", interface, finish(*file))
+                 : fmt::format("{}: its guard (process {}) is alive and will restore it\n",
+                               interface, guard_of(interface));
     return true;
   } catch (const std::exception& error) {
     text += fmt::format("{}: {}\n", interface, error.what());
@@ -79,6 +75,27 @@ int restore_all() {
   for (const std::string& interface : shaped_interfaces()) good = restore(interface, text) && good;
   write_text(text.empty() ? "no interface of this host is throttled by thinpipe\n" : text);
   return good ? kExitGood : kExitFailed;
+}
+
+// Returns paragraphs for the description: every kind of topology with its settings.
+std::string topology_help() {
+  std::string text;
+  for (const TopologyKind& kind : topology_kinds()) {
+    text += fmt::format("`{}`: {}. Settings:", kind.name, kind.help);
+    for (const auto* settings : {&kind.values, &kind.links})
+      for (const TopologySetting& setting : *settings)
+        text += fmt::format(" `{}`{}, {};", setting.name,
+                            *setting.default_value == '\0'
+                                ? std::string()
+                                : fmt::format(" ({})", setting.default_value),
+                            setting.help);
+    text.back() = '.';
+    text += "\n\n";
+  }
+  return text +
+         "`host3=(rate=10mbit)` sets the link of one host, `host4-7=(rate=0.1x)` the links of "
+         "several hosts, `rack1=(...)` an uplink, `site0-site2=(...)` the link between two sites; "
+         "0.1x is a tenth of --link. docs/topologies.md describes the settings and topology files.";
 }
 
 }  // namespace
@@ -97,18 +114,15 @@ Verb net_show_verb() {
               topology_option(),
               link_option("link of each host as for `thinpipe run`, without alternatives"),
               hosts_option(),
-              {.name = "svg",
-               .value_name = "FILE",
-               .type = Type::kFile,
-               .help = "also write the drawing to this SVG file"},
+              file_option("svg", "FILE", "", "also write the drawing to this SVG file"),
               {.name = "json", .help = "print JSON instead of the drawing"},
           },
-      .examples = {{.purpose = "Two racks with an oversubscription of four",
-                    .command = "thinpipe net show --topology racks:oversubscription=4 --ranks 8 "
-                               "--link rate=1gbit"},
-                   {.purpose = "Three datacentres and a slow host, also as SVG",
-                    .command = "thinpipe net show --topology 'wan:sites=3,host3=(rate=10mbit)' "
-                               "--ranks 6 --svg wan.svg"}},
+      .examples = {{"Two racks with an oversubscription of four",
+                    "thinpipe net show --topology racks:oversubscription=4 --ranks 8 --link "
+                    "rate=1gbit"},
+                   {"Three datacentres and a slow host, also as SVG",
+                    "thinpipe net show --topology 'wan:sites=3,host3=(rate=10mbit)' --ranks 6 "
+                    "--svg wan.svg"}},
       .prepare = prepare_show,
   };
 }
@@ -125,7 +139,7 @@ Verb net_restore_verb() {
           "with a live guard, and interfaces that were reconfigured since, are left alone.\n\n"
           "Exits with 4 if an interface could not be restored.",
       .options = {},
-      .examples = {{.purpose = "As root, on the host", .command = "thinpipe net restore"}},
+      .examples = {{"As root, on the host", "thinpipe net restore"}},
       .prepare = [](const Arguments&) -> Action { return restore_all; },
   };
 }

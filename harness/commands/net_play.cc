@@ -28,6 +28,8 @@
 namespace thinpipe {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // A schedule to play, with its settings.
 struct Played {
   TopologySpec topology;
@@ -98,8 +100,8 @@ class Live {
   bool drawn_ = false;
 };
 
-nlohmann::ordered_json to_json(const Played& played, const TrialResult& result) {
-  nlohmann::ordered_json windows = nlohmann::ordered_json::array();
+Json to_json(const Played& played, const TrialResult& result) {
+  Json windows = Json::array();
   for (const TrialWindow& window : result.windows)
     windows.push_back({{"begin", window.begin},
                        {"end", window.end},
@@ -120,8 +122,7 @@ nlohmann::ordered_json to_json(const Played& played, const TrialResult& result) 
           {"goodput", result.goodput},
           {"deviation", result.deviation()},
           {"judged", judged(played, result)},
-          {"holds", valid(played, result) ? nlohmann::ordered_json(holds(played, result))
-                                          : nlohmann::ordered_json()},
+          {"holds", valid(played, result) ? Json(holds(played, result)) : Json()},
           {"valid", valid(played, result)},
           {"disturbed", result.machine.reason()},
           {"longest_gap", result.longest_gap},
@@ -167,9 +168,7 @@ std::string to_text(const Played& played, const TrialResult& result) {
 Played read_played(const Arguments& arguments) {
   Played played;
   played.topology = parse_topology(arguments.text("topology"));
-  played.hosts = arguments.given("ranks")            ? static_cast<int>(arguments.integer("ranks"))
-                 : played.topology.fixed_hosts() > 0 ? played.topology.fixed_hosts()
-                                                     : 2;
+  played.hosts = hosts_of(arguments, played.topology);
   played.link = parse_link_spec(arguments.text("link"));
   played.schedule = parse_schedule(arguments.text("schedule"));
   played.options.seconds = arguments.real("seconds");
@@ -198,7 +197,7 @@ int play(const Played& played, const Arguments& arguments) {
       result = try_schedule(network, played.link, played.schedule, played.options,
                             [&](const TrialWindow& window) { live.show(window); });
     }
-    arguments.flag("json") ? write_stdout(to_json(played, result).dump(2) + "\n")
+    arguments.flag("json") ? write_json(to_json(played, result))
                            : write_text(to_text(played, result));
     const bool is_valid = valid(played, result);
     return verification_code(!is_valid || holds(played, result), is_valid);
@@ -212,7 +211,6 @@ Action prepare_play(const Arguments& arguments) {
 }  // namespace
 
 Verb net_play_verb() {
-  using Type = OptionInfo::Type;
   return {
       .name = "net play",
       .summary = "Play a schedule on a link and measure TCP goodput",
@@ -227,62 +225,34 @@ Verb net_play_verb() {
       .options =
           {
               link_option("one link, as for `thinpipe run`"),
-              {.name = "schedule",
-               .value_name = "SPEC",
-               .type = Type::kText,
-               .help = "changes of the link over time: parts such as 'outage:every=10s,lasts=1s' "
-                       "joined by `;`; the prefix of a link's name ('host1:sine:...') restricts a "
-                       "part to that link; or a file of such lines, a CSV table or a mahimahi "
-                       "trace",
-               .required = true},
+              required(text_option("schedule", "SPEC", "",
+                                   "changes of the link over time: parts such as "
+                                   "'outage:every=10s,lasts=1s' joined by `;`; the prefix of a "
+                                   "link's name ('host1:sine:...') restricts a part to that link; "
+                                   "or a file of such lines, a CSV table or a mahimahi trace")),
               topology_option(),
               hosts_option("2", 2),
-              {.name = "from",
-               .value_name = "N",
-               .type = Type::kInteger,
-               .default_value = "0",
-               .help = "number of the sending host",
-               .minimum = 0,
-               .maximum = 999},
-              {.name = "to",
-               .value_name = "N",
-               .type = Type::kInteger,
-               .help = "number of the receiving host; by default the last one",
-               .minimum = 0,
-               .maximum = 999},
-              {.name = "seconds",
-               .value_name = "S",
-               .type = Type::kReal,
-               .default_value = "10",
-               .help = "duration of the measurement, in seconds",
-               .minimum = 0.1,
-               .maximum = 86400},
-              {.name = "window",
-               .value_name = "S",
-               .type = Type::kReal,
-               .default_value = "1",
-               .help = "duration of one row of the table, in seconds",
-               .minimum = 0.01,
-               .maximum = 3600},
-              {.name = "interval",
-               .value_name = "S",
-               .type = Type::kReal,
-               .default_value = "0.05",
-               .help = "update interval of a link that changes continuously, in seconds",
-               .minimum = 0.001,
-               .maximum = 60},
+              integer_option("from", "N", "0", {0, 999}, "number of the sending host"),
+              integer_option("to", "N", "", {0, 999},
+                             "number of the receiving host; by default the last one"),
+              real_option("seconds", "S", "10", {0.1, 86400},
+                          "duration of the measurement, in seconds"),
+              real_option("window", "S", "1", {0.01, 3600},
+                          "duration of one row of the table, in seconds"),
+              real_option("interval", "S", "0.05", {0.001, 60},
+                          "update interval of a link that changes continuously, in seconds"),
               tolerance_option("allowed deviation from the integral, in percent"),
               {.name = "json", .help = "print JSON: rates in bit/s, times in seconds"},
           },
-      .examples = {{.purpose = "An outage of 1 s every 10 s",
-                    .command = "thinpipe net play --link rate=50mbit --schedule "
-                               "'outage:every=10s,lasts=1s' --seconds 20"},
-                   {.purpose = "Outages of one rack's uplink, measured from its first host to the "
-                               "other rack's last host",
-                    .command = "thinpipe net play --topology racks --ranks 4 --schedule "
-                               "'rack0:outage:every=4s,lasts=500ms'"},
-                   {.purpose = "A recorded cellular link",
-                    .command = "thinpipe net play --link rate=10mbit --schedule verizon.down"}},
+      .examples = {{"An outage of 1 s every 10 s",
+                    "thinpipe net play --link rate=50mbit --schedule 'outage:every=10s,lasts=1s' "
+                    "--seconds 20"},
+                   {"Outages of one rack's uplink, measured from its first host to the other "
+                    "rack's last host",
+                    "thinpipe net play --topology racks --ranks 4 --schedule "
+                    "'rack0:outage:every=4s,lasts=500ms'"},
+                   {"A recorded cellular link",
+                    "thinpipe net play --link rate=10mbit --schedule verizon.down"}},
       .prepare = prepare_play,
   };
 }

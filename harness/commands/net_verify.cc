@@ -15,6 +15,7 @@
 #include "harness/commands/net_verify_output.h"
 #include "harness/commands/topology_options.h"
 #include "harness/commands/verbs.h"
+#include "harness/launch/thresholds.h"
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"
 #include "netem/probe.h"
@@ -32,10 +33,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kQuickMeasures = "goodput,rtt";
 constexpr double kQuickSeconds = 0.5;
-
-// Maximum lateness of a rate change, in seconds. Later ones make points of a run invalid
-// (docs/measuring.md).
-constexpr double kLatestChange = 20e-3;
 constexpr int kPair = 2;               // hosts
 constexpr double kDefaultSeconds = 4;  // longer than the period of most schedules
 
@@ -186,8 +183,7 @@ int verify_network(const TopologySpec& spec, int hosts, const std::vector<LinkSp
                      {"link", link.to_string()},
                      {"probes", found}});
     }
-    arguments.flag("json") ? write_stdout(all.dump(2) + "\n")
-                           : write_text("\n" + summary(all_checks, tolerance));
+    arguments.flag("json") ? write_json(all) : write_text("\n" + summary(all_checks, tolerance));
     return verification_code(hold, valid);
   });
 }
@@ -225,10 +221,10 @@ ScheduledDirection try_direction(Network& network, const LinkSpec& link,
   if (judged && std::fabs(one.result.deviation()) > tolerance)
     one.reasons.push_back(fmt::format("goodput {:+.1f} % off the integral ({:.3g} % allowed)",
                                       100 * one.result.deviation(), 100 * tolerance));
-  if (one.result.player.late_p95 > kLatestChange)
+  if (one.result.player.late_p95 > kLateChangeSeconds)
     one.reasons.push_back(fmt::format("5 % of the changes were late by {} or more ({} allowed)",
                                       format_time(one.result.player.late_p95),
-                                      format_time(kLatestChange)));
+                                      format_time(kLateChangeSeconds)));
   return one;
 }
 
@@ -309,7 +305,7 @@ int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<Sched
                        {"units", {{"goodput, expected", "bit/s"}, {"times", "s"}}}});
       }
     arguments.flag("json")
-        ? write_stdout(all.dump(2) + "\n")
+        ? write_json(all)
         : write_text(
               fmt::format("\n{} of {} links passed under their schedule.\n", holding, all.size()) +
               (invalid > 0 ? wrap(fmt::format("{} invalid: the machine was too busy. {}", invalid,
@@ -387,7 +383,7 @@ int verify_links(const std::vector<LinkSpec>& links, LinkReportOptions options,
       else
         write_text(as_table ? link_table_row(report, verdict) : link_report_text(report, verdict));
     }
-    if (as_json) write_stdout(all.dump(2) + "\n");
+    if (as_json) write_json(all);
     if (!as_json && !as_table) write_text(links_summary(judged));
     return verification_code(hold, valid);
   });
@@ -419,7 +415,6 @@ Action prepare_verification(const Arguments& arguments) {
 }  // namespace
 
 Verb net_verify_verb() {
-  using Type = OptionInfo::Type;
   OptionInfo links = link_option("links as for `thinpipe run`");
   links.repeatable = true;
   return {
@@ -442,38 +437,28 @@ Verb net_verify_verb() {
       .options =
           {
               links,
-              {.name = "only",
-               .value_name = "LIST",
-               .type = Type::kText,
-               .help = "measure only these, separated by commas: goodput, rtt, loss, burst, "
-                       "change, tools"},
+              text_option("only", "LIST", "",
+                          "measure only these, separated by commas: goodput, rtt, loss, burst, "
+                          "change, tools"),
               {.name = "quick", .help = "the same as --only goodput,rtt --seconds 0.5"},
               topology_option(),
               hosts_option(),
-              {.name = "schedule",
-               .value_name = "SPEC",
-               .type = Type::kText,
-               .help =
-                   "play this schedule on the link, in each direction, as for `thinpipe net play`",
-               .repeatable = true},
-              {.name = "seconds",
-               .value_name = "S",
-               .type = Type::kReal,
-               .help = "duration of each stream, in seconds [default: 1; 3 with --topology, 4 with "
-                       "--schedule]",
-               .minimum = 0.2,
-               .maximum = 600},
+              repeatable(text_option("schedule", "SPEC", "",
+                                     "play this schedule on the link, in each direction, as for "
+                                     "`thinpipe net play`")),
+              real_option("seconds", "S", "", {0.2, 600},
+                          "duration of each stream, in seconds [default: 1; 3 with --topology, 4 "
+                          "with --schedule]"),
               tolerance_option("allowed deviation of the goodput from its ceiling, in percent"),
               {.name = "json", .help = "print JSON: rates in bit/s, times in seconds"},
               {.name = "markdown", .help = "print a Markdown table with a row for each link"},
           },
-      .examples = {{.purpose = "Three rates",
-                    .command = "thinpipe net verify --link 'rate=10mbit|100mbit|1gbit'"},
-                   {.purpose = "Capacity of this machine without a throttle",
-                    .command = "thinpipe net verify --link unthrottled --only goodput"},
-                   {.purpose = "Two racks with uplinks oversubscribed by four",
-                    .command = "thinpipe net verify --topology racks:oversubscription=4 --ranks 8 "
-                               "--link rate=40mbit"}},
+      .examples = {{"Three rates", "thinpipe net verify --link 'rate=10mbit|100mbit|1gbit'"},
+                   {"Capacity of this machine without a throttle",
+                    "thinpipe net verify --link unthrottled --only goodput"},
+                   {"Two racks with uplinks oversubscribed by four",
+                    "thinpipe net verify --topology racks:oversubscription=4 --ranks 8 --link "
+                    "rate=40mbit"}},
       .prepare = prepare_verification,
   };
 }

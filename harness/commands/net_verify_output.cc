@@ -26,15 +26,17 @@ std::string line(const char* name, const std::string& text) {
   return fmt::format("  {:<17}{}\n", name, text);
 }
 
+std::string slower_goodput(const GoodputReport& found) {
+  return format_rate(std::min(found.forward.figures.goodput, found.reverse.figures.goodput));
+}
+
 std::string title(const LinkReport& report, const LinkVerdict& verdict) {
   const std::optional<bool> holds = verdict.holds();
   if (holds == false) return "FAILED";
   if (!verdict.valid()) return "INVALID, the machine was too busy";
   if (!report.link.throttled() && report.goodput)
     return fmt::format("no rate configured; this machine carries {}{}",
-                       format_rate(std::min(report.goodput->forward.figures.goodput,
-                                            report.goodput->reverse.figures.goodput)),
-                       holds ? "; other checks passed" : "");
+                       slower_goodput(*report.goodput), holds ? "; other checks passed" : "");
   if (!holds) return "not judged";
   if (report.goodput && report.link.disturbs()) return "passed; goodput not judged";
   return "passed";
@@ -159,11 +161,6 @@ std::string goodput_of(const JudgedLink& link, DirectionGoodput GoodputReport::*
   return found ? format_rate(((*found).*direction).figures.goodput) : "-";
 }
 
-std::string slower_goodput_of(const JudgedLink& link) {
-  const GoodputReport& found = *link.report.goodput;
-  return format_rate(std::min(found.forward.figures.goodput, found.reverse.figures.goodput));
-}
-
 // Returns the signed largest deviation of the four goodputs; nothing without a ceiling.
 std::optional<double> farthest_off(const JudgedLink& link) {
   const std::optional<GoodputReport>& found = link.report.goodput;
@@ -216,7 +213,7 @@ std::string how_many_hold(const std::vector<JudgedLink>& links) {
   if (good == 0)
     return links.size() == 1 && !links[0].report.link.throttled() && links[0].report.goodput
                ? fmt::format("No rate is configured. This machine carries {} between two hosts.",
-                             slower_goodput_of(links[0]))
+                             slower_goodput(*links[0].report.goodput))
                : "No measurement can be compared with the configuration.";
   return fmt::format("{} passed.", count_of(good, links.size()));
 }
@@ -297,46 +294,33 @@ std::string tool_cell(const std::optional<ToolReport>& found) {
 // JSON.
 
 Json stream_json(const DirectionGoodput& direction) {
-  Json result = {{"goodput", direction.figures.goodput},
-                 {"low", direction.figures.low},
-                 {"high", direction.figures.high},
-                 {"ceiling", nullptr},
-                 {"deviation", nullptr},
-                 {"acks_per_second", direction.figures.acks},
-                 {"payload", direction.figures.payload},
-                 {"wire_ratio", nullptr}};
-  if (direction.ceiling > 0) {
-    result["ceiling"] = direction.ceiling;
-    result["deviation"] = direction.deviation();
-  }
-  if (direction.wire_ratio > 0) result["wire_ratio"] = direction.wire_ratio;
-  return result;
+  const bool limited = direction.ceiling > 0;
+  return {{"goodput", direction.figures.goodput},
+          {"low", direction.figures.low},
+          {"high", direction.figures.high},
+          {"ceiling", limited ? Json(direction.ceiling) : Json()},
+          {"deviation", limited ? Json(direction.deviation()) : Json()},
+          {"acks_per_second", direction.figures.acks},
+          {"payload", direction.figures.payload},
+          {"wire_ratio", direction.wire_ratio > 0 ? Json(direction.wire_ratio) : Json()}};
 }
 
 Json goodput_json(const GoodputReport& found) {
-  Json result = {{"there", stream_json(found.forward)},
-                 {"back", stream_json(found.reverse)},
-                 {"both_there", stream_json(found.both_forward)},
-                 {"both_back", stream_json(found.both_reverse)},
-                 {"up", nullptr},
-                 {"down", nullptr}};
-  if (found.up) result["up"] = stream_json(*found.up);
-  if (found.down) result["down"] = stream_json(*found.down);
-  return result;
+  return {{"there", stream_json(found.forward)},
+          {"back", stream_json(found.reverse)},
+          {"both_there", stream_json(found.both_forward)},
+          {"both_back", stream_json(found.both_reverse)},
+          {"up", found.up ? stream_json(*found.up) : Json()},
+          {"down", found.down ? stream_json(*found.down) : Json()}};
 }
 
 Json trips_json(const RoundTrips& found) {
-  Json result = {{"median", nullptr},
-                 {"p95", nullptr},
-                 {"most", nullptr},
-                 {"sent", found.sent},
-                 {"lost", found.lost}};
-  if (found.sent > found.lost) {
-    result["median"] = found.median;
-    result["p95"] = found.p95;
-    result["most"] = found.most;
-  }
-  return result;
+  const bool answered = found.sent > found.lost;
+  return {{"median", answered ? Json(found.median) : Json()},
+          {"p95", answered ? Json(found.p95) : Json()},
+          {"most", answered ? Json(found.most) : Json()},
+          {"sent", found.sent},
+          {"lost", found.lost}};
 }
 
 Json round_trip_json(const RoundTripReport& found) {

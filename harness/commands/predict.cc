@@ -18,17 +18,16 @@
 #include "base/units.h"
 #include "base/visible.h"
 #include "compressors/registry.h"
+#include "harness/commands/model_options.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
-#include "harness/machine/fingerprint.h"
 #include "harness/machine/machine.h"
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"
 #include "harness/plan/checks.h"
 #include "harness/predict/basis.h"
 #include "harness/predict/codec_profile.h"
-#include "harness/predict/network_model.h"
 #include "harness/predict/output.h"
 #include "harness/predict/predictor.h"
 #include "reports/record/reader.h"
@@ -37,9 +36,6 @@ namespace thinpipe {
 namespace {
 
 using Type = OptionInfo::Type;
-
-constexpr int kMaxPredictedRanks = 1024;
-constexpr const char* kMeasured = "measured";
 
 // Returns the points in the order of the axes. `run` uses a random order against machine drift.
 std::vector<SweepPoint> ordered_points(const SweepOptions& options) {
@@ -61,22 +57,6 @@ std::vector<SweepPoint> ordered_points(const SweepOptions& options) {
   return points;
 }
 
-// Returns the origin of the compute times, as recorded in the trace.
-std::string compute_origin(const Trace& trace, const SweepOptions& options) {
-  if (options.compute_scale == 0) return "disabled";
-  const nlohmann::json provenance = trace.metadata().value("provenance", nlohmann::json::object());
-  std::string where = "recorded in the trace";
-  for (const char* key : {"device", "cpu"})
-    if (const auto found = provenance.find(key);
-        found != provenance.end() && found->is_string() && where == "recorded in the trace")
-      where = found->get<std::string>();
-  if (const auto source = provenance.find("times");
-      source != provenance.end() && source->is_string())
-    where += ", " + source->get<std::string>();
-  return where +
-         (options.compute_scale == 1 ? "" : fmt::format(", times {}", options.compute_scale));
-}
-
 // Returns "records of out/records.jsonl, AMD EPYC 7B13", with the machine of the last launch.
 std::string recorded_origin(const Records& records, const std::string& device) {
   std::string text = "records of " + records.file.string();
@@ -87,20 +67,11 @@ std::string recorded_origin(const Records& records, const std::string& device) {
   return text;
 }
 
-std::string measured_origin(int threads) {
-  const nlohmann::json machine = machine_description();
-  return fmt::format("measured now on the trace's gradients, {} of {}",
-                     threads == 1 ? "one core" : fmt::format("{} threads", threads),
-                     machine.value("cpu", "this machine's CPU"));
-}
-
 class SweepPredictor {
  public:
   SweepPredictor(const Arguments& arguments, SweepOptions& options, const Trace& trace)
-      : options_(options), predictor_(trace, options), cores_(arguments.real("cores")) {
-    const std::string& message = arguments.text("message-time");
-    message_time_ = message == kMeasured ? loopback_message_time() : parse_time(message);
-    origin_.compute = compute_origin(trace, options);
+      : options_(options), predictor_(trace, options), machines_(arguments) {
+    origin_.compute = compute_origin(trace, options.compute_scale);
     origin_.codecs = measured_origin(options.threads);
     if (arguments.given("codec-times"))
       use_recorded_codecs(read_run_records(arguments.text("codec-times")), options, trace);
@@ -140,7 +111,7 @@ class SweepPredictor {
                                           apart_from_rate(point, options_.topology));
       if (!row.step || row.is_baseline || point.time_scale != 1) continue;
       if (!done.insert(key).second) continue;
-      const PredictedMachines cluster = machines(point.ranks);
+      const PredictedMachines cluster = machines_.of(point.ranks);
       PredictedCrossing one{point, predictor_.break_even(point, cluster, baselines), {}, {}};
       if (baselines.size() > 1)
         one.over_none = predictor_.break_even(point, cluster, {kUncompressed});
@@ -169,7 +140,8 @@ class SweepPredictor {
     std::vector<CompressorRules> compressors = options.compressors;
     compressors.insert(compressors.end(), options.baselines.begin(), options.baselines.end());
     for (const CompressorRules& compressor : compressors)
-      predictor_.know(compressor, {}, recorded_codec(records, trace, compressor, options.device));
+      predictor_.know(compressor, {}, {.name = "ring", .values = {}},
+                      recorded_codec(records, trace, compressor, options.device));
   }
 
   void prepare_codec(const SweepPoint& point) {
@@ -178,7 +150,7 @@ class SweepPredictor {
   }
 
   std::optional<PredictedStep> step_of(const SweepPoint& point, CodecTimes times) {
-    const PredictedMachines cluster = machines(point.ranks);
+    const PredictedMachines cluster = machines_.of(point.ranks);
     const auto own = predictor_.predict(point, cluster, times);
     if (!own) return std::nullopt;
     PredictedStep step{.prediction = *own, .bf16 = {}, .none = {}};
@@ -188,16 +160,10 @@ class SweepPredictor {
     return step;
   }
 
-  PredictedMachines machines(int ranks) const {
-    const double crowd = cores_ > 0 ? std::max(1.0, ranks / cores_) : 1;
-    return {.network = {.message_time = message_time_ * crowd, .slower = 1}, .cores = cores_};
-  }
-
   const SweepOptions& options_;
   Predictor predictor_;
   PredictedOrigin origin_;
-  double cores_;
-  double message_time_ = 0;
+  MachineModel machines_;
 };
 
 int run_again(const Arguments& arguments) {
@@ -253,7 +219,7 @@ Action prepare_predict(const Arguments& arguments) {
   for (const CompressorRules& rules : options.compressors)
     for (const Spec& spec : rules.specs()) check_spec(spec);
   check_time_scales(options);
-  if (arguments.text("message-time") != kMeasured) parse_time(arguments.text("message-time"));
+  MachineModel::check(arguments);
   const auto trace = std::make_shared<const Trace>(open_trace(options.trace));
   return [&arguments, options, trace] { return run_predict(arguments, options, *trace); };
 }
@@ -283,21 +249,6 @@ std::vector<OptionInfo> predicting_options() {
        .type = Type::kFile,
        .help = "predict the points of a run from its recorded codec times and links, and print "
                "predicted and measured times; other options except --json have no effect"},
-      {.name = "message-time",
-       .value_name = "T",
-       .type = Type::kText,
-       .default_value = kMeasured,
-       .help = "fixed time per message in addition to the link's delay, such as 20us; `measured` "
-               "measures it on this machine's loopback interface"},
-      {.name = "cores",
-       .value_name = "N",
-       .type = Type::kReal,
-       .default_value = "0",
-       .help = "number of cores that all ranks share, as emulated hosts do; 0 gives each rank a "
-               "machine of its own",
-       .minimum = 0,
-       .maximum = 1e6},
-      {.name = "json", .help = "print JSON for programs"},
   };
 }
 
@@ -325,7 +276,9 @@ Verb predict_verb() {
                          sweep_step_options(),
                          sweep_replay_options(),
                          sweep_value_options(),
-                         predicting_options()}),
+                         predicting_options(),
+                         machine_model_options(),
+                         {{.name = "json", .help = "print JSON for programs"}}}),
       .examples =
           {
               {.purpose = "Three compressors on a larger cluster",

@@ -24,7 +24,6 @@ namespace thinpipe {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Type = OptionInfo::Type;
 
 QualityRows rows_of(const Arguments& arguments) {
   const std::string& by = arguments.text("by");
@@ -93,7 +92,7 @@ int quality(const Trace& trace, const std::vector<Spec>& specs, OfflineOptions o
       table.add(quality, rows);
     }
   }
-  arguments.flag("json") ? write_stdout(json.dump(2) + "\n")
+  arguments.flag("json") ? write_json(json)
                          : write_text(table.text() + quality_sentences(header, totals));
   return kExitGood;
 }
@@ -118,82 +117,57 @@ Action prepare_quality(const Arguments& arguments) {
 }  // namespace
 
 Verb quality_verb() {
-  return {.name = "quality",
-          .summary = "Measure compressor quality on a trace, without a network",
-          .description =
-              "Replays every step of a trace through each compressor, rank by rank, and decodes "
-              "every payload. The columns are over all tensors, steps and ranks:\n\n"
-              "bytes: payload bytes. bits: bits per element. error: L2 distance between decoded "
-              "values and input over the L2 norm of the input, in percent; the input is gradient "
-              "plus error-feedback memory. cosine: cosine similarity of the two. drift: distance "
-              "between the sum of all gradients and the sum of all decoded values, over the norm "
-              "of the former. top-k: fraction of the sent elements that are among the true top-k, "
-              "in percent. passes: passes over the data.\n\n"
-              "A second table has k-hat/k, the elements sent over the elements requested: the mean "
-              "over steps with its 90 % interval, and percentiles and maximum over tensors, steps "
-              "and ranks.\n\n"
-              "--by adds rows for each tensor, step or both. JSON has every tensor, the encode "
-              "time, and the rows of --by. --dump-decoded writes the decoded values and the "
-              "residual to one safetensors file per rank and step.",
-          .options = {{.name = "trace",
-                       .value_name = "DIR",
-                       .type = Type::kFolder,
-                       .help = "trace of gradients, or synthetic:... (docs/synthetic.md)",
-                       .required = true},
-                      compressor_option(true),
-                      {.name = "by",
-                       .value_name = "WHAT",
-                       .type = Type::kChoice,
-                       .default_value = "total",
-                       .help = "additional rows below each compressor",
-                       .choices = {"total", "tensor", "step", "tensor-step"}},
-                      {.name = "steps",
-                       .value_name = "N",
-                       .type = Type::kInteger,
-                       .help = "steps to replay, wrapping around after the last recorded step; by "
-                               "default the recorded steps",
-                       .minimum = 1,
-                       .maximum = 1e6},
-                      {.name = "ranks",
-                       .letter = 'n',
-                       .value_name = "N",
-                       .type = Type::kInteger,
-                       .help = "number of ranks to replay, from the first on; by default all",
-                       .minimum = 1,
-                       .maximum = 1e6},
-                      {.name = "steps-per-epoch",
-                       .value_name = "N",
-                       .type = Type::kInteger,
-                       .default_value = "0",
-                       .help = "steps per epoch, for compressors with a warm-up; 0 puts all steps "
-                               "in epoch 0",
-                       .minimum = 0,
-                       .maximum = 1e9},
-                      {.name = "seed",
-                       .value_name = "N",
-                       .type = Type::kInteger,
-                       .default_value = "1",
-                       .help = "random seed of compressors that sample or round",
-                       .minimum = 0,
-                       .maximum = 9e15},
-                      threads_option("one encode or decode"),
-                      simd_option(),
-                      {.name = "dump-decoded",
-                       .value_name = "DIR",
-                       .type = Type::kFolder,
-                       .help = "new folder for decoded/NAME and residual/NAME of every rank and "
-                               "step; with several compressors, a subfolder for each"},
-                      non_finite_option(),
-                      plugin_option(),
-                      {.name = "json", .help = "print JSON for programs"},
-                      records_option()},
-          .examples = {{"Compare three compressors",
-                        "thinpipe quality --trace trace -c 'topk:ratio=0.01' -c sidco -c 3lc"},
-                       {"Estimation quality per tensor",
-                        "thinpipe quality --trace trace -c sidco --by tensor"},
-                       {"Save the decoded gradients",
-                        "thinpipe quality --trace trace -c sbc --dump-decoded decoded"}},
-          .prepare = prepare_quality};
+  return {
+      .name = "quality",
+      .summary = "Measure compressor quality on a trace, without a network",
+      .description =
+          "Replays every step of a trace through each compressor, rank by rank, and decodes "
+          "every payload. The columns are over all tensors, steps and ranks:\n\n"
+          "bytes: payload bytes. bits: bits per element. error: L2 distance between decoded "
+          "values and input over the L2 norm of the input, in percent; the input is gradient "
+          "plus error-feedback memory. cosine: cosine similarity of the two. drift: distance "
+          "between the sum of all gradients and the sum of all decoded values, over the norm "
+          "of the former. top-k: fraction of the sent elements that are among the true top-k, "
+          "in percent. passes: passes over the data.\n\n"
+          "A second table has k-hat/k, the elements sent over the elements requested: the mean "
+          "over steps with its 90 % interval, and percentiles and maximum over tensors, steps "
+          "and ranks.\n\n"
+          "--by adds rows for each tensor, step or both. JSON has every tensor, the encode "
+          "time, and the rows of --by. --dump-decoded writes the decoded values and the "
+          "residual to one safetensors file per rank and step.",
+      .options = {required(folder_option("trace", "DIR", "",
+                                         "trace of gradients, or synthetic:... "
+                                         "(docs/synthetic.md)")),
+                  compressor_option(true),
+                  choice_option("by", "WHAT", "total", {"total", "tensor", "step", "tensor-step"},
+                                "additional rows below each compressor"),
+                  integer_option("steps", "N", "", {1, 1e6},
+                                 "steps to replay, wrapping around after the last recorded "
+                                 "step; by default the recorded steps"),
+                  integer_option("ranks,n", "N", "", {1, 1e6},
+                                 "number of ranks to replay, from the first on; by default "
+                                 "all"),
+                  integer_option("steps-per-epoch", "N", "0", {0, 1e9},
+                                 "steps per epoch, for compressors with a warm-up; 0 puts all "
+                                 "steps in epoch 0"),
+                  integer_option("seed", "N", "1", {0, 9e15},
+                                 "random seed of compressors that sample or round"),
+                  threads_option("one encode or decode"),
+                  simd_option(),
+                  folder_option("dump-decoded", "DIR", "",
+                                "new folder for decoded/NAME and residual/NAME of every rank "
+                                "and step; with several compressors, a subfolder for each"),
+                  non_finite_option(),
+                  plugin_option(),
+                  {.name = "json", .help = "print JSON for programs"},
+                  records_option()},
+      .examples = {{"Compare three compressors",
+                    "thinpipe quality --trace trace -c 'topk:ratio=0.01' -c sidco -c 3lc"},
+                   {"Estimation quality per tensor",
+                    "thinpipe quality --trace trace -c sidco --by tensor"},
+                   {"Save the decoded gradients",
+                    "thinpipe quality --trace trace -c sbc --dump-decoded decoded"}},
+      .prepare = prepare_quality};
 }
 
 }  // namespace thinpipe

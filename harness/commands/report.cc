@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/visible.h"
-#include "harness/commands/step_options.h"
+#include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/machine/programs.h"
 #include "harness/options/arguments.h"
@@ -22,7 +22,7 @@
 #include "reports/gate/history.h"
 #include "reports/gradients/summary.h"
 #include "reports/history/page.h"
-#include "reports/page/standalone.h"
+#include "reports/page/page.h"
 #include "reports/quality/quality.h"
 #include "reports/record/reader.h"
 #include "reports/report.h"
@@ -54,8 +54,8 @@ std::string text_paragraphs(const std::vector<std::string>& sentences) {
   return text;
 }
 
-std::string findings(const Records& records) {
-  return text_paragraphs(verdict(records)) + text_paragraphs(records.notes);
+std::string with_notes(const std::vector<std::string>& findings, const Records& records) {
+  return text_paragraphs(findings) + text_paragraphs(records.notes);
 }
 
 /// Subject of a report, for any kind of measurement.
@@ -81,7 +81,6 @@ Page history_page(const std::vector<std::filesystem::path>& folders) {
   const auto summary = std::make_shared<const HistorySummary>(summarize(read_history(folders)));
   const std::filesystem::path& first = folders.front();
   return {first,
-
           "a history",
           [=](ReportFormat format) { return render_history(*summary, format, folders); },
           [=] { return text_paragraphs(history_findings(*summary)); },
@@ -89,52 +88,43 @@ Page history_page(const std::vector<std::filesystem::path>& folders) {
           (std::filesystem::is_directory(first) ? first : first.parent_path()) / "history"};
 }
 
-Page quality_page(const Records& records) {
+// Returns the page of records, which is written beside them.
+Page records_page(const Records& records, const char* what,
+                  const std::function<std::string(const Records&, ReportFormat)>& render,
+                  const std::function<std::string(const Records&)>& findings) {
   return {records.file,
-          "the records of thinpipe quality",
-          [records](ReportFormat format) { return render_quality(records, format); },
-          [records] {
-            return text_paragraphs(quality_findings(summarize_quality(records))) +
-                   text_paragraphs(records.notes);
-          },
+          what,
+          [=](ReportFormat format) { return render(records, format); },
+          [=] { return findings(records); },
           {},
           records.file.parent_path() / "report"};
 }
 
-Page bench_page(const Records& records) {
-  return {records.file,
-          "the records of thinpipe bench",
-          [records](ReportFormat format) { return render_bench(records, format); },
-          [records] {
-            return text_paragraphs(bench_findings(summarize_bench(records))) +
-                   text_paragraphs(records.notes);
-          },
-          {},
-          records.file.parent_path() / "report"};
+Page quality_page(const Records& quality) {
+  return records_page(quality, "the records of thinpipe quality", render_quality,
+                      [](const Records& records) {
+                        return with_notes(quality_findings(summarize_quality(records)), records);
+                      });
 }
 
-Page training_page(const Records& records) {
-  return {records.file,
-          "the records of thinpipe train",
-          [records](ReportFormat format) { return render_training(records, format); },
-          [records] { return training_text(records); },
-          {},
-          records.file.parent_path() / "report"};
+Page bench_page(const Records& bench) {
+  return records_page(bench, "the records of thinpipe bench", render_bench,
+                      [](const Records& records) {
+                        return with_notes(bench_findings(summarize_bench(records)), records);
+                      });
 }
 
 Page run_page(const std::string& folder, std::optional<double> time_scale,
               const std::string& trained_folder) {
-  const Records records = reported_records(folder, time_scale);
+  const Records run = reported_records(folder, time_scale);
   std::optional<Records> trained;
   if (!trained_folder.empty()) trained = read_records(trained_folder);
-  return {records.file,
-          "the records of a run",
-          [records, trained](ReportFormat format) {
-            return render_report(records, format, trained ? &*trained : nullptr);
-          },
-          [records] { return findings(records); },
-          {},
-          records.file.parent_path() / "report"};
+  return records_page(
+      run, "the records of a run",
+      [trained](const Records& records, ReportFormat format) {
+        return render_report(records, format, trained ? &*trained : nullptr);
+      },
+      [](const Records& records) { return with_notes(verdict(records), records); });
 }
 
 // A history has records of one kind. A run and a training together need two reports.
@@ -162,7 +152,9 @@ Page page_of(const Arguments& arguments) {
       return quality_page(*quality);
     if (const auto bench = find_records(folder, kBenchKind); bench && bench->headers.size() == 1)
       return bench_page(*bench);
-    if (const auto trained = find_records(folder, kTrainKind)) return training_page(*trained);
+    if (const auto trained = find_records(folder, kTrainKind))
+      return records_page(*trained, "the records of thinpipe train", render_training,
+                          training_text);
   }
   if (folders.size() > 1 && !arguments.flag("history")) refuse_runs_with_trainings(folders);
   if (arguments.flag("history") || folders.size() > 1 || is_history(folder))
@@ -233,11 +225,7 @@ int report(const Page& page, const Arguments& arguments) {
   const std::string& format = arguments.text("format");
   if (arguments.given("figure")) return report_figure(page, arguments);
   if (format == "text" || format == "csv") {
-    if (format == "csv") {
-      write_data(page.csv());
-    } else {
-      write_text(page.findings());
-    }
+    format == "csv" ? write_data(page.csv()) : write_text(page.findings());
     return kExitGood;
   }
   if (format == "pdf") {
@@ -294,47 +282,30 @@ Verb report_verb() {
           "history of every metric, and whether the newest value is an outlier.\n\n"
           "Prints the name of the file. HTML needs gnuplot, the PDF of a page needs Chromium, and "
           "PDF and PNG of a figure need rsvg-convert. Markdown needs no other program.",
-      .options = {{.name = "format",
-                   .letter = 'f',
-                   .value_name = "FORMAT",
-                   .type = Type::kChoice,
-                   .default_value = "html",
-                   .help = "output format: html or md; text prints the findings; csv prints the "
-                           "values of a history; pdf is the page by Chromium, or a figure; svg and "
-                           "png are a figure",
-                   .choices = {"html", "md", "pdf", "text", "csv", "svg", "png"}},
-                  {.name = "output",
-                   .letter = 'o',
-                   .value_name = "FILE",
-                   .type = Type::kFile,
-                   .help = "output file, or - for standard output; by default report.html or "
-                           "report.md beside a run's records, trace-stats.html beside statistics, "
-                           "history.html in the first folder, and a figure under its name beside "
-                           "these"},
-                  {.name = "figure",
-                   .value_name = "NAME",
-                   .type = Type::kText,
-                   .help = "write one figure as a file, by default as svg; list prints the names "
-                           "of the figures"},
+      .options = {choice_option("format,f", "FORMAT", "html",
+                                {"html", "md", "pdf", "text", "csv", "svg", "png"},
+                                "output format: html or md; text prints the findings; csv prints "
+                                "the values of a history; pdf is the page by Chromium, or a "
+                                "figure; svg and png are a figure"),
+                  file_option("output,o", "FILE", "",
+                              "output file, or - for standard output; by default report.html or "
+                              "report.md beside a run's records, trace-stats.html beside "
+                              "statistics, history.html in the first folder, and a figure under "
+                              "its name beside these"),
+                  text_option("figure", "NAME", "",
+                              "write one figure as a file, by default as svg; list prints the "
+                              "names of the figures"),
                   {.name = "history",
                    .help = "show the history of all launches in the folder's *.jsonl files, also "
                            "of a run, over the time of their start"},
-                  {.name = "time-scale",
-                   .value_name = "F",
-                   .type = Type::kText,
-                   .help = "use only points with this time dilation factor, and show how others "
-                           "agree with them"},
-                  {.name = "trained",
-                   .value_name = "DIR",
-                   .type = Type::kFolder,
-                   .help = "records of `thinpipe train` with the run's compressors; adds a figure "
-                           "of step time over final loss"},
-                  {.name = "open",
-                   .value_name = "YES",
-                   .type = Type::kChoice,
-                   .default_value = "no",
-                   .help = "open the file in the desktop's browser",
-                   .choices = {"yes", "no"}}},
+                  text_option("time-scale", "F", "",
+                              "use only points with this time dilation factor, and show how others "
+                              "agree with them"),
+                  folder_option("trained", "DIR", "",
+                                "records of `thinpipe train` with the run's compressors; adds a "
+                                "figure of step time over final loss"),
+                  choice_option("open", "YES", "no", {"yes", "no"},
+                                "open the file in the desktop's browser")},
       .positionals =
           {{.name = "DIR",
             .type = Type::kFolder,

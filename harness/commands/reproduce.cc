@@ -11,14 +11,12 @@
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"
-#include "harness/reproduce/perform.h"
+#include "harness/reproduce/recipe.h"
 #include "netem/sandbox.h"
 #include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
-
-using Type = OptionInfo::Type;
 
 std::string needs_of(const Recipe& recipe) {
   std::vector<std::string> needs;
@@ -29,7 +27,7 @@ std::string needs_of(const Recipe& recipe) {
   return joined(needs, ", ");
 }
 
-std::string list_of_recipes() {
+int print_recipes() {
   std::string text;
   for (const std::string& name : recipe_names()) {
     const Recipe recipe = find_recipe(name);
@@ -37,7 +35,8 @@ std::string list_of_recipes() {
                         recipe.plan.title, "", recipe.full_minutes, recipe.quick_seconds,
                         needs_of(recipe));
   }
-  return text;
+  write_text(text);
+  return kExitGood;
 }
 
 int carry_out(const std::vector<std::string>& names, const std::filesystem::path& out, bool quick) {
@@ -45,16 +44,6 @@ int carry_out(const std::vector<std::string>& names, const std::filesystem::path
     write_text(reproduction_text(result) +
                fmt::format("{}\n\n", (out / (result.plan.name + ".md")).string()));
   });
-}
-
-int print_recipes() {
-  write_text(list_of_recipes());
-  return kExitGood;
-}
-
-int print_files(const std::vector<std::string>& names) {
-  for (const std::string& name : names) write_stdout(std::string(recipe_text(name)));
-  return kExitGood;
 }
 
 Action prepare_reproduce(const Arguments& arguments) {
@@ -74,7 +63,10 @@ Action prepare_reproduce(const Arguments& arguments) {
                          " is a file already");
       recipe_text(name);
     }
-    return [names] { return print_files(names); };
+    return [names] {
+      for (const std::string& name : names) write_stdout(recipe_text(name));
+      return kExitGood;
+    };
   }
   for (const std::string& name : names) find_recipe(name);
   return [&arguments, names] {
@@ -111,20 +103,16 @@ Verb reproduce_verb() {
                       {.name = "all",
                        .help = "run all recipes in sequence; a failure does not stop the others"},
                       {.name = "quick", .help = "few steps and one seed: a test, not a result"},
-                      {.name = "out",
-                       .value_name = "DIR",
-                       .type = Type::kFolder,
-                       .default_value = "out/reproduce",
-                       .help = "folder for records and pages"}},
+                      folder_option("out", "DIR", "out/reproduce", "folder for records and pages")},
           .positionals = {{.name = "NAME",
                            .help = "name of a recipe, or a recipe file (.toml)",
                            .required = false,
                            .repeatable = true,
                            .suggestions = recipe_names()}},
-          .examples = {{.purpose = "Does DGC with 0.1 % learn as well as without compression?",
-                        .command = "thinpipe reproduce dgc-fig3"},
-                       {.purpose = "All recipes, which takes several nights",
-                        .command = "thinpipe reproduce --all --out results"}},
+          .examples = {{"Does DGC with 0.1 % learn as well as without compression?",
+                        "thinpipe reproduce dgc-fig3"},
+                       {"All recipes, which takes several nights",
+                        "thinpipe reproduce --all --out results"}},
           .prepare = prepare_reproduce};
 }
 

@@ -36,45 +36,29 @@
 namespace thinpipe {
 namespace {
 
-using Type = OptionInfo::Type;
-
 constexpr int kMaxRanks = 250;  // above the capacity of one machine
 
 // Returns the options for real machines.
 std::vector<OptionInfo> hosts_options() {
   return {
-      {.name = "hosts",
-       .value_name = "FILE",
-       .type = Type::kFile,
-       .help = "run on real machines, one rank on each: a hostfile, or `slurm` for the current "
-               "allocation"},
-      {.name = "agent",
-       .value_name = "COMMAND",
-       .type = Type::kText,
-       .help = "launch command to use instead of ssh; a host and a command are appended to it"},
-      {.name = "mpi-iface",
-       .value_name = "IFACE",
-       .type = Type::kText,
-       .help = "names or CIDRs, separated by commas, of the interfaces for MPI; by default that of "
-               "--shape"},
-      {.name = "shape",
-       .value_name = "IFACE",
-       .type = Type::kText,
-       .help = "throttle this interface to --link on every host, and always restore it afterwards"},
+      file_option("hosts", "FILE", "",
+                  "run on real machines, one rank on each: a hostfile, or `slurm` for the current "
+                  "allocation"),
+      text_option("agent", "COMMAND", "",
+                  "launch command to use instead of ssh; a host and a command are appended to it"),
+      text_option("mpi-iface", "IFACE", "",
+                  "names or CIDRs, separated by commas, of the interfaces for MPI; by default that "
+                  "of --shape"),
+      text_option("shape", "IFACE", "",
+                  "throttle this interface to --link on every host, and always restore it "
+                  "afterwards"),
       {.name = "shape-anyway",
        .help = "throttle even an interface of the default route or of the control connection"},
-      {.name = "shape-prefix",
-       .value_name = "WORDS",
-       .type = Type::kText,
-       .help = "prefix of the program that throttles, which needs CAP_NET_ADMIN: `sudo -n`"},
-      {.name = "lease",
-       .value_name = "S",
-       .type = Type::kReal,
-       .default_value = "15",
-       .help = "lease of a throttled interface, in seconds: a host that does not hear from this "
-               "machine for so long restores its interface",
-       .minimum = 1,
-       .maximum = 3600},
+      text_option("shape-prefix", "WORDS", "",
+                  "prefix of the program that throttles, which needs CAP_NET_ADMIN: `sudo -n`"),
+      real_option("lease", "S", "15", {1, 3600},
+                  "lease of a throttled interface, in seconds: a host that does not hear from this "
+                  "machine for so long restores its interface"),
   };
 }
 
@@ -93,14 +77,11 @@ std::optional<HostsOptions> hosts_of(const Arguments& arguments) {
   const std::string source = arguments.text("hosts");
   hosts.slurm = source == "slurm";
   hosts.names = hosts.slurm ? slurm_nodes() : read_hostfile(source);
-  const auto optional_text = [&](const char* name) {
-    return arguments.given(name) ? arguments.text(name) : std::string();
-  };
-  hosts.agent = optional_text("agent");
-  hosts.mpi_interface = optional_text("mpi-iface");
-  hosts.shape = optional_text("shape");
+  hosts.agent = arguments.text("agent");
+  hosts.mpi_interface = arguments.text("mpi-iface");
+  hosts.shape = arguments.text("shape");
   hosts.shape_anyway = arguments.flag("shape-anyway");
-  hosts.shape_prefix = optional_text("shape-prefix");
+  hosts.shape_prefix = arguments.text("shape-prefix");
   hosts.lease = arguments.real("lease");
   if (hosts.slurm && !hosts.agent.empty())
     throw InputError("--agent cannot be used with --hosts slurm, which starts ranks by srun");
@@ -136,33 +117,16 @@ void check_hosts(const HostsOptions& hosts, const SweepOptions& options, bool li
 }
 
 OptionInfo compute_option() {
-  return {.name = "compute",
-          .value_name = "HOW",
-          .type = Type::kChoice,
-          .default_value = "wait",
-          .help =
-              "compute phases only wait for the captured time, as where a GPU computes (wait), or "
-              "use as much CPU time, as in a job whose ranks share this machine's CPUs (work)",
-          .choices = {"wait", "work"}};
-}
-
-OptionInfo repeats_option() {
-  return {.name = "repeats",
-          .value_name = "N",
-          .type = Type::kInteger,
-          .default_value = "1",
-          .help = "measurements of each point, in random order",
-          .minimum = 1,
-          .maximum = 1000};
+  return choice_option("compute", "HOW", "wait", {"wait", "work"},
+                       "compute phases only wait for the captured time, as where a GPU computes "
+                       "(wait), or use as much CPU time, as in a job whose ranks share this "
+                       "machine's CPUs (work)");
 }
 
 OptionInfo shard_option() {
-  return {.name = "shard",
-          .value_name = "K/N",
-          .type = Type::kText,
-          .help =
-              "measure shard K of N of the sweep's points, such as 1/4; `thinpipe merge` "
-              "merges the records"};
+  return text_option("shard", "K/N", "",
+                     "measure shard K of N of the sweep's points, such as 1/4; `thinpipe merge` "
+                     "merges the records");
 }
 
 // "2/4"
@@ -263,14 +227,14 @@ Verb run_verb() {
           "The baselines are measured too: `none` (fp32) and `bf16`, which sums in 16 bits "
           "(--baseline, --no-baseline). Ranks beyond those in the trace replay a recorded "
           "rank's gradients of later steps. Needs no root privileges: the network is in namespaces "
-          "that "
-          "end with the command, however it ends.\n\n"
+          "that end with the command, however it ends.\n\n"
           "With --hosts, the ranks run on real machines, one on each. The network of these "
           "machines is throttled only if --shape names an interface (docs/real-hosts.md).",
       .options = joined({{sweep_trace_option(), sweep_out_option()},
                          sweep_axis_options(),
                          sweep_step_options(),
-                         {repeats_option()},
+                         {integer_option("repeats", "N", "1", {1, 1000},
+                                         "measurements of each point, in random order")},
                          sweep_replay_options(),
                          {compute_option(), sweep_device_option()},
                          sweep_checking_options("1"),
@@ -278,19 +242,14 @@ Verb run_verb() {
                          {sweep_resume_option(), shard_option()},
                          hosts_options()}),
       .examples =
-          {
-              {.purpose = "Three compressors at three rates with 4 ranks",
-               .command = "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc"},
-              {.purpose = "A link faster than this machine, by time dilation",
-               .command =
-                   "thinpipe run --trace trace --out out --link rate=25gbit --time-scale auto"},
-              {.purpose = "Continue after an interruption",
-               .command =
-                   "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc --resume"},
-          },
+          {{"Three compressors at three rates with 4 ranks",
+            "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc"},
+           {"A link faster than this machine, by time dilation",
+            "thinpipe run --trace trace --out out --link rate=25gbit --time-scale auto"},
+           {"Continue after an interruption",
+            "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc --resume"}},
       .groups = sweep_groups(),
-      .prepare = prepare_run,
-  };
+      .prepare = prepare_run};
 }
 
 }  // namespace thinpipe

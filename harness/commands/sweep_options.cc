@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -14,9 +17,9 @@
 #include "base/text.h"
 #include "compressors/registry.h"
 #include "harness/commands/compressor_options.h"
-#include "harness/commands/step_options.h"
 #include "harness/commands/topology_options.h"
 #include "netem/schedule/links.h"
+#include "netem/topology/time_scale.h"
 #include "workloads/collectives/collectives.h"
 #include "workloads/models/catalogue.h"
 
@@ -98,6 +101,130 @@ std::vector<Spec> collectives_of(const Arguments& arguments) {
   return collectives;
 }
 
+double number_in(const std::string& option, const std::string& text, double least, double most,
+                 bool whole) {
+  const auto value = parse_number<double>(text, least, most);
+  if (!value || (whole && *value != std::floor(*value)))
+    throw InputError(fmt::format("--{} {}: expected a {} from {} to {}, or several joined by '|'",
+                                 option, excerpt(text), whole ? "whole number" : "number", least,
+                                 most));
+  return *value;
+}
+
+// Resets settings that have no effect to their defaults, so that equivalent settings are equal.
+Bucketing normal(Bucketing bucketing) {
+  if (bucketing.overlap == Overlap::kNone) bucketing.codec_beside = false;
+  if (bucketing.overlap == Overlap::kNone && bucketing.granularity != Granularity::kBucket)
+    bucketing.limits = BucketLimits();
+  if (bucketing.granularity == Granularity::kModel) {
+    bucketing.overlap = Overlap::kNone;  // no payload is sent before all gradients are ready
+    bucketing.codec_beside = false;
+    bucketing.limits = BucketLimits();
+  }
+  return bucketing;
+}
+
+// Returns the options of buckets, which bucketings_of() reads.
+std::vector<OptionInfo> bucketing_options() {
+  return {
+      repeatable(text_option("overlap", "WHAT", "none",
+                             "when payloads are sent: after the backward pass (none), or each "
+                             "bucket when its gradients are ready (bucket); none|bucket measures "
+                             "both",
+                             {"none", "bucket"})),
+      repeatable(text_option("codec", "WHERE", "inline",
+                             "with --overlap bucket: the backward pass waits for compression "
+                             "(inline) or continues meanwhile (thread)",
+                             {"inline", "thread"})),
+      repeatable(text_option("buckets", "SPEC", "ddp",
+                             "bucket sizes and order, such as first=1mb,rest=25mb,order=ready (or "
+                             "reverse); ddp is the default of PyTorch DDP",
+                             {"ddp"})),
+      repeatable(text_option("granularity", "WHAT", "tensor",
+                             "unit that is compressed as one vector: tensor|bucket|model",
+                             {"tensor", "bucket", "model"})),
+      repeatable(text_option("min-elements", "N", "0",
+                             "tensors with fewer elements are sent uncompressed")),
+      repeatable(text_option("local-steps", "N", "1",
+                             "number of gradients that a rank accumulates before an exchange")),
+      repeatable(text_option("outer", "SPEC", "none",
+                             "outer optimiser applied to the aggregate: none, or diloco "
+                             "(momentum=0.9,rate=0.7), which has an effect on training only with "
+                             "--local-steps of 2 or more",
+                             {"none", "diloco"})),
+      repeatable(text_option("epoch", "E", "0",
+                             "training epoch of the steps, for compressors with a warm-up")),
+  };
+}
+
+// Returns all distinct combinations of the values of the bucketing options, in the order given.
+// @throws InputError with the option and the expected values
+std::vector<Bucketing> bucketings_of(const Arguments& arguments) {
+  std::vector<Bucketing> bucketings = {{}};
+  const auto cross = [&](const std::string& option, const std::vector<std::string>& texts,
+                         const std::function<void(const std::string&, Bucketing&)>& set) {
+    check_alternatives("--" + option, bucketings.size(), texts.size());
+    std::vector<Bucketing> crossed;
+    for (const Bucketing& bucketing : bucketings)
+      for (const std::string& text : texts) {
+        crossed.push_back(bucketing);
+        try {
+          set(text, crossed.back());
+        } catch (const InputError& error) {
+          const std::string what = error.what();
+          throw InputError(what.rfind("--", 0) == 0 ? what : "--" + option + ": " + what);
+        }
+      }
+    bucketings = std::move(crossed);
+  };
+  const auto each = [&](const std::string& option,
+                        const std::function<void(const std::string&, Bucketing&)>& set) {
+    cross(option, alternatives(arguments.texts(option)), set);
+  };
+  each("granularity", [](const auto& text, Bucketing& bucketing) {
+    bucketing.granularity = parse_granularity(text);
+  });
+  each("min-elements", [](const auto& text, Bucketing& bucketing) {
+    bucketing.min_elements =
+        static_cast<std::size_t>(number_in("min-elements", text, 0, 1e12, true));
+  });
+  each("overlap",
+       [](const auto& text, Bucketing& bucketing) { bucketing.overlap = parse_overlap(text); });
+  each("codec", [](const auto& text, Bucketing& bucketing) {
+    if (text != "inline" && text != "thread")
+      throw InputError(fmt::format("--codec {}: expected inline or thread", excerpt(text)));
+    bucketing.codec_beside = text == "thread";
+  });
+  // --buckets has no alternatives by '|'. The option is repeated instead.
+  cross("buckets", arguments.texts("buckets"), [](const auto& text, Bucketing& bucketing) {
+    bucketing.limits = BucketLimits::parse(text);
+  });
+  each("local-steps", [](const auto& text, Bucketing& bucketing) {
+    bucketing.local_steps =
+        static_cast<std::uint64_t>(number_in("local-steps", text, 1, 1e6, true));
+  });
+  each("outer", [](const auto& text, Bucketing& bucketing) {
+    if (text != "none") bucketing.outer = OuterOptions::parse(text);
+  });
+  each("epoch", [](const auto& text, Bucketing& bucketing) {
+    bucketing.epoch = number_in("epoch", text, 0, 1e6, false);
+  });
+  std::vector<Bucketing> different;
+  for (const Bucketing& bucketing : bucketings)
+    if (const Bucketing one = normal(bucketing);
+        std::find(different.begin(), different.end(), one) == different.end())
+      different.push_back(one);
+  return different;
+}
+
+OptionInfo time_scale_option() {
+  return text_option("time-scale", "F", "1",
+                     "time dilation factor: rates are divided by F, and delays, compute and codec "
+                     "times are multiplied by F; reported times are divided by F again; 1|2|4 "
+                     "measures each, auto chooses by cores, ranks and rates",
+                     {"1", "auto"});
+}
+
 int workers_of(int hosts, int servers) {
   if (hosts <= servers)
     throw InputError(
@@ -108,68 +235,38 @@ int workers_of(int hosts, int servers) {
 }  // namespace
 
 OptionInfo sweep_trace_option() {
-  return {.name = "trace",
-          .value_name = "DIR",
-          .type = Type::kFolder,
-          .help = "trace of gradients to replay, or synthetic:model=NAME,... (docs/synthetic.md)",
-          .required = true};
+  return required(folder_option("trace", "DIR", "",
+                                "trace of gradients to replay, or synthetic:model=NAME,... "
+                                "(docs/synthetic.md)"));
 }
 
 std::vector<OptionInfo> sweep_axis_options() {
   return {
       compressors_option(),
       plugin_option(),
-      {.name = "link",
-       .letter = 'l',
-       .value_name = "SPEC",
-       .type = Type::kText,
-       .default_value = "rate=10mbit|100mbit|1gbit",
-       .help = "link of each host: rate=100mbit,delay=10ms,loss=0.1%, or a preset such as lte; see "
-               "`thinpipe list links`",
-       .suggestions = link_suggestions(),
-       .repeatable = true},
-      {.name = "schedule",
-       .value_name = "SPEC",
-       .type = Type::kText,
-       .default_value = "none",
-       .help = "changes of the links over time, from a point's first step on: parts such as "
-               "'outage:every=10s,lasts=1s' joined by `;`; the prefix of a link's name "
-               "('host3:sine:...') restricts a part to that link; or a file; see `thinpipe net "
-               "play`",
-       .repeatable = true},
-      {.name = "straggler",
-       .value_name = "SPEC",
-       .type = Type::kText,
-       .default_value = "none",
-       .help = "hosts that compute longer than recorded in the trace: parts such as "
-               "'host3:compute=2' or 'hosts:jitter=0.2' joined by `;` (docs/stragglers.md)",
-       .repeatable = true},
+      repeatable(text_option("link,l", "SPEC", "rate=10mbit|100mbit|1gbit",
+                             "link of each host: rate=100mbit,delay=10ms,loss=0.1%, or a preset "
+                             "such as lte; see `thinpipe list links`",
+                             link_suggestions())),
+      repeatable(text_option("schedule", "SPEC", "none",
+                             "changes of the links over time, from a point's first step on: parts "
+                             "such as 'outage:every=10s,lasts=1s' joined by `;`; the prefix of a "
+                             "link's name ('host3:sine:...') restricts a part to that link; or a "
+                             "file; see `thinpipe net play`")),
+      repeatable(text_option("straggler", "SPEC", "none",
+                             "hosts that compute longer than recorded in the trace: parts such as "
+                             "'host3:compute=2' or 'hosts:jitter=0.2' joined by `;` "
+                             "(docs/stragglers.md)")),
       topology_option(),
-      {.name = "ranks",
-       .letter = 'n',
-       .value_name = "N",
-       .type = Type::kText,
-       .default_value = "4",
-       .help = "number of ranks, each on an emulated host; 2|4|8 measures each"},
+      text_option("ranks,n", "N", "4",
+                  "number of ranks, each on an emulated host; 2|4|8 measures each"),
   };
 }
 
 std::vector<OptionInfo> sweep_step_options() {
   return {
-      {.name = "steps",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "8",
-       .help = "measured steps of each point",
-       .minimum = 1,
-       .maximum = 1e6},
-      {.name = "warmup",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "2",
-       .help = "unmeasured steps before the measured ones",
-       .minimum = 0,
-       .maximum = 1e6},
+      integer_option("steps", "N", "8", {1, 1e6}, "measured steps of each point"),
+      integer_option("warmup", "N", "2", {0, 1e6}, "unmeasured steps before the measured ones"),
   };
 }
 
@@ -184,14 +281,9 @@ std::vector<OptionInfo> sweep_replay_options() {
                                "collectives`; ring|openmpi measures both",
                            .specs = collective_words(),
                            .repeatable = true};
-  OptionInfo compute_scale = {
-      .name = "compute-scale",
-      .value_name = "X",
-      .type = Type::kReal,
-      .default_value = "1",
-      .help = "factor on the captured compute time; 0 removes the compute time",
-      .minimum = 0,
-      .maximum = 1000};
+  OptionInfo compute_scale = real_option("compute-scale", "X", "1", {0, 1000},
+                                         "factor on the captured compute time; 0 removes the "
+                                         "compute time");
   return joined({{collective},
                  bucketing_options(),
                  {compute_scale, time_scale_option(),
@@ -200,26 +292,13 @@ std::vector<OptionInfo> sweep_replay_options() {
 
 std::vector<OptionInfo> sweep_value_options() {
   return {
-      {.name = "non-finite",
-       .value_name = "POLICY",
-       .type = Type::kChoice,
-       .default_value = "error",
-       .help = "NaN and infinity in a gradient fail the point (error) or become 0 (zero)",
-       .choices = {"error", "zero"}},
-      {.name = "seed",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "1",
-       .help = "random seed of the order of points and of compressors that sample",
-       .minimum = 0,
-       .maximum = 9e15},
-      {.name = "baseline",
-       .value_name = "NAME",
-       .type = Type::kChoice,
-       .default_value = kBothBaselines,
-       .help = "baseline for comparisons: fp32 (none), sums in 16 bits (bf16), or the faster of "
-               "the two (both)",
-       .choices = {"none", "bf16", kBothBaselines}},
+      choice_option("non-finite", "POLICY", "error", {"error", "zero"},
+                    "NaN and infinity in a gradient fail the point (error) or become 0 (zero)"),
+      integer_option("seed", "N", "1", {0, 9e15},
+                     "random seed of the order of points and of compressors that sample"),
+      choice_option("baseline", "NAME", kBothBaselines, {"none", "bf16", kBothBaselines},
+                    "baseline for comparisons: fp32 (none), sums in 16 bits (bf16), or the faster "
+                    "of the two (both)"),
       {.name = "no-baseline", .help = "do not measure the baselines"},
   };
 }
@@ -247,22 +326,13 @@ std::vector<OptionGroup> sweep_groups() {
 }
 
 OptionInfo sweep_out_option() {
-  return {.name = "out",
-          .value_name = "DIR",
-          .type = Type::kFolder,
-          .help = "folder for records.jsonl; created if missing",
-          .required = true};
+  return required(folder_option("out", "DIR", "", "folder for records.jsonl; created if missing"));
 }
 
 std::vector<OptionInfo> sweep_checking_options(const std::string& every) {
   return {
-      {.name = "check-every",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = every,
-       .help = "check the aggregate against a reference in every N-th step; 0 never checks",
-       .minimum = 0,
-       .maximum = 1e6},
+      integer_option("check-every", "N", every, {0, 1e6},
+                     "check the aggregate against a reference in every N-th step; 0 never checks"),
       {.name = "timeout",
        .old_name = "patience",
        .value_name = "S",
@@ -278,14 +348,9 @@ std::vector<OptionInfo> sweep_checking_options(const std::string& every) {
 }
 
 OptionInfo sweep_device_option() {
-  return {.name = "device",
-          .value_name = "NAME",
-          .type = Type::kChoice,
-          .default_value = kDeviceCpu,
-          .help =
-              "device of the gradients and compressors; ranks are assigned to the machine's "
-              "GPUs (docs/gpu.md) round-robin",
-          .choices = {kDeviceCpu, kDeviceCuda}};
+  return choice_option("device", "NAME", kDeviceCpu, {kDeviceCpu, kDeviceCuda},
+                       "device of the gradients and compressors; ranks are assigned to the "
+                       "machine's GPUs (docs/gpu.md) round-robin");
 }
 
 OptionInfo sweep_resume_option() {
@@ -339,6 +404,24 @@ SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOpt
   return options;
 }
 
+double parse_time_scale(const std::string& text) {
+  const auto factor = parse_number<double>(text, kMinTimeScale, kMaxTimeScale);
+  if (!factor)
+    throw InputError(fmt::format("--time-scale: {} is not a number from {} to {}", in_quotes(text),
+                                 kMinTimeScale, kMaxTimeScale));
+  return *factor;
+}
+
+std::vector<double> parse_time_scales(const std::string& text) {
+  std::vector<double> factors;
+  for (const std::string& one : alternatives({text})) {
+    const double factor = one == "auto" ? kAutoTimeScale : parse_time_scale(one);
+    if (std::find(factors.begin(), factors.end(), factor) == factors.end())
+      factors.push_back(factor);
+  }
+  return factors;
+}
+
 void check_schedules(const SweepOptions& options) {
   for (const Stragglers& stragglers : options.stragglers)
     for (const int ranks : options.ranks) stragglers.check(ranks);
@@ -349,31 +432,18 @@ void check_schedules(const SweepOptions& options) {
 }
 
 OptionInfo model_option() {
-  return {.name = "model",
-          .letter = 'm',
-          .value_name = "NAME",
-          .type = Type::kChoice,
-          .help = "model to train",
-          .choices = trainable_models(),
-          .required = true};
+  return required(choice_option("model,m", "NAME", "", trainable_models(), "model to train"));
 }
 
 OptionInfo batch_option() {
-  return {.name = "batch",
-          .value_name = "N",
-          .type = Type::kInteger,
-          .help = "mini-batch size of each worker; by default the model's",
-          .minimum = 1,
-          .maximum = 65536};
+  return integer_option("batch", "N", "", {1, 65536},
+                        "mini-batch size of each worker; by default the model's");
 }
 
 OptionInfo data_option() {
-  return {.name = "data",
-          .value_name = "PATH",
-          .type = Type::kFile,
-          .help =
-              "folder of MNIST or CIFAR-10 (binary), or a text file; by default generated "
-              "digits and images, and a text that is part of thinpipe"};
+  return file_option("data", "PATH", "",
+                     "folder of MNIST or CIFAR-10 (binary), or a text file; by default generated "
+                     "digits and images, and a text that is part of thinpipe");
 }
 
 }  // namespace thinpipe

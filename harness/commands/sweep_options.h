@@ -50,6 +50,14 @@ std::vector<OptionInfo> joined(std::vector<std::vector<OptionInfo>> lists);
 SweepOptions sweep_options_of(const Arguments& arguments, std::optional<HostsOptions> hosts,
                               int most_ranks, const char* ranks_option = "ranks");
 
+/// Parses factors such as `1|2|4`, without duplicates. `auto` is kAutoTimeScale
+/// (harness/plan/plan.h). @throws InputError for any other text and for a number outside 0.001 to
+/// 1000
+std::vector<double> parse_time_scales(const std::string& text);
+
+/// Parses one factor, for `--time-scale` of `report`. @throws InputError as above
+double parse_time_scale(const std::string& text);
+
 /// Checks that every schedule and straggler fits every network of the sweep. @throws InputError
 void check_schedules(const SweepOptions& options);
 

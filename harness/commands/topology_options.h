@@ -26,7 +26,4 @@ std::vector<std::string> link_suggestions();
 /// Returns `--tolerance PERCENT`, by default 3.
 OptionInfo tolerance_option(const std::string& help);
 
-/// Returns paragraphs for a verb's description: every kind of topology with its settings.
-std::string topology_help();
-
 }  // namespace thinpipe

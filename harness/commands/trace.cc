@@ -44,11 +44,9 @@ TraceSummary summarise(const Trace& trace) {
   constexpr std::size_t kMaxGenerated = 256;
   const std::size_t most = trace.generated() ? kMaxGenerated : SIZE_MAX;
   std::vector<double> compute;
-  for (std::size_t step = 0; step < std::min(trace.steps(), most); ++step) {
-    for (std::size_t rank = 0; rank < std::min(trace.ranks(), most); ++rank) {
+  for (std::size_t step = 0; step < std::min(trace.steps(), most); ++step)
+    for (std::size_t rank = 0; rank < std::min(trace.ranks(), most); ++rank)
       compute.push_back(trace.times(rank, step).compute());
-    }
-  }
   if (compute.empty()) return {};
   return {median(compute), mean_loss(trace, 0), mean_loss(trace, trace.steps() - 1)};
 }
@@ -87,12 +85,11 @@ std::string generation_memory(const Trace& trace) {
 std::string info_json(const Trace& trace) {
   const TraceSummary summary = summarise(trace);
   Json tensors = Json::array();
-  for (const TraceTensor& tensor : trace.tensors()) {
+  for (const TraceTensor& tensor : trace.tensors())
     tensors.push_back({{"name", tensor.name},
                        {"shape", tensor.shape},
                        {"elements", tensor.elements},
                        {"ready_order", tensor.ready_order}});
-  }
   Json json{{"folder", trace.folder().string()},
             {"model", trace.model()},
             {"identity", trace.identity()},
@@ -142,10 +139,9 @@ std::string info_text(const Trace& trace) {
                    : fmt::format("{:.4g} in the first step, {:.4g} in the last", summary.first_loss,
                                  summary.last_loss));
   text += fmt::format("\n{:>5}  {:<36}{:>12}  {}\n", "ready", "tensor", "elements", "shape");
-  for (const TraceTensor& tensor : trace.tensors()) {
+  for (const TraceTensor& tensor : trace.tensors())
     text += fmt::format("{:>5}  {:<36}{:>12}  {}\n", tensor.ready_order, visible_line(tensor.name),
                         tensor.elements, fmt::join(tensor.shape, "x"));
-  }
   return text;
 }
 
@@ -157,56 +153,34 @@ Action prepare_info(const Arguments& arguments) {
   };
 }
 
-/// Reports that a generated trace has no files.
-int verify_synthetic(const Trace& trace, bool as_json) {
-  if (as_json) {
-    write_stdout(Json{{"identity", trace.identity()},
-                      {"files", 0},
-                      {"verified", true},
-                      {"complete", true},
-                      {"missing", Json::array()}}
-                     .dump(2) +
-                 "\n");
-  } else {
-    write_text(
-        fmt::format("{}: generated on demand; no files to verify\n", trace.folder().string()));
-  }
-  return kExitGood;
-}
-
-int verify_files(const Trace& trace, const Arguments& arguments) {
+int verify_trace(const Trace& trace, bool as_json) {
   trace.verify();
-  const std::size_t files = trace.ranks() * trace.steps();
-  if (arguments.flag("json")) {
-    write_stdout(Json{{"identity", trace.identity()},
-                      {"files", files},
-                      {"verified", true},
-                      {"complete", trace.complete()},
-                      {"missing", trace.missing()}}
-                     .dump(2) +
-                 "\n");
-  } else {
-    const std::string folder = trace.folder().string();
+  const std::size_t files = trace.generated() ? 0 : trace.ranks() * trace.steps();
+  const std::string folder = trace.folder().string();
+  if (as_json)
+    write_json({{"identity", trace.identity()},
+                {"files", files},
+                {"verified", true},
+                {"complete", trace.complete()},
+                {"missing", trace.missing()}});
+  else if (trace.generated())
+    write_text(fmt::format("{}: generated on demand; no files to verify\n", folder));
+  else
     write_text(fmt::format("{}: {} gradient files, all hashes match\n", folder, files));
-    if (!trace.complete()) {
-      write_text(fmt::format("{}: incomplete: {}\n", folder, why_incomplete(trace)));
-    }
-  }
+  if (!as_json && !trace.complete())
+    write_text(fmt::format("{}: incomplete: {}\n", folder, why_incomplete(trace)));
   return trace.complete() ? kExitGood : kExitFailed;
 }
 
 Action prepare_verify(const Arguments& arguments) {
   const std::string& source = arguments.positional("DIR");
   const SyntheticSpec spec = is_synthetic(source) ? parse_synthetic_spec(source) : SyntheticSpec();
-  const bool generated = is_synthetic(source) && !spec.is_fit();
+  const bool generated = is_synthetic(source) && !spec.is_fit();  // has no files
   // A fit imitates a trace on disk, whose files are verified.
   const auto trace = std::make_shared<const Trace>(generated       ? make_synthetic(spec)
                                                    : spec.is_fit() ? Trace(spec.trace)
                                                                    : Trace(source));
-  return [=, &arguments] {
-    return generated ? verify_synthetic(*trace, arguments.flag("json"))
-                     : verify_files(*trace, arguments);
-  };
+  return [=, &arguments] { return verify_trace(*trace, arguments.flag("json")); };
 }
 
 const OptionInfo kJson{.name = "json", .help = "print JSON for programs"};
@@ -224,8 +198,7 @@ Verb trace_info_verb() {
               "Prints the model, ranks, recorded steps, sizes, compute time per step, loss, and "
               "the tensors, each with its position in the order in which gradients became ready. "
               "Checks offsets and lengths, but no hashes; see `thinpipe trace verify`. For a "
-              "synthetic trace, prints "
-              "its properties and the memory that it needs.",
+              "synthetic trace, prints its properties and the memory that it needs.",
           .options = {kJson},
           .positionals = {kFolder},
           .examples = {{"Show a captured trace", "thinpipe trace info trace"},

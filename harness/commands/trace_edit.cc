@@ -1,5 +1,4 @@
-#include "harness/commands/trace_edit.h"
-
+// `thinpipe trace import`, `slice`, `merge` and `export`.
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -13,17 +12,18 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "harness/commands/trace.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
 #include "harness/options/terminal.h"
-#include "workloads/trace/edit/export.h"
+#include "reports/text/phrases.h"
+#include "workloads/trace/edit/edit.h"
 #include "workloads/trace/import/import.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Type = OptionInfo::Type;
 
 // Parses "3" or "0,10-20" into inclusive ranges. @throws InputError naming `option`
@@ -34,28 +34,21 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> parse_ranges(const std::str
   for (const std::string& part : split(text, ',')) {
     const std::vector<std::string> ends = split(part, '-');
     std::vector<std::uint64_t> numbers;
-    for (const std::string& end : ends) {
+    for (const std::string& end : ends)
       if (const auto number = parse_number<std::uint64_t>(end)) numbers.push_back(*number);
-    }
-    if (ends.size() > 2 || numbers.size() != ends.size() || numbers.front() > numbers.back()) {
+    if (ends.size() > 2 || numbers.size() != ends.size() || numbers.front() > numbers.back())
       throw InputError("--" + option + ": expected numbers and ranges such as 0,10-20, found " +
                        in_quotes(part));
-    }
     ranges.emplace_back(numbers.front(), numbers.back());
   }
   return ranges;
 }
 
 ImportFormat format_of(const std::string& name) {
-  for (const auto format : {ImportFormat::kNpy, ImportFormat::kNpz, ImportFormat::kSafetensors,
-                            ImportFormat::kChakra}) {
+  for (const auto format :
+       {ImportFormat::kNpy, ImportFormat::kNpz, ImportFormat::kSafetensors, ImportFormat::kChakra})
     if (name == import_format_name(format)) return format;
-  }
   return ImportFormat::kAuto;
-}
-
-std::string counted(std::size_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string import_summary(const ImportSummary& summary, const std::string& out) {
@@ -66,10 +59,9 @@ std::string import_summary(const ImportSummary& summary, const std::string& out)
       counted(summary.files, import_format_name(summary.format) + std::string(" file")));
   if (summary.drawn)
     text += "note: the input has no values; they are generated (origin: synthetic)\n";
-  if (!summary.has_times) {
+  if (!summary.has_times)
     text +=
         "note: the input has no compute times; --forward and --backward set those of the trace\n";
-  }
   return text;
 }
 
@@ -80,18 +72,16 @@ int import_and_report(const std::vector<std::filesystem::path>& inputs, const st
     write_text(import_summary(summary, out));
     return kExitGood;
   }
-  write_stdout(Json{{"folder", out},
-                    {"identity", Trace(out).identity()},
-                    {"format", import_format_name(summary.format)},
-                    {"files", summary.files},
-                    {"steps", summary.steps},
-                    {"ranks", summary.ranks},
-                    {"tensors", summary.tensors},
-                    {"elements", summary.elements},
-                    {"measured_times", summary.has_times},
-                    {"values", summary.drawn ? "synthetic" : "imported"}}
-                   .dump(2) +
-               "\n");
+  write_json({{"folder", out},
+              {"identity", Trace(out).identity()},
+              {"format", import_format_name(summary.format)},
+              {"files", summary.files},
+              {"steps", summary.steps},
+              {"ranks", summary.ranks},
+              {"tensors", summary.tensors},
+              {"elements", summary.elements},
+              {"measured_times", summary.has_times},
+              {"values", summary.drawn ? "synthetic" : "imported"}});
   return kExitGood;
 }
 
@@ -113,41 +103,35 @@ Action prepare_trace_import(const Arguments& arguments) {
       [=, &arguments] { return import_and_report(inputs, out, options, arguments.flag("json")); };
 }
 
-int cut_out(const Trace& trace, const SliceParts& parts, const Arguments& arguments) {
-  const std::string out = arguments.text("out");
-  slice_trace(trace, parts, out);
-  write_text(fmt::format("{}: {} of {} steps, {} of {} ranks, {} of {} tensors\n", out,
-                         parts.steps.size(), trace.steps(), parts.ranks.size(), trace.ranks(),
-                         parts.tensors.size(), trace.tensors().size()));
-  return kExitGood;
-}
-
 Action prepare_trace_slice(const Arguments& arguments) {
   const auto trace = std::make_shared<const Trace>(open_trace_files(arguments.positional("DIR")));
   return [&arguments, trace, parts = parts_of(*trace, arguments)] {
-    return cut_out(*trace, parts, arguments);
+    const std::string& out = arguments.text("out");
+    slice_trace(*trace, parts, out);
+    write_text(fmt::format("{}: {} of {} steps, {} of {} ranks, {} of {} tensors\n", out,
+                           parts.steps.size(), trace->steps(), parts.ranks.size(), trace->ranks(),
+                           parts.tensors.size(), trace->tensors().size()));
+    return kExitGood;
   };
 }
 
-int merge_all(const std::vector<Trace>& traces, const Arguments& arguments) {
-  const std::string by = arguments.text("by"), out = arguments.text("out");
-  const MergeBy merged = merge_traces(traces,
-                                      by == "ranks"   ? MergeBy::kRanks
-                                      : by == "steps" ? MergeBy::kSteps
-                                                      : MergeBy::kAuto,
-                                      out);
-  const Trace whole(out);
-  write_text(fmt::format("{}: {} traces merged by {}: {} steps of {} ranks\n", out, traces.size(),
-                         merged == MergeBy::kRanks ? "ranks" : "steps", whole.steps(),
-                         whole.ranks()));
-  return kExitGood;
+MergeBy merge_by(const std::string& name) {
+  return name == "ranks" ? MergeBy::kRanks : name == "steps" ? MergeBy::kSteps : MergeBy::kAuto;
 }
 
 Action prepare_trace_merge(const Arguments& arguments) {
   const auto traces = std::make_shared<std::vector<Trace>>();
   for (const std::string& folder : arguments.positionals("DIR"))
     traces->push_back(open_trace_files(folder));
-  return [&arguments, traces] { return merge_all(*traces, arguments); };
+  return [&arguments, traces] {
+    const std::string& out = arguments.text("out");
+    const MergeBy merged = merge_traces(*traces, merge_by(arguments.text("by")), out);
+    const Trace whole(out);
+    write_text(fmt::format("{}: {} traces merged by {}: {} steps of {} ranks\n", out,
+                           traces->size(), merged == MergeBy::kRanks ? "ranks" : "steps",
+                           whole.steps(), whole.ranks()));
+    return kExitGood;
+  };
 }
 
 ExportFormat export_format_of(const std::string& name) {
@@ -156,52 +140,33 @@ ExportFormat export_format_of(const std::string& name) {
                          : ExportFormat::kSafetensors;
 }
 
-int export_parts(const Trace& trace, const SliceParts& parts, const Arguments& arguments) {
-  const std::string format = arguments.text("format"), out = arguments.text("out");
-  const std::size_t files = export_trace(trace, parts, export_format_of(format), out);
-  write_text(fmt::format("{}: {} {} {}: {} steps of {} ranks, {} tensors\n", out, files, format,
-                         files == 1 ? "file" : "files", parts.steps.size(), parts.ranks.size(),
-                         parts.tensors.size()));
-  return kExitGood;
-}
-
 Action prepare_trace_export(const Arguments& arguments) {
   const auto trace = std::make_shared<const Trace>(open_trace(arguments.positional("DIR")));
   return [&arguments, trace, parts = parts_of(*trace, arguments)] {
-    return export_parts(*trace, parts, arguments);
+    const std::string &format = arguments.text("format"), &out = arguments.text("out");
+    const std::size_t files = export_trace(*trace, parts, export_format_of(format), out);
+    write_text(fmt::format("{}: {} {} {}: {} steps of {} ranks, {} tensors\n", out, files, format,
+                           files == 1 ? "file" : "files", parts.steps.size(), parts.ranks.size(),
+                           parts.tensors.size()));
+    return kExitGood;
   };
 }
 
 // Returns `--out DIR`, required: a new folder.
 OptionInfo new_folder_option(const std::string& help) {
-  return {.name = "out",
-          .letter = 'o',
-          .value_name = "DIR",
-          .type = Type::kFolder,
-          .help = help,
-          .required = true};
+  return required(folder_option("out,o", "DIR", "", help));
 }
 
 }  // namespace
 
-OptionInfo steps_option(const std::string& help) {
-  return {.name = "steps", .value_name = "LIST", .type = Type::kText, .help = help};
-}
+OptionInfo steps_option(const std::string& help) { return text_option("steps", "LIST", "", help); }
 
 OptionInfo ranks_option(const std::string& help, const std::string& default_value) {
-  return {.name = "ranks",
-          .value_name = "LIST",
-          .type = Type::kText,
-          .default_value = default_value,
-          .help = help};
+  return text_option("ranks", "LIST", default_value, help);
 }
 
 OptionInfo tensors_option(const std::string& help) {
-  return {.name = "tensors",
-          .value_name = "GLOB",
-          .type = Type::kText,
-          .help = help,
-          .repeatable = true};
+  return repeatable(text_option("tensors", "GLOB", "", help));
 }
 
 SliceParts parts_of(const Trace& trace, const Arguments& arguments) {
@@ -224,57 +189,29 @@ Verb trace_import_verb() {
           "--backward set them. The trace's provenance records all assumptions. After an error, "
           "nothing is written.",
       .options = {new_folder_option("new folder for the trace"),
-                  {.name = "format",
-                   .value_name = "FORMAT",
-                   .type = Type::kChoice,
-                   .default_value = "auto",
-                   .help = "format of the files; auto selects by extension",
-                   .choices = {"auto", "npy", "npz", "safetensors", "chakra"}},
-                  {.name = "pattern",
-                   .value_name = "PATTERN",
-                   .type = Type::kText,
-                   .help = "pattern of the paths below PATH, such as {step}/{rank}/{tensor}.npy; * "
-                           "matches anything but a slash, and other files are ignored"},
-                  {.name = "model",
-                   .value_name = "NAME",
-                   .type = Type::kText,
-                   .help = "name of the model; by default that of PATH"},
-                  {.name = "rename",
-                   .value_name = "OLD=NEW",
-                   .type = Type::kText,
-                   .help = "rename tensors, such as 'module.*=*'; the first match applies",
-                   .repeatable = true},
+                  choice_option("format", "FORMAT", "auto",
+                                {"auto", "npy", "npz", "safetensors", "chakra"},
+                                "format of the files; auto selects by extension"),
+                  text_option("pattern", "PATTERN", "",
+                              "pattern of the paths below PATH, such as "
+                              "{step}/{rank}/{tensor}.npy; * matches anything but a slash, and "
+                              "other files are ignored"),
+                  text_option("model", "NAME", "", "name of the model; by default that of PATH"),
+                  repeatable(text_option("rename", "OLD=NEW", "",
+                                         "rename tensors, such as 'module.*=*'; the first match "
+                                         "applies")),
                   tensors_option("import only tensors whose name matches, after renaming"),
-                  {.name = "order",
-                   .value_name = "ORDER",
-                   .type = Type::kChoice,
-                   .default_value = "backward",
-                   .help = "order in which gradients become ready: from the last tensor of the "
-                           "files to the first (backward), as in a backward pass, or from the "
-                           "first to the last (forward)",
-                   .choices = {"backward", "forward"}},
-                  {.name = "forward",
-                   .value_name = "SECONDS",
-                   .type = Type::kReal,
-                   .default_value = "0",
-                   .help = "forward time of a step in seconds, if the input has none",
-                   .minimum = 0,
-                   .maximum = 1e6},
-                  {.name = "backward",
-                   .value_name = "SECONDS",
-                   .type = Type::kReal,
-                   .default_value = "0",
-                   .help = "backward time of a step in seconds, if the input has none; gradients "
-                           "become ready evenly during it",
-                   .minimum = 0,
-                   .maximum = 1e6},
-                  {.name = "seed",
-                   .value_name = "N",
-                   .type = Type::kInteger,
-                   .default_value = "1",
-                   .help = "random seed of the generated values of a Chakra trace",
-                   .minimum = 0,
-                   .maximum = 9e15},
+                  choice_option("order", "ORDER", "backward", {"backward", "forward"},
+                                "order in which gradients become ready: from the last tensor of "
+                                "the files to the first (backward), as in a backward pass, or from "
+                                "the first to the last (forward)"),
+                  real_option("forward", "SECONDS", "0", {0, 1e6},
+                              "forward time of a step in seconds, if the input has none"),
+                  real_option("backward", "SECONDS", "0", {0, 1e6},
+                              "backward time of a step in seconds, if the input has none; "
+                              "gradients become ready evenly during it"),
+                  integer_option("seed", "N", "1", {0, 9e15},
+                                 "random seed of the generated values of a Chakra trace"),
                   {.name = "json", .help = "print JSON for programs"}},
       .positionals = {{.name = "PATH",
                        .type = Type::kFolder,
@@ -318,13 +255,9 @@ Verb trace_merge_verb() {
               "no common step. Model, tensors, dtype, origin and second moments must agree. Values "
               "are copied bit for bit. After an error, nothing is written.",
           .options = {new_folder_option("new folder for the trace"),
-                      {.name = "by",
-                       .value_name = "WHAT",
-                       .type = Type::kChoice,
-                       .default_value = "auto",
-                       .help = "what to merge by; auto selects ranks if all traces have the same "
-                               "steps, else steps",
-                       .choices = {"auto", "ranks", "steps"}}},
+                      choice_option("by", "WHAT", "auto", {"auto", "ranks", "steps"},
+                                    "what to merge by; auto selects ranks if all traces have the "
+                                    "same steps, else steps")},
           .positionals = {{.name = "DIR",
                            .type = Type::kFolder,
                            .help = "folders of the traces, at least two",
@@ -344,12 +277,8 @@ Verb trace_export_verb() {
               "`thinpipe trace import` reads all three formats. After an error, nothing is "
               "written.",
           .options = {new_folder_option("new folder for the files"),
-                      {.name = "format",
-                       .value_name = "FORMAT",
-                       .type = Type::kChoice,
-                       .default_value = "npz",
-                       .help = "format of the files; npz and npy are NumPy's",
-                       .choices = {"npz", "npy", "safetensors"}},
+                      choice_option("format", "FORMAT", "npz", {"npz", "npy", "safetensors"},
+                                    "format of the files; npz and npy are NumPy's"),
                       steps_option("training steps, such as 0,10-20; by default all"),
                       ranks_option("ranks, such as 0,2-3; by default all"),
                       tensors_option("tensors whose name matches; by default all")},

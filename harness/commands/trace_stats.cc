@@ -1,5 +1,4 @@
-#include "harness/commands/trace_stats.h"
-
+// `thinpipe trace stats`: distributions and similarity of the gradients of a trace.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +19,7 @@
 #include "base/plain_table.h"
 #include "base/text.h"
 #include "harness/commands/compressor_options.h"
-#include "harness/commands/trace_edit.h"
+#include "harness/commands/trace.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
 #include "harness/machine/fingerprint.h"
@@ -43,9 +42,8 @@ Json numbers_json(const std::vector<double>& values) {
 
 Json curves_json(const StatsCurves& curves) {
   Json fitted = Json::object();
-  for (std::size_t i = 0; i < kFittedNames.size(); ++i) {
+  for (std::size_t i = 0; i < kFittedNames.size(); ++i)
     fitted[kFittedNames[i]] = numbers_json(curves.fitted[i]);
-  }
   return {{"places", curves.places},
           {"magnitudes", numbers_json(curves.magnitudes)},
           {"errors", numbers_json(curves.errors)},
@@ -58,13 +56,11 @@ Json curves_json(const StatsCurves& curves) {
 Json stats_json(const GradientStats& stats, const StatsOptions& options) {
   const GradientDistribution& d = stats.distribution;
   Json quantiles = Json::array();
-  for (std::size_t i = 0; i < kMagnitudeLevels.size(); ++i) {
+  for (std::size_t i = 0; i < kMagnitudeLevels.size(); ++i)
     quantiles.push_back({kMagnitudeLevels[i], number_or_null(d.quantiles[i])});
-  }
   Json errors = Json::array();
-  for (std::size_t i = 0; i < options.ratios.size(); ++i) {
+  for (std::size_t i = 0; i < options.ratios.size(); ++i)
     errors.push_back({options.ratios[i], number_or_null(stats.decay.best_k_error[i])});
-  }
   Json fits = Json::object();
   for (std::size_t i = 0; i < kFittedNames.size(); ++i) {
     const FittedDistribution& fit = stats.fits[i];
@@ -198,14 +194,12 @@ std::vector<StatsColumn<G>> fit_columns(const StatsOptions& options) {
   std::vector<StatsColumn<G>> columns = {{"p", [](const G& g) { return g.decay.p; }},
                                          {"R\xc2\xb2", [](const G& g) { return g.decay.fit; }}};
   constexpr std::size_t kMaxRatios = 3;
-  for (std::size_t i = 0; i < std::min(options.ratios.size(), kMaxRatios); ++i) {
+  for (std::size_t i = 0; i < std::min(options.ratios.size(), kMaxRatios); ++i)
     columns.push_back({"e " + digits(100 * options.ratios[i]) + "%",
                        [i](const G& g) { return g.decay.best_k_error[i]; }});
-  }
   const char* names[] = {"expon.", "gamma", "gpareto", "normal"};
-  for (std::size_t i = 0; i < kFittedNames.size(); ++i) {
+  for (std::size_t i = 0; i < kFittedNames.size(); ++i)
     columns.push_back({names[i], [i](const G& g) { return g.fits[i].distance; }});
-  }
   return columns;
 }
 
@@ -213,24 +207,22 @@ std::vector<double> parse_ratios(const std::string& text) {
   std::vector<double> ratios;
   for (const std::string& part : split(text, ',')) {
     const auto ratio = parse_number<double>(part, 0, 1);
-    if (!ratio || *ratio == 0) {
+    if (!ratio || *ratio == 0)
       throw InputError("--ratios: expected fractions above 0 and up to 1, as 0.1,0.01, found " +
                        in_quotes(part));
-    }
     ratios.push_back(*ratio);
   }
   return ratios;
 }
 
 Json stats_header(const Trace& trace, const StatsOptions& options, const Arguments& arguments) {
-  Json ranks = Json::array(), steps = Json::array();
-  for (const std::size_t rank : options.parts.ranks) ranks.push_back(rank);
+  Json steps = Json::array();
   for (const std::size_t step : options.parts.steps) steps.push_back(trace.training_step(step));
   Json header = header_json(
       launch_header({.kind = kStatsKind, .command = arguments.command_line(), .seed = 0}, &trace));
   header["trace"]["origin"] = trace.metadata()["origin"];
   header["statistics"] = {
-      {"ranks", ranks},
+      {"ranks", options.parts.ranks},
       {"training_steps", steps},
       {"ratios", options.ratios},
       {"feedback_ratio", options.feedback ? Json(options.feedback_ratio) : Json(nullptr)},
@@ -292,14 +284,12 @@ int print_stats(const Trace& trace, const StatsOptions& options, const Arguments
   }
   Json json{{"trace", head["trace"]}, {"statistics", head["statistics"]}};
   json["gradients"] = Json::array();
-  for (const GradientStats& stats : gradients) {
+  for (const GradientStats& stats : gradients)
     json["gradients"].push_back(stats_json(stats, options));
-  }
   json["similarities"] = Json::array();
-  for (const SimilarityStats& stats : similarities) {
+  for (const SimilarityStats& stats : similarities)
     json["similarities"].push_back(stats_json(stats));
-  }
-  write_stdout(json.dump(2) + "\n");
+  write_json(json);
   return kExitGood;
 }
 
@@ -364,32 +354,16 @@ Verb trace_stats_verb() {
           .options = {steps_option("training steps, such as 0,10-20; by default all"),
                       ranks_option("ranks to analyse, such as 0,2-3", "0"),
                       tensors_option("tensors whose name matches; by default all"),
-                      {.name = "ratios",
-                       .value_name = "LIST",
-                       .type = Type::kText,
-                       .default_value = "0.1,0.01,0.001",
-                       .help = "ratios k/d of the best-k errors"},
-                      {.name = "feedback-ratio",
-                       .value_name = "R",
-                       .type = Type::kReal,
-                       .default_value = "0.001",
-                       .help = "ratio k/d of the top-k with error feedback",
-                       .minimum = 1e-9,
-                       .maximum = 1},
+                      text_option("ratios", "LIST", "0.1,0.01,0.001",
+                                  "ratios k/d of the best-k errors"),
+                      real_option("feedback-ratio", "R", "0.001", {1e-9, 1},
+                                  "ratio k/d of the top-k with error feedback"),
                       {.name = "no-feedback", .help = "omit the statistics with error feedback"},
-                      {.name = "overlap-ratio",
-                       .value_name = "R",
-                       .type = Type::kReal,
-                       .default_value = "0.01",
-                       .help = "ratio k/d of the top-k sets compared between ranks or steps",
-                       .minimum = 1e-9,
-                       .maximum = 1},
-                      {.name = "out",
-                       .letter = 'o',
-                       .value_name = "PATH",
-                       .type = Type::kFile,
-                       .help = "write records as JSON lines: to a file if the name has an "
-                               "extension, else to trace-stats.jsonl in a folder"},
+                      real_option("overlap-ratio", "R", "0.01", {1e-9, 1},
+                                  "ratio k/d of the top-k sets compared between ranks or steps"),
+                      file_option("out,o", "PATH", "",
+                                  "write records as JSON lines: to a file if the name has an "
+                                  "extension, else to trace-stats.jsonl in a folder"),
                       {.name = "json", .help = "print JSON for programs"}},
           .positionals = {{.name = "DIR", .type = Type::kFolder, .help = "folder of the trace"}},
           .examples = {{"Best-fitting distribution of each tensor", "thinpipe trace stats trace"},

@@ -13,7 +13,7 @@
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"
 #include "harness/plan/checks.h"
-#include "harness/train/train.h"
+#include "harness/train/options.h"
 #include "reports/record/reader.h"
 #include "reports/training/summary.h"
 
@@ -22,53 +22,30 @@ namespace {
 
 constexpr int kMaxTrainers = 64;  // processes with libtorch on one machine
 
-using Type = OptionInfo::Type;
-
 std::vector<OptionInfo> model_options() {
   return {
       model_option(),
-      {.name = "width",
-       .value_name = "X",
-       .type = Type::kReal,
-       .default_value = "1",
-       .help = "factor on the number of channels or units, for models that support it (thinpipe "
-               "list models)",
-       .minimum = 0.01,
-       .maximum = 4},
+      real_option("width", "X", "1", {0.01, 4},
+                  "factor on the number of channels or units, for models that support it (thinpipe "
+                  "list models)"),
       data_option(),
       batch_option(),
-      {.name = "optimiser",
-       .value_name = "SPEC",
-       .type = Type::kText,
-       .help = "optimiser: sgd:lr=0.1,momentum=0.9,nesterov=1, adam:lr=0.001, adamw or "
-               "signum:lr=0.001; by default the model's"},
-      {.name = "lr-schedule",
-       .value_name = "SPEC",
-       .type = Type::kText,
-       .default_value = "constant",
-       .help = "learning-rate schedule: constant, step:at=0.5/0.75,factor=0.1, decay, cosine, or "
-               "plateau:after=2,factor=0.25, which counts evaluations; each with warmup=0.05"},
-      {.name = "clip",
-       .value_name = "X",
-       .type = Type::kReal,
-       .default_value = "0",
-       .help = "maximum norm of the mean gradient; 0 disables clipping",
-       .minimum = 0},
-      {.name = "local-clip",
-       .value_name = "X",
-       .type = Type::kReal,
-       .default_value = "0",
-       .help = "maximum norm of each worker's own gradient before compression, times the root of "
-               "the number of workers, as in DGC; 0 disables clipping",
-       .minimum = 0},
-      {.name = "exchange",
-       .value_name = "WHAT",
-       .type = Type::kChoice,
-       .default_value = "gradients",
-       .help = "what workers compress: gradients, whose mean every worker's optimiser applies; or "
-               "updates, the changes of the parameters in a step of each worker's own optimiser "
-               "(SBC, algorithm 1). With a delay or local steps, always updates",
-       .choices = {"gradients", "updates"}},
+      text_option("optimiser", "SPEC", "",
+                  "optimiser: sgd:lr=0.1,momentum=0.9,nesterov=1, adam:lr=0.001, adamw or "
+                  "signum:lr=0.001; by default the model's"),
+      text_option("lr-schedule", "SPEC", "constant",
+                  "learning-rate schedule: constant, step:at=0.5/0.75,factor=0.1, decay, cosine, "
+                  "or plateau:after=2,factor=0.25, which counts evaluations; each with "
+                  "warmup=0.05"),
+      real_option("clip", "X", "0", {0}, "maximum norm of the mean gradient; 0 disables clipping"),
+      real_option("local-clip", "X", "0", {0},
+                  "maximum norm of each worker's own gradient before compression, times the root "
+                  "of the number of workers, as in DGC; 0 disables clipping"),
+      choice_option("exchange", "WHAT", "gradients", {"gradients", "updates"},
+                    "what workers compress: gradients, whose mean every worker's optimiser "
+                    "applies; or updates, the changes of the parameters in a step of each worker's "
+                    "own optimiser (SBC, algorithm 1). With a delay or local steps, always "
+                    "updates"),
       {.name = "mask-momentum",
        .help = "with --exchange updates, set the momentum to 0 where a worker has sent a value "
                "of a sparse payload"},
@@ -78,62 +55,28 @@ std::vector<OptionInfo> model_options() {
 
 std::vector<OptionInfo> length_options() {
   return {
-      {.name = "steps",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "200",
-       .help = "training steps",
-       .minimum = 1,
-       .maximum = 1e7},
-      {.name = "seeds",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "1",
-       .help = "number of seeds for each point, starting at --seed",
-       .minimum = 1,
-       .maximum = 1000},
-      {.name = "target",
-       .value_name = "WHAT",
-       .type = Type::kText,
-       .help = "target quality on held-out data, for time and bytes to target: acc=0.9, loss=0.1 "
-               "or ppl=20"},
-      {.name = "eval-every",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "25",
-       .help = "interval between evaluations on held-out data, in steps",
-       .minimum = 1,
-       .maximum = 1e7},
-      {.name = "checkpoint-every",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "100",
-       .help = "interval between checkpoints, in steps; 0 saves one only on interruption",
-       .minimum = 0,
-       .maximum = 1e7},
+      integer_option("steps", "N", "200", {1, 1e7}, "training steps"),
+      integer_option("seeds", "N", "1", {1, 1000},
+                     "number of seeds for each point, starting at --seed"),
+      text_option("target", "WHAT", "",
+                  "target quality on held-out data, for time and bytes to target: acc=0.9, "
+                  "loss=0.1 or ppl=20"),
+      integer_option("eval-every", "N", "25", {1, 1e7},
+                     "interval between evaluations on held-out data, in steps"),
+      integer_option("checkpoint-every", "N", "100", {0, 1e7},
+                     "interval between checkpoints, in steps; 0 saves one only on interruption"),
   };
 }
 
 std::vector<OptionInfo> time_and_capture_options() {
   return {
-      {.name = "compute-time",
-       .value_name = "S",
-       .type = Type::kReal,
-       .help = "compute time of a step, in seconds; by default that of one worker alone on this "
-               "machine",
-       .minimum = 0,
-       .maximum = 1e5},
-      {.name = "capture",
-       .value_name = "DIR",
-       .type = Type::kFolder,
-       .help = "record the workers' gradients as traces, with a folder in DIR for each point"},
-      {.name = "capture-every",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "10",
-       .help = "interval between captured steps, in steps",
-       .minimum = 1,
-       .maximum = 1e7},
+      real_option("compute-time", "S", "", {0, 1e5},
+                  "compute time of a step, in seconds; by default that of one worker alone on this "
+                  "machine"),
+      folder_option("capture", "DIR", "",
+                    "record the workers' gradients as traces, with a folder in DIR for each point"),
+      integer_option("capture-every", "N", "10", {1, 1e7},
+                     "interval between captured steps, in steps"),
   };
 }
 
@@ -252,17 +195,13 @@ Verb train_verb() {
                          sweep_value_options(),
                          {sweep_resume_option()}}),
       .examples =
-          {
-              {.purpose = "Accuracy loss and time saving of top-k on a slow link",
-               .command = "thinpipe train -m lenet5 --out out -c topk:ratio=0.01 --link "
-                          "rate=10mbit --target acc=0.9"},
-              {.purpose = "Three seeds, for intervals in the table",
-               .command =
-                   "thinpipe train -m lenet5 --out out -c 'topk:ratio=0.1|0.01' -c 3lc --seeds 3"},
-              {.purpose = "Eight local steps and an outer optimiser (DiLoCo)",
-               .command = "thinpipe train -m charlstm --out out -c blockint4 --local-steps 8 "
-                          "--outer diloco"},
-          },
+          {{"Accuracy loss and time saving of top-k on a slow link",
+            "thinpipe train -m lenet5 --out out -c topk:ratio=0.01 --link rate=10mbit --target "
+            "acc=0.9"},
+           {"Three seeds, for intervals in the table",
+            "thinpipe train -m lenet5 --out out -c 'topk:ratio=0.1|0.01' -c 3lc --seeds 3"},
+           {"Eight local steps and an outer optimiser (DiLoCo)",
+            "thinpipe train -m charlstm --out out -c blockint4 --local-steps 8 --outer diloco"}},
       .groups = sweep_groups(),
       .prepare = prepare_train};
 }

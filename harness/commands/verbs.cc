@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "harness/options/arguments.h"
-#include "harness/options/completion.h"
 #include "harness/options/help.h"
 #include "harness/options/terminal.h"
 
@@ -30,16 +29,11 @@ struct Chosen {
   std::vector<std::string> rest;
 };
 
-const Verb* find_verb(const std::string& name) {
-  const auto found = std::find_if(verbs().begin(), verbs().end(),
-                                  [&](const Verb& verb) { return verb.name == name; });
-  return found == verbs().end() ? nullptr : &*found;
-}
-
-const VerbGroup* find_group(const std::string& name) {
-  const auto found = std::find_if(verb_groups().begin(), verb_groups().end(),
-                                  [&](const VerbGroup& group) { return group.name == name; });
-  return found == verb_groups().end() ? nullptr : &*found;
+// Returns the verb or group of this name, or null.
+template <class Named>
+const Named* find_named(const std::vector<Named>& all, const std::string& name) {
+  const auto found = std::ranges::find(all, name, &Named::name);
+  return found == all.end() ? nullptr : &*found;
 }
 
 [[noreturn]] void unknown_verb(const std::string& word) {
@@ -55,23 +49,21 @@ Chosen choose(const std::vector<std::string>& words) {
     return std::vector<std::string>(words.begin() + start, words.end());
   };
   if (words.empty() || is_option(words[0])) return {.rest = words};
-  if (const Verb* verb = find_verb(words[0])) return {.verb = verb, .rest = rest_from(1)};
-  const VerbGroup* group = find_group(words[0]);
+  if (const Verb* verb = find_named(verbs(), words[0])) return {.verb = verb, .rest = rest_from(1)};
+  const VerbGroup* group = find_named(verb_groups(), words[0]);
   if (!group) unknown_verb(words[0]);
   if (words.size() == 1 || is_option(words[1])) return {.group = group, .rest = rest_from(1)};
-  if (const Verb* verb = find_verb(words[0] + " " + words[1])) {
+  if (const Verb* verb = find_named(verbs(), words[0] + " " + words[1]))
     return {.verb = verb, .rest = rest_from(2)};
-  }
   throw InputError("unknown verb " + in_quotes(words[0] + " " + words[1]) +
                    did_you_mean(words[1], verbs_of_group(words[0], verbs())));
 }
 
 std::string text_without_verb(const VerbGroup* group, const Arguments& arguments) {
   if (group) {
-    if (!arguments.help()) {
+    if (!arguments.help())
       throw InputError("'" + group->name + "' needs a verb; see 'thinpipe " + group->name +
                        " --help'");
-    }
     return group_help(*group, verbs());
   }
   if (arguments.help()) return command_help(command_verb(), verbs(), verb_groups());
@@ -136,6 +128,7 @@ const std::vector<Verb>& verbs() {
       train_verb(),
       reproduce_verb(),
       predict_verb(),
+      advise_verb(),
       bench_verb(),
       gate_verb(),
       export_verb(),
@@ -175,11 +168,8 @@ const Verb& command_verb() {
           "allows unprivileged user namespaces; `thinpipe doctor` checks that.",
       .options = {{.name = "version", .help = "print the version"},
                   {.name = "man", .help = "print the manual page (roff)"},
-                  {.name = "completion",
-                   .value_name = "SHELL",
-                   .type = OptionInfo::Type::kChoice,
-                   .help = "print the completion script for a shell",
-                   .choices = completion_shells()}},
+                  choice_option("completion", "SHELL", "", completion_shells(),
+                                "print the completion script for a shell")},
       .examples = {
           {"Enable completion in the current bash", "source <(thinpipe --completion bash)"},
           {"Enable completion in the current zsh", "source <(thinpipe --completion zsh)"},

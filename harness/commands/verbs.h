@@ -31,6 +31,7 @@ Verb net_mpirun_verb();
 Verb net_restore_verb();
 Verb run_verb();
 Verb predict_verb();
+Verb advise_verb();
 Verb bench_verb();
 Verb export_verb();
 Verb gate_verb();

@@ -8,24 +8,16 @@
 #include "base/statistics.h"
 
 namespace thinpipe {
-
 namespace {
 
 // s between two consecutive spans, for the readings of the clock.
 constexpr double kSame = 1e-6;
 
 PathPhase path_phase(Phase phase) {
-  switch (phase) {
-    case Phase::kCompute:
-      return PathPhase::kCompute;
-    case Phase::kCompress:
-      return PathPhase::kCompress;
-    case Phase::kExchange:
-      return PathPhase::kExchange;
-    case Phase::kDecode:
-      break;
-  }
-  return PathPhase::kDecode;
+  return phase == Phase::kCompute    ? PathPhase::kCompute
+         : phase == Phase::kCompress ? PathPhase::kCompress
+         : phase == Phase::kExchange ? PathPhase::kExchange
+                                     : PathPhase::kDecode;
 }
 
 // A span in the common time of all ranks.
@@ -67,16 +59,6 @@ Rank rank_of(const StepTimeline& from, double origin) {
                     inner.what.begin > compute.what.begin + kSame &&
                     inner.what.begin < compute.what.end - kSame);
   return rank;
-}
-
-void add(std::vector<PathPiece>& pieces, int rank, PathPhase phase, double seconds) {
-  if (seconds <= 0) return;
-  for (PathPiece& piece : pieces)
-    if (piece.rank == rank && piece.phase == phase) {
-      piece.seconds += seconds;
-      return;
-    }
-  pieces.push_back({rank, phase, seconds});
 }
 
 // Returns the seconds that the rank has spent in a phase up to the time `until`. An exchange counts
@@ -122,11 +104,8 @@ class Walk {
       follow(*before);
     }
     if (!reached_begin_) fill_back_to(ranks_[rank_].begin);
-    add(path_.pieces, int(rank_), PathPhase::kStart, now_);
-    for (auto* pieces : {&path_.pieces, &path_.waits})
-      std::stable_sort(pieces->begin(), pieces->end(), [](const PathPiece& a, const PathPiece& b) {
-        return a.seconds > b.seconds;
-      });
+    add_piece(path_.pieces, {int(rank_), PathPhase::kStart, now_});
+    for (auto* pieces : {&path_.pieces, &path_.waits}) sort_longest_first(*pieces);
     return std::move(path_);
   }
 
@@ -169,23 +148,23 @@ class Walk {
     return false;
   }
 
+  // Goes back on the path from now_ to `moment`, through one phase of a host.
+  void back_to(double moment, std::size_t host, PathPhase phase) {
+    moment = std::min(moment, now_);
+    add_piece(path_.pieces, {int(host), phase, now_ - moment});
+    now_ = moment;
+  }
+
   // Goes back on the path from now_ to `moment`, the end of the span for which the later work
   // waited. Between these times the rank computed the gradient, or did no recorded work.
   void fill_back_to(double moment) {
-    if (now_ - moment <= kSame) {
-      moment = std::min(moment, now_);
-      add(path_.pieces, int(rank_), PathPhase::kOther, now_ - moment);
-      now_ = moment;
-      return;
-    }
+    if (now_ - moment <= kSame) return back_to(moment, rank_, PathPhase::kOther);
     const bool computes = ranks_[rank_].nests && computes_at(now_);
     if (computes && codec_beside_) {
       moment = ranks_[rank_].begin;
       reached_begin_ = true;
     }
-    add(path_.pieces, int(rank_), computes ? PathPhase::kCompute : PathPhase::kOther,
-        now_ - moment);
-    now_ = moment;
+    back_to(moment, rank_, computes ? PathPhase::kCompute : PathPhase::kOther);
   }
 
   void follow(const Span& span) {
@@ -194,9 +173,7 @@ class Walk {
       if (const ServedExchange* answer = last_answer(span.what)) return follow_answer(*answer);
       return follow_exchange(span);
     }
-    const double from = std::min(span.what.begin, now_);
-    add(path_.pieces, int(rank_), path_phase(span.what.phase), now_ - from);
-    now_ = from;
+    back_to(span.what.begin, rank_, path_phase(span.what.phase));
   }
 
   // Returns the servers' last answer in an exchange, no later than the exchange's end.
@@ -211,14 +188,10 @@ class Walk {
 
   // Goes to the server, and from the server to the worker whose payload arrived last.
   void follow_answer(const ServedExchange& answer) {
-    const auto back_to = [&](int host, PathPhase phase, double moment) {
-      moment = std::min(moment, now_);
-      add(path_.pieces, host, phase, now_ - moment);
-      now_ = moment;
-    };
-    back_to(int(rank_), PathPhase::kExchange, answer.answered);
-    back_to(answer.host, PathPhase::kCompress, answer.averaged);
-    back_to(answer.host, PathPhase::kDecode, answer.arrived);
+    const auto server = static_cast<std::size_t>(answer.host);
+    back_to(answer.answered, rank_, PathPhase::kExchange);
+    back_to(answer.averaged, server, PathPhase::kCompress);
+    back_to(answer.arrived, server, PathPhase::kDecode);
     rank_ = static_cast<std::size_t>(answer.last);
     std::vector<double> others;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
@@ -228,7 +201,7 @@ class Walk {
         others.push_back(met->what.begin);
         continue;
       }
-      back_to(answer.last, PathPhase::kExchange, met->what.begin);
+      back_to(met->what.begin, rank_, PathPhase::kExchange);
       met->followed = true;
     }
     if (!others.empty()) note_wait(median(others));
@@ -251,9 +224,7 @@ class Walk {
     for (std::size_t r = 0; r < ranks_.size(); ++r)
       if (const Span* met = find_exchange(r, bucket, occurrence); met != nullptr && r != last)
         others.push_back(met->what.begin);
-    const double from = std::min(came, now_);
-    add(path_.pieces, int(rank_), PathPhase::kExchange, now_ - from);
-    now_ = from;
+    back_to(came, rank_, PathPhase::kExchange);
     if (Span* met = find_exchange(last, bucket, occurrence)) met->followed = true;
     rank_ = last;
     if (!others.empty()) note_wait(median(others));
@@ -275,7 +246,7 @@ class Walk {
         most = phase;
       }
     }
-    add(path_.waits, int(rank_), most, now_ - since);
+    add_piece(path_.waits, {int(rank_), most, now_ - since});
   }
 
   Span* find_exchange(std::size_t rank, std::size_t bucket, std::size_t occurrence) {
@@ -299,21 +270,25 @@ class Walk {
 }  // namespace
 
 const char* to_string(PathPhase phase) {
-  switch (phase) {
-    case PathPhase::kStart:
-      return "start";
-    case PathPhase::kCompute:
-      return "compute";
-    case PathPhase::kCompress:
-      return "compress";
-    case PathPhase::kExchange:
-      return "exchange";
-    case PathPhase::kDecode:
-      return "decode";
-    case PathPhase::kOther:
-      break;
-  }
-  return "other";
+  constexpr const char* kPhaseNames[] = {"start",    "compute", "compress",
+                                         "exchange", "decode",  "other"};
+  return kPhaseNames[static_cast<std::size_t>(phase)];
+}
+
+void add_piece(std::vector<PathPiece>& pieces, const PathPiece& more) {
+  if (more.seconds <= 0) return;
+  const auto same = std::find_if(pieces.begin(), pieces.end(), [&](const PathPiece& piece) {
+    return piece.rank == more.rank && piece.phase == more.phase;
+  });
+  if (same == pieces.end())
+    pieces.push_back(more);
+  else
+    same->seconds += more.seconds;
+}
+
+void sort_longest_first(std::vector<PathPiece>& pieces) {
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const PathPiece& a, const PathPiece& b) { return a.seconds > b.seconds; });
 }
 
 StepPath critical_path(std::span<const StepTimeline> ranks, bool codec_beside,

@@ -47,6 +47,10 @@ struct PathPiece {
   double seconds = 0;
 };
 
+/// Adds a piece of more than 0 s to the one of the same rank and phase.
+void add_piece(std::vector<PathPiece>& pieces, const PathPiece& more);
+void sort_longest_first(std::vector<PathPiece>& pieces);
+
 struct StepPath {
   double length = 0;              ///< s, from the first rank's begin to the last rank's end
   std::vector<PathPiece> pieces;  ///< by rank and phase, longest first; their sum is `length`

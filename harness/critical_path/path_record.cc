@@ -22,18 +22,9 @@ json shares(std::span<const StepPath> paths, std::vector<PathPiece> StepPath::*p
   double length = 0;
   for (const StepPath& path : paths) {
     length += path.length;
-    for (const PathPiece& piece : path.*pieces) {
-      const auto same = std::find_if(sums.begin(), sums.end(), [&](const PathPiece& sum) {
-        return sum.rank == piece.rank && sum.phase == piece.phase;
-      });
-      if (same == sums.end())
-        sums.push_back(piece);
-      else
-        same->seconds += piece.seconds;
-    }
+    for (const PathPiece& piece : path.*pieces) add_piece(sums, piece);
   }
-  std::stable_sort(sums.begin(), sums.end(),
-                   [](const PathPiece& a, const PathPiece& b) { return a.seconds > b.seconds; });
+  sort_longest_first(sums);
   json all = json::array();
   for (const PathPiece& sum : sums)
     all.push_back({{"host", sum.rank},

@@ -30,34 +30,35 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Calls `action`, and puts `place` before the message of its InputError.
+template <class Action>
+auto naming(const std::string& place, const Action& action) {
+  try {
+    return action();
+  } catch (const InputError& error) {
+    throw InputError(place + ": " + error.what());
+  }
+}
+
 /// The states of an earlier call, if any.
 class EarlierStates {
  public:
   EarlierStates(const std::filesystem::path& path, std::size_t tensors) : path_(path) {
     if (path.empty() || !std::filesystem::exists(path)) return;
     file_.emplace(path);
-    try {
-      bundle_ = read_states(file_->bytes());
-    } catch (const InputError& error) {
-      throw InputError(path.string() + ": " + error.what());
-    }
-    if (bundle_.states.size() != tensors) {
+    bundle_ = naming(path.string(), [&] { return read_states(file_->bytes()); });
+    if (bundle_.states.size() != tensors)
       throw InputError(
           fmt::format("{}: number of states: found {}, expected {}, one for each tensor",
                       path.string(), bundle_.states.size(), tensors));
-    }
   }
 
   bool present() const { return file_.has_value(); }
   const StateBundle& bundle() const { return bundle_; }
   void load(std::size_t tensor, const std::string& name, Compressor& compressor) const {
     if (!present()) return;
-    try {
-      compressor.load_state(bundle_.states[tensor]);
-    } catch (const InputError& error) {
-      throw InputError(
-          fmt::format("{}: tensor '{}': {}", path_.string(), printable(name), error.what()));
-    }
+    naming(fmt::format("{}: tensor '{}'", path_.string(), printable(name)),
+           [&] { compressor.load_state(bundle_.states[tensor]); });
   }
 
  private:
@@ -71,10 +72,9 @@ void choose_seed_and_step(const CompressOptions& options, const EarlierStates& e
   outcome.resumed = earlier.present();
   outcome.seed = options.seed.value_or(earlier.bundle().seed);
   outcome.step = options.step.value_or(earlier.bundle().next_step);
-  if (earlier.present() && outcome.seed != earlier.bundle().seed) {
+  if (earlier.present() && outcome.seed != earlier.bundle().seed)
     throw InputError(fmt::format("{}: seed: found {}, expected {} (--seed)", options.state.string(),
                                  earlier.bundle().seed, outcome.seed));
-  }
 }
 
 struct PlacedFrame {
@@ -92,28 +92,16 @@ std::vector<PlacedFrame> read_frames(std::span<const std::byte> file,
   while (!reader.done()) {
     Frame frame = reader.next();
     elements += frame.tensor.elements;
-    if (elements > options.max_elements) {
+    if (elements > options.max_elements)
       throw PayloadError(
           fmt::format("{}: found {} elements so far, expected at most {} (--max-elements)",
                       reader.place(), elements, options.max_elements));
-    }
-    if (frame.tensor.name == "__metadata__" || !names.insert(frame.tensor.name).second) {
+    if (frame.tensor.name == "__metadata__" || !names.insert(frame.tensor.name).second)
       throw PayloadError(reader.place() + ": the name is reserved or occurs twice in the file");
-    }
     frames.push_back({std::move(frame), reader.place()});
   }
   reader.expect_end();
   return frames;
-}
-
-/// Calls `action`, and puts `place` before the message of its InputError.
-template <class Action>
-auto naming(const std::string& place, const Action& action) {
-  try {
-    return action();
-  } catch (const InputError& error) {
-    throw InputError(place + ": " + error.what());
-  }
 }
 
 DecompressedTensor decode(const Frame& frame, int threads, std::vector<float>& values) {
@@ -153,10 +141,9 @@ CompressOutcome compress_file(const CompressOptions& options) {
     const FileTensor& tensor = input.tensors()[i];
     const std::string where =
         fmt::format("{}: tensor '{}'", options.in.string(), printable(tensor.info.name));
-    if (method.needs_squares && tensor.squares.empty() && tensor.info.elements > 0) {
+    if (method.needs_squares && tensor.squares.empty() && tensor.info.elements > 0)
       throw InputError(fmt::format("{}: {} needs second moments, expected an entry 'q:{}'", where,
                                    method.name, printable(tensor.info.name)));
-    }
     std::vector<float> repaired;
     const GradientInput gradient{
         .values = finite_values(tensor.values, options.bad_values, where, repaired),
@@ -166,16 +153,14 @@ CompressOutcome compress_file(const CompressOptions& options) {
     const auto compressor = make_compressor(options.compressor, tensor.info,
                                             {.seed = outcome.seed, .threads = options.threads});
     earlier.load(i, tensor.info.name, *compressor);
-    if (compressor->period() > 1 && options.state.empty()) {
+    if (compressor->period() > 1 && options.state.empty())
       throw InputError(fmt::format(
           "{} exchanges every {} steps; --state must name a file for the state between exchanges",
           options.compressor.to_string(), compressor->period()));
-    }
     outcome.held = (outcome.step + 1) % compressor->period() != 0;
     CompressedTensor done{.info = tensor.info, .report = {}, .distortion = {}, .seconds = 0};
-    if (payload.size() < compressor->max_encoded_size()) {
+    if (payload.size() < compressor->max_encoded_size())
       payload = Buffer<std::byte>(compressor->max_encoded_size());
-    }
     const auto begin = Clock::now();
     if (outcome.held) {
       compressor->hold(gradient);

@@ -22,19 +22,17 @@ std::string why_incomplete(const Trace& trace) {
 
 Trace open_trace(const std::filesystem::path& folder) {
   Trace trace = open_gradients(folder);
-  if (!trace.complete()) {
+  if (!trace.complete())
     print_message(fmt::format(
         "note: {} is incomplete ({}); its {} {} {} used", folder.string(), why_incomplete(trace),
         trace.steps(), trace.steps() == 1 ? "step" : "steps", trace.steps() == 1 ? "is" : "are"));
-  }
   return trace;
 }
 
 Trace open_trace_files(const std::filesystem::path& folder) {
-  if (is_synthetic(folder.string())) {
+  if (is_synthetic(folder.string()))
     throw InputError(folder.string() +
                      ": a synthetic trace has no files; expected a captured trace's folder");
-  }
   return open_trace(folder);
 }
 
@@ -52,11 +50,10 @@ std::span<const float> finite_values(std::span<const float> values, BadValues po
                                      const std::string& where, std::vector<float>& repaired) {
   const std::size_t bad = first_non_finite(values);
   if (bad == kAllFinite) return values;
-  if (policy == BadValues::kRefuse) {
+  if (policy == BadValues::kRefuse)
     throw InputError(
         fmt::format("{}: element {} is {}; --non-finite zero replaces such values by 0", where, bad,
                     values[bad]));
-  }
   repaired.assign(values.begin(), values.end());
   for (float& value : repaired) {
     if (!std::isfinite(value)) value = 0;

@@ -18,11 +18,10 @@ TensorFile::TensorFile(const std::filesystem::path& path) : file_(path) {
   const auto entries = parse_safetensors(file_.bytes(), path.string());
   std::vector<const std::pair<const std::string, SafetensorsEntry>*> order;
   for (const auto& entry : entries) {
-    if (entry.second.dtype != "F32") {
+    if (entry.second.dtype != "F32")
       throw InputError(
           fmt::format("{}: tensor '{}': dtype {}, expected F32, the only dtype of compressors",
                       path.string(), printable(entry.first), entry.second.dtype));
-    }
     order.push_back(&entry);
   }
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
@@ -49,9 +48,8 @@ TensorFile::TensorFile(const std::filesystem::path& path) : file_(path) {
 
 std::span<const float> TensorFile::floats(std::span<const std::byte> bytes) {
   const std::size_t count = bytes.size() / sizeof(float);
-  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0) {
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0)
     return {reinterpret_cast<const float*>(bytes.data()), count};
-  }
   auto& copy = copies_.emplace_back(count);
   if (count > 0) std::memcpy(copy.data(), bytes.data(), bytes.size());
   return copy;

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace thinpipe {
+
+class Machines;
 
 /// Values of --hosts and of the options that depend on it: the real machines of a run, and what the
 /// run may do on these machines.
@@ -38,5 +41,13 @@ std::vector<std::string> expand_node_list(std::string_view text);
 /// SLURM_NODELIST). If SLURM_JOB_NUM_NODES is set, the list must agree with it.
 /// @throws InputError outside an allocation, and if the two variables disagree.
 std::vector<std::string> slurm_nodes();
+
+/// Returns the machines, reached through ssh or Slurm. If an interface is to be throttled, starts a
+/// guard on each host, which throttles and restores the interface.
+/// @param scratch  folder on this machine for the error output of the guards' connections
+/// @param ranks  maximum number of ranks to be launched; machines beyond this number are left alone
+/// @throws RunError naming the host that cannot be reached, or that refuses, with its reason.
+std::unique_ptr<Machines> make_real_machines(HostsOptions options, const std::string& scratch,
+                                             int ranks);
 
 }  // namespace thinpipe

@@ -1,5 +1,4 @@
-#include "harness/hosts/real_machines.h"
-
+// The user's machines, reached through ssh or Slurm.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -12,27 +11,40 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/visible.h"
+#include "harness/hosts/hosts.h"
 #include "harness/launch/control_socket.h"
 #include "harness/launch/launch.h"
+#include "harness/launch/machines.h"
 #include "harness/machine/programs.h"
 #include "netem/file_descriptor.h"
 #include "netem/link/netlink.h"
 #include "netem/topology/time_scale.h"
 
 namespace thinpipe {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+constexpr double kHelloSeconds = 60;   // ssh may query name servers and wait for a slow login
+constexpr double kAnswerSeconds = 15;  // longest time until a live guard answers
+constexpr double kEndSeconds = 10;
 
 /// The command that starts a guard on a host.
 struct GuardCommand {
@@ -45,69 +57,6 @@ struct GuardedCard {
   int mtu = 0;
   std::string had;  ///< the qdisc that the guard will restore
 };
-
-/// The connection to one guard: a child process (ssh, for instance) that runs thinpipe-shape on the
-/// host.
-class GuardLine {
- public:
-  /// @param log  file for the standard error of the child process
-  /// @throws RunError naming the host when the host's guard cannot be started or refuses.
-  GuardLine(const GuardCommand& command, const std::string& log);
-  ~GuardLine();
-  GuardLine(const GuardLine&) = delete;
-  GuardLine& operator=(const GuardLine&) = delete;
-
-  const std::string& host() const { return host_; }
-  const GuardedCard& card() const { return card_; }
-  /// Sends a line to the guard and waits for the answer, which must begin with `expected`. Returns
-  /// the remainder of the answer. @throws RunError naming the host.
-  std::string ask(const std::string& line, const std::string& expected, double seconds);
-  /// Renews the lease if that does not block; waits for no answer.
-  void renew();
-
- private:
-  std::string read_line(double seconds);
-  [[noreturn]] void fail(const std::string& what);
-
-  std::string host_, log_, received_;
-  GuardedCard card_;
-  FileDescriptor socket_;
-  pid_t child_ = -1;
-};
-
-/// The guards of all hosts. A thread renews their leases while this process lives.
-class Guards {
- public:
-  /// @param lease  s, as the commands have it
-  Guards(const std::vector<GuardCommand>& commands, const std::string& scratch, double lease);
-  /// Has the guards restore all interfaces, and reports on stderr each host that did not confirm.
-  ~Guards();
-  Guards(const Guards&) = delete;
-  Guards& operator=(const Guards&) = delete;
-
-  /// @param link  a text for parse_link_spec()
-  void set_links(const std::string& link);
-  /// Returns the sums of the qdiscs' counters over the first `hosts` hosts.
-  QdiscCounters count(int hosts);
-  /// Returns the links that no longer match set_links(), host by host in words.
-  std::vector<std::string> drift();
-  std::vector<GuardedCard> cards() const;
-
- private:
-  std::vector<std::unique_ptr<GuardLine>> lines_;
-  std::mutex mutex_;  // guards lines_
-  std::condition_variable end_;
-  bool ending_ = false;
-  std::thread renewals_;
-};
-
-namespace {
-
-using nlohmann::json;
-using Clock = std::chrono::steady_clock;
-constexpr double kHelloSeconds = 60;   // ssh may query name servers and wait for a slow login
-constexpr double kAnswerSeconds = 15;  // longest time until a live guard answers
-constexpr double kEndSeconds = 10;
 
 std::string last_line(const std::string& path) {
   std::ifstream file(path);
@@ -163,278 +112,317 @@ std::vector<GuardCommand> guard_commands(const HostsOptions& options,
   return commands;
 }
 
-}  // namespace
-
-GuardLine::GuardLine(const GuardCommand& command, const std::string& log)
-    : host_(command.host), log_(log) {
-  int ends[2];
-  // A socket, so that writing to a guard that has ended is an error and no signal.
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    throw SystemError("socketpair");
-  socket_ = FileDescriptor(ends[0]);
-  FileDescriptor theirs(ends[1]);
-  std::vector<std::string> words = command.words;
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  child_ = fork();
-  if (child_ < 0) throw SystemError("fork");
-  if (child_ == 0) {
-    const int errors = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    dup2(theirs.get(), STDIN_FILENO);
-    dup2(theirs.get(), STDOUT_FILENO);
-    dup2(errors, STDERR_FILENO);
-    setpgid(0, 0);  // the sweep handles the terminal's Ctrl-C
-    for (const int one : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(one, SIG_DFL);
-    execvp(arguments[0], arguments.data());
-    dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], strerror(errno));
-    _exit(127);
-  }
-  theirs.reset();  // an open copy would hide the child's end
-  const std::string hello = read_line(kHelloSeconds);
-  if (hello.starts_with("refused ")) fail(hello.substr(8));
-  std::istringstream words_of(hello);
-  std::string guarding;
-  if (!(words_of >> guarding >> card_.mtu) || guarding != "guarding")
-    fail(fmt::format("the guard answered '{}'", hello));
-  std::getline(words_of >> std::ws, card_.had);
-}
-
-GuardLine::~GuardLine() {
-  socket_.reset();  // the guard sees the end of its input, restores the interface, and ends
-  if (child_ <= 0) return;
-  const auto begin = Clock::now();
-  while (waitpid(child_, nullptr, WNOHANG) == 0) {
-    if (seconds_since(begin) > kEndSeconds) {
-      kill(child_, SIGKILL);  // the connection hangs; the guard restores when its lease expires
-      waitpid(child_, nullptr, 0);
-      return;
+/// The connection to one guard: a child process (ssh, for instance) that runs thinpipe-shape on the
+/// host.
+class GuardLine {
+ public:
+  /// @param log  file for the standard error of the child process
+  /// @throws RunError naming the host when the host's guard cannot be started or refuses.
+  GuardLine(const GuardCommand& command, const std::string& log) : host_(command.host), log_(log) {
+    int ends[2];
+    // A socket, so that writing to a guard that has ended is an error and no signal.
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+      throw SystemError("socketpair");
+    socket_ = FileDescriptor(ends[0]);
+    FileDescriptor theirs(ends[1]);
+    std::vector<std::string> words = command.words;
+    const std::vector<char*> arguments = exec_words(words);
+    child_ = fork();
+    if (child_ < 0) throw SystemError("fork");
+    if (child_ == 0) {
+      const int errors = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+      dup2(theirs.get(), STDIN_FILENO);
+      dup2(theirs.get(), STDOUT_FILENO);
+      dup2(errors, STDERR_FILENO);
+      setpgid(0, 0);  // the sweep handles the terminal's Ctrl-C
+      for (const int one : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(one, SIG_DFL);
+      execvp(arguments[0], arguments.data());
+      dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], strerror(errno));
+      _exit(127);
     }
-    poll(nullptr, 0, 5);
+    theirs.reset();  // an open copy would hide the child's end
+    const std::string hello = read_line(kHelloSeconds);
+    if (hello.starts_with("refused ")) fail(hello.substr(8));
+    std::istringstream words_of(hello);
+    std::string guarding;
+    if (!(words_of >> guarding >> card_.mtu) || guarding != "guarding")
+      fail(fmt::format("the guard answered '{}'", hello));
+    std::getline(words_of >> std::ws, card_.had);
   }
-}
-
-std::string GuardLine::read_line(double seconds) {
-  const auto begin = Clock::now();
-  for (;;) {
-    const std::size_t end = received_.find('\n');
-    if (end != std::string::npos) {
-      std::string line = received_.substr(0, end);
-      received_.erase(0, end + 1);
-      return line;
+  ~GuardLine() {
+    socket_.reset();  // the guard sees the end of its input, restores the interface, and ends
+    if (child_ <= 0) return;
+    const auto begin = Clock::now();
+    while (waitpid(child_, nullptr, WNOHANG) == 0) {
+      if (seconds_since(begin) > kEndSeconds) {
+        kill(child_, SIGKILL);  // the connection hangs; the guard restores when its lease expires
+        waitpid(child_, nullptr, 0);
+        return;
+      }
+      poll(nullptr, 0, 5);
     }
-    const double left = seconds - seconds_since(begin);
-    if (left <= 0) fail(fmt::format("the guard did not answer within {:g} s", seconds));
-    pollfd waiting = {socket_.get(), POLLIN, 0};
-    if (poll(&waiting, 1, static_cast<int>(std::min(left, 1.0) * 1000) + 1) <= 0) continue;
-    char buffer[512];
-    const ssize_t got = recv(socket_.get(), buffer, sizeof(buffer), 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail("the guard has ended");
-    received_.append(buffer, static_cast<std::size_t>(got));
   }
-}
+  GuardLine(const GuardLine&) = delete;
+  GuardLine& operator=(const GuardLine&) = delete;
 
-std::string GuardLine::ask(const std::string& line, const std::string& expected, double seconds) {
-  const std::string text = line + "\n";
-  if (send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL) !=
-      static_cast<ssize_t>(text.size()))
-    fail("the guard has ended");
-  for (;;) {
-    std::string answer = read_line(seconds);
-    if (answer.starts_with(expected + " ")) return answer.substr(expected.size() + 1);
-    if (answer != "renewed") fail(fmt::format("the guard answered '{}'", answer));
+  const std::string& host() const { return host_; }
+  const GuardedCard& card() const { return card_; }
+  /// Sends a line to the guard and waits for the answer, which must begin with `expected`. Returns
+  /// the remainder of the answer. @throws RunError naming the host.
+  std::string ask(const std::string& line, const std::string& expected, double seconds) {
+    const std::string text = line + "\n";
+    if (send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(text.size()))
+      fail("the guard has ended");
+    for (;;) {
+      std::string answer = read_line(seconds);
+      if (answer.starts_with(expected + " ")) return answer.substr(expected.size() + 1);
+      if (answer != "renewed") fail(fmt::format("the guard answered '{}'", answer));
+    }
   }
-}
-
-void GuardLine::renew() {
-  // A renewal that would block is sent next time. ask() reports a guard that has ended.
-  [[maybe_unused]] const ssize_t sent =
-      send(socket_.get(), "renew\n", 6, MSG_NOSIGNAL | MSG_DONTWAIT);
-  char buffer[512];  // answers to earlier ones
-  ssize_t got;
-  while ((got = recv(socket_.get(), buffer, sizeof(buffer), MSG_DONTWAIT)) > 0)
-    received_.append(buffer, static_cast<std::size_t>(got));
-  while (received_.starts_with("renewed\n")) received_.erase(0, 8);
-}
-
-void GuardLine::fail(const std::string& what) {
-  const std::string said = last_line(log_);
-  throw RunError(fmt::format("host {}: {}{}", host_, what, said.empty() ? "" : " (" + said + ")"));
-}
-
-Guards::Guards(const std::vector<GuardCommand>& commands, const std::string& scratch,
-               double lease) {
-  // A refusal closes the connections to all guards started before, which ends them.
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    lines_.push_back(
-        std::make_unique<GuardLine>(commands[i], fmt::format("{}/guard-{}.log", scratch, i)));
-    for (const auto& line : lines_) line->renew();
+  /// Renews the lease if that does not block; waits for no answer.
+  void renew() {
+    // A renewal that would block is sent next time. ask() reports a guard that has ended.
+    [[maybe_unused]] const ssize_t sent =
+        send(socket_.get(), "renew\n", 6, MSG_NOSIGNAL | MSG_DONTWAIT);
+    char buffer[512];  // answers to earlier ones
+    ssize_t got;
+    while ((got = recv(socket_.get(), buffer, sizeof(buffer), MSG_DONTWAIT)) > 0)
+      received_.append(buffer, static_cast<std::size_t>(got));
+    while (received_.starts_with("renewed\n")) received_.erase(0, 8);
   }
-  renewals_ = std::thread([this, pause = std::chrono::duration<double>(lease / 4)] {
-    std::unique_lock lock(mutex_);
-    while (!end_.wait_for(lock, pause, [this] { return ending_; }))
+
+ private:
+  std::string read_line(double seconds) {
+    const auto begin = Clock::now();
+    for (;;) {
+      const std::size_t end = received_.find('\n');
+      if (end != std::string::npos) {
+        std::string line = received_.substr(0, end);
+        received_.erase(0, end + 1);
+        return line;
+      }
+      const double left = seconds - seconds_since(begin);
+      if (left <= 0) fail(fmt::format("the guard did not answer within {:g} s", seconds));
+      pollfd waiting = {socket_.get(), POLLIN, 0};
+      if (poll(&waiting, 1, static_cast<int>(std::min(left, 1.0) * 1000) + 1) <= 0) continue;
+      char buffer[512];
+      const ssize_t got = recv(socket_.get(), buffer, sizeof(buffer), 0);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) fail("the guard has ended");
+      received_.append(buffer, static_cast<std::size_t>(got));
+    }
+  }
+  [[noreturn]] void fail(const std::string& what) {
+    const std::string said = last_line(log_);
+    throw RunError(
+        fmt::format("host {}: {}{}", host_, what, said.empty() ? "" : " (" + said + ")"));
+  }
+
+  std::string host_, log_, received_;
+  GuardedCard card_;
+  FileDescriptor socket_;
+  pid_t child_ = -1;
+};
+
+/// The guards of all hosts. A thread renews their leases while this process lives.
+class Guards {
+ public:
+  /// @param lease  s, as the commands have it
+  Guards(const std::vector<GuardCommand>& commands, const std::string& scratch, double lease) {
+    // A refusal closes the connections to all guards started before, which ends them.
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      lines_.push_back(
+          std::make_unique<GuardLine>(commands[i], fmt::format("{}/guard-{}.log", scratch, i)));
       for (const auto& line : lines_) line->renew();
-  });
-}
-
-Guards::~Guards() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
-  end_.notify_all();
-  renewals_.join();
-  for (const auto& line : lines_) try {
-      line->ask("restore", "restored", kEndSeconds);
-    } catch (const RunError& error) {
-      print_message(
-          fmt::format("{}: the interface may not be restored. Run `thinpipe net restore` on that "
-                      "host",
-                      error.what()));
     }
-}
-
-void Guards::set_links(const std::string& link) {
-  const std::lock_guard lock(mutex_);
-  for (const auto& line : lines_) line->ask("link " + link, "set", kAnswerSeconds);
-}
-
-QdiscCounters Guards::count(int hosts) {
-  const std::lock_guard lock(mutex_);
-  QdiscCounters sum;
-  for (int i = 0; i < hosts; ++i) {
-    std::istringstream numbers(
-        lines_.at(static_cast<std::size_t>(i))->ask("count", "counted", kAnswerSeconds));
-    QdiscCounters one;
-    numbers >> one.bytes >> one.packets >> one.drops >> one.backlog;
-    sum.bytes += one.bytes;
-    sum.packets += one.packets;
-    sum.drops += one.drops;
-    sum.backlog += one.backlog;
+    renewals_ = std::thread([this, pause = std::chrono::duration<double>(lease / 4)] {
+      std::unique_lock lock(mutex_);
+      while (!end_.wait_for(lock, pause, [this] { return ending_; }))
+        for (const auto& line : lines_) line->renew();
+    });
   }
-  return sum;
-}
-
-std::vector<std::string> Guards::drift() {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::string> found;
-  for (const auto& line : lines_) {
-    const std::string difference = line->ask("check", "checked", kAnswerSeconds);
-    if (difference != "same") found.push_back(fmt::format("host {}: {}", line->host(), difference));
+  /// Has the guards restore all interfaces, and reports on stderr each host that did not confirm.
+  ~Guards() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    end_.notify_all();
+    renewals_.join();
+    for (const auto& line : lines_) try {
+        line->ask("restore", "restored", kEndSeconds);
+      } catch (const RunError& error) {
+        print_message(
+            fmt::format("{}: the interface may not be restored. Run `thinpipe net restore` on that "
+                        "host",
+                        error.what()));
+      }
   }
-  return found;
-}
+  Guards(const Guards&) = delete;
+  Guards& operator=(const Guards&) = delete;
 
-std::vector<GuardedCard> Guards::cards() const {
-  std::vector<GuardedCard> cards;
-  for (const auto& line : lines_) cards.push_back(line->card());
-  return cards;
-}
-
-RealMachines::RealMachines(HostsOptions options, const std::string& scratch, int ranks)
-    : options_(std::move(options)) {
-  options_.names.resize(static_cast<std::size_t>(ranks));
-  control_addresses_ = addresses_towards(options_.names);
-  if (!options_.shape.empty())
-    guards_ = std::make_unique<Guards>(guard_commands(options_, control_addresses_), scratch,
-                                       options_.lease);
-}
-
-RealMachines::~RealMachines() = default;
-
-Boarding RealMachines::board(int ranks) {
-  Boarding boarding;
-  boarding.control_addresses = control_addresses_;
-  const auto set = [&](const char* name, const std::string& value) {
-    boarding.mpirun.insert(boarding.mpirun.end(), {"--mca", name, value});
-  };
-  if (options_.slurm) {
-    boarding.mpirun = {"--map-by", "ppr:1:node"};  // mpirun takes the allocation itself
-  } else {
-    std::string hosts;
-    for (int i = 0; i < ranks; ++i)
-      hosts += fmt::format("{}{}:1", i > 0 ? "," : "", options_.names[static_cast<std::size_t>(i)]);
-    boarding.mpirun = {"--host", hosts};
-    if (!options_.agent.empty()) set("plm_rsh_agent", options_.agent);
+  /// @param link  a text for parse_link_spec()
+  void set_links(const std::string& link) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& line : lines_) line->ask("link " + link, "set", kAnswerSeconds);
   }
-  const std::string data = options_.mpi_interface.empty() ? options_.shape : options_.mpi_interface;
-  if (!data.empty()) set("btl_tcp_if_include", data);
-  // Keeps Open MPI's control messages off the throttled interface, unless it may be the only one.
-  if (!options_.shape.empty() && !options_.shape_anyway) set("oob_tcp_if_exclude", options_.shape);
-  return boarding;
-}
+  /// Returns the sums of the qdiscs' bytes and drops over the first `hosts` hosts.
+  QdiscCounters count(int hosts) {
+    const std::lock_guard lock(mutex_);
+    QdiscCounters sum;
+    for (int i = 0; i < hosts; ++i) {
+      std::istringstream numbers(
+          lines_.at(static_cast<std::size_t>(i))->ask("count", "counted", kAnswerSeconds));
+      QdiscCounters one;
+      numbers >> one.bytes >> one.packets >> one.drops;
+      sum.bytes += one.bytes;
+      sum.drops += one.drops;
+    }
+    return sum;
+  }
+  /// Returns the links that no longer match set_links(), host by host in words.
+  std::vector<std::string> drift() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> found;
+    for (const auto& line : lines_) {
+      const std::string difference = line->ask("check", "checked", kAnswerSeconds);
+      if (difference != "same")
+        found.push_back(fmt::format("host {}: {}", line->host(), difference));
+    }
+    return found;
+  }
+  std::vector<GuardedCard> cards() const {
+    std::vector<GuardedCard> cards;
+    for (const auto& line : lines_) cards.push_back(line->card());
+    return cards;
+  }
 
-void RealMachines::set_links(const LinkSpec& link, double time_scale) {
-  if (guards_) guards_->set_links(slowed(link, time_scale).to_string());
-}
+ private:
+  std::vector<std::unique_ptr<GuardLine>> lines_;
+  std::mutex mutex_;  // guards lines_
+  std::condition_variable end_;
+  bool ending_ = false;
+  std::thread renewals_;
+};
 
-WireCount RealMachines::count_wire(int ranks) {
-  WireCount count;
-  count.counted = guards_ != nullptr;
-  if (!count.counted) return count;
-  const QdiscCounters counters = guards_->count(ranks);
-  count.sent = counters.bytes;
-  count.drops = counters.drops;
-  return count;
-}
+class RealMachines : public Machines {
+ public:
+  RealMachines(HostsOptions options, const std::string& scratch, int ranks)
+      : options_(std::move(options)) {
+    options_.names.resize(static_cast<std::size_t>(ranks));
+    control_addresses_ = addresses_towards(options_.names);
+    if (!options_.shape.empty())
+      guards_ = std::make_unique<Guards>(guard_commands(options_, control_addresses_), scratch,
+                                         options_.lease);
+  }
 
-// Returns the MTU of the network cards if guards report it, else the MTU of `link`. The first
-// host's report is enough, because hosts of one network have the same MTU.
-std::uint32_t RealMachines::mtu(const LinkSpec& link) const {
-  return guards_ ? static_cast<std::uint32_t>(guards_->cards().at(0).mtu) : link.mtu;
-}
-
-LinkCalibration RealMachines::calibrate(const LinkSpec& own, double time_scale, Launch* launch) {
-  LinkCalibration result;
-  if (launch == nullptr || launch->ranks() < 2) {
-    result.unmeasured = launch == nullptr ? "no ranks" : "one rank has no peer to send to";
+  int size() const override { return static_cast<int>(options_.names.size()); }
+  Boarding board(int ranks) override {
+    Boarding boarding;
+    boarding.control_addresses = control_addresses_;
+    if (options_.slurm) {
+      boarding.mpirun = {"--map-by", "ppr:1:node"};  // mpirun takes the allocation itself
+    } else {
+      std::string hosts;
+      for (int i = 0; i < ranks; ++i)
+        hosts +=
+            fmt::format("{}{}:1", i > 0 ? "," : "", options_.names[static_cast<std::size_t>(i)]);
+      boarding.mpirun = {"--host", hosts};
+      if (!options_.agent.empty()) boarding.set("plm_rsh_agent", options_.agent);
+    }
+    if (!mpi_interface().empty()) boarding.set("btl_tcp_if_include", mpi_interface());
+    // Keeps Open MPI's control messages off the throttled interface, unless it may be the only one.
+    if (!options_.shape.empty() && !options_.shape_anyway)
+      boarding.set("oob_tcp_if_exclude", options_.shape);
+    return boarding;
+  }
+  void set_links(const LinkSpec& link, double time_scale) override {
+    if (guards_) guards_->set_links(slowed(link, time_scale).to_string());
+  }
+  WireCount count_wire(int ranks) override {
+    WireCount count;
+    count.counted = guards_ != nullptr;
+    if (!count.counted) return count;
+    const QdiscCounters counters = guards_->count(ranks);
+    count.sent = counters.bytes;
+    count.drops = counters.drops;
+    return count;
+  }
+  // Returns the MTU of the network cards if guards report it, else the MTU of `link`. The first
+  // host's report is enough, because hosts of one network have the same MTU.
+  std::uint32_t mtu(const LinkSpec& link) const override {
+    return guards_ ? static_cast<std::uint32_t>(guards_->cards().at(0).mtu) : link.mtu;
+  }
+  /// Measures streams of the ranks round a ring: the rate at which each receives from its
+  /// predecessor.
+  LinkCalibration calibrate(const LinkSpec& own, double time_scale, Launch* launch) override {
+    LinkCalibration result;
+    if (launch == nullptr || launch->ranks() < 2) {
+      result.unmeasured = launch == nullptr ? "no ranks" : "one rank has no peer to send to";
+      return result;
+    }
+    set_links(own, time_scale);
+    const LinkSpec link = slowed(own, time_scale);
+    constexpr double kSettle = 0.5;
+    // At least about 30 segments of the stream.
+    const double seconds = std::max(1.0, 8e6 / link.rate());
+    const std::vector<json> answers = launch->ask(
+        {{"do", "stream"}, {"settle", kSettle}, {"seconds", seconds}}, 60 + 20 * seconds);
+    const double payload = mtu(link) - kTcpHeaders, frame = mtu(link) + kEthernetHeader;
+    for (std::size_t rank = 0; rank < answers.size(); ++rank) {
+      WayCalibration way;
+      way.where =
+          fmt::format("rank {} to rank {}", (rank + answers.size() - 1) % answers.size(), rank);
+      way.set = sets_links() ? link.to_string() : "";
+      way.ceiling = link.rate() * payload / frame;
+      way.goodput = answers[rank].at("goodput");
+      way.seconds = seconds;
+      result.ways.push_back(std::move(way));
+    }
     return result;
   }
-  set_links(own, time_scale);
-  const LinkSpec link = slowed(own, time_scale);
-  constexpr double kSettle = 0.5;
-  // At least about 30 segments of the stream.
-  const double seconds = std::max(1.0, 8e6 / link.rate());
-  const std::vector<json> answers =
-      launch->ask({{"do", "stream"}, {"settle", kSettle}, {"seconds", seconds}}, 60 + 20 * seconds);
-  const double payload = mtu(link) - kTcpHeaders, frame = mtu(link) + kEthernetHeader;
-  for (std::size_t rank = 0; rank < answers.size(); ++rank) {
-    WayCalibration way;
-    way.where =
-        fmt::format("rank {} to rank {}", (rank + answers.size() - 1) % answers.size(), rank);
-    way.set = sets_links() ? link.to_string() : "";
-    way.ceiling = link.rate() * payload / frame;
-    way.goodput = answers[rank].at("goodput");
-    way.seconds = seconds;
-    result.ways.push_back(std::move(way));
+  bool needs_ranks_to_calibrate() const override { return true; }
+  std::vector<std::string> drift() override {
+    return guards_ ? guards_->drift() : std::vector<std::string>{};
   }
-  return result;
-}
-
-std::vector<std::string> RealMachines::drift() {
-  return guards_ ? guards_->drift() : std::vector<std::string>{};
-}
-
-json RealMachines::description() const {
-  json text = {
-      {"kind", "real"},
-      {"hosts", options_.names.size()},
-      {"launcher", options_.slurm           ? "slurm"
-                   : options_.agent.empty() ? "ssh"
-                                            : "agent"},
-      {"mpi_interface", options_.mpi_interface.empty() ? options_.shape : options_.mpi_interface},
-      {"throttled", options_.shape.empty() ? json(nullptr) : json(options_.shape)},
-      {"arriving", "neither throttled nor counted: only each host's egress is"}};
-  if (!guards_) {
-    text["arriving"] = "neither throttled nor counted";
-    text["wire_bytes"] = "not counted: only the qdiscs that --shape sets have counters";
+  bool sets_links() const override { return guards_ != nullptr; }
+  std::map<std::string, std::string> sysctls() const override { return {}; }
+  json description() const override {
+    json text = {{"kind", "real"},
+                 {"hosts", options_.names.size()},
+                 {"launcher", options_.slurm           ? "slurm"
+                              : options_.agent.empty() ? "ssh"
+                                                       : "agent"},
+                 {"mpi_interface", mpi_interface()},
+                 {"throttled", options_.shape.empty() ? json(nullptr) : json(options_.shape)},
+                 {"arriving", "neither throttled nor counted: only each host's egress is"}};
+    if (!guards_) {
+      text["arriving"] = "neither throttled nor counted";
+      text["wire_bytes"] = "not counted: only the qdiscs that --shape sets have counters";
+      return text;
+    }
+    json& cards = text["cards"] = json::array();
+    for (const GuardedCard& card : guards_->cards())
+      cards.push_back({{"mtu", card.mtu}, {"given_back", card.had}});
     return text;
   }
-  json& cards = text["cards"] = json::array();
-  for (const GuardedCard& card : guards_->cards())
-    cards.push_back({{"mtu", card.mtu}, {"given_back", card.had}});
-  return text;
+
+ private:
+  const std::string& mpi_interface() const {
+    return options_.mpi_interface.empty() ? options_.shape : options_.mpi_interface;
+  }
+
+  HostsOptions options_;
+  std::vector<std::string> control_addresses_;
+  std::unique_ptr<Guards> guards_;
+};
+
+}  // namespace
+
+std::unique_ptr<Machines> make_real_machines(HostsOptions options, const std::string& scratch,
+                                             int ranks) {
+  return std::make_unique<RealMachines>(std::move(options), scratch, ranks);
 }
 
 }  // namespace thinpipe

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "harness/launch/machines.h"
@@ -18,8 +20,10 @@
 namespace thinpipe {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using nlohmann::json;
+
+// By CalibratedLink::Verdict, as written in records.
+constexpr const char* kVerdictNames[] = {"holds", "off", "unjudged", "unmeasured", "broken"};
 
 json positive_or_null(double seconds) { return seconds > 0 ? json(seconds) : json(nullptr); }
 
@@ -51,22 +55,6 @@ const WayCalibration* LinkCalibration::farthest() const {
   const auto found = std::max_element(
       ways.begin(), ways.end(), [&](const auto& a, const auto& b) { return off(a) < off(b); });
   return found == ways.end() ? nullptr : &*found;
-}
-
-const char* verdict_name(CalibratedLink::Verdict verdict) {
-  switch (verdict) {
-    case CalibratedLink::Verdict::kHolds:
-      return "holds";
-    case CalibratedLink::Verdict::kOff:
-      return "off";
-    case CalibratedLink::Verdict::kUnjudged:
-      return "unjudged";
-    case CalibratedLink::Verdict::kUnmeasured:
-      return "unmeasured";
-    case CalibratedLink::Verdict::kBroken:
-      return "broken";
-  }
-  return "broken";
 }
 
 CalibratedLink::Verdict CalibratedLink::verdict() const {
@@ -107,7 +95,7 @@ const CalibratedLink& Calibrator::calibrate(Machines& machines, const LinkSpec& 
   one.time_scale = time_scale;
   one.machines = machines.size();
   one.judged = machines.sets_links();
-  const auto begin = Clock::now();
+  const auto begin = std::chrono::steady_clock::now();
   try {
     one.figures = machines.calibrate(link, time_scale, launch);
   } catch (const RunError& error) {
@@ -116,7 +104,7 @@ const CalibratedLink& Calibrator::calibrate(Machines& machines, const LinkSpec& 
     links_.push_back(std::move(one));
     throw;
   }
-  one.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  one.seconds = seconds_since(begin);
   links_.push_back(std::move(one));
   return links_.back();
 }
@@ -130,7 +118,7 @@ json Calibrator::record() const {
     links.push_back({{"link", one.link},
                      {"time_scale", one.time_scale},
                      {"machines", one.machines},
-                     {"verdict", verdict_name(one.verdict())},
+                     {"verdict", kVerdictNames[static_cast<std::size_t>(one.verdict())]},
                      {"reason", one.error.empty() ? one.figures.unmeasured : one.error},
                      {"ratio", way != nullptr ? json(way->ratio()) : json(nullptr)},
                      {"seconds", one.seconds},

@@ -59,9 +59,6 @@ struct CalibratedLink {
   std::string to_string() const;
 };
 
-/// Returns `holds`, `off`, `unjudged`, `unmeasured` or `broken`, as written in records.
-const char* verdict_name(CalibratedLink::Verdict verdict);
-
 /// Measures every link once and stores the results.
 class Calibrator {
  public:

@@ -130,15 +130,12 @@ Boarding EmulatedMachines::board(int ranks) {
   Boarding boarding;
   boarding.shared_folder = scratch_;
   boarding.mpirun = {"--host", hosts};
-  const auto set = [&](const char* name, const std::string& value) {
-    boarding.mpirun.insert(boarding.mpirun.end(), {"--mca", name, value});
-  };
   // mpirun splits the agent's path at blanks. The path of this symbolic link has none.
-  set("plm_rsh_agent", scratch_ + "/thinpipe-enter");
-  set("plm_rsh_no_tree_spawn", "1");
-  set("orte_tmpdir_base", scratch_);
-  set("oob_tcp_if_include", Network::kControlNetwork);
-  set("btl_tcp_if_include", Network::kDataNetwork);
+  boarding.set("plm_rsh_agent", scratch_ + "/thinpipe-enter");
+  boarding.set("plm_rsh_no_tree_spawn", "1");
+  boarding.set("orte_tmpdir_base", scratch_);
+  boarding.set("oob_tcp_if_include", Network::kControlNetwork);
+  boarding.set("btl_tcp_if_include", Network::kDataNetwork);
   return boarding;
 }
 

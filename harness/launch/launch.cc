@@ -26,7 +26,6 @@
 #include "netem/sandbox.h"
 
 namespace thinpipe {
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -69,12 +68,8 @@ std::vector<std::string> mpirun_command(const Boarding& boarding, int ranks) {
                                       // By default every one-slot host binds its rank to core 0.
                                       "--bind-to", "none"};
   command.insert(command.end(), boarding.mpirun.begin(), boarding.mpirun.end());
-  const auto set = [&](const char* name, const std::string& value) {
-    command.insert(command.end(), {"--mca", name, value});
-  };
-  set("pml", "ob1");
-  set("btl", kTransports);
-  set("mpi_yield_when_idle", "1");
+  command.insert(command.end(), {"--mca", "pml", "ob1", "--mca", "btl", kTransports, "--mca",
+                                 "mpi_yield_when_idle", "1"});
   return command;
 }
 
@@ -104,9 +99,7 @@ void Launch::start(Machines& machines, int ranks, const char* program) {
     listener_ = MessageSocket::listen_at(control);
   }
   std::vector<std::string> command = worker_command(boarding, control, ranks, program);
-  std::vector<char*> arguments;
-  for (std::string& word : command) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = exec_words(command);
   mpirun_ = fork();
   if (mpirun_ < 0) throw SystemError("fork");
   if (mpirun_ == 0) {

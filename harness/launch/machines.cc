@@ -8,19 +8,6 @@
 namespace thinpipe {
 namespace {
 
-// Subtracts counters. A counter that went back becomes 0, and is reported by restarted().
-class Difference {
- public:
-  void take(std::uint64_t& after, std::uint64_t before) {
-    restarted_ = restarted_ || after < before;
-    after -= std::min(after, before);
-  }
-  bool restarted() const { return restarted_; }
-
- private:
-  bool restarted_ = false;
-};
-
 /// A host's link and its kernel's TCP at one moment.
 struct HostCount {
   LinkCounters link;
@@ -84,34 +71,28 @@ WireCount count_wire(const Network& network) {
 }
 
 WireCount between(const WireCount& before, WireCount after) {
-  Difference difference;
-  difference.take(after.sent, before.sent);
-  difference.take(after.drops, before.drops);
-  for (std::size_t i = 0; i < after.switches.size(); ++i) {
-    difference.take(after.switches[i].in, before.switches[i].in);
-    difference.take(after.switches[i].out, before.switches[i].out);
-  }
-  for (std::size_t i = 0; i < after.trunks.size(); ++i) {
-    difference.take(after.trunks[i].up, before.trunks[i].up);
-    difference.take(after.trunks[i].down, before.trunks[i].down);
-    difference.take(after.trunks[i].drops, before.trunks[i].drops);
-  }
-  for (std::size_t i = 0; i < after.detours.size(); ++i) {
-    difference.take(after.detours[i].in, before.detours[i].in);
-    difference.take(after.detours[i].out, before.detours[i].out);
-    difference.take(after.detours[i].drops, before.detours[i].drops);
-  }
-  for (std::size_t i = 0; i < after.sent_by.size(); ++i)
-    difference.take(after.sent_by[i], before.sent_by[i]);
-  for (std::size_t i = 0; i < after.received_by.size(); ++i)
-    difference.take(after.received_by[i], before.received_by[i]);
-  for (std::size_t i = 0; i < after.drops_by.size(); ++i)
-    difference.take(after.drops_by[i], before.drops_by[i]);
-  for (std::size_t i = 0; i < after.segments_by.size(); ++i) {
-    difference.take(after.segments_by[i], before.segments_by[i]);
-    difference.take(after.retransmitted_by[i], before.retransmitted_by[i]);
-  }
-  after.restarted = difference.restarted();
+  bool restarted = false;
+  // A counter that went back becomes 0.
+  const auto subtract = [&](std::uint64_t& counter, std::uint64_t earlier) {
+    restarted = restarted || counter < earlier;
+    counter -= std::min(counter, earlier);
+  };
+  const auto subtract_all = [&](auto& counted, const auto& earlier, auto... counters) {
+    for (std::size_t i = 0; i < counted.size(); ++i)
+      (subtract(counted[i].*counters, earlier[i].*counters), ...);
+  };
+  subtract(after.sent, before.sent);
+  subtract(after.drops, before.drops);
+  subtract_all(after.switches, before.switches, &ThroughSwitch::in, &ThroughSwitch::out);
+  subtract_all(after.trunks, before.trunks, &WireCount::OnTrunk::up, &WireCount::OnTrunk::down,
+               &WireCount::OnTrunk::drops);
+  subtract_all(after.detours, before.detours, &WireCount::Detour::in, &WireCount::Detour::out,
+               &WireCount::Detour::drops);
+  for (const auto by_host : {&WireCount::sent_by, &WireCount::received_by, &WireCount::drops_by,
+                             &WireCount::segments_by, &WireCount::retransmitted_by})
+    for (std::size_t i = 0; i < (after.*by_host).size(); ++i)
+      subtract((after.*by_host)[i], (before.*by_host)[i]);
+  after.restarted = restarted;
   return after;
 }
 

@@ -66,6 +66,11 @@ struct Boarding {
   std::string shared_folder;
   /// TCP addresses of this machine, tried in this order.
   std::vector<std::string> control_addresses;
+
+  /// Adds the setting of one of Open MPI's parameters to mpirun's arguments.
+  void set(const char* parameter, const std::string& value) {
+    mpirun.insert(mpirun.end(), {"--mca", parameter, value});
+  }
 };
 
 class Machines {

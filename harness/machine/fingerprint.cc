@@ -66,13 +66,6 @@ nlohmann::json measured_environment() {
   return json;
 }
 
-std::optional<double> number_of(const fs::path& path) {
-  std::ifstream file(path);
-  double value = 0;
-  if (file >> value) return value;
-  return std::nullopt;
-}
-
 nlohmann::json whole_or_null(std::optional<double> value) {
   return value ? nlohmann::json(static_cast<std::uint64_t>(*value)) : nlohmann::json(nullptr);
 }
@@ -96,7 +89,8 @@ nlohmann::json cache_bytes(const fs::path& root, int level) {
   const fs::path folder = root / "sys/devices/system/cpu/cpu0/cache";
   for (int i = 0; fs::exists(folder / ("index" + std::to_string(i))); ++i) {
     const fs::path cache = folder / ("index" + std::to_string(i));
-    if (number_of(cache / "level") != level || first_word(cache / "type") == "Instruction")
+    if (leading_number(first_word(cache / "level")) != level ||
+        first_word(cache / "type") == "Instruction")
       continue;
     std::ifstream file(cache / "size");
     std::uint64_t size = 0;
@@ -109,21 +103,8 @@ nlohmann::json cache_bytes(const fs::path& root, int level) {
 }
 
 nlohmann::json memory_bytes(const fs::path& root) {
-  std::ifstream file(root / "proc/meminfo");
-  std::string name;
-  std::uint64_t kilobytes = 0;
-  while (file >> name >> kilobytes) {
-    if (name == "MemTotal:") return kilobytes << 10;
-    std::getline(file, name);
-  }
-  return nullptr;
-}
-
-nlohmann::json cpu_limit(const fs::path& root) {
-  std::ifstream file(root / "sys/fs/cgroup/cpu.max");  // "200000 100000"; "max 100000" for none
-  double quota = 0, period = 0;
-  if (file >> quota >> period && period > 0) return quota / period;
-  return nullptr;
+  const auto kilobytes = leading_number(value_of_line(root / "proc/meminfo", "MemTotal:"));
+  return whole_or_null(kilobytes ? std::optional(1024 * *kilobytes) : std::nullopt);
 }
 
 // Returns the timer ticks a second, from the resolution of a coarse clock, which advances once a
@@ -133,17 +114,6 @@ nlohmann::json ticks_a_second() {
   if (clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) != 0 || resolution.tv_nsec <= 0)
     return nullptr;
   return static_cast<int>(std::lround(1e9 / static_cast<double>(resolution.tv_nsec)));
-}
-
-// Returns the name in the line "Model: \t\t NVIDIA H200".
-std::string model_of(const fs::path& information) {
-  std::ifstream file(information);
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("Model:")) continue;
-    const std::size_t begin = line.find_first_not_of(" \t", 6);
-    return begin == std::string::npos ? "" : line.substr(begin);
-  }
-  return "";
 }
 
 // Reads a pipe until its other end is closed; returns nothing when that takes too long.
@@ -229,14 +199,16 @@ nlohmann::json trace_description(const Trace& trace) {
 }  // namespace
 
 nlohmann::json processor_description(const fs::path& root) {
+  const std::optional<double> limit = cpu_limit(root);
   return {{"smt", smt(root)},
           {"turbo", turbo(root)},
           {"l1d_bytes", cache_bytes(root, 1)},
           {"l2_bytes", cache_bytes(root, 2)},
           {"l3_bytes", cache_bytes(root, 3)},
           {"memory_bytes", memory_bytes(root)},
-          {"cpu_limit", cpu_limit(root)},
-          {"memory_limit_bytes", whole_or_null(number_of(root / "sys/fs/cgroup/memory.max"))},
+          {"cpu_limit", limit ? nlohmann::json(*limit) : nlohmann::json(nullptr)},
+          {"memory_limit_bytes",
+           whole_or_null(leading_number(first_word(root / "sys/fs/cgroup/memory.max")))},
           {"hz", ticks_a_second()}};
 }
 
@@ -251,7 +223,7 @@ nlohmann::json graphics_description(const fs::path& root) {
       cards.push_back(entry.path());
     std::sort(cards.begin(), cards.end());
     nlohmann::json models = nlohmann::json::array();
-    for (const fs::path& of : cards) models.push_back(model_of(of / "information"));
+    for (const fs::path& of : cards) models.push_back(value_of_line(of / "information", "Model:"));
     card = {{"driver", driver}, {"models", models}};
     add_clocks(card, clocks);
   }

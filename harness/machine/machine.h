@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace thinpipe {
@@ -19,6 +20,15 @@ void require_gpu();
 
 /// Returns the first word of a file of the kernel; "" without such a file.
 std::string first_word(const std::filesystem::path& file);
+
+/// Returns the value of a file's line "name : value" or "name: value"; "" without such a line.
+std::string value_of_line(const std::filesystem::path& path, const std::string& name);
+
+/// Returns the number at the begin of a text; nothing for other texts, such as "max".
+std::optional<double> leading_number(const std::string& text);
+
+/// Returns the cores' worth of time that the control group allows; nothing without a limit.
+std::optional<double> cpu_limit(const std::filesystem::path& root);
 
 /// Machine state that affects timings; machine_findings() in harness/doctor/findings.h judges it.
 struct MachineState {

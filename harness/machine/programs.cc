@@ -1,4 +1,3 @@
-// Finds and starts thinpipe's other programs.
 #include "harness/machine/programs.h"
 
 #include <fcntl.h>
@@ -19,28 +18,18 @@ namespace {
 namespace fs = std::filesystem;
 
 const char* absence(const std::string& name) {
-  if (name == "thinpipe-capture" || name == "thinpipe-train-worker") {
+  if (name == "thinpipe-capture" || name == "thinpipe-train-worker")
     return "training is not installed; install the package thinpipe-training, or libtorch (Debian: "
            "libtorch-dev) and build again";
-  }
   return "the build or the installation is incomplete";
 }
 
-/// A program's words in the form of execv().
-class CommandLine {
- public:
-  CommandLine(const fs::path& program, const std::vector<std::string>& arguments)
-      : words_{program.string()} {
-    words_.insert(words_.end(), arguments.begin(), arguments.end());
-    for (std::string& word : words_) pointers_.push_back(word.data());
-    pointers_.push_back(nullptr);
-  }
-  char** words() { return pointers_.data(); }
-
- private:
-  std::vector<std::string> words_;
-  std::vector<char*> pointers_;
-};
+std::vector<std::string> command_line(const fs::path& program,
+                                      const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {program.string()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
 
 }  // namespace
 
@@ -54,16 +43,23 @@ fs::path find_program(const std::string& name) {
                  ": " + absence(name));
 }
 
+std::vector<char*> exec_words(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 void replace_process(const fs::path& program, const std::vector<std::string>& arguments) {
-  CommandLine line(program, arguments);
+  std::vector<std::string> words = command_line(program, arguments);
   std::fflush(nullptr);
-  ::execv(program.c_str(), line.words());
+  ::execv(program.c_str(), exec_words(words).data());
   throw SystemError("executing " + program.string());
 }
 
 pid_t start_process(const fs::path& program, const std::vector<std::string>& arguments, int input,
                     int output, int errors) {
-  CommandLine line(program, arguments);
+  std::vector<std::string> words = command_line(program, arguments);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   if (input < 0) {
@@ -75,7 +71,7 @@ pid_t start_process(const fs::path& program, const std::vector<std::string>& arg
   ::posix_spawn_file_actions_adddup2(&actions, errors, 2);
   pid_t child = 0;
   const int error =
-      ::posix_spawn(&child, program.c_str(), &actions, nullptr, line.words(), environ);
+      ::posix_spawn(&child, program.c_str(), &actions, nullptr, exec_words(words).data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw SystemError("start " + program.string(), error);
   return child;

@@ -16,6 +16,9 @@ namespace thinpipe {
 /// @throws RunError naming the searched folders and what the program's absence means.
 std::filesystem::path find_program(const std::string& name);
 
+/// Returns a program's words in the form of execv(). The pointers are into `words`.
+std::vector<char*> exec_words(std::vector<std::string>& words);
+
 /// Replaces this process by `program`, which inherits the standard streams. Does not return.
 /// @throws SystemError when the program cannot be executed.
 [[noreturn]] void replace_process(const std::filesystem::path& program,

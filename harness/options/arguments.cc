@@ -2,6 +2,7 @@
 #include "harness/options/arguments.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/program_options.hpp>
@@ -25,14 +26,11 @@ po::options_description describe(const Verb& verb) {
   for (const OptionInfo& option : verb.options) {
     const std::string names =
         option.letter ? option.name + "," + std::string(1, option.letter) : option.name;
-    for (const std::string& one : {names, option.old_name}) {
-      if (one.empty()) continue;
-      if (option.type == Type::kFlag) {
+    for (const std::string& one : {names, option.old_name})
+      if (!one.empty() && option.type == Type::kFlag)
         description.add_options()(one.c_str(), "");
-      } else {
+      else if (!one.empty())
         description.add_options()(one.c_str(), po::value<std::string>(), "");
-      }
-    }
   }
   return description;
 }
@@ -44,9 +42,8 @@ std::vector<std::string> long_names(const Verb& verb) {
 }
 
 const OptionInfo* find_option(const Verb& verb, const std::string& name) {
-  for (const OptionInfo& option : verb.options) {
+  for (const OptionInfo& option : verb.options)
     if (option.name == name || (!name.empty() && option.old_name == name)) return &option;
-  }
   return nullptr;
 }
 
@@ -70,9 +67,8 @@ std::vector<po::option> tokens(const Verb& verb, const std::vector<std::string>&
     throw InputError("unknown option " + in_quotes(name) + did_you_mean(name, long_names(verb)));
   } catch (const po::invalid_command_line_syntax& error) {
     const std::string name = error.get_option_name();
-    if (error.kind() == po::invalid_syntax::extra_parameter) {
+    if (error.kind() == po::invalid_syntax::extra_parameter)
       throw InputError("option '" + name + "' takes no value");
-    }
     const OptionInfo* option = find_option(verb, name.substr(name.find_first_not_of('-')));
     throw InputError("option '" + name + "' needs a value" +
                      (option ? " (" + option->value_name + ")" : ""));
@@ -114,12 +110,9 @@ void check_value(const OptionInfo& option, const std::string& text) {
                                                   : true;
   if (!good) throw InputError(found + expected_number(option));
   if (option.type == Type::kChoice) {
-    std::string list;
-    for (const std::string& choice : option.choices) {
-      if (choice == text) return;
-      list += (list.empty() ? "" : ", ") + choice;
-    }
-    throw InputError(found + "one of " + list + did_you_mean(text, option.choices));
+    if (std::ranges::find(option.choices, text) != option.choices.end()) return;
+    throw InputError(fmt::format("{}one of {}{}", found, fmt::join(option.choices, ", "),
+                                 did_you_mean(text, option.choices)));
   }
   if (text.empty()) throw InputError(found + "a value (" + option.value_name + ")");
 }
@@ -128,11 +121,9 @@ void check_value(const OptionInfo& option, const std::string& text) {
 
 std::vector<std::string> alternatives(const std::vector<std::string>& texts) {
   std::vector<std::string> values;
-  for (const std::string& text : texts) {
-    for (const std::string& value : split(text, '|')) {
+  for (const std::string& text : texts)
+    for (const std::string& value : split(text, '|'))
       if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-    }
-  }
   return values;
 }
 
@@ -141,10 +132,9 @@ std::vector<int> count_alternatives(const std::vector<std::string>& texts,
   std::vector<int> counts;
   for (const std::string& text : alternatives(texts)) {
     const auto count = parse_number<int>(text, 1, most);
-    if (!count) {
+    if (!count)
       throw InputError(fmt::format("--{}: {} is not a number of {} from 1 to {}", option,
                                    in_quotes(text), of, most));
-    }
     // 2 and 02 are equal.
     if (std::find(counts.begin(), counts.end(), *count) == counts.end()) counts.push_back(*count);
   }
@@ -153,10 +143,9 @@ std::vector<int> count_alternatives(const std::vector<std::string>& texts,
 
 const Arguments::Entry& Arguments::entry(std::string_view name, bool positional) const {
   const auto found = entries_.find(name);
-  if (found == entries_.end() || found->second.positional != positional) {
+  if (found == entries_.end() || found->second.positional != positional)
     throw std::logic_error("verb '" + verb_->name + "' has no argument '" + std::string(name) +
                            "'");
-  }
   return found->second;
 }
 
@@ -234,9 +223,8 @@ Arguments::Arguments(const Verb& verb, const std::vector<std::string>& words)
     } else {
       const std::string& name = find_option(verb, token.string_key)->name;
       Entry& entry = entries_[name];
-      if (entry.given && !entry.repeatable) {
+      if (entry.given && !entry.repeatable)
         throw InputError("option '--" + name + "' is given more than once");
-      }
       if (!entry.given) entry.values.clear();
       entry.given = true;
       entry.values.insert(entry.values.end(), token.value.begin(), token.value.end());
@@ -256,9 +244,8 @@ void Arguments::assign_positionals(const std::vector<std::string>& words) {
       entry.given = true;
     }
     if (info.required && entry.values.empty()) throw InputError(info.name + " is missing");
-    for (const std::string& value : entry.values) {
+    for (const std::string& value : entry.values)
       if (value.empty()) throw InputError(info.name + " is empty");
-    }
   }
   if (next < words.size()) throw InputError("unexpected argument " + in_quotes(words[next]));
 }
@@ -266,9 +253,8 @@ void Arguments::assign_positionals(const std::vector<std::string>& words) {
 void Arguments::check() const {
   for (const OptionInfo& option : verb_->options) {
     const Entry& found = entries_.find(option.name)->second;
-    if (option.required && !found.given) {
+    if (option.required && !found.given)
       throw InputError("option '--" + option.name + " " + option.value_name + "' is missing");
-    }
     if (option.type == Type::kFlag) continue;
     for (const std::string& value : found.values) check_value(option, value);
   }

@@ -1,5 +1,4 @@
-#include "harness/options/completion.h"
-
+// Completion of command lines in a shell.
 #include <algorithm>
 #include <cstddef>
 #include <set>

@@ -44,9 +44,8 @@ std::string option_text(const OptionInfo& option) {
 // "thinpipe trace info [OPTIONS] DIR".
 std::string usage_line(const Verb& verb) {
   std::string line = "thinpipe " + verb.name;
-  for (const OptionInfo& option : verb.options) {
+  for (const OptionInfo& option : verb.options)
     if (option.required) line += " --" + option.name + " " + option.value_name;
-  }
   line += " [OPTIONS]";
   for (const PositionalInfo& info : verb.positionals) line += " " + positional_heading(info);
   return line;
@@ -65,8 +64,7 @@ std::vector<OptionSection> sections_of(const Verb& verb) {
   for (const OptionGroup& group : verb.groups) {
     OptionSection section{.title = group.title, .options = {}};
     for (const std::string& name : group.options) {
-      const auto found = std::find_if(
-          rest.begin(), rest.end(), [&](const OptionInfo* option) { return option->name == name; });
+      const auto found = std::ranges::find(rest, name, &OptionInfo::name);
       if (found == rest.end()) continue;
       section.options.push_back(*found);
       rest.erase(found);
@@ -108,10 +106,9 @@ std::string command_text(const std::string& command, std::size_t indent) {
 
 std::string examples_text(const std::vector<Example>& examples) {
   std::string text;
-  for (const Example& example : examples) {
+  for (const Example& example : examples)
     text += (text.empty() ? "" : "\n") + wrap(example.purpose + ":", 2) + "\n" +
             command_text(example.command, 4);
-  }
   return text;
 }
 
@@ -123,13 +120,12 @@ std::string escaped(const std::string& text) {
   for (const char letter : text) {
     if (line_start && (letter == '.' || letter == '\'')) out += "\\&";
     line_start = letter == '\n';
-    if (letter == '\\') {
+    if (letter == '\\')
       out += "\\e";
-    } else if (letter == '-') {
+    else if (letter == '-')
       out += "\\-";
-    } else {
+    else
       out += letter;
-    }
   }
   return out;
 }
@@ -137,9 +133,8 @@ std::string escaped(const std::string& text) {
 std::string paragraphs(const std::string& text) {
   std::string out;
   std::istringstream lines{text};
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string line; std::getline(lines, line);)
     out += (line.empty() ? ".PP" : escaped(line)) + "\n";
-  }
   return out;
 }
 
@@ -151,9 +146,8 @@ std::string trimmed(const std::string& text) { return text.substr(text.find_firs
 
 std::string options_section(const Verb& verb) {
   std::string out;
-  for (const PositionalInfo& info : verb.positionals) {
+  for (const PositionalInfo& info : verb.positionals)
     out += entry(positional_heading(info), info.help);
-  }
   for (const OptionSection& section : sections_of(verb)) {
     if (!verb.groups.empty()) out += ".PP\n.I " + escaped(section.title) + "\n";
     for (const OptionInfo* option : section.options)
@@ -164,10 +158,9 @@ std::string options_section(const Verb& verb) {
 
 std::string examples(const Verb& verb) {
   std::string out;
-  for (const Example& example : verb.examples) {
+  for (const Example& example : verb.examples)
     out += ".PP\n" + escaped(example.purpose) + ":\n.PP\n.nf\n.RS\n" + escaped(example.command) +
            "\n.RE\n.fi\n";
-  }
   return out;
 }
 
@@ -178,9 +171,8 @@ std::string verb_help(const Verb& verb) {
   text += "Usage: " + wrap(usage_line(verb), 7, kColumns, false) + "\n\n";
   text += wrap(verb.description, 0) + "\n";
   if (!verb.positionals.empty()) text += "\nArguments:\n";
-  for (const PositionalInfo& info : verb.positionals) {
+  for (const PositionalInfo& info : verb.positionals)
     text += two_columns(positional_heading(info), info.help, kOptionColumn);
-  }
   text += "\n" + options_text(verb);
   if (!verb.examples.empty()) text += "\nExamples:\n" + examples_text(verb.examples);
   return text;
@@ -196,8 +188,7 @@ std::string command_help(const Verb& command, const std::vector<Verb>& verbs,
     const std::string word = verb.name.substr(0, verb.name.find(' '));
     if (std::find(listed.begin(), listed.end(), word) != listed.end()) continue;
     listed.push_back(word);
-    const auto group = std::find_if(groups.begin(), groups.end(),
-                                    [&](const VerbGroup& each) { return each.name == word; });
+    const auto group = std::ranges::find(groups, word, &VerbGroup::name);
     if (group == groups.end()) {
       text += two_columns(verb.name, verb.summary, kVerbColumn);
       continue;
@@ -214,21 +205,16 @@ std::string command_help(const Verb& command, const std::vector<Verb>& verbs,
 std::string group_help(const VerbGroup& group, const std::vector<Verb>& verbs) {
   std::string text = "thinpipe " + group.name + ": " + group.summary + "\n\nUsage: thinpipe " +
                      group.name + " VERB [OPTIONS]\n\nVerbs:\n";
-  for (const Verb& verb : verbs) {
-    if (verb.name.compare(0, group.name.size() + 1, group.name + " ") == 0) {
+  for (const Verb& verb : verbs)
+    if (verb.name.starts_with(group.name + " "))
       text += two_columns(verb.name, verb.summary, kVerbColumn);
-    }
-  }
   return text;
 }
 
 std::vector<std::string> verbs_of_group(const std::string& group, const std::vector<Verb>& verbs) {
   std::vector<std::string> names;
-  for (const Verb& verb : verbs) {
-    if (verb.name.compare(0, group.size() + 1, group + " ") == 0) {
-      names.push_back(verb.name.substr(group.size() + 1));
-    }
-  }
+  for (const Verb& verb : verbs)
+    if (verb.name.starts_with(group + " ")) names.push_back(verb.name.substr(group.size() + 1));
   return names;
 }
 

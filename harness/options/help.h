@@ -1,4 +1,5 @@
-// Help texts and the manual page, generated from the tables of the verbs.
+// Help texts, the manual page and the completion of command lines, generated from the tables of
+// the verbs.
 #pragma once
 
 #include <string>
@@ -25,5 +26,29 @@ std::vector<std::string> verbs_of_group(const std::string& group, const std::vec
 /// Returns the page thinpipe(1) in man(7) macros: `thinpipe --man | man -l -`.
 std::string man_page(const Verb& command, const std::vector<Verb>& verbs,
                      const std::string& version);
+
+/// Candidates for the word that is being typed.
+struct Completion {
+  /// Whether the shell completes names of files or folders itself.
+  enum class Names { kNone, kFiles, kFolders };
+  std::vector<std::string> words = {};  ///< whole words, which begin with the word typed
+  Names names = Names::kNone;
+};
+
+/// Returns the candidates at the end of a command line.
+/// @param words  the words after `thinpipe`; the last one is being typed, and may be empty
+Completion complete(const Verb& command, const std::vector<Verb>& verbs,
+                    const std::vector<std::string>& words);
+
+/// Returns a completion as `thinpipe --complete` prints it: a word a line, or ":files" or
+/// ":folders".
+std::string completion_lines(const Completion& completion);
+
+/// Returns the shells that completion_script() knows.
+const std::vector<std::string>& completion_shells();
+
+/// Returns a script that makes the shell call `thinpipe --complete WORDS...`.
+/// @param shell  one of completion_shells()
+std::string completion_script(const std::string& shell);
 
 }  // namespace thinpipe

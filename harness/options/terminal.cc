@@ -8,12 +8,14 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "base/plain_table.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -116,6 +118,8 @@ std::string two_columns(std::string_view left, std::string_view right, std::size
 
 void write_stdout(std::string_view text) { write_data(visible_text(text)); }
 
+void write_json(const nlohmann::ordered_json& json) { write_stdout(json.dump(2) + "\n"); }
+
 void write_text(std::string_view text) {
   std::string folded;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -129,6 +133,11 @@ void write_text(std::string_view text) {
 
 void write_data(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail();
+}
+
+void write_data_to(const std::string& file, std::string_view text) {
+  if (file == "-") return write_data(text);
+  write_output(file, text);
 }
 
 void flush_stdout() {

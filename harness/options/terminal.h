@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace thinpipe {
 
 /// Width of help texts and tables in columns: the standard width of a terminal.
@@ -43,8 +45,14 @@ void write_stdout(std::string_view text);
 /// Writes text for a person: like write_stdout(), with lines wrapped by for_stream().
 void write_text(std::string_view text);
 
+/// Prints JSON, indented by two blanks.
+void write_json(const nlohmann::ordered_json& json);
+
 /// Writes `text` unchanged, for pages and for file formats other than JSON. Errors as above.
 void write_data(std::string_view text);
+
+/// Writes `text` unchanged to a file, or to standard output if the file's name is "-".
+void write_data_to(const std::string& file, std::string_view text);
 
 /// Flushes the buffers of stdio. Errors as above.
 void flush_stdout();

@@ -2,6 +2,7 @@
 // generated from these tables.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <map>
@@ -40,6 +41,80 @@ struct OptionInfo {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
 };
+
+/// Bounds of a number, which may be equal to either of them.
+struct Bounds {
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+};
+
+/// Returns an option with a value. All makers of options take their parameters in this order, which
+/// is about that of a line of `--help`.
+/// @param names  the name, and after a comma the letter, if any: "steps,s"
+/// @param default_value  "" for none
+inline OptionInfo text_option(const std::string& names, const std::string& value_name,
+                              const std::string& default_value, const std::string& help,
+                              const std::vector<std::string>& suggestions = {}) {
+  const std::size_t comma = names.find(',');
+  return {.name = names.substr(0, comma),
+          .letter = comma == std::string::npos ? '\0' : names.at(comma + 1),
+          .value_name = value_name,
+          .type = OptionInfo::Type::kText,
+          .default_value = default_value,
+          .help = help,
+          .suggestions = suggestions};
+}
+
+inline OptionInfo file_option(const std::string& names, const std::string& value_name,
+                              const std::string& default_value, const std::string& help) {
+  OptionInfo option = text_option(names, value_name, default_value, help);
+  option.type = OptionInfo::Type::kFile;
+  return option;
+}
+
+inline OptionInfo folder_option(const std::string& names, const std::string& value_name,
+                                const std::string& default_value, const std::string& help) {
+  OptionInfo option = text_option(names, value_name, default_value, help);
+  option.type = OptionInfo::Type::kFolder;
+  return option;
+}
+
+inline OptionInfo choice_option(const std::string& names, const std::string& value_name,
+                                const std::string& default_value,
+                                const std::vector<std::string>& choices, const std::string& help) {
+  OptionInfo option = text_option(names, value_name, default_value, help);
+  option.type = OptionInfo::Type::kChoice;
+  option.choices = choices;
+  return option;
+}
+
+inline OptionInfo integer_option(const std::string& names, const std::string& value_name,
+                                 const std::string& default_value, const Bounds& bounds,
+                                 const std::string& help) {
+  OptionInfo option = text_option(names, value_name, default_value, help);
+  option.type = OptionInfo::Type::kInteger;
+  option.minimum = bounds.minimum;
+  option.maximum = bounds.maximum;
+  return option;
+}
+
+inline OptionInfo real_option(const std::string& names, const std::string& value_name,
+                              const std::string& default_value, const Bounds& bounds,
+                              const std::string& help) {
+  OptionInfo option = integer_option(names, value_name, default_value, bounds, help);
+  option.type = OptionInfo::Type::kReal;
+  return option;
+}
+
+inline OptionInfo required(OptionInfo option) {
+  option.required = true;
+  return option;
+}
+
+inline OptionInfo repeatable(OptionInfo option) {
+  option.repeatable = true;
+  return option;
+}
 
 /// A positional argument. Only the last one of a verb may be repeatable.
 struct PositionalInfo {

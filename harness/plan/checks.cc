@@ -33,19 +33,16 @@ std::string as_typed(std::string name, const json& value) {
 // @throws InputError for several epochs where no compressor has a warm-up, so that all are alike.
 void check_epochs(const SweepOptions& options) {
   if (!options.plugins.empty()) return;  // a plug-in's method may use the epoch in any way
-  const bool same = std::all_of(options.bucketings.begin(), options.bucketings.end(),
-                                [&](const Bucketing& bucketing) {
-                                  return bucketing.epoch == options.bucketings.front().epoch;
-                                });
-  const auto warms_up = [](const std::string& text) {
+  const bool same = std::ranges::all_of(options.bucketings, [&](const Bucketing& bucketing) {
+    return bucketing.epoch == options.bucketings.front().epoch;
+  });
+  const auto warms_up = [](const auto& compressor_or_collective) {
+    const std::string text = compressor_or_collective.to_string();
     const std::size_t at = text.find("warmup=");
     return at != std::string::npos && text.compare(at + 7, 4, "none") != 0;
   };
-  if (same ||
-      std::any_of(options.compressors.begin(), options.compressors.end(),
-                  [&](const CompressorRules& one) { return warms_up(one.to_string()); }) ||
-      std::any_of(options.collectives.begin(), options.collectives.end(),
-                  [&](const Spec& one) { return warms_up(one.to_string()); }))
+  if (same || std::ranges::any_of(options.compressors, warms_up) ||
+      std::ranges::any_of(options.collectives, warms_up))
     return;
   throw InputError(fmt::format(
       "--epoch: {} a warm-up, so all epochs would measure the same; expected a compressor with "
@@ -104,8 +101,8 @@ void check_collectives(const SweepOptions& options) {
     if (collectives_for(compressor, options).empty())
       exchange_name(options.collectives.front(), compressor);  // throws with the reason
   for (const Spec& collective : options.collectives)
-    if (std::none_of(options.compressors.begin(), options.compressors.end(),
-                     [&](const CompressorRules& one) { return serves_all(collective, one); }))
+    if (std::ranges::none_of(options.compressors,
+                             [&](const auto& one) { return serves_all(collective, one); }))
       exchange_name(collective, options.compressors.front());
 }
 
@@ -138,8 +135,9 @@ void check_time_scales(const SweepOptions& options) {
   for (const double factor : options.time_scales) {
     if (factor == 1) continue;
     if (factor != kAutoTimeScale && factor < 1 &&
-        std::any_of(options.bucketings.begin(), options.bucketings.end(),
-                    [](const Bucketing& bucketing) { return bucketing.overlap != Overlap::kNone; }))
+        std::ranges::any_of(options.bucketings, [](const Bucketing& bucketing) {
+          return bucketing.overlap != Overlap::kNone;
+        }))
       throw InputError(
           "--overlap bucket and a --time-scale below 1: codecs overlap exchanges, and only the "
           "links can be sped up; expected at least 1, or --overlap none");

@@ -77,9 +77,8 @@ std::string SweepPoint::id(const SweepOptions& options) const {
 }
 
 bool serves_all(const Spec& collective, const CompressorRules& compressor) {
-  const std::vector<Spec> specs = compressor.specs();
-  return std::all_of(specs.begin(), specs.end(),
-                     [&](const Spec& spec) { return serves(collective, spec); });
+  return std::ranges::all_of(compressor.specs(),
+                             [&](const Spec& spec) { return serves(collective, spec); });
 }
 
 std::string exchange_name(const Spec& collective, const CompressorRules& compressor) {

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/statistics.h"
 #include "workloads/collectives/collective.h"
-#include "workloads/collectives/element_sum.h"
+#include "workloads/collectives/flows.h"
 #include "workloads/collectives/push_pull_options.h"
 #include "workloads/replay/plan.h"
 #include "workloads/replay/push_pull_units.h"

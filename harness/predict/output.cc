@@ -19,9 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Points = std::vector<const PredictedPoint*>;
 
-// Least speed-up over a baseline that is reported: models are not accurate enough for less.
-constexpr double kWorthSaying = 1.05;
-
 // Returns ", overlap=bucket, racks:racks=2": the axes other than ranks, collective and link.
 std::string other_axes(const SweepPoint& point, const TopologySpec& topology) {
   std::string text;
@@ -135,17 +132,6 @@ bool counts(const PredictedPoint& one) {
   return one.step && one.step->speed_up() && one.point.link.throttled();
 }
 
-// Returns "2.4 times as fast as bf16 and 4.4 times as fast as none (fp32)".
-std::string times_text(const PredictedStep& step) {
-  std::string text;
-  for (const auto& [times, name] :
-       {std::pair(step.over_bf16(), "bf16"), std::pair(step.over_none(), "none (fp32)")})
-    if (times)
-      text += fmt::format("{}{} times as fast as {}", text.empty() ? "" : " and ",
-                          format_number(*times), name);
-  return text;
-}
-
 // Returns the bytes sent, which a speed-up costs.
 std::string sent_text(const PredictedPoint& one) {
   const Prediction& prediction = one.step->prediction;
@@ -181,7 +167,7 @@ std::string fastest_of(const Points& points) {
   const std::string name = best.point.compressor.to_string();
   if (*best.step->speed_up() >= kWorthSaying)
     return where + fmt::format("{}{} should be fastest, {}{}, {}.", name, way,
-                               times_text(*best.step),
+                               speed_up_text(*best.step),
                                several_ways ? " with the same settings" : "", sent_text(best));
   if (!several_ways)
     return where + fmt::format("no compressor should be {:.0f} % faster than the baseline.",
@@ -231,6 +217,16 @@ std::string crossing_text(const PredictedBreakEven& result) {
 }
 
 }  // namespace
+
+std::string speed_up_text(const PredictedStep& step) {
+  std::string text;
+  for (const auto& [times, name] :
+       {std::pair(step.over_bf16(), "bf16"), std::pair(step.over_none(), "none (fp32)")})
+    if (times)
+      text += fmt::format("{}{} times as fast as {}", text.empty() ? "" : " and ",
+                          format_number(*times), name);
+  return text;
+}
 
 std::optional<double> PredictedStep::over(const std::optional<double>& baseline) const {
   if (!baseline || prediction.step <= 0) return std::nullopt;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "workloads/collectives/exchange_units.h"
 #include "workloads/collectives/push_pull_options.h"
 #include "workloads/collectives/sparse_pairs.h"
 #include "workloads/collectives/traffic.h"
@@ -125,22 +124,26 @@ ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
 ExchangeCost two_shot_cost(const ProfiledExchange& exchange, const ExchangeAmong& among,
                            ExchangeTimes& times) {
   if (among.ranks < 2) return {};
-  std::vector<FlowUnit> slices;
+  const double n = among.ranks;
   double bytes = 0, work = 0;
   for (const ProfiledUnit& unit : exchange.units) {
-    const double n = among.ranks;
+    bytes += (n - 1) * (unit.push + unit.pull) / n + 2 * (n - 1) * kUnitHeadBytes;
+    work += among.slower * (unit.decode + unit.compress / n);
+  }
+  const ExchangeCost busiest_rank = {
+      kPushPullSteps * among.link.alpha + std::max(among.link.seconds(bytes), work), bytes};
+  const std::size_t count = exchange.units.size() * static_cast<std::size_t>(among.ranks);
+  if (!ExchangeTimes::follows(count, among.ranks)) return busiest_rank;
+  std::vector<FlowUnit> slices;
+  for (const ProfiledUnit& unit : exchange.units)
     for (int rank = 0; rank < among.ranks; ++rank)
       slices.push_back({.server = rank,
                         .push = unit.push / n,
                         .pull = unit.pull / n,
                         .decode = among.slower * unit.decode / n,
                         .compress = among.slower * unit.compress / n});
-    bytes += (n - 1) * (unit.push + unit.pull) / n + 2 * (n - 1) * kUnitHeadBytes;
-    work += among.slower * (unit.decode + unit.compress / n);
-  }
-  if (const auto time = times.push_pull(slices, among.ranks, 0, {among.link}))
-    return cost_of(*time);
-  return {kPushPullSteps * among.link.alpha + std::max(among.link.seconds(bytes), work), bytes};
+  const auto time = times.push_pull(slices, among.ranks, 0, {among.link});
+  return time ? cost_of(*time) : busiest_rank;
 }
 
 ExchangeCost push_pull_cost(const Spec& collective, const ProfiledExchange& exchange,

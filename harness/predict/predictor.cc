@@ -71,14 +71,6 @@ double queue_of(const LinkSpec& link) {
   return static_cast<double>(filled.down.queue) * link.payload_bytes() / link.frame_bytes();
 }
 
-// Returns the same link at another rate; its directions keep their proportion.
-LinkSpec with_rate(const LinkSpec& link, double rate) {
-  LinkSpec other = link;
-  other.up.rate = link.up.rate / link.rate() * rate;
-  other.down.rate = link.down.rate / link.rate() * rate;
-  return other;
-}
-
 PipelineKind kind_of(const Bucketing& bucketing) {
   if (bucketing.overlap == Overlap::kNone) return PipelineKind::kSerial;
   return bucketing.codec_beside ? PipelineKind::kBeside : PipelineKind::kInline;
@@ -86,21 +78,27 @@ PipelineKind kind_of(const Bucketing& bucketing) {
 
 }  // namespace
 
-PredictedBreakEven predicted_break_even(const std::function<double(double)>& gain, double least,
-                                        double most) {
-  constexpr int kEachDecade = 10;
-  constexpr double kPrecision = 1e-3;
+LinkSpec with_rate(const LinkSpec& link, double rate) {
+  LinkSpec other = link;
+  other.up.rate = link.up.rate / link.rate() * rate;
+  other.down.rate = link.down.rate / link.rate() * rate;
+  return other;
+}
+
+PredictedBreakEven predicted_break_even(const std::function<double(double)>& gain,
+                                        const RateSearch& search) {
+  const auto& [least, most, each_decade, precision] = search;
   PredictedBreakEven result;
   result.pays_at_least = gain(least) > 0;
   result.pays_at_most = gain(most) > 0;
-  const int steps = static_cast<int>(std::ceil(kEachDecade * std::log10(most / least)));
+  const int steps = static_cast<int>(std::ceil(each_decade * std::log10(most / least)));
   double above = most;
   bool pays_above = result.pays_at_most;
   for (int i = steps - 1; i >= 0; --i) {
     double below = least * std::pow(most / least, static_cast<double>(i) / steps);
     const bool pays_below = gain(below) > 0;
     if (pays_below && !pays_above) {
-      while (above / below > 1 + kPrecision) {
+      while (above / below > 1 + precision) {
         const double middle = std::sqrt(above * below);
         (gain(middle) > 0 ? below : above) = middle;
       }
@@ -120,8 +118,8 @@ nlohmann::json break_even_json(const PredictedBreakEven& result) {
 }
 
 void Predictor::know(const CompressorRules& compressor, const Bucketing& bucketing,
-                     CodecProfile profile) {
-  codecs_[codec_key(compressor, bucketing, {.name = "ring", .values = {}})] = std::move(profile);
+                     const Spec& collective, CodecProfile profile) {
+  codecs_[codec_key(compressor, bucketing, collective)] = std::move(profile);
 }
 
 bool Predictor::knows(const SweepPoint& point) const {
@@ -178,6 +176,17 @@ std::string Predictor::refusal(const SweepPoint& point) const {
   return "";
 }
 
+double Predictor::highest_rate(const SweepPoint& point) const {
+  for (double rate = kMaxRate; rate > kMinRate; rate /= 2) {
+    try {
+      options_.topology.plan(point.hosts(), with_rate(point.link, rate));
+      return rate;
+    } catch (const InputError&) {  // a link that is too fast
+    }
+  }
+  return kMinRate;
+}
+
 LinkFigures Predictor::expected_links(const SweepPoint& point) const {
   if (options_.topology.is_star()) return star_figures(slowed(point.link, point.time_scale), {});
   const int hosts = point.hosts();
@@ -210,10 +219,16 @@ std::optional<Prediction> Predictor::predict(const SweepPoint& point,
                                              const PredictedMachines& machines, CodecTimes times) {
   if (!refusal(point).empty()) return std::nullopt;
   const CodecProfile& timed = codec(point.compressor, point.bucketing, point.collective);
-  PredictionInput input = input_of(point, machines);
-  if (times == CodecTimes::kTimed) return thinpipe::predict(timed, input, exchanges_);
-  input.cores = 0;  // a device of its own
-  return thinpipe::predict(at_memory_pace(timed, trace_, device_.value()), input, exchanges_);
+  if (times == CodecTimes::kTimed) return predict(point, machines, timed);
+  return predict(point, {.network = machines.network, .cores = 0},  // a device for each rank
+                 at_memory_pace(timed, trace_, device_.value()));
+}
+
+std::optional<Prediction> Predictor::predict(const SweepPoint& point,
+                                             const PredictedMachines& machines,
+                                             const CodecProfile& profile) {
+  if (!refusal(point).empty()) return std::nullopt;
+  return thinpipe::predict(profile, input_of(point, machines), exchanges_);
 }
 
 nlohmann::json Predictor::basis(const SweepPoint& point, const PredictedMachines& machines) {
@@ -237,14 +252,15 @@ PredictedBreakEven Predictor::break_even(const SweepPoint& point, const Predicte
     const auto predicted = predict(one, machines, times);
     return predicted ? std::optional(predicted->step) : std::nullopt;
   };
-  return break_evens_[key] = predicted_break_even([&](double rate) {
-           const auto own = step(point, rate);
-           std::optional<double> without;
-           for (const CompressorRules& baseline : baselines)
-             if (const auto one = step(with_baseline(point, baseline), rate))
-               without = std::min(*one, without.value_or(*one));
-           return own && without ? *without - *own : 0;
-         });
+  const auto gain = [&](double rate) {
+    const auto own = step(point, rate);
+    std::optional<double> without;
+    for (const CompressorRules& baseline : baselines)
+      if (const auto one = step(with_baseline(point, baseline), rate))
+        without = std::min(*one, without.value_or(*one));
+    return own && without ? *without - *own : 0;
+  };
+  return break_evens_[key] = predicted_break_even(gain, {.most = highest_rate(point)});
 }
 
 SweepPoint with_baseline(SweepPoint point, const CompressorRules& baseline) {

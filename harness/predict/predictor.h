@@ -30,11 +30,17 @@ struct PredictedBreakEven {
 inline constexpr double kMinRate = 1e5;    ///< bit/s, the lowest rate tried
 inline constexpr double kMaxRate = 100e9;  ///< bit/s, the highest rate tried
 
-/// Finds the break-even rate between `least` and `most`: tries ten rates a decade, then bisects to
-/// a thousandth.
+/// How a break-even rate is searched: first at some rates of each decade, then by bisection.
+struct RateSearch {
+  double least = kMinRate, most = kMaxRate;
+  int each_decade = 10;
+  double precision = 1e-3;  ///< relative
+};
+
+/// Finds the break-even rate.
 /// @param gain  seconds by which the compressor shortens a step on a link of that rate
 PredictedBreakEven predicted_break_even(const std::function<double(double rate)>& gain,
-                                        double least = kMinRate, double most = kMaxRate);
+                                        const RateSearch& search = {});
 
 /// Returns `rate` (or null), `pays_at_least_rate`, `pays_at_most_rate`.
 nlohmann::json break_even_json(const PredictedBreakEven& result);
@@ -50,6 +56,9 @@ struct PredictedMachines {
 /// ring where that collective cannot exchange the baseline.
 SweepPoint with_baseline(SweepPoint point, const CompressorRules& baseline);
 
+/// Returns the same link at another rate in bit/s; its directions keep their proportion.
+LinkSpec with_rate(const LinkSpec& link, double rate);
+
 /// Source of codec times.
 enum class CodecTimes {
   kTimed,   ///< measured on this machine or recorded
@@ -62,10 +71,11 @@ class Predictor {
   Predictor(const Trace& trace, const SweepOptions& options)
       : trace_(trace), options_(options), device_(compute_device(trace)) {}
 
-  /// Sets the codec profile of a compressor with this bucketing. The profile is used with every
-  /// collective that sums or all-gathers payloads. Other profiles are measured when they are first
-  /// needed.
-  void know(const CompressorRules& compressor, const Bucketing& bucketing, CodecProfile profile);
+  /// Sets the codec profile of a compressor with this bucketing and collective. Collectives that
+  /// sum or all-gather payloads have their profile in common. Other profiles are measured when they
+  /// are first needed.
+  void know(const CompressorRules& compressor, const Bucketing& bucketing, const Spec& collective,
+            CodecProfile profile);
   /// Returns the profile, measured if necessary. @throws InputError as measure_codec()
   const CodecProfile& codec(const CompressorRules& compressor, const Bucketing& bucketing,
                             const Spec& collective);
@@ -76,6 +86,10 @@ class Predictor {
   /// @param times  kMemory only where compute_device() finds a GPU
   std::optional<Prediction> predict(const SweepPoint& point, const PredictedMachines& machines,
                                     CodecTimes times = CodecTimes::kTimed);
+  /// Predicts the point with this profile of its compressor. Returns nothing where a model is
+  /// missing.
+  std::optional<Prediction> predict(const SweepPoint& point, const PredictedMachines& machines,
+                                    const CodecProfile& profile);
 
   /// Returns the basis of the prediction, for records.
   nlohmann::json basis(const SweepPoint& point, const PredictedMachines& machines);
@@ -85,6 +99,10 @@ class Predictor {
   PredictedBreakEven break_even(const SweepPoint& point, const PredictedMachines& machines,
                                 const std::vector<CompressorRules>& baselines,
                                 CodecTimes times = CodecTimes::kTimed);
+
+  /// Returns the highest rate, at most kMaxRate, at which no link of the point's network is faster
+  /// than links can be. An uplink may be faster than the hosts' links.
+  double highest_rate(const SweepPoint& point) const;
 
   /// Returns the figures of the point's links as set, with time dilation, without the machines'
   /// overhead.

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "compressors/kernels/buffer.h"
 #include "compressors/registry.h"
@@ -24,42 +25,6 @@ namespace thinpipe {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-/// One tensor of one rank's step: the decoded values, and the residual.
-struct DumpedTensor {
-  TensorInfo info;
-  std::span<const float> decoded;   ///< d elements
-  std::span<const float> residual;  ///< d elements, or empty without memory
-};
-
-// Writes FOLDER/rank-000/step-00000000.safetensors, named as in a trace, with `decoded/NAME` of
-// every tensor and `residual/NAME` of tensors with a residual; compressor, rank and step are
-// metadata.
-void dump_step(const fs::path& folder, const std::string& compressor, std::size_t rank,
-               std::uint64_t step, const std::vector<DumpedTensor>& tensors) {
-  const fs::path rank_folder = folder / fmt::format("rank-{:03d}", rank);
-  std::error_code error;
-  fs::create_directory(rank_folder, error);
-  if (error) throw SystemError("create " + rank_folder.string(), error.value());
-  std::vector<TensorInfo> entries;
-  std::vector<std::span<const float>> values;
-  const auto add = [&](const char* prefix, const TensorInfo& info, std::span<const float> array) {
-    entries.push_back({prefix + info.name, info.shape, info.elements});
-    values.push_back(array);
-  };
-  for (const DumpedTensor& tensor : tensors) add("decoded/", tensor.info, tensor.decoded);
-  for (const DumpedTensor& tensor : tensors) {
-    if (!tensor.residual.empty()) add("residual/", tensor.info, tensor.residual);
-  }
-  TensorFileWriter file(rank_folder / fmt::format("step-{:08d}.safetensors", step), entries,
-                        {{"format", "thinpipe-dump"},
-                         {"compressor", compressor},
-                         {"rank", std::to_string(rank)},
-                         {"step", std::to_string(step)}});
-  for (const auto& array : values) file.add(array);
-  file.commit();
-}
 
 /// One tensor of one rank, with its sums over the steps.
 struct Lane {
@@ -72,19 +37,202 @@ struct Lane {
 
 class Offline {
  public:
-  Offline(const Trace& trace, const Spec& spec, const OfflineOptions& options);
+  Offline(const Trace& trace, const Spec& spec, const OfflineOptions& options)
+      : trace_(trace),
+        options_(options),
+        ranks_(options.ranks == 0 ? trace.ranks() : options.ranks),
+        steps_(options.steps == 0 ? trace.steps() : options.steps),
+        tallies_(trace.tensors().size()),
+        samples_(trace.tensors().size()) {
+    if (ranks_ > trace.ranks())
+      throw InputError(fmt::format("{}: {} ranks requested, but the trace has {}",
+                                   trace.folder().string(), ranks_, trace.ranks()));
+    const MethodInfo& method = find_method(spec.name);
+    result_.spec = spec;
+    result_.compressor = parameters_of(spec).text();
+    if (method.needs_squares && trace.squares(0, 0, 0).empty())
+      throw InputError(fmt::format("{}: {} needs second moments, and the trace has none",
+                                   trace.folder().string(), spec.to_string()));
+    std::size_t largest = 0;
+    for (const TraceTensor& tensor : trace.tensors()) {
+      const TensorInfo info{tensor.name, tensor.shape, tensor.elements};
+      infos_.push_back(info);
+      const auto compressor =
+          make_compressor(spec, info, {.seed = options.seed, .threads = options.threads});
+      largest = std::max(largest, compressor->max_encoded_size());
+      result_.period = compressor->period();
+      result_.incremental = compressor->incremental();
+      shares_scale_ = dynamic_cast<const SharedScale*>(compressor.get()) != nullptr;
+    }
+    payload_ = Buffer<std::byte>(largest);
+  }
 
-  CompressorQuality run(const std::function<void(std::size_t)>& advance);
+  CompressorQuality run(const std::function<void(std::size_t)>& advance) {
+    if (!options_.dump.empty()) make_dump_folder(options_.dump);
+    // Ranks that share a scale are replayed together, step by step. Other ranks are replayed one
+    // after the other, which needs the memory of one rank.
+    const std::size_t together = shares_scale_ ? ranks_ : 1;
+    for (std::size_t rank = 0; rank < ranks_; rank += together)
+      replay(rank, rank + together, advance);
+    for (std::size_t i = 0; i < infos_.size(); ++i)
+      result_.tensors.push_back({infos_[i], tallies_[i].summary(), std::move(samples_[i])});
+    result_.total = total_.summary();
+    return std::move(result_);
+  }
 
  private:
   void replay(std::size_t first_rank, std::size_t end_rank,
-              const std::function<void(std::size_t)>& advance);
-  void start(std::size_t rank, std::vector<Lane>& lanes) const;
+              const std::function<void(std::size_t)>& advance) {
+    const std::size_t ranks = end_rank - first_rank;
+    std::vector<std::vector<Lane>> lanes(ranks);
+    for (std::size_t r = 0; r < ranks; ++r) start(first_rank + r, lanes[r]);
+    std::vector<std::vector<float>> repaired(ranks);
+    std::vector<GradientInput> gradients(ranks);
+    std::vector<double> prepared(ranks, 0.0);
+    for (std::size_t step = 0; step < steps_; ++step) {
+      const bool exchanged = (step + 1) % result_.period == 0;
+      std::vector<QualitySample> sums(ranks);
+      for (std::size_t tensor = 0; tensor < infos_.size(); ++tensor) {
+        float scale = 0;
+        for (std::size_t r = 0; r < ranks; ++r) {
+          gradients[r] = input(first_rank + r, step, tensor, repaired[r]);
+          if (!shares_scale_ || !exchanged) continue;
+          const auto begin = std::chrono::steady_clock::now();
+          auto& shared = dynamic_cast<SharedScale&>(*lanes[r][tensor].compressor);
+          scale = std::max(scale, shared.prepare(gradients[r]));
+          prepared[r] = seconds_since(begin);
+        }
+        for (std::size_t r = 0; r < ranks; ++r) {
+          Lane& lane = lanes[r][tensor];
+          const auto values = gradients[r].values;
+          for (std::size_t i = 0; i < values.size(); ++i) lane.period_sum[i] += values[i];
+          QualitySample sample;
+          if (exchanged) {
+            gradients[r].shared_scale = scale;
+            sample = exchange(gradients[r], prepared[r], lane);
+            std::fill(lane.period_sum.begin(), lane.period_sum.end(), 0.0F);
+          } else {
+            lane.compressor->hold(gradients[r]);
+            std::fill(lane.decoded.begin(), lane.decoded.end(), 0.0F);
+          }
+          sample.rank = first_rank + r;
+          sample.step = step;
+          sample.exchanged = exchanged;
+          sample.elements = values.size();
+          add_drift(values, lane, sample);
+          tallies_[tensor].add(sample);
+          tallies_[tensor].add_estimation(sample);
+          total_.add_estimation(sample);
+          if (exchanged) samples_[tensor].push_back(sample);
+          sums[r].rank = sample.rank;
+          sums[r].step = step;
+          sums[r].exchanged = exchanged;
+          sums[r] += sample;
+          if (advance) advance(values.size());
+        }
+      }
+      for (std::size_t r = 0; r < ranks; ++r) {
+        total_.add(sums[r]);
+        if (!options_.dump.empty()) dump(first_rank + r, step, lanes[r]);
+      }
+    }
+    for (std::size_t r = 0; r < ranks; ++r) trace_.release(first_rank + r);
+  }
+  void start(std::size_t rank, std::vector<Lane>& lanes) const {
+    for (const TensorInfo& info : infos_) {
+      Lane& lane = lanes.emplace_back();
+      lane.compressor = make_compressor(
+          result_.spec, info,
+          {.seed = options_.seed, .rank = static_cast<int>(rank), .threads = options_.threads});
+      lane.decoded.resize(info.elements);
+      lane.inputs.resize(info.elements);
+      lane.difference.resize(info.elements);
+      lane.period_sum.resize(info.elements);
+    }
+  }
   GradientInput input(std::size_t rank, std::size_t step, std::size_t tensor,
-                      std::vector<float>& repaired) const;
-  QualitySample exchange(const GradientInput& gradient, double before, Lane& lane);
-  void dump(std::size_t rank, std::size_t step, const std::vector<Lane>& lanes) const;
-  void add_drift(std::span<const float> values, Lane& lane, QualitySample& sample) const;
+                      std::vector<float>& repaired) const {
+    const std::size_t recorded = step % trace_.steps();
+    GradientInput gradient;
+    gradient.values =
+        finite_values(trace_.gradient(rank, recorded, tensor), options_.bad_values,
+                      fmt::format("{}: rank {}, recorded step {}, tensor '{}'",
+                                  trace_.folder().string(), rank, recorded, infos_[tensor].name),
+                      repaired);
+    gradient.squares = trace_.squares(rank, recorded, tensor);
+    gradient.step = step;
+    if (options_.steps_per_epoch > 0)
+      gradient.epoch = static_cast<double>(step) / static_cast<double>(options_.steps_per_epoch);
+    return gradient;
+  }
+  // @param before  s of prepare()
+  QualitySample exchange(const GradientInput& gradient, double before, Lane& lane) {
+    const auto begin = std::chrono::steady_clock::now();
+    const EncodeReport report = lane.compressor->encode(gradient, payload_.first(payload_.size()));
+    const double seconds = seconds_since(begin);
+    const std::span<const std::byte> payload = payload_.first(report.encoded_bytes);
+    std::fill(lane.decoded.begin(), lane.decoded.end(), 0.0F);
+    lane.compressor->decode_add(payload, 1.0F, lane.decoded);
+    QualitySample sample;
+    if (report.target_elements > 0) {
+      sample.selected = report.selected_elements;
+      sample.target = report.target_elements;
+    }
+    sample.elements = lane.decoded.size();
+    sample.encoded_bytes = report.encoded_bytes;
+    sample.distortion = lane.compressor->distortion(gradient, payload);
+    for (const float value : lane.decoded)
+      sample.decoded_squares += static_cast<double>(value) * static_cast<double>(value);
+    sample.passes_by_elements = report.passes * static_cast<double>(sample.elements);
+    sample.seconds = before + seconds;
+    const auto zeros =
+        static_cast<std::size_t>(std::count(lane.decoded.begin(), lane.decoded.end(), 0.0F));
+    if (zeros > 0 && zeros < lane.decoded.size() && !result_.incremental) {
+      // c = decoded + residual; without memory, the sum of all inputs since the last exchange.
+      const auto residual = lane.compressor->residual();
+      std::vector<float>& c = lane.period_sum;
+      for (std::size_t i = 0; i < residual.size(); ++i) c[i] = lane.decoded[i] + residual[i];
+      sample.overlap_of = lane.decoded.size() - zeros;
+      sample.overlap = overlap_with_top_k(c, lane.decoded, work_);
+    }
+    return sample;
+  }
+  // Writes DUMP/rank-000/step-00000000.safetensors, named as in a trace, with `decoded/NAME` of
+  // every tensor and `residual/NAME` of tensors with a residual; compressor, rank and step are
+  // metadata.
+  void dump(std::size_t rank, std::size_t step, const std::vector<Lane>& lanes) const {
+    const fs::path folder = options_.dump / fmt::format("rank-{:03d}", rank);
+    std::error_code error;
+    fs::create_directory(folder, error);
+    if (error) throw SystemError("create " + folder.string(), error.value());
+    std::vector<TensorInfo> entries;
+    std::vector<std::span<const float>> values;
+    const auto add = [&](const char* prefix, const TensorInfo& info, std::span<const float> array) {
+      entries.push_back({prefix + info.name, info.shape, info.elements});
+      values.push_back(array);
+    };
+    for (std::size_t i = 0; i < lanes.size(); ++i) add("decoded/", infos_[i], lanes[i].decoded);
+    for (std::size_t i = 0; i < lanes.size(); ++i)
+      if (const auto residual = lanes[i].compressor->residual(); !residual.empty())
+        add("residual/", infos_[i], residual);
+    TensorFileWriter file(folder / fmt::format("step-{:08d}.safetensors", step), entries,
+                          {{"format", "thinpipe-dump"},
+                           {"compressor", result_.compressor},
+                           {"rank", std::to_string(rank)},
+                           {"step", std::to_string(step)}});
+    for (const auto& array : values) file.add(array);
+    file.commit();
+  }
+  void add_drift(std::span<const float> values, Lane& lane, QualitySample& sample) const {
+    if (result_.incremental) return;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto value = static_cast<double>(values[i]);
+      lane.inputs[i] += value;
+      lane.difference[i] += value - static_cast<double>(lane.decoded[i]);
+      sample.drift_inputs += lane.inputs[i] * lane.inputs[i];
+      sample.drift_difference += lane.difference[i] * lane.difference[i];
+    }
+  }
 
   const Trace& trace_;
   const OfflineOptions& options_;
@@ -99,218 +247,11 @@ class Offline {
   std::vector<float> work_;
 };
 
-Offline::Offline(const Trace& trace, const Spec& spec, const OfflineOptions& options)
-    : trace_(trace),
-      options_(options),
-      ranks_(options.ranks == 0 ? trace.ranks() : options.ranks),
-      steps_(options.steps == 0 ? trace.steps() : options.steps),
-      tallies_(trace.tensors().size()),
-      samples_(trace.tensors().size()) {
-  if (ranks_ > trace.ranks()) {
-    throw InputError(fmt::format("{}: {} ranks requested, but the trace has {}",
-                                 trace.folder().string(), ranks_, trace.ranks()));
-  }
-  const MethodInfo& method = find_method(spec.name);
-  result_.spec = spec;
-  result_.compressor = parameters_of(spec).text();
-  if (method.needs_squares && trace.squares(0, 0, 0).empty()) {
-    throw InputError(fmt::format("{}: {} needs second moments, and the trace has none",
-                                 trace.folder().string(), spec.to_string()));
-  }
-  std::size_t largest = 0;
-  for (const TraceTensor& tensor : trace.tensors()) {
-    const TensorInfo info{tensor.name, tensor.shape, tensor.elements};
-    infos_.push_back(info);
-    const auto compressor =
-        make_compressor(spec, info, {.seed = options.seed, .threads = options.threads});
-    largest = std::max(largest, compressor->max_encoded_size());
-    result_.period = compressor->period();
-    result_.incremental = compressor->incremental();
-    shares_scale_ = dynamic_cast<const SharedScale*>(compressor.get()) != nullptr;
-  }
-  payload_ = Buffer<std::byte>(largest);
-}
-
-void Offline::start(std::size_t rank, std::vector<Lane>& lanes) const {
-  for (const TensorInfo& info : infos_) {
-    Lane& lane = lanes.emplace_back();
-    lane.compressor = make_compressor(
-        result_.spec, info,
-        {.seed = options_.seed, .rank = static_cast<int>(rank), .threads = options_.threads});
-    lane.decoded.resize(info.elements);
-    lane.inputs.resize(info.elements);
-    lane.difference.resize(info.elements);
-    lane.period_sum.resize(info.elements);
-  }
-}
-
-GradientInput Offline::input(std::size_t rank, std::size_t step, std::size_t tensor,
-                             std::vector<float>& repaired) const {
-  const std::size_t recorded = step % trace_.steps();
-  GradientInput gradient;
-  gradient.values =
-      finite_values(trace_.gradient(rank, recorded, tensor), options_.bad_values,
-                    fmt::format("{}: rank {}, recorded step {}, tensor '{}'",
-                                trace_.folder().string(), rank, recorded, infos_[tensor].name),
-                    repaired);
-  gradient.squares = trace_.squares(rank, recorded, tensor);
-  gradient.step = step;
-  if (options_.steps_per_epoch > 0) {
-    gradient.epoch = static_cast<double>(step) / static_cast<double>(options_.steps_per_epoch);
-  }
-  return gradient;
-}
-
-// @param before  s of prepare()
-QualitySample Offline::exchange(const GradientInput& gradient, double before, Lane& lane) {
-  const auto begin = Clock::now();
-  const EncodeReport report = lane.compressor->encode(gradient, payload_.first(payload_.size()));
-  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  const std::span<const std::byte> payload = payload_.first(report.encoded_bytes);
-  std::fill(lane.decoded.begin(), lane.decoded.end(), 0.0F);
-  lane.compressor->decode_add(payload, 1.0F, lane.decoded);
-  QualitySample sample;
-  if (report.target_elements > 0) {
-    sample.selected = report.selected_elements;
-    sample.target = report.target_elements;
-  }
-  sample.elements = lane.decoded.size();
-  sample.encoded_bytes = report.encoded_bytes;
-  sample.distortion = lane.compressor->distortion(gradient, payload);
-  for (const float value : lane.decoded) {
-    sample.decoded_squares += static_cast<double>(value) * static_cast<double>(value);
-  }
-  sample.passes_by_elements = report.passes * static_cast<double>(sample.elements);
-  sample.seconds = before + seconds;
-  const auto zeros =
-      static_cast<std::size_t>(std::count(lane.decoded.begin(), lane.decoded.end(), 0.0F));
-  if (zeros > 0 && zeros < lane.decoded.size() && !result_.incremental) {
-    // c = decoded + residual; without memory, the sum of all inputs since the last exchange.
-    const auto residual = lane.compressor->residual();
-    std::vector<float>& c = lane.period_sum;
-    for (std::size_t i = 0; i < residual.size(); ++i) c[i] = lane.decoded[i] + residual[i];
-    sample.overlap_of = lane.decoded.size() - zeros;
-    sample.overlap = overlap_with_top_k(c, lane.decoded, work_);
-  }
-  return sample;
-}
-
-void Offline::replay(std::size_t first_rank, std::size_t end_rank,
-                     const std::function<void(std::size_t)>& advance) {
-  const std::size_t ranks = end_rank - first_rank;
-  std::vector<std::vector<Lane>> lanes(ranks);
-  for (std::size_t r = 0; r < ranks; ++r) start(first_rank + r, lanes[r]);
-  std::vector<std::vector<float>> repaired(ranks);
-  std::vector<GradientInput> gradients(ranks);
-  std::vector<double> prepared(ranks, 0.0);
-  for (std::size_t step = 0; step < steps_; ++step) {
-    const bool exchanged = (step + 1) % result_.period == 0;
-    std::vector<QualitySample> sums(ranks);
-    for (std::size_t tensor = 0; tensor < infos_.size(); ++tensor) {
-      float scale = 0;
-      for (std::size_t r = 0; r < ranks; ++r) {
-        gradients[r] = input(first_rank + r, step, tensor, repaired[r]);
-        if (!shares_scale_ || !exchanged) continue;
-        const auto begin = Clock::now();
-        auto& shared = dynamic_cast<SharedScale&>(*lanes[r][tensor].compressor);
-        scale = std::max(scale, shared.prepare(gradients[r]));
-        prepared[r] = std::chrono::duration<double>(Clock::now() - begin).count();
-      }
-      for (std::size_t r = 0; r < ranks; ++r) {
-        Lane& lane = lanes[r][tensor];
-        const auto values = gradients[r].values;
-        for (std::size_t i = 0; i < values.size(); ++i) lane.period_sum[i] += values[i];
-        QualitySample sample;
-        if (exchanged) {
-          gradients[r].shared_scale = scale;
-          sample = exchange(gradients[r], prepared[r], lane);
-          std::fill(lane.period_sum.begin(), lane.period_sum.end(), 0.0F);
-        } else {
-          lane.compressor->hold(gradients[r]);
-          std::fill(lane.decoded.begin(), lane.decoded.end(), 0.0F);
-        }
-        sample.rank = first_rank + r;
-        sample.step = step;
-        sample.exchanged = exchanged;
-        sample.elements = values.size();
-        add_drift(values, lane, sample);
-        tallies_[tensor].add(sample);
-        tallies_[tensor].add_estimation(sample);
-        total_.add_estimation(sample);
-        if (exchanged) samples_[tensor].push_back(sample);
-        sums[r].rank = sample.rank;
-        sums[r].step = step;
-        sums[r].exchanged = exchanged;
-        sums[r] += sample;
-        if (advance) advance(values.size());
-      }
-    }
-    for (std::size_t r = 0; r < ranks; ++r) {
-      total_.add(sums[r]);
-      if (!options_.dump.empty()) dump(first_rank + r, step, lanes[r]);
-    }
-  }
-  for (std::size_t r = 0; r < ranks; ++r) trace_.release(first_rank + r);
-}
-
-void Offline::dump(std::size_t rank, std::size_t step, const std::vector<Lane>& lanes) const {
-  std::vector<DumpedTensor> tensors;
-  for (std::size_t i = 0; i < lanes.size(); ++i) {
-    tensors.push_back({infos_[i], lanes[i].decoded, lanes[i].compressor->residual()});
-  }
-  dump_step(options_.dump, result_.compressor, rank, step, tensors);
-}
-
-void Offline::add_drift(std::span<const float> values, Lane& lane, QualitySample& sample) const {
-  if (result_.incremental) return;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto value = static_cast<double>(values[i]);
-    lane.inputs[i] += value;
-    lane.difference[i] += value - static_cast<double>(lane.decoded[i]);
-    sample.drift_inputs += lane.inputs[i] * lane.inputs[i];
-    sample.drift_difference += lane.difference[i] * lane.difference[i];
-  }
-}
-
-CompressorQuality Offline::run(const std::function<void(std::size_t)>& advance) {
-  if (!options_.dump.empty()) make_dump_folder(options_.dump);
-  // Ranks that share a scale are replayed together, step by step. Other ranks are replayed one
-  // after the other, which needs the memory of one rank.
-  const std::size_t together = shares_scale_ ? ranks_ : 1;
-  for (std::size_t rank = 0; rank < ranks_; rank += together)
-    replay(rank, rank + together, advance);
-  for (std::size_t i = 0; i < infos_.size(); ++i) {
-    result_.tensors.push_back({infos_[i], tallies_[i].summary(), std::move(samples_[i])});
-  }
-  result_.total = total_.summary();
-  return std::move(result_);
-}
-
 // The samples of one step: sums over tensors by rank, and a tally of single samples.
 struct StepSamples {
   std::map<std::size_t, QualitySample> by_rank;
   Tally tally;
 };
-
-void add(const TensorQuality& tensor, std::map<std::size_t, StepSamples>& steps) {
-  for (const QualitySample& sample : tensor.samples) {
-    StepSamples& step = steps[sample.step];
-    QualitySample& sum = step.by_rank[sample.rank];
-    sum.rank = sample.rank;
-    sum.step = sample.step;
-    sum += sample;
-    step.tally.add_estimation(sample);
-  }
-}
-
-std::vector<StepQuality> finish(std::map<std::size_t, StepSamples>& steps) {
-  std::vector<StepQuality> result;
-  for (auto& [number, step] : steps) {
-    for (const auto& [rank, sum] : step.by_rank) step.tally.add(sum);
-    result.push_back({number, step.tally.summary()});
-  }
-  return result;
-}
 
 }  // namespace
 
@@ -318,10 +259,9 @@ void make_dump_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw InputError(folder.string() + ": cannot be created: " + error.message());
-  if (!fs::is_empty(folder, error)) {
+  if (!fs::is_empty(folder, error))
     throw InputError(folder.string() +
                      ": the folder is not empty (expected a new one; a dump overwrites nothing)");
-  }
 }
 
 std::size_t overlap_with_top_k(std::span<const float> c, std::span<const float> decoded,
@@ -335,9 +275,8 @@ std::size_t overlap_with_top_k(std::span<const float> c, std::span<const float> 
   std::nth_element(work.begin(), last, work.end(), std::greater<>());
   const float smallest = *last;
   std::size_t hits = 0;
-  for (std::size_t i = 0; i < c.size(); ++i) {
+  for (std::size_t i = 0; i < c.size(); ++i)
     hits += decoded[i] != 0 && std::fabs(c[i]) >= smallest ? 1 : 0;
-  }
   return hits;
 }
 
@@ -347,16 +286,23 @@ CompressorQuality replay_offline(const Trace& trace, const Spec& spec,
   return Offline(trace, spec, options).run(advance);
 }
 
-std::vector<StepQuality> quality_by_step(const CompressorQuality& quality) {
+std::vector<StepQuality> quality_by_step(std::span<const TensorQuality> tensors) {
   std::map<std::size_t, StepSamples> steps;
-  for (const TensorQuality& tensor : quality.tensors) add(tensor, steps);
-  return finish(steps);
-}
-
-std::vector<StepQuality> quality_by_step(const TensorQuality& tensor) {
-  std::map<std::size_t, StepSamples> steps;
-  add(tensor, steps);
-  return finish(steps);
+  for (const TensorQuality& tensor : tensors)
+    for (const QualitySample& sample : tensor.samples) {
+      StepSamples& step = steps[sample.step];
+      QualitySample& sum = step.by_rank[sample.rank];
+      sum.rank = sample.rank;
+      sum.step = sample.step;
+      sum += sample;
+      step.tally.add_estimation(sample);
+    }
+  std::vector<StepQuality> result;
+  for (auto& [number, step] : steps) {
+    for (const auto& [rank, sum] : step.by_rank) step.tally.add(sum);
+    result.push_back({number, step.tally.summary()});
+  }
+  return result;
 }
 
 }  // namespace thinpipe

@@ -63,10 +63,8 @@ struct StepQuality {
   QualitySummary summary;  ///< of this step alone, except for the drift, which is since step 0
 };
 
-/// Returns the quality over all tensors and ranks, in the order of the steps.
-std::vector<StepQuality> quality_by_step(const CompressorQuality& quality);
-/// Returns the quality of one tensor over the ranks, in the order of the steps.
-std::vector<StepQuality> quality_by_step(const TensorQuality& tensor);
+/// Returns the quality over these tensors and all ranks, in the order of the steps.
+std::vector<StepQuality> quality_by_step(std::span<const TensorQuality> tensors);
 
 /// Makes the folder for OfflineOptions::dump. @throws InputError when it exists and is not empty.
 void make_dump_folder(const std::filesystem::path& folder);

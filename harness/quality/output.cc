@@ -154,11 +154,11 @@ void QualityTable::add_steps(const std::vector<StepQuality>& steps, const char* 
 
 void QualityTable::add(const CompressorQuality& quality, QualityRows rows) {
   add_row(quality.spec.to_string(), quality.total);
-  if (rows == QualityRows::kSteps) add_steps(quality_by_step(quality), "  ");
+  if (rows == QualityRows::kSteps) add_steps(quality_by_step(quality.tensors), "  ");
   if (rows != QualityRows::kTensors && rows != QualityRows::kTensorSteps) return;
   for (const TensorQuality& tensor : quality.tensors) {
     add_row("  " + tensor.info.name, tensor.summary);
-    if (rows == QualityRows::kTensorSteps) add_steps(quality_by_step(tensor), "    ");
+    if (rows == QualityRows::kTensorSteps) add_steps(quality_by_step({&tensor, 1}), "    ");
   }
 }
 
@@ -169,7 +169,8 @@ OrderedJson quality_json(const CompressorQuality& quality, QualityRows rows) {
   for (const TensorQuality& tensor : quality.tensors) {
     OrderedJson json{{"name", tensor.info.name}, {"shape", tensor.info.shape}};
     json.update(to_json(tensor.summary));
-    if (rows == QualityRows::kTensorSteps) json["steps"] = steps_json(quality_by_step(tensor));
+    if (rows == QualityRows::kTensorSteps)
+      json["steps"] = steps_json(quality_by_step({&tensor, 1}));
     tensors.push_back(json);
   }
   OrderedJson json{{"compressor", quality.spec.to_string()},
@@ -177,7 +178,7 @@ OrderedJson quality_json(const CompressorQuality& quality, QualityRows rows) {
                    {"period", quality.period},
                    {"incremental", quality.incremental}};
   json.update(to_json(quality.total));
-  if (rows == QualityRows::kSteps) json["steps"] = steps_json(quality_by_step(quality));
+  if (rows == QualityRows::kSteps) json["steps"] = steps_json(quality_by_step(quality.tensors));
   json["tensors"] = tensors;
   return json;
 }

@@ -120,12 +120,10 @@ QualitySummary Tally::summary() const {
   summary.cosine_mean = known_mean(series_.cosine);
   summary.cosine_last = known_mean(last_cosines_);
   summary.drift = known_mean(last_drifts_);
-  if (overlap_of_ > 0) {
+  if (overlap_of_ > 0)
     summary.overlap = static_cast<double>(overlap_) / static_cast<double>(overlap_of_);
-  }
-  if (exchanged_elements_ > 0) {
+  if (exchanged_elements_ > 0)
     summary.passes = passes_by_elements_ / static_cast<double>(exchanged_elements_);
-  }
   if (!nanoseconds_.empty()) summary.nanoseconds_per_element = median(nanoseconds_);
   summary.series = series_;
   return summary;

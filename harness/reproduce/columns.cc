@@ -1,14 +1,18 @@
 #include "harness/reproduce/columns.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "compressors/encode/gap_codes.h"
+#include "compressors/encode/position_codec.h"
 #include "compressors/registry.h"
 #include "compressors/spec.h"
 
@@ -68,6 +72,19 @@ ReproductionColumn best_k_error(const JsonField& field) {
   const auto ratio = parse_number<double>(of(field), 0, 1);
   if (!ratio) field.at("of").fail("expected a ratio such as '0.01', found " + of(field));
   return columns::best_k_error(*ratio);
+}
+
+ReproductionColumn paying_cells(const JsonField& field) {
+  const auto choice = [&](const char* key, std::initializer_list<const char*> choices) {
+    const std::string found = field.at(key).string();
+    if (std::find(choices.begin(), choices.end(), found) == choices.end())
+      field.at(key).fail(
+          fmt::format("expected {}, found {}", fmt::join(choices, " or "), in_quotes(found)));
+    return found;
+  };
+  return columns::paying_cells({.over = choice("over", {"none", "bf16", "both"}),
+                                .memory_bound = choice("codec", {"timed", "memory"}) == "memory",
+                                .rate = field.has("rate") ? rate(field) : 0});
 }
 
 struct ColumnKind {
@@ -134,6 +151,7 @@ const ColumnKind kColumnKinds[] = {
        return columns::predicted_scaling(
            rate(field), static_cast<int>(field.at("ranks").unsigned_integer(1, kMaxRanks)));
      }},
+    {"paying_cells", {"over", "codec", "rate"}, paying_cells},
 };
 
 }  // namespace

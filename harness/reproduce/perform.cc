@@ -1,5 +1,4 @@
-#include "harness/reproduce/perform.h"
-
+// Performs recipes: runs their commands, reads the records, checks the rules, writes the pages.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -18,6 +17,7 @@
 #include "base/visible.h"
 #include "harness/machine/programs.h"
 #include "harness/reproduce/columns.h"
+#include "harness/reproduce/recipe.h"
 #include "netem/file_descriptor.h"
 #include "netem/sandbox.h"
 #include "reports/record/reader.h"
@@ -56,9 +56,6 @@ void spell_out(nlohmann::json& printed) {
     if (point.contains("axes") && point.at("axes").contains("compressor"))
       point["axes"]["compressor"] = spelt_out(point["axes"]["compressor"].get<std::string>());
 }
-
-// Returns true if the command has succeeded before.
-bool is_finished(const fs::path& folder) { return fs::exists(folder / kFinished); }
 
 // Runs the command in the current folder. Its standard output goes to the file `output` of `place`;
 // its standard error is this process's. @returns "" or the failure @throws RunError when
@@ -180,15 +177,10 @@ ReproductionPlan spelt_out_plan(ReproductionPlan plan) {
   return plan;
 }
 
-std::vector<const RecipeArm*> arms_of(const Recipe& recipe, bool quick) {
+std::vector<ArmRecords> run_arms(const Recipe& recipe, bool quick) {
   std::vector<const RecipeArm*> arms;
   for (const RecipeArm& arm : recipe.arms)
     if (!arm.words(quick).empty()) arms.push_back(&arm);
-  return arms;
-}
-
-std::vector<ArmRecords> run_arms(const Recipe& recipe, bool quick) {
-  const std::vector<const RecipeArm*> arms = arms_of(recipe, quick);
   for (const RecipeArm* arm : arms)
     refuse_other_command(arm_place(recipe.name(), arm->label), arm->words(quick));
   RecipeProgress progress(recipe, quick, arms.size());
@@ -196,7 +188,7 @@ std::vector<ArmRecords> run_arms(const Recipe& recipe, bool quick) {
   for (std::size_t i = 0; i < arms.size(); ++i) {
     const std::string place = arm_place(recipe.name(), arms[i]->label);
     std::string failure;
-    if (!is_finished(place)) {
+    if (!fs::exists(fs::path(place) / kFinished)) {
       progress.begin(i + 1, arms[i]->label);
       failure = run_arm(arms[i]->words(quick), place);
       progress.end();
@@ -208,6 +200,19 @@ std::vector<ArmRecords> run_arms(const Recipe& recipe, bool quick) {
                                 all.back().command));
   }
   return all;
+}
+
+Reproduction perform(const Recipe& recipe, const fs::path& out, bool quick) {
+  fs::create_directories(out);
+  const InFolder inside(out);
+  Reproduction result = reproduced(spelt_out_plan(recipe.plan), run_arms(recipe, quick), quick);
+  const std::string drawing = reproduction_picture(result);
+  const std::string picture = drawing.empty() ? "" : recipe.name() + ".svg";
+  if (!drawing.empty()) write_output(picture, drawing);
+  write_output(recipe.name() + ".md", reproduction_page(result, picture));
+  write_outcome(outcome_file(recipe.name()), outcome_of(result));
+  write_index();
+  return result;
 }
 
 }  // namespace
@@ -240,19 +245,6 @@ void refuse_other_command(const fs::path& folder, const std::vector<std::string>
   if (!before.empty() && before != typed(words))
     throw InputError(folder.string() + " holds the records of another command (" + before +
                      "); choose another --out, or remove it");
-}
-
-Reproduction perform(const Recipe& recipe, const fs::path& out, bool quick) {
-  fs::create_directories(out);
-  const InFolder inside(out);
-  Reproduction result = reproduced(spelt_out_plan(recipe.plan), run_arms(recipe, quick), quick);
-  const std::string drawing = reproduction_picture(result);
-  const std::string picture = drawing.empty() ? "" : recipe.name() + ".svg";
-  if (!drawing.empty()) write_output(picture, drawing);
-  write_output(recipe.name() + ".md", reproduction_page(result, picture));
-  write_outcome(outcome_file(recipe.name()), outcome_of(result));
-  write_index();
-  return result;
 }
 
 int perform_all(const std::vector<std::string>& names, const fs::path& out, bool quick,

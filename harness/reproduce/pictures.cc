@@ -20,10 +20,10 @@ namespace {
 
 // The parameters of a picture in the recipe's file.
 struct PictureRequest {
-  std::string alt, arm, ratio;
-  std::vector<std::string> compressors;
-  std::vector<double> rates, ranks;
-  std::vector<PictureLine> lines;
+  std::string alt, arm = {}, ratio = {};
+  std::vector<std::string> compressors = {};
+  std::vector<double> rates = {}, ranks = {};
+  std::vector<PictureLine> lines = {};
 };
 
 ReproductionPicture empty_picture(const std::string& id, const PictureRequest& request,
@@ -85,6 +85,37 @@ ReproductionPicture predicted_scaling(const PictureRequest& request,
         add_points(picture, compressor + " at " + format_rate(rate), request.ranks, speedups);
       }
   }
+  return picture;
+}
+
+// The percentage of cells in which compression pays, over the links' rate.
+ReproductionPicture paying_cells(const PictureRequest& request,
+                                 const std::vector<ArmRecords>& arms) {
+  ReproductionPicture picture =
+      empty_picture("paying", request, "link rate, bit/s", "cells that pay, %");
+  picture.chart.x.is_log = true;
+  picture.chart.x.format = format_rate;
+  picture.chart.x.ticks = request.rates;
+  for (const bool memory_bound : {false, true})
+    for (const char* over : {"none", "both"}) {
+      std::vector<double> rates, shares;
+      for (const double rate : request.rates) {
+        const ReproductionColumn column =
+            columns::paying_cells({.over = over, .memory_bound = memory_bound, .rate = rate});
+        std::vector<double> cells;
+        for (const ArmRecords& arm : arms)
+          if (!arm.printed.empty())
+            for (const double value : column.measure(arm, "").values()) cells.push_back(value);
+        if (cells.empty()) continue;
+        rates.push_back(rate);
+        shares.push_back(mean(cells));
+      }
+      add_points(
+          picture,
+          std::string(over == std::string_view("none") ? "over fp32" : "over fp32 and bf16") +
+              (memory_bound ? ", memory-bound codec" : ", codec on a CPU core"),
+          rates, shares);
+    }
   return picture;
 }
 
@@ -193,6 +224,7 @@ struct PictureKind {
 
 const PictureKind kPictureKinds[] = {
     {"predicted_scaling", {"arm", "compressors", "rates", "ranks"}, predicted_scaling},
+    {"paying_cells", {"rates"}, paying_cells},
     {"server_bits", {}, server_bits},
     {"accuracy_over_time", {"lines"}, accuracy_over_time},
     {"estimation_quality", {"ratio"}, estimation_quality},
@@ -210,13 +242,7 @@ std::function<ReproductionPicture(const std::vector<ArmRecords>&)> read_picture(
   known.insert(known.end(), kind.parameters.begin(), kind.parameters.end());
   field.allow_only(known);
   for (const std::string& parameter : kind.parameters) field.at(parameter);
-  PictureRequest request{.alt = field.at("alt").string(),
-                         .arm = {},
-                         .ratio = {},
-                         .compressors = {},
-                         .rates = {},
-                         .ranks = {},
-                         .lines = lines};
+  PictureRequest request{.alt = field.at("alt").string(), .lines = lines};
   const auto each_of = [&field](const char* key, auto read) {
     for (std::size_t i = 0; field.has(key) && i < field.at(key).size(); ++i)
       read(field.at(key).at(i));

@@ -1,7 +1,10 @@
 // Recipes of `thinpipe reproduce`: a finding of a paper, the commands that would show it, and the
-// rules that decide whether it appeared, written before anything runs.
+// rules that decide whether it appeared, written before anything runs. Performs a recipe: runs its
+// commands, reads their records, checks the rules, writes the page.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -57,5 +60,28 @@ Recipe parse_recipe(const std::string& name, std::string_view text, const std::s
 /// Returns the folder of an arm's records, relative to the folder of all: `NAME/label`, with the
 /// label by plain_file_name().
 std::string arm_place(const std::string& recipe, const std::string& label);
+
+/// Returns the words of an arm's command with its output options, which differ by verb.
+/// @param place  arm_place()
+std::vector<std::string> placed_words(const std::vector<std::string>& words,
+                                      const std::string& place);
+
+/// Returns the command as a user would type it in the folder of all records.
+std::string command_of(const std::vector<std::string>& words, const std::string& place);
+
+/// Checks that the folder has no records of another command, such as those of a quick try.
+/// @throws InputError when the folder has such records
+void refuse_other_command(const std::filesystem::path& folder,
+                          const std::vector<std::string>& words);
+
+/// Performs recipes, one after the other, and calls `done` after each. Runs their arms that are not
+/// finished yet, and reports progress on standard error. An arm that fails does not end the others;
+/// the page reports it. A recipe that fails is reported on standard error and does not end the
+/// others. Writes OUT/NAME.md, its picture, and OUT/README.md, the list of all recipes.
+/// @returns the exit code: kExitFailed if a command failed, kExitUsage if a recipe was refused, as
+/// where an arm's folder has the records of another command
+/// @throws RunError when stop_requested()
+int perform_all(const std::vector<std::string>& names, const std::filesystem::path& out, bool quick,
+                const std::function<void(const Reproduction&)>& done);
 
 }  // namespace thinpipe

@@ -1,4 +1,5 @@
-// Parses a recipe's file: TOML in which {NAME} is replaced by a value and `each` repeats an entry.
+// Finds recipes and parses their files: TOML in which {NAME} is replaced by a value and `each`
+// repeats an entry.
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/input_file.h"
 #include "base/text.h"
 #include "compressors/registry.h"
 #include "compressors/spec.h"
@@ -260,7 +263,10 @@ class RecipeFile {
   void read_row(const JsonField& entry) {
     entry.allow_only({"each", "label", "arm", "compressor", "paper"});
     ReproductionRow row{.label = entry.at("label").string(), .arm = "", .paper = read_paper(entry)};
-    if (entry.has("arm")) row.arm = known_label(entry.at("arm"), arm_labels_, "arm");
+    if (entry.has("arm"))
+      row.arm = entry.at("arm").string() == kAllArms
+                    ? kAllArms
+                    : known_label(entry.at("arm"), arm_labels_, "arm");
     if (entry.has("compressor")) {
       row.compressor = entry.at("compressor").string();
       try {
@@ -367,6 +373,41 @@ class RecipeFile {
 };
 
 }  // namespace
+
+bool Recipe::trains() const {
+  return std::any_of(arms.begin(), arms.end(), [](const RecipeArm& arm) {
+    return arm.full.at(0) == "train" || arm.full.at(0) == "capture";
+  });
+}
+
+std::vector<std::string> recipe_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : recipe_files())
+    if (name != "shared") names.push_back(name);
+  return names;
+}
+
+std::string_view recipe_text(const std::string& name) {
+  const auto file = recipe_files().find(name);
+  if (file != recipe_files().end()) return file->second;
+  throw InputError("no recipe " + in_quotes(name) + did_you_mean(name, recipe_names()) +
+                   "; `thinpipe reproduce --list` shows all, and a file's name ends with .toml");
+}
+
+Recipe find_recipe(const std::string& name) {
+  if (name.ends_with(".toml")) {
+    constexpr std::uint64_t kMaxBytes = 1 << 16;  // thinpipe's own have at most 6 kB
+    const std::string stem = plain_file_name(std::filesystem::path(name).stem().string());
+    if (stem.find_first_not_of('.') == std::string::npos)
+      throw InputError(in_quotes(name) + ": a recipe's file needs a name");
+    return parse_recipe(stem, read_input(name, "a recipe", kMaxBytes), name);
+  }
+  return parse_recipe(name, recipe_text(name), "recipes/" + name + ".toml");
+}
+
+std::string arm_place(const std::string& recipe, const std::string& label) {
+  return recipe + "/" + plain_file_name(label);
+}
 
 Recipe parse_recipe(const std::string& name, std::string_view text, const std::string& file) {
   return RecipeFile(name, text, file).read();

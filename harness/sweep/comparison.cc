@@ -1,11 +1,11 @@
-#include "harness/sweep/comparison.h"
-
+// The ranks' accounts of a step: its compression error, and whether its results are right.
 #include <algorithm>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/sweep/samples.h"
 #include "harness/worker/reference.h"
 
 namespace thinpipe {

@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "harness/sweep/comparison.h"
-#include "harness/sweep/records.h"
 #include "harness/sweep/time_scaling.h"
 #include "harness/worker/bucketing_json.h"
 #include "netem/topology/flows.h"
@@ -40,22 +38,96 @@ class PointRun {
  public:
   /// @param planned  the network as it was set
   PointRun(const SweepPoint& point, const SweepOptions& options, const Trace& trace,
-           const Topology& planned, Machines& machines, Launch& launch, PointSamples& samples);
+           const Topology& planned, Machines& machines, Launch& launch, PointSamples& samples)
+      : point_(point),
+        options_(options),
+        trace_(trace),
+        machines_(machines),
+        launch_(launch),
+        samples_(samples),
+        timeout_(step_timeout(point, planned, trace, options.compute_scale, options.timeout)),
+        check_timeout_(std::max(timeout_, kCheckSeconds)) {}
 
   /// Has every rank read the point and make its compressors and collective.
   /// @throws WorkerRefusal when a rank cannot, or has a different trace.
-  void prepare();
+  void prepare() {
+    json message = prepare_message(point_, options_);
+    message["trace"] = absolute_gradients(options_.trace);
+    const auto prepared = launch_.ask(message, kPrepareTimeout);
+    for (std::size_t rank = 0; rank < prepared.size(); ++rank) {
+      loads_ = loads_ || prepared[rank].at("loads");
+      samples_.period = std::max(samples_.period, prepared[rank].at("period").get<std::size_t>());
+      if (prepared[rank].at("trace") != trace_.identity())
+        throw WorkerRefusal(
+            fmt::format("rank {} has a different trace at {}", rank, options_.trace.string()));
+    }
+  }
+
   /// Measures steps without any exchange: the lower bound of a step's time, on the same ranks in
   /// the same minute.
-  void step_without_exchange();
+  void step_without_exchange() {
+    for (std::uint64_t step = 0; step < kStepsWithoutExchange; ++step) {
+      const StepAnswers answers =
+          ask_for_step({{"do", "step"}, {"index", step}, {"moves", false}}, timeout_);
+      double longest = 0;
+      for (const WorkerStep& worker : answers.workers) longest = std::max(longest, worker.total);
+      samples_.without_exchange.push_back(longest / point_.time_scale);
+    }
+  }
+
   /// Takes the warm-up steps and the measured steps. Calls `stepped` after each.
   /// @throws RunError when a step does not end.
-  void take_steps(ScheduleLog& schedule, const std::function<void()>& stepped);
+  void take_steps(ScheduleLog& schedule, const std::function<void()>& stepped) {
+    // Delayed methods are measured over whole periods; each period is one sample.
+    const std::uint64_t warmup = whole_periods(options_.warmup, samples_.period);
+    const std::uint64_t last = warmup + whole_periods(options_.steps, samples_.period);
+    WireCount wire_before;
+    // Counts while ranks step, not while they check.
+    IdleWatch idle(!launch_.rank_machines().empty());
+    for (std::uint64_t step = 0; step < last; ++step) {
+      if (step == warmup) wire_before = machines_.count_wire(point_.hosts());
+      if (loads_) launch_.ask({{"do", "load"}, {"index", step}}, kLoadTimeout);
+      idle.before_step();
+      schedule.begin_step();
+      StepAnswers answers = take_step(step, schedule);
+      schedule.end_step(step >= warmup);
+      stepped();
+      if (step < warmup) continue;
+      idle.after_step(answers);
+      keep_step(step, std::move(answers),
+                options_.check_every > 0 && (step - warmup) % options_.check_every == 0);
+    }
+    samples_.wire = between(wire_before, machines_.count_wire(point_.hosts()));
+    samples_.idle_cpu = idle.idle();
+  }
 
  private:
-  StepAnswers ask_for_step(const json& message, double seconds);
-  StepAnswers take_step(std::uint64_t step, const ScheduleLog& schedule);
-  void keep_step(std::uint64_t step, StepAnswers answers, bool check);
+  StepAnswers ask_for_step(const json& message, double seconds) {
+    return step_answers(launch_.ask(message, seconds), point_.ranks);
+  }
+
+  StepAnswers take_step(std::uint64_t step, const ScheduleLog& schedule) {
+    try {
+      json message = {{"do", "step"}, {"index", step}};
+      // Ranks that share a clock start at the same moment, although their messages go out in turn.
+      if (launch_.rank_machines().empty())
+        message["begin"] = now_seconds() + start_seconds(launch_);
+      return ask_for_step(message, schedule.timeout(dense_bits(point_, trace_), timeout_));
+    } catch (const NoAnswer& error) {
+      throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule.hindrance()));
+    }
+  }
+
+  void keep_step(std::uint64_t step, StepAnswers answers, bool check) {
+    const auto accounts =
+        launch_.ask({{"do", "account"}, {"index", step}, {"check", check}}, check_timeout_);
+    add_accounts(accounts, answers);
+    if (point_.time_scale != 1) scale_step(answers, point_.time_scale, samples_.overlapped);
+    samples_.steps.push_back(std::move(answers));
+    if (check)
+      add_comparison(accounts, launch_.ask({{"do", "compare"}}, check_timeout_), point_.ranks,
+                     samples_);
+  }
 
   const SweepPoint& point_;
   const SweepOptions& options_;
@@ -66,91 +138,6 @@ class PointRun {
   double timeout_, check_timeout_;  // s
   bool loads_ = false;              // gradients are drawn before each step
 };
-
-PointRun::PointRun(const SweepPoint& point, const SweepOptions& options, const Trace& trace,
-                   const Topology& planned, Machines& machines, Launch& launch,
-                   PointSamples& samples)
-    : point_(point),
-      options_(options),
-      trace_(trace),
-      machines_(machines),
-      launch_(launch),
-      samples_(samples),
-      timeout_(step_timeout(point, planned, trace, options.compute_scale, options.timeout)),
-      check_timeout_(std::max(timeout_, kCheckSeconds)) {}
-
-void PointRun::prepare() {
-  json message = prepare_message(point_, options_);
-  message["trace"] = absolute_gradients(options_.trace);
-  const auto prepared = launch_.ask(message, kPrepareTimeout);
-  for (std::size_t rank = 0; rank < prepared.size(); ++rank) {
-    loads_ = loads_ || prepared[rank].at("loads");
-    samples_.period = std::max(samples_.period, prepared[rank].at("period").get<std::size_t>());
-    if (prepared[rank].at("trace") != trace_.identity())
-      throw WorkerRefusal(
-          fmt::format("rank {} has a different trace at {}", rank, options_.trace.string()));
-  }
-}
-
-void PointRun::step_without_exchange() {
-  for (std::uint64_t step = 0; step < kStepsWithoutExchange; ++step) {
-    const StepAnswers answers =
-        ask_for_step({{"do", "step"}, {"index", step}, {"moves", false}}, timeout_);
-    double longest = 0;
-    for (const WorkerStep& worker : answers.workers) longest = std::max(longest, worker.total);
-    samples_.without_exchange.push_back(longest / point_.time_scale);
-  }
-}
-
-void PointRun::take_steps(ScheduleLog& schedule, const std::function<void()>& stepped) {
-  // Delayed methods are measured over whole periods; each period is one sample.
-  const std::uint64_t warmup = whole_periods(options_.warmup, samples_.period);
-  const std::uint64_t last = warmup + whole_periods(options_.steps, samples_.period);
-  WireCount wire_before;
-  // Counts while ranks step, not while they check.
-  IdleWatch idle(!launch_.rank_machines().empty());
-  for (std::uint64_t step = 0; step < last; ++step) {
-    if (step == warmup) wire_before = machines_.count_wire(point_.hosts());
-    if (loads_) launch_.ask({{"do", "load"}, {"index", step}}, kLoadTimeout);
-    idle.before_step();
-    schedule.begin_step();
-    StepAnswers answers = take_step(step, schedule);
-    schedule.end_step(step >= warmup);
-    stepped();
-    if (step < warmup) continue;
-    idle.after_step(answers);
-    keep_step(step, std::move(answers),
-              options_.check_every > 0 && (step - warmup) % options_.check_every == 0);
-  }
-  samples_.wire = between(wire_before, machines_.count_wire(point_.hosts()));
-  samples_.idle_cpu = idle.idle();
-}
-
-StepAnswers PointRun::ask_for_step(const json& message, double seconds) {
-  return step_answers(launch_.ask(message, seconds), point_.ranks);
-}
-
-StepAnswers PointRun::take_step(std::uint64_t step, const ScheduleLog& schedule) {
-  try {
-    json message = {{"do", "step"}, {"index", step}};
-    // Ranks that share a clock start at the same moment, although their messages go out in turn.
-    if (launch_.rank_machines().empty()) message["begin"] = now_seconds() + start_seconds(launch_);
-    return ask_for_step(message, schedule.timeout(dense_bits(point_, trace_), timeout_));
-  } catch (const NoAnswer& error) {
-    throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule.hindrance()));
-  }
-}
-
-void PointRun::keep_step(std::uint64_t step, StepAnswers answers, bool check) {
-  const auto accounts =
-      launch_.ask({{"do", "account"}, {"index", step}, {"check", check}}, check_timeout_);
-  add_accounts(accounts, answers);
-  if (point_.time_scale != 1) scale_step(answers, point_.time_scale, samples_.overlapped);
-  samples_.steps.push_back(std::move(answers));
-  if (check)
-    add_comparison(accounts, launch_.ask({{"do", "compare"}}, check_timeout_), point_.ranks,
-                   samples_);
-}
 
 // Returns the differences between the links as set and as the kernel has them after the last step.
 std::vector<std::string> drift(Machines& machines, ScheduleLog& schedule) {

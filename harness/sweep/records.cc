@@ -1,4 +1,4 @@
-#include "harness/sweep/records.h"
+#include "harness/sweep/measure.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -46,6 +46,16 @@ struct PointSamples {
   bool identical_ranks = true;  ///< all ranks ended every checked step with the same bits
 };
 
+/// Adds the ranks' accounts of a step.
+/// @param accounts  `accounted` by worker, then by parameter server
+void add_accounts(const std::vector<nlohmann::json>& accounts, StepAnswers& step);
+
+/// Adds one checked step: the worst error, whether ranks ended alike, and the kind of reference.
+/// @param accounts  `accounted` by worker, then by parameter server
+/// @param compared  `compared` by worker, then by parameter server
+void add_comparison(std::vector<nlohmann::json> accounts, std::vector<nlohmann::json> compared,
+                    int workers, PointSamples& samples);
+
 /// Bounds on the bytes that all ranks' messages take on the wire.
 struct WireBounds {
   double least = 0;  ///< every frame full

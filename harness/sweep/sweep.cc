@@ -1,33 +1,388 @@
+// Runs the points of a sweep: calibrates links, starts ranks, measures and records one point after
+// the other.
 #include "harness/sweep/sweep.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "base/error.h"
-#include "harness/hosts/real_machines.h"
+#include "base/statistics.h"
+#include "base/units.h"
+#include "harness/hosts/hosts.h"
+#include "harness/launch/calibration.h"
 #include "harness/launch/emulated_machines.h"
+#include "harness/launch/launch.h"
+#include "harness/launch/machines.h"
 #include "harness/machine/programs.h"
 #include "harness/options/terminal.h"
 #include "harness/plan/checks.h"
-#include "harness/sweep/session.h"
+#include "harness/predict/network_model.h"
+#include "harness/predict/predictor.h"
+#include "harness/sweep/measure.h"
+#include "harness/sweep/time_scaling.h"
+#include "netem/limits.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
+#include "netem/schedule/links.h"
+#include "netem/topology/time_scale.h"
 #include "reports/record/writer.h"
+#include "reports/verdict/verdict.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
-
 namespace {
+
+using nlohmann::json;
+
+double total_seconds(const std::vector<SweepPoint>& points, const Trace& trace,
+                     const SweepOptions& options, const PointWork* work) {
+  double total = 0;
+  for (const SweepPoint& point : points)
+    total += work ? work->expected_seconds(point) : expected_seconds(point, trace, options);
+  return total;
+}
+
+// Returns "ok      4 x none on 100 Mbit/s: 87.7 ms a step", followed by the reasons of a point that
+// is not ok.
+std::string outcome_line(const SweepPoint& planned, const Point& point) {
+  std::string line = fmt::format("{:<7} {} x {} on {}", status_name(point.status), planned.ranks,
+                                 planned.compressor.to_string(), link_line(planned.link));
+  if (planned.collective.name != "ring") line += " by " + planned.collective.to_string();
+  if (!planned.bucketing.is_default()) line += ", " + planned.bucketing.to_string();
+  if (!planned.stragglers.empty()) line += ", " + planned.stragglers.to_string();
+  if (point.axes.time_scale != 1) line += fmt::format(" at time scale {}", point.axes.time_scale);
+  if (const std::vector<double> times = point.samples("step_time"_metric); !times.empty())
+    line += fmt::format(": {} a step", format_time(median(times)));
+  if (const std::string path = path_phrase(path_finding(point.critical_path)); !path.empty())
+    line += ", " + path;
+  for (const std::string& reason : point.reasons) line += "; " + reason;
+  return line;
+}
+
+class Session {
+ public:
+  /// Returns `hosts` machines. Machines returned earlier, of another number, may then be gone.
+  using MachinesFor = std::function<Machines&(int hosts)>;
+
+  /// @param others  other runs on this machine; null where ranks have machines of their own
+  /// @param work  work at each point; null: the trace is replayed
+  Session(const SweepOptions& options, const Trace& trace, std::vector<SweepPoint> points,
+          RecordWriter& writer, const OtherRuns* others, PointWork* work)
+      : options_(options),
+        trace_(trace),
+        points_(std::move(points)),
+        writer_(writer),
+        others_(others),
+        work_(work),
+        progress_(total_seconds(points_, trace, options, work)),
+        chooser_(options.threads),
+        predictor_(trace, options) {}
+
+  /// @param scratch  a folder of this machine, for logs
+  /// @returns as run_sweep() does
+  int run(const MachinesFor& machines_for, const std::string& scratch) {
+    scratch_ = scratch;
+    calibrate_all(machines_for);
+    for (const SweepPoint& planned : points_) {
+      if (stop_requested()) break;
+      Point point;
+      try {
+        use_machines(planned, machines_for);
+        point = measure(planned);
+      } catch (const RunError& error) {
+        point = failed(planned, error.what() + trouble());
+        launch_.reset();
+        hosts_ = 0;  // the machines may be the cause: the next point gets new ones
+      }
+      if (stop_requested()) break;
+      keep(planned, point);
+    }
+    if (launch_) launch_->quit();
+    if (stop_requested()) {
+      progress_.note(
+          "interrupted; all points measured so far are recorded, and --resume continues");
+      return 128 + stop_signal();
+    }
+    if (!early_.empty())  // no point could be measured
+      throw RunError(early_.front().reasons.at(0));
+    return failed_ > 0 ? kExitFailed : kExitGood;
+  }
+
+ private:
+  // Records a point. The header is written after the first point, because it describes the ranks'
+  // machines, which are known only then. While there are no machines, points are kept until a
+  // header can be written.
+  void keep(const SweepPoint& planned, const Point& point) {
+    if (!header_written_ && machines_ == nullptr) {
+      early_.push_back(point);
+    } else {
+      if (!header_written_) {
+        Header header = network_header({.kind = kRunKind,
+                                        .command = options_.command,
+                                        .seed = options_.seed,
+                                        .threads = options_.threads},
+                                       &trace_, *machines_, launch_.get(), calibrator_);
+        header.settings = Document(work_ ? work_->settings() : settings_of(options_));
+        if (options_.device != kDeviceCpu && launch_) describe_devices(header);
+        if (work_) work_->complete_header(header);
+        writer_.append(header);
+      }
+      header_written_ = true;
+      for (const Point& one : early_) writer_.append(one);
+      early_.clear();
+      writer_.append(point);
+    }
+    failed_ += point.status == Status::kFailed ? 1 : 0;
+    progress_.note(work_ ? work_->outcome(planned, point) : outcome_line(planned, point));
+  }
+
+  void describe_devices(Header& header) {
+    try {
+      add_devices(*launch_, header);
+    } catch (const WorkerRefusal&) {
+      // Then no point could be measured, and the points' records have the reason.
+    }
+  }
+
+  Point failed(const SweepPoint& planned, const std::string& reason) const {
+    Point point = failed_point(planned, options_, reason);
+    if (work_) work_->complete_axes(planned, point.axes);
+    return point;
+  }
+
+  // Returns missing rights and broken links of this machine, for the reason of a failure. Before
+  // there are machines, run_in_sandbox() reports these itself.
+  std::string trouble() const {
+    if (machines_ == nullptr && !header_written_) return "";
+    std::string text = rights_advice();
+    if (machines_ == nullptr || machines_->network() == nullptr) return text;
+    for (const std::string& one : machines_->network()->interruptions()) text += "; " + one;
+    return text;
+  }
+
+  // Returns the number of hosts of the network in which the point runs. One star network serves all
+  // points. It is as large as the largest point that can run, and has at least two hosts, to
+  // calibrate between them. In other networks a host's position depends on the number of hosts, so
+  // each number of hosts gets its own network.
+  int hosts_for(const SweepPoint& point) const {
+    if (!options_.topology.is_star()) return point.hosts();
+    int most = std::max(2, point.hosts());
+    for (const SweepPoint& one : points_)
+      if (one.hosts() < too_many_) most = std::max(most, one.hosts());
+    return most;
+  }
+
+  void use_machines(const SweepPoint& point, const MachinesFor& machines_for) {
+    while (hosts_ != hosts_for(point)) {
+      if (launch_) launch_->quit();
+      launch_.reset();
+      machines_ = nullptr;
+      hosts_ = 0;
+      const int hosts = hosts_for(point);
+      try {
+        machines_ = &machines_for(hosts);
+        hosts_ = hosts;
+      } catch (const RunError&) {
+        if (hosts <= std::max(2, point.hosts())) throw;
+        too_many_ = hosts;  // this point needs fewer
+      }
+    }
+  }
+
+  // Sets the point's time dilation, or stores the reason why no factor suits it.
+  void choose_scale(SweepPoint& point) {
+    Network& network = *machines_->network();
+    Topology busiest = network.plan(point.link);
+    for (const ScheduledLink& one : scheduled_links(busiest, point.schedule)) {
+      LinkSpec& link = busiest.link(one.link);
+      link.up.rate = std::max(link.up.rate, one.up.most_rate());
+      link.down.rate = std::max(link.down.rate, one.down.most_rate());
+    }
+    const std::string key = point.link_text();
+    const bool is_new = chooser_.is_new(key, point.hosts());
+    const TimeScaleChoice& choice = chooser_.choose(network, key, point.hosts(), busiest);
+    std::string& refusal = refusals_[point.id(options_)];
+    if (choice.refused) refusal = "--time-scale auto: " + choice.why;
+    if (choice.factor > 1 && point.schedule.changes(Quantity::kLoss))
+      refusal = "--time-scale auto: " + choice.why +
+                "; but the schedule loses frames, and TCP's timers do not slow down with the links";
+    if (!refusal.empty()) return;
+    point.time_scale = choice.factor;
+    if (is_new)
+      progress_.note(fmt::format("time scale {} for {} ranks on {}: {}", choice.factor,
+                                 point.hosts(), link_line(point.link), choice.why));
+  }
+
+  // Calibrates all links before the first point, so that the header has their figures. A broken
+  // link is reported in its points; the sweep continues.
+  void calibrate_all(const MachinesFor& machines_for) {
+    for (SweepPoint& point : points_) {
+      if (stop_requested()) return;
+      try {
+        use_machines(point, machines_for);
+      } catch (const RunError&) {
+        continue;  // run() tries again, and reports the error
+      }
+      try {
+        if (point.chooses_scale) choose_scale(point);
+      } catch (const RunError& error) {
+        refusals_[point.id(options_)] = error.what();
+        continue;
+      }
+      if (!refusals_[point.id(options_)].empty()) continue;
+      calibrate(point);
+    }
+  }
+
+  void calibrate(const SweepPoint& point) {
+    const double factor = point.time_scale;
+    if (calibrator_.find(*machines_, point.link, factor) != nullptr) return;
+    progress_.describe("calibrating " + link_line(slowed(point.link, factor)));
+    try {
+      if (machines_->needs_ranks_to_calibrate()) board(point, host_counts(options_).back());
+      calibrator_.calibrate(*machines_, point.link, factor, launch_.get());
+    } catch (const RunError&) {
+      launch_.reset();  // the launch may be broken
+    }
+    if (const CalibratedLink* one = calibrator_.find(*machines_, point.link, factor))
+      progress_.note(one->to_string());
+  }
+
+  // Starts ranks on this link, or keeps the present ones: a launch serves as many points as it can.
+  void board(const SweepPoint& point, int ranks) {
+    const LinkSpec link = slowed(point.link, point.time_scale);
+    // A TCP connection keeps the segment size and the window scale of its handshake.
+    const bool other_connections =
+        link.mtu != connected_.mtu || link.round_trip() > connected_.round_trip();
+    if (launch_ && (launch_->ranks() != ranks || other_connections)) {
+      launch_->quit();
+      launch_.reset();
+    }
+    if (launch_) return;
+    machines_->set_links(point.link, point.time_scale);
+    connected_ = link;
+    progress_.describe(fmt::format("starting {} ranks", ranks));
+    launch_ = std::make_unique<Launch>(*machines_, scratch_, ranks,
+                                       work_ ? work_->program() : "thinpipe-worker");
+  }
+
+  void warn(const SweepPoint& point) {
+    const Topology planned = options_.topology.plan(hosts_, point.link);
+    for (const std::string& warning : time_scale_warnings(planned, point.time_scale))
+      if (warned_.insert(fmt::format("{}|{}|{}", point.link.to_string(), point.time_scale, warning))
+              .second)
+        progress_.note(fmt::format("time scale {} on {}: {}", point.time_scale,
+                                   link_line(point.link), warning));
+  }
+
+  // Returns the machines' overhead on the point's links, measured by exchanges of its ranks.
+  const MachineFigures& probed(const SweepPoint& point) {
+    const std::string key =
+        fmt::format("{}|{}|{}", point.link.to_string(), point.ranks, point.time_scale);
+    if (const auto known = probed_.find(key); known != probed_.end()) return known->second;
+    machines_->set_links(point.link, point.time_scale);
+    LinkFigures expected = predictor_.expected_links(point);
+    if (!machines_->sets_links()) expected.credit = 0;  // the real links' buckets are unknown
+    MachineFigures found = probe_links(*launch_, expected);
+    found.message_time /= point.time_scale;
+    return probed_[key] = found;
+  }
+
+  // Returns the prediction of the point; empty where there is no model of it. @throws RunError when
+  // the launch broke.
+  Document prediction(const SweepPoint& point) {
+    if (!predictor_.refusal(point).empty()) return {};
+    PredictedMachines machines;
+    machines.network = probed(point);
+    // Ranks on machines of their own share no cores.
+    if (launch_->rank_machines().empty()) machines.cores = std::thread::hardware_concurrency();
+    try {
+      const auto predicted = predictor_.predict(point, machines);
+      if (!predicted) return {};
+      json record = prediction_json(
+          *predicted, predictor_.codec(point.compressor, point.bucketing, point.collective));
+      record["basis"] = predictor_.basis(point, machines);
+      if (point.link.rate() > 0 && !options_.is_baseline(point.compressor))
+        record["break_even"] =
+            break_even_json(predictor_.break_even(point, machines, options_.baselines));
+      return Document(std::move(record));
+    } catch (const InputError&) {
+      return {};  // a codec that refuses the gradients fails the point itself
+    }
+  }
+
+  Point measure_replay(const SweepPoint& planned, const std::function<void()>& look_around) {
+    Meter meter(*machines_, trace_, options_, calibrator_);
+    const double step_seconds = expected_seconds(planned, trace_, options_) /
+                                static_cast<double>(options_.warmup + options_.steps);
+    const Document predicted = prediction(planned);
+    Point point = meter.measure(planned, *launch_, [&] {
+      look_around();
+      progress_.advance(step_seconds);
+    });
+    if (point.status != Status::kFailed) point.prediction = predicted;
+    return point;
+  }
+
+  // @throws RunError when the launch broke.
+  Point measure(const SweepPoint& planned) {
+    if (const std::string& refusal = refusals_[planned.id(options_)]; !refusal.empty())
+      return failed(planned, refusal);
+    warn(planned);
+    board(planned, planned.hosts());
+    progress_.describe(fmt::format("{} x {} on {}", planned.ranks, planned.compressor.to_string(),
+                                   link_line(planned.link)));
+    bool shared = false;
+    const auto look_around = [&] { shared = shared || (others_ != nullptr && others_->any()); };
+    look_around();
+    const auto advance = [&](double seconds) {
+      look_around();
+      progress_.advance(seconds);
+    };
+    const auto describe = [&](const std::string& what) { progress_.describe(what); };
+    Point point =
+        work_ ? work_->measure(planned, *machines_, *launch_, calibrator_, {advance, describe})
+              : measure_replay(planned, look_around);
+    if (shared && point.status != Status::kFailed) mark_shared(options_.share_machine, point);
+    return point;
+  }
+
+  const SweepOptions& options_;
+  const Trace& trace_;
+  std::vector<SweepPoint> points_;
+  RecordWriter& writer_;
+  const OtherRuns* others_;
+  PointWork* work_;
+  Progress progress_;
+  std::string scratch_;
+  Machines* machines_ = nullptr;
+  int hosts_ = 0;
+  int too_many_ = std::numeric_limits<int>::max();  // hosts of a star that could not be made
+  std::unique_ptr<Launch> launch_;
+  LinkSpec connected_;  // on which the launch's ranks opened their connections
+  ScaleChooser chooser_;
+  std::map<std::string, std::string> refusals_;  // reasons of points without a time scale, by id
+  Calibrator calibrator_;
+  Predictor predictor_;
+  std::map<std::string, MachineFigures> probed_;  // by link, ranks and time scale
+  std::set<std::string> warned_;
+  bool header_written_ = false;
+  std::vector<Point> early_;  // points that ended before the header could be written
+  int failed_ = 0;
+};
 
 // Measures points with a writer of their own.
 using Runner = std::function<int(std::vector<SweepPoint>, RecordWriter&)>;
@@ -60,10 +415,11 @@ int with_missing_points(const SweepOptions& options, const Trace& trace, const P
 int run_on_real_machines(const SweepOptions& options, const Trace& trace, PointWork* work) {
   return run_outside_sandbox([&](const Sandbox& place) {
     // A host that refuses ends the run before any records exist.
-    RealMachines machines(*options.hosts, place.scratch, host_counts(options).back());
+    const auto machines =
+        make_real_machines(*options.hosts, place.scratch, host_counts(options).back());
     return with_missing_points(options, trace, work, [&](auto points, RecordWriter& writer) {
       return Session(options, trace, std::move(points), writer, nullptr, work)
-          .run([&](int) -> Machines& { return machines; }, place.scratch);
+          .run([&](int) -> Machines& { return *machines; }, place.scratch);
     });
   });
 }

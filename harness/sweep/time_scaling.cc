@@ -23,7 +23,6 @@ using nlohmann::json;
 // copies every byte twice more than a bare TCP flow does, which leaves about half of the rate. Half
 // of that is reserved for codecs, for the exchange's own additions and for timers to be on time.
 constexpr double kFraction = 0.25;
-constexpr double kFastestLink = 100e9;  // bit/s, the highest rate of a link
 
 // Returns the first of 1, 2, 5, 10 ... that is not below `least`. If no such number is up to
 // kMaxTimeScale, returns a number greater than kMaxTimeScale.
@@ -62,7 +61,7 @@ void quicken(Direction& direction) {
     direction.impairment.delay = std::chrono::microseconds(1);
   }
   if (direction.rate == 0) return;
-  direction.rate = kFastestLink;
+  direction.rate = kHighestLinkRate;
   direction.burst = direction.queue = 0;
   direction.queue_bdp = 0;
 }
@@ -118,20 +117,18 @@ TimeScaleChoice choose_time_scale(const LinkSpec& link, const Capacity& machine)
   TimeScaleChoice choice;
   choice.factor = round_up(std::max(by_rate, by_cores));
   choice.why = deciding(link, machine, by_rate, by_cores);
-  if (choice.factor > kMaxTimeScale) {
+  const auto refuse = [&choice](const std::string& factor_and_reason) {
     choice.refused = true;
-    choice.why = fmt::format("{}; this needs a factor of {:.0f}, above the maximum of {}",
-                             choice.why, std::max(by_rate, by_cores), kMaxTimeScale);
-  } else if (choice.factor > 1 && link.disturbs()) {
-    choice.refused = true;
-    choice.why = fmt::format("{}; this needs a factor of {}, but {}", choice.why, choice.factor,
-                             time_scale_warnings(link, choice.factor).front());
-  } else if (choice.factor > 1 && link.rate() / choice.factor < 1e3) {
-    choice.refused = true;
-    choice.why =
-        fmt::format("{}; this needs a factor of {}, but a link would be slower than 1 kbit/s",
-                    choice.why, choice.factor);
-  }
+    choice.why += "; this needs a factor of " + factor_and_reason;
+  };
+  if (choice.factor > kMaxTimeScale)
+    refuse(
+        fmt::format("{:.0f}, above the maximum of {}", std::max(by_rate, by_cores), kMaxTimeScale));
+  else if (choice.factor > 1 && link.disturbs())
+    refuse(
+        fmt::format("{}, but {}", choice.factor, time_scale_warnings(link, choice.factor).front()));
+  else if (choice.factor > 1 && link.rate() / choice.factor < 1e3)
+    refuse(fmt::format("{}, but a link would be slower than 1 kbit/s", choice.factor));
   return choice;
 }
 

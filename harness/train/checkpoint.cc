@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/input_file.h"
 #include "base/output_file.h"
@@ -42,9 +43,9 @@ void append_number(auto number, std::vector<std::byte>& bytes) {
 
 // Returns the FNV-1a hash of the id, which is too long for a file name and has slashes in it.
 std::string folder_name(const std::string& id) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return fmt::format("{:016x}", hash);
+  Digest digest;
+  digest.add(std::as_bytes(std::span(id)));
+  return digest.text();
 }
 
 std::string checkpoint_name(std::uint64_t next_step) { return fmt::format("step-{}", next_step); }

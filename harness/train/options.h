@@ -65,6 +65,11 @@ struct TrainOptions {
   bool perplexity() const;  ///< the model learns text
 };
 
+/// Trains every compressor on every link with every seed to the end, and records each point that is
+/// not in the records yet. Progress goes to stderr.
+/// @returns the exit code of run_sweep() @throws InputError, RunError before anything is trained
+int run_train(TrainOptions options);
+
 /// Returns the seed of the point's repeat: the requested seed plus the repeat's number.
 std::uint64_t seed_of(const SweepPoint& point, const TrainOptions& options);
 

@@ -17,15 +17,9 @@ namespace {
 using nlohmann::json;
 
 const char* figure_name(Target::Figure figure) {
-  switch (figure) {
-    case Target::Figure::kAccuracy:
-      return "acc";
-    case Target::Figure::kLoss:
-      return "loss";
-    case Target::Figure::kPerplexity:
-      break;
-  }
-  return "ppl";
+  return figure == Target::Figure::kAccuracy ? "acc"
+         : figure == Target::Figure::kLoss   ? "loss"
+                                             : "ppl";
 }
 
 double sum_of_first(const std::vector<double>& values, std::uint64_t count) {

@@ -1,5 +1,5 @@
-#include "harness/train/train.h"
-
+// A training run: trains every compressor on every link with every seed to the end, and records
+// each point.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,10 +20,10 @@
 #include "compressors/registry.h"
 #include "harness/plan/checks.h"
 #include "harness/sweep/measure.h"
-#include "harness/sweep/records.h"
 #include "harness/sweep/schedule_log.h"
 #include "harness/sweep/sweep.h"
 #include "harness/train/checkpoint.h"
+#include "harness/train/options.h"
 #include "harness/train/train_point.h"
 #include "netem/topology/time_scale.h"
 #include "reports/record/reader.h"
@@ -45,143 +45,126 @@ class TrainWork : public PointWork {
       : options_(options), model_(model), trace_(trace) {}
 
   const char* program() const override { return "thinpipe-train-worker"; }
-  json settings() const override;
-  void complete_header(Header& header) const override;
-  void complete_axes(const SweepPoint& planned, Axes& axes) const override;
-  double expected_seconds(const SweepPoint& point) const override;
+  json settings() const override { return settings_of(options_); }
+  void complete_header(Header& header) const override {
+    header.kind = kTrainKind;
+    json training = {
+        {"options", options_.learner.to_json()},
+        {"steps", options_.sweep.steps},
+        {"data", model_.data},
+        {"compute",
+         {{"forward", model_.times.forward},
+          {"backward", model_.times.backward},
+          {"measured_steps", model_.measured}}},
+        {"figure", options_.perplexity() ? "perplexity" : "accuracy"},
+        {"target", options_.target ? json(options_.target->to_string()) : json(nullptr)}};
+    if (model_.chance) training["chance"] = *model_.chance;
+    header.training = Document(std::move(training));
+  }
+  void complete_axes(const SweepPoint& planned, Axes& axes) const override {
+    axes.seed = seed_of(planned, options_);
+  }
+  // Adds the time in which ranks really compute, on the cores of this machine.
+  double expected_seconds(const SweepPoint& point) const override {
+    const double cores = std::max(1U, std::thread::hardware_concurrency());
+    const double steps = static_cast<double>(options_.sweep.steps);
+    const double emulated = thinpipe::expected_seconds(point, trace_, options_.sweep);
+    const double real = std::max(1.0, point.ranks / cores) * model_.times.compute() * steps;
+    const double evaluations = steps / static_cast<double>(options_.eval_every);
+    return 2 + emulated + real + evaluations * model_.evaluation;
+  }
   Point measure(const SweepPoint& planned, Machines& machines, Launch& launch,
-                const Calibrator& calibrator, const PointProgress& progress) override;
-  std::string outcome(const SweepPoint& planned, const Point& point) const override;
+                const Calibrator& calibrator, const PointProgress& progress) override {
+    Point point = describe(planned, options_.sweep);
+    const Meter meter(machines, trace_, options_.sweep, calibrator);
+    const Topology network =
+        slowed(options_.sweep.topology.plan(machines.size(), planned.link), planned.time_scale);
+    const CalibratedLink* calibrated = calibrator.find(machines, planned.link, planned.time_scale);
+    PointSamples samples = meter.no_samples(planned, network, calibrated, launch);
+    const double total = expected_seconds(planned);
+    const PointProgress scaled = {[&](double fraction) { progress.advance(fraction * total); },
+                                  progress.describe};
+    const double timeout = step_timeout(planned, network, trace_, options_.sweep.compute_scale,
+                                        options_.sweep.timeout);
+    ScheduleLog schedule(machines, planned, ScheduleLog::Between::kStands);  // sets the links
+    Trained trained;
+    try {
+      trained = train_point(planned, options_, model_, machines, launch, timeout, samples, scaled,
+                            schedule);
+    } catch (const WorkerRefusal& refusal) {
+      point = failed_point(planned, options_.sweep, refusal.what());
+      complete_axes(planned, point.axes);
+      return point;
+    }
+    complete_axes(planned, point.axes);
+    point.reasons = meter.warnings(samples, calibrated, schedule);
+    point.status = point.reasons.empty() ? Status::kOk : Status::kInvalid;
+    point.metrics = metrics_of(trained.series);
+    json curves = trained.series.record(options_.perplexity());
+    curves["digest"] = trained.digest;
+    curves["resumed"] = trained.resumed;
+    point.training = Document(std::move(curves));
+    point.validation = Document(validation_of(samples));
+    if (!samples.steps.empty())
+      point.fidelity = fidelity_of(samples, planned,
+                                   {network, schedule, calibrated, launch.rank_machines().empty()});
+    if (!planned.schedule.empty()) {
+      json details = {{"schedule", schedule.record()}};
+      point.details = Document(std::move(details));
+    }
+    return point;
+  }
+  std::string outcome(const SweepPoint& planned, const Point& point) const override {
+    std::string line =
+        fmt::format("{:<7} {} x {} on {}, seed {}", status_name(point.status), planned.ranks,
+                    planned.compressor.to_string(), link_line(planned.link), point.axes.seed);
+    if (planned.collective.name != "ring") line += " by " + planned.collective.to_string();
+    if (!planned.bucketing.is_default()) line += ", " + planned.bucketing.to_string();
+    const auto tell = [&](const MetricType& metric, const auto& words) {
+      if (const std::vector<double> values = point.samples(metric); !values.empty())
+        line += words(values.front());
+    };
+    tell("final_accuracy"_metric,
+         [](double fraction) { return fmt::format(": accuracy {:.2f} %", 100 * fraction); });
+    tell("final_perplexity"_metric,
+         [](double found) { return fmt::format(": perplexity {:.4g}", found); });
+    tell("train_seconds"_metric, [](double seconds) { return " after " + format_time(seconds); });
+    tell("target_seconds"_metric, [&](double seconds) {
+      return fmt::format(", {} after {}", options_.target->to_string(), format_time(seconds));
+    });
+    for (const std::string& reason : point.reasons) line += "; " + reason;
+    return line;
+  }
 
  private:
-  Metrics metrics_of(const TrainPoint& trained) const;
+  Metrics metrics_of(const TrainSeries& series) const {
+    Metrics metrics;
+    put(metrics, "step_time"_metric, series.seconds);
+    put(metrics, "payload_bytes"_metric, series.bytes);
+    if (std::any_of(series.pulled.begin(), series.pulled.end(), [](double one) { return one > 0; }))
+      put(metrics, "pull_bytes"_metric, series.pulled);
+    put(metrics, "dense_bytes"_metric, {4 * static_cast<double>(model_.elements())});
+    put(metrics, "train_seconds"_metric, {series.seconds_after(series.steps())});
+    put(metrics, "train_bytes"_metric, {series.bytes_after(series.steps())});
+    if (!series.held_out.empty()) {
+      const HeldOut& last = series.held_out.back();
+      put(metrics, "final_loss"_metric, {last.loss});
+      put(metrics, options_.perplexity() ? "final_perplexity"_metric : "final_accuracy"_metric,
+          {last.figure});
+    }
+    if (!options_.target) return metrics;
+    if (const HeldOut* reached = series.reaching(*options_.target)) {
+      put(metrics, "target_steps"_metric, {static_cast<double>(reached->steps)});
+      put(metrics, "target_seconds"_metric, {series.seconds_after(reached->steps)});
+      put(metrics, "target_bytes"_metric, {series.bytes_after(reached->steps)});
+    }
+    return metrics;
+  }
 
   const TrainOptions& options_;
   const ModelDescription& model_;
   const Trace& trace_;
 };
-
-json TrainWork::settings() const { return settings_of(options_); }
-
-void TrainWork::complete_header(Header& header) const {
-  header.kind = kTrainKind;
-  json training = {
-      {"options", options_.learner.to_json()},
-      {"steps", options_.sweep.steps},
-      {"data", model_.data},
-      {"compute",
-       {{"forward", model_.times.forward},
-        {"backward", model_.times.backward},
-        {"measured_steps", model_.measured}}},
-      {"figure", options_.perplexity() ? "perplexity" : "accuracy"},
-      {"target", options_.target ? json(options_.target->to_string()) : json(nullptr)}};
-  if (model_.chance) training["chance"] = *model_.chance;
-  header.training = Document(std::move(training));
-}
-
-void TrainWork::complete_axes(const SweepPoint& planned, Axes& axes) const {
-  axes.seed = seed_of(planned, options_);
-}
-
-// Adds the time in which ranks really compute, on the cores of this machine.
-double TrainWork::expected_seconds(const SweepPoint& point) const {
-  const double cores = std::max(1U, std::thread::hardware_concurrency());
-  const double steps = static_cast<double>(options_.sweep.steps);
-  const double emulated = thinpipe::expected_seconds(point, trace_, options_.sweep);
-  const double real = std::max(1.0, point.ranks / cores) * model_.times.compute() * steps;
-  const double evaluations = steps / static_cast<double>(options_.eval_every);
-  return 2 + emulated + real + evaluations * model_.evaluation;
-}
-
-Point TrainWork::measure(const SweepPoint& planned, Machines& machines, Launch& launch,
-                         const Calibrator& calibrator, const PointProgress& progress) {
-  Point point = describe(planned, options_.sweep);
-  const Meter meter(machines, trace_, options_.sweep, calibrator);
-  const Topology network =
-      slowed(options_.sweep.topology.plan(machines.size(), planned.link), planned.time_scale);
-  const CalibratedLink* calibrated = calibrator.find(machines, planned.link, planned.time_scale);
-  PointSamples samples = meter.no_samples(planned, network, calibrated, launch);
-  const double total = expected_seconds(planned);
-  const PointProgress scaled = {[&](double fraction) { progress.advance(fraction * total); },
-                                progress.describe};
-  TrainPoint training(
-      planned, options_, model_, machines, launch,
-      step_timeout(planned, network, trace_, options_.sweep.compute_scale, options_.sweep.timeout),
-      samples, scaled);
-  ScheduleLog schedule(machines, planned, ScheduleLog::Between::kStands);  // sets the links
-  try {
-    training.prepare();
-    training.run(schedule);
-  } catch (const WorkerRefusal& refusal) {
-    point = failed_point(planned, options_.sweep, refusal.what());
-    complete_axes(planned, point.axes);
-    return point;
-  }
-  complete_axes(planned, point.axes);
-  point.reasons = meter.warnings(samples, calibrated, schedule);
-  point.status = point.reasons.empty() ? Status::kOk : Status::kInvalid;
-  point.metrics = metrics_of(training);
-  json curves = training.series().record(options_.perplexity());
-  curves["digest"] = training.digest();
-  curves["resumed"] = training.resumed();
-  point.training = Document(std::move(curves));
-  point.validation = Document(validation_of(samples));
-  if (!samples.steps.empty())
-    point.fidelity = fidelity_of(samples, planned,
-                                 {network, schedule, calibrated, launch.rank_machines().empty()});
-  if (!planned.schedule.empty()) {
-    json details = {{"schedule", schedule.record()}};
-    point.details = Document(std::move(details));
-  }
-  return point;
-}
-
-Metrics TrainWork::metrics_of(const TrainPoint& trained) const {
-  const TrainSeries& series = trained.series();
-  Metrics metrics;
-  put(metrics, "step_time"_metric, series.seconds);
-  put(metrics, "payload_bytes"_metric, series.bytes);
-  if (std::any_of(series.pulled.begin(), series.pulled.end(), [](double one) { return one > 0; }))
-    put(metrics, "pull_bytes"_metric, series.pulled);
-  put(metrics, "dense_bytes"_metric, {4 * static_cast<double>(model_.elements())});
-  put(metrics, "train_seconds"_metric, {series.seconds_after(series.steps())});
-  put(metrics, "train_bytes"_metric, {series.bytes_after(series.steps())});
-  if (!series.held_out.empty()) {
-    const HeldOut& last = series.held_out.back();
-    put(metrics, "final_loss"_metric, {last.loss});
-    put(metrics, options_.perplexity() ? "final_perplexity"_metric : "final_accuracy"_metric,
-        {last.figure});
-  }
-  if (!options_.target) return metrics;
-  if (const HeldOut* reached = series.reaching(*options_.target)) {
-    put(metrics, "target_steps"_metric, {static_cast<double>(reached->steps)});
-    put(metrics, "target_seconds"_metric, {series.seconds_after(reached->steps)});
-    put(metrics, "target_bytes"_metric, {series.bytes_after(reached->steps)});
-  }
-  return metrics;
-}
-
-std::string TrainWork::outcome(const SweepPoint& planned, const Point& point) const {
-  std::string line =
-      fmt::format("{:<7} {} x {} on {}, seed {}", status_name(point.status), planned.ranks,
-                  planned.compressor.to_string(), link_line(planned.link), point.axes.seed);
-  if (planned.collective.name != "ring") line += " by " + planned.collective.to_string();
-  if (!planned.bucketing.is_default()) line += ", " + planned.bucketing.to_string();
-  const auto tell = [&](const MetricType& metric, const auto& words) {
-    if (const std::vector<double> values = point.samples(metric); !values.empty())
-      line += words(values.front());
-  };
-  tell("final_accuracy"_metric,
-       [](double fraction) { return fmt::format(": accuracy {:.2f} %", 100 * fraction); });
-  tell("final_perplexity"_metric,
-       [](double found) { return fmt::format(": perplexity {:.4g}", found); });
-  tell("train_seconds"_metric, [](double seconds) { return " after " + format_time(seconds); });
-  tell("target_seconds"_metric, [&](double seconds) {
-    return fmt::format(", {} after {}", options_.target->to_string(), format_time(seconds));
-  });
-  for (const std::string& reason : point.reasons) line += "; " + reason;
-  return line;
-}
 
 fs::path model_file(const TrainOptions& options) { return options.sweep.out / "model.json"; }
 

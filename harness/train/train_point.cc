@@ -4,19 +4,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "harness/sweep/comparison.h"
+#include "harness/sweep/measure.h"
 #include "harness/sweep/time_scaling.h"
+#include "harness/train/checkpoint.h"
 #include "netem/sandbox.h"
+#include "workloads/capture/optimiser_spec.h"
 #include "workloads/trace/trace_format.h"
+#include "workloads/trace/trace_writer.h"
 
 namespace thinpipe {
 namespace {
@@ -62,251 +67,308 @@ StepAnswers slim(StepAnswers step) {
   return step;
 }
 
+// Writes a trace of the workers' gradients during a training run. Every rank writes its gradient to
+// a file (the message `dump`), and take() collects the files of a step. Does nothing for a run that
+// captures nothing.
+class CaptureWriter {
+ public:
+  CaptureWriter(const SweepPoint& point, const TrainOptions& options, const ModelDescription& model)
+      : point_(point), options_(options), model_(model) {
+    if (!options.capture.empty())
+      folder_ = options.capture / plain_file_name(point.id(options.sweep));
+  }
+  // Removes the ranks' files; a trace that was not finished removes itself.
+  ~CaptureWriter() {
+    std::error_code none;
+    if (!passing_.empty()) fs::remove_all(passing_, none);
+  }
+  CaptureWriter(const CaptureWriter&) = delete;
+  CaptureWriter& operator=(const CaptureWriter&) = delete;
+
+  bool wants(std::uint64_t step) const {
+    return !folder_.empty() && (step + 1) % options_.capture_every == 0;
+  }
+  // Returns the folder for the ranks' files; makes it in the first call.
+  const fs::path& folder() {
+    if (passing_.empty()) {
+      passing_ = folder_.string() + ".passing";
+      std::error_code failure;
+      fs::create_directories(passing_, failure);
+      if (failure) throw SystemError("create folder " + passing_.string(), failure.value());
+    }
+    return passing_;
+  }
+  // Reads the ranks' files. @param losses  by worker
+  void take(std::uint64_t step, const std::vector<double>& losses) {
+    if (!writer_) writer_.emplace(folder_, description_of(point_, options_, model_));
+    const auto spans = [&](const std::vector<float>& values) {
+      std::vector<std::span<const float>> all;
+      std::size_t at = 0;
+      for (const TraceTensor& tensor : model_.tensors) {
+        all.push_back(std::span(values).subspan(at, tensor.elements));
+        at += tensor.elements;
+      }
+      return all;
+    };
+    for (int rank = 0; rank < point_.ranks; ++rank) {
+      const std::vector<float> values = read("gradient", rank);
+      std::vector<float> squares;
+      std::vector<std::span<const float>> parts;
+      if (options_.learner.squares) {
+        squares = read("squares", rank);
+        parts = spans(squares);
+      }
+      TraceStepTimes times = model_.times;
+      times.loss = losses.at(static_cast<std::size_t>(rank));
+      writer_->add(step, static_cast<std::size_t>(rank), times, spans(values), parts);
+    }
+  }
+  void finish() {
+    if (writer_) writer_->finish();
+  }
+
+ private:
+  std::vector<float> read(const char* what, int rank) const {
+    const fs::path file = passing_ / fmt::format("{}-{}", what, rank);
+    std::vector<float> values(model_.elements());
+    std::ifstream stream(file, std::ios::binary);
+    const auto bytes = static_cast<std::streamsize>(values.size() * sizeof(float));
+    if (!stream.read(reinterpret_cast<char*>(values.data()), bytes))
+      throw SystemError("read " + file.string());
+    return values;
+  }
+
+  const SweepPoint& point_;
+  const TrainOptions& options_;
+  const ModelDescription& model_;
+  fs::path folder_, passing_;
+  std::optional<TraceWriter> writer_;
+};
+
+// Trains one point from its first step, or from its last checkpoint, to its last step.
+class TrainPoint {
+ public:
+  TrainPoint(const SweepPoint& point, const TrainOptions& options, const ModelDescription& model,
+             Machines& machines, Launch& launch, double step_timeout, PointSamples& samples,
+             const PointProgress& progress, ScheduleLog& schedule)
+      : point_(point),
+        options_(options),
+        model_(model),
+        machines_(machines),
+        launch_(launch),
+        timeout_(step_timeout),
+        samples_(samples),
+        progress_(progress),
+        schedule_(schedule),
+        checkpoints_(options.sweep.out, point.id(options.sweep)),
+        capture_(point, options, model),
+        idle_(!launch.rank_machines().empty()),
+        plateau_(RateSchedule::parse(options.learner.schedule, options.learner.steps).plateau()),
+        identity_(identity_of(point, options)) {}
+
+  // Has the ranks make their learners and compressors, and restore the last checkpoint, if any.
+  void prepare() {
+    json message = prepare_message(point_, options_.sweep);
+    message["seed"] = seed_of(point_, options_);
+    message["epochs_a_step"] = model_.epochs_a_step * point_.ranks;
+    message["training"] = {{"model", model_.to_json()},
+                           {"learner", learner_of(point_, options_).to_json()}};
+    const auto prepared = launch_.ask(message, kPrepareTimeout);
+    for (const json& one : prepared)
+      period_ = std::max(period_, one.at("period").get<std::uint64_t>());
+    steps_ = (options_.sweep.steps + period_ - 1) / period_ * period_;
+    next_evaluation_ = options_.eval_every;
+    samples_.period = 1;
+    restore();
+  }
+
+  // Takes all remaining steps.
+  Trained run() {
+    const WireCount before = machines_.count_wire(point_.hosts());
+    const std::uint64_t first = series_.steps();
+    schedule_.begin_at(series_.seconds_after(first));
+    for (std::uint64_t step = first; step < steps_; ++step) {
+      take_step(step);
+      const bool whole = ends_period(step);
+      if (whole && (step + 1 >= next_evaluation_ || step + 1 == steps_)) evaluate(step + 1);
+      const std::uint64_t every = options_.checkpoint_every;
+      const bool stop = stop_requested();
+      // Checkpoints are made after exchanges only, so a stop waits for the next exchange.
+      const bool due = every > 0 && (step + 1) / every > (step + 1 - period_) / every;
+      if (whole && (stop || (due && step + 1 < steps_))) save(step + 1);
+      if (whole && stop) throw RunError("interrupted");
+      progress_.advance(1 / static_cast<double>(steps_));
+    }
+    samples_.wire = between(before, machines_.count_wire(point_.hosts()));
+    samples_.idle_cpu = idle_.idle();
+    capture_.finish();
+    return {std::move(series_), std::move(digest_), std::move(resumed_)};
+  }
+
+ private:
+  // After a stop was requested, ranks have kGrace s to reach a step at which a checkpoint can be
+  // made.
+  std::vector<json> ask(const json& message, double seconds) {
+    return launch_.ask(message, seconds, kGrace);
+  }
+
+  void restore() {
+    if (!options_.sweep.resume) return checkpoints_.remove();
+    const auto last = checkpoints_.last();
+    if (!last) return;
+    const json point = checkpoints_.point_of(*last);
+    ask({{"do", "restore"}, {"folder", last->folder.string()}, {"id", identity_}}, kPrepareTimeout);
+    series_ = TrainSeries::from_json({point.at("series"), last->folder.string(), "series"});
+    samples_.worst_error = point.at("worst_error");
+    samples_.checked_steps = point.at("checked_steps");
+    digest_ = point.at("digest");
+    resumed_ = point.at("resumed").get<std::vector<std::uint64_t>>();
+    resumed_.push_back(series_.steps());
+    while (next_evaluation_ <= series_.steps()) next_evaluation_ += options_.eval_every;
+  }
+
+  void save(std::uint64_t next_step) {
+    const auto folder = checkpoints_.begin(next_step);
+    ask({{"do", "save"}, {"folder", folder.string()}, {"step", next_step}, {"id", identity_}},
+        kComputeTimeout);
+    checkpoints_.finish(next_step, {{"series", series_.to_json()},
+                                    {"worst_error", samples_.worst_error},
+                                    {"checked_steps", samples_.checked_steps},
+                                    {"digest", digest_},
+                                    {"resumed", resumed_}});
+  }
+
+  void take_step(std::uint64_t step) {
+    const std::uint64_t exchanges = (step + 1) / period_;
+    const std::uint64_t every = options_.sweep.check_every;
+    const bool check =
+        ends_period(step) && every > 0 && ((exchanges - 1) % every == 0 || step + 1 == steps_);
+    const json load = {{"do", "load"}, {"index", step}, {"rate_factor", series_.rate_factor()}};
+    const std::vector<json> loaded = ask(load, kComputeTimeout);
+    if (capture_.wants(step)) {
+      ask({{"do", "dump"}, {"folder", capture_.folder().string()}}, kComputeTimeout);
+      capture_.take(step, losses_of(loaded));
+    }
+    idle_.before_step();
+    StepAnswers answers = exchange(step);
+    idle_.after_step(answers);
+    keep(loaded, std::move(answers));
+    schedule_.end_step(true, series_.seconds.back());
+    if (check) check_step(step);
+    update(step, check || step + 1 == steps_);
+  }
+
+  StepAnswers exchange(std::uint64_t step) {
+    try {
+      json message = {{"do", "step"}, {"index", step}};
+      // Ranks that share a clock start at the same moment, and the schedule's clock with them.
+      const double in_seconds = launch_.rank_machines().empty() ? start_seconds(launch_) : 0;
+      if (in_seconds > 0) message["begin"] = now_seconds() + in_seconds;
+      schedule_.begin_step(in_seconds);
+      const double bits =
+          8.0 * sizeof(float) * static_cast<double>(model_.elements()) * point_.ranks;
+      return step_answers(ask(message, schedule_.timeout(bits, timeout_)), point_.ranks);
+    } catch (const NoAnswer& error) {
+      throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule_.hindrance()));
+    } catch (const RunError& error) {
+      if (stop_requested()) throw;
+      throw RunError(fmt::format("step {}: {}", step, error.what()));
+    }
+  }
+
+  void check_step(std::uint64_t step) {
+    const json account = {{"do", "account"}, {"index", step}, {"check", true}};
+    const std::vector<json> accounts = ask(account, kComputeTimeout);
+    add_comparison(accounts, ask({{"do", "compare"}}, kComputeTimeout), point_.ranks, samples_);
+    const std::vector<std::string> errors = errors_of(samples_);
+    if (!errors.empty()) throw RunError(fmt::format("step {}: {}", step, errors.front()));
+  }
+
+  // Returns the workers' losses; a parameter server has none.
+  std::vector<double> losses_of(const std::vector<json>& loaded) const {
+    std::vector<double> losses;
+    for (int rank = 0; rank < point_.ranks; ++rank)
+      losses.push_back(loaded[static_cast<std::size_t>(rank)].at("loss"));
+    return losses;
+  }
+
+  void keep(const std::vector<json>& loaded, StepAnswers step) {
+    if (point_.time_scale != 1) scale_step(step, point_.time_scale, samples_.overlapped);
+    const std::vector<double> losses = losses_of(loaded);
+    series_.loss.push_back(std::accumulate(losses.begin(), losses.end(), 0.0) / point_.ranks);
+    double slowest = 0;
+    for (const WorkerStep& worker : step.workers) slowest = std::max(slowest, worker.total);
+    series_.seconds.push_back(slowest);
+    series_.pulled.push_back(mean_bytes(step.workers, &WorkerStep::pulled_bytes));
+    series_.bytes.push_back(mean_bytes(step.workers, &WorkerStep::payload_bytes) +
+                            series_.pulled.back());
+    samples_.steps.push_back(slim(std::move(step)));
+  }
+
+  void update(std::uint64_t step, bool check) {
+    const json apply = {{"do", "apply"}, {"index", step}, {"digest", check}};
+    const std::vector<json> applied = ask(apply, kComputeTimeout);
+    if (!check || !ends_period(step)) return;
+    digest_ = applied[0].at("digest");
+    for (int rank = 1; rank < point_.ranks; ++rank)
+      if (const std::string other = applied[static_cast<std::size_t>(rank)].at("digest");
+          other != digest_)
+        throw RunError(fmt::format(
+            "after step {} the parameters of rank {} differ from those of rank 0 ({}, {})", step,
+            rank, other, digest_));
+  }
+
+  void evaluate(std::uint64_t steps) {
+    while (next_evaluation_ <= steps) next_evaluation_ += options_.eval_every;
+    const json found = ask({{"do", "evaluate"}}, kComputeTimeout)[0];
+    const bool perplexity = options_.perplexity();
+    const auto number = [&](const char* field) {
+      return found.at(field).is_number() ? found.at(field).get<double>() : std::nan("");
+    };
+    const double loss = number("loss");
+    if (!std::isfinite(loss))
+      throw RunError(fmt::format("after {} steps the held-out loss is {}", steps, loss));
+    series_.held_out.push_back({steps, loss, number(perplexity ? "perplexity" : "accuracy")});
+    if (plateau_)
+      series_.held_out.back().rate_factor = plateau_->factor_after(series_.held_out_losses());
+    // The bar leaves little of a line of 80 columns, so the changing figures come first.
+    progress_.describe(fmt::format("{}/{} {} {:.3g} {}", steps, steps_, perplexity ? "ppl" : "acc",
+                                   series_.held_out.back().figure, point_.compressor.to_string()));
+  }
+
+  // Returns true if the step ends with an exchange.
+  bool ends_period(std::uint64_t step) const { return (step + 1) % period_ == 0; }
+
+  const SweepPoint& point_;
+  const TrainOptions& options_;
+  const ModelDescription& model_;
+  Machines& machines_;
+  Launch& launch_;
+  double timeout_;
+  PointSamples& samples_;
+  const PointProgress& progress_;
+  ScheduleLog& schedule_;
+  Checkpoints checkpoints_;
+  CaptureWriter capture_;
+  IdleWatch idle_;
+  std::optional<Plateau> plateau_;
+  std::string identity_;
+  TrainSeries series_;
+  std::uint64_t steps_ = 0, period_ = 1, next_evaluation_ = 0;
+  std::string digest_;
+  std::vector<std::uint64_t> resumed_;
+};
+
 }  // namespace
 
-CaptureWriter::CaptureWriter(const SweepPoint& point, const TrainOptions& options,
-                             const ModelDescription& model)
-    : point_(point), options_(options), model_(model) {
-  if (!options.capture.empty())
-    folder_ = options.capture / plain_file_name(point.id(options.sweep));
-}
-
-bool CaptureWriter::wants(std::uint64_t step) const {
-  return !folder_.empty() && (step + 1) % options_.capture_every == 0;
-}
-
-const fs::path& CaptureWriter::folder() {
-  if (passing_.empty()) {
-    passing_ = folder_.string() + ".passing";
-    std::error_code failure;
-    fs::create_directories(passing_, failure);
-    if (failure) throw SystemError("create folder " + passing_.string(), failure.value());
-  }
-  return passing_;
-}
-
-std::vector<float> CaptureWriter::read(const char* what, int rank) const {
-  const fs::path file = passing_ / fmt::format("{}-{}", what, rank);
-  std::vector<float> values(model_.elements());
-  std::ifstream stream(file, std::ios::binary);
-  const auto bytes = static_cast<std::streamsize>(values.size() * sizeof(float));
-  if (!stream.read(reinterpret_cast<char*>(values.data()), bytes))
-    throw SystemError("read " + file.string());
-  return values;
-}
-
-void CaptureWriter::take(std::uint64_t step, const std::vector<double>& losses) {
-  if (!writer_) writer_.emplace(folder_, description_of(point_, options_, model_));
-  const auto spans = [&](const std::vector<float>& values) {
-    std::vector<std::span<const float>> all;
-    std::size_t at = 0;
-    for (const TraceTensor& tensor : model_.tensors) {
-      all.push_back(std::span(values).subspan(at, tensor.elements));
-      at += tensor.elements;
-    }
-    return all;
-  };
-  for (int rank = 0; rank < point_.ranks; ++rank) {
-    const std::vector<float> values = read("gradient", rank);
-    std::vector<float> squares;
-    std::vector<std::span<const float>> parts;
-    if (options_.learner.squares) {
-      squares = read("squares", rank);
-      parts = spans(squares);
-    }
-    TraceStepTimes times = model_.times;
-    times.loss = losses.at(static_cast<std::size_t>(rank));
-    writer_->add(step, static_cast<std::size_t>(rank), times, spans(values), parts);
-  }
-}
-
-void CaptureWriter::finish() {
-  if (writer_) writer_->finish();
-}
-
-CaptureWriter::~CaptureWriter() {
-  std::error_code none;
-  if (!passing_.empty()) fs::remove_all(passing_, none);
-}
-
-TrainPoint::TrainPoint(const SweepPoint& point, const TrainOptions& options,
-                       const ModelDescription& model, Machines& machines, Launch& launch,
-                       double step_timeout, PointSamples& samples, const PointProgress& progress)
-    : point_(point),
-      options_(options),
-      model_(model),
-      machines_(machines),
-      launch_(launch),
-      timeout_(step_timeout),
-      samples_(samples),
-      progress_(progress),
-      checkpoints_(options.sweep.out, point.id(options.sweep)),
-      capture_(point, options, model),
-      idle_(!launch.rank_machines().empty()),
-      plateau_(RateSchedule::parse(options.learner.schedule, options.learner.steps).plateau()),
-      identity_(identity_of(point, options)) {}
-
-// After a stop was requested, ranks have kGrace s to reach a step at which a checkpoint can be
-// made.
-std::vector<json> TrainPoint::ask(const json& message, double seconds) {
-  return launch_.ask(message, seconds, kGrace);
-}
-
-void TrainPoint::prepare() {
-  json message = prepare_message(point_, options_.sweep);
-  message["seed"] = seed_of(point_, options_);
-  message["epochs_a_step"] = model_.epochs_a_step * point_.ranks;
-  message["training"] = {{"model", model_.to_json()},
-                         {"learner", learner_of(point_, options_).to_json()}};
-  const auto prepared = launch_.ask(message, kPrepareTimeout);
-  for (const json& one : prepared)
-    period_ = std::max(period_, one.at("period").get<std::uint64_t>());
-  steps_ = (options_.sweep.steps + period_ - 1) / period_ * period_;
-  next_evaluation_ = options_.eval_every;
-  samples_.period = 1;
-  restore();
-}
-
-void TrainPoint::restore() {
-  if (!options_.sweep.resume) return checkpoints_.remove();
-  const auto last = checkpoints_.last();
-  if (!last) return;
-  const json point = checkpoints_.point_of(*last);
-  ask({{"do", "restore"}, {"folder", last->folder.string()}, {"id", identity_}}, kPrepareTimeout);
-  series_ = TrainSeries::from_json({point.at("series"), last->folder.string(), "series"});
-  samples_.worst_error = point.at("worst_error");
-  samples_.checked_steps = point.at("checked_steps");
-  digest_ = point.at("digest");
-  resumed_ = point.at("resumed").get<std::vector<std::uint64_t>>();
-  resumed_.push_back(series_.steps());
-  while (next_evaluation_ <= series_.steps()) next_evaluation_ += options_.eval_every;
-}
-
-void TrainPoint::save(std::uint64_t next_step) {
-  const auto folder = checkpoints_.begin(next_step);
-  ask({{"do", "save"}, {"folder", folder.string()}, {"step", next_step}, {"id", identity_}},
-      kComputeTimeout);
-  checkpoints_.finish(next_step, {{"series", series_.to_json()},
-                                  {"worst_error", samples_.worst_error},
-                                  {"checked_steps", samples_.checked_steps},
-                                  {"digest", digest_},
-                                  {"resumed", resumed_}});
-}
-
-void TrainPoint::run(ScheduleLog& schedule) {
-  const WireCount before = machines_.count_wire(point_.hosts());
-  const std::uint64_t first = series_.steps();
-  schedule.begin_at(series_.seconds_after(first));
-  for (std::uint64_t step = first; step < steps_; ++step) {
-    take_step(step, schedule);
-    const bool whole = ends_period(step);
-    if (whole && (step + 1 >= next_evaluation_ || step + 1 == steps_)) evaluate(step + 1);
-    const std::uint64_t every = options_.checkpoint_every;
-    const bool stop = stop_requested();
-    // Checkpoints are made after exchanges only, so a stop waits for the next exchange.
-    const bool due = every > 0 && (step + 1) / every > (step + 1 - period_) / every;
-    if (whole && (stop || (due && step + 1 < steps_))) save(step + 1);
-    if (whole && stop) throw RunError("interrupted");
-    progress_.advance(1 / static_cast<double>(steps_));
-  }
-  samples_.wire = between(before, machines_.count_wire(point_.hosts()));
-  samples_.idle_cpu = idle_.idle();
-  capture_.finish();
-}
-
-void TrainPoint::take_step(std::uint64_t step, ScheduleLog& schedule) {
-  const std::uint64_t exchanges = (step + 1) / period_;
-  const std::uint64_t every = options_.sweep.check_every;
-  const bool check =
-      ends_period(step) && every > 0 && ((exchanges - 1) % every == 0 || step + 1 == steps_);
-  const json load = {{"do", "load"}, {"index", step}, {"rate_factor", series_.rate_factor()}};
-  const std::vector<json> loaded = ask(load, kComputeTimeout);
-  if (capture_.wants(step)) {
-    ask({{"do", "dump"}, {"folder", capture_.folder().string()}}, kComputeTimeout);
-    capture_.take(step, losses_of(loaded));
-  }
-  idle_.before_step();
-  StepAnswers answers = exchange(step, schedule);
-  idle_.after_step(answers);
-  keep(loaded, std::move(answers));
-  schedule.end_step(true, series_.seconds.back());
-  if (check) check_step(step);
-  update(step, check || step + 1 == steps_);
-}
-
-StepAnswers TrainPoint::exchange(std::uint64_t step, ScheduleLog& schedule) {
-  try {
-    json message = {{"do", "step"}, {"index", step}};
-    // Ranks that share a clock start at the same moment, and the schedule's clock with them.
-    const double in_seconds = launch_.rank_machines().empty() ? start_seconds(launch_) : 0;
-    if (in_seconds > 0) message["begin"] = now_seconds() + in_seconds;
-    schedule.begin_step(in_seconds);
-    const double bits = 8.0 * sizeof(float) * static_cast<double>(model_.elements()) * point_.ranks;
-    return step_answers(ask(message, schedule.timeout(bits, timeout_)), point_.ranks);
-  } catch (const NoAnswer& error) {
-    throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule.hindrance()));
-  } catch (const RunError& error) {
-    if (stop_requested()) throw;
-    throw RunError(fmt::format("step {}: {}", step, error.what()));
-  }
-}
-
-void TrainPoint::check_step(std::uint64_t step) {
-  const auto accounts = ask({{"do", "account"}, {"index", step}, {"check", true}}, kComputeTimeout);
-  add_comparison(accounts, ask({{"do", "compare"}}, kComputeTimeout), point_.ranks, samples_);
-  const std::vector<std::string> errors = errors_of(samples_);
-  if (!errors.empty()) throw RunError(fmt::format("step {}: {}", step, errors.front()));
-}
-
-// Returns the workers' losses; a parameter server has none.
-std::vector<double> TrainPoint::losses_of(const std::vector<json>& loaded) const {
-  std::vector<double> losses;
-  for (int rank = 0; rank < point_.ranks; ++rank)
-    losses.push_back(loaded[static_cast<std::size_t>(rank)].at("loss"));
-  return losses;
-}
-
-void TrainPoint::keep(const std::vector<json>& loaded, StepAnswers step) {
-  if (point_.time_scale != 1) scale_step(step, point_.time_scale, samples_.overlapped);
-  const std::vector<double> losses = losses_of(loaded);
-  series_.loss.push_back(std::accumulate(losses.begin(), losses.end(), 0.0) / point_.ranks);
-  double slowest = 0;
-  for (const WorkerStep& worker : step.workers) slowest = std::max(slowest, worker.total);
-  series_.seconds.push_back(slowest);
-  series_.pulled.push_back(mean_bytes(step.workers, &WorkerStep::pulled_bytes));
-  series_.bytes.push_back(mean_bytes(step.workers, &WorkerStep::payload_bytes) +
-                          series_.pulled.back());
-  samples_.steps.push_back(slim(std::move(step)));
-}
-
-void TrainPoint::update(std::uint64_t step, bool check) {
-  const auto applied = ask({{"do", "apply"}, {"index", step}, {"digest", check}}, kComputeTimeout);
-  if (!check || !ends_period(step)) return;
-  digest_ = applied[0].at("digest");
-  for (int rank = 1; rank < point_.ranks; ++rank)
-    if (const std::string other = applied[static_cast<std::size_t>(rank)].at("digest");
-        other != digest_)
-      throw RunError(fmt::format(
-          "after step {} the parameters of rank {} differ from those of rank 0 ({}, {})", step,
-          rank, other, digest_));
-}
-
-void TrainPoint::evaluate(std::uint64_t steps) {
-  while (next_evaluation_ <= steps) next_evaluation_ += options_.eval_every;
-  const json found = ask({{"do", "evaluate"}}, kComputeTimeout)[0];
-  const bool perplexity = options_.perplexity();
-  const auto number = [&](const char* field) {
-    return found.at(field).is_number() ? found.at(field).get<double>() : std::nan("");
-  };
-  const double loss = number("loss");
-  if (!std::isfinite(loss))
-    throw RunError(fmt::format("after {} steps the held-out loss is {}", steps, loss));
-  series_.held_out.push_back({steps, loss, number(perplexity ? "perplexity" : "accuracy")});
-  if (plateau_)
-    series_.held_out.back().rate_factor = plateau_->factor_after(series_.held_out_losses());
-  // The bar leaves little of a line of 80 columns, so the changing figures come first.
-  progress_.describe(fmt::format("{}/{} {} {:.3g} {}", steps, steps_, perplexity ? "ppl" : "acc",
-                                 series_.held_out.back().figure, point_.compressor.to_string()));
+Trained train_point(const SweepPoint& point, const TrainOptions& options,
+                    const ModelDescription& model, Machines& machines, Launch& launch,
+                    double step_timeout, PointSamples& samples, const PointProgress& progress,
+                    ScheduleLog& schedule) {
+  TrainPoint training(point, options, model, machines, launch, step_timeout, samples, progress,
+                      schedule);
+  training.prepare();
+  return training.run();
 }
 
 }  // namespace thinpipe

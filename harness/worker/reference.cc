@@ -81,14 +81,7 @@ void OuterReference::follow(std::span<const float> aggregate, std::span<const fl
 double OuterReference::error_of(std::span<const float> update) const {
   if (expected_.empty()) return 0;
   if (update.size() != expected_.size()) return std::numeric_limits<double>::quiet_NaN();
-  double worst = 0, largest = 0;
-  for (std::size_t i = 0; i < update.size(); ++i) {
-    const double difference = std::fabs(static_cast<double>(update[i]) - expected_[i]);
-    if (std::isnan(difference)) return difference;
-    worst = std::max(worst, difference);
-    largest = std::max(largest, std::fabs(expected_[i]));
-  }
-  return largest > 0 ? worst / largest : worst;
+  return piece_error(update, 0, [this](std::size_t i) { return expected_[i]; });
 }
 
 SharedContributions::SharedContributions(const std::string& folder, int rank, int ranks,

@@ -6,14 +6,30 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "compressors/cuda/rank_device.h"
 #include "harness/launch/control_socket.h"
 #include "harness/worker/role.h"
-#include "harness/worker/sockets.h"
+#include "netem/file_descriptor.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
+
+/// Ends this rank if the sweep ends while the rank waits for its peers. A rank in an exchange reads
+/// no message, and its peers may have ended as well. So a thread watches a connection to the sweep
+/// and calls _exit() when the other side closes it or ends. The destructor ends the watch.
+class ControlWatch {
+ public:
+  explicit ControlWatch(int connection);
+  ~ControlWatch();
+  ControlWatch(const ControlWatch&) = delete;
+  ControlWatch& operator=(const ControlWatch&) = delete;
+
+ private:
+  FileDescriptor wake_;
+  std::thread thread_;
+};
 
 /// Answers the sweep's messages in one rank. The point's Role answers the messages about a point.
 /// Derived classes give ranks other roles.

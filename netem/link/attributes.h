@@ -1,6 +1,8 @@
 // Encodes and decodes netlink attributes. The reader validates untrusted bytes.
 #pragma once
 
+#include <linux/netlink.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -65,6 +67,12 @@ class AttributeReader {
   template <typename T>
   T get(std::uint16_t type) const {
     return read_struct<T>(bytes(type), what_);
+  }
+
+  /// Returns get(type), or `otherwise` if the attribute is missing.
+  template <typename T>
+  T get_or(std::uint16_t type, T otherwise) const {
+    return has(type) ? get<T>(type) : otherwise;
   }
 
   /// Returns the first bytes as a T. @throws RunError when `bytes` is shorter than T.

@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -26,16 +27,6 @@ namespace {
 // value again. Parsers throw InputError with what was found and what is expected.
 
 constexpr double kMaxCorrelation = 99;  // percent: 1%/25% means 1 % with a correlation of 25 %
-
-std::string print_rate(double rate) {
-  for (const auto& [factor, suffix] :
-       {std::pair{1e9, "gbit"}, std::pair{1e6, "mbit"}, std::pair{1e3, "kbit"}}) {
-    // Division may lose the last bit. Such a rate is printed in the next smaller unit.
-    if (rate >= factor && rate / factor * factor == rate)
-      return fmt::format("{}{}", rate / factor, suffix);
-  }
-  return fmt::format("{}bit", rate);
-}
 
 std::string print_time(std::chrono::nanoseconds time) {
   // Whole nanoseconds, which read_time's rounding restores exactly.
@@ -58,7 +49,7 @@ double read_rate(const std::string& text) {
   const double rate = parse_rate(text);
   if (rate >= kLowestLinkRate && rate <= kHighestLinkRate) return rate;
   throw InputError(fmt::format("{} is out of range (allowed: {} to {})", excerpt(text),
-                               print_rate(kLowestLinkRate), print_rate(kHighestLinkRate)));
+                               link_rate_text(kLowestLinkRate), link_rate_text(kHighestLinkRate)));
 }
 
 std::uint32_t read_bytes(const std::string& text, double least, double most) {
@@ -118,8 +109,6 @@ std::size_t read_choice(const std::string& text, const std::vector<std::string>&
                                did_you_mean(text, choices)));
 }
 
-// The keys.
-
 constexpr double kLargestBytes = 1e9;        // the kernel keeps bucket and queue in 32 bits
 constexpr double kSmallestBytes = 590;       // a frame at the smallest MTU
 constexpr double kLongestJitter = 2;         // s: netem keeps 31 bits of nanoseconds
@@ -135,15 +124,11 @@ const std::vector<std::string> kDistributions = {"uniform", "normal", "pareto", 
 constexpr std::string_view kTablePrefix = "table:";
 constexpr std::string_view kBurstsPrefix = "ge:";
 
-bool starts_with(const std::string& text, std::string_view prefix) {
-  return std::string_view(text).substr(0, prefix.size()) == prefix;
-}
-
 void read_queue(Direction& direction, const std::string& text) {
   constexpr std::string_view kSuffix = "bdp";
   direction.queue = 0;
   direction.queue_bdp = 0;
-  if (text.size() <= kSuffix.size() || !std::string_view(text).ends_with(kSuffix)) {
+  if (text.size() <= kSuffix.size() || !text.ends_with(kSuffix)) {
     direction.queue = read_bytes(text, kSmallestBytes, kLargestBytes);
     return;
   }
@@ -170,7 +155,7 @@ std::string print_jitter(const Direction& direction) {
 
 void read_distribution(Direction& direction, const std::string& text) {
   direction.impairment.table.clear();
-  if (starts_with(text, kTablePrefix)) {
+  if (text.starts_with(kTablePrefix)) {
     direction.impairment.distribution = DelayDistribution::kTable;
     direction.impairment.table = text.substr(kTablePrefix.size());
     if (direction.impairment.table.empty())
@@ -195,7 +180,7 @@ std::string print_distribution(const Direction& direction) {
 void read_loss(Direction& direction, const std::string& text) {
   direction.impairment.loss = {};
   direction.impairment.bursts.reset();
-  if (!starts_with(text, kBurstsPrefix)) {
+  if (!text.starts_with(kBurstsPrefix)) {
     direction.impairment.loss = read_chance(text);
     return;
   }
@@ -222,7 +207,7 @@ std::string print_loss(const Direction& direction) {
 const DirectionKey kDirectionKeys[] = {
     {"rate", "RATE", "bit/s of Ethernet frames, 1kbit to 100gbit (kbit, mbit, gbit)", nullptr,
      [](Direction& to, const std::string& text) { to.rate = read_rate(text); },
-     [](const Direction& of) { return of.rate > 0 ? print_rate(of.rate) : ""; }},
+     [](const Direction& of) { return of.rate > 0 ? link_rate_text(of.rate) : ""; }},
     {"burst", "SIZE", "token-bucket depth; default: 1 ms of the rate, at least two frames", nullptr,
      [](Direction& to, const std::string& text) {
        to.burst = read_bytes(text, kSmallestBytes, kLargestBytes);
@@ -288,13 +273,7 @@ const LinkKey kLinkKeys[] = {
      [](const LinkSpec& of) { return of.seed ? fmt::format("{}", *of.seed) : ""; }},
 };
 
-// JSON.
-
 using Json = nlohmann::ordered_json;
-
-double in_seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
 
 void add_chance(Json& json, const char* name, const Chance& chance) {
   if (chance.percent == 0) return;
@@ -334,6 +313,16 @@ Json direction_json(const Direction& direction) {
 }
 
 }  // namespace
+
+std::string link_rate_text(double rate) {
+  for (const auto& [factor, suffix] :
+       {std::pair{1e9, "gbit"}, std::pair{1e6, "mbit"}, std::pair{1e3, "kbit"}}) {
+    // Division may lose the last bit. Such a rate is printed in the next smaller unit.
+    if (rate >= factor && rate / factor * factor == rate)
+      return fmt::format("{}{}", rate / factor, suffix);
+  }
+  return fmt::format("{}bit", rate);
+}
 
 std::span<const DirectionKey> direction_keys() { return kDirectionKeys; }
 std::span<const LinkKey> link_keys() { return kLinkKeys; }

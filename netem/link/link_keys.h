@@ -35,6 +35,9 @@ struct LinkKey {
   std::string (*print)(const LinkSpec&);
 };
 
+/// Returns a rate in bit/s as a link's text has it: `1.5mbit`. Parsing restores the rate exactly.
+std::string link_rate_text(double rate);
+
 std::span<const DirectionKey> direction_keys();
 std::span<const LinkKey> link_keys();
 

@@ -3,7 +3,6 @@
 #include "netem/link/link_spec.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/key_values.h"
 #include "base/text.h"
@@ -28,10 +28,6 @@ constexpr double kSmallestQueue = 262144;  // bytes in flight of one TCP sender 
 constexpr double kLargestShortQueue = 16e6;
 constexpr double kLargestQueue = 1e9;  // the kernel keeps 32 bits
 constexpr double kQueueSeconds = 0.05;
-
-double seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
 
 void fill(Direction& direction, const LinkSpec& link) {
   if (direction.rate == 0) return;
@@ -50,10 +46,6 @@ void fill(Direction& direction, const LinkSpec& link) {
     direction.queue = static_cast<std::uint32_t>(std::clamp(wanted, least, kLargestQueue));
   }
   direction.queue_bdp = 0;
-}
-
-double ceiling_of(const Direction& direction, const LinkSpec& link) {
-  return direction.rate * link.payload_bytes() / (link.frame_bytes() + direction.overhead);
 }
 
 }  // namespace
@@ -88,10 +80,15 @@ double LinkSpec::rate() const {
   return std::min(up.rate, down.rate);
 }
 
-double LinkSpec::delay() const { return seconds(up.impairment.delay + down.impairment.delay); }
+double LinkSpec::delay() const { return in_seconds(up.impairment.delay + down.impairment.delay); }
 
-double LinkSpec::tcp_ceiling() const {
-  const double of_up = ceiling_of(up, *this), of_down = ceiling_of(down, *this);
+double LinkSpec::tcp_ceiling(double acks_per_second) const {
+  const auto ceiling_of = [&](const Direction& direction) {
+    const double acks = acks_per_second * 8 * (kAckFrame + direction.overhead);
+    return std::max(0.0, direction.rate - acks) * payload_bytes() /
+           (frame_bytes() + direction.overhead);
+  };
+  const double of_up = ceiling_of(up), of_down = ceiling_of(down);
   return up.rate == 0 || down.rate == 0 ? std::max(of_up, of_down) : std::min(of_up, of_down);
 }
 
@@ -146,48 +143,32 @@ constexpr LinkPreset kPresets[] = {
 // The kernel keeps a bucket's depth as transmit time, in 32 bits of 64 ns.
 constexpr double kLongestBurst = 250;  // s
 
-std::vector<std::string> known_keys() {
-  std::vector<std::string> names;
-  for (const DirectionKey& key : direction_keys()) names.push_back(key.name);
-  for (const LinkKey& key : link_keys()) names.push_back(key.name);
-  return names;
-}
-
-bool is_known(const std::string& key) {
-  for (const std::string& name : known_keys())
-    if (key == name) return true;
-  for (const DirectionKey& known : direction_keys())
-    if (key == std::string("up.") + known.name || key == std::string("down.") + known.name)
-      return true;
-  return false;
-}
-
-void refuse_unknown(const KeyValues& items, const std::string& key) {
-  if (is_known(key)) return;
-  std::vector<std::string> candidates = known_keys();
-  for (const DirectionKey& known : direction_keys())
-    for (const char* prefix : {"up.", "down."})
-      candidates.push_back(prefix + std::string(known.name));
-  items.fail(fmt::format("unknown key {} (known: {}; all but {} accept the prefix up. or down.){}",
-                         in_quotes(key), fmt::join(known_keys(), ", "), "mtu, place and seed",
-                         did_you_mean(key, candidates)));
-}
-
-std::vector<std::string> preset_names() {
-  std::vector<std::string> names;
-  for (const LinkPreset& preset : link_presets()) names.push_back(preset.name);
-  return names;
+void refuse_unknown(const KeyValues& items) {
+  std::vector<std::string> known;
+  for (const DirectionKey& key : direction_keys()) known.push_back(key.name);
+  for (const LinkKey& key : link_keys()) known.push_back(key.name);
+  std::vector<std::string> accepted = known;
+  for (const DirectionKey& key : direction_keys())
+    for (const char* prefix : {"up.", "down."}) accepted.push_back(prefix + std::string(key.name));
+  for (const auto& [key, value] : items.left())
+    if (std::find(accepted.begin(), accepted.end(), key) == accepted.end())
+      items.fail(
+          fmt::format("unknown key {} (known: {}; all but mtu, place and seed accept the "
+                      "prefix up. or down.){}",
+                      in_quotes(key), fmt::join(known, ", "), did_you_mean(key, accepted)));
 }
 
 // Returns the link named by `word`, which has no `=`.
 LinkSpec named_link(std::string_view text, const std::string& word) {
   if (word == kUnthrottled) return {};
-  for (const LinkPreset& preset : link_presets())
+  std::vector<std::string> names;
+  for (const LinkPreset& preset : kPresets) {
     if (word == preset.name) return parse_link_spec(preset.spec);
-  throw InputError(
-      fmt::format("link {}: expected key=value (such as rate=100mbit) or one of {}, found {}{}",
-                  in_quotes(text), fmt::join(preset_names(), ", "), in_quotes(word),
-                  did_you_mean(word, preset_names())));
+    names.push_back(preset.name);
+  }
+  throw InputError(fmt::format(
+      "link {}: expected key=value (such as rate=100mbit) or one of {}, found {}{}",
+      in_quotes(text), fmt::join(names, ", "), in_quotes(word), did_you_mean(word, names)));
 }
 
 // Returns the key-value pairs of the text. A preset's name may precede the pairs; `link` is then
@@ -201,7 +182,7 @@ KeyValues take_apart(std::string_view text, LinkSpec& link) {
     pairs.remove_prefix(first.size() + 1);
   }
   KeyValues items("link", text, pairs);
-  for (const auto& [key, value] : items.left()) refuse_unknown(items, key);
+  refuse_unknown(items);
   return items;
 }
 

@@ -55,6 +55,8 @@ struct Impairment {
   Chance duplicate, corrupt;
 
   bool none() const { return *this == Impairment{}; }
+  /// Returns the long-run fraction of lost frames, in percent.
+  double mean_loss() const { return bursts ? bursts->mean_loss() : loss.percent; }
   /// Returns true if frames may be lost, duplicated, corrupted, reordered or delayed unevenly, so
   /// that TCP does not reach its ceiling.
   bool disturbs() const;
@@ -98,9 +100,9 @@ struct LinkSpec {
   /// downlink's.
   double delay() const;
   double round_trip() const { return 2 * delay(); }  ///< RTT between two hosts with this link, s
-  /// Returns the highest TCP goodput between two hosts with this link, in bit/s of payload; 0
-  /// without a rate.
-  double tcp_ceiling() const;
+  /// Returns the highest TCP goodput between two hosts with this link, in bit/s of payload, while
+  /// `acks_per_second` pure ACKs of reverse traffic use the link too; 0 without a rate.
+  double tcp_ceiling(double acks_per_second = 0) const;
   std::uint32_t frame_bytes() const;    ///< bytes of a full Ethernet frame, as qdiscs count
   std::uint32_t payload_bytes() const;  ///< bytes of TCP payload in a full frame
 
@@ -128,6 +130,8 @@ inline constexpr double kLongestLinkDelay = 100;   // s
 inline constexpr int kEthernetHeader = 14;
 /// Bytes of the IPv4 header, the TCP header and TCP's timestamps.
 inline constexpr int kTcpHeaders = 20 + 20 + 12;
+/// Bytes of a pure ACK's frame: Ethernet, IPv4, TCP and its timestamps.
+inline constexpr int kAckFrame = kEthernetHeader + kTcpHeaders;
 /// Bytes of a full Ethernet frame at MTU 1500, as qdiscs count.
 inline constexpr int kFrameBytes = 1500 + kEthernetHeader;
 /// TCP payload of a full frame at MTU 1500.

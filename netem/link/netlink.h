@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "netem/link/qdisc.h"
@@ -14,9 +15,17 @@ namespace thinpipe {
 /// @throws RunError with the attempt and libnl's reason if `result` is an error code.
 void check_netlink(int result, const std::string& attempt);
 
-/// Returns a connected socket of the current network namespace. The caller frees the socket with
-/// nl_socket_free(). @throws RunError
-nl_sock* open_rtnetlink();
+struct NetlinkSocketDeleter {
+  void operator()(nl_sock* socket) const;
+};
+using NetlinkSocket = std::unique_ptr<nl_sock, NetlinkSocketDeleter>;
+
+/// Returns a connected socket of the current network namespace. @throws RunError
+NetlinkSocket open_rtnetlink();
+
+/// Returns the index of an interface in the current network namespace.
+/// @throws RunError when no interface has this name.
+int interface_index(const std::string& name);
 
 /// Counters of a qdisc since its creation. `bytes` counts dequeued Ethernet frames.
 struct QdiscCounters {
@@ -31,21 +40,19 @@ struct QdiscCounters {
 struct TrafficHandle {
   std::uint32_t parent = 0xffffffff;
   std::uint32_t handle = 0x10000;
+  /// Returns true for a class. A qdisc's handle has no minor number.
+  bool is_class() const { return (handle & 0xffff) != 0; }
 };
 
 /// An rtnetlink socket of the network namespace that was current at construction. Errors are
 /// RunErrors that name the attempt and the interface.
 class Netlink {
  public:
-  Netlink();
-  ~Netlink();
-  Netlink(const Netlink&) = delete;
-  Netlink& operator=(const Netlink&) = delete;
+  Netlink() : socket_(open_rtnetlink()) {}
 
   int index_of(const std::string& interface);
   bool exists(const std::string& interface);
-  void add_bridge(const std::string& name);
-  void add_link(const std::string& name, const char* kind);  ///< "ifb", "dummy", ...
+  void add_link(const std::string& name, const char* kind);  ///< "bridge", "ifb", "dummy", ...
   void delete_link(const std::string& name);
   /// Adds a veth pair: `name` in this namespace, `peer` in the namespace that the descriptor
   /// `peer_namespace` refers to.
@@ -65,16 +72,12 @@ class Netlink {
   void add_route(const std::string& destination, const std::string& interface,
                  const std::string& gateway = "");
 
-  /// Creates the qdisc, or changes an existing one of the same kind and handle, then reads the
-  /// settings back. @throws RunError naming interface, setting, the requested and the kernel's
+  /// Creates the qdisc or class, or changes an existing one of the same kind and handle, then reads
+  /// the settings back. @throws RunError naming interface, setting, the requested and the kernel's
   /// value.
   void set_qdisc(const std::string& interface, TrafficHandle at, const QdiscRequest& request);
-  /// The same for a class, such as HTB's.
-  void set_class(const std::string& interface, TrafficHandle at, const QdiscRequest& request);
   /// Returns the drift of a qdisc or class from the request, with its interface; "" without drift.
   std::string qdisc_difference(const std::string& interface, TrafficHandle at,
-                               const QdiscRequest& request);
-  std::string class_difference(const std::string& interface, TrafficHandle at,
                                const QdiscRequest& request);
   /// Deletes the root qdisc, so that the default takes over. No error if there is none.
   void delete_root_qdisc(const std::string& interface);
@@ -94,7 +97,7 @@ class Netlink {
  private:
   void set_flag(const std::string& interface, bool up);
 
-  nl_sock* socket_;
+  NetlinkSocket socket_;
 };
 
 }  // namespace thinpipe

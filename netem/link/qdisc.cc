@@ -14,18 +14,12 @@
 namespace thinpipe {
 namespace {
 
-std::uint32_t low_rate(std::uint64_t rate) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(rate, UINT32_MAX));
-}
-
 std::vector<Mismatch> compare(const TbfSettings& asked, std::span<const std::byte> options) {
   const AttributeReader attributes(options, "tbf");
   const auto got = attributes.get<tc_tbf_qopt>(TCA_TBF_PARMS);
-  const std::uint64_t rate = attributes.has(TCA_TBF_RATE64)
-                                 ? attributes.get<std::uint64_t>(TCA_TBF_RATE64)
-                                 : got.rate.rate;
   Comparison comparison;
-  comparison.expect<std::uint64_t>("tbf rate in bytes/s (TCA_TBF_RATE64)", asked.rate, rate);
+  comparison.expect<std::uint64_t>("tbf rate in bytes/s (TCA_TBF_RATE64)", asked.rate,
+                                   attributes.get_or<std::uint64_t>(TCA_TBF_RATE64, got.rate.rate));
   comparison.expect<std::uint64_t>("tbf limit (TCA_TBF_PARMS)", asked.limit, got.limit);
   comparison.expect<std::uint64_t>("tbf overhead (TCA_TBF_PARMS)", asked.overhead,
                                    got.rate.overhead);
@@ -43,7 +37,7 @@ constexpr std::uint32_t kRateToQuantum = 10;  // unused, since the class sets it
 
 tc_ratespec rate_spec(std::uint64_t rate, std::uint32_t overhead) {
   tc_ratespec spec = {};
-  spec.rate = low_rate(rate);
+  spec.rate = static_cast<std::uint32_t>(std::min<std::uint64_t>(rate, UINT32_MAX));
   spec.overhead = static_cast<unsigned short>(overhead);
   spec.linklayer = TC_LINKLAYER_ETHERNET;  // avoids the need for a rate table
   return spec;
@@ -60,15 +54,14 @@ std::vector<Mismatch> compare_class(const HtbClassSettings& asked, const tc_htb_
                                     std::span<const std::byte> options) {
   const AttributeReader attributes(options, "htb class");
   const auto got = attributes.get<tc_htb_opt>(TCA_HTB_PARMS);
-  const auto rate_of = [&](std::uint16_t type, const tc_ratespec& spec) {
-    return attributes.has(type) ? attributes.get<std::uint64_t>(type) : std::uint64_t{spec.rate};
-  };
   Comparison comparison;
   const auto expect = [&](const char* setting, std::uint64_t wanted, std::uint64_t found) {
     comparison.expect(setting, wanted, found);
   };
-  expect("htb rate in bytes/s (TCA_HTB_RATE64)", asked.rate, rate_of(TCA_HTB_RATE64, got.rate));
-  expect("htb ceil in bytes/s (TCA_HTB_CEIL64)", asked.rate, rate_of(TCA_HTB_CEIL64, got.ceil));
+  expect("htb rate in bytes/s (TCA_HTB_RATE64)", asked.rate,
+         attributes.get_or<std::uint64_t>(TCA_HTB_RATE64, got.rate.rate));
+  expect("htb ceil in bytes/s (TCA_HTB_CEIL64)", asked.rate,
+         attributes.get_or<std::uint64_t>(TCA_HTB_CEIL64, got.ceil.rate));
   expect("htb burst in 64 ns (TCA_HTB_PARMS)", sent.buffer, got.buffer);
   expect("htb cburst in 64 ns (TCA_HTB_PARMS)", sent.cbuffer, got.cbuffer);
   expect("htb quantum (TCA_HTB_PARMS)", asked.quantum, got.quantum);
@@ -89,9 +82,7 @@ std::uint64_t bytes_per_second(double bits_per_second) {
 
 QdiscRequest tbf_request(const TbfSettings& settings) {
   tc_tbf_qopt parameters = {};
-  parameters.rate.rate = low_rate(settings.rate);
-  parameters.rate.overhead = static_cast<unsigned short>(settings.overhead);
-  parameters.rate.linklayer = TC_LINKLAYER_ETHERNET;  // avoids the need for a rate table
+  parameters.rate = rate_spec(settings.rate, settings.overhead);
   parameters.limit = settings.limit;
   parameters.buffer = transmit_ticks(settings.burst, static_cast<double>(settings.rate));
   AttributeWriter options;

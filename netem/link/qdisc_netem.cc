@@ -251,9 +251,8 @@ void compare_loss(const NetemSettings& asked, const AttributeReader& attributes,
 void compare_rate(const NetemSettings& asked, const AttributeReader& attributes,
                   Comparison& comparison) {
   const auto got = attributes.get<tc_netem_rate>(TCA_NETEM_RATE);
-  const std::uint64_t rate =
-      attributes.has(TCA_NETEM_RATE64) ? attributes.get<std::uint64_t>(TCA_NETEM_RATE64) : got.rate;
-  comparison.expect("netem rate in bytes/s (TCA_NETEM_RATE64)", asked.rate, rate);
+  comparison.expect("netem rate in bytes/s (TCA_NETEM_RATE64)", asked.rate,
+                    attributes.get_or<std::uint64_t>(TCA_NETEM_RATE64, got.rate));
   comparison.expect("netem overhead (TCA_NETEM_RATE)", rate_of(asked).packet_overhead,
                     got.packet_overhead);
 }

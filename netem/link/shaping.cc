@@ -1,13 +1,13 @@
 #include "netem/link/shaping.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/splitmix64.h"
 #include "netem/link/qdisc.h"
 #include "netem/link/qdisc_netem.h"
@@ -25,10 +25,8 @@ constexpr std::uint32_t kMinFrames = 1000;      // netem's own default
 constexpr double kJitters = 4;                  // the distribution tables end at 4 jitter
 constexpr std::uint32_t kMinQuantum = 1000, kMaxQuantum = 200000;  // HTB warns outside
 
-ShapingStep root(QdiscRequest request) { return {false, {kRoot, kRootHandle}, std::move(request)}; }
-ShapingStep leaf(QdiscRequest request) {
-  return {false, {kFirstClass, kLeafHandle}, std::move(request)};
-}
+ShapingStep root(QdiscRequest request) { return {{kRoot, kRootHandle}, std::move(request)}; }
+ShapingStep leaf(QdiscRequest request) { return {{kFirstClass, kLeafHandle}, std::move(request)}; }
 
 QdiscRequest netem_of(const Direction& direction, const std::optional<std::uint64_t>& seed,
                       std::uint32_t limit) {
@@ -48,8 +46,7 @@ QdiscRequest netem_of(const Direction& direction, const std::optional<std::uint6
 Shaping htb_with(const Direction& direction, const LinkSpec& link, QdiscRequest waiting) {
   const std::uint32_t quantum = std::clamp(10 * link.frame_bytes(), kMinQuantum, kMaxQuantum);
   return {root(htb_request()),
-          {true,
-           {kRootHandle, kFirstClass},
+          {{kRootHandle, kFirstClass},
            htb_class_request({.rate = bytes_per_second(direction.rate),
                               .burst = direction.burst,
                               .quantum = quantum,
@@ -85,8 +82,7 @@ std::optional<std::uint64_t> netem_seed(const LinkSpec& link, std::uint64_t stre
 std::uint32_t netem_limit(const Direction& direction, std::uint32_t frame_bytes) {
   const double rate = direction.rate > 0 ? direction.rate : kHighestLinkRate;
   const Impairment& impairment = direction.impairment;
-  const double seconds =
-      std::chrono::duration<double>(impairment.delay + impairment.jitter * kJitters).count();
+  const double seconds = in_seconds(impairment.delay + impairment.jitter * kJitters);
   const double frames = std::ceil(rate * seconds / (8.0 * frame_bytes)) +
                         std::ceil(static_cast<double>(direction.queue) / frame_bytes);
   return std::max(direction.rate > 0 ? 1U : kMinFrames,
@@ -119,23 +115,15 @@ LinkShaping shaping_of(const LinkSpec& link, std::uint64_t stream) {
 
 void install(Netlink& netlink, const std::string& interface, const Shaping& shaping) {
   netlink.delete_root_qdisc(interface);
-  for (const ShapingStep& step : shaping) {
-    if (step.is_class)
-      netlink.set_class(interface, step.at, step.request);
-    else
-      netlink.set_qdisc(interface, step.at, step.request);
-  }
+  for (const auto& [at, request] : shaping) netlink.set_qdisc(interface, at, request);
 }
 
 std::vector<std::string> differences(Netlink& netlink, const std::string& interface,
                                      const Shaping& shaping) {
   std::vector<std::string> found;
-  for (const ShapingStep& step : shaping) {
-    const std::string one = step.is_class
-                                ? netlink.class_difference(interface, step.at, step.request)
-                                : netlink.qdisc_difference(interface, step.at, step.request);
-    if (!one.empty()) found.push_back(one);
-  }
+  for (const auto& [at, request] : shaping)
+    if (std::string one = netlink.qdisc_difference(interface, at, request); !one.empty())
+      found.push_back(std::move(one));
   return found;
 }
 

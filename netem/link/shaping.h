@@ -15,7 +15,6 @@ namespace thinpipe {
 
 /// One qdisc or class to set on an interface. The steps are applied in order.
 struct ShapingStep {
-  bool is_class = false;
   TrafficHandle at;
   QdiscRequest request;
 };

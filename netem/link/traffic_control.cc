@@ -12,7 +12,6 @@
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,13 +24,11 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "netem/link/attributes.h"
-#include "netem/link/netlink.h"
 
 namespace thinpipe {
 namespace {
 
-constexpr std::uint32_t kIngressHandle = 0xffff0000;
+constexpr TrafficHandle kIngress = {TC_H_INGRESS, 0xffff0000};
 constexpr std::uint32_t kFilterPriority = 1;
 
 struct MessageDeleter {
@@ -58,15 +55,15 @@ Message make_message(int type, int flags, const Header& header, const AttributeW
   return message;
 }
 
-// For a qdisc, "object not found" means that the kernel lacks this kind.
+// For a new qdisc, "object not found" means that the kernel lacks this kind.
 std::string explain(int error, const std::string& kind) {
   if (error != -NLE_OBJ_NOTFOUND || kind.empty()) return nl_geterror(error);
   return fmt::format("this kernel has no {}", kind);
 }
 
-void send_and_wait(nl_sock* socket, Message message, const std::string& attempt,
+void send_and_wait(const NetlinkSocket& socket, Message message, const std::string& attempt,
                    const std::string& kind = "") {
-  const int result = nl_send_sync(socket, message.release());  // frees the message in any case
+  const int result = nl_send_sync(socket.get(), message.release());  // frees it in any case
   if (result < 0) throw RunError(fmt::format("{}: {}", attempt, explain(result, kind)));
 }
 
@@ -94,26 +91,41 @@ int receive_one(nl_msg* message, void* context) {
 }
 
 // Sends a request and passes the body of every message of the reply to `consume`.
-void ask(nl_sock* socket, const Message& message, const std::string& attempt,
+void ask(const NetlinkSocket& socket, const Message& message, const std::string& attempt,
          const Consumer& consume) {
-  const std::unique_ptr<nl_cb, CallbacksDeleter> original(nl_socket_get_cb(socket));
+  const std::unique_ptr<nl_cb, CallbacksDeleter> original(nl_socket_get_cb(socket.get()));
   const std::unique_ptr<nl_cb, CallbacksDeleter> callbacks(nl_cb_clone(original.get()));
   if (!callbacks) throw RunError(attempt + ": out of memory");
   Receiving receiving{consume, nullptr};
   nl_cb_set(callbacks.get(), NL_CB_VALID, NL_CB_CUSTOM, receive_one, &receiving);
-  int result = nl_send_auto(socket, message.get());
-  if (result >= 0) result = nl_recvmsgs(socket, callbacks.get());
+  int result = nl_send_auto(socket.get(), message.get());
+  if (result >= 0) result = nl_recvmsgs(socket.get(), callbacks.get());
   // A dump ends with its own message. A single reply is followed by an acknowledgement.
   const bool dump = (nlmsg_hdr(message.get())->nlmsg_flags & NLM_F_DUMP) != 0;
-  if (result >= 0 && !dump) result = nl_wait_for_ack(socket);
+  if (result >= 0 && !dump) result = nl_wait_for_ack(socket.get());
   if (receiving.error) std::rethrow_exception(receiving.error);
-  if (result < 0) throw RunError(fmt::format("{}: {}", attempt, nl_geterror(result)));
+  check_netlink(result, attempt);
+}
+
+// Returns a message's header and the attributes behind it.
+template <typename Header>
+std::pair<Header, AttributeReader> taken_apart(std::span<const std::byte> body,
+                                               const std::string& attempt) {
+  const auto header = AttributeReader::read_struct<Header>(body, attempt);
+  return {header, AttributeReader(body.subspan(sizeof(Header)), attempt)};
 }
 
 struct Found {
   std::string kind;
   std::vector<std::byte> options;
 };
+
+ifinfomsg header_of(int interface) {
+  ifinfomsg header = {};
+  header.ifi_family = AF_UNSPEC;
+  header.ifi_index = interface;
+  return header;
+}
 
 tcmsg header_of(const TrafficPlace& place) {
   tcmsg header = {};
@@ -127,16 +139,14 @@ tcmsg header_of(const TrafficPlace& place) {
 // Reads one qdisc or class back from the kernel; empty if there is none. Does not request a dump,
 // which would list the qdiscs of all switch ports. Sets NLM_F_ECHO, without which the kernel sends
 // no reply.
-std::optional<Found> read_back(nl_sock* socket, const TrafficPlace& place,
+std::optional<Found> read_back(const NetlinkSocket& socket, const TrafficPlace& place,
                                const std::string& attempt) {
-  const int question = place.is_class ? RTM_GETTCLASS : RTM_GETQDISC;
+  const int question = place.at.is_class() ? RTM_GETTCLASS : RTM_GETQDISC;
   std::optional<Found> found;
   ask(socket, make_message(question, NLM_F_REQUEST | NLM_F_ECHO, header_of(place), {}), attempt,
       [&](std::span<const std::byte> body) {
-        const auto got = AttributeReader::read_struct<tcmsg>(body, attempt);
+        const auto [got, attributes] = taken_apart<tcmsg>(body, attempt);
         if (got.tcm_ifindex != place.interface || got.tcm_handle != place.at.handle) return;
-        const AttributeReader attributes(
-            body.subspan(std::min<std::size_t>(body.size(), NLMSG_ALIGN(sizeof(tcmsg)))), attempt);
         Found& one = found.emplace();
         one.kind = attributes.text(TCA_KIND);
         if (attributes.has(TCA_OPTIONS)) {
@@ -161,12 +171,9 @@ void refuse_mismatches(const std::vector<Mismatch>& mismatches, const std::strin
         fmt::format("{}: the kernel applied other settings: {}", attempt, in_words(mismatches)));
 }
 
-std::string qdisc_words(const std::string& interface, const QdiscRequest& request) {
-  return fmt::format("qdisc {} on {}", request.kind, interface);
-}
-
-std::string class_words(const std::string& interface, TrafficHandle at,
-                        const QdiscRequest& request) {
+std::string traffic_words(const std::string& interface, TrafficHandle at,
+                          const QdiscRequest& request) {
+  if (!at.is_class()) return fmt::format("qdisc {} on {}", request.kind, interface);
   return fmt::format("class {:x}:{:x} of {} on {}", at.handle >> 16, at.handle & 0xffff,
                      request.kind, interface);
 }
@@ -176,17 +183,13 @@ std::string frame_limits_words(const std::string& interface, std::uint32_t mtu,
   return fmt::format("mtu {} and gso_max_segs {} on {}", mtu, segments, interface);
 }
 
-std::vector<Mismatch> compare_frame_limits(nl_sock* socket, int index, std::uint32_t mtu,
-                                           std::uint32_t segments, const std::string& attempt) {
-  ifinfomsg header = {};
-  header.ifi_family = AF_UNSPEC;
-  header.ifi_index = index;
+std::vector<Mismatch> compare_frame_limits(const NetlinkSocket& socket, int index,
+                                           std::uint32_t mtu, std::uint32_t segments,
+                                           const std::string& attempt) {
   Comparison comparison;
-  ask(socket, make_message(RTM_GETLINK, NLM_F_REQUEST, header, {}), attempt,
+  ask(socket, make_message(RTM_GETLINK, NLM_F_REQUEST, header_of(index), {}), attempt,
       [&](std::span<const std::byte> body) {
-        const AttributeReader got(
-            body.subspan(std::min<std::size_t>(body.size(), NLMSG_ALIGN(sizeof(ifinfomsg)))),
-            attempt);
+        const AttributeReader got = taken_apart<ifinfomsg>(body, attempt).second;
         comparison.expect("mtu (IFLA_MTU)", mtu, got.get<std::uint32_t>(IFLA_MTU));
         comparison.expect("gso_max_segs (IFLA_GSO_MAX_SEGS)", segments,
                           got.get<std::uint32_t>(IFLA_GSO_MAX_SEGS));
@@ -196,20 +199,20 @@ std::vector<Mismatch> compare_frame_limits(nl_sock* socket, int index, std::uint
 
 }  // namespace
 
-void set_traffic(nl_sock* socket, const TrafficPlace& place, const QdiscRequest& request,
-                 const std::string& attempt) {
+void set_traffic(const NetlinkSocket& socket, const TrafficPlace& place,
+                 const QdiscRequest& request, const std::string& attempt) {
   AttributeWriter attributes;
   attributes.put_text(TCA_KIND, request.kind);
-  attributes.put_bytes(TCA_OPTIONS, request.options);
+  if (!request.options.empty()) attributes.put_bytes(TCA_OPTIONS, request.options);
   send_and_wait(
       socket,
-      make_message(place.is_class ? RTM_NEWTCLASS : RTM_NEWQDISC,
+      make_message(place.at.is_class() ? RTM_NEWTCLASS : RTM_NEWQDISC,
                    NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE, header_of(place), attributes),
-      attempt, request.kind);
+      attempt, request.mismatches ? request.kind : "");
 }
 
-void check_traffic(nl_sock* socket, const TrafficPlace& place, const QdiscRequest& request,
-                   const std::string& attempt) {
+void check_traffic(const NetlinkSocket& socket, const TrafficPlace& place,
+                   const QdiscRequest& request, const std::string& attempt) {
   const std::optional<Found> now = read_back(socket, place, attempt);
   if (!now || now->kind != request.kind)
     throw RunError(fmt::format("{}: the kernel then reported {} at this handle", attempt,
@@ -217,7 +220,7 @@ void check_traffic(nl_sock* socket, const TrafficPlace& place, const QdiscReques
   refuse_mismatches(request.mismatches(now->options), attempt);
 }
 
-std::string traffic_difference(nl_sock* socket, const TrafficPlace& place,
+std::string traffic_difference(const NetlinkSocket& socket, const TrafficPlace& place,
                                const QdiscRequest& request, const std::string& what) {
   std::optional<Found> now;
   try {
@@ -231,27 +234,26 @@ std::string traffic_difference(nl_sock* socket, const TrafficPlace& place,
   return words.empty() ? "" : fmt::format("{}: {}", what, words);
 }
 
-void delete_root_qdisc(nl_sock* socket, int interface) {
-  const TrafficPlace root = {.interface = interface, .at = {TC_H_ROOT, 0}};
+void delete_qdisc(const NetlinkSocket& socket, const TrafficPlace& place,
+                  const std::string& attempt) {
   const int result = nl_send_sync(
-      socket, make_message(RTM_DELQDISC, NLM_F_REQUEST, header_of(root), {}).release());
-  if (result < 0 && result != -NLE_OBJ_NOTFOUND && result != -NLE_INVAL)
-    throw RunError(
-        fmt::format("delete the qdisc of interface {}: {}", interface, nl_geterror(result)));
+      socket.get(), make_message(RTM_DELQDISC, NLM_F_REQUEST, header_of(place), {}).release());
+  if (result != -NLE_OBJ_NOTFOUND && result != -NLE_INVAL) check_netlink(result, attempt);
+}
+
+void list_traffic(int question, const TrafficPlace& place, const std::string& attempt,
+                  const std::function<void(const tcmsg&, const AttributeReader&)>& consume) {
+  ask(open_rtnetlink(), make_message(question, NLM_F_REQUEST | NLM_F_DUMP, header_of(place), {}),
+      attempt, [&](std::span<const std::byte> body) {
+        const auto [header, attributes] = taken_apart<tcmsg>(body, attempt);
+        consume(header, attributes);
+      });
 }
 
 void Netlink::set_qdisc(const std::string& interface, TrafficHandle at,
                         const QdiscRequest& request) {
   const TrafficPlace place = {index_of(interface), at};
-  const std::string attempt = qdisc_words(interface, request);
-  set_traffic(socket_, place, request, attempt);
-  check_traffic(socket_, place, request, attempt);
-}
-
-void Netlink::set_class(const std::string& interface, TrafficHandle at,
-                        const QdiscRequest& request) {
-  const TrafficPlace place = {index_of(interface), at, true};
-  const std::string attempt = class_words(interface, at, request);
+  const std::string attempt = traffic_words(interface, at, request);
   set_traffic(socket_, place, request, attempt);
   check_traffic(socket_, place, request, attempt);
 }
@@ -259,22 +261,17 @@ void Netlink::set_class(const std::string& interface, TrafficHandle at,
 std::string Netlink::qdisc_difference(const std::string& interface, TrafficHandle at,
                                       const QdiscRequest& request) {
   return traffic_difference(socket_, {index_of(interface), at}, request,
-                            qdisc_words(interface, request));
+                            traffic_words(interface, at, request));
 }
 
-std::string Netlink::class_difference(const std::string& interface, TrafficHandle at,
-                                      const QdiscRequest& request) {
-  return traffic_difference(socket_, {index_of(interface), at, true}, request,
-                            class_words(interface, at, request));
+void Netlink::delete_root_qdisc(const std::string& interface) {
+  delete_qdisc(socket_, {index_of(interface), {}},
+               fmt::format("delete the qdisc of {}", interface));
 }
 
 void Netlink::redirect_arrivals(const std::string& interface, const std::string& target) {
   const std::string attempt = fmt::format("redirect ingress of {} to {}", interface, target);
-  tcmsg header = {};
-  header.tcm_family = AF_UNSPEC;
-  header.tcm_ifindex = index_of(interface);
-  header.tcm_parent = TC_H_INGRESS;
-  header.tcm_handle = kIngressHandle;
+  tcmsg header = header_of(TrafficPlace{index_of(interface), kIngress});
   AttributeWriter ingress;
   ingress.put_text(TCA_KIND, "ingress");
   send_and_wait(
@@ -302,7 +299,7 @@ void Netlink::redirect_arrivals(const std::string& interface, const std::string&
   options.put_nested(TCA_U32_ACT, actions);
   filter.put_text(TCA_KIND, "u32");
   filter.put_nested(TCA_OPTIONS, options);
-  header.tcm_parent = kIngressHandle;
+  header.tcm_parent = kIngress.handle;
   header.tcm_handle = 0;
   header.tcm_info = TC_H_MAKE(kFilterPriority << 16, htons(ETH_P_ALL));
   send_and_wait(
@@ -312,30 +309,20 @@ void Netlink::redirect_arrivals(const std::string& interface, const std::string&
 }
 
 void Netlink::stop_redirecting(const std::string& interface) {
-  tcmsg header = {};
-  header.tcm_family = AF_UNSPEC;
-  header.tcm_ifindex = index_of(interface);
-  header.tcm_parent = TC_H_INGRESS;
-  header.tcm_handle = kIngressHandle;
-  const int result =
-      nl_send_sync(socket_, make_message(RTM_DELQDISC, NLM_F_REQUEST, header, {}).release());
-  if (result < 0 && result != -NLE_OBJ_NOTFOUND && result != -NLE_INVAL)
-    throw RunError(
-        fmt::format("stop redirecting ingress of {}: {}", interface, nl_geterror(result)));
+  delete_qdisc(socket_, {index_of(interface), kIngress},
+               fmt::format("stop redirecting ingress of {}", interface));
 }
 
 void Netlink::set_frame_limits(const std::string& interface, std::uint32_t mtu,
                                std::uint32_t segments) {
   const std::string attempt = frame_limits_words(interface, mtu, segments);
-  ifinfomsg header = {};
-  header.ifi_family = AF_UNSPEC;
-  header.ifi_index = index_of(interface);
+  const int index = index_of(interface);
   AttributeWriter attributes;
   attributes.put(IFLA_MTU, mtu);
   attributes.put(IFLA_GSO_MAX_SEGS, segments);
-  send_and_wait(socket_, make_message(RTM_NEWLINK, NLM_F_REQUEST, header, attributes), attempt);
-  refuse_mismatches(compare_frame_limits(socket_, header.ifi_index, mtu, segments, attempt),
-                    attempt);
+  send_and_wait(socket_, make_message(RTM_NEWLINK, NLM_F_REQUEST, header_of(index), attributes),
+                attempt);
+  refuse_mismatches(compare_frame_limits(socket_, index, mtu, segments, attempt), attempt);
 }
 
 std::string Netlink::frame_limits_difference(const std::string& interface, std::uint32_t mtu,

@@ -14,19 +14,18 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "netem/file_descriptor.h"
 #include "netem/link/link_spec.h"
 #include "netem/link/netlink.h"
-#include "netem/real_nic/messages.h"
 #include "netem/real_nic/nic.h"
-#include "netem/real_nic/state_file.h"
+#include "netem/real_nic/saved_qdiscs.h"
 
 namespace thinpipe {
 
@@ -35,16 +34,20 @@ namespace {
 constexpr std::size_t kLongestLine = 4096;
 
 // This clock continues while the machine is suspended, so a lease expires meanwhile.
-double boot_seconds() {
-  timespec now = {};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+double boot_seconds() { return now_seconds(CLOCK_BOOTTIME); }
+
+constexpr int kGuardStops[] = {SIGTERM, SIGINT, SIGQUIT};
+
+sigset_t guard_stops() {
+  sigset_t stops;
+  sigemptyset(&stops);
+  for (const int one : kGuardStops) sigaddset(&stops, one);
+  return stops;
 }
 
 // Writes a line. A closed reader is no error.
 void say(int out, std::string line) {
-  for (char& c : line)
-    if (c == '\n') c = ' ';
+  std::replace(line.begin(), line.end(), '\n', ' ');
   line += '\n';
   [[maybe_unused]] const ssize_t sent = write(out, line.data(), line.size());
 }
@@ -81,9 +84,7 @@ class Keeper {
       : options_(options), state_(state), in_(in), out_(out) {}
 
   void run() {
-    sigset_t stops;
-    sigemptyset(&stops);
-    for (const int one : {SIGTERM, SIGINT, SIGQUIT}) sigaddset(&stops, one);
+    const sigset_t stops = guard_stops();
     const FileDescriptor signals(signalfd(-1, &stops, SFD_CLOEXEC));
     if (!signals.valid()) throw SystemError("signalfd");
     double lease_ends = boot_seconds() + options_.lease;
@@ -216,9 +217,8 @@ int run_guard(const GuardOptions& options, int in, int out) {
     return dynamic_cast<const InputError*>(&error) != nullptr ? kExitUsage : kExitFailed;
   }
   // Blocked before the fork, so that no signal arrives before the child's signalfd.
-  sigset_t stops, before;
-  sigemptyset(&stops);
-  for (const int one : {SIGTERM, SIGINT, SIGQUIT}) sigaddset(&stops, one);
+  const sigset_t stops = guard_stops();
+  sigset_t before;
   sigprocmask(SIG_BLOCK, &stops, &before);
   signal(SIGHUP, SIG_IGN);  // a closed terminal or session; the end of `in` is what counts
   const pid_t keeper = fork();
@@ -238,7 +238,7 @@ int run_guard(const GuardOptions& options, int in, int out) {
     throw SystemError("fork");
   }
   g_keeper = keeper;
-  for (const int one : {SIGTERM, SIGINT, SIGQUIT}) signal(one, pass_on);
+  for (const int one : kGuardStops) signal(one, pass_on);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   close(in);  // the keeper alone keeps it open, so that the far end sees the keeper's death
   close(out);

@@ -19,7 +19,6 @@
 #include "base/text.h"
 #include "netem/link/netlink.h"
 #include "netem/link/shaping.h"
-#include "netem/real_nic/messages.h"
 
 namespace thinpipe {
 namespace {
@@ -41,9 +40,9 @@ void for_each(nl_cache* cache, Action action) {
 
 class Interfaces {
  public:
-  explicit Interfaces(const NetlinkConversation& kernel) {
+  explicit Interfaces(const NetlinkSocket& kernel) {
     nl_cache* raw = nullptr;
-    check_netlink(rtnl_link_alloc_cache(kernel.socket(), AF_UNSPEC, &raw), "read the interfaces");
+    check_netlink(rtnl_link_alloc_cache(kernel.get(), AF_UNSPEC, &raw), "read the interfaces");
     cache_.reset(raw);
   }
 
@@ -87,9 +86,9 @@ std::set<int> egress_interfaces(rtnl_route* route) {
 }
 
 // Returns the egress interfaces of all default routes.
-std::set<int> default_routes(const NetlinkConversation& kernel) {
+std::set<int> default_routes(const NetlinkSocket& kernel) {
   nl_cache* raw = nullptr;
-  check_netlink(rtnl_route_alloc_cache(kernel.socket(), AF_UNSPEC, 0, &raw), "read the routes");
+  check_netlink(rtnl_route_alloc_cache(kernel.get(), AF_UNSPEC, 0, &raw), "read the routes");
   const Held<nl_cache> cache(raw);
   std::set<int> found;
   for_each(raw, [&](nl_object* object) {
@@ -103,7 +102,7 @@ std::set<int> default_routes(const NetlinkConversation& kernel) {
 }
 
 // Returns the egress interface towards the address; 0 for a local address or without a route.
-int egress_to(const NetlinkConversation& kernel, const std::string& address) {
+int egress_to(const NetlinkSocket& kernel, const std::string& address) {
   // A link-local address names its interface: fe80::1%eth0.
   if (const std::size_t scope = address.find('%'); scope != std::string::npos)
     return static_cast<int>(if_nametoindex(address.c_str() + scope + 1));
@@ -112,7 +111,7 @@ int egress_to(const NetlinkConversation& kernel, const std::string& address) {
     throw InputError(fmt::format("'{}' is not an IP address", address));
   const Held<nl_addr> destination(parsed);
   rtnl_route* raw = nullptr;
-  const int result = rtnl_route_lookup(kernel.socket(), parsed, &raw);
+  const int result = rtnl_route_lookup(kernel.get(), parsed, &raw);
   if (result < 0) return 0;
   const Held<rtnl_route> route(raw);
   if (rtnl_route_get_type(raw) != RTN_UNICAST) return 0;
@@ -135,7 +134,7 @@ std::vector<std::string> controlling_addresses() {
 
 std::vector<std::string> burdens_of(const std::string& interface,
                                     const std::vector<std::string>& controllers) {
-  const NetlinkConversation kernel;
+  const NetlinkSocket kernel = open_rtnetlink();
   const int ours = interface_index(interface);
   const Interfaces interfaces(kernel);
   std::vector<std::string> burdens;

@@ -3,18 +3,24 @@
 #include <fcntl.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <netlink/attr.h>
-#include <netlink/msg.h>
 #include <sched.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -23,8 +29,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "netem/file_descriptor.h"
-#include "netem/real_nic/messages.h"
+#include "netem/link/traffic_control.h"
 
 namespace thinpipe {
 namespace {
@@ -70,15 +75,10 @@ constexpr const char* kWholeDumps[] = {"pfifo", "bfifo", "pfifo_head_drop", "pfi
                                        "tbf",   "codel", "fq_codel",        "fq",
                                        "sfq",   "pie",   "fq_pie",          "cake"};
 
-bool is_ingress(std::uint32_t parent) { return parent == TC_H_INGRESS; }  // TC_H_CLSACT is the same
-
-std::string handle_text(std::uint32_t handle) { return fmt::format("{:x}:", handle >> 16); }
-
 bool has_filters(int interface, std::uint32_t parent) {
   bool found = false;
-  NetlinkConversation().read(
-      traffic_message(RTM_GETTFILTER, NLM_F_REQUEST | NLM_F_DUMP, interface, parent, 0),
-      "read the filters", [&](nlmsghdr*) { found = true; });
+  list_traffic(RTM_GETTFILTER, {interface, {parent, 0}}, "read the filters",
+               [&](const tcmsg&, const AttributeReader&) { found = true; });
   return found;
 }
 
@@ -99,14 +99,6 @@ std::string changed_default(const std::vector<RawQdisc>& saved) {
           "choose instead",
           qdisc.kind, now);
   return "";
-}
-
-void delete_root(const NetlinkConversation& kernel, int interface) {
-  try {
-    kernel.request(traffic_message(RTM_DELQDISC, 0, interface, TC_H_ROOT, 0), "delete the qdisc");
-  } catch (const RunError&) {
-    // No qdisc had been set. The result is compared afterwards in any case.
-  }
 }
 
 // Returns the options to send so that the kernel arrives at the dumped state. CoDel keeps times in
@@ -137,36 +129,27 @@ std::string to_string(const std::vector<RawQdisc>& qdiscs) {
 }  // namespace
 
 std::string RawQdisc::to_string() const {
-  return handle == 0 ? kind : kind + " " + handle_text(handle);
+  return handle == 0 ? kind : fmt::format("{} {:x}:", kind, handle >> 16);
 }
 
 std::vector<RawQdisc> read_qdiscs(int interface) {
   std::vector<RawQdisc> qdiscs;
-  const auto keep = [&](nlmsghdr* header) {
-    const auto* about = static_cast<const tcmsg*>(nlmsg_data(header));
-    // The kernel dumps the qdiscs of all interfaces, whatever the request.
-    if (header->nlmsg_type != RTM_NEWQDISC || about->tcm_ifindex != interface ||
-        is_ingress(about->tcm_parent))
-      return;
-    nlattr* attributes[TCA_MAX + 1];
-    if (nlmsg_parse(header, sizeof(tcmsg), attributes, TCA_MAX, nullptr) != 0 ||
-        attributes[TCA_KIND] == nullptr)
-      throw RunError("read the qdiscs: a message without a kind");
-    RawQdisc qdisc;
-    qdisc.parent = about->tcm_parent;
-    qdisc.handle = about->tcm_handle;
-    qdisc.kind = nla_get_string(attributes[TCA_KIND]);
-    if (const nlattr* options = attributes[TCA_OPTIONS]) {
-      const auto* bytes = static_cast<const std::byte*>(nla_data(options));
-      qdisc.options.assign(bytes, bytes + nla_len(options));
+  const auto keep = [&](const tcmsg& about, const AttributeReader& attributes) {
+    // The kernel dumps the qdiscs of all interfaces, whatever the request. Ingress and clsact have
+    // the same parent.
+    if (about.tcm_ifindex != interface || about.tcm_parent == TC_H_INGRESS) return;
+    if (!attributes.has(TCA_KIND)) throw RunError("read the qdiscs: a message without a kind");
+    RawQdisc qdisc{
+        .parent = about.tcm_parent, .handle = about.tcm_handle, .kind = attributes.text(TCA_KIND)};
+    if (attributes.has(TCA_OPTIONS)) {
+      const std::span<const std::byte> options = attributes.bytes(TCA_OPTIONS);
+      qdisc.options.assign(options.begin(), options.end());
     }
-    qdisc.extras = attributes[TCA_STAB] != nullptr || attributes[TCA_INGRESS_BLOCK] != nullptr ||
-                   attributes[TCA_EGRESS_BLOCK] != nullptr;
+    qdisc.extras = attributes.has(TCA_STAB) || attributes.has(TCA_INGRESS_BLOCK) ||
+                   attributes.has(TCA_EGRESS_BLOCK);
     qdiscs.push_back(std::move(qdisc));
   };
-  NetlinkConversation().read(
-      traffic_message(RTM_GETQDISC, NLM_F_REQUEST | NLM_F_DUMP, interface, 0, 0), "read the qdiscs",
-      keep);
+  list_traffic(RTM_GETQDISC, {interface, {0, 0}}, "read the qdiscs", keep);
   // The root first, then by parent: the kernel's order depends on the time of creation.
   std::sort(qdiscs.begin(), qdiscs.end(), [](const RawQdisc& a, const RawQdisc& b) {
     return std::tuple(a.parent != TC_H_ROOT, a.parent, a.handle) <
@@ -194,17 +177,16 @@ std::string why_not_restorable(int interface, const std::vector<RawQdisc>& saved
 }
 
 void restore_qdiscs(int interface, const std::vector<RawQdisc>& saved) {
-  const NetlinkConversation kernel;
-  delete_root(kernel, interface);
+  const NetlinkSocket kernel = open_rtnetlink();
+  try {
+    delete_qdisc(kernel, {interface, {TC_H_ROOT, 0}}, "delete the qdisc");
+  } catch (const RunError&) {
+    // No qdisc had been set. The result is compared afterwards in any case.
+  }
   if (!saved.empty() && saved[0].handle != 0) {
     const RawQdisc& root = saved[0];
-    const NetlinkMessage message = traffic_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE,
-                                                   interface, root.parent, root.handle);
-    nla_put_string(message.get(), TCA_KIND, root.kind.c_str());
-    const std::vector<std::byte> options = options_to_send(root);
-    if (!options.empty())
-      nla_put(message.get(), TCA_OPTIONS, static_cast<int>(options.size()), options.data());
-    kernel.request(message, "restore " + root.to_string());
+    set_traffic(kernel, {interface, {root.parent, root.handle}},
+                {root.kind, options_to_send(root), {}}, "restore " + root.to_string());
   }
   const std::vector<RawQdisc> now = read_qdiscs(interface);
   if (now != saved)
@@ -243,6 +225,160 @@ RawQdisc parse_qdisc_line(std::string_view line) {
   for (std::size_t i = 0; i < words[3].size(); i += 2)
     qdisc.options.push_back(static_cast<std::byte>(number(words[3].substr(i, 2))));
   return qdisc;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kFirstLine = "thinpipe-shape 1";
+
+std::string file_of(const std::string& interface) {
+  // The kernel allows neither '/' nor blanks in an interface's name.
+  if (interface.empty() || interface.size() >= IFNAMSIZ || interface == "." || interface == ".." ||
+      interface.find_first_of("/ \t\n") != std::string::npos)
+    throw InputError(fmt::format("'{}' is not the name of an interface", interface));
+  return fmt::format("{}/{}", kStateFolder, interface);
+}
+
+std::string whole(int descriptor) {
+  std::string text;
+  std::array<char, 4096> buffer;
+  ssize_t got;
+  off_t at = 0;
+  while ((got = pread(descriptor, buffer.data(), buffer.size(), at)) > 0) {
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+    at += got;
+  }
+  return text;
+}
+
+ShapedState parse(const std::string& path, const std::string& text) {
+  const std::vector<std::string> lines = split(text, '\n');
+  const auto complain = [&](std::size_t line, const char* expected) {
+    throw InputError(fmt::format("{}:{}: expected {}, found '{}'", path, line + 1, expected,
+                                 line < lines.size() ? lines[line] : ""));
+  };
+  // `key value`, one per line, in this order.
+  const auto value = [&](std::size_t line, const std::string& key) {
+    if (line >= lines.size() || !lines[line].starts_with(key + " "))
+      complain(line, (key + " ...").c_str());
+    return lines[line].substr(key.size() + 1);
+  };
+  if (lines[0] != kFirstLine) complain(0, kFirstLine);
+  ShapedState state;
+  state.interface = value(1, "interface");
+  const auto number = [&](std::size_t line, const std::string& key) {
+    const auto found = parse_number<int>(value(line, key), 0);
+    if (!found) complain(line, (key + " and a whole number").c_str());
+    return *found;
+  };
+  state.index = number(2, "index");
+  state.network_namespace = value(3, "namespace");
+  state.guard = number(4, "guard");
+  // The last line ends with a newline: an unfinished file lacks "end".
+  std::size_t line = 5;
+  for (; line < lines.size() && lines[line].starts_with("saved "); ++line)
+    state.saved.push_back(parse_qdisc_line(value(line, "saved")));
+  if (line + 1 >= lines.size() || lines[line] != "end") complain(line, "saved ... or end");
+  return state;
+}
+
+}  // namespace
+
+std::optional<StateFile> StateFile::hold(const std::string& interface) {
+  const std::string path = file_of(interface);
+  if (mkdir(kStateFolder, 0755) != 0 && errno != EEXIST)
+    throw SystemError(fmt::format("create {} (as root: install -d -m 0755 -o USER {})",
+                                  kStateFolder, kStateFolder));
+  for (;;) {
+    FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+    if (!file.valid()) throw SystemError("open " + path);
+    if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return std::nullopt;
+      throw SystemError("lock " + path);
+    }
+    // The previous owner may have removed the file between open and flock.
+    struct stat opened = {}, current = {};
+    if (fstat(file.get(), &opened) != 0) throw SystemError("stat " + path);
+    if (opened.st_uid != 0 && opened.st_uid != geteuid())
+      throw RunError(fmt::format("{} belongs to user {}, so it is not trusted. Remove the file",
+                                 path, opened.st_uid));
+    if (stat(path.c_str(), &current) == 0 && current.st_ino == opened.st_ino)
+      return StateFile(path, std::move(file));
+  }
+}
+
+std::optional<ShapedState> StateFile::read() const {
+  const std::string text = whole(file_.get());
+  if (text.empty()) return std::nullopt;
+  return parse(path_, text);
+}
+
+void StateFile::write(const ShapedState& state) const {
+  std::string text =
+      fmt::format("{}\ninterface {}\nindex {}\nnamespace {}\nguard {}\n", kFirstLine,
+                  state.interface, state.index, state.network_namespace, state.guard);
+  for (const RawQdisc& qdisc : state.saved) text += "saved " + to_line(qdisc) + "\n";
+  text += "end\n";
+  if (ftruncate(file_.get(), 0) != 0 ||
+      pwrite(file_.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+    throw SystemError("write " + path_);
+}
+
+void StateFile::remove() const {
+  if (unlink(path_.c_str()) != 0 && errno != ENOENT) throw SystemError("remove " + path_);
+}
+
+std::vector<std::string> shaped_interfaces() {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(kStateFolder, none))
+    names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+pid_t guard_of(const std::string& interface) {
+  const std::string path = file_of(interface);
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file.valid()) return 0;
+  try {
+    return parse(path, whole(file.get())).guard;
+  } catch (const InputError&) {
+    return 0;  // incomplete or damaged
+  }
+}
+
+std::string network_namespace_number() {
+  struct stat about = {};
+  if (stat("/proc/thread-self/ns/net", &about) != 0)
+    throw SystemError("stat the network namespace");
+  return std::to_string(about.st_ino);
+}
+
+std::string finish(const StateFile& file) {
+  const std::optional<ShapedState> state = file.read();
+  std::string outcome = "nothing to restore";
+  if (state) {
+    if (state->network_namespace != network_namespace_number())
+      throw RunError(fmt::format("{} was throttled in another network namespace ({})",
+                                 state->interface, state->network_namespace));
+    const auto index = static_cast<int>(if_nametoindex(state->interface.c_str()));
+    if (index != state->index) {
+      outcome = "the interface is gone, and its qdisc with it";
+    } else if (const std::vector<RawQdisc> now = read_qdiscs(index); now == state->saved) {
+      outcome = "restored already";
+    } else if (now.empty() || now[0].handle != kOurHandle) {
+      outcome = fmt::format("left alone: somebody else has set {} since",
+                            now.empty() ? "nothing" : now[0].to_string());
+    } else {
+      restore_qdiscs(index, state->saved);
+      outcome = fmt::format("back to {}", state->saved.empty() ? "the kernel's default"
+                                                               : state->saved[0].to_string());
+    }
+  }
+  file.remove();
+  return outcome;
 }
 
 }  // namespace thinpipe

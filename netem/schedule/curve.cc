@@ -11,7 +11,6 @@
 namespace thinpipe {
 namespace {
 
-// Steps or straight lines through given points.
 class TableCurve : public ScheduleCurve {
  public:
   TableCurve(std::vector<CurvePoint> points, bool linear, double period)
@@ -96,7 +95,6 @@ class TableCurve : public ScheduleCurve {
   double whole_ = 0;  ///< integral of a period
 };
 
-// A sine wave around a mean value.
 class SineCurve : public ScheduleCurve {
  public:
   SineCurve(double middle, double swing, double period, double shift)
@@ -116,7 +114,6 @@ class SineCurve : public ScheduleCurve {
   double middle_, swing_, pace_, shift_;
 };
 
-// A curve that is 0 during outages.
 class OutageCurve : public ScheduleCurve {
  public:
   OutageCurve(CurvePtr inner, const OutageTimes& times) : inner_(std::move(inner)), times_(times) {}

@@ -1,5 +1,4 @@
-#include "netem/schedule/files.h"
-
+// The kinds of schedules that are read from files.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -16,14 +15,13 @@
 #include "base/input_file.h"
 #include "base/text.h"
 #include "netem/link/link_spec.h"
+#include "netem/schedule/part.h"
 
 namespace thinpipe {
 namespace {
 
 // A mahimahi trace of an hour at 100 Mbit/s has 30 million lines of 8 bytes.
 constexpr std::uint64_t kLargestFile = 256'000'000;
-
-// Schedules as tables.
 
 // A column by its name in the header.
 struct Column {
@@ -153,8 +151,6 @@ class Table {
   std::vector<double> times_;
   std::vector<Level> levels_[3];
 };
-
-// Mahimahi's packet-delivery traces as rates.
 
 constexpr long kLatestMs = 1'000'000'000;  // eleven days
 constexpr double kMaxBins = 1e7;

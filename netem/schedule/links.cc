@@ -1,10 +1,12 @@
 #include "netem/schedule/links.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "netem/topology/flows.h"
@@ -16,7 +18,7 @@ namespace {
 constexpr std::chrono::nanoseconds kAnyDelay{1'000'000};
 
 LinkState state_of(const Direction& direction) {
-  return {direction.rate, std::chrono::duration<double>(direction.impairment.delay).count(),
+  return {direction.rate, in_seconds(direction.impairment.delay),
           direction.impairment.loss.percent / 100};
 }
 
@@ -101,7 +103,7 @@ std::vector<ScheduledLink> scheduled_links(const Topology& topology, const Sched
     const DirectedName directed = directed_name(name);
     try {
       for (const int link : links_of(directed, topology)) {
-        DirectionSpecs& directions = specs[static_cast<std::size_t>(link)];
+        DirectionSpecs& directions = specs[as_index(link)];
         if (!directed.down && impairment_changes(parts) && !topology.is_trunk(link))
           throw InputError(
               fmt::format("{}: the delay and the loss of a host's link are on its downlink", name));

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <iterator>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,7 +13,7 @@
 #include "base/splitmix64.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "netem/link/link_spec.h"
+#include "netem/link/link_keys.h"
 
 namespace thinpipe {
 namespace {
@@ -30,18 +28,16 @@ double parse_percent(const std::string& text, double most) {
       fmt::format("{} is not a percentage from 0% to {}%", in_quotes(text), 100 * most));
 }
 
-// Prints the value in a unit. Takes the largest unit in which the value is at least 1 and from
-// which parsing restores the value exactly.
-std::string with_unit(double value, std::initializer_list<std::pair<double, const char*>> units) {
-  for (const auto& [factor, name] : units)
-    if (value >= factor && value / factor * factor == value)
-      return fmt::format("{}{}", value / factor, name);
-  return fmt::format("{}{}", value, std::prev(units.end())->second);
-}
-
 Level read_level(const KeyValues& items, const std::string& key, const std::string& text,
                  Quantity quantity) {
   return items.read(key, text, [&](const std::string& t) { return parse_level(quantity, t); });
+}
+
+std::pair<Level, Level> take_band(KeyValues& items, Quantity quantity) {
+  const Level low = read_level(items, "low", items.take("low"), quantity);
+  const Level high = read_level(items, "high", items.take("high"), quantity);
+  if (low.share == high.share && low.value > high.value) items.fail("low= is above high=");
+  return {low, high};
 }
 
 constexpr double kMinSpan = 1e-3;  // s; a link cannot follow faster changes
@@ -91,12 +87,17 @@ std::string level_text(Quantity quantity, const Level& level) {
     return fmt::format("{}%", std::round(level.value * 1e11) / 1e9);  // 0.07 * 100 is not 7
   if (level.value == 0) return "0";
   if (quantity == Quantity::kDelay) return moment_text(level.value);
-  return with_unit(level.value, {{1e9, "gbit"}, {1e6, "mbit"}, {1e3, "kbit"}, {1, "bit"}});
+  return link_rate_text(level.value);
 }
 
 // Takes the key `of`; rate by default.
 Quantity take_quantity(KeyValues& items) {
   return static_cast<Quantity>(items.choice("of", {"rate", "delay", "loss"}));
+}
+
+// Returns the key `of` in canonical text; "" for rate.
+std::string of_text(Quantity quantity) {
+  return quantity == Quantity::kRate ? "" : "of=" + quantity_name(quantity) + ",";
 }
 
 }  // namespace
@@ -149,10 +150,6 @@ std::string moment_text(double seconds) {
   return fmt::format("{}s", seconds);
 }
 
-std::string of_text(Quantity quantity) {
-  return quantity == Quantity::kRate ? "" : "of=" + quantity_name(quantity) + ",";
-}
-
 CurvePtr level_curve(const LevelPoints& points, bool linear, double period, double own) {
   std::vector<CurvePoint> values;
   for (const auto& [time, level] : points) values.push_back({time, level.of(own)});
@@ -186,9 +183,8 @@ SchedulePart parse_table(KeyValues& items, bool ramp) {
 
 SchedulePart parse_sine(KeyValues& items) {
   const Quantity quantity = take_quantity(items);
-  const Level low = read_level(items, "low", items.take("low"), quantity);
-  const Level high = read_level(items, "high", items.take("high"), quantity);
-  if (low.share == high.share && low.value > high.value) items.fail("low= is above high=");
+  Level low, high;
+  std::tie(low, high) = take_band(items, quantity);
   const double period = take_span(items, "period", kMinSpan);
   const double shift = take_span(items, "shift", 0, 0);
   items.finish();
@@ -224,10 +220,7 @@ std::string outage_text(const OutageTimes& times) {
 SchedulePart parse_walk(KeyValues& items) {
   Walk walk;
   const Quantity quantity = take_quantity(items);
-  walk.low = read_level(items, "low", items.take("low"), quantity);
-  walk.high = read_level(items, "high", items.take("high"), quantity);
-  if (walk.low.share == walk.high.share && walk.low.value > walk.high.value)
-    items.fail("low= is above high=");
+  std::tie(walk.low, walk.high) = take_band(items, quantity);
   walk.every = take_span(items, "every", 0, walk.every);
   walk.lasts = take_span(items, "lasts", 0, walk.lasts);
   if (const auto text = items.find("step"))

@@ -1,10 +1,12 @@
 // One part of a schedule, which changes one quantity of a link: the values as users write them, and
-// the kinds of parts that need no file.
+// the kinds of parts. Files are packet-delivery traces of mahimahi, and CSV tables.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,14 +53,37 @@ using LevelPoints = std::vector<std::pair<double, Level>>;
 /// Returns the curve of a table of levels for a link whose own value is `own`.
 CurvePtr level_curve(const LevelPoints& points, bool linear, double period, double own);
 
-/// Returns the key `of` in canonical text; "" for rate.
-std::string of_text(Quantity quantity);
-
 // Parsers of the kinds that need no file. docs/schedules.md has their grammar. @throws InputError
 SchedulePart parse_table(KeyValues& items, bool ramp);  ///< `steps` and `ramp`
 SchedulePart parse_sine(KeyValues& items);
 SchedulePart parse_walk(KeyValues& items);
 OutageTimes parse_outage(KeyValues& items);
 std::string outage_text(const OutageTimes& times);
+
+/// The content of a schedule file.
+struct ScheduleFile {
+  std::string text;
+  std::string digest;  ///< FNV-1a of the text, 16 hex digits; not cryptographic
+};
+/// @throws InputError naming the file when it cannot be read, is empty or larger than 256 MB.
+ScheduleFile read_schedule_file(const std::filesystem::path& path);
+
+/// Parses a mahimahi trace (Netravali et al., USENIX ATC 2015). Every line is the millisecond of a
+/// delivery opportunity for one packet of up to 1500 bytes. A millisecond may occur more than once.
+/// The trace repeats after the last line. One packet counts as a full Ethernet frame: 1514 bytes
+/// with the header.
+/// @param bin  s over which the rate is averaged; the rate is 0 in a bin without deliveries
+/// @throws InputError naming `name` and the line.
+CurvePtr parse_mahimahi(std::string_view text, const std::string& name, double bin);
+
+/// Parses a table with the columns `time` and any of `rate`, `delay`, `loss`. The header may have a
+/// column's unit (`time_s`, `time_ms`, `rate_bit`, `rate_kbit`, `rate_mbit`, `rate_gbit`,
+/// `delay_s`, `delay_ms`, `delay_us`, `loss_percent`). Then cells are plain numbers. Otherwise each
+/// cell has a unit (`5s`, `10mbit`, `50%`).
+/// @param linear  straight lines between the rows rather than steps
+/// @param period  s after which the table repeats; kNever: the last row stays
+/// @returns one part per column, without text. @throws InputError naming `name`, line and field.
+std::vector<SchedulePart> parse_schedule_csv(std::string_view text, const std::string& name,
+                                             bool linear, double period);
 
 }  // namespace thinpipe

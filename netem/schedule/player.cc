@@ -133,20 +133,19 @@ void SchedulePlayer::add_link(const Network& network, const ScheduledLink& one) 
   const bool at_switch = one.own.place == Place::kSwitch;
   const auto stream = static_cast<std::uint64_t>(one.link);
   const LinkSpec link = highest(one, planned_.is_trunk(one.link));
-  const auto add_netem = [&](const std::string& interface, TrafficHandle at, bool up) {
+  const auto add_netem = [&](const std::string& interface, TrafficHandle at) {
     Channel& channel = channels_.back();
-    channel.netem =
-        Netem{&netlink_in(upper), interface, at, one.own, up, netem_seed(one.own, stream, up),
-              std::nullopt};
+    channel.netem = Netem{&netlink_in(upper), interface, at,
+                          netem_seed(one.own, stream, channel.up), std::nullopt};
     change_netem(channel, 0, 0);
   };
   add_channel(at_switch ? upper : lower, at_switch ? ifb : shaped.lower_interface(), one, true);
   if (!link.up.impairment.none() && at_switch)
-    add_netem(ifb, kBelowGate, true);
+    add_netem(ifb, kBelowGate);
   else if (!link.up.impairment.none() && one.changes_impairment && planned_.is_trunk(one.link))
-    add_netem(ifb, kRootOfIfb, true);
+    add_netem(ifb, kRootOfIfb);
   add_channel(upper, shaped.upper_interface(), one, false);
-  if (!link.down.impairment.none()) add_netem(shaped.upper_interface(), kBelowGate, false);
+  if (!link.down.impairment.none()) add_netem(shaped.upper_interface(), kBelowGate);
 }
 
 void SchedulePlayer::add_channel(const Host& at, const std::string& interface,
@@ -164,8 +163,7 @@ void SchedulePlayer::add_channel(const Host& at, const std::string& interface,
   at.inside([&] {
     auto qdisc = std::make_unique<ScheduleQdisc>(interface, settings);
     const double packet = qdisc->largest_packet();
-    channels_.push_back(
-        {one.link, std::move(qdisc), &schedule, RateKeeper(schedule, packet), -1, {}, false});
+    channels_.push_back({one, up, std::move(qdisc), RateKeeper(schedule, packet), -1, {}, false});
   });
   Channel& channel = channels_.back();
   channel.qdisc->set_rate(channel.rate = schedule.at(0).rate);
@@ -181,23 +179,23 @@ Netlink& SchedulePlayer::netlink_in(const Host& at) {
 bool SchedulePlayer::change_netem(Channel& channel, double from, double until) {
   if (!channel.netem) return false;
   Netem& netem = *channel.netem;
-  const LinkState state = channel.schedule->mean(from, until);
-  Direction direction = netem.up ? netem.own.up : netem.own.down;
-  direction.impairment.delay = to_nanoseconds(state.delay);
-  if (!direction.impairment.bursts) direction.impairment.loss.percent = state.loss * 100;
-  if (direction.impairment == netem.applied && !options_.tell_always) return false;
-  netem.applied = direction.impairment;
+  const LinkState state = channel.schedule().mean(from, until);
+  Impairment impairment = channel.own().impairment;
+  impairment.delay = to_nanoseconds(state.delay);
+  if (!impairment.bursts) impairment.loss.percent = state.loss * 100;
+  if (impairment == netem.applied && !options_.tell_always) return false;
+  netem.applied = impairment;
   NetemSettings settings;
-  settings.impairment = direction.impairment;
-  if (settings.impairment.jitter.count() > 0) settings.table = table_of(settings.impairment);
+  settings.impairment = impairment;
+  if (impairment.jitter.count() > 0) settings.table = table_of(impairment);
   settings.seed = netem.seed;
   // The limit is for the longest delay at the highest rate, whatever is in force now.
-  LinkSpec link = netem.own;
-  Direction& most = netem.up ? link.up : link.down;
-  most.rate = channel.schedule->most_rate();
-  most.impairment.delay = to_nanoseconds(channel.schedule->most_delay());
+  LinkSpec link = channel.link.own;
+  Direction& most = channel.up ? link.up : link.down;
+  most.rate = channel.schedule().most_rate();
+  most.impairment.delay = to_nanoseconds(channel.schedule().most_delay());
   const LinkSpec filled = link.with_defaults();
-  settings.limit = netem_limit(netem.up ? filled.up : filled.down, link.frame_bytes());
+  settings.limit = netem_limit(channel.up ? filled.up : filled.down, link.frame_bytes());
   netem.netlink->set_qdisc(netem.interface, netem.at, netem_request(settings));
   return true;
 }
@@ -215,8 +213,7 @@ LinkMean SchedulePlayer::mean(int link, double from, double to) const {
   }
   const LinkSpec& own = planned_.link(link);
   const Impairment& impairment = own.down.impairment;
-  return {own.up.rate, own.down.rate, std::chrono::duration<double>(impairment.delay).count(),
-          (impairment.bursts ? impairment.bursts->mean_loss() : impairment.loss.percent) / 100};
+  return {own.up.rate, own.down.rate, in_seconds(impairment.delay), impairment.mean_loss() / 100};
 }
 
 double SchedulePlayer::bits(int link, bool up, double from, double to) const {
@@ -264,7 +261,7 @@ void SchedulePlayer::stop() {
   wake();
   thread_.join();
   for (Channel& channel : channels_)
-    if (channel.rate <= 0) channel.qdisc->set_rate(channel.rate = channel.schedule->most_rate());
+    if (channel.rate <= 0) channel.qdisc->set_rate(channel.rate = channel.schedule().most_rate());
 }
 
 void SchedulePlayer::wake() {
@@ -363,7 +360,7 @@ std::vector<std::string> SchedulePlayer::drift() const {
   const auto add = [&](int link, const std::string& what) {
     if (!what.empty()) found.push_back(fmt::format("link {}: {}", planned_.link_name(link), what));
   };
-  for (const Channel& channel : channels_) add(channel.link, channel.qdisc->drift());
+  for (const Channel& channel : channels_) add(channel.link.link, channel.qdisc->drift());
   for (int link = 0; link < planned_.links(); ++link)
     if (find(link) == nullptr)
       for (const std::string& one : network_.shaped(link).drift()) add(link, one);

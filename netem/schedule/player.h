@@ -125,19 +125,20 @@ class SchedulePlayer {
     Netlink* netlink;  ///< of its network namespace
     std::string interface;
     TrafficHandle at;
-    LinkSpec own;  ///< its link's settings without the schedule
-    bool up;
     std::optional<std::uint64_t> seed;
     std::optional<Impairment> applied;  ///< last settings
   };
+  /// One direction of a link that changes.
   struct Channel {
-    int link;
+    const ScheduledLink& link;  ///< in links_
+    bool up;
     std::unique_ptr<ScheduleQdisc> qdisc;
-    const Schedule* schedule;
     RateKeeper keeper;
     double rate = -1;  ///< last setting
     std::optional<Netem> netem;
     bool changed = false;  ///< and not read back yet
+    const Schedule& schedule() const { return up ? link.up : link.down; }
+    Direction own() const { return up ? link.own.up : link.own.down; }  ///< without the schedule
   };
 
   void add_link(const Network& network, const ScheduledLink& one);

@@ -18,7 +18,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "netem/link/link_spec.h"
-#include "netem/schedule/files.h"
 
 namespace thinpipe {
 namespace {
@@ -48,8 +47,6 @@ class SlowedCurve : public ScheduleCurve {
 CurvePtr slowed_curve(const CurvePtr& inner, double factor, double times) {
   return std::make_shared<SlowedCurve>(inner, factor, times);
 }
-
-// Parsing a ScheduleSpec from text or a file.
 
 const std::vector<std::string> kKinds = {"steps",  "ramp",     "sine", "walk",
                                          "outage", "mahimahi", "csv"};
@@ -219,7 +216,6 @@ class Parser {
   std::string text_, digest_;
 };
 
-// The first line that is neither empty nor a comment.
 std::string first_statement(const std::string& content) {
   for (const std::string& raw : split(content, '\n')) {
     const std::string line = raw.substr(0, raw.find_last_not_of(" \t\r") + 1);

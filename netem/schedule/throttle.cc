@@ -20,8 +20,6 @@
 
 #include "base/error.h"
 #include "netem/link/attributes.h"
-#include "netem/link/netlink.h"
-#include "netem/link/qdisc.h"
 #include "netem/link/traffic_control.h"
 
 namespace thinpipe {
@@ -53,9 +51,7 @@ std::vector<Mismatch> compare(const Throttle& asked, std::uint32_t limit,
   const auto got = attributes.get<tc_tbf_qopt>(TCA_TBF_PARMS);
   Comparison comparison;
   comparison.expect<std::uint64_t>("gate rate in bytes/s (TCA_TBF_RATE64)", asked.rate,
-                                   attributes.has(TCA_TBF_RATE64)
-                                       ? attributes.get<std::uint64_t>(TCA_TBF_RATE64)
-                                       : got.rate.rate);
+                                   attributes.get_or<std::uint64_t>(TCA_TBF_RATE64, got.rate.rate));
   comparison.expect<std::uint64_t>("gate limit (TCA_TBF_PARMS)", limit, got.limit);
   comparison.expect<std::uint64_t>("gate mpu (TCA_TBF_PARMS)", asked.smallest, got.rate.mpu);
   const std::uint32_t ticks = transmit_ticks(asked.bucket, static_cast<double>(asked.rate));
@@ -65,9 +61,8 @@ std::vector<Mismatch> compare(const Throttle& asked, std::uint32_t limit,
   return std::move(comparison).found();
 }
 
-constexpr std::uint32_t kOwnHandle = 0x10000;  // 1:
-constexpr std::uint32_t kClass = 0x10001;      // 1:1
-constexpr std::uint32_t kGate = 0x20000;       // 2:
+constexpr TrafficHandle kHtb = {TC_H_ROOT, 0x10000}, kClass = {0x10000, 0x10001},
+                        kGate = {0x10001, 0x20000};
 
 // Upper limit of the size in bytes above which the gate segments GSO packets. It exceeds any GSO
 // packet (64 KiB of payload plus the headers of each frame), because segmenting in software is most
@@ -82,7 +77,6 @@ struct Answer {
   bool found = false;
 };
 
-// Reads the counters from the kernel's message about one qdisc.
 int take_reading(nl_msg* message, void* into) {
   nlattr* attributes[TCA_MAX + 1];
   nlattr* stats[TCA_STATS_MAX + 1];
@@ -100,10 +94,6 @@ int take_reading(nl_msg* message, void* into) {
   answer->found = stats[TCA_STATS_BASIC] != nullptr && stats[TCA_STATS_QUEUE] != nullptr;
   return NL_OK;
 }
-
-TrafficPlace root_of(int index) { return {index, {TC_H_ROOT, kOwnHandle}, false}; }
-TrafficPlace class_of(int index) { return {index, {kOwnHandle, kClass}, true}; }
-TrafficPlace gate_of(int index) { return {index, {kClass, kGate}, false}; }
 
 std::uint32_t burst_of(double rate, const ScheduleQdiscSettings& settings) {
   return settings.burst != 0 ? settings.burst : default_burst(rate, settings.frame_bytes);
@@ -163,39 +153,29 @@ ScheduleQdisc::ScheduleQdisc(std::string interface, const ScheduleQdiscSettings&
       socket_(open_rtnetlink()),
       cut_(std::min(burst_of(settings.highest_rate, settings), kLargestCut)) {
   // libnl checks sequence numbers by acknowledgements, which read() does not request.
-  nl_socket_disable_seq_check(socket_);
+  nl_socket_disable_seq_check(socket_.get());
   index_ = static_cast<int>(if_nametoindex(interface_.c_str()));
-  try {
-    require_gate();
-    if (index_ == 0) throw SystemError("interface " + interface_);
-    set_up();
-  } catch (...) {
-    nl_socket_free(socket_);
-    throw;
-  }
-}
-
-ScheduleQdisc::~ScheduleQdisc() { nl_socket_free(socket_); }
-
-void ScheduleQdisc::set_up() {
+  require_gate();
+  if (index_ == 0) throw SystemError("interface " + interface_);
   // Otherwise a root of the same handle would be changed, or refused if of another kind.
-  delete_root_qdisc(socket_, index_);
+  delete_qdisc(socket_, {index_, {TC_H_ROOT, 0}},
+               fmt::format("delete the qdisc of interface {}", index_));
   const std::string attempt = "htb on " + interface_;
-  set_traffic(socket_, root_of(index_), htb_request(), attempt);
-  check_traffic(socket_, root_of(index_), htb_request(), attempt);
+  set_traffic(socket_, {index_, kHtb}, htb_request(), attempt);
+  check_traffic(socket_, {index_, kHtb}, htb_request(), attempt);
   set_class(settings_.highest_rate);
   set_gate(true);
   check();
 }
 
 void ScheduleQdisc::set_class(double rate) {
-  set_traffic(socket_, class_of(index_), class_request(rate, settings_),
+  set_traffic(socket_, {index_, kClass}, class_request(rate, settings_),
               fmt::format("htb class of {:.0f} bit/s on {}", rate, interface_));
   rate_ = rate;
 }
 
 void ScheduleQdisc::set_gate(bool open) {
-  set_traffic(socket_, gate_of(index_),
+  set_traffic(socket_, {index_, kGate},
               gate_request({.open = open, .cut = cut_, .limit = settings_.queue}),
               fmt::format("tbf, {}, on {}", open ? "open" : "shut", interface_));
   open_ = open;
@@ -211,21 +191,21 @@ void ScheduleQdisc::set_rate(double rate) {
 }
 
 void ScheduleQdisc::check() {
-  check_traffic(socket_, class_of(index_), class_request(rate_, settings_),
+  check_traffic(socket_, {index_, kClass}, class_request(rate_, settings_),
                 fmt::format("htb class of {:.0f} bit/s on {}", rate_, interface_));
-  check_traffic(socket_, gate_of(index_),
+  check_traffic(socket_, {index_, kGate},
                 gate_request({.open = open_, .cut = cut_, .limit = settings_.queue}),
                 fmt::format("tbf, {}, on {}", open_ ? "open" : "shut", interface_));
 }
 
 std::string ScheduleQdisc::drift() {
   std::string found =
-      traffic_difference(socket_, root_of(index_), htb_request(), "htb on " + interface_);
+      traffic_difference(socket_, {index_, kHtb}, htb_request(), "htb on " + interface_);
   if (found.empty())
-    found = traffic_difference(socket_, class_of(index_), class_request(rate_, settings_),
+    found = traffic_difference(socket_, {index_, kClass}, class_request(rate_, settings_),
                                "htb class on " + interface_);
   if (found.empty())
-    found = traffic_difference(socket_, gate_of(index_),
+    found = traffic_difference(socket_, {index_, kGate},
                                gate_request({.open = open_, .cut = cut_, .limit = settings_.queue}),
                                "tbf on " + interface_);
   return found;
@@ -238,19 +218,19 @@ QueueReading ScheduleQdisc::read() {
   tcmsg header = {};
   header.tcm_family = AF_UNSPEC;
   header.tcm_ifindex = index_;
-  header.tcm_parent = TC_H_ROOT;
-  header.tcm_handle = kOwnHandle;
+  header.tcm_parent = kHtb.parent;
+  header.tcm_handle = kHtb.handle;
   nlmsg_append(message, &header, sizeof(header), NLMSG_ALIGNTO);
   Answer answer;
-  nl_socket_modify_cb(socket_, NL_CB_VALID, NL_CB_CUSTOM, take_reading, &answer);
-  nl_socket_disable_auto_ack(socket_);  // no message follows the reply
-  const int sent = nl_send_auto(socket_, message);
+  nl_sock* const socket = socket_.get();
+  nl_socket_modify_cb(socket, NL_CB_VALID, NL_CB_CUSTOM, take_reading, &answer);
+  nl_socket_disable_auto_ack(socket);  // no message follows the reply
+  const int sent = nl_send_auto(socket, message);
   nlmsg_free(message);
-  const int result = sent < 0 ? sent : nl_recvmsgs_default(socket_);
-  nl_socket_enable_auto_ack(socket_);
-  nl_socket_modify_cb(socket_, NL_CB_VALID, NL_CB_DEFAULT, nullptr, nullptr);
-  if (result < 0)
-    throw RunError(fmt::format("read the htb of {}: {}", interface_, nl_geterror(result)));
+  const int result = sent < 0 ? sent : nl_recvmsgs_default(socket);
+  nl_socket_enable_auto_ack(socket);
+  nl_socket_modify_cb(socket, NL_CB_VALID, NL_CB_DEFAULT, nullptr, nullptr);
+  check_netlink(result, fmt::format("read the htb of {}", interface_));
   if (!answer.found)
     throw RunError(
         fmt::format("read the htb of {}: the kernel's reply has no counters", interface_));

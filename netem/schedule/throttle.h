@@ -6,10 +6,9 @@
 #include <string>
 
 #include "netem/link/link_spec.h"
+#include "netem/link/netlink.h"
 #include "netem/link/qdisc.h"
 #include "netem/schedule/schedule.h"
-
-struct nl_sock;
 
 namespace thinpipe {
 
@@ -59,9 +58,6 @@ class ScheduleQdisc {
   /// create it between transfers.
   /// @throws RunError when the kernel refuses (needs sch_htb and sch_tbf, Linux 5.17 or later)
   ScheduleQdisc(std::string interface, const ScheduleQdiscSettings& settings);
-  ~ScheduleQdisc();
-  ScheduleQdisc(const ScheduleQdisc&) = delete;
-  ScheduleQdisc& operator=(const ScheduleQdisc&) = delete;
 
   /// Sets the rate in bit/s; 0 blocks all packets.
   void set_rate(double rate);
@@ -76,13 +72,12 @@ class ScheduleQdisc {
   std::uint32_t largest_packet() const { return cut_ + settings_.overhead; }
 
  private:
-  void set_up();
   void set_class(double rate);
   void set_gate(bool open);
 
   std::string interface_;
   ScheduleQdiscSettings settings_;
-  nl_sock* socket_;
+  NetlinkSocket socket_;
   int index_ = 0;
   std::uint32_t cut_;  ///< bytes above which the gate segments packets
   double rate_ = 0;    ///< bit/s of the class

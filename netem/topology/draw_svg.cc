@@ -25,8 +25,6 @@ constexpr double kWidestStep = 0.5;  // rad between hosts of one of several swit
 constexpr double kCircle = 2 * std::numbers::pi;
 constexpr double kTop = -std::numbers::pi / 2;
 
-std::size_t place(int index) { return static_cast<std::size_t>(index); }
-
 Spot on_circle(double radius, double angle) {
   return {radius * std::cos(angle), radius * std::sin(angle)};
 }
@@ -52,7 +50,7 @@ void place_on_circle(const Topology& topology, const std::vector<int>& with_host
   for (const int index : with_hosts) {
     const int count = topology.hosts_at(index);
     const double middle = angle + (count + 1) * slot / 2;
-    layout.switches[place(index)] = on_circle(radius * kInner, middle);
+    layout.switches[as_index(index)] = on_circle(radius * kInner, middle);
     double placed = 0;
     for (std::size_t i = 0; i < topology.hosts.size(); ++i)
       if (topology.hosts[i].at == index)
@@ -66,7 +64,7 @@ Spot amid_neighbours(const Topology& topology, int index, const Layout& layout) 
   double neighbours = 0;
   for (const Trunk& trunk : topology.trunks) {
     if (trunk.a != index && trunk.b != index) continue;
-    const Spot& other = layout.switches[place(trunk.a == index ? trunk.b : trunk.a)];
+    const Spot& other = layout.switches[as_index(trunk.other(index))];
     sum = {sum.x + other.x, sum.y + other.y};
     ++neighbours;
   }
@@ -166,12 +164,11 @@ std::string title_of(const Topology& topology) {
 std::string links_of(const Topology& topology, const Layout& layout, const LinkClasses& classes) {
   std::string svg, labels;
   for (int i = 0; i < topology.links(); ++i) {
-    const auto index = static_cast<std::size_t>(i);
+    const std::size_t index = as_index(i);
     const bool trunk = topology.is_trunk(i);
-    const Spot& a = trunk ? layout.switches[static_cast<std::size_t>(topology.trunk_of(i).a)]
-                          : layout.hosts[index];
-    const Spot& b = layout.switches[static_cast<std::size_t>(trunk ? topology.trunk_of(i).b
-                                                                   : topology.hosts[index].at)];
+    const Spot& a = trunk ? layout.switches[as_index(topology.trunk_of(i).a)] : layout.hosts[index];
+    const Spot& b =
+        layout.switches[as_index(trunk ? topology.trunk_of(i).b : topology.hosts[index].at)];
     const std::string words = link_in_words(topology.link(i));
     svg += line(a, b, style_of(topology.link(i), classes.class_of[index]),
                 topology.link_name(i) + ": " + words);
@@ -218,7 +215,7 @@ Layout lay_out(const Topology& topology) {
   constexpr int kRounds = 30;  // for neighbours that have no hosts either, positions converge
   for (int round = 0; round < kRounds; ++round)
     for (const int index : without)
-      layout.switches[place(index)] = amid_neighbours(topology, index, layout);
+      layout.switches[as_index(index)] = amid_neighbours(topology, index, layout);
   part_overlapping(layout.switches);
   return layout;
 }

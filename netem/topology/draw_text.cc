@@ -77,17 +77,17 @@ class Tree {
   // Adds the lines of the switch, of its hosts and, in a tree, of the switches behind it. `stem` is
   // the prefix of the switch's line. `indent` is the prefix of the lines below.
   void grow(int index, int from_trunk, const std::string& stem, const std::string& indent) {
-    const std::string& name = topology_.switches[static_cast<std::size_t>(index)];
+    const std::string& name = topology_.switches[as_index(index)];
     lines_.push_back({"  " + stem + name, from_trunk < 0 ? "" : uplink(index, from_trunk)});
     const std::vector<HostRun> runs = host_runs(topology_, index, kMaxSingleHosts);
     std::vector<int> trunks;
     for (int i = 0; whole_ && i < static_cast<int>(topology_.trunks.size()); ++i) {
-      const Trunk& trunk = topology_.trunks[static_cast<std::size_t>(i)];
+      const Trunk& trunk = topology_.trunks[as_index(i)];
       if (i != from_trunk && (trunk.a == index || trunk.b == index)) trunks.push_back(i);
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const bool last = i + 1 == runs.size() && trunks.empty();
-      const LinkSpec& link = topology_.hosts[static_cast<std::size_t>(runs[i].first)].link;
+      const LinkSpec& link = topology_.hosts[as_index(runs[i].first)].link;
       const std::string each =
           runs[i].count() > 1 ? fmt::format("{} × ", runs[i].count()) : std::string();
       lines_.push_back({"  " + indent + (last ? "└── " : "├── ") + run_name(topology_, runs[i]),
@@ -95,21 +95,20 @@ class Tree {
     }
     for (std::size_t i = 0; i < trunks.size(); ++i) {
       const bool last = i + 1 == trunks.size();
-      const Trunk& trunk = topology_.trunks[static_cast<std::size_t>(trunks[i])];
-      grow(trunk.a == index ? trunk.b : trunk.a, trunks[i], indent + (last ? "╚══ " : "╠══ "),
+      const Trunk& trunk = topology_.trunks[as_index(trunks[i])];
+      grow(trunk.other(index), trunks[i], indent + (last ? "╚══ " : "╠══ "),
            indent + (last ? "    " : "║   "));
     }
   }
 
   // Returns the link to the switch above and its oversubscription, if any.
   std::string uplink(int index, int trunk) const {
-    const LinkSpec& link = topology_.trunks[static_cast<std::size_t>(trunk)].link;
+    const auto& [a, b, link] = topology_.trunks[as_index(trunk)];
     std::string text = link_in_words(link);
-    const bool up = topology_.trunks[static_cast<std::size_t>(trunk)].a == index;
     double below = 0;
     for (const TopologyHost& host : topology_.hosts)
       if (host.at == index) below += rate_of(host.link, true);
-    const double above = rate_of(link, up);
+    const double above = rate_of(link, a == index);
     if (above > 0 && below > above * 1.005)
       text += fmt::format("  oversubscribed {:.3g}:1", below / above);
     return text;
@@ -121,11 +120,10 @@ class Tree {
       longest = std::max(longest, text_columns(name));
     std::string text;
     for (const Trunk& trunk : topology_.trunks)
-      text += wrapped(
-          "  " + padded(topology_.switches[static_cast<std::size_t>(trunk.a)], longest) + " ═══ " +
-              padded(topology_.switches[static_cast<std::size_t>(trunk.b)], longest) + "  " +
-              link_in_words(trunk.link),
-          2 * longest + 9);
+      text += wrapped("  " + padded(topology_.switches[as_index(trunk.a)], longest) + " ═══ " +
+                          padded(topology_.switches[as_index(trunk.b)], longest) + "  " +
+                          link_in_words(trunk.link),
+                      2 * longest + 9);
     return text;
   }
 
@@ -166,7 +164,7 @@ std::string pairs_table(const Topology& topology, const Routes& routes) {
       const PathFigures reverse = figures_of(topology, routes.path(to, from));
       const bool trunk = forward.narrowest >= 0 && topology.is_trunk(forward.narrowest);
       const int link_class =
-          forward.narrowest < 0 ? -1 : links.class_of[static_cast<std::size_t>(forward.narrowest)];
+          forward.narrowest < 0 ? -1 : links.class_of[as_index(forward.narrowest)];
       const double rank =
           forward.narrowest < 0 ? -std::numeric_limits<double>::infinity() : -forward.goodput;
       PathClass& paths = classes[{forward.delay + reverse.delay, rank, trunk, link_class}];

@@ -1,7 +1,6 @@
 #include "netem/topology/flows.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -12,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace thinpipe {
@@ -31,8 +31,6 @@ bool better(const Path& a, const Path& b) {
   if (a.trunks.size() != b.trunks.size()) return a.trunks.size() < b.trunks.size();
   return a.trunks < b.trunks;
 }
-
-std::size_t as_index(int index) { return static_cast<std::size_t>(index); }
 
 // Returns for every switch the trunk towards `to`.
 std::vector<int> trunks_towards(const Topology& topology, int to) {
@@ -79,7 +77,7 @@ std::vector<Hop> Routes::path(int from_host, int to_host) const {
     const int index = next_trunk(here, to);
     const Trunk& trunk = topology_.trunks[as_index(index)];
     hops.push_back({static_cast<int>(topology_.hosts.size()) + index, trunk.a == here});
-    here = trunk.a == here ? trunk.b : trunk.a;
+    here = trunk.other(here);
   }
   hops.push_back({to_host, false});
   return hops;
@@ -108,7 +106,7 @@ PathFigures figures_of(const Topology& topology, const std::vector<Hop>& path) {
   for (const Hop& hop : path) {
     const LinkSpec link = directed(topology, hop.link).with_defaults();
     const Direction& direction = hop.up ? link.up : link.down;
-    figures.delay += std::chrono::duration<double>(direction.impairment.delay).count();
+    figures.delay += in_seconds(direction.impairment.delay);
     figures.queue += direction.rate > 0 ? direction.queue : 0;
     figures.disturbed = figures.disturbed || direction.impairment.disturbs();
     if (direction.rate == 0) continue;

@@ -1,7 +1,4 @@
 // The named topologies, and planning a network from a topology's spec.
-#include "netem/topology/kinds.h"
-
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -131,7 +128,7 @@ void lay_out_ps(const TopologySpec& spec, int hosts, const LinkSpec& link, Topol
   lay_out_star(spec, hosts, link, plan);
   // After the workers, in the order of the ranks.
   for (int i = hosts - servers; i < hosts; ++i) {
-    TopologyHost& host = plan.hosts[static_cast<std::size_t>(i)];
+    TopologyHost& host = plan.hosts[as_index(i)];
     host.role = "server";
     host.link = link_or(spec, "server", host.link, link);
   }
@@ -144,11 +141,10 @@ void lay_out_file(const TopologySpec& spec, int hosts, const LinkSpec& link, Top
   if (hosts != spec.fixed_hosts())
     throw InputError(fmt::format("the file has {} hosts, but {} are requested (use --ranks {})",
                                  spec.fixed_hosts(), hosts, spec.fixed_hosts()));
-  const LinkSpec own =
-      spec.links.contains("hosts") ? spec.links.at("hosts").applied_to(LinkSpec{}, link) : link;
+  const LinkSpec own = link_or(spec, "hosts", link, link);
   const auto index_of = [&](const std::string& name) {
     int index = 0;
-    while (spec.switches[static_cast<std::size_t>(index)].name != name) ++index;
+    while (spec.switches[as_index(index)].name != name) ++index;
     return index;
   };
   for (const TopologySpec::FileSwitch& one : spec.switches) {
@@ -160,13 +156,6 @@ void lay_out_file(const TopologySpec& spec, int hosts, const LinkSpec& link, Top
   for (const TopologySpec::FileTrunk& trunk : spec.trunks)
     plan.trunks.push_back({index_of(trunk.a), index_of(trunk.b),
                            trunk.link.empty() ? link : trunk.link.applied_to(LinkSpec{}, link)});
-}
-
-void except(const std::string& name, const LinkChange& change, const LinkSpec& link,
-            Topology& plan) {
-  for (const int index : plan.links_named(name)) {
-    plan.link(index) = change.applied_to(plan.link(index), link);
-  }
 }
 
 }  // namespace
@@ -230,7 +219,9 @@ Topology TopologySpec::plan(int hosts, const LinkSpec& link) const {
       named->lay_out(*this, hosts, link, plan);
     else
       lay_out_file(*this, hosts, link, plan);
-    for (const auto& [name, change] : exceptions) except(name, change, link, plan);
+    for (const auto& [name, change] : exceptions)
+      for (const int index : plan.links_named(name))
+        plan.link(index) = change.applied_to(plan.link(index), link);
     Routes(plan).check_connected();
   } catch (const InputError& error) {
     throw InputError(fmt::format("topology {}: {}", in_quotes(plan.text), error.what()));

@@ -94,10 +94,6 @@ void replace_by_multiple(Pairs& pairs, const std::string& key, double factor,
   for (const auto& [name, value] : scaled) replace(pairs, name, value);
 }
 
-LinkSpec to_link(const Pairs& pairs) {
-  return pairs.empty() ? LinkSpec{} : parse_link_spec(join(pairs));
-}
-
 }  // namespace
 
 LinkChange LinkChange::parse(std::string_view text) {
@@ -138,7 +134,7 @@ LinkSpec LinkChange::applied_to(const LinkSpec& base, const LinkSpec& reference)
     else
       replace(result, key, value);
   }
-  return to_link(result);
+  return result.empty() ? LinkSpec{} : parse_link_spec(join(result));
 }
 
 std::string LinkChange::to_string() const {

@@ -15,7 +15,6 @@
 #include "base/input_file.h"
 #include "base/key_values.h"
 #include "base/text.h"
-#include "netem/topology/kinds.h"
 
 namespace thinpipe {
 namespace {

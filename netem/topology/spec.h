@@ -48,6 +48,30 @@ struct TopologySpec {
   Topology plan(int hosts, const LinkSpec& link) const;
 };
 
+/// A setting of a named topology.
+struct TopologySetting {
+  const char* name;
+  const char* default_value;  ///< "" without a default
+  const char* help;
+};
+
+/// A named topology. Parsing, help and planning all use topology_kinds().
+struct TopologyKind {
+  const char* name;
+  const char* help;
+  std::vector<TopologySetting> values;
+  std::vector<TopologySetting> links;
+  /// Throws InputError for invalid settings.
+  void (*check)(const TopologySpec&);
+  /// Adds switches, trunks and hosts to the plan. Exceptions are applied afterwards.
+  void (*lay_out)(const TopologySpec&, int hosts, const LinkSpec& link, Topology& plan);
+};
+
+const std::vector<TopologyKind>& topology_kinds();
+
+/// Returns the topology of this name, null if unknown.
+const TopologyKind* find_topology_kind(std::string_view name);
+
 /// Parses the text of a flag: a kind, the statements of a file, or a file's path.
 /// @throws InputError naming the text (or file and line), what was found and what is expected.
 TopologySpec parse_topology(std::string_view text);

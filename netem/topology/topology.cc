@@ -19,12 +19,8 @@
 namespace thinpipe {
 namespace {
 
-struct HostRange {
-  int first = 0, last = 0;
-};
-
 // Parses `host3` or `host4-7`; nothing for any other name.
-std::optional<HostRange> host_range(std::string_view name) {
+std::optional<HostRun> host_range(std::string_view name) {
   constexpr std::string_view kHost = "host";
   if (!name.starts_with(kHost)) return std::nullopt;
   name.remove_prefix(kHost.size());
@@ -32,7 +28,7 @@ std::optional<HostRange> host_range(std::string_view name) {
   const auto first = parse_number<int>(name.substr(0, dash), 0);
   const auto last = dash == name.size() ? first : parse_number<int>(name.substr(dash + 1), 0);
   if (!first || !last) return std::nullopt;
-  return HostRange{*first, *last};
+  return HostRun{*first, *last};
 }
 
 std::vector<int> from_to(int first, int last) {
@@ -47,24 +43,21 @@ bool alike(const TopologyHost& a, const TopologyHost& b) {
 
 }  // namespace
 
-const Trunk& Topology::trunk_of(int link) const {
-  return trunks[static_cast<std::size_t>(link) - hosts.size()];
-}
+const Trunk& Topology::trunk_of(int link) const { return trunks[as_index(link) - hosts.size()]; }
 
 const LinkSpec& Topology::link(int index) const {
-  return is_trunk(index) ? trunk_of(index).link : hosts[static_cast<std::size_t>(index)].link;
+  return is_trunk(index) ? trunk_of(index).link : hosts[as_index(index)].link;
 }
 
 LinkSpec& Topology::link(int index) {
-  const auto at = static_cast<std::size_t>(index);
-  return is_trunk(index) ? trunks[at - hosts.size()].link : hosts[at].link;
+  return is_trunk(index) ? trunks[as_index(index) - hosts.size()].link
+                         : hosts[as_index(index)].link;
 }
 
 std::string Topology::link_name(int index) const {
-  if (!is_trunk(index)) return hosts[static_cast<std::size_t>(index)].name;
+  if (!is_trunk(index)) return hosts[as_index(index)].name;
   const Trunk& trunk = trunk_of(index);
-  return switches[static_cast<std::size_t>(trunk.a)] + "-" +
-         switches[static_cast<std::size_t>(trunk.b)];
+  return switches[as_index(trunk.a)] + "-" + switches[as_index(trunk.b)];
 }
 
 int Topology::hosts_at(int switch_index) const {
@@ -100,10 +93,10 @@ std::vector<HostRun> host_runs(const Topology& topology, int switch_index, int m
   std::vector<HostRun> runs;
   const bool single = topology.hosts_at(switch_index) <= most_single;
   for (int i = 0; i < static_cast<int>(topology.hosts.size()); ++i) {
-    const TopologyHost& host = topology.hosts[static_cast<std::size_t>(i)];
+    const TopologyHost& host = topology.hosts[as_index(i)];
     if (host.at != switch_index) continue;
     if (!single && !runs.empty() && runs.back().last == i - 1 &&
-        alike(topology.hosts[static_cast<std::size_t>(i - 1)], host))
+        alike(topology.hosts[as_index(i - 1)], host))
       runs.back().last = i;
     else
       runs.push_back({i, i});
@@ -112,11 +105,10 @@ std::vector<HostRun> host_runs(const Topology& topology, int switch_index, int m
 }
 
 std::string run_name(const Topology& topology, const HostRun& run) {
-  const TopologyHost& first = topology.hosts[static_cast<std::size_t>(run.first)];
+  const TopologyHost& first = topology.hosts[as_index(run.first)];
   const std::string role = first.role.empty() ? "" : " (" + first.role + ")";
   if (run.count() == 1) return first.name + role;
-  return fmt::format("{} … {}{}", first.name,
-                     topology.hosts[static_cast<std::size_t>(run.last)].name, role);
+  return fmt::format("{} … {}{}", first.name, topology.hosts[as_index(run.last)].name, role);
 }
 
 LinkClasses link_classes(const Topology& topology) {
@@ -151,8 +143,8 @@ int central_switch(const Topology& topology) {
   const auto distance = [&](int from, int to) {
     int trunks = 0;
     for (; from != to; ++trunks) {
-      const Trunk& trunk = topology.trunks[static_cast<std::size_t>(routes.next_trunk(from, to))];
-      from = trunk.a == from ? trunk.b : trunk.a;
+      const Trunk& trunk = topology.trunks[as_index(routes.next_trunk(from, to))];
+      from = trunk.other(from);
     }
     return trunks;
   };

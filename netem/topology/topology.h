@@ -2,12 +2,16 @@
 // switches form a tree. Network builds the network; nothing in this folder uses the kernel.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "netem/link/link_spec.h"
 
 namespace thinpipe {
+
+/// Returns the number of a host, switch, trunk or link as an index.
+inline std::size_t as_index(int number) { return static_cast<std::size_t>(number); }
 
 /// Includes servers. The control bridge has at most 1023 ports. `--ranks` has the same limit.
 inline constexpr int kMaxHosts = 1000;
@@ -24,6 +28,7 @@ struct TopologyHost {
 struct Trunk {
   int a = 0, b = 0;  ///< switches
   LinkSpec link;     ///< the uplink is from a to b
+  int other(int end) const { return end == a ? b : a; }
 };
 
 /// Hosts, switches and trunks by index. Links are numbered too: first the access link of every

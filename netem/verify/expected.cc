@@ -1,19 +1,10 @@
 #include "netem/verify/expected.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace thinpipe {
 
 namespace {
-
-template <typename Figure>
-double least_of_throttled(const LinkSpec& link, const Figure& figure) {
-  if (link.up.rate == 0 && link.down.rate == 0) return 0;
-  if (link.up.rate == 0) return figure(link.down);
-  if (link.down.rate == 0) return figure(link.up);
-  return std::min(figure(link.up), figure(link.down));
-}
 
 // Returns the bytes that one shaper passes at once. TBF passes the bucket's depth. HTB passes one
 // frame more, because it sends while its tokens are not negative. netem has no bucket, so it passes
@@ -28,8 +19,7 @@ double depth_of(const Direction& direction, double frame) {
 constexpr double kHarmlessBytes = 6;
 
 double loss_of(const Impairment& impairment, int datagram) {
-  const double lost =
-      (impairment.bursts ? impairment.bursts->mean_loss() : impairment.loss.percent) / 100;
+  const double lost = impairment.mean_loss() / 100;
   const double doubled = impairment.duplicate.percent / 100;
   const double damaged =
       impairment.corrupt.percent / 100 * (1 - kHarmlessBytes / (datagram + kDatagramHeaders));
@@ -37,8 +27,7 @@ double loss_of(const Impairment& impairment, int datagram) {
   // it, the frame arrives once. The copy of a duplicated frame passes all stages again, except
   // duplication.
   const double single = lost + (1 - lost) * damaged;
-  const double copy = lost + (1 - lost) * damaged;
-  return (1 - doubled) * single + doubled * (lost * damaged + (1 - lost) * damaged * copy);
+  return (1 - doubled) * single + doubled * (lost * damaged + (1 - lost) * damaged * single);
 }
 
 double clustering_of(const Impairment& impairment) {
@@ -59,14 +48,6 @@ double clustering_of(const Impairment& impairment) {
 }
 
 }  // namespace
-
-double ceiling_beside_acks(const LinkSpec& link, double acks_per_second) {
-  return least_of_throttled(link, [&](const Direction& direction) {
-    const double acks = acks_per_second * 8 * (kAckFrame + direction.overhead);
-    return std::max(0.0, direction.rate - acks) * link.payload_bytes() /
-           (link.frame_bytes() + direction.overhead);
-  });
-}
 
 double transmission_time(const LinkSpec& link, int datagram) {
   double seconds = 0;

@@ -5,15 +5,8 @@
 
 namespace thinpipe {
 
-/// Bytes of a pure ACK's frame: Ethernet, IPv4, TCP and its timestamps.
-inline constexpr int kAckFrame = kEthernetHeader + kTcpHeaders;
 /// Bytes of a frame beyond its datagram's payload: Ethernet, IPv4, UDP.
 inline constexpr int kDatagramHeaders = kEthernetHeader + 20 + 8;
-
-/// Returns the highest TCP goodput in bit/s of payload while `acks_per_second` pure ACKs of reverse
-/// traffic use the link too. Equals LinkSpec::tcp_ceiling() without ACKs. Returns 0 for a link
-/// without a rate.
-double ceiling_beside_acks(const LinkSpec& link, double acks_per_second);
 
 /// Returns the longest one-way transmission time in s of a datagram with `datagram` bytes of
 /// payload, without the link's delay. The time is shorter while buckets have tokens.

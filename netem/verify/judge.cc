@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 
 namespace thinpipe {
@@ -77,9 +78,7 @@ class Judge {
                          2 * transmission_time(report_.link, kProbePayload);
     // Jitter moves the median only if its distribution is skewed.
     const LinkSpec& link = report_.link;
-    const double jitter =
-        std::chrono::duration<double>(link.up.impairment.jitter + link.down.impairment.jitter)
-            .count();
+    const double jitter = in_seconds(link.up.impairment.jitter + link.down.impairment.jitter);
     expect(found.idle.median >= found.set - kRoundTripTolerance * found.set - jitter &&
                found.idle.median <= found.set + slack + jitter,
            "idle round trip",

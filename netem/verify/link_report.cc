@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <thread>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -38,27 +38,16 @@ constexpr int kPings = 20;             // of the ping program
 constexpr double kWider = 8;           // rate of a link that is no bottleneck, over the link's rate
 constexpr double kFastest = 100e9;     // bit/s, a link's highest rate
 
-void sleep_for(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
-
 // Returns the approximate duration of a measure in s, for progress.
 double expected_seconds(Measure measure, const LinkReportOptions& options) {
-  switch (measure) {
-    case Measure::kGoodput:
-      return 3 * (options.seconds + kSettle) + kSettleBoth;
-    case Measure::kRoundTrip:
-      return 3;
-    case Measure::kLoss:
-      return 2 * (kLossSeconds * options.seconds + kSettle);
-    case Measure::kBurst:
-      return 1;
-    case Measure::kChange:
-      return 2;
-    case Measure::kTools:
-      return 2 * options.seconds + 5;
-  }
-  return 0;
+  const std::map<Measure, double> seconds = {
+      {Measure::kGoodput, 3 * (options.seconds + kSettle) + kSettleBoth},
+      {Measure::kRoundTrip, 3},
+      {Measure::kLoss, 2 * (kLossSeconds * options.seconds + kSettle)},
+      {Measure::kBurst, 1},
+      {Measure::kChange, 2},
+      {Measure::kTools, 2 * options.seconds + 5}};
+  return seconds.at(measure);
 }
 
 class Reporter {
@@ -117,7 +106,6 @@ class Reporter {
 
   double counted(int host) const { return static_cast<double>(network_.counters(host).up.bytes); }
 
-  // Measures concurrent streams.
   std::vector<DirectionGoodput> streams_of(const std::vector<Flow>& flows, int attempt = 0) {
     std::vector<double> before;
     for (const Flow& flow : flows) before.push_back(counted(flow.from));
@@ -130,7 +118,7 @@ class Reporter {
     for (std::size_t i = 0; i < flows.size(); ++i) {
       DirectionGoodput one{figures[i], 0, 0};
       const StreamFigures other = flows.size() > 1 ? figures[1 - i] : StreamFigures{};
-      one.ceiling = ceiling_beside_acks(link_, other.acks);
+      one.ceiling = link_.tcp_ceiling(other.acks);
       const double needed = one.figures.payload * link_.frame_bytes() / link_.payload_bytes() +
                             other.all_acks * kAckFrame;
       one.wire_ratio = (counted(flows[i].from) - before[i]) / needed;
@@ -193,7 +181,7 @@ class Reporter {
 
   RoundTrips beside_stream(const QueueWait& wait) {
     const BackgroundStream stream(network_, link_, kForward);
-    sleep_for(kSettle + 10 * link_.round_trip());
+    wait_until(now_seconds() + kSettle + 10 * link_.round_trip());
     return measure_round_trips(network_, kForward, loaded_probes(wait.seconds));
   }
 
@@ -201,10 +189,11 @@ class Reporter {
     RoundTrips found;
     {
       const QueueFlood flood(network_, link_, kForward, kOverload);
-      sleep_for(wait.filling + 0.1 * wait.seconds);
+      wait_until(now_seconds() + wait.filling + 0.1 * wait.seconds);
       found = measure_round_trips(network_, kForward, loaded_probes(wait.seconds));
     }
-    sleep_for(1.1 * wait.seconds + link_.delay());  // until the queue has drained
+    // Until the queue has drained.
+    wait_until(now_seconds() + 1.1 * wait.seconds + link_.delay());
     return found;
   }
 
@@ -215,8 +204,7 @@ class Reporter {
     for (auto [one, flow, name] : {std::tuple(&report.forward, kForward, "forward"),
                                    std::tuple(&report.reverse, kReverse, "reverse")}) {
       begin(Measure::kLoss, 0.5, fmt::format("{} loss", name));
-      one->figures =
-          measure_loss(network_, link_, flow, {.seconds = kLossSeconds * options_.seconds});
+      one->figures = measure_loss(network_, link_, flow, kLossSeconds * options_.seconds);
       one->interval =
           clopper_pearson(static_cast<double>(one->figures.lost) / clustering,
                           static_cast<double>(one->figures.sent) / clustering, kLossConfidence);
@@ -233,8 +221,8 @@ class Reporter {
       return;
     }
     begin(Measure::kBurst, 1, "token-bucket depth");
-    report_.burst = BurstReport{measure_bucket_depth(network_, link_, kForward, {}),
-                                measure_bucket_depth(network_, link_, kReverse, {})};
+    report_.burst = BurstReport{measure_bucket_depth(network_, link_, kForward),
+                                measure_bucket_depth(network_, link_, kReverse)};
     for (const BurstFigures* one : {&report_.burst->forward, &report_.burst->reverse})
       if (!one->not_measured.empty()) {
         report_.not_measured.push_back("token-bucket depth: " + one->not_measured);
@@ -254,7 +242,7 @@ class Reporter {
     if (why.empty()) {
       begin(Measure::kChange, 1, "change latency");
       network_.set_links(bare);
-      report_.change = measure_change_latency(network_, bare, kForward, {});
+      report_.change = measure_change_latency(network_, bare, kForward);
       network_.set_links(link_);
       why = report_.change->not_measured;
       if (!why.empty()) report_.change.reset();
@@ -303,42 +291,31 @@ void measure_directions(const LinkSpec& link, const LinkReportOptions& options,
     const MeasuredStreams measured = run_streams(network, one, {up ? kForward : kReverse},
                                                  {.seconds = options.seconds, .settle = kSettle});
     direction.figures = measured.streams[0];
-    direction.ceiling = ceiling_beside_acks(one, 0);
+    direction.ceiling = one.tcp_ceiling();
     (up ? report.goodput->up : report.goodput->down) = direction;
     if (const std::string reason = measured.machine.reason(); !reason.empty())
       report.disturbed.try_emplace(Measure::kGoodput, reason);
   }
 }
 
-// Returns all measures and their names, in the order of measurement.
-const std::vector<std::pair<std::string, Measure>>& measure_names() {
-  static const std::vector<std::pair<std::string, Measure>> names = {
-      {"goodput", Measure::kGoodput}, {"rtt", Measure::kRoundTrip}, {"loss", Measure::kLoss},
-      {"burst", Measure::kBurst},     {"change", Measure::kChange}, {"tools", Measure::kTools}};
-  return names;
-}
+// By Measure.
+const std::vector<std::string> kMeasureNames = {"goodput", "rtt",    "loss",
+                                                "burst",   "change", "tools"};
 
 }  // namespace
 
 const std::string& measure_name(Measure measure) {
-  const auto& names = measure_names();
-  return std::find_if(names.begin(), names.end(),
-                      [&](const auto& one) { return one.second == measure; })
-      ->first;
+  return kMeasureNames[static_cast<std::size_t>(measure)];
 }
 
 Measures parse_measures(const std::string& text) {
   Measures measures;
   for (const std::string& word : split(text, ',')) {
-    const auto& names = measure_names();
-    const auto found = std::find_if(names.begin(), names.end(),
-                                    [&](const auto& one) { return one.first == word; });
-    if (found == names.end()) {
-      std::string all;
-      for (const auto& [name, measure] : names) all += (all.empty() ? "" : ", ") + name;
-      throw InputError(fmt::format("unknown measure {} (known: {})", in_quotes(word), all));
-    }
-    measures.insert(found->second);
+    const auto found = std::find(kMeasureNames.begin(), kMeasureNames.end(), word);
+    if (found == kMeasureNames.end())
+      throw InputError(fmt::format("unknown measure {} (known: {})", in_quotes(word),
+                                   fmt::join(kMeasureNames, ", ")));
+    measures.insert(static_cast<Measure>(found - kMeasureNames.begin()));
   }
   return measures;
 }
@@ -359,7 +336,7 @@ LinkReport report_link(const LinkSpec& link, const LinkReportOptions& options) {
   if (report.goodput && link.up.rate > 0 && link.down.rate > 0 && link.up.rate != link.down.rate &&
       !link.disturbs())
     measure_directions(link, options, report);
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report.seconds = seconds_since(begin);
   return report;
 }
 

@@ -6,16 +6,14 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "netem/link/link_spec.h"
 #include "netem/network.h"
-#include "netem/verify/bucket_depth.h"
-#include "netem/verify/change_latency.h"
 #include "netem/verify/expected.h"
 #include "netem/verify/loss.h"
 #include "netem/verify/round_trip.h"
+#include "netem/verify/shaper.h"
 #include "netem/verify/streams.h"
 #include "netem/verify/tools.h"
 
@@ -35,7 +33,7 @@ inline constexpr Flow kForward{0, 1}, kReverse{1, 0};
 
 struct DirectionGoodput {
   StreamFigures figures;
-  double ceiling = 0;     ///< bit/s: ceiling_beside_acks(); 0 without a rate
+  double ceiling = 0;     ///< bit/s: LinkSpec::tcp_ceiling(); 0 without a rate
   double wire_ratio = 0;  ///< frame bytes counted by the sender's qdisc / expected frame bytes
   double deviation() const { return figures.goodput / ceiling - 1; }
 };

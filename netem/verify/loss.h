@@ -21,13 +21,6 @@ struct ShareInterval {
 /// independent draws.
 ShareInterval clopper_pearson(double count, double trials, double confidence);
 
-struct LossOptions {
-  double seconds = 1;        ///< of sending
-  double share = 0.5;        ///< fraction of the link's rate to use
-  double most_rate = 12000;  ///< datagrams per s
-  int fewest = 100;          ///< datagrams, however long they take
-};
-
 struct LossFigures {
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;        ///< did not arrive
@@ -42,8 +35,9 @@ inline constexpr int kLossPayload = 64;  ///< bytes of a datagram
 
 /// Measures the loss of a flow. Datagrams that the receiver's full socket drops do not count as
 /// lost, since the link delivered them.
+/// @param seconds  of sending, more on a slow link
 /// @throws RunError when a stop was requested.
 LossFigures measure_loss(const Network& network, const LinkSpec& link, const Flow& flow,
-                         const LossOptions& options);
+                         double seconds);
 
 }  // namespace thinpipe

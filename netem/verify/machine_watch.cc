@@ -1,7 +1,6 @@
 #include "netem/verify/machine_watch.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "netem/sandbox.h"
 
 namespace thinpipe {
 namespace {
@@ -97,11 +97,9 @@ MachineWatch::~MachineWatch() {
 }
 
 void MachineWatch::run() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are the main thread's
-  prctl(PR_SET_TIMERSLACK, 1);                // ns, as for ranks and schedule players
-  do {                                        // at least once, even in a short measurement
+  block_signals();
+  prctl(PR_SET_TIMERSLACK, 1);  // ns, as for ranks and schedule players
+  do {                          // at least once, even in a short measurement
     const double due = now_seconds() + kWait;
     wait_until(due);
     late_.push_back(now_seconds() - due);

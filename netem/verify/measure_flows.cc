@@ -74,10 +74,6 @@ void reset_on_close(const FileDescriptor& sender) {
     throw SystemError("set SO_LINGER of a flow");
 }
 
-double since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
 struct Connection {
   SocketPair pair;
   double received = 0, before = 0;  // bytes in total, and at the start of the measurement
@@ -93,8 +89,7 @@ int buffer_for(const PathFigures& path) {
 double drain_seconds(const Network& network, const std::vector<Flow>& flows) {
   double seconds = kDrainSeconds;
   for (const Flow& flow : flows) {
-    const PathFigures path =
-        figures_of(network.topology(), network.routes().path(flow.from, flow.to));
+    const PathFigures path = network.figures(flow);
     if (path.rate > 0) seconds += (2 * buffer_for(path) + path.queue) * 8 / path.rate;
   }
   return seconds;
@@ -104,8 +99,7 @@ Connection connect_flow(const Network& network, const Flow& flow) {
   // The send buffer is large enough to keep the path busy while this process waits for a CPU. It is
   // small enough to avoid seconds of draining at the end. On a path with delay the kernel tunes the
   // buffer.
-  const PathFigures path =
-      figures_of(network.topology(), network.routes().path(flow.from, flow.to));
+  const PathFigures path = network.figures(flow);
   Connection result;
   result.pair = stream_pair(network, flow, path.delay == 0 ? buffer_for(path) : 0, kConnectSeconds);
   return result;
@@ -119,7 +113,7 @@ class Traffic {
   // Moves data for `seconds` s or, after stop_sending(), until all data has arrived.
   void run(double seconds, bool sending) {
     const auto begin = Clock::now();
-    while (since(begin) < seconds && (sending || !all_ended())) {
+    while (seconds_since(begin) < seconds && (sending || !all_ended())) {
       if (stop_requested()) throw RunError("interrupted");
       wait(sending);
       for (std::size_t i = 0; i < connections_.size(); ++i) {
@@ -198,11 +192,11 @@ MeasuredFlows measure_flows(const Network& network, const std::vector<Flow>& flo
     for (const Connection& connection : connections) before.push_back(connection.received);
     const auto window_begin = Clock::now();
     traffic.run(options.seconds / options.windows, true);
-    const double window_seconds = since(window_begin);
+    const double window_seconds = seconds_since(window_begin);
     for (std::size_t i = 0; i < connections.size(); ++i)
       windows[i].push_back((connections[i].received - before[i]) * 8 / window_seconds);
   }
-  const double seconds = since(begin);
+  const double seconds = seconds_since(begin);
   MeasuredFlows found{{}, worse_of(before_measured, watch.stop(spare() - spare_before))};
   for (std::size_t i = 0; i < connections.size(); ++i) {
     const Connection& one = connections[i];
@@ -224,8 +218,7 @@ MeasuredFlows measure_flows(const Network& network, const std::vector<Flow>& flo
 double measure_round_trip(const Network& network, const Flow& flow, int count) {
   RoundTripOptions options;
   options.count = count;
-  options.timeout =
-      1 + 4 * figures_of(network.topology(), network.routes().path(flow.from, flow.to)).delay;
+  options.timeout = 1 + 4 * network.figures(flow).delay;
   const RoundTrips trips = measure_round_trips(network, flow, options);
   if (2 * trips.lost > count)
     throw RunError(fmt::format("{} of {} round-trip datagrams between {} and {} were lost",

@@ -1,7 +1,6 @@
 #include "netem/verify/round_trip.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/statistics.h"
 #include "netem/sandbox.h"
@@ -44,7 +44,7 @@ class Prober {
 
  private:
   std::size_t wanted() const { return static_cast<std::size_t>(std::max(options_.count, 2)); }
-  double now() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  double now() const { return seconds_since(begin_); }
 
   void send_probe() {
     std::array<char, kProbePayload> datagram = {};
@@ -176,9 +176,7 @@ bool QueueFlood::send_batch() {
 }
 
 void QueueFlood::run() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are the main thread's
+  block_signals();
   const auto begin = Clock::now();
   double due = first_bytes_;
   double sent = 0;
@@ -186,9 +184,8 @@ void QueueFlood::run() {
     // Datagrams that could not be sent are not made up for.
     while (sent < due && send_batch()) sent += batch_bytes_;
     sent = std::max(sent, due);
-    std::this_thread::sleep_for(std::chrono::duration<double>(kTurnSeconds));
-    const std::chrono::duration<double> passed = Clock::now() - begin;
-    due = first_bytes_ + passed.count() * bytes_per_second_;
+    wait_until(now_seconds() + kTurnSeconds);
+    due = first_bytes_ + seconds_since(begin) * bytes_per_second_;
   }
 }
 

@@ -53,13 +53,7 @@ tcp_info info_of(const FileDescriptor& connection) {
 
 // From linux/udp.h. netinet/udp.h has them since glibc 2.28, behind a feature test.
 constexpr int kUdpSegment = 103, kUdpGro = 104;
-constexpr int kLargeBuffer = 8 << 20;
 constexpr std::size_t kLargestPacket = 65536;
-
-void enlarge_buffer(const FileDescriptor& socket, int option) {
-  int bytes = kLargeBuffer;
-  setsockopt(socket.get(), SOL_SOCKET, option, &bytes, sizeof(bytes));  // the kernel clamps it
-}
 
 }  // namespace
 
@@ -109,12 +103,6 @@ SocketPair datagram_pair(const Network& network, const Flow& flow, double timeou
   return pair;
 }
 
-double wall_clock() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 NumberedSender::NumberedSender(const FileDescriptor& socket, int datagram, int at_once)
     : socket_(socket),
       datagram_(static_cast<std::size_t>(datagram)),
@@ -143,7 +131,8 @@ NumberedReceiver::NumberedReceiver(const FileDescriptor& socket, int datagram)
   if (setsockopt(socket.get(), SOL_SOCKET, SO_TIMESTAMPNS, &yes, sizeof(yes)) != 0)
     throw SystemError("enable timestamps of datagrams (SO_TIMESTAMPNS)");
   setsockopt(socket.get(), IPPROTO_UDP, kUdpGro, &yes, sizeof(yes));  // Linux 5.0; only for speed
-  enlarge_buffer(socket, SO_RCVBUF);
+  const int large_buffer = 8 << 20;                                   // bytes; the kernel clamps it
+  setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &large_buffer, sizeof(large_buffer));
 }
 
 void NumberedReceiver::take(std::vector<NumberedArrival>& arrivals) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/clock.h"
 #include "netem/file_descriptor.h"
 #include "netem/network.h"
 #include "netem/topology/flows.h"
@@ -37,7 +38,7 @@ double repeated_share(const FileDescriptor& sender);
 SocketPair datagram_pair(const Network& network, const Flow& flow, double timeout);
 
 /// Returns CLOCK_REALTIME in s, the clock of the kernel's timestamps.
-double wall_clock();
+inline double wall_clock() { return now_seconds(CLOCK_REALTIME); }
 
 /// Sends datagrams of equal size, numbered from 0, in batches. A batch is one GSO packet
 /// (UDP_SEGMENT, Linux 4.18), which qdiscs handle as one packet.

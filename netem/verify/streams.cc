@@ -3,16 +3,14 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <exception>
-#include <thread>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/statistics.h"
 #include "netem/sandbox.h"
-#include "netem/verify/sockets.h"
 
 namespace thinpipe {
 
@@ -23,10 +21,6 @@ using Clock = std::chrono::steady_clock;
 constexpr double kTimeout = 5;             // s without a byte, beyond the time of twenty frames
 constexpr double kGrantedBuffer = 212992;  // bytes: the kernel's default net.core.wmem_max
 constexpr double kDoublings = 20;          // of the congestion window, each takes an RTT
-
-double seconds_between(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
 
 double frame_time(const LinkSpec& link) {
   return link.rate() > 0 ? link.frame_bytes() * 8 / link.rate() : 0;
@@ -95,7 +89,7 @@ class Receiver {
  private:
   void take_time() {
     const auto now = Clock::now();
-    const double elapsed = seconds_between(begin_, now);
+    const double elapsed = in_seconds(now - begin_);
     if (elapsed < (settled_ ? options_.seconds / options_.windows : options_.settle)) return;
     if (settled_) {
       windows_.push_back(bytes_ * 8 / elapsed);
@@ -108,7 +102,7 @@ class Receiver {
     bytes_ = 0;
     measured_ = windows_.size() >= static_cast<std::size_t>(options_.windows);
     if (measured_)
-      figures_.acks = (acks_sent(socket_) - acks_before_) / seconds_between(settled_at_, now);
+      figures_.acks = (acks_sent(socket_) - acks_before_) / in_seconds(now - settled_at_);
   }
 
   const FileDescriptor& socket_;
@@ -166,30 +160,21 @@ MeasuredStreams run_streams(const Network& network, const LinkSpec& link,
   return found;
 }
 
-struct BackgroundStream::State {
-  SocketPair pair;
-  std::atomic<bool> done{false};
-  std::thread sender, receiver;
-};
-
 BackgroundStream::BackgroundStream(const Network& network, const LinkSpec& link, const Flow& flow)
-    : state_(std::make_unique<State>()) {
-  State& state = *state_;
-  state.pair = connect_stream(network, link, flow, TcpStreamOptions{}.buffer);
-  state.sender = std::thread([&state] { send_until(state.done, state.pair.sender); });
-  state.receiver = std::thread([&state] {
-    std::vector<char> block(1 << 20);
-    ssize_t got;
-    while ((got = recv(state.pair.receiver.get(), block.data(), block.size(), 0)) > 0 ||
-           (got < 0 && errno == EINTR)) {
-    }
-  });
-}
+    : pair_(connect_stream(network, link, flow, TcpStreamOptions{}.buffer)),
+      sender_([this] { send_until(done_, pair_.sender); }),
+      receiver_([this] {
+        std::vector<char> block(1 << 20);
+        ssize_t got;
+        while ((got = recv(pair_.receiver.get(), block.data(), block.size(), 0)) > 0 ||
+               (got < 0 && errno == EINTR)) {
+        }
+      }) {}
 
 BackgroundStream::~BackgroundStream() {
-  state_->done = true;
-  state_->sender.join();
-  state_->receiver.join();
+  done_ = true;
+  sender_.join();
+  receiver_.join();
 }
 
 }  // namespace thinpipe

@@ -1,12 +1,14 @@
 // Measures the goodput of concurrent TCP streams on a link.
 #pragma once
 
-#include <memory>
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "netem/network.h"
 #include "netem/topology/flows.h"
 #include "netem/verify/machine_watch.h"
+#include "netem/verify/sockets.h"
 
 namespace thinpipe {
 
@@ -47,8 +49,9 @@ class BackgroundStream {
   BackgroundStream& operator=(const BackgroundStream&) = delete;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  SocketPair pair_;
+  std::atomic<bool> done_{false};
+  std::thread sender_, receiver_;
 };
 
 }  // namespace thinpipe

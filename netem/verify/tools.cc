@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/programs.h"
 #include "base/statistics.h"
+#include "base/text.h"
 #include "netem/host_program.h"
 #include "netem/sandbox.h"
 
@@ -64,56 +65,43 @@ double round_trip_of_ping(const std::string& text) {
 }
 
 ToolFigure iperf3_goodput(const Network& network, const Flow& flow, double seconds) {
-  ToolFigure figure{"iperf3", std::nullopt, ""};
-  if (!find_in_path("iperf3")) {
-    figure.trouble = "not installed";
-    return figure;
-  }
+  const auto failed = [](const std::string& trouble) {
+    return ToolFigure{"iperf3", std::nullopt, trouble};
+  };
+  if (!find_in_path("iperf3")) return failed("not installed");
   const int measured = static_cast<int>(std::ceil(seconds));
   const std::string address = network.data_address(flow.to);
   const std::size_t before = listening_sockets(network.host(flow.to));
   HostProgram server(network.host(flow.to), {"iperf3", "--server", "--one-off", "--bind", address});
   if (!server.wait_until_listening(before, kServerSeconds)) {
     refuse_stop();
-    figure.trouble = "the iperf3 server did not start";
-    return figure;
+    return failed("the iperf3 server did not start");
   }
   HostProgram client(network.host(flow.from),
                      {"iperf3", "--client", address, "--time", fmt::to_string(measured), "--omit",
                       fmt::to_string(kOmitted), "--congestion", "cubic", "--json"});
   const int code = client.wait(measured + kOmitted + kGrace);
   refuse_stop();
-  if (code == 0) {
-    figure.value = goodput_of_iperf3(client.output());
-  } else {
-    figure.trouble = code < 0 ? "timed out" : error_of_iperf3(client.output());
-  }
-  return figure;
+  if (code == 0) return {"iperf3", goodput_of_iperf3(client.output()), ""};
+  return failed(code < 0 ? "timed out" : error_of_iperf3(client.output()));
 }
 
 ToolFigure ping_round_trip(const Network& network, const Flow& flow, int count, double timeout) {
-  ToolFigure figure{"ping", std::nullopt, ""};
-  std::vector<std::string> words = {"ping"};
-  if (!find_in_path("ping")) {
-    if (!find_in_path("busybox")) {
-      figure.trouble = "not installed";
-      return figure;
-    }
-    figure.tool = "busybox ping";
-    words = {"busybox", "ping"};
-  }
+  const bool has_ping = find_in_path("ping").has_value();
+  if (!has_ping && !find_in_path("busybox")) return {"ping", std::nullopt, "not installed"};
+  const std::string tool = has_ping ? "ping" : "busybox ping";
+  std::vector<std::string> words = split(tool, ' ');
   words.insert(words.end(), {"-c", fmt::to_string(count), "-i", fmt::to_string(kPingInterval),
                              network.data_address(flow.to)});
   HostProgram ping(network.host(flow.from), words);
   const int code = ping.wait(count * kPingInterval + timeout + kGrace);
   refuse_stop();
   try {
-    figure.value = round_trip_of_ping(ping.output());
+    return {tool, round_trip_of_ping(ping.output()), ""};
   } catch (const RunError& error) {
-    figure.trouble =
-        fmt::format("{} (exit code {}: {})", error.what(), code, first_line(ping.output()));
+    return {tool, std::nullopt,
+            fmt::format("{} (exit code {}: {})", error.what(), code, first_line(ping.output()))};
   }
-  return figure;
 }
 
 }  // namespace thinpipe

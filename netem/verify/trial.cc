@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "netem/sandbox.h"
 #include "netem/topology/flows.h"
@@ -34,12 +34,32 @@ double finite(double value) { return value < std::numeric_limits<double>::infini
 class PathDelivery {
  public:
   /// @param player  outlives this
-  PathDelivery(const SchedulePlayer& player, std::vector<Hop> path);
+  PathDelivery(const SchedulePlayer& player, std::vector<Hop> path)
+      : player_(player), path_(std::move(path)) {
+    const Topology& topology = player.planned();
+    std::uint32_t mtu = std::numeric_limits<std::uint32_t>::max();
+    for (const Hop& hop : path_) mtu = std::min(mtu, topology.link(hop.link).mtu);
+    for (const Hop& hop : path_) {
+      const LinkSpec& link = topology.link(hop.link);
+      const double charged = mtu + kEthernetHeader + (hop.up ? link.up : link.down).overhead;
+      payload_shares_.push_back((mtu - kTcpHeaders) / charged);
+    }
+  }
 
   /// Returns the expected mean goodput over [from, to] in bit/s of payload. It assumes that the
   /// path carries, in every millisecond, as much as the slowest link can carry in that millisecond.
   /// Returns 0 if no link is throttled.
-  double goodput(double from, double to) const;
+  double goodput(double from, double to) const {
+    if (to <= from) return 0;
+    double crossed = 0;
+    for (double t = from; t < to; t += kBin) {
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t hop = 0; hop < path_.size(); ++hop)
+        least = std::min(least, payload_bits(hop, t, std::min(t + kBin, to)));
+      crossed += least;
+    }
+    return finite(crossed) / (to - from);
+  }
 
   /// The link of the path that carries the least over the whole interval.
   struct Narrowest {
@@ -49,81 +69,45 @@ class PathDelivery {
   /// Returns the link that carries the least over the whole interval. If this link is always the
   /// bottleneck, its goodput equals goodput(). If the bottleneck alternates between links, the
   /// actual goodput lies between goodput() and this link's goodput and depends on the queues.
-  Narrowest narrowest(double from, double to) const;
+  Narrowest narrowest(double from, double to) const {
+    Narrowest least{std::numeric_limits<double>::infinity(), 0};
+    for (std::size_t hop = 0; hop < path_.size(); ++hop) {
+      const double goodput = payload_bits(hop, from, to) / (to - from);
+      if (goodput < least.goodput) least = {goodput, goodput / payload_shares_[hop]};
+    }
+    least.goodput = finite(least.goodput);
+    return least;
+  }
+
   /// Returns the path's means: up_rate of the first link, down_rate of the last link, delay and
   /// loss of all links together.
-  LinkMean mean(double from, double to) const;
+  LinkMean mean(double from, double to) const {
+    LinkMean all;
+    double delivered = 1;
+    for (const Hop& hop : path_) {
+      const LinkMean one = player_.mean(hop.link, from, to);
+      if (hop == path_.front()) all.up_rate = hop.up ? one.up_rate : one.down_rate;
+      if (hop == path_.back()) all.down_rate = hop.up ? one.up_rate : one.down_rate;
+      // A schedule changes the impairments of hosts' downlinks and of trunks only. The impairment
+      // of a host's uplink comes from its link settings and does not change.
+      const bool fixed = hop.up && !player_.planned().is_trunk(hop.link);
+      const Impairment& of_uplink = player_.planned().link(hop.link).up.impairment;
+      all.delay += fixed ? in_seconds(of_uplink.delay) : one.delay;
+      delivered *= 1 - (fixed ? of_uplink.mean_loss() / 100 : one.loss);
+    }
+    all.loss = 1 - delivered;
+    return all;
+  }
 
  private:
-  double payload_bits(std::size_t hop, double from, double to) const;
+  double payload_bits(std::size_t hop, double from, double to) const {
+    return payload_shares_[hop] * player_.bits(path_[hop].link, path_[hop].up, from, to);
+  }
 
   const SchedulePlayer& player_;
   std::vector<Hop> path_;
   std::vector<double> payload_shares_;  ///< by hop: payload over charged bytes of a full frame
 };
-
-PathDelivery::PathDelivery(const SchedulePlayer& player, std::vector<Hop> path)
-    : player_(player), path_(std::move(path)) {
-  const Topology& topology = player.planned();
-  std::uint32_t mtu = std::numeric_limits<std::uint32_t>::max();
-  for (const Hop& hop : path_) mtu = std::min(mtu, topology.link(hop.link).mtu);
-  for (const Hop& hop : path_) {
-    const LinkSpec& link = topology.link(hop.link);
-    const double charged = mtu + kEthernetHeader + (hop.up ? link.up : link.down).overhead;
-    payload_shares_.push_back((mtu - kTcpHeaders) / charged);
-  }
-}
-
-double PathDelivery::payload_bits(std::size_t hop, double from, double to) const {
-  return payload_shares_[hop] * player_.bits(path_[hop].link, path_[hop].up, from, to);
-}
-
-double PathDelivery::goodput(double from, double to) const {
-  if (to <= from) return 0;
-  double crossed = 0;
-  for (double t = from; t < to; t += kBin) {
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t hop = 0; hop < path_.size(); ++hop)
-      least = std::min(least, payload_bits(hop, t, std::min(t + kBin, to)));
-    crossed += least;
-  }
-  return finite(crossed) / (to - from);
-}
-
-PathDelivery::Narrowest PathDelivery::narrowest(double from, double to) const {
-  Narrowest least{std::numeric_limits<double>::infinity(), 0};
-  for (std::size_t hop = 0; hop < path_.size(); ++hop) {
-    const double goodput = payload_bits(hop, from, to) / (to - from);
-    if (goodput < least.goodput) least = {goodput, goodput / payload_shares_[hop]};
-  }
-  least.goodput = finite(least.goodput);
-  return least;
-}
-
-LinkMean PathDelivery::mean(double from, double to) const {
-  LinkMean all;
-  double delivered = 1;
-  for (const Hop& hop : path_) {
-    const LinkMean one = player_.mean(hop.link, from, to);
-    if (hop == path_.front()) all.up_rate = hop.up ? one.up_rate : one.down_rate;
-    if (hop == path_.back()) all.down_rate = hop.up ? one.up_rate : one.down_rate;
-    // A schedule changes the impairments of hosts' downlinks and of trunks only. The impairment of
-    // a host's uplink comes from its link settings and does not change.
-    const bool trunk = player_.planned().is_trunk(hop.link);
-    if (hop.up && !trunk) {
-      const Impairment& impairment = player_.planned().link(hop.link).up.impairment;
-      all.delay += std::chrono::duration<double>(impairment.delay).count();
-      const double loss =
-          impairment.bursts ? impairment.bursts->mean_loss() : impairment.loss.percent;
-      delivered *= 1 - loss / 100;
-    } else {
-      all.delay += one.delay;
-      delivered *= 1 - one.loss;
-    }
-  }
-  all.loss = 1 - delivered;
-  return all;
-}
 
 constexpr int kTrialPollMilliseconds = 20;
 // s; longer than any outage that a TCP stream survives.
@@ -161,11 +145,11 @@ struct Reading {
   double time = 0, bytes = 0;
 };
 
-// Returns the payload received until `t`, by linear interpolation.
+bool is_before(const Reading& reading, double time) { return reading.time < time; }
 
+// Returns the payload received until `t`, by linear interpolation.
 double bytes_at(const std::vector<Reading>& readings, double t) {
-  const auto after = std::lower_bound(readings.begin(), readings.end(), t,
-                                      [](const Reading& r, double time) { return r.time < time; });
+  const auto after = std::lower_bound(readings.begin(), readings.end(), t, is_before);
   if (after == readings.begin()) return readings.front().bytes;
   if (after == readings.end()) return readings.back().bytes;
   const Reading &a = *std::prev(after), &b = *after;
@@ -229,8 +213,7 @@ class Trial {
     due_ += window.expected * span;
     result_.windows.push_back(window);
     // Readings before the window's end are not needed any more.
-    const auto old = std::lower_bound(readings_.begin(), readings_.end(), window.end,
-                                      [](const Reading& r, double time) { return r.time < time; });
+    const auto old = std::lower_bound(readings_.begin(), readings_.end(), window.end, is_before);
     if (old != readings_.begin()) readings_.erase(readings_.begin(), std::prev(old));
     if (told_) told_(window);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -42,10 +43,16 @@ std::vector<Candidate> candidates_over(const Topology& topology, const Routes& r
   return result;
 }
 
-double sum_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum;
+// Returns the TCP ceiling of concurrent flows in bit/s of payload; 0 if one may lose frames.
+double goodput_of(const Topology& topology, const std::vector<std::vector<Hop>>& paths) {
+  const std::vector<double> rates = fair_rates(topology, paths);
+  double goodput = 0;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const PathFigures figures = figures_of(topology, paths[i]);
+    if (figures.disturbed || figures.rate == 0) return 0;
+    goodput += rates[i] * figures.goodput / figures.rate;
+  }
+  return goodput;
 }
 
 // Returns a probe that should fill the hop. Adds flows between hosts without a flow, until the
@@ -64,21 +71,18 @@ LinkProbe probe_of(const Topology& topology, const Routes& routes, const Hop& ho
     if (!sender_is_free || !receiver_is_free) continue;
     paths.push_back(one.path);
     const std::vector<double> rates = fair_rates(topology, paths);
-    if (sum_of(rates) < reached * (2 - kFull)) {
+    const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
+    if (sum < reached * (2 - kFull)) {
       paths.pop_back();
       continue;
     }
-    reached = sum_of(rates);
+    reached = sum;
     probe.fills = reached >= wanted;
     probe.flows.push_back(one.flow);
     senders.insert(one.flow.from);
     receivers.insert(one.flow.to);
   }
-  const std::vector<double> rates = fair_rates(topology, paths);
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    const PathFigures figures = figures_of(topology, paths[i]);
-    probe.goodput += rates[i] * figures.goodput / figures.rate;
-  }
+  probe.goodput = goodput_of(topology, paths);
   return probe;
 }
 
@@ -86,27 +90,6 @@ LinkProbe probe_of(const Topology& topology, const Routes& routes, const Hop& ho
 // drop excess frames.
 bool limited_at_sender(const Topology& topology, const LinkProbe& probe) {
   return !topology.is_trunk(probe.hop.link) && probe.hop.up;
-}
-
-double path_round_trip(const Network& network, const Flow& flow) {
-  const Topology& topology = network.topology();
-  return figures_of(topology, network.routes().path(flow.from, flow.to)).delay +
-         figures_of(topology, network.routes().path(flow.to, flow.from)).delay;
-}
-
-// Returns the TCP ceiling of concurrent flows in bit/s of payload; 0 if one may lose frames.
-double goodput_of(const Network& network, const std::vector<Flow>& flows) {
-  const Topology& topology = network.topology();
-  std::vector<std::vector<Hop>> paths;
-  for (const Flow& flow : flows) paths.push_back(network.routes().path(flow.from, flow.to));
-  const std::vector<double> rates = fair_rates(topology, paths);
-  double goodput = 0;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    const PathFigures figures = figures_of(topology, paths[i]);
-    if (figures.disturbed || figures.rate == 0) return 0;
-    goodput += rates[i] * figures.goodput / figures.rate;
-  }
-  return goodput;
 }
 
 // Attempts to measure both directions at the same time. TCP's window grows slowly if ACKs queue
@@ -118,12 +101,15 @@ constexpr double kLow = 0.97;      // of the ceiling
 
 std::optional<BidirectionalGoodput> both_once(const Network& network, const LinkProbe& probe,
                                               const FlowOptions& options) {
-  std::vector<Flow> flows, reversed;
-  for (const Flow& flow : probe.flows) reversed.push_back({flow.to, flow.from});
-  BidirectionalGoodput both{0, probe.goodput, 0, goodput_of(network, reversed), {}, false};
+  std::vector<Flow> flows = probe.flows;
+  std::vector<std::vector<Hop>> reversed;
+  for (const auto& [from, to] : probe.flows) {
+    flows.push_back({to, from});
+    reversed.push_back(network.routes().path(to, from));
+  }
+  BidirectionalGoodput both{0,  probe.goodput, 0, goodput_of(network.topology(), reversed),
+                            {}, false};
   if (both.reverse_ceiling == 0) return std::nullopt;
-  flows = probe.flows;
-  flows.insert(flows.end(), reversed.begin(), reversed.end());
   const MeasuredFlows measured = measure_flows(network, flows, options);
   const std::vector<FlowFigures>& figures = measured.flows;
   both.machine = measured.machine;
@@ -165,7 +151,7 @@ std::vector<LinkProbe> link_probes(const Topology& topology, bool each_way) {
   std::vector<LinkProbe> probes;
   for (int i = 0; i < topology.links(); ++i) {
     const bool trunk = topology.is_trunk(i);
-    if (!seen.insert({classes.class_of[static_cast<std::size_t>(i)], trunk}).second) continue;
+    if (!seen.insert({classes.class_of[as_index(i)], trunk}).second) continue;
     Direction up_shape = topology.link(i).up, down_shape = topology.link(i).down;
     up_shape.impairment = down_shape.impairment = {};  // a delay does not change the ceiling
     for (const bool up : {true, false}) {
@@ -181,6 +167,9 @@ std::vector<LinkProbe> link_probes(const Topology& topology, bool each_way) {
 std::vector<ProbeCheck> verify_topology(Network& network, const LinkSpec& link,
                                         const TopologyCheckOptions& options) {
   constexpr double kDoublings = 20;  // of the congestion window, each takes an RTT
+  // s of settling if the bottleneck is a switch's port: slow start then ends in drops, and TCP
+  // needs time to recover.
+  constexpr double kSettleAtPort = 2;
   network.set_links(link, options.time_scale);
   const Topology& topology = network.topology();
   std::vector<ProbeCheck> checks;
@@ -192,15 +181,16 @@ std::vector<ProbeCheck> verify_topology(Network& network, const LinkSpec& link,
       options.progress(check.link,
                        static_cast<double>(checks.size()) / static_cast<double>(probes.size()));
     check.spec = topology.link(probe.hop.link).to_string();
-    check.round_trip_set = path_round_trip(network, probe.flows[0]);
-    check.round_trip = measure_round_trip(network, probe.flows[0], options.pings);
-    const double settle =
-        limited_at_sender(topology, probe) ? options.settle : options.settle_behind_switch;
+    const Flow& flow = probe.flows[0];
+    check.round_trip_set =
+        network.figures(flow).delay + network.figures({flow.to, flow.from}).delay;
+    check.round_trip = measure_round_trip(network, flow, options.pings);
+    const double settle = limited_at_sender(topology, probe) ? options.settle : kSettleAtPort;
     const FlowOptions flows{.settle = settle + kDoublings * check.round_trip_set,
                             .seconds = options.seconds,
                             .awake = true};
     const MeasuredFlows measured = measure_flows(network, probe.flows, flows);
-    for (const FlowFigures& flow : measured.flows) check.goodput += flow.goodput;
+    for (const FlowFigures& one : measured.flows) check.goodput += one.goodput;
     check.disturbed = measured.machine.reason();
     if (options.both && probe.hop.up) check.both = measure_both(network, probe, flows);
     if (check.both && check.disturbed.empty()) check.disturbed = check.both->machine.reason();

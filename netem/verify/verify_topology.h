@@ -52,12 +52,8 @@ struct ProbeCheck {
 };
 
 struct TopologyCheckOptions {
-  double seconds = 3;  ///< of measured traffic per probe
-  /// Seconds of traffic before the measurement begins; long paths get more. settle_behind_switch
-  /// applies if the bottleneck is a switch's port: slow start then ends in drops, and TCP needs
-  /// time to recover.
-  double settle = 0.5;
-  double settle_behind_switch = 2;
+  double seconds = 3;   ///< of measured traffic per probe
+  double settle = 0.5;  ///< s of traffic before the measurement begins; long paths get more
   int pings = 20;
   double time_scale = 1;  ///< of the links, see Network::set_links
   bool both = false;      ///< also measures both directions at the same time

@@ -22,8 +22,7 @@ std::optional<Estimate> median_in(const Point& point, const MetricType& metric) 
 
 std::optional<double> single(const Point& point, const MetricType& metric) {
   const std::vector<double> samples = point.samples(metric);
-  if (samples.empty()) return std::nullopt;
-  return samples.front();
+  return samples.empty() ? std::nullopt : std::optional(samples.front());
 }
 
 BenchSubject subject_of(const Point& point) { return point.bench.value_or(BenchSubject()); }
@@ -35,9 +34,9 @@ std::string memory_of(const Point& point) {
 }
 
 std::string title_of(const BenchSubject& subject) {
-  const std::string where = subject.device == "cuda" ? "on a GPU"
-                                                     : fmt::format("{} thread{}", subject.threads,
-                                                                   subject.threads == 1 ? "" : "s");
+  const std::string where = subject.device == "cuda"
+                                ? "on a GPU"
+                                : counted(static_cast<std::size_t>(subject.threads), "thread");
   return fmt::format("{}, {:.0f} elements, {}{}{}", subject.tensor, subject.elements, where,
                      subject.simd.empty() ? "" : ", " + subject.simd,
                      subject.residency == "cache" ? ", inputs in the cache" : "");
@@ -85,29 +84,21 @@ void set_speedups(BenchSetting& setting) {
   }
 }
 
-bool same_setting(const BenchSubject& a, const BenchSubject& b) {
-  return std::tie(a.tensor, a.elements, a.threads, a.simd, a.residency, a.device) ==
-         std::tie(b.tensor, b.elements, b.threads, b.simd, b.residency, b.device);
+auto setting_of(const BenchSubject& of) {
+  return std::tie(of.tensor, of.elements, of.threads, of.simd, of.residency, of.device);
 }
 
 void name_lines(BenchSummary& summary) {
   std::vector<std::string> specs;
   for (const BenchSetting& setting : summary.settings)
-    for (const BenchLine& line : setting.lines)
-      if (std::find(specs.begin(), specs.end(), line.point->axes.compressor) == specs.end())
-        specs.push_back(line.point->axes.compressor);
+    for (const BenchLine& line : setting.lines) add_once(specs, line.point->axes.compressor);
   const std::vector<std::string> labels = short_labels(specs);
-  for (BenchSetting& setting : summary.settings) {
+  for (BenchSetting& setting : summary.settings)
     for (BenchLine& line : setting.lines) {
-      const auto spec = std::find(specs.begin(), specs.end(), line.point->axes.compressor);
-      line.label = labels[static_cast<std::size_t>(spec - specs.begin())];
-      const std::string family = split_amount(line.point->axes.compressor).family;
-      auto known = std::find(summary.families.begin(), summary.families.end(), family);
-      if (known == summary.families.end())
-        known = summary.families.insert(summary.families.end(), family);
-      line.style = static_cast<std::size_t>(known - summary.families.begin()) + 1;
+      const std::string& spec = line.point->axes.compressor;
+      line.label = labels[add_once(specs, spec)];
+      line.style = add_once(summary.families, split_amount(spec).family) + 1;
     }
-  }
 }
 
 constexpr double kDenseBits = 32;  // of an uncompressed element
@@ -167,13 +158,12 @@ std::string top_k_sentence(const BenchSetting& setting) {
 
 std::string warning_sentence(const BenchSummary& summary) {
   int all = 0, bad = 0, on_gpu = 0;
-  for (const BenchSetting& setting : summary.settings) {
+  for (const BenchSetting& setting : summary.settings)
     for (const BenchLine& line : setting.lines) {
       ++all;
       on_gpu += setting.subject.device == "cuda" ? 1 : 0;
       bad += line.is_trusted ? 0 : 1;
     }
-  }
   if (bad == 0) {
     const std::string passed =
         all == 1 ? "The line passed" : "All " + std::to_string(all) + " lines passed";
@@ -194,33 +184,30 @@ BenchSummary summarize_bench(const Records& records) {
                      ": no finished point yet, so there is nothing to report");
   BenchSummary summary;
   for (const Point& point : records.points) {
-    auto setting = std::find_if(
-        summary.settings.begin(), summary.settings.end(),
-        [&](const BenchSetting& one) { return same_setting(one.subject, subject_of(point)); });
+    const BenchSubject subject = subject_of(point);
+    auto setting = std::find_if(summary.settings.begin(), summary.settings.end(), [&](auto& one) {
+      return setting_of(one.subject) == setting_of(subject);
+    });
     if (setting == summary.settings.end())
-      setting = summary.settings.insert(summary.settings.end(),
-                                        {subject_of(point), title_of(subject_of(point)), 0, {}});
+      setting = summary.settings.insert(setting, {subject, title_of(subject), 0, {}});
     setting->lines.push_back(line_of(point));
     const auto read = single(point, "read_time"_metric);
     if (read && (setting->read_seconds == 0 || *read < setting->read_seconds))
       setting->read_seconds = *read;
   }
-  std::stable_sort(summary.settings.begin(), summary.settings.end(),
-                   [](const BenchSetting& a, const BenchSetting& b) {
-                     return std::tuple(a.subject.elements, a.subject.threads) <
-                            std::tuple(b.subject.elements, b.subject.threads);
-                   });
+  std::ranges::stable_sort(summary.settings, {}, [](const BenchSetting& one) {
+    return std::tuple(one.subject.elements, one.subject.threads);
+  });
   for (BenchSetting& setting : summary.settings) set_speedups(setting);
   name_lines(summary);
   return summary;
 }
 
 std::vector<std::string> bench_findings(const BenchSummary& summary) {
-  std::vector<std::string> sentences;
   const BenchSetting& setting = main_setting(summary);
-  for (const std::string& sentence :
-       {fastest_sentence(setting), top_k_sentence(setting), warning_sentence(summary)})
-    if (!sentence.empty()) sentences.push_back(sentence);
+  std::vector<std::string> sentences = {fastest_sentence(setting), top_k_sentence(setting),
+                                        warning_sentence(summary)};
+  std::erase(sentences, "");
   return sentences;
 }
 

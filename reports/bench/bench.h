@@ -36,8 +36,8 @@ struct BenchSetting {
 
 struct BenchSummary {
   std::vector<BenchSetting> settings;  ///< by elements, then threads, then as recorded
-  std::vector<std::string>
-      families;  ///< compressors without ratio; a line's style is its index + 1
+  /// Compressors without ratio; a line's style is its index + 1.
+  std::vector<std::string> families;
 };
 
 /// Returns a summary that points into `records`. @throws InputError without any point

@@ -8,10 +8,8 @@
 
 #include "reports/bench/bench.h"
 #include "reports/figures/style.h"
-#include "reports/page/html.h"
-#include "reports/page/markdown.h"
+#include "reports/page/page.h"
 #include "reports/page/table.h"
-#include "reports/text/escape.h"
 #include "reports/text/phrases.h"
 #include "reports/text/provenance.h"
 
@@ -27,20 +25,18 @@ std::string estimate_text(const Estimate& estimate, std::string (*format)(double
 // Draws a panel per setting and a row per compressor; the marker is the median.
 Figure rows_figure(const BenchSummary& summary, const std::string& id, const std::string& title,
                    const std::string& caption, const std::string& axis, Pick pick) {
-  Figure figure{id, title, caption, {}, {}};
+  Figure figure{id, title, caption};
   for (const BenchSetting& setting : summary.settings) {
-    BoxChart chart;
-    chart.id = id + "-" + std::to_string(figure.panels.size());
-    chart.alt = title + ", " + setting.title;
-    chart.axis = {axis, true, format_number, {1.0}, {}};
-    chart.reference_lines = {1.0};
+    BoxChart chart{.id = panel_id(figure),
+                   .alt = title + ", " + setting.title,
+                   .axis = {axis, true, format_number, {1.0}},
+                   .reference_lines = {1.0}};
     for (const BenchLine& line : setting.lines)
       if (const std::optional<Estimate>& value = line.*pick)
         chart.rows.push_back(
             {line.label, line.style, value->value, value->interval, std::nullopt, line.is_trusted,
              line.point->axes.compressor + "\n" + estimate_text(*value, format_number)});
-    std::stable_sort(chart.rows.begin(), chart.rows.end(),
-                     [](const BoxRow& a, const BoxRow& b) { return a.middle < b.middle; });
+    std::ranges::stable_sort(chart.rows, {}, &BoxRow::middle);
     if (!chart.rows.empty()) add_panel(figure, setting.title, chart);
   }
   return figure;
@@ -54,17 +50,13 @@ Figure curves_figure(const BenchSummary& summary, Figure figure, const Axis& x,
                      const Abscissa& abscissa, const CurveName& panel, const CurveName& name) {
   std::vector<std::string> panels;
   for (const BenchSetting& setting : summary.settings)
-    for (const BenchLine& line : setting.lines)
-      if (const std::string title = panel(setting, line);
-          std::find(panels.begin(), panels.end(), title) == panels.end())
-        panels.push_back(title);
+    for (const BenchLine& line : setting.lines) add_once(panels, panel(setting, line));
   std::set<std::pair<std::size_t, std::string>> known;
   for (const std::string& title : panels) {
-    Chart chart;
-    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
-    chart.alt = figure.title + ", " + title;
-    chart.x = x;
-    chart.y = {"encode", true, format_time, {}, {}};
+    Chart chart{.id = panel_id(figure),
+                .alt = figure.title + ", " + title,
+                .x = x,
+                .y = {"encode", true, format_time}};
     std::set<double> places;
     for (const BenchSetting& setting : summary.settings) {
       for (const BenchLine& line : setting.lines) {
@@ -72,10 +64,9 @@ Figure curves_figure(const BenchSummary& summary, Figure figure, const Axis& x,
         if (panel(setting, line) != title || !place || !line.encode) continue;
         places.insert(*place);
         const std::string label = name(setting, line);
-        auto curve = std::find_if(chart.curves.begin(), chart.curves.end(),
-                                  [&](const Curve& one) { return one.name == label; });
+        auto curve = std::ranges::find(chart.curves, label, &Curve::name);
         if (curve == chart.curves.end())
-          curve = chart.curves.insert(chart.curves.end(), {line.style, true, true, {}, label});
+          curve = chart.curves.insert(curve, {line.style, true, true, {}, label});
         curve->points.push_back(
             {*place, line.encode->value, line.encode->interval, true,
              line.label + ", " + setting.title + "\n" + estimate_text(*line.encode, format_time)});
@@ -83,8 +74,7 @@ Figure curves_figure(const BenchSummary& summary, Figure figure, const Axis& x,
     }
     if (places.size() < 2) continue;
     for (Curve& curve : chart.curves) {
-      std::sort(curve.points.begin(), curve.points.end(),
-                [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
+      std::ranges::sort(curve.points, {}, &ChartPoint::x);
       if (known.emplace(curve.style, curve.name).second)
         figure.legend.push_back({line_marker_svg(curve.style), curve.name});
     }
@@ -106,20 +96,17 @@ Figure curves_figure(const BenchSummary& summary, Figure figure, const Axis& x,
 std::string size_panel(const BenchSetting& setting, const BenchLine& line) {
   const BenchSubject& subject = setting.subject;
   return (line.ratio ? "ratio " + format_number(*line.ratio) : "no ratio") + ", " +
-         std::to_string(subject.threads) + (subject.threads == 1 ? " thread" : " threads") +
+         counted(static_cast<std::size_t>(subject.threads), "thread") +
          (subject.simd.empty() ? "" : ", " + subject.simd);
 }
 
 Figure time_by_size(const BenchSummary& summary) {
   return curves_figure(
       summary,
-      {"latency-size",
-       "Time against size",
+      {"latency-size", "Time against size",
        "Median encode times with 95 % intervals. Dashed: the time in which this machine reads the "
-       "input, a lower bound for every encode that reads all of it.",
-       {},
-       {}},
-      {"elements", true, format_tick, {}, {}},
+       "input, a lower bound for every encode that reads all of it."},
+      {"elements", true, format_tick},
       [](const BenchSetting& setting, const BenchLine&) -> std::optional<double> {
         return setting.subject.elements;
       },
@@ -132,13 +119,10 @@ Figure time_by_size(const BenchSummary& summary) {
 Figure time_by_ratio(const BenchSummary& summary) {
   return curves_figure(
       summary,
-      {"latency-ratio",
-       "Time against ratio",
+      {"latency-ratio", "Time against ratio",
        "Median encode times with 95 % intervals of the methods that take a ratio. Dashed: the time "
-       "in which this machine reads the input.",
-       {},
-       {}},
-      {"requested ratio", true, format_tick, {}, {}},
+       "in which this machine reads the input."},
+      {"requested ratio", true, format_tick},
       [](const BenchSetting&, const BenchLine& line) { return line.ratio; },
       [](const BenchSetting& setting, const BenchLine&) { return setting.title; },
       [&summary](const BenchSetting&, const BenchLine& line) {
@@ -147,20 +131,16 @@ Figure time_by_ratio(const BenchSummary& summary) {
 }
 
 Figure bits_and_error(const BenchSummary& summary) {
-  Figure figure{"bits-error",
-                "Payload against relative error",
+  Figure figure{"bits-error", "Payload against relative error",
                 "Payload bits per element against the norm of decoded minus input over the norm of "
                 "the input. Lower left is better. The dashed line is the Pareto front: compressors "
-                "above and right of it are dominated by another.",
-                {},
-                {}};
+                "above and right of it are dominated by another."};
   for (const BenchSetting& setting : summary.settings) {
-    DotChart chart;
-    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
-    chart.alt = figure.title + ", " + setting.title;
-    chart.x = {"bits per element", true, format_number, {}, {}};
-    chart.y = {"relative error", false, format_percent, {0.0}, {}};
-    chart.has_front = true;
+    DotChart chart{.id = panel_id(figure),
+                   .alt = figure.title + ", " + setting.title,
+                   .x = {"bits per element", true, format_number},
+                   .y = {"relative error", false, format_percent, {0.0}},
+                   .has_front = true};
     for (const BenchLine& line : setting.lines) {
       if (!line.bits || !line.error) continue;
       chart.dots.push_back({line.label, line.style, *line.bits, *line.error, std::nullopt,
@@ -182,22 +162,10 @@ Figure bits_and_error(const BenchSummary& summary) {
 
 constexpr const char* kBenchHeadline = "Speed of compressors on this machine";
 
-TableCell bench_cell(const std::optional<Estimate>& estimate, std::string (*format)(double)) {
-  if (!estimate) return {kAbsent};
-  return {format(estimate->value),
-          estimate->interval ? format_interval(*estimate, format) : std::string(), estimate->value};
-}
-
-TableCell bench_cell(const std::optional<double>& value, std::string (*format)(double)) {
-  if (!value) return {kAbsent};
-  return {format(*value), "", *value};
-}
-
 Table bench_table(const BenchSummary& summary) {
   Table table{{"compressor", "status", "input", "threads", "elements", "encode", "encode / read",
                "vs Top-k", "decode", "bits / element", "error", "k\xcc\x82/k", "passes"},
-              3,
-              {}};
+              3};
   table.facets = {0, 1, 2, 3};
   for (const BenchSetting& setting : summary.settings) {
     for (const BenchLine& line : setting.lines) {
@@ -206,16 +174,16 @@ Table bench_table(const BenchSummary& summary) {
           {line.label, "", std::nullopt, line.style},
           {status_name(line.point->status), joined(line.point->reasons, "; ")},
           {subject.tensor, subject.simd},
-          {std::to_string(subject.threads), "", static_cast<double>(subject.threads)},
+          count_cell(static_cast<std::size_t>(subject.threads)),
           {fmt::format("{:.0f}", subject.elements), "", subject.elements},
-          bench_cell(line.encode, format_time),
-          bench_cell(line.encode_over, format_number),
-          bench_cell(line.speedup, format_number),
-          bench_cell(line.decode, format_time),
-          bench_cell(line.bits, format_number),
-          bench_cell(line.error, format_percent),
-          bench_cell(line.quality, format_number),
-          bench_cell(line.passes, format_number)};
+          figure_cell(line.encode, format_time, false),
+          figure_cell(line.encode_over, format_number, false),
+          figure_cell(line.speedup, format_number, false),
+          figure_cell(line.decode, format_time, false),
+          figure_cell(line.bits, format_number),
+          figure_cell(line.error, format_percent),
+          figure_cell(line.quality, format_number),
+          figure_cell(line.passes, format_number)};
       if (!line.is_trusted)
         for (TableCell& cell : row) cell.is_untrusted = true;
       table.rows.push_back(std::move(row));
@@ -256,29 +224,23 @@ std::string where_line(const Records& records) {
 }  // namespace
 
 std::vector<Figure> bench_figures(const BenchSummary& summary) {
-  std::vector<Figure> figures;
-  const auto keep = [&](Figure figure) {
-    if (!figure.panels.empty()) figures.push_back(std::move(figure));
-  };
-  keep(rows_figure(
-      summary, "speedup-topk", "Speed-up over Top-k",
-      "Median encode time of Top-k at the same ratio over that of the compressor, with the 95 % "
-      "percentile interval of 2000 resamplings. Right of the dashed line the compressor is faster "
-      "than Top-k. Methods without a ratio are left out.",
-      "speed-up over Top-k", &BenchLine::speedup));
-  keep(rows_figure(summary, "encode-roofline", "Encode against the memory roofline",
+  return with_panels(
+      {rows_figure(summary, "speedup-topk", "Speed-up over Top-k",
+                   "Median encode time of Top-k at the same ratio over that of the compressor, "
+                   "with the 95 % percentile interval of 2000 resamplings. Right of the dashed "
+                   "line the compressor is faster than Top-k. Methods without a ratio are left "
+                   "out.",
+                   "speed-up over Top-k", &BenchLine::speedup),
+       rows_figure(summary, "encode-roofline", "Encode against the memory roofline",
                    "Median encode time over the time in which this machine read the input in the "
                    "same run, with its 95 % interval. The dashed line is the time to read.",
-                   "encode / time to read", &BenchLine::encode_over));
-  keep(rows_figure(
-      summary, "decode-roofline", "Decode against the memory roofline",
-      "Median decode time over the time in which this machine read the input in the same run, with "
-      "its 95 % interval. Decoding a sparse payload writes less than the input and can be faster.",
-      "decode / time to read", &BenchLine::decode_over));
-  keep(time_by_size(summary));
-  keep(time_by_ratio(summary));
-  keep(bits_and_error(summary));
-  return figures;
+                   "encode / time to read", &BenchLine::encode_over),
+       rows_figure(summary, "decode-roofline", "Decode against the memory roofline",
+                   "Median decode time over the time in which this machine read the input in the "
+                   "same run, with its 95 % interval. Decoding a sparse payload writes less than "
+                   "the input and can be faster.",
+                   "decode / time to read", &BenchLine::decode_over),
+       time_by_size(summary), time_by_ratio(summary), bits_and_error(summary)});
 }
 
 std::string render_bench_html(const Records& records) {

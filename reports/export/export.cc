@@ -9,12 +9,13 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
+#include "reports/record/reader.h"
 #include "reports/statistics/statistics.h"
-#include "reports/text/escape.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -45,12 +46,11 @@ Json context_of(const Json& header) {
 // from every row and would fail.
 Json left_out(const std::vector<LaunchRecords>& launches) {
   Json names = Json::array();
-  for (const LaunchRecords& launch : launches) {
+  for (const LaunchRecords& launch : launches)
     for (const Json& point : launch.points) {
       const std::string status = point.at("status");
       if (status != "ok") names.push_back(point.at("id").get<std::string>() + ": " + status);
     }
-  }
   return names;
 }
 
@@ -86,81 +86,6 @@ void add_rows(const Json& point, Json& rows) {
     }
   }
 }
-
-std::vector<double> finite_samples(const Json& metric) {
-  std::vector<double> samples;
-  for (const Json& sample : metric.at("samples"))
-    if (sample.is_number()) samples.push_back(sample.get<double>());
-  return samples;
-}
-
-}  // namespace
-
-std::string export_csv(const std::vector<LaunchRecords>& launches) {
-  std::set<std::string> axes;
-  for (const LaunchRecords& launch : launches)
-    for (const Json& point : launch.points)
-      for (const auto& [name, value] : point.at("axes").items()) axes.insert(name);
-  std::string text = "launch,id,status";
-  for (const std::string& name : axes) text += "," + escape_csv(name);
-  text += ",metric,unit,better,kind,sample,value\r\n";
-  for (std::size_t i = 0; i < launches.size(); ++i) {
-    for (const Json& point : launches[i].points) {
-      std::string before =
-          fmt::format("{},{},{}", i, cell_of(point.at("id")), cell_of(point.at("status")));
-      for (const std::string& name : axes)
-        before += "," + cell_of(point.at("axes").value(name, Json(nullptr)));
-      const Json metrics = point.value("metrics", Json::object());
-      for (const auto& [name, metric] : metrics.items()) {
-        const std::string of_metric =
-            fmt::format("{},{},{},{},{}", before, escape_csv(name), cell_of(metric.at("unit")),
-                        cell_of(metric.at("better")), cell_of(metric.at("kind")));
-        int number = 0;
-        for (const Json& sample : metric.at("samples"))
-          text += fmt::format("{},{},{}\r\n", of_metric, number++, cell_of(sample));
-      }
-    }
-  }
-  return text;
-}
-
-std::string export_google_benchmark(const std::vector<LaunchRecords>& launches) {
-  Json rows = Json::array();
-  for (const LaunchRecords& launch : launches)
-    for (const Json& point : launch.points) add_rows(point, rows);
-  Json context = launches.empty() ? Json::object() : context_of(launches[0].header);
-  context["left_out"] = left_out(launches);
-  return Json{{"context", context}, {"benchmarks", rows}}.dump(2) + "\n";
-}
-
-std::string export_bmf(const std::vector<LaunchRecords>& launches) {
-  std::map<std::string, std::map<std::string, std::vector<double>>> all;  // point, metric, samples
-  for (const LaunchRecords& launch : launches) {
-    for (const Json& point : launch.points) {
-      if (point.at("status") != "ok") continue;
-      for (const auto& [name, metric] : point.at("metrics").items()) {
-        std::vector<double>& samples = all[point.at("id")][name];
-        const std::vector<double> more = finite_samples(metric);
-        samples.insert(samples.end(), more.begin(), more.end());
-      }
-    }
-  }
-  Json json = Json::object();
-  for (const auto& [id, metrics] : all) {
-    for (const auto& [name, samples] : metrics) {
-      if (samples.empty()) continue;
-      Json& measure = json[id][name];
-      measure["value"] = median(samples);
-      if (const auto interval = exact_median_interval(samples)) {
-        measure["lower_value"] = interval->low;
-        measure["upper_value"] = interval->high;
-      }
-    }
-  }
-  return json.dump(2) + "\n";
-}
-
-namespace {
 
 // The Perfetto UI drops a slice that partly overlaps another slice of the same thread. Phases that
 // partly overlap are therefore put on different threads. Times are whole nanoseconds, as in
@@ -308,6 +233,92 @@ Nanoseconds add_trace(const Json& point, Nanoseconds begin, int& process, int& f
 }
 
 }  // namespace
+
+std::vector<LaunchRecords> read_launches(const std::filesystem::path& folder_or_file) {
+  std::filesystem::path file = folder_or_file;
+  std::vector<LaunchRecords> launches;
+  std::map<std::string, std::size_t> places;
+  const auto add = [&](const Json& record) {
+    if (record.at("record") == "header") {
+      launches.push_back({record, {}});
+      places.clear();
+      return;
+    }
+    std::vector<Json>& points = launches.back().points;
+    const auto [place, is_new] = places.try_emplace(record.at("id"), points.size());
+    if (is_new)
+      points.push_back(record);
+    else
+      points[place->second] = record;
+  };
+  InputLines lines = open_record_lines(file);
+  walk_records(std::move(lines), file, {.json = add});
+  return launches;
+}
+
+std::string export_csv(const std::vector<LaunchRecords>& launches) {
+  std::set<std::string> axes;
+  for (const LaunchRecords& launch : launches)
+    for (const Json& point : launch.points)
+      for (const auto& [name, value] : point.at("axes").items()) axes.insert(name);
+  std::string text = "launch,id,status";
+  for (const std::string& name : axes) text += "," + escape_csv(name);
+  text += ",metric,unit,better,kind,sample,value\r\n";
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    for (const Json& point : launches[i].points) {
+      std::string before =
+          fmt::format("{},{},{}", i, cell_of(point.at("id")), cell_of(point.at("status")));
+      for (const std::string& name : axes)
+        before += "," + cell_of(point.at("axes").value(name, Json(nullptr)));
+      const Json metrics = point.value("metrics", Json::object());
+      for (const auto& [name, metric] : metrics.items()) {
+        const std::string of_metric =
+            fmt::format("{},{},{},{},{}", before, escape_csv(name), cell_of(metric.at("unit")),
+                        cell_of(metric.at("better")), cell_of(metric.at("kind")));
+        int number = 0;
+        for (const Json& sample : metric.at("samples"))
+          text += fmt::format("{},{},{}\r\n", of_metric, number++, cell_of(sample));
+      }
+    }
+  }
+  return text;
+}
+
+std::string export_google_benchmark(const std::vector<LaunchRecords>& launches) {
+  Json rows = Json::array();
+  for (const LaunchRecords& launch : launches)
+    for (const Json& point : launch.points) add_rows(point, rows);
+  Json context = launches.empty() ? Json::object() : context_of(launches[0].header);
+  context["left_out"] = left_out(launches);
+  return Json{{"context", context}, {"benchmarks", rows}}.dump(2) + "\n";
+}
+
+std::string export_bmf(const std::vector<LaunchRecords>& launches) {
+  std::map<std::string, std::map<std::string, std::vector<double>>> all;  // point, metric, samples
+  for (const LaunchRecords& launch : launches) {
+    for (const Json& point : launch.points) {
+      if (point.at("status") != "ok") continue;
+      for (const auto& [name, metric] : point.at("metrics").items()) {
+        std::vector<double>& samples = all[point.at("id")][name];
+        for (const Json& sample : metric.at("samples"))
+          if (sample.is_number()) samples.push_back(sample.get<double>());
+      }
+    }
+  }
+  Json json = Json::object();
+  for (const auto& [id, metrics] : all) {
+    for (const auto& [name, samples] : metrics) {
+      if (samples.empty()) continue;
+      Json& measure = json[id][name];
+      measure["value"] = median(samples);
+      if (const auto interval = exact_median_interval(samples)) {
+        measure["lower_value"] = interval->low;
+        measure["upper_value"] = interval->high;
+      }
+    }
+  }
+  return json.dump(2) + "\n";
+}
 
 std::string export_perfetto(const std::vector<LaunchRecords>& launches) {
   Json events = Json::array();

@@ -1,12 +1,23 @@
 // Records in the formats of other programs.
 #pragma once
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "reports/record/launches.h"
-
 namespace thinpipe {
+
+/// A header and the points after it, up to the next header, as JSON. Of several points with one id,
+/// the last one counts.
+struct LaunchRecords {
+  nlohmann::json header;
+  std::vector<nlohmann::json> points;
+};
+
+/// Reads every launch of a folder's `records.jsonl`, or of the file itself, and checks each record
+/// as read_records() does. @throws InputError as read_records()
+std::vector<LaunchRecords> read_launches(const std::filesystem::path& folder_or_file);
 
 /// Returns comma-separated values (RFC 4180), one row per sample. The columns are `launch`, `id`,
 /// `status`, one for each axis that any point has, `metric`, `unit`, `better`, `kind`, `sample`

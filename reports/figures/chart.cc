@@ -18,20 +18,19 @@ namespace {
 constexpr int kHeight = 296;
 constexpr Margins kChartMargins = {66, 22, 30, 52};
 
+bool is_shown(const ChartPoint& point, const Chart& chart) {
+  return is_drawable(point.x, chart.x) && is_drawable(point.y, chart.y);
+}
+
 std::vector<Curve> drawable(const Chart& chart) {
   std::vector<Curve> curves;
   for (const Curve& curve : chart.curves) {
     Curve drawn = curve;
     drawn.points.clear();
     for (ChartPoint point : curve.points) {
-      if (!is_drawable(point.x, chart.x) || !is_drawable(point.y, chart.y)) continue;
-      if (point.interval && (!is_drawable(point.interval->low, chart.y) ||
-                             !is_drawable(point.interval->high, chart.y))) {
-        point.interval.reset();
-      }
-      if (point.x_interval && (!is_drawable(point.x_interval->low, chart.x) ||
-                               !is_drawable(point.x_interval->high, chart.x)))
-        point.x_interval.reset();
+      if (!is_shown(point, chart)) continue;
+      drop_undrawable(point.interval, chart.y);
+      drop_undrawable(point.x_interval, chart.x);
       drawn.points.push_back(point);
     }
     if (!drawn.points.empty()) curves.push_back(std::move(drawn));
@@ -41,15 +40,11 @@ std::vector<Curve> drawable(const Chart& chart) {
 
 Range range_of(const Axis& axis, const std::vector<Curve>& curves, bool is_x) {
   std::vector<double> values = axis.include;
-  for (const Curve& curve : curves) {
+  for (const Curve& curve : curves)
     for (const ChartPoint& point : curve.points) {
       values.push_back(is_x ? point.x : point.y);
-      const std::optional<Interval>& interval = is_x ? point.x_interval : point.interval;
-      if (!interval) continue;
-      values.push_back(interval->low);
-      values.push_back(interval->high);
+      add_ends(is_x ? point.x_interval : point.interval, values);
     }
-  }
   return padded_range(values, axis.is_log);
 }
 
@@ -135,9 +130,8 @@ std::string overlay(const Chart& chart, const std::vector<Curve>& curves, const 
       text += tooltip_circle(canvas.x(point.x), canvas.y(point.y), point.tooltip);
     }
   }
-  for (const Mark& mark : chart.marks) {
+  for (const Mark& mark : chart.marks)
     text += tooltip_circle(canvas.x(mark.x), canvas.y(mark.y), mark.tooltip);
-  }
   return text;
 }
 
@@ -145,10 +139,6 @@ struct Seen {
   const Curve* curve = nullptr;
   const ChartPoint* point = nullptr;
 };
-
-bool is_shown(const ChartPoint& point, const Chart& chart) {
-  return is_drawable(point.x, chart.x) && is_drawable(point.y, chart.y);
-}
 
 // Returns, for each named curve, its point nearest to the end `end` of the x axis. Leaves out
 // curves whose nearest point is farther from this end than a quarter of the axis.
@@ -172,8 +162,7 @@ std::vector<Seen> seen_at(const Chart& chart, double end, double other) {
 std::string at_end(const Chart& chart, const std::vector<Seen>& seen) {
   if (seen.empty()) return "";
   const auto [least, most] =
-      std::minmax_element(seen.begin(), seen.end(),
-                          [](const Seen& a, const Seen& b) { return a.point->y < b.point->y; });
+      std::ranges::minmax_element(seen, {}, [](const Seen& one) { return one.point->y; });
   std::string text = "at " + chart.x.format(least->point->x) + " ";
   if (least == most) return text + least->curve->name + " is at " + chart.y.format(least->point->y);
   return text + "from " + chart.y.format(least->point->y) + " (" + least->curve->name + ") to " +
@@ -226,33 +215,29 @@ std::string draw_chart(const Chart& chart) {
   if (curves.empty()) return "";
   const Range x = range_of(chart.x, curves, true);
   Axis y_axis = chart.y;
-  for (const std::vector<BandPoint>& band : chart.bands) {
-    for (const BandPoint& point : band) {
-      if (is_drawable(point.low, y_axis)) y_axis.include.push_back(point.low);
-      if (is_drawable(point.high, y_axis)) y_axis.include.push_back(point.high);
-    }
-  }
+  for (const std::vector<BandPoint>& band : chart.bands)
+    for (const BandPoint& point : band)
+      for (const double end : {point.low, point.high})
+        if (is_drawable(end, y_axis)) y_axis.include.push_back(end);
   const Range y = range_of(y_axis, curves, false);
   const Canvas canvas(chart.width, kHeight, kChartMargins, {x, chart.x.is_log},
                       {y, chart.y.is_log});
   std::string script = canvas.script() + axis_script(chart.x, x, 'x') +
                        axis_script(chart.y, y, 'y') + "set xlabel " +
                        gnuplot_quoted(chart.x.label) + " offset 0,0.5\n";
-  for (const double line : chart.reference_lines) {
+  for (const double line : chart.reference_lines)
     script += fmt::format(
         "set arrow from graph 0,first {0} to graph 1,first {0} nohead lw 1.2 dt 2 lc {1}\n", line,
         stand_in(static_cast<int>(Ink::kMuted)));
-  }
   for (const double line : chart.upright_lines) script += upright_line(line);
   GnuplotBlocks plot;
   add_bands(chart, plot);
   add_guides(chart, plot);
   add_curves(curves, plot);
-  for (const Mark& mark : chart.marks) {
+  for (const Mark& mark : chart.marks)
     plot.add(fmt::format("{} {}\n", mark.x, mark.y),
              fmt::format("using 1:2 with points pt {} ps 1.3 lw 1.8 lc {}",
                          mark.is_predicted ? 2 : 12, stand_in(series_ink(mark.style))));
-  }
   return finish_svg(run_gnuplot(script + plot.script()),
                     {chart.id, chart.width, kHeight, chart_sentence(chart)},
                     overlay(chart, curves, canvas));
@@ -279,23 +264,21 @@ std::vector<const Dot*> pareto_front(const std::vector<Dot>& dots) {
   std::vector<const Dot*> front;
   for (const Dot& dot : dots) {
     if (!dot.is_trusted || !std::isfinite(dot.x) || !std::isfinite(dot.y)) continue;
-    const bool is_dominated = std::any_of(dots.begin(), dots.end(), [&](const Dot& other) {
-      return other.is_trusted && dominates(other, dot);
-    });
+    const bool is_dominated = std::ranges::any_of(
+        dots, [&](const Dot& other) { return other.is_trusted && dominates(other, dot); });
     if (!is_dominated) front.push_back(&dot);
   }
-  std::sort(front.begin(), front.end(), [](const Dot* a, const Dot* b) { return a->x < b->x; });
+  std::ranges::sort(front, {}, &Dot::x);
   return front;
 }
 
 Chart dots_chart(const DotChart& dots) {
-  Chart chart;
-  chart.id = dots.id;
-  chart.alt = dots.alt;
-  chart.tells_ends = false;
-  chart.width = dots.width;
-  chart.x = dots.x;
-  chart.y = dots.y;
+  Chart chart{.id = dots.id,
+              .alt = dots.alt,
+              .width = dots.width,
+              .x = dots.x,
+              .y = dots.y,
+              .tells_ends = false};
   for (const Dot& dot : dots.dots) {
     const bool goes_on = !chart.curves.empty() && chart.curves.back().style == dot.style &&
                          chart.curves.back().name == dot.name;

@@ -25,16 +25,16 @@ struct Curve {
   std::size_t style = 0;
   bool has_markers = true;
   bool has_line = true;
-  std::vector<ChartPoint> points;
+  std::vector<ChartPoint> points = {};
   std::string name = {};  ///< plain text, for the sentence and the drawing's data
 };
 
 struct Axis {
-  std::string label;
+  std::string label = {};
   bool is_log = false;
   std::string (*format)(double) = nullptr;
-  std::vector<double> include;  ///< values that the range must include
-  std::vector<double> ticks;    ///< positions of ticks; chosen automatically if empty
+  std::vector<double> include = {};  ///< values that the range must include
+  std::vector<double> ticks = {};    ///< positions of ticks; chosen automatically if empty
 };
 
 /// A hollow diamond with a tooltip, for a value computed from points; a cross for a prediction.
@@ -59,14 +59,15 @@ struct Chart {
   std::string id;   ///< unique in the page
   std::string alt;  ///< description of the drawing
   int width = 440;  ///< in the drawing's coordinates; a smaller width makes its text larger
-  Axis x, y;
-  std::vector<Curve> curves;
-  std::vector<Mark> marks;
-  std::vector<double> reference_lines;        ///< horizontal lines, at these y
-  std::vector<double> upright_lines;          ///< vertical lines, at these x
-  std::vector<std::vector<BandPoint>> bands;  ///< behind the curves, each with a line in its middle
-  std::vector<Guide> guides;                  ///< clipped by the axes
-  bool tells_ends = true;                     ///< chart_sentence() describes both ends
+  Axis x = {}, y = {};
+  std::vector<Curve> curves = {};
+  std::vector<Mark> marks = {};
+  std::vector<double> reference_lines = {};  ///< horizontal lines, at these y
+  std::vector<double> upright_lines = {};    ///< vertical lines, at these x
+  /// Behind the curves, each with a line in its middle.
+  std::vector<std::vector<BandPoint>> bands = {};
+  std::vector<Guide> guides = {};  ///< clipped by the axes
+  bool tells_ends = true;          ///< chart_sentence() describes both ends
 };
 
 /// Returns a description of the chart for screen readers: `alt`, then the lowest and the highest
@@ -92,7 +93,7 @@ struct DotChart {
   std::string id;
   std::string alt;  ///< description of the drawing
   Axis x, y;
-  std::vector<Dot> dots;
+  std::vector<Dot> dots = {};
   bool has_front = false;     ///< the Pareto front as a dashed line of steps
   bool has_diagonal = false;  ///< y = x, dashed
   int width = 440;
@@ -129,7 +130,7 @@ struct BarChart {
   std::string alt;
   std::string label;  ///< of the axis
   std::string (*format)(double) = nullptr;
-  std::vector<Bar> bars;
+  std::vector<Bar> bars = {};
 };
 
 /// Returns the bars as an `<svg>` element, or "" when none has a positive length.
@@ -150,8 +151,8 @@ struct BoxChart {
   std::string id;
   std::string alt;  ///< description of the drawing
   Axis axis;
-  std::vector<double> reference_lines;  ///< vertical lines, at these values
-  std::vector<BoxRow> rows;             ///< from the top
+  std::vector<double> reference_lines = {};  ///< vertical lines, at these values
+  std::vector<BoxRow> rows = {};             ///< from the top
   int width = 440;
 };
 

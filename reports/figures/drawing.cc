@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "reports/figures/style.h"
-#include "reports/text/escape.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -46,9 +46,8 @@ std::vector<double> linear_ticks(const Range& range, int count) {
   std::vector<double> ticks;
   const double tolerance = 1e-9 * step;
   for (double i = std::ceil((range.low - tolerance) / step); i * step <= range.high + tolerance;
-       ++i) {
+       ++i)
     ticks.push_back(i * step + 0.0);  // + 0.0 turns -0 into 0
-  }
   return ticks;
 }
 
@@ -79,11 +78,9 @@ std::vector<double> log_ticks(const Range& range, double closest) {
   if (decades < 0.5) return linear_ticks(range, 4);
   std::vector<double> ticks;
   const int last = static_cast<int>(std::floor(std::log10(range.high)));
-  for (int e = static_cast<int>(std::floor(std::log10(range.low))); e <= last; ++e) {
-    for (const double factor : {1.0, 2.0, 5.0}) {
+  for (int e = static_cast<int>(std::floor(std::log10(range.low))); e <= last; ++e)
+    for (const double factor : {1.0, 2.0, 5.0})
       if (factor == 1 || decades < 3) ticks.push_back(factor * std::pow(10.0, e));
-    }
-  }
   return thinned(ticks, range, true, closest);
 }
 
@@ -101,8 +98,7 @@ double Canvas::y(double value) const {
 }
 
 std::string Canvas::script() const {
-  const double width = width_;
-  const double height = height_;
+  const double width = width_, height = height_;
   return fmt::format(
       "set encoding utf8\n"
       "set terminal svg size {},{} dynamic noenhanced font 'sans,13'\n"
@@ -121,10 +117,8 @@ std::string Canvas::title_text(std::string_view label) const {
 std::string tick_list(const std::vector<double>& ticks, std::string (*format)(double)) {
   std::string list;
   for (const double tick : ticks) {
-    std::string label;
-    // gnuplot interprets a tick's label as a number format.
-    for (const char byte : format(tick))
-      label += byte == '%' ? std::string("%%") : std::string(1, byte);
+    std::string label = format(tick);
+    replace_all(label, "%", "%%");  // gnuplot interprets a tick's label as a number format
     list += fmt::format("{}{} {}", list.empty() ? "" : ", ", gnuplot_quoted(label), tick);
   }
   return "(" + list + ")";
@@ -132,6 +126,15 @@ std::string tick_list(const std::vector<double>& ticks, std::string (*format)(do
 
 bool is_drawable(double value, const Axis& axis) {
   return std::isfinite(value) && (!axis.is_log || value > 0);
+}
+
+void drop_undrawable(std::optional<Interval>& interval, const Axis& axis) {
+  if (interval && !(is_drawable(interval->low, axis) && is_drawable(interval->high, axis)))
+    interval.reset();
+}
+
+void add_ends(const std::optional<Interval>& interval, std::vector<double>& values) {
+  if (interval) values.insert(values.end(), {interval->low, interval->high});
 }
 
 std::string axis_script(const Axis& axis, const Range& range, char name) {

@@ -1,6 +1,7 @@
 // Code of all drawings: ticks, the mapping from values to pixels, gnuplot and its SVG.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,7 +60,6 @@ class Canvas {
 
   double x(double value) const;
   double y(double value) const;
-  double right() const { return width_ - margins_.right; }
 
   /// Returns the part of the script that all figures share: terminal, box, border, grid.
   std::string script() const;
@@ -81,6 +81,12 @@ std::string axis_script(const Axis& axis, const Range& range, char name);
 
 /// Returns whether the value is finite, and positive on a logarithmic axis.
 bool is_drawable(double value, const Axis& axis);
+
+/// Drops an interval with an end that cannot be drawn.
+void drop_undrawable(std::optional<Interval>& interval, const Axis& axis);
+
+/// Appends the ends of an interval to `values`.
+void add_ends(const std::optional<Interval>& interval, std::vector<double>& values);
 
 /// Returns the command for a dashed vertical line through the box at `x`.
 std::string upright_line(double x);

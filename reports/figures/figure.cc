@@ -3,12 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
 
-#include "reports/text/escape.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -22,7 +21,7 @@ std::string data_number(double value) {
 struct DataRow {
   std::string panel, series, x;
   double y = 0;
-  std::optional<Interval> interval;
+  std::optional<Interval> interval = {};
   bool is_trusted = true;
 };
 
@@ -33,17 +32,13 @@ std::string data_line(const DataRow& row) {
                      row.is_trusted ? "yes" : "no");
 }
 
-struct Drawn {
-  std::string svg, data;
-  std::string axes;  // of the data
-};
-
-void add_drawn(Figure& figure, const std::string& title, Drawn drawn) {
-  if (drawn.svg.empty()) return;
-  figure.panels.push_back({title, std::move(drawn.svg)});
-  figure.data += drawn.data;
-  if (std::find(figure.axes.begin(), figure.axes.end(), drawn.axes) == figure.axes.end())
-    figure.axes.push_back(std::move(drawn.axes));
+// @param axes  of the data
+void add_drawn(Figure& figure, const std::string& title, std::string svg, const std::string& data,
+               const std::string& axes) {
+  if (svg.empty()) return;
+  figure.panels.push_back({title, std::move(svg)});
+  figure.data += data;
+  add_once(figure.axes, axes);
 }
 
 }  // namespace
@@ -55,12 +50,8 @@ std::string figure_data(const std::string& panel, const Chart& chart) {
       text += data_line(
           {panel, curve.name, data_number(point.x), point.y, point.interval, point.is_trusted});
   for (const Mark& mark : chart.marks)
-    text += data_line({panel,
-                       mark.tooltip.substr(0, mark.tooltip.find('\n')),
-                       data_number(mark.x),
-                       mark.y,
-                       {},
-                       true});
+    text += data_line(
+        {panel, mark.tooltip.substr(0, mark.tooltip.find('\n')), data_number(mark.x), mark.y});
   return text;
 }
 
@@ -70,12 +61,8 @@ std::string figure_data(const std::string& panel, const BarChart& chart) {
     double start = 0;
     for (const BarPart& part : bar.parts) {
       if (!part.is_gap && part.length > 0)
-        text += data_line({panel,
-                           bar.label + (part.name.empty() ? "" : ": " + part.name),
-                           data_number(start),
-                           part.length,
-                           {},
-                           bar.is_trusted});
+        text += data_line({panel, bar.label + (part.name.empty() ? "" : ": " + part.name),
+                           data_number(start), part.length, std::nullopt, bar.is_trusted});
       start += part.length;
     }
   }
@@ -90,17 +77,25 @@ std::string figure_data(const std::string& panel, const BoxChart& chart) {
 }
 
 void add_panel(Figure& figure, const std::string& title, const Chart& chart) {
-  add_drawn(figure, title,
-            {draw_chart(chart), figure_data(title, chart),
-             "x " + chart.x.label + ", y " + chart.y.label});
+  add_drawn(figure, title, draw_chart(chart), figure_data(title, chart),
+            "x " + chart.x.label + ", y " + chart.y.label);
 }
 
 void add_panel(Figure& figure, const std::string& title, const BarChart& chart) {
-  add_drawn(figure, title, {draw_bars(chart), figure_data(title, chart), "y " + chart.label});
+  add_drawn(figure, title, draw_bars(chart), figure_data(title, chart), "y " + chart.label);
 }
 
 void add_panel(Figure& figure, const std::string& title, const BoxChart& chart) {
-  add_drawn(figure, title, {draw_boxes(chart), figure_data(title, chart), "y " + chart.axis.label});
+  add_drawn(figure, title, draw_boxes(chart), figure_data(title, chart), "y " + chart.axis.label);
+}
+
+std::string panel_id(const Figure& figure) {
+  return figure.id + "-" + std::to_string(figure.panels.size());
+}
+
+std::vector<Figure> with_panels(std::vector<Figure> figures) {
+  std::erase_if(figures, [](const Figure& figure) { return figure.panels.empty(); });
+  return figures;
 }
 
 }  // namespace thinpipe

@@ -20,11 +20,11 @@ struct LegendEntry {
 };
 
 struct Figure {
-  std::string id;       ///< unique in the page
-  std::string title;    ///< plain text
-  std::string caption;  ///< plain text: the contents and how they were computed
-  std::vector<LegendEntry> legend;
-  std::vector<Panel> panels;           ///< never empty
+  std::string id;            ///< unique in the page
+  std::string title;         ///< plain text
+  std::string caption = {};  ///< plain text: the contents and how they were computed
+  std::vector<LegendEntry> legend = {};
+  std::vector<Panel> panels = {};      ///< empty where there was nothing to draw
   std::string data = {};               ///< rows of kFigureDataColumns
   std::vector<std::string> axes = {};  ///< meaning of x and y: "x link rate, y step time"
 };
@@ -34,6 +34,12 @@ struct Figure {
 void add_panel(Figure& figure, const std::string& title, const Chart& chart);
 void add_panel(Figure& figure, const std::string& title, const BarChart& chart);
 void add_panel(Figure& figure, const std::string& title, const BoxChart& chart);
+
+/// Returns an id for the figure's next panel, "g0-parts-2".
+std::string panel_id(const Figure& figure);
+
+/// Returns the figures that have panels.
+std::vector<Figure> with_panels(std::vector<Figure> figures);
 
 /// The width of drawings side by side.
 inline constexpr int kPanelWidth = 400;

@@ -6,16 +6,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <regex>
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "reports/figures/drawing.h"
 #include "reports/figures/style.h"
-#include "reports/text/escape.h"
+#include "reports/text/phrases.h"
 
 extern char** environ;
 
@@ -79,70 +79,10 @@ class SpawnActions {
 // first repeats the failing line of the script. The message itself is the line with the word
 // "line".
 std::string first_complaint(const std::string& text) {
-  std::size_t start = 0;
-  while (start < text.size()) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    const std::string line = text.substr(start, end - start);
+  for (const std::string& line : split(text, '\n'))
     if (line.find("line ") != std::string::npos) return line;
-    start = end + 1;
-  }
   return text.substr(0, 200);
 }
-
-}  // namespace
-
-std::string run_gnuplot(const std::string& script) {
-  const MemoryFile input("gnuplot-input"), output("gnuplot-output"), errors("gnuplot-errors");
-  input.write_and_rewind(script);
-  SpawnActions actions;
-  actions.redirect(input, STDIN_FILENO);
-  actions.redirect(output, STDOUT_FILENO);
-  actions.redirect(errors, STDERR_FILENO);
-  std::string program = "gnuplot", no_startup_files = "-d", from_stdin = "-";
-  const std::array<char*, 4> arguments = {program.data(), no_startup_files.data(),
-                                          from_stdin.data(), nullptr};
-  pid_t child = 0;
-  const int error =
-      posix_spawnp(&child, "gnuplot", actions.get(), nullptr, arguments.data(), environ);
-  if (error == ENOENT || error == EACCES || error == ENOTDIR) {
-    throw RunError(
-        "gnuplot, which draws the figures of HTML reports, is not on PATH. Install it (Debian: "
-        "apt-get install gnuplot-nox), or write the report without figures: --format md");
-  }
-  if (error != 0) throw SystemError("start gnuplot", error);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) throw SystemError("wait for gnuplot");
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw RunError("gnuplot failed: " + first_complaint(errors.contents()));
-  }
-  return output.contents();
-}
-
-void GnuplotBlocks::add(const std::string& rows, const std::string& how) {
-  if (rows.empty()) return;
-  blocks += fmt::format("$d{} << EOD\n{}EOD\n", count, rows);
-  commands += fmt::format("{}$d{} {}", count == 0 ? "" : ", \\\n  ", count, how);
-  ++count;
-}
-
-std::string gnuplot_quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char byte : text) {
-    // Inside single quotes, gnuplot treats only the quote itself as special. The quote could end
-    // the string, and a backquote could start a command elsewhere, so both are replaced rather than
-    // escaped.
-    if (byte == '\'' || byte == '`') {
-      quoted += "\xe2\x80\x99";  // U+2019, an apostrophe to the eye
-    } else {
-      quoted += byte == '\n' || byte == '\r' ? ' ' : byte;
-    }
-  }
-  return quoted + "'";
-}
-
-namespace {
 
 // Drops a group's attributes that are SVG's defaults, or those of the outer group (finish_svg).
 void drop_inherited(std::string& text) {
@@ -235,18 +175,10 @@ void drop_element(std::string& text, const std::string& name) {
   }
 }
 
-// Drops empty <g> elements. gnuplot opens a <g> element for every change of a pen, and these
-// elements are half of its output.
-void drop_empty_groups(std::string& text) {
-  static const std::regex kEmpty("<g [^>]*>\\s*</g>\\s*");
-  text = std::regex_replace(text, kEmpty, "");
-}
-
 void name_colours(std::string& text) {
-  for (int ink = 0; ink < part_ink(kParts); ++ink) {
+  for (int ink = 0; ink < part_ink(kParts); ++ink)
     replace_all(text, fmt::format("rgb({:3d}, {:3d}, {:3d})", 1, 2, ink),
                 "var(" + css_variable(ink) + ")");
-  }
   for (const char* quote : {"'", "\""}) {
     replace_all(text, fmt::format("{0}black{0}", quote), fmt::format("{0}currentColor{0}", quote));
     // The halo that separates a point from its line has the page's colour.
@@ -256,20 +188,69 @@ void name_colours(std::string& text) {
 
 }  // namespace
 
+std::string run_gnuplot(const std::string& script) {
+  const MemoryFile input("gnuplot-input"), output("gnuplot-output"), errors("gnuplot-errors");
+  input.write_and_rewind(script);
+  SpawnActions actions;
+  actions.redirect(input, STDIN_FILENO);
+  actions.redirect(output, STDOUT_FILENO);
+  actions.redirect(errors, STDERR_FILENO);
+  std::string program = "gnuplot", no_startup_files = "-d", from_stdin = "-";
+  const std::array<char*, 4> arguments = {program.data(), no_startup_files.data(),
+                                          from_stdin.data(), nullptr};
+  pid_t child = 0;
+  const int error =
+      posix_spawnp(&child, "gnuplot", actions.get(), nullptr, arguments.data(), environ);
+  if (error == ENOENT || error == EACCES || error == ENOTDIR)
+    throw RunError(
+        "gnuplot, which draws the figures of HTML reports, is not on PATH. Install it (Debian: "
+        "apt-get install gnuplot-nox), or write the report without figures: --format md");
+  if (error != 0) throw SystemError("start gnuplot", error);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) throw SystemError("wait for gnuplot");
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    throw RunError("gnuplot failed: " + first_complaint(errors.contents()));
+  return output.contents();
+}
+
+void GnuplotBlocks::add(const std::string& rows, const std::string& how) {
+  if (rows.empty()) return;
+  blocks += fmt::format("$d{} << EOD\n{}EOD\n", count, rows);
+  commands += fmt::format("{}$d{} {}", count == 0 ? "" : ", \\\n  ", count, how);
+  ++count;
+}
+
+std::string gnuplot_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char byte : text) {
+    // Inside single quotes, gnuplot treats only the quote itself as special. The quote could end
+    // the string, and a backquote could start a command elsewhere, so both are replaced rather than
+    // escaped.
+    if (byte == '\'' || byte == '`') {
+      quoted += "\xe2\x80\x99";  // U+2019, an apostrophe to the eye
+    } else {
+      quoted += byte == '\n' || byte == '\r' ? ' ' : byte;
+    }
+  }
+  return quoted + "'";
+}
+
 std::string finish_svg(std::string_view gnuplot_svg, const SvgFrame& frame,
                        std::string_view overlay) {
   std::string text = inner_part(gnuplot_svg);
-  drop_element(text, "title");
-  drop_element(text, "desc");
-  drop_element(text, "filter");
+  for (const char* name : {"title", "desc", "filter"}) drop_element(text, name);
   replace_all(text, "xlink:href", "href");
   static const std::regex kId("\\bid=(['\"])([A-Za-z0-9_]+)['\"]");
   static const std::regex kReference("href=(['\"])#([A-Za-z0-9_]+)['\"]");
   static const std::regex kFont(" font-family=\"[^\"]*\"");
+  // gnuplot opens a <g> element for every change of a pen; the empty ones are half of its output.
+  static const std::regex kEmptyGroup("<g [^>]*>\\s*</g>\\s*");
   text = std::regex_replace(text, kId, "id=$1" + frame.id + "-$2$1");
   text = std::regex_replace(text, kReference, "href=$1#" + frame.id + "-$2$1");
   text = std::regex_replace(text, kFont, "");
-  drop_empty_groups(text);
+  text = std::regex_replace(text, kEmptyGroup, "");
   name_colours(text);
   drop_inherited(text);
   drop_unused_markers(text);

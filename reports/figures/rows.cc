@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/text.h"
 #include "reports/figures/chart.h"
 #include "reports/figures/drawing.h"
 #include "reports/figures/style.h"
-#include "reports/text/escape.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -36,7 +37,7 @@ std::string row_label(const std::string& label, double right, double y) {
 }
 
 constexpr int kWidth = 400;
-constexpr int kRowHeight = 26;
+constexpr int kRowHeight = 26;  // of bars and boxes
 constexpr Margins kBarMargins = {152, 10, 8, 52};
 constexpr double kHalfBar = 0.34;        // of a row
 constexpr double kAxisOfLongest = 1.24;  // the axis over the longest bar, for the totals' text
@@ -83,22 +84,21 @@ std::string part_letter(const BarPart& part, double left, double right, double b
 std::string row_overlay(const Bar& bar, double row, const Canvas& canvas) {
   const double top = canvas.y(row - kHalfBar);
   const double height = canvas.y(row + kHalfBar) - top;
-  const double baseline = canvas.y(row) + 4.5;
+  const double baseline = canvas.y(row) + kBaseline;
   std::string text = row_label(bar.label, kBarMargins.left - 8, canvas.y(row));
   double start = 0;
   for (const BarPart& part : bar.parts) {
     const double left = canvas.x(start);
     start += part.length;
-    if (part.length > 0 && !part.is_gap) text += part_letter(part, left, canvas.x(start), baseline);
     if (part.length > 0 && !part.is_gap)
-      text += tooltip_box(left, top, canvas.x(start) - left, height, part.tooltip);
+      text += part_letter(part, left, canvas.x(start), baseline) +
+              tooltip_box(left, top, canvas.x(start) - left, height, part.tooltip);
   }
   text += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"12.5\">{}</text>\n",
                       canvas.x(start) + 6, baseline, escape_html(bar.total));
   return text;
 }
 
-constexpr int kBoxRowHeight = 26;
 // On the right half of a label such as "10000" is beyond the axis, whose last tick may be at its
 // end.
 constexpr Margins kBoxMargins = {152, 28, 8, 52};
@@ -110,10 +110,8 @@ std::vector<BoxRow> drawable_rows(const BoxChart& chart) {
   std::vector<BoxRow> rows;
   for (BoxRow row : chart.rows) {
     if (!is_drawable(row.middle, chart.axis)) continue;
-    for (std::optional<Interval>* interval : {&row.box, &row.whiskers})
-      if (*interval && (!is_drawable((*interval)->low, chart.axis) ||
-                        !is_drawable((*interval)->high, chart.axis)))
-        interval->reset();
+    drop_undrawable(row.box, chart.axis);
+    drop_undrawable(row.whiskers, chart.axis);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -123,11 +121,8 @@ Range box_range(const Axis& axis, const std::vector<BoxRow>& rows) {
   std::vector<double> values = axis.include;
   for (const BoxRow& row : rows) {
     values.push_back(row.middle);
-    for (const std::optional<Interval>& interval : {row.box, row.whiskers}) {
-      if (!interval) continue;
-      values.push_back(interval->low);
-      values.push_back(interval->high);
-    }
+    add_ends(row.box, values);
+    add_ends(row.whiskers, values);
   }
   return padded_range(values, axis.is_log);
 }
@@ -150,30 +145,16 @@ void add_row(const BoxRow& row, double y, GnuplotBlocks& plot) {
                        point_type(row.style, row.is_trusted), ink));
 }
 
-// Describes the chart in a sentence after `alt`: the shortest and the longest bar.
-std::string bar_sentence(const BarChart& chart) {
-  if (chart.bars.empty() || chart.format == nullptr) return chart.alt;
-  const auto [least, most] =
-      std::minmax_element(chart.bars.begin(), chart.bars.end(),
-                          [](const Bar& a, const Bar& b) { return length(a) < length(b); });
-  std::string text = chart.alt + ": ";
-  if (chart.bars.size() == 1) return text + least->label + " " + chart.format(length(*least)) + ".";
-  return text + "from " + chart.format(length(*least)) + " (" + least->label + ") to " +
-         chart.format(length(*most)) + " (" + most->label + ").";
-}
-
-// Describes the chart in a sentence after `alt`: the lowest and the highest row.
-std::string box_sentence(const BoxChart& chart) {
-  const std::vector<BoxRow> rows = drawable_rows(chart);
-  if (rows.empty() || chart.axis.format == nullptr) return chart.alt;
-  const auto [least, most] =
-      std::minmax_element(rows.begin(), rows.end(),
-                          [](const BoxRow& a, const BoxRow& b) { return a.middle < b.middle; });
-  std::string text = chart.alt + ": ";
-  if (rows.size() == 1)
-    return text + least->label + " at " + chart.axis.format(least->middle) + ".";
-  return text + "from " + chart.axis.format(least->middle) + " (" + least->label + ") to " +
-         chart.axis.format(most->middle) + " (" + most->label + ").";
+// Describes a chart in a sentence after `alt`: its least and its greatest item by `value`.
+template <class Item, class Value>
+std::string extremes_sentence(const std::string& alt, const std::vector<Item>& items, Value value,
+                              std::string (*format)(double), const char* at) {
+  if (items.empty() || format == nullptr) return alt;
+  const auto [least, most] = std::ranges::minmax_element(items, {}, value);
+  const std::string low = format(std::invoke(value, *least));
+  if (items.size() == 1) return alt + ": " + least->label + at + low + ".";
+  return alt + ": from " + low + " (" + least->label + ") to " + format(std::invoke(value, *most)) +
+         " (" + most->label + ").";
 }
 
 }  // namespace
@@ -197,11 +178,12 @@ std::string draw_bars(const BarChart& chart) {
           tick_list(readable_ticks({0, 0.94 * x.high}, 4, chart.format), chart.format),
           gnuplot_quoted(chart.label));
   std::string overlay;
-  for (std::size_t row = 0; row < chart.bars.size(); ++row) {
+  for (std::size_t row = 0; row < chart.bars.size(); ++row)
     overlay += row_overlay(chart.bars[row], static_cast<double>(row), canvas);
-  }
   return finish_svg(run_gnuplot(script + plotted(chart).script()),
-                    {chart.id, kWidth, height, bar_sentence(chart)}, overlay);
+                    {chart.id, kWidth, height,
+                     extremes_sentence(chart.alt, chart.bars, length, chart.format, " ")},
+                    overlay);
 }
 
 std::string draw_boxes(const BoxChart& chart) {
@@ -210,7 +192,7 @@ std::string draw_boxes(const BoxChart& chart) {
   const Range x = box_range(chart.axis, rows);
   const double last = static_cast<double>(rows.size()) - 0.5;
   const int height =
-      kBoxMargins.top + kBoxMargins.bottom + kBoxRowHeight * static_cast<int>(rows.size());
+      kBoxMargins.top + kBoxMargins.bottom + kRowHeight * static_cast<int>(rows.size());
   const Canvas canvas(chart.width, height, kBoxMargins, {x, chart.axis.is_log},
                       {{last, -0.5}, false});
   std::string script = canvas.script() + axis_script(chart.axis, x, 'x') +
@@ -233,8 +215,10 @@ std::string draw_boxes(const BoxChart& chart) {
       overlay += tooltip_box(left, top, right - left, canvas.y(y + kReachOfTooltip) - top,
                              rows[i].tooltip);
   }
-  return finish_svg(run_gnuplot(script + plot.script()),
-                    {chart.id, chart.width, height, box_sentence(chart)}, overlay);
+  const std::string sentence =
+      extremes_sentence(chart.alt, rows, &BoxRow::middle, chart.axis.format, " at ");
+  return finish_svg(run_gnuplot(script + plot.script()), {chart.id, chart.width, height, sentence},
+                    overlay);
 }
 
 }  // namespace thinpipe

@@ -27,9 +27,9 @@ std::vector<double> last_samples(const MetricSeries& series) {
 // Returns whether launches of one build differ; an exact metric must not.
 bool varies(const MetricSeries& series) {
   const std::vector<double> last = last_samples(series);
-  return std::any_of(
-      series.launches.begin(), series.launches.end(),
-      [&](const std::vector<double>& samples) { return !samples.empty() && samples != last; });
+  return std::ranges::any_of(series.launches, [&](const std::vector<double>& samples) {
+    return !samples.empty() && samples != last;
+  });
 }
 
 // Returns the change from `before` to `after`, which is positive if `after` is worse. The change is
@@ -56,17 +56,8 @@ MetricComparison start(const SeriesName& name, const MetricSeries& before,
 }
 
 int rank_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kWorse:
-      return 0;
-    case Verdict::kUnclear:
-      return 1;
-    case Verdict::kBetter:
-      return 2;
-    case Verdict::kSame:
-      break;
-  }
-  return 3;
+  constexpr int kRanks[] = {3, 2, 0, 1};  // of kSame, kBetter, kWorse and kUnclear
+  return kRanks[static_cast<std::size_t>(verdict)];
 }
 
 std::vector<double> middle_of(const std::vector<double>& samples) {
@@ -90,8 +81,6 @@ struct Tested {
   double p_same = 1;                 // the larger of the two one-sided tests
 };
 
-std::string text_of(const SeriesName& name) { return name.second + " of " + name.first; }
-
 bool is_ignored(const GatePolicy& policy, const SeriesName& name) {
   return policy.of(name.first, name.second, policy.margin).ignore;
 }
@@ -105,22 +94,21 @@ void add_missing(const Measured& has, const Measured& has_not, const char* where
   for (const auto& [name, series] : has.series) {
     if (has_not.series.contains(name) || is_ignored(policy, name)) continue;
     if (has_not.not_good.contains(name.first)) continue;  // reported as failed
-    const bool has_point = std::any_of(
-        has_not.series.begin(), has_not.series.end(),
+    const bool has_point = std::ranges::any_of(
+        has_not.series,
         [&point = name.first](const auto& other) { return other.first.first == point; });
     if (!has_point && name.first == last_point) continue;
     last_point = name.first;
     outcome.missing.push_back(std::string(where) + ": " +
-                              (has_point ? text_of(name) : "point " + name.first));
+                              (has_point ? series_title(name) : "point " + name.first));
   }
 }
 
 void check_sides(const Measured& before, const Measured& after, const GatePolicy& policy,
                  GateOutcome& outcome) {
-  if (before.launches > 0 && after.launches > 0 && before.kind != after.kind) {
+  if (before.launches > 0 && after.launches > 0 && before.kind != after.kind)
     throw InputError(before.file.string() + " has records of '" + before.kind + "', " +
                      after.file.string() + " of '" + after.kind + "'");
-  }
   add_missing(before, after, "in the baseline only", policy, outcome);
   add_missing(after, before, "not in the baseline", policy, outcome);
   for (const auto& [id, why] : before.not_good)
@@ -135,8 +123,7 @@ void compare_all(const Measured& before, const Measured& after, const GatePolicy
                  bool direction_counts, GateOutcome& outcome, Timed timed) {
   for (const auto& [name, series] : after.series) {
     const auto old = before.series.find(name);
-    if (old == before.series.end()) continue;
-    if (is_ignored(policy, name)) continue;
+    if (old == before.series.end() || is_ignored(policy, name)) continue;
     if (series.kind == "exact") {
       outcome.comparisons.push_back(compare_exact(name, old->second, series, direction_counts));
     } else if (series.kind == "quality") {
@@ -169,14 +156,12 @@ double two_sided(double p) { return std::min(1.0, 2 * p); }
 
 MetricComparison timed_comparison(const SeriesName& name, const MetricSeries& before,
                                   const MetricSeries& after, double margin, std::size_t samples) {
-  return {.name = name,
-          .unit = after.unit,
-          .better = after.better,
-          .kind = after.kind,
-          .before = median(before.medians()),
-          .after = median(after.medians()),
-          .margin = margin,
-          .samples = samples};
+  MetricComparison comparison = start(name, before, after);
+  comparison.before = median(before.medians());
+  comparison.after = median(after.medians());
+  comparison.margin = margin;
+  comparison.samples = samples;
+  return comparison;
 }
 
 void set_change(double estimate, const std::optional<Interval>& interval,
@@ -235,23 +220,13 @@ void refuse_other_machines(const Measured& baseline, const Measured& measured, T
 }  // namespace
 
 const char* verdict_name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kSame:
-      return "same";
-    case Verdict::kBetter:
-      return "better";
-    case Verdict::kWorse:
-      return "worse";
-    case Verdict::kUnclear:
-      break;
-  }
-  return "unclear";
+  constexpr const char* kNames[] = {"same", "better", "worse", "unclear"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 std::size_t GateOutcome::count(Verdict verdict) const {
-  return static_cast<std::size_t>(std::count_if(
-      comparisons.begin(), comparisons.end(),
-      [&](const MetricComparison& comparison) { return comparison.verdict == verdict; }));
+  return static_cast<std::size_t>(
+      std::ranges::count(comparisons, verdict, &MetricComparison::verdict));
 }
 
 MetricComparison compare_exact(const SeriesName& name, const MetricSeries& before,
@@ -324,11 +299,9 @@ std::vector<double> paired_differences(const MetricSeries& before, const MetricS
 }
 
 void sort_worst_first(std::vector<MetricComparison>& comparisons) {
-  std::stable_sort(comparisons.begin(), comparisons.end(),
-                   [](const MetricComparison& a, const MetricComparison& b) {
-                     return std::make_tuple(rank_of(a.verdict), -a.change) <
-                            std::make_tuple(rank_of(b.verdict), -b.change);
-                   });
+  std::ranges::stable_sort(comparisons, {}, [](const MetricComparison& one) {
+    return std::tuple(rank_of(one.verdict), -one.change);
+  });
 }
 
 GateOutcome PairedGate::look(const Measured& before, const Measured& after) {
@@ -349,7 +322,7 @@ GateOutcome PairedGate::look(const Measured& before, const Measured& after) {
                 const std::vector<double> differences =
                     paired_differences(old, series, outcome.in_turns);
                 if (differences.empty()) {
-                  outcome.missing.push_back("no pair of times: " + text_of(name));
+                  outcome.missing.push_back("no pair of times: " + series_title(name));
                   return;
                 }
                 const double margin = policy_.of(name.first, name.second, policy_.margin).margin;
@@ -377,7 +350,7 @@ GateOutcome judge_stored(const Measured& baseline, const Measured& measured,
                 const std::size_t fewest =
                     std::min(signed_logarithms(old).size(), signed_logarithms(series).size());
                 if (fewest < kMinLaunches) {
-                  outcome.missing.push_back(text_of(name) + ": " + std::to_string(fewest) +
+                  outcome.missing.push_back(series_title(name) + ": " + std::to_string(fewest) +
                                             " launches; times need " +
                                             std::to_string(kMinLaunches) + " on both sides");
                   return;
@@ -393,12 +366,11 @@ GateOutcome judge_stored(const Measured& baseline, const Measured& measured,
 }
 
 int exit_code(const GateOutcome& outcome, bool strict) {
-  constexpr int kGood = 0, kRegression = 1, kInconclusive = 3, kFailed = 4, kNotComparable = 5;
-  if (!outcome.failed.empty()) return kFailed;
-  if (!outcome.missing.empty() || outcome.comparisons.empty()) return kNotComparable;
-  if (outcome.count(Verdict::kWorse) > 0) return kRegression;
-  if (strict && outcome.count(Verdict::kUnclear) > 0) return kInconclusive;
-  return kGood;
+  if (!outcome.failed.empty()) return kExitFailed;
+  if (!outcome.missing.empty() || outcome.comparisons.empty()) return kExitNotComparable;
+  if (outcome.count(Verdict::kWorse) > 0) return kExitRegression;
+  if (strict && outcome.count(Verdict::kUnclear) > 0) return kExitInconclusive;
+  return kExitGood;
 }
 
 }  // namespace thinpipe

@@ -5,67 +5,31 @@
 #include <cstdlib>
 #include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/input_file.h"
 #include "base/statistics.h"
-#include "reports/record/reader.h"
-#include "reports/record/record.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Entry {
-  Header header;
-  fs::path file;
-  std::map<std::string, Point> points;
-};
-
-std::vector<Entry> read_entries(const std::vector<fs::path>& folders,
-                                std::vector<std::string>& notes) {
-  std::vector<fs::path> files;
+std::vector<TypedLaunch> read_entries(const std::vector<fs::path>& folders,
+                                      std::vector<std::string>& notes) {
+  std::vector<TypedLaunch> entries;
   for (const fs::path& folder : folders)
-    for (fs::path& file : history_files(folder)) files.push_back(std::move(file));
-  std::vector<Entry> entries;
-  for (fs::path& file : files) {
-    std::vector<Entry> of_file;
-    try {
-      InputLines lines = open_record_lines(file);
-      walk_records(
-          std::move(lines), file,
-          {.header =
-               [&](Header header) {
-                 of_file.push_back({std::move(header), file, {}});
-               },
-           .point = [&](Point point) { of_file.back().points[point.id] = std::move(point); },
-           .note = [](const std::string&) {},
-           .complete = [](std::uint64_t) {}});
-    } catch (const InputError& error) {
-      notes.push_back(std::string(error.what()) + " (file skipped)");
-      continue;
+    for (fs::path& file : history_files(folder)) {
+      try {
+        for (TypedLaunch& launch : typed_launches(file)) entries.push_back(std::move(launch));
+      } catch (const InputError& error) {
+        notes.push_back(std::string(error.what()) + " (file skipped)");
+      }
     }
-    std::move(of_file.begin(), of_file.end(), std::back_inserter(entries));
-  }
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return a.header.created < b.header.created;
-  });
+  std::ranges::stable_sort(
+      entries, {}, [](const TypedLaunch& launch) -> auto& { return launch.header.created; });
   return entries;
-}
-
-std::string header_text(const nlohmann::json& fingerprint, const char* key) {
-  const auto found = fingerprint.find(key);
-  return found != fingerprint.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-std::string launches_text(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " launch" : " launches");
-}
-
-double value_of(const Metric& metric, const std::vector<double>& samples) {
-  return metric.kind == "timed" ? median(samples) : mean(samples);
 }
 
 // Returns the median absolute deviation, scaled to the standard deviation of a normal distribution.
@@ -92,8 +56,7 @@ Standing stand(const std::vector<double>& before, double newest) {
 
 // Returns +1 above, -1 below, 0 within the scatter or the margin.
 int side(const Standing& standing, double margin) {
-  if (!is_outlying(standing, margin)) return 0;
-  return standing.change > 0 ? 1 : -1;
+  return !is_outlying(standing, margin) ? 0 : standing.change > 0 ? 1 : -1;
 }
 
 Verdict standing_verdict(const std::string& better, const Standing& standing, double newest,
@@ -161,23 +124,23 @@ History read_history(const fs::path& folder) { return read_history(std::vector<f
 
 History read_history(const std::vector<fs::path>& folders) {
   History history;
-  const std::vector<Entry> entries = read_entries(folders, history.notes);
+  const std::vector<TypedLaunch> entries = read_entries(folders, history.notes);
   if (entries.empty())
     throw InputError(folders.front().string() + ": no launch in its *.jsonl files" +
                      (history.notes.empty() ? "" : "; " + history.notes.front()));
   const Header& newest = entries.back().header;
   history.kind = newest.kind;
   std::size_t of_other_kinds = 0, of_other_machines = 0;
-  for (const Entry& entry : entries) {
+  for (const TypedLaunch& entry : entries) {
     if (entry.header.kind != newest.kind) {
       ++of_other_kinds;
       continue;
     }
     const std::size_t launch = history.launches++;
-    history.origins.push_back({entry.header.created, header_text(entry.header.fingerprint, "git"),
-                               header_text(entry.header.fingerprint, "cpu"), entry.file});
-    const bool same_machine =
-        machine_differences(newest.fingerprint, entry.header.fingerprint).empty();
+    const Document& machine = entry.header.fingerprint;
+    history.origins.push_back(
+        {entry.header.created, machine.text("git"), machine.text("cpu"), entry.file});
+    const bool same_machine = machine_differences(newest.fingerprint, machine).empty();
     if (!same_machine) ++of_other_machines;
     for (const auto& [id, point] : entry.points) {
       if (point.status != Status::kOk) {
@@ -192,16 +155,16 @@ History read_history(const std::vector<fs::path>& folders) {
         series.unit = metric.unit;
         series.better = metric.better;
         series.kind = metric.kind;
-        series.entries.push_back(
-            {launch, entry.header.created, entry.file, value_of(metric, samples)});
+        series.entries.push_back({launch, entry.header.created, entry.file,
+                                  metric.kind == "timed" ? median(samples) : mean(samples)});
       }
     }
   }
   if (of_other_kinds > 0)
-    history.notes.push_back(launches_text(of_other_kinds) + " skipped: not of '" + newest.kind +
-                            "' as the newest launch");
+    history.notes.push_back(counted(of_other_kinds, "launch", "launches") + " skipped: not of '" +
+                            newest.kind + "' as the newest launch");
   if (of_other_machines > 0)
-    history.notes.push_back(launches_text(of_other_machines) +
+    history.notes.push_back(counted(of_other_machines, "launch", "launches") +
                             " of another machine than the newest: times in seconds skipped");
   return history;
 }
@@ -259,7 +222,7 @@ GateOutcome judge_history(const History& history, const GatePolicy& policy) {
     const HistoryEntry& last = series.entries.back();
     if (last.launch + 1 != history.launches) {
       if (last.launch + 2 == history.launches && !history.not_good.contains(name.first))
-        outcome.missing.push_back("not in the newest launch: " + name.second + " of " + name.first);
+        outcome.missing.push_back("not in the newest launch: " + series_title(name));
       continue;
     }
     if (series.entries.size() < 2) continue;  // new: nothing to compare it with

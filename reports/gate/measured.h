@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +13,11 @@ namespace thinpipe {
 
 /// A metric of a point, by the point's id and the metric's name.
 using SeriesName = std::pair<std::string, std::string>;
+
+/// Returns "encode_time of topk/...".
+inline std::string series_title(const SeriesName& name) {
+  return name.second + " of " + name.first;
+}
 
 /// The measurements of one metric of one point.
 struct MetricSeries {
@@ -35,6 +39,17 @@ struct Measured {
   std::map<SeriesName, MetricSeries> series;    ///< of points that are `ok`
   std::map<std::string, std::string> not_good;  ///< ids of other points, with reasons
 };
+
+/// A launch of a records file, with the last record of each point.
+struct TypedLaunch {
+  Header header;
+  std::filesystem::path file;
+  std::map<std::string, Point> points = {};
+};
+
+/// Reads the launches of a records file. A folder's path is replaced by that of the file in it.
+/// @throws InputError as read_records()
+std::vector<TypedLaunch> typed_launches(std::filesystem::path& folder_or_file);
 
 /// Reads `records.jsonl` of a folder, or the file itself. @throws InputError as read_records().
 Measured read_measured(const std::filesystem::path& folder_or_file);

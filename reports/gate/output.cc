@@ -1,5 +1,5 @@
 // A gate's outcome as text, job summary, annotation, JUnit's XML and JSON.
-#include "reports/gate/output.h"
+#include "reports/gate/gate.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "reports/text/escape.h"
 #include "reports/text/phrases.h"
 
 namespace thinpipe {
@@ -16,8 +15,8 @@ namespace {
 std::string signed_percent(double fraction) { return fmt::format("{:+.2f}", 100 * fraction); }
 
 std::string detail_text(const MetricComparison& comparison) {
-  std::string text = value_text(comparison, comparison.before) + " before, " +
-                     value_text(comparison, comparison.after) + " now";
+  std::string text = value_text(comparison.unit, comparison.kind, comparison.before) + " before, " +
+                     value_text(comparison.unit, comparison.kind, comparison.after) + " now";
   if (comparison.margin > 0) text += fmt::format("; margin {:g} %", 100 * comparison.margin);
   if (comparison.kind == "timed") text += fmt::format("; {} samples", comparison.samples);
   if (!comparison.note.empty()) text += "; " + comparison.note;
@@ -26,30 +25,14 @@ std::string detail_text(const MetricComparison& comparison) {
 
 constexpr std::size_t kMaxShown = 12;
 
-std::string counted_if_any(std::size_t count, const char* what) {
-  return count == 0 ? "" : fmt::format("{}{}", count, what);
-}
-
-void add_item(std::string& list, const std::string& item) {
-  if (!item.empty()) list += (list.empty() ? "" : ", ") + item;
-}
-
 constexpr std::size_t kNamedWorst = 3;
 
 // Escapes text for workflow commands of GitHub's runner.
 std::string escape_annotation(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '%') {
-      escaped += "%25";
-    } else if (c == '\r') {
-      escaped += "%0D";
-    } else if (c == '\n') {
-      escaped += "%0A";
-    } else {
-      escaped += c;
-    }
-  }
+  std::string escaped(text);
+  replace_all(escaped, "%", "%25");
+  replace_all(escaped, "\r", "%0D");
+  replace_all(escaped, "\n", "%0A");
   return escaped;
 }
 
@@ -102,32 +85,28 @@ std::string change_text(const MetricComparison& comparison) {
   return text;
 }
 
-std::string value_text(const MetricComparison& comparison, double value) {
-  if (comparison.kind == "exact")  // every digit counts
-    return fmt::format("{}{}", value, comparison.unit == "1" ? "" : " " + comparison.unit);
-  if (comparison.unit == "s") return format_time(value);
-  if (comparison.unit == "bit/s") return format_rate(value);
-  if (comparison.unit == "1") return format_number(value);
-  return format_number(value) + " " + comparison.unit;
-}
-
-std::string metric_title(const MetricComparison& comparison) {
-  return comparison.name.second + " of " + comparison.name.first;
+std::string value_text(const std::string& unit, const std::string& kind, double value) {
+  const std::string with_unit = unit == "1" ? "" : " " + unit;
+  if (kind == "exact") return fmt::format("{}{}", value, with_unit);  // every digit counts
+  if (unit == "s") return format_time(value);
+  if (unit == "bit/s") return format_rate(value);
+  return format_number(value) + with_unit;
 }
 
 std::string gate_sentence(const GateOutcome& outcome) {
-  std::string counts;
-  add_item(counts, counted_if_any(outcome.count(Verdict::kWorse), " worse"));
-  add_item(counts, counted_if_any(outcome.count(Verdict::kUnclear), " unclear"));
-  add_item(counts, counted_if_any(outcome.count(Verdict::kBetter), " better"));
-  add_item(counts, counted_if_any(outcome.count(Verdict::kSame), " the same"));
-  add_item(counts, counted_if_any(outcome.missing.size(), " not comparable"));
-  add_item(counts, counted_if_any(outcome.failed.size(), " failed"));
+  const std::pair<std::size_t, const char*> all[] = {
+      {outcome.count(Verdict::kWorse), "worse"},   {outcome.count(Verdict::kUnclear), "unclear"},
+      {outcome.count(Verdict::kBetter), "better"}, {outcome.count(Verdict::kSame), "the same"},
+      {outcome.missing.size(), "not comparable"},  {outcome.failed.size(), "failed"}};
+  std::vector<std::string> counts;
+  for (const auto& [count, what] : all)
+    if (count > 0) counts.push_back(fmt::format("{} {}", count, what));
   if (counts.empty()) return "Nothing was compared.";
-  std::string text = fmt::format("Of {} metrics: {}.", outcome.comparisons.size(), counts);
+  std::string text =
+      fmt::format("Of {} metrics: {}.", outcome.comparisons.size(), joined(counts, ", "));
   if (outcome.count(Verdict::kWorse) > 0) {
     const MetricComparison& worst = outcome.comparisons.front();
-    text += fmt::format(" The worst: {}, {}.", metric_title(worst), change_text(worst));
+    text += fmt::format(" The worst: {}, {}.", series_title(worst.name), change_text(worst));
   }
   return text;
 }
@@ -147,8 +126,7 @@ std::string gate_text(const GateOutcome& outcome, bool all) {
     if (!all && (comparison.verdict == Verdict::kSame || !shows())) continue;
     text += fmt::format("{:<8} {:<28} {}\n", verdict_name(comparison.verdict),
                         change_text(comparison), comparison.name.second);
-    text += "         " + comparison.name.first + "\n";
-    text += "         " + detail_text(comparison) + "\n";
+    text += "         " + comparison.name.first + "\n         " + detail_text(comparison) + "\n";
   }
   if (left_out > 0) text += fmt::format("... and {} more; --all shows them\n", left_out);
   return text;
@@ -181,7 +159,7 @@ std::string gate_annotation(const GateOutcome& outcome) {
   std::size_t named = 0;
   for (const MetricComparison& comparison : outcome.comparisons) {
     if (comparison.verdict != Verdict::kWorse) break;  // worst first
-    if (++named <= kNamedWorst) add(metric_title(comparison) + ": " + change_text(comparison));
+    if (++named <= kNamedWorst) add(series_title(comparison.name) + ": " + change_text(comparison));
   }
   if (named > kNamedWorst) add(fmt::format("and {} more worse metrics", named - kNamedWorst));
   const auto add_first = [&](const char* what, const std::vector<std::string>& list) {
@@ -209,11 +187,10 @@ std::string gate_junit(const GateOutcome& outcome) {
       outcome.count(Verdict::kUnclear));
   for (const std::string& why : outcome.failed) text += error_case("failed", why);
   for (const std::string& why : outcome.missing) text += error_case("not comparable", why);
-  for (const MetricComparison& comparison : outcome.comparisons) {
+  for (const MetricComparison& comparison : outcome.comparisons)
     text += fmt::format("  <testcase classname=\"{}\" name=\"{}\">{}</testcase>\n",
                         escape_html(comparison.name.first), escape_html(comparison.name.second),
                         inner(comparison));
-  }
   return text + "</testsuite>\n";
 }
 

@@ -5,6 +5,8 @@
 #include <fnmatch.h>
 
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/input_file.h"
@@ -55,43 +57,36 @@ struct Setting {
     if (value == "false" || value == "no" || value == "0") return false;
     complain("true or false");
   }
-  [[noreturn]] void unknown(const std::vector<std::string>& known) const {
-    throw InputError(where + ": unknown key " + in_quotes(key) + " in this section" +
-                     did_you_mean(key, known));
-  }
 };
+
+// Functions that set a field, by key.
+using Setters = std::vector<std::pair<std::string, std::function<void()>>>;
+
+void apply(const Setting& setting, const Setters& setters) {
+  std::vector<std::string> known;
+  for (const auto& [key, set] : setters) {
+    if (key == setting.key) return set();
+    known.push_back(key);
+  }
+  throw InputError(setting.where + ": unknown key " + in_quotes(setting.key) + " in this section" +
+                   did_you_mean(setting.key, known));
+}
 
 void set_general(const Setting& setting, GatePolicy& policy) {
   constexpr int kMaxPairs = 1000, kMaxLooks = 6;
-  if (setting.key == "margin") {
-    policy.margin = setting.fraction();
-  } else if (setting.key == "stored_margin") {
-    policy.stored_margin = setting.fraction();
-  } else if (setting.key == "quality_margin") {
-    policy.quality_margin = setting.fraction();
-  } else if (setting.key == "alpha") {
-    policy.alpha = setting.fraction();
-  } else if (setting.key == "pairs") {
-    policy.pairs = setting.count(4, kMaxPairs);
-  } else if (setting.key == "looks") {
-    policy.looks = setting.count(1, kMaxLooks);
-  } else {
-    setting.unknown({"margin", "stored_margin", "quality_margin", "alpha", "pairs", "looks"});
-  }
+  apply(setting, {{"margin", [&] { policy.margin = setting.fraction(); }},
+                  {"stored_margin", [&] { policy.stored_margin = setting.fraction(); }},
+                  {"quality_margin", [&] { policy.quality_margin = setting.fraction(); }},
+                  {"alpha", [&] { policy.alpha = setting.fraction(); }},
+                  {"pairs", [&] { policy.pairs = setting.count(4, kMaxPairs); }},
+                  {"looks", [&] { policy.looks = setting.count(1, kMaxLooks); }}});
 }
 
 void set_rule(const Setting& setting, MetricRule& rule) {
-  if (setting.key == "margin") {
-    rule.margin = setting.fraction();
-  } else if (setting.key == "ignore") {
-    rule.ignore = setting.truth();
-  } else if (setting.key == "least") {
-    rule.least = setting.number();
-  } else if (setting.key == "most") {
-    rule.most = setting.number();
-  } else {
-    setting.unknown({"margin", "ignore", "least", "most"});
-  }
+  apply(setting, {{"margin", [&] { rule.margin = setting.fraction(); }},
+                  {"ignore", [&] { rule.ignore = setting.truth(); }},
+                  {"least", [&] { rule.least = setting.number(); }},
+                  {"most", [&] { rule.most = setting.number(); }}});
 }
 
 // "encode_time", "encode_* of topk*"
@@ -135,7 +130,7 @@ GatePolicy parse_policy(std::string_view text, const std::filesystem::path& name
   GatePolicy policy;
   enum class Section { kNone, kGeneral, kRule } section = Section::kNone;
   int number = 0;
-  for (const std::string& whole : split(std::string(text), '\n')) {
+  for (const std::string& whole : split(text, '\n')) {
     const std::string where = name.string() + " line " + std::to_string(++number);
     const std::string_view line = trimmed(whole);
     if (line.empty() || line[0] == '#' || line[0] == ';') continue;
@@ -156,11 +151,10 @@ GatePolicy parse_policy(std::string_view text, const std::filesystem::path& name
                        std::string(line) + "'");
     const Setting setting{where, std::string(trimmed(line.substr(0, equals))),
                           trimmed(line.substr(equals + 1))};
-    if (section == Section::kGeneral) {
+    if (section == Section::kGeneral)
       set_general(setting, policy);
-    } else {
+    else
       set_rule(setting, policy.rules.back());
-    }
   }
   return policy;
 }

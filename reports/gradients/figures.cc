@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "reports/figures/style.h"
-#include "reports/gradients/page.h"
+#include "reports/gradients/summary.h"
 #include "reports/text/phrases.h"
 
 namespace thinpipe {
@@ -62,12 +62,12 @@ void thin_out(Curve& curve, bool is_log_x) {
 /// Returns the data's curve in style 0, then the curve of every fit in its own style.
 template <class Add>
 std::vector<Curve> curves_of(const StatsGradient& gradient, bool is_log_x, Add add) {
-  std::vector<Curve> curves = {{0, true, false, {}}};
+  std::vector<Curve> curves = {{0, true, false}};
   add(curves[0], gradient.points->empirical, "data");
   thin_out(curves[0], is_log_x);
   for (std::size_t i = 0; i < kFitNames.size(); ++i) {
     if (!std::isfinite(gradient.distances[i])) continue;
-    curves.push_back({i + 1, false, true, {}});
+    curves.push_back({i + 1, false, true});
     add(curves.back(), gradient.points->fitted[i], kFitNames[i]);
   }
   return curves;
@@ -118,47 +118,42 @@ std::vector<Curve> tail_curves(const StatsGradient& gradient) {
       });
 }
 
-Chart magnitude_chart(const Figure& figure, std::size_t panel, const std::string& alt) {
-  Chart chart;
-  chart.id = figure.id + "-" + std::to_string(panel);
-  chart.alt = alt;
-  chart.x = {"magnitude over the gradient's norm", false, format_tick, {}, {}};
-  chart.y = {"", true, format_tick, {}, {}};
-  return chart;
+void add_densities(const StatsGradient& gradient, const std::string& title, Figure& figure) {
+  const Chart chart{.id = panel_id(figure),
+                    .alt = "Density of magnitudes with four fits, " + title,
+                    .x = {"magnitude over the gradient's norm", false, format_tick},
+                    .y = {"density", true, format_tick},
+                    .curves = density_curves(gradient)};
+  add_panel(figure, title, chart);
 }
 
 // SIDCo, figs. 2a, 2c, 8a, 8c.
 Figure densities(const StatsSummary& summary) {
-  Figure figure{"density", "Distribution of magnitudes, with fits", "", {}, {}};
+  Figure figure{"density", "Distribution of magnitudes, with fits"};
   figure.caption =
       "Fraction of the elements in an interval over the interval's length (data: points; fits: "
       "lines), " +
       summary.main().title + ", first analysed rank. SIDCo, figures 2 and 8.";
-  for (const auto& [title, gradient] : drawn_gradients(summary.main())) {
-    Chart chart = magnitude_chart(figure, figure.panels.size(),
-                                  "Density of magnitudes with four fits, " + title);
-    chart.y.label = "density";
-    chart.curves = density_curves(*gradient);
-    add_panel(figure, title, chart);
-  }
+  for (const auto& [title, gradient] : drawn_gradients(summary.main()))
+    add_densities(*gradient, title, figure);
   figure.legend = fit_legend();
   return figure;
 }
 
 // SIDCo, figs. 2b, 2d, 8b, 8d, as complementary distribution functions.
 Figure tails(const StatsSummary& summary) {
-  Figure figure{"tail", "Tail of the magnitudes", "", {}, {}};
+  Figure figure{"tail", "Tail of the magnitudes"};
   figure.caption =
       "Fraction of the elements that are larger than a magnitude, both axes logarithmic, " +
       summary.main().title +
       ", first analysed rank. A compressor that sends 0.1 % sets its threshold where the curve is "
       "at 0.001. A fit above the data at that point sets the threshold too high.";
   for (const auto& [title, gradient] : drawn_gradients(summary.main())) {
-    Chart chart = magnitude_chart(figure, figure.panels.size(),
-                                  "Fraction of elements beyond a magnitude, with fits, " + title);
-    chart.x.is_log = true;
-    chart.y.label = "fraction beyond";
-    chart.curves = tail_curves(*gradient);
+    const Chart chart{.id = panel_id(figure),
+                      .alt = "Fraction of elements beyond a magnitude, with fits, " + title,
+                      .x = {"magnitude over the gradient's norm", true, format_tick},
+                      .y = {"fraction beyond", true, format_tick},
+                      .curves = tail_curves(*gradient)};
     add_panel(figure, title, chart);
   }
   figure.legend = fit_legend();
@@ -166,23 +161,15 @@ Figure tails(const StatsSummary& summary) {
 }
 
 Figure tensor_densities(const StatsSummary& summary) {
-  Figure figure{"tensors", "The largest tensors", "", {}, {}};
+  Figure figure{"tensors", "The largest tensors"};
   std::vector<const StatsUnit*> units;
   for (const StatsUnit& unit : summary.units)
     if (&unit != &summary.main() && unit.plain.last != nullptr) units.push_back(&unit);
-  std::stable_sort(units.begin(), units.end(), [](const StatsUnit* a, const StatsUnit* b) {
-    return a->elements > b->elements;
-  });
+  std::ranges::stable_sort(units, std::greater(), &StatsUnit::elements);
   if (units.size() > kMaxTensors) units.resize(kMaxTensors);
   figure.caption =
       "Densities of the tensors with the most elements, in the last step without error feedback.";
-  for (const StatsUnit* unit : units) {
-    Chart chart = magnitude_chart(figure, figure.panels.size(),
-                                  "Density of magnitudes with four fits, " + unit->title);
-    chart.y.label = "density";
-    chart.curves = density_curves(*unit->plain.last);
-    add_panel(figure, unit->title, chart);
-  }
+  for (const StatsUnit* unit : units) add_densities(*unit->plain.last, unit->title, figure);
   figure.legend = fit_legend();
   return figure;
 }
@@ -195,7 +182,7 @@ void add_decay_curves(const StatsUnit& unit, Values values, Figure& figure, Char
   std::size_t style = 0;
   for (const auto& [label, gradient] : drawn_gradients(unit)) {
     const StatsPoints& points = *gradient->points;
-    Curve curve{++style, false, true, {}};
+    Curve curve{++style, false, true};
     constexpr std::size_t kTooltipEvery = 10;
     for (std::size_t i = 0; i < points.places.size(); ++i) {
       const double value = (points.*values)[i];
@@ -210,35 +197,27 @@ void add_decay_curves(const StatsUnit& unit, Values values, Figure& figure, Char
   }
 }
 
-Chart order_chart(const Figure& figure, const std::string& alt) {
-  Chart chart;
-  chart.id = figure.id + "-0";
-  chart.alt = alt;
-  chart.x = {"index j of the sorted magnitudes", true, format_tick, {}, {}};
-  chart.y = {"", true, format_tick, {}, {}};
-  return chart;
-}
-
 // SIDCo, fig. 7a.
 Figure power_decay(const StatsSummary& summary) {
   const StatsUnit& unit = summary.main();
-  Figure figure{"decay", "Decay of sorted magnitudes", "", {}, {}};
+  Figure figure{"decay", "Decay of sorted magnitudes"};
   figure.caption =
       "Magnitudes over the gradient's norm, the largest first, " + unit.title +
       ". A straight line of slope -p is a power law; above p = \xc2\xbd (the dark line's slope) a "
       "gradient counts as compressible. SIDCo, figure 7a.";
-  Chart chart = order_chart(figure, "Sorted magnitudes against their index");
-  chart.y.label = "magnitude over norm";
+  Chart chart{.id = panel_id(figure),
+              .alt = "Sorted magnitudes against their index",
+              .x = {"index j of the sorted magnitudes", true, format_tick},
+              .y = {"magnitude over norm", true, format_tick}};
   add_decay_curves(unit, &StatsPoints::magnitudes, figure, chart);
   // The border case p = 1/2, through the middle of the first curve.
   if (!chart.curves.empty() && chart.curves[0].points.size() > 1) {
     const std::vector<ChartPoint>& points = chart.curves[0].points;
     const ChartPoint middle = points[points.size() / 2];
-    Curve law{kReferenceStyle, false, true, {}};
-    for (const ChartPoint& point : {points.front(), points.back()}) {
+    Curve law{kReferenceStyle, false, true};
+    for (const ChartPoint& point : {points.front(), points.back()})
       law.points.push_back(
           {point.x, middle.y * std::sqrt(middle.x / point.x), std::nullopt, true, ""});
-    }
     chart.curves.insert(chart.curves.begin(), std::move(law));
     figure.legend.push_back({line_svg(kReferenceStyle), "slope -\xc2\xbd"});
   }
@@ -249,12 +228,13 @@ Figure power_decay(const StatsSummary& summary) {
 // SIDCo, fig. 7b.
 Figure best_k(const StatsSummary& summary) {
   const StatsUnit& unit = summary.main();
-  Figure figure{"best-k", "Best-k error", "", {}, {}};
+  Figure figure{"best-k", "Best-k error"};
   figure.caption = "Norm of all but the k largest elements over the gradient's norm, " +
                    unit.title + ". SIDCo, figure 7b.";
-  Chart chart = order_chart(figure, "Best-k error against k");
-  chart.x.label = "k";
-  chart.y = {"best-k error", false, format_tick, {0.0, 1.0}, {}};
+  Chart chart{.id = panel_id(figure),
+              .alt = "Best-k error against k",
+              .x = {"k", true, format_tick},
+              .y = {"best-k error", false, format_tick, {0.0, 1.0}}};
   add_decay_curves(unit, &StatsPoints::errors, figure, chart);
   add_panel(figure, "", chart);
   return figure;
@@ -265,21 +245,19 @@ Figure best_k(const StatsSummary& summary) {
 constexpr std::size_t kMaxMarkers = 60;
 
 Chart step_chart(const Figure& figure, const std::string& label, const std::string& alt) {
-  Chart chart;
-  chart.id = figure.id + "-" + std::to_string(figure.panels.size());
-  chart.alt = alt;
-  chart.x = {"training step", false, format_step, {}, {}};
-  chart.y = {label, false, format_number, {}, {}};
-  return chart;
+  return {.id = panel_id(figure),
+          .alt = alt,
+          .x = {"training step", false, format_step},
+          .y = {label, false, format_number}};
 }
 
 /// Returns a curve over steps; values that are not finite are not drawn.
-template <class Step>
+template <class Step, class Value>
 Curve step_curve(std::size_t style, const std::string& name, const std::vector<Step>& steps,
-                 const std::function<double(const Step&)>& value) {
-  Curve curve{style, steps.size() <= kMaxMarkers, true, {}};
+                 Value value) {
+  Curve curve{style, steps.size() <= kMaxMarkers, true};
   for (const Step& step : steps) {
-    const double y = value(step);
+    const double y = std::invoke(value, step);
     curve.points.push_back(
         {static_cast<double>(step.step), y, std::nullopt, true,
          name + ", step " + std::to_string(step.step) + "\n" + format_number(y)});
@@ -291,20 +269,26 @@ std::string feedback_title(bool feedback) {
   return feedback ? "with error feedback" : "without error feedback";
 }
 
+// Returns a curve of the gradients without, then one of those with error feedback.
+template <class Value>
+std::vector<Curve> feedback_curves(const StatsUnit& unit, Value value) {
+  return {step_curve(1, feedback_title(false), unit.plain.steps, value),
+          step_curve(2, feedback_title(true), unit.feedback.steps, value)};
+}
+
 Figure fits_by_step(const StatsSummary& summary) {
   const StatsUnit& unit = summary.main();
-  Figure figure{"fits", "Distances of the fits, by step", "", {}, {}};
+  Figure figure{"fits", "Distances of the fits, by step"};
   figure.caption =
       "Kolmogorov-Smirnov distance of each fit, " + unit.title + "; a perfect fit has 0.";
   for (const bool feedback : {false, true}) {
     Chart chart = step_chart(figure, "distance",
                              "Distances of the fits by step, " + feedback_title(feedback));
     chart.y.include = {0.0};
-    for (std::size_t i = 0; i < kFitNames.size(); ++i) {
-      chart.curves.push_back(
-          step_curve<StatsMeans>(i + 1, kFitNames[i], (feedback ? unit.feedback : unit.plain).steps,
-                                 [i](const StatsMeans& step) { return step.distances[i]; }));
-    }
+    for (std::size_t i = 0; i < kFitNames.size(); ++i)
+      chart.curves.push_back(step_curve(i + 1, kFitNames[i],
+                                        (feedback ? unit.feedback : unit.plain).steps,
+                                        [i](const StatsMeans& step) { return step.distances[i]; }));
     add_panel(figure, feedback_title(feedback), chart);
   }
   for (std::size_t i = 0; i < kFitNames.size(); ++i)
@@ -314,30 +298,23 @@ Figure fits_by_step(const StatsSummary& summary) {
 
 Figure decay_by_step(const StatsSummary& summary) {
   const StatsUnit& unit = summary.main();
-  Figure figure{"decay-steps", "Decay and best-k error, by step", "", {}, {}};
+  Figure figure{"decay-steps", "Decay and best-k error, by step"};
   figure.caption = "Left: the power law's exponent p, " + unit.title +
                    "; above the dashed line a gradient counts as compressible. Other panels: norm "
                    "of all but the k largest elements over the norm.";
   Chart exponent = step_chart(figure, "p", "Decay exponent by step");
   exponent.y.include = {0.5};
   exponent.reference_lines = {0.5};
-  for (const bool feedback : {false, true}) {
-    exponent.curves.push_back(step_curve<StatsMeans>(
-        feedback ? 2 : 1, feedback_title(feedback), (feedback ? unit.feedback : unit.plain).steps,
-        [](const StatsMeans& step) { return step.p; }));
-    if (feedback && unit.feedback.empty()) continue;
-    figure.legend.push_back({marker_svg(feedback ? 2 : 1), feedback_title(feedback)});
-  }
+  exponent.curves = feedback_curves(unit, &StatsMeans::p);
+  figure.legend.push_back({marker_svg(1), feedback_title(false)});
+  if (!unit.feedback.empty()) figure.legend.push_back({marker_svg(2), feedback_title(true)});
   add_panel(figure, "decay exponent", exponent);
   for (std::size_t i = 0; i < summary.records->ratios.size(); ++i) {
     const std::string largest = "largest " + format_percent(summary.records->ratios[i]);
     Chart chart = step_chart(figure, "best-k error", "Best-k error by step, " + largest);
     chart.y.include = {0.0, 1.0};
-    for (const bool feedback : {false, true}) {
-      chart.curves.push_back(step_curve<StatsMeans>(
-          feedback ? 2 : 1, feedback_title(feedback), (feedback ? unit.feedback : unit.plain).steps,
-          [i](const StatsMeans& step) { return step.best_k_errors[i]; }));
-    }
+    chart.curves =
+        feedback_curves(unit, [i](const StatsMeans& step) { return step.best_k_errors[i]; });
     add_panel(figure, largest, chart);
   }
   return figure;
@@ -345,7 +322,7 @@ Figure decay_by_step(const StatsSummary& summary) {
 
 Figure similarity_by_step(const StatsSummary& summary) {
   const StatsUnit& unit = summary.main();
-  Figure figure{"alike", "Similarity of workers and steps", "", {}, {}};
+  Figure figure{"alike", "Similarity of workers and steps"};
   const std::string top = format_percent(summary.records->overlap_ratio);
   figure.caption = "Cosine, and fraction of the positions of the largest " + top +
                    " in common, means over the ranks, " + unit.title +
@@ -353,11 +330,8 @@ Figure similarity_by_step(const StatsSummary& summary) {
   const auto panel = [&](const StatsAlike& alike, const std::string& title) {
     Chart chart = step_chart(figure, "cosine, fraction in common", "Similarity of " + title);
     chart.y.include = {0.0};
-    chart.curves = {
-        step_curve<StatsAlikeMeans>(1, "cosine", alike.steps,
-                                    [](const StatsAlikeMeans& step) { return step.cosine; }),
-        step_curve<StatsAlikeMeans>(2, "in common", alike.steps,
-                                    [](const StatsAlikeMeans& step) { return step.overlap; })};
+    chart.curves = {step_curve(1, "cosine", alike.steps, &StatsAlikeMeans::cosine),
+                    step_curve(2, "in common", alike.steps, &StatsAlikeMeans::overlap)};
     add_panel(figure, title, chart);
   };
   panel(unit.workers, "neighbouring workers");
@@ -372,11 +346,9 @@ std::vector<Figure> stats_figures(const StatsSummary& summary) {
   using Builder = Figure (*)(const StatsSummary&);
   std::vector<Figure> result;
   for (const Builder build : {densities, tails, power_decay, best_k, fits_by_step, decay_by_step,
-                              similarity_by_step, tensor_densities}) {
-    Figure figure = build(summary);
-    if (!figure.panels.empty()) result.push_back(std::move(figure));
-  }
-  return result;
+                              similarity_by_step, tensor_densities})
+    result.push_back(build(summary));
+  return with_panels(std::move(result));
 }
 
 }  // namespace thinpipe

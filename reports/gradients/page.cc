@@ -1,13 +1,11 @@
 // Statistics of gradients as a page or as Markdown: findings first, then figures and tables.
-#include "reports/gradients/page.h"
-
 #include <cmath>
 #include <utility>
 
 #include "base/text.h"
-#include "reports/page/html.h"
-#include "reports/page/markdown.h"
-#include "reports/text/escape.h"
+#include "reports/gradients/summary.h"
+#include "reports/page/page.h"
+#include "reports/page/table.h"
 #include "reports/text/phrases.h"
 
 namespace thinpipe {
@@ -17,7 +15,7 @@ std::string whole(double value) { return std::to_string(std::llround(value)); }
 
 // Lists elements, zeros and moments of each tensor.
 Table stats_moments_table(const StatsSummary& summary) {
-  Table table{{"tensor", "elements", "zeros", "mean |g|", "deviation", "excess kurtosis"}, 1, {}};
+  Table table{{"tensor", "elements", "zeros", "mean |g|", "deviation", "excess kurtosis"}};
   for (const StatsUnit& unit : summary.units) {
     const StatsMeans& all = unit.plain.all;
     table.rows.push_back({{unit.title},
@@ -34,7 +32,7 @@ Table stats_moments_table(const StatsSummary& summary) {
 // distributions. The best fit is highlighted. `feedback` selects the gradients with or without
 // error feedback; the table has no rows if these were not analysed.
 Table stats_fits_table(const StatsSummary& summary, bool feedback) {
-  Table table{{"tensor", "p", "R\xc2\xb2"}, 1, {}};
+  Table table{{"tensor", "p", "R\xc2\xb2"}};
   for (const double ratio : summary.records->ratios)
     table.columns.push_back("error at " + format_percent(ratio));
   for (const char* name : kFitNames) table.columns.emplace_back(name);
@@ -55,17 +53,14 @@ Table stats_fits_table(const StatsSummary& summary, bool feedback) {
 // Lists cosines and common positions; without rows where nothing was compared.
 Table stats_alike_table(const StatsSummary& summary) {
   const std::string top = "top " + format_percent(summary.records->overlap_ratio) + " in common";
-  Table table{{"tensor", "workers: cosine", top, "steps: cosine", top}, 1, {}};
+  Table table{{"tensor", "workers: cosine", top, "steps: cosine", top}};
   for (const StatsUnit& unit : summary.units) {
     if (unit.workers.steps.empty() && unit.steps.steps.empty()) continue;
-    const auto of = [](const StatsAlike& alike, double value) {
-      return alike.steps.empty() ? TableCell{kAbsent} : figure_cell(value);
-    };
     table.rows.push_back({{unit.title},
-                          of(unit.workers, unit.workers.all.cosine),
-                          of(unit.workers, unit.workers.all.overlap),
-                          of(unit.steps, unit.steps.all.cosine),
-                          of(unit.steps, unit.steps.all.overlap)});
+                          figure_cell(unit.workers.all.cosine),
+                          figure_cell(unit.workers.all.overlap),
+                          figure_cell(unit.steps.all.cosine),
+                          figure_cell(unit.steps.all.overlap)});
   }
   return table;
 }

@@ -1,6 +1,7 @@
 // Reads the records of `thinpipe trace stats`.
 #include "reports/gradients/records.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -13,17 +14,14 @@
 namespace thinpipe {
 namespace {
 
-double number_or_nan(const Fields& fields, const std::string& key) {
-  const auto found = fields.json().find(key);
-  if (found == fields.json().end() || !(found->is_number() || found->is_null()))
-    fields.complain(key, "a number or null");
-  return found->is_null() ? std::numeric_limits<double>::quiet_NaN() : found->get<double>();
+bool is_number_or_null(const nlohmann::json& value) { return value.is_number() || value.is_null(); }
+
+double or_nan(const nlohmann::json& value) {
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
 
-bool truth(const Fields& fields, const std::string& key) {
-  const auto found = fields.json().find(key);
-  if (found == fields.json().end() || !found->is_boolean()) fields.complain(key, "true or false");
-  return found->get<bool>();
+double number_or_nan(const Fields& fields, const std::string& key) {
+  return or_nan(fields.value(key, "a number or null", is_number_or_null));
 }
 
 std::vector<double> numbers(const Fields& fields, const std::string& key, std::size_t count) {
@@ -47,17 +45,16 @@ StatsPoints parse_points(const Fields& fields) {
 
 /// Returns the second value of each pair; the first values are the ratios.
 std::vector<double> parse_errors(const Fields& fields, std::size_t ratios) {
-  const auto found = fields.json().find("best_k_error");
-  const std::string expected = std::to_string(ratios) + " pairs of a ratio and an error";
-  if (found == fields.json().end() || !found->is_array() || found->size() != ratios)
-    fields.complain("best_k_error", expected);
+  const auto are_pairs = [&](const nlohmann::json& found) {
+    return found.is_array() && found.size() == ratios &&
+           std::all_of(found.begin(), found.end(), [](const nlohmann::json& pair) {
+             return pair.is_array() && pair.size() == 2 && is_number_or_null(pair[1]);
+           });
+  };
   std::vector<double> errors;
-  for (const nlohmann::json& pair : *found) {
-    if (!pair.is_array() || pair.size() != 2 || !(pair[1].is_number() || pair[1].is_null()))
-      fields.complain("best_k_error", expected);
-    errors.push_back(pair[1].is_null() ? std::numeric_limits<double>::quiet_NaN()
-                                       : pair[1].get<double>());
-  }
+  for (const nlohmann::json& pair : fields.value(
+           "best_k_error", std::to_string(ratios) + " pairs of a ratio and an error", are_pairs))
+    errors.push_back(or_nan(pair[1]));
   return errors;
 }
 
@@ -66,7 +63,7 @@ StatsGradient parse_gradient(const Fields& fields, std::size_t ratios) {
   gradient.tensor = fields.text("tensor");
   gradient.step = fields.natural("training_step");
   gradient.rank = fields.natural("rank");
-  gradient.feedback = truth(fields, "feedback");
+  gradient.feedback = fields.value("feedback", "true or false", &nlohmann::json::is_boolean);
   gradient.elements = fields.number_at_least("elements", 0);
   gradient.zeros = fields.number_at_least("zeros", 0);
   gradient.non_finite = fields.number_at_least("non_finite", 0);

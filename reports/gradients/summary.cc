@@ -3,31 +3,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <functional>
 #include <map>
 #include <utility>
 
 #include "base/error.h"
+#include "reports/statistics/statistics.h"
 #include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
 
 constexpr const char* kWhole = "*";
-constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-/// Returns the mean of `of` over `items`, without values that are not finite.
+/// Returns the mean of `of` (a member or a function) over `items`, without values that are not
+/// finite.
 template <class Items, class Of>
 double mean_of(const Items& items, Of of) {
-  double sum = 0;
-  std::size_t count = 0;
-  for (const auto* item : items) {
-    const double value = of(*item);
-    if (!std::isfinite(value)) continue;
-    sum += value;
-    ++count;
-  }
-  return count == 0 ? kNothing : sum / static_cast<double>(count);
+  std::vector<double> values;
+  for (const auto* item : items) values.push_back(std::invoke(of, *item));
+  return finite_mean(values);
 }
 
 using Gradients = std::vector<const StatsGradient*>;
@@ -35,12 +30,12 @@ using Gradients = std::vector<const StatsGradient*>;
 StatsMeans means_of(const Gradients& gradients, std::size_t ratios) {
   StatsMeans means;
   const auto mean = [&](auto of) { return mean_of(gradients, of); };
-  means.p = mean([](const StatsGradient& g) { return g.p; });
-  means.r_squared = mean([](const StatsGradient& g) { return g.r_squared; });
+  means.p = mean(&StatsGradient::p);
+  means.r_squared = mean(&StatsGradient::r_squared);
   means.zero_share = mean([](const StatsGradient& g) { return g.zeros / g.elements; });
-  means.kurtosis = mean([](const StatsGradient& g) { return g.kurtosis; });
-  means.mean_magnitude = mean([](const StatsGradient& g) { return g.mean_magnitude; });
-  means.deviation = mean([](const StatsGradient& g) { return g.deviation; });
+  means.kurtosis = mean(&StatsGradient::kurtosis);
+  means.mean_magnitude = mean(&StatsGradient::mean_magnitude);
+  means.deviation = mean(&StatsGradient::deviation);
   for (std::size_t i = 0; i < ratios; ++i)
     means.best_k_errors.push_back(mean([i](const StatsGradient& g) { return g.best_k_errors[i]; }));
   for (std::size_t i = 0; i < kFitNames.size(); ++i)
@@ -65,15 +60,16 @@ StatsSeries series_of(const Gradients& gradients, std::size_t ratios) {
   return series;
 }
 
-StatsAlike alike_of(const std::vector<const StatsSimilarity*>& similarities) {
-  using Similarities = std::vector<const StatsSimilarity*>;
+using Similarities = std::vector<const StatsSimilarity*>;
+
+StatsAlike alike_of(const Similarities& similarities) {
   StatsAlike alike;
   std::map<std::uint64_t, Similarities> by_step;
   for (const StatsSimilarity* similarity : similarities)
     by_step[similarity->step].push_back(similarity);
   const auto means = [](std::uint64_t step, const Similarities& those) {
-    return StatsAlikeMeans{step, mean_of(those, [](const StatsSimilarity& s) { return s.cosine; }),
-                           mean_of(those, [](const StatsSimilarity& s) { return s.overlap; })};
+    return StatsAlikeMeans{step, mean_of(those, &StatsSimilarity::cosine),
+                           mean_of(those, &StatsSimilarity::overlap)};
   };
   for (const auto& [step, of_step] : by_step) alike.steps.push_back(means(step, of_step));
   alike.all = means(0, similarities);
@@ -82,7 +78,7 @@ StatsAlike alike_of(const std::vector<const StatsSimilarity*>& similarities) {
 
 struct Parts {
   Gradients plain, feedback;
-  std::vector<const StatsSimilarity*> workers, steps;
+  Similarities workers, steps;
 };
 
 constexpr double kCompressible = 0.5;  // SIDCo, definition 1
@@ -90,18 +86,12 @@ constexpr double kManyZeros = 0.01;    // as a fraction: a lower bound of every 
 // Chance alone puts a smaller sample some hundredths from its own distribution (0.9 / sqrt n).
 constexpr int kMinElements = 1000;
 
-std::string counted(std::size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 /// "gamma (0.0595), followed by exponential (0.0714), gpareto (0.0743) and normal (0.386)".
 std::string fits_in_order(const StatsMeans& means) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < kFitNames.size(); ++i)
     if (std::isfinite(means.distances[i])) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return means.distances[a] < means.distances[b];
-  });
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return means.distances[i]; });
   std::vector<std::string> names;
   for (const std::size_t i : order)
     names.push_back(std::string(kFitNames[i]) + " (" + format_number(means.distances[i]) + ")");
@@ -144,9 +134,8 @@ std::string farthest_sentence(const StatsSummary& summary) {
   };
   for (const StatsUnit& unit : summary.units) {
     if (&unit == &summary.main() || unit.elements < kMinElements ||
-        unit.plain.all.best_fit() == kFitNames.size()) {
+        unit.plain.all.best_fit() == kFitNames.size())
       continue;
-    }
     ++count;
     if (farthest == nullptr || least(unit) > least(*farthest)) farthest = &unit;
   }
@@ -192,12 +181,9 @@ std::string warning_sentence(const StatsSummary& summary) {
 
 std::size_t StatsMeans::best_fit() const {
   std::size_t best = distances.size();
-  for (std::size_t i = 0; i < distances.size(); ++i) {
-    if (std::isfinite(distances[i]) &&
-        (best == distances.size() || distances[i] < distances[best])) {
+  for (std::size_t i = 0; i < distances.size(); ++i)
+    if (std::isfinite(distances[i]) && (best == distances.size() || distances[i] < distances[best]))
       best = i;
-    }
-  }
   return best;
 }
 
@@ -233,11 +219,8 @@ StatsSummary summarize(const StatsRecords& records) {
   }
   if (summary.units.empty())
     throw InputError(records.origin.file.string() + ": no gradient without error feedback");
-  const auto whole = std::find_if(summary.units.begin(), summary.units.end(),
-                                  [](const StatsUnit& unit) { return unit.tensor == kWhole; });
-  const auto largest =
-      std::max_element(summary.units.begin(), summary.units.end(),
-                       [](const auto& a, const auto& b) { return a.elements < b.elements; });
+  const auto whole = std::ranges::find(summary.units, kWhole, &StatsUnit::tensor);
+  const auto largest = std::ranges::max_element(summary.units, {}, &StatsUnit::elements);
   const auto main = whole != summary.units.end() ? whole : largest;
   std::rotate(summary.units.begin(), main, main + 1);
   return summary;
@@ -256,22 +239,21 @@ std::string stats_subject(const StatsSummary& summary) {
 
 std::vector<std::string> stats_findings(const StatsSummary& summary) {
   const StatsUnit& unit = summary.main();
-  std::vector<std::string> sentences;
-  sentences.push_back(nearest_sentence(unit.plain, stats_subject(summary)));
   const std::string with_feedback =
       summary.records->feedback_ratio
           ? "With error feedback of a top-k of " + format_percent(*summary.records->feedback_ratio)
           : "";
-  if (!unit.feedback.empty()) sentences.push_back(nearest_sentence(unit.feedback, with_feedback));
-  const std::string plain =
-      decay_sentence(summary, unit.plain, "Sorted magnitudes decay as a power law with ");
-  const std::string feedback =
-      unit.feedback.empty() ? "" : decay_sentence(summary, unit.feedback, with_feedback + ": ");
-  for (const std::string& sentence :
-       {plain, feedback, zeros_sentence(summary), farthest_sentence(summary),
-        alike_sentence(summary), warning_sentence(summary)}) {
-    if (!sentence.empty()) sentences.push_back(sentence);
-  }
+  const bool has_feedback = !unit.feedback.empty();
+  std::vector<std::string> sentences = {
+      nearest_sentence(unit.plain, stats_subject(summary)),
+      has_feedback ? nearest_sentence(unit.feedback, with_feedback) : "",
+      decay_sentence(summary, unit.plain, "Sorted magnitudes decay as a power law with "),
+      has_feedback ? decay_sentence(summary, unit.feedback, with_feedback + ": ") : "",
+      zeros_sentence(summary),
+      farthest_sentence(summary),
+      alike_sentence(summary),
+      warning_sentence(summary)};
+  std::erase(sentences, "");
   return sentences;
 }
 
@@ -288,11 +270,10 @@ std::vector<std::string> stats_method_notes(const StatsSummary& summary) {
       "The best-k error is the norm of all but the k largest elements over the norm.",
       "Densities are over intervals with 2 % of the elements each, fewer in the tail; for data and "
       "fits, the fraction of the elements in an interval over its length."};
-  if (summary.records->feedback_ratio) {
+  if (summary.records->feedback_ratio)
     notes.push_back(
         "Error feedback adds the residual of top-k to the next analysed gradient. The residual is "
         "zero at the first step, so the first step equals that without error feedback.");
-  }
   return notes;
 }
 

@@ -1,4 +1,4 @@
-// Gradient statistics by tensor and by step, and their findings.
+// Gradient statistics by tensor and by step, their findings, figures and report.
 #pragma once
 
 #include <array>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/figures/figure.h"
 #include "reports/gradients/records.h"
 
 namespace thinpipe {
@@ -73,5 +74,18 @@ std::vector<std::string> stats_findings(const StatsSummary& summary);
 
 /// Describes in sentences how the figures were computed.
 std::vector<std::string> stats_method_notes(const StatsSummary& summary);
+
+/// Returns the figures for which the summary has data: SIDCo's figures 2, 7 and 8, and curves over
+/// the steps. The first figures show the whole model (or the largest tensor): densities and tails
+/// with their fits, decay, best-k error, distances of the fits, similarity. The last figures show
+/// the densities of the largest tensors.
+/// @throws RunError without gnuplot
+std::vector<Figure> stats_figures(const StatsSummary& summary);
+
+/// Returns the report as one self-contained HTML page, which loads no other files, as render_html()
+/// does (reports/run/page.h), or as Markdown. All text from the records is escaped.
+/// @throws InputError without gradients; RunError without gnuplot (HTML)
+std::string render_stats_html(const StatsRecords& records);
+std::string render_stats_markdown(const StatsRecords& records);
 
 }  // namespace thinpipe

@@ -2,15 +2,14 @@
 #include "reports/history/page.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "reports/figures/style.h"
 #include "reports/gradients/records.h"
-#include "reports/page/html.h"
-#include "reports/page/markdown.h"
+#include "reports/page/page.h"
 #include "reports/record/reader.h"
-#include "reports/text/escape.h"
 #include "reports/text/phrases.h"
 
 namespace thinpipe {
@@ -20,8 +19,7 @@ constexpr std::size_t kMaxPanels = 60;
 constexpr std::size_t kValueStyle = 1, kOutlyingStyle = 2;
 
 bool is_drawn(const HistoryTrend& of) {
-  if (of.values.size() < 2) return false;
-  return of.series.kind != "exact" || !of.trend.steps.empty();
+  return of.values.size() > 1 && (of.series.kind != "exact" || !of.trend.steps.empty());
 }
 
 /// Returns the trends with the highest interest(), in their order among equals.
@@ -29,9 +27,7 @@ std::set<const HistoryTrend*> drawn_ones(const HistorySummary& summary) {
   std::vector<const HistoryTrend*> all;
   for (const HistoryTrend& of : summary.trends)
     if (is_drawn(of)) all.push_back(&of);
-  std::stable_sort(all.begin(), all.end(), [](const HistoryTrend* a, const HistoryTrend* b) {
-    return a->interest() > b->interest();
-  });
+  std::ranges::stable_sort(all, std::greater(), &HistoryTrend::interest);
   all.resize(std::min(all.size(), kMaxPanels));
   return {all.begin(), all.end()};
 }
@@ -52,12 +48,11 @@ ChartPoint chart_point(const HistoryTrend& of, std::size_t i, const History& his
   point.tooltip = "launch " + std::to_string(entry.launch + 1) + ", " + entry.created +
                   (revision.empty() ? "" : ", " + revision) + "\n" +
                   history_value_text(of.series, entry.value);
-  if (i < of.trend.standings.size() && of.trend.standings[i]) {
-    const Standing& standing = *of.trend.standings[i];
-    const double reach = quiet_reach(standing, of.margin);
+  if (const Standing* standing = of.standing(i)) {
+    const double reach = quiet_reach(*standing, of.margin);
     point.tooltip += (of.is_outlying(i) ? ", outlying: " : ", as expected: ") +
-                     history_value_text(of.series, standing.typical - reach) + " to " +
-                     history_value_text(of.series, standing.typical + reach);
+                     history_value_text(of.series, standing->typical - reach) + " to " +
+                     history_value_text(of.series, standing->typical + reach);
   }
   return point;
 }
@@ -65,30 +60,26 @@ ChartPoint chart_point(const HistoryTrend& of, std::size_t i, const History& his
 Chart chart_of(const HistoryTrend& of, const std::string& id, const History& history) {
   Chart chart;
   chart.id = id;
-  chart.alt = of.name.second + " of " + of.name.first + " in " + std::to_string(of.values.size()) +
+  chart.alt = series_title(of.name) + " in " + std::to_string(of.values.size()) +
               " launches, newest " + history_value_text(of.series, of.values.back());
-  chart.x.label = "launch";
-  chart.x.format = format_number;
-  chart.x.include = {1, static_cast<double>(history.launches)};
+  chart.x = {"launch", false, format_number, {1, static_cast<double>(history.launches)}};
   for (std::size_t launch = 1; launch <= history.launches; ++launch)
     chart.x.ticks.push_back(static_cast<double>(launch));
   chart.y.format = format_of(of.series.unit);
   const bool names_unit = chart.y.format != format_number || of.series.unit == "1";
   chart.y.label = of.name.second + (names_unit ? "" : ", " + of.series.unit);
-  Curve curve{kValueStyle, true, true, {}};
+  Curve curve{kValueStyle, true, true};
   chart.bands.emplace_back();
   std::size_t since = 0;  // the values that make a step are compared with the level before it
   for (std::size_t i = 0; i < of.values.size(); ++i) {
     const ChartPoint point = chart_point(of, i, history);
-    if (std::find(of.trend.steps.begin(), of.trend.steps.end(), i) != of.trend.steps.end())
-      chart.upright_lines.push_back(point.x - 0.5);
-    if (i < of.trend.standings.size() && of.trend.standings[i]) {
-      const Standing& standing = *of.trend.standings[i];
-      const double reach = quiet_reach(standing, of.margin);
-      if (standing.since != since) chart.bands.emplace_back();
-      since = standing.since;
+    if (of.begins_step(i)) chart.upright_lines.push_back(point.x - 0.5);
+    if (const Standing* standing = of.standing(i)) {
+      const double reach = quiet_reach(*standing, of.margin);
+      if (standing->since != since) chart.bands.emplace_back();
+      since = standing->since;
       chart.bands.back().push_back(
-          {point.x, standing.typical - reach, standing.typical, standing.typical + reach});
+          {point.x, standing->typical - reach, standing->typical, standing->typical + reach});
     }
     if (of.is_outlying(i)) chart.marks.push_back({point.x, point.y, kOutlyingStyle, point.tooltip});
     curve.points.push_back(point);
@@ -119,7 +110,7 @@ std::vector<LegendEntry> history_legend(bool is_exact) {
 }
 
 Figure figure_of(const std::string& metric, const HistorySeries& series, std::size_t number) {
-  Figure figure{"history-" + std::to_string(number), metric, "", {}, {}};
+  Figure figure{"history-" + std::to_string(number), metric};
   const bool is_exact = series.kind == "exact";
   figure.caption = is_exact ? "Exact values, which change only with the code."
                             : "Band: the values that would not be outlying, by the launches before "
@@ -149,7 +140,7 @@ std::vector<Figure> history_figures(const HistorySummary& summary) {
     add_panel(figure, of.name.first,
               chart_of(of, "history-chart-" + std::to_string(count++), summary.history));
   }
-  std::erase_if(result, [](const Figure& figure) { return figure.panels.empty(); });
+  result = with_panels(std::move(result));
   const auto all = static_cast<std::size_t>(
       std::count_if(summary.trends.begin(), summary.trends.end(), is_drawn));
   if (!result.empty() && all > drawn.size())
@@ -166,18 +157,16 @@ bool is_history(const fs::path& folder_or_file) {
     if (fs::exists(folder_or_file / kStatsFileName, failure)) return false;
     return !history_files(folder_or_file).empty();
   }
-  const auto header = first_record(folder_or_file);
-  if (!header || !header->contains("kind")) return false;
-  return header->at("kind") == kBenchKind || header->at("kind") == kQualityKind;
+  const std::string kind = text_in(first_record(folder_or_file).value_or(nullptr), "kind");
+  return kind == kBenchKind || kind == kQualityKind;
 }
 
 std::string render_history_html(const HistorySummary& summary, const std::string& command) {
   std::string page = html::masthead(kHistoryHeadline, escape_html(history_subject(summary))) +
                      html::findings(history_findings(summary));
   const std::vector<Figure> figures = history_figures(summary);
-  if (!figures.empty()) {
+  if (!figures.empty())
     page += html::section("drawn", "Figures", html::figures(figures, {command}));
-  }
   page += html::section("series", "Every metric",
                         html::table(history_trends_table(summary), "Every metric", true));
   page += html::section("launches", "Launches",

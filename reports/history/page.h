@@ -1,6 +1,7 @@
 // The summary of a history, its figures and its page.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -23,7 +24,14 @@ struct HistoryTrend {
   bool is_newest = false;            ///< the newest launch has the metric
   Verdict verdict = Verdict::kSame;  ///< of the newest launch; kUnclear where it lacks the metric
 
+  /// Returns the value compared with those before it; null after too few values.
+  const Standing* standing(std::size_t entry) const {
+    return entry < trend.standings.size() && trend.standings[entry] ? &*trend.standings[entry]
+                                                                    : nullptr;
+  }
   bool is_outlying(std::size_t entry) const;
+  /// Returns whether the value is the first one after an accepted step.
+  bool begins_step(std::size_t entry) const { return std::ranges::count(trend.steps, entry) > 0; }
   bool makes_step(std::size_t entry) const;  ///< one of the values by which a step was accepted
   /// Returns the metric's priority when the number of drawn panels is limited: 3 if the newest
   /// value is worse, 2 if it is better, 1 if an earlier value was outlying or made a step, else 0.

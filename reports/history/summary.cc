@@ -5,14 +5,13 @@
 #include <cctype>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <span>
 #include <tuple>
 
 #include "base/statistics.h"
-#include "reports/gate/output.h"
+#include "reports/gate/gate.h"
 #include "reports/history/page.h"
-#include "reports/text/escape.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -27,10 +26,6 @@ std::vector<std::size_t> changes(const std::vector<double>& values) {
 /// Sentences of one kind; further ones are only counted.
 constexpr std::size_t kMaxSentences = 10;
 constexpr std::size_t kBars = 16;  // fit one line of the table
-
-std::string counted_as(std::size_t count, const std::string& one, const std::string& many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
-}
 
 /// Adds the first of `sentences`, then the number of the remaining `what`.
 void add_some(const std::vector<std::string>& sentences, const std::string& what,
@@ -60,11 +55,11 @@ std::vector<std::string> newest_sentences(const HistorySummary& summary) {
     if (of.verdict != Verdict::kWorse && of.verdict != Verdict::kBetter) continue;
     const double change = of.better == "higher" ? -of.change : of.change;
     sentences.push_back(fmt::format(
-        "{} is {} in the newest launch: {}, {} {}{}.", metric_title(of), verdict_name(of.verdict),
-        value_text(of, of.after),
+        "{} is {} in the newest launch: {}, {} {}{}.", series_title(of.name),
+        verdict_name(of.verdict), value_text(of.unit, of.kind, of.after),
         of.kind == "exact" ? "in the launch before"
                            : fmt::format("median of the {} before it", of.samples),
-        value_text(of, of.before),
+        value_text(of.unit, of.kind, of.before),
         of.kind != "exact" && of.before != 0 ? fmt::format(" ({:+.1f} %)", 100 * change) : ""));
   }
   return sentences;
@@ -78,10 +73,10 @@ std::vector<std::string> step_sentences(const HistorySummary& summary) {
       // newest_sentences() has the exact values that the newest launch changed.
       if (of.series.kind == "exact" && first.launch + 1 == summary.history.launches) continue;
       const double before = level(of, i), after = level(of, i + 1);
-      sentences.push_back(fmt::format(
-          "{} of {} went from {} to {}{} with launch {} ({}).", of.name.second, of.name.first,
-          history_value_text(of.series, before), history_value_text(of.series, after),
-          change_between(before, after), first.launch + 1, first.created));
+      sentences.push_back(
+          fmt::format("{} went from {} to {}{} with launch {} ({}).", series_title(of.name),
+                      history_value_text(of.series, before), history_value_text(of.series, after),
+                      change_between(before, after), first.launch + 1, first.created));
     }
   }
   return sentences;
@@ -90,8 +85,7 @@ std::vector<std::string> step_sentences(const HistorySummary& summary) {
 }  // namespace
 
 bool HistoryTrend::is_outlying(std::size_t entry) const {
-  return entry < trend.standings.size() && trend.standings[entry] &&
-         thinpipe::is_outlying(*trend.standings[entry], margin);
+  return standing(entry) != nullptr && thinpipe::is_outlying(*standing(entry), margin);
 }
 
 bool HistoryTrend::makes_step(std::size_t entry) const {
@@ -133,18 +127,15 @@ HistorySummary summarize(History history) {
     shown.verdict = verdict == verdicts.end() ? Verdict::kUnclear : verdict->second;
     summary.trends.push_back(std::move(shown));
   }
-  std::stable_sort(summary.trends.begin(), summary.trends.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.name.second, a.name.first) < std::tie(b.name.second, b.name.first);
+  std::ranges::stable_sort(summary.trends, {}, [](const HistoryTrend& of) {
+    return std::tie(of.name.second, of.name.first);
   });
   summary.history = std::move(history);
   return summary;
 }
 
 std::string history_value_text(const HistorySeries& series, double value) {
-  MetricComparison shown;
-  shown.unit = series.unit;
-  shown.kind = series.kind;
-  return value_text(shown, value);
+  return value_text(series.unit, series.kind, value);
 }
 
 std::string history_csv(const HistorySummary& summary) {
@@ -157,17 +148,15 @@ std::string history_csv(const HistorySummary& summary) {
                           escape_csv(of.name.first), escape_csv(of.name.second),
                           escape_csv(of.series.unit), escape_csv(of.series.better),
                           escape_csv(of.series.kind), entry.value);
-      if (i < of.trend.standings.size() && of.trend.standings[i]) {
-        const Standing& standing = *of.trend.standings[i];
-        const double reach = quiet_reach(standing, of.margin);
-        text += fmt::format("{:.9g},{:.9g},{:.9g},", standing.typical, standing.typical - reach,
-                            standing.typical + reach);
+      if (const Standing* standing = of.standing(i)) {
+        const double reach = quiet_reach(*standing, of.margin);
+        text += fmt::format("{:.9g},{:.9g},{:.9g},", standing->typical, standing->typical - reach,
+                            standing->typical + reach);
       } else {
         text += ",,,";
       }
-      const auto& steps = of.trend.steps;
-      const bool is_step = std::find(steps.begin(), steps.end(), i) != steps.end();
-      text += fmt::format("{},{}\r\n", of.is_outlying(i) ? "yes" : "no", is_step ? "yes" : "no");
+      text += fmt::format("{},{}\r\n", of.is_outlying(i) ? "yes" : "no",
+                          of.begins_step(i) ? "yes" : "no");
     }
   }
   return text;
@@ -176,7 +165,7 @@ std::string history_csv(const HistorySummary& summary) {
 std::string history_subject(const HistorySummary& summary) {
   const History& history = summary.history;
   return fmt::format("{}, {}, {} to {}", history.kind,
-                     counted_as(history.launches, "launch", "launches"),
+                     counted(history.launches, "launch", "launches"),
                      history.origins.front().created, history.origins.back().created);
 }
 
@@ -189,9 +178,9 @@ std::vector<std::string> history_findings(const HistorySummary& summary) {
     findings.push_back(
         fmt::format("Of {} in the newest launch, {} worse, {} better, {} the same and {} unclear "
                     "after too few launches.",
-                    counted_as(outcome.comparisons.size(), "metric", "metrics"),
-                    outcome.count(Verdict::kWorse), outcome.count(Verdict::kBetter),
-                    outcome.count(Verdict::kSame), outcome.count(Verdict::kUnclear)));
+                    counted(outcome.comparisons.size(), "metric"), outcome.count(Verdict::kWorse),
+                    outcome.count(Verdict::kBetter), outcome.count(Verdict::kSame),
+                    outcome.count(Verdict::kUnclear)));
   add_some(newest_sentences(summary), "that changed in the newest launch", findings);
   add_some(step_sentences(summary), "changes of level", findings);
   std::size_t passing = 0;
@@ -199,9 +188,8 @@ std::vector<std::string> history_findings(const HistorySummary& summary) {
     for (std::size_t i = 0; i + 1 < of.values.size(); ++i)
       passing += of.is_outlying(i) && !of.makes_step(i);
   if (passing > 0)
-    findings.push_back(
-        fmt::format("Before the newest launch, {} without a change of level.",
-                    counted_as(passing, "value was outlying", "values were outlying")));
+    findings.push_back(fmt::format("Before the newest launch, {} without a change of level.",
+                                   counted(passing, "value was outlying", "values were outlying")));
   std::vector<std::string> absent = outcome.missing;
   for (const std::string& failed : outcome.failed)
     absent.push_back("In the newest launch, " + failed);
@@ -242,19 +230,16 @@ Table history_trends_table(const HistorySummary& summary) {
     const bool is_exact = of.series.kind == "exact";
     std::vector<TableCell> row = {{of.name.second}, {of.name.first}, {sparkline(of.values, kBars)}};
     row.push_back({history_value_text(of.series, of.values.back()), "", of.values.back()});
-    const std::optional<Standing> standing =
-        of.trend.standings.empty() ? std::nullopt : of.trend.standings.back();
     double before = NAN;
-    if (standing) before = standing->typical;
+    if (const Standing* standing = of.standing(of.values.size() - 1)) before = standing->typical;
     if (is_exact && of.values.size() > 1) before = of.values[of.values.size() - 2];
     row.push_back(std::isfinite(before)
                       ? TableCell{history_value_text(of.series, before), "", before}
                       : TableCell{kAbsent});
     const double change = before != 0 ? of.values.back() / before - 1 : NAN;
-    row.push_back(std::isfinite(change)
-                      ? TableCell{fmt::format("{:+.2f} %", 100 * change), "", change}
-                      : TableCell{kAbsent});
-    row.push_back({std::to_string(of.values.size()), "", static_cast<double>(of.values.size())});
+    row.push_back(figure_cell(
+        change, [](double fraction) { return fmt::format("{:+.2f} %", 100 * fraction); }));
+    row.push_back(count_cell(of.values.size()));
     TableCell now{of.is_newest ? verdict_name(of.verdict) : "missing"};
     now.is_best = of.is_newest && of.verdict == Verdict::kBetter;
     now.is_untrusted = !of.is_newest;

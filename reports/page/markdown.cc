@@ -1,7 +1,7 @@
 // The building blocks of Markdown reports.
-#include "reports/page/markdown.h"
+#include "reports/page/page.h"
 
-#include "reports/text/escape.h"
+#include "reports/text/phrases.h"
 #include "reports/text/provenance.h"
 
 namespace thinpipe::markdown {
@@ -21,9 +21,8 @@ std::string table(const Table& table) {
   std::string text = "|";
   for (const std::string& column : table.columns) text += " " + escape_markdown(column) + " |";
   text += "\n|";
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
     text += i < table.text_columns ? " --- |" : " ---: |";
-  }
   text += "\n";
   for (const std::vector<TableCell>& row : table.rows) {
     text += "|";
@@ -53,13 +52,10 @@ std::string provenance(const Records& records) {
   for (std::size_t i = 0; i < records.headers.size(); ++i) {
     const Header& header = records.headers[i];
     text += "### Launch " + std::to_string(i + 1) + ", " + escape_markdown(header.created) + "\n\n";
-    Table fields;
-    fields.columns = {"field", "value"};
-    fields.text_columns = 2;
+    Table fields{.columns = {"field", "value"}, .text_columns = 2};
     for (const NamedValues& part :
-         {flattened(header.trace), flattened(header.fingerprint), calibration_values(header)}) {
+         {flattened(header.trace), flattened(header.fingerprint), calibration_values(header)})
       for (const auto& [name, value] : part) fields.rows.push_back({{name}, {value}});
-    }
     fields.rows.push_back({{"seed"}, {std::to_string(header.seed)}});
     fields.rows.push_back({{"threads"}, {std::to_string(header.threads)}});
     if (!header.simd.empty()) fields.rows.push_back({{"simd"}, {header.simd}});

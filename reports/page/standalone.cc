@@ -1,6 +1,4 @@
 // Extracts a figure from a page and lays out its drawings and its legend.
-#include "reports/page/standalone.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "reports/page/html.h"
-#include "reports/text/escape.h"
+#include "reports/page/page.h"
 #include "reports/text/phrases.h"
 
 namespace thinpipe::html {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/plain_table.h"
-#include "reports/text/escape.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -29,6 +29,23 @@ std::string csv_cell(const TableCell& cell) {
 TableCell figure_cell(double value, std::string (*format)(double)) {
   if (!std::isfinite(value)) return {kAbsent};
   return {format(value), "", value};
+}
+
+TableCell figure_cell(const std::optional<double>& value, std::string (*format)(double)) {
+  if (!value) return {kAbsent};
+  return {format(*value), "", *value};
+}
+
+TableCell figure_cell(const std::optional<Estimate>& estimate, std::string (*format)(double),
+                      bool tells_missing) {
+  if (!estimate) return {kAbsent};
+  const bool has_detail = estimate->interval || tells_missing;
+  return {format(estimate->value), has_detail ? format_interval(*estimate, format) : "",
+          estimate->value};
+}
+
+TableCell count_cell(std::size_t count) {
+  return {std::to_string(count), "", static_cast<double>(count)};
 }
 
 std::string table_csv(const Table& table) {
@@ -71,18 +88,14 @@ std::string plain_text(const Table& table) {
 }
 
 void add_commands(Table& table, const std::vector<std::string>& commands) {
-  if (std::all_of(commands.begin(), commands.end(),
-                  [](const std::string& command) { return command.empty(); }))
-    return;
+  if (std::ranges::all_of(commands, &std::string::empty)) return;
   table.columns.emplace_back("measure again");
   for (std::size_t i = 0; i < table.rows.size(); ++i)
     table.rows[i].push_back({.text = commands[i].empty() ? kAbsent : "", .command = commands[i]});
 }
 
 Table problems_table(const Records& records) {
-  Table table;
-  table.columns = {"point", "status", "reasons"};
-  table.text_columns = 3;
+  Table table{{"point", "status", "reasons"}, 3};
   for (const Point& point : records.points) {
     if (point.status == Status::kOk) continue;
     const std::string reasons = joined(point.reasons, "; ");

@@ -31,13 +31,21 @@ struct TableCell {
 struct Table {
   std::vector<std::string> columns;
   std::size_t text_columns = 1;  ///< number of columns of text, at the left of those of figures
-  std::vector<std::vector<TableCell>> rows;
+  std::vector<std::vector<TableCell>> rows{};
   std::vector<std::size_t> facets{};  ///< columns by whose values a reader may filter rows
   std::string beside{};               ///< heading of the figures after kSecondFigure; may be ""
 };
 
 /// Returns a cell with a figure, which is its sort key; kAbsent where it is not finite.
 TableCell figure_cell(double value, std::string (*format)(double) = format_number);
+/// Returns the same; kAbsent where there is no figure. An estimate's interval is the detail; where
+/// it has none, the detail says so if `tells_missing`.
+TableCell figure_cell(const std::optional<double>& value, std::string (*format)(double));
+TableCell figure_cell(const std::optional<Estimate>& estimate, std::string (*format)(double),
+                      bool tells_missing = true);
+
+/// Returns a cell with a whole number.
+TableCell count_cell(std::size_t count);
 
 /// Returns the table as comma-separated values. A cell with a number gives the number in base
 /// units; any other cell gives its text. The cells' details are in additional columns.

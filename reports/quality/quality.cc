@@ -5,35 +5,20 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "reports/figures/figure.h"
 #include "reports/figures/style.h"
-#include "reports/page/html.h"
-#include "reports/page/markdown.h"
+#include "reports/page/page.h"
 #include "reports/page/table.h"
 #include "reports/statistics/statistics.h"
-#include "reports/text/escape.h"
 #include "reports/text/phrases.h"
 #include "reports/text/provenance.h"
 
 namespace thinpipe {
 namespace {
-
-constexpr double kNone = QualityRow::kNone;
-
-double finite_mean(const std::vector<double>& values) {
-  double sum = 0, count = 0;
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    sum += value;
-    ++count;
-  }
-  return count == 0 ? kNone : sum / count;
-}
 
 // Returns all samples of a metric, NaN included; empty unless there are `count` of them.
 std::vector<double> aligned(const Point& point, const MetricType& metric, std::size_t count) {
@@ -95,43 +80,39 @@ QualityRow row_of(const Point& point) {
 
 constexpr std::size_t kMarkedSteps = 60;  // with more steps, curves have no markers
 
-std::string quality_text(const MeanInterval& quality) {
-  std::string text = format_number(quality.mean);
-  if (quality.interval)
-    text += " (90 % CI " + format_number(quality.interval->low) + " to " +
-            format_number(quality.interval->high) + ")";
-  return text + ", " + std::to_string(quality.samples) + " steps";
+// Returns " (90 % CI 1.01 to 1.33)"; "" without an interval.
+std::string quality_interval(const MeanInterval& quality) {
+  if (!quality.interval) return "";
+  return " (90 % CI " + format_interval({quality.mean, quality.interval}, format_number) + ")";
 }
 
 // Draws a curve per family, over its ratios.
 Figure quality_by_ratio(const QualityPageData& summary) {
-  Figure figure{"estimation", "Estimation quality", "", {}, {}};
+  Figure figure{"estimation", "Estimation quality"};
   figure.caption =
       "Sent elements over requested elements (k\xcc\x82/k), mean over the steps; bars are the 90 % "
       "interval of that mean by Student's t. Below the dashed line a compressor sends too few "
       "elements, above it too many.";
   std::vector<std::string> families;
-  for (const QualityRow& row : summary.totals) {
-    if (!row.quality || !(row.ratio > 0)) continue;
-    if (std::find(families.begin(), families.end(), row.family) == families.end())
-      families.push_back(row.family);
-  }
+  for (const QualityRow& row : summary.totals)
+    if (row.quality && row.ratio > 0) add_once(families, row.family);
   const std::vector<std::string> labels = short_labels(families);
-  Chart chart;
-  chart.id = figure.id + "-0";
-  chart.alt = "Sent over requested elements against the requested ratio, for each compressor";
-  chart.x = {"requested ratio", true, format_tick, {}, {}};
-  chart.y = {"k\xcc\x82/k", true, format_number, {1.0}, {}};
-  chart.reference_lines = {1.0};
+  Chart chart{
+      .id = panel_id(figure),
+      .alt = "Sent over requested elements against the requested ratio, for each compressor",
+      .x = {"requested ratio", true, format_tick},
+      .y = {"k\xcc\x82/k", true, format_number, {1.0}},
+      .reference_lines = {1.0}};
   for (std::size_t i = 0; i < families.size(); ++i) {
-    Curve curve{i + 1, true, true, {}};
+    Curve curve{i + 1, true, true};
     for (const QualityRow& row : summary.totals) {
       if (row.family != families[i] || !row.quality || !(row.ratio > 0)) continue;
       curve.points.push_back({row.ratio, row.quality->mean, row.quality->interval, true,
-                              row.spec + "\n" + quality_text(*row.quality)});
+                              row.spec + "\n" + format_number(row.quality->mean) +
+                                  quality_interval(*row.quality) + ", " +
+                                  std::to_string(row.quality->samples) + " steps"});
     }
-    std::sort(curve.points.begin(), curve.points.end(),
-              [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
+    std::ranges::sort(curve.points, {}, &ChartPoint::x);
     chart.curves.push_back(std::move(curve));
     figure.legend.push_back({marker_svg(i + 1), labels[i]});
   }
@@ -141,24 +122,22 @@ Figure quality_by_ratio(const QualityPageData& summary) {
 
 // Draws a curve per compressor, over the steps: k-hat / k, error and drift.
 Figure quality_by_step(const QualityPageData& summary) {
-  Figure figure{"kept-steps", "Quality by step", "", {}, {}};
+  Figure figure{"kept-steps", "Quality by step"};
   figure.caption =
       "Means over the ranks, all tensors together. Error: norm of decoded minus input over the "
       "norm of the input. Drift: norm of the difference between the sum of all gradients and the "
       "sum of all decoded ones since the first step, over the norm of the former.";
-  const auto panel = [&](const std::string& title, bool is_log,
-                         double (*value)(const QualityStep&)) {
-    Chart chart;
-    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
-    chart.alt = title + " by step, for each compressor";
-    chart.x = {"step", false, format_step, {}, {}};
-    chart.y = {title, is_log, format_number, {}, {}};
+  const auto panel = [&](const std::string& title, bool is_log, double QualityStep::*value) {
+    Chart chart{.id = panel_id(figure),
+                .alt = title + " by step, for each compressor",
+                .x = {"step", false, format_step},
+                .y = {title, is_log, format_number}};
     if (!is_log) chart.y.include = {0.0};
     for (std::size_t i = 0; i < summary.totals.size(); ++i) {
       const QualityRow& row = summary.totals[i];
-      Curve curve{i + 1, row.steps.size() <= kMarkedSteps, true, {}};
+      Curve curve{i + 1, row.steps.size() <= kMarkedSteps, true};
       for (const QualityStep& step : row.steps) {
-        const double y = value(step);
+        const double y = step.*value;
         if (!std::isfinite(y)) continue;
         curve.points.push_back(
             {step.step, y, std::nullopt, true,
@@ -168,9 +147,9 @@ Figure quality_by_step(const QualityPageData& summary) {
     }
     add_panel(figure, title, chart);
   };
-  panel("k\xcc\x82/k", true, [](const QualityStep& step) { return step.quality; });
-  panel("relative error", false, [](const QualityStep& step) { return step.error; });
-  panel("drift", false, [](const QualityStep& step) { return step.drift; });
+  panel("k\xcc\x82/k", true, &QualityStep::quality);
+  panel("relative error", false, &QualityStep::error);
+  panel("drift", false, &QualityStep::drift);
   for (std::size_t i = 0; i < summary.totals.size(); ++i)
     figure.legend.push_back({marker_svg(i + 1), summary.totals[i].spec});
   return figure;
@@ -180,19 +159,14 @@ Figure quality_by_step(const QualityPageData& summary) {
 // the ratio (SIDCo's figure 1(c)), the second k-hat / k, error and drift by step. Throws RunError
 // without gnuplot.
 std::vector<Figure> quality_figures(const QualityPageData& summary) {
-  std::vector<Figure> figures;
-  for (Figure& figure : std::vector<Figure>{quality_by_ratio(summary), quality_by_step(summary)})
-    if (!figure.panels.empty()) figures.push_back(std::move(figure));
-  return figures;
+  return with_panels({quality_by_ratio(summary), quality_by_step(summary)});
 }
 
 constexpr const char* kQualityHeadline = "Quality of compressors on these gradients";
 
 Table quality_table(const std::vector<QualityRow>& rows, bool tensors) {
   Table table{{"compressor", "k\xcc\x82/k", "p5", "p50", "p95", "max", "bytes", "bits / element",
-               "error", "cosine", "drift", "top-k overlap", "passes"},
-              1,
-              {}};
+               "error", "cosine", "drift", "top-k overlap", "passes"}};
   if (tensors) {
     table.columns.insert(table.columns.begin() + 1, "tensor");
     table.text_columns = 2;
@@ -255,14 +229,11 @@ std::vector<std::string> quality_findings(const QualityPageData& summary) {
     if (row.quality && row.quality->mean > 0) estimated.push_back(&row);
   const auto told = [](const QualityRow& row) {
     return row.spec + " sends " + format_number(row.quality->mean) +
-           "\xc3\x97 the requested number of elements" +
-           (row.quality->interval ? " (90 % CI " + format_number(row.quality->interval->low) +
-                                        " to " + format_number(row.quality->interval->high) + ")"
-                                  : "");
+           "\xc3\x97 the requested number of elements" + quality_interval(*row.quality);
   };
-  const auto nearer = [](const QualityRow* a, const QualityRow* b) { return miss(*a) < miss(*b); };
   if (!estimated.empty()) {
-    const auto [best, worst] = std::minmax_element(estimated.begin(), estimated.end(), nearer);
+    const auto [best, worst] = std::ranges::minmax_element(
+        estimated, {}, [](const QualityRow* row) { return miss(*row); });
     if (miss(**worst) < kNoMiss) {
       sentences.push_back(
           (estimated.size() > 1 ? "All compressors send" : (*worst)->spec + " sends") +
@@ -274,10 +245,9 @@ std::vector<std::string> quality_findings(const QualityPageData& summary) {
         sentences.push_back(told(**best) + ", the best k\xcc\x82/k.");
     }
   }
-  const auto least_error = std::min_element(
-      summary.totals.begin(), summary.totals.end(), [](const QualityRow& a, const QualityRow& b) {
-        return (a.bits < 32 ? a.error : INFINITY) < (b.bits < 32 ? b.error : INFINITY);
-      });
+  const auto least_error = std::ranges::min_element(summary.totals, {}, [](const QualityRow& row) {
+    return row.bits < 32 ? row.error : INFINITY;
+  });
   if (least_error->bits < 32 && std::isfinite(least_error->error))
     sentences.push_back(least_error->spec +
                         " has the lowest relative error among the compressors: " +

@@ -1,8 +1,6 @@
 // The quality of compressors on a trace, from the records of `thinpipe quality`.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>

@@ -27,137 +27,22 @@ std::string quoted(const std::vector<std::string>& words) {
   return text;
 }
 
-}  // namespace
-
-Fields::Fields(const nlohmann::json& object, std::string where, std::string path)
-    : object_(object), where_(std::move(where)), path_(std::move(path)) {
-  if (object_.is_object()) return;
-  const std::string subject = path_.empty() ? "" : ": field '" + path_ + "'";
-  throw InputError(where_ + subject + ": expected an object, found " + quote(object_));
-}
-
-void Fields::complain(const std::string& key, std::string_view expected) const {
-  const auto found = object_.find(key);
-  throw InputError(where_ + ": field '" + (path_.empty() ? key : path_ + "." + key) +
-                   "': expected " + std::string(expected) +
-                   (found == object_.end() ? ", but it is missing" : ", found " + quote(*found)));
-}
-
-const nlohmann::json& Fields::need(const std::string& key, std::string_view expected) const {
-  const auto found = object_.find(key);
-  if (found == object_.end()) complain(key, expected);
-  return *found;
-}
-
-std::string Fields::text(const std::string& key) const {
-  const nlohmann::json& value = need(key, "a string");
-  if (!value.is_string()) complain(key, "a string");
-  return value.get<std::string>();
-}
-
-std::string Fields::text_or(const std::string& key, const std::string& fallback) const {
-  return has(key) ? text(key) : fallback;
-}
-
-std::string Fields::one_of(const std::string& key, const std::vector<std::string>& allowed) const {
-  const std::string expected = "one of " + quoted(allowed);
-  const nlohmann::json& value = need(key, expected);
-  if (!value.is_string() || std::find(allowed.begin(), allowed.end(),
-                                      value.get_ref<const std::string&>()) == allowed.end()) {
-    complain(key, expected);
-  }
-  return value.get<std::string>();
-}
-
-double Fields::number_at_least(const std::string& key, double least) const {
-  const std::string expected = least == 0 ? "a number of at least 0" : "a number";
-  const nlohmann::json& value = need(key, expected);
-  if (!value.is_number() || !(value.get<double>() >= least)) complain(key, expected);
-  return value.get<double>();
-}
-
-double Fields::positive_number(const std::string& key) const {
-  const nlohmann::json& value = need(key, "a positive number");
-  if (!value.is_number() || !(value.get<double>() > 0)) complain(key, "a positive number");
-  return value.get<double>();
-}
-
-std::int64_t Fields::integer(const std::string& key, std::int64_t least, std::int64_t most) const {
-  const std::string expected =
-      "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-  const nlohmann::json& value = need(key, expected);
-  // An unsigned number above 2^63 would become negative as a signed one.
-  const bool too_large = value.is_number_unsigned() &&
-                         value.get<std::uint64_t>() >
-                             static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (!value.is_number_integer() || too_large || value.get<std::int64_t>() < least ||
-      value.get<std::int64_t>() > most) {
-    complain(key, expected);
-  }
-  return value.get<std::int64_t>();
-}
-
-std::uint64_t Fields::natural(const std::string& key) const {
-  const nlohmann::json& value = need(key, "a whole number of at least 0");
-  if (!value.is_number_integer() ||
-      (!value.is_number_unsigned() && value.get<std::int64_t>() < 0)) {
-    complain(key, "a whole number of at least 0");
-  }
-  return value.get<std::uint64_t>();
-}
-
-std::vector<std::string> Fields::texts(const std::string& key) const {
-  const nlohmann::json& value = need(key, "an array of strings");
-  if (!value.is_array()) complain(key, "an array of strings");
-  std::vector<std::string> result;
-  for (const nlohmann::json& element : value) {
-    if (!element.is_string()) complain(key, "an array of strings");
-    result.push_back(element.get<std::string>());
-  }
-  return result;
-}
-
-std::vector<double> Fields::numbers_or_nulls(const std::string& key) const {
-  const nlohmann::json& value = need(key, "an array of numbers");
-  if (!value.is_array()) complain(key, "an array of numbers");
-  std::vector<double> result;
-  result.reserve(value.size());
-  for (const nlohmann::json& element : value) {
-    if (!element.is_number() && !element.is_null()) complain(key, "an array of numbers");
-    result.push_back(element.is_null() ? std::numeric_limits<double>::quiet_NaN()
-                                       : element.get<double>());
-  }
-  return result;
-}
-
-Fields Fields::object(const std::string& key) const {
-  return {need(key, "an object"), where_, path_.empty() ? key : path_ + "." + key};
-}
-
-Document Fields::document(const std::string& key) const {
-  return has(key) ? Document(object(key).json()) : Document();
-}
-
-namespace {
-
 constexpr int kMaxRanks = 1 << 20;
 constexpr int kMaxThreads = 1 << 20;
 
 Header parse_header(const Fields& fields, const std::string& where) {
   Header header;
   const std::int64_t version = fields.integer("version", 0, std::numeric_limits<int>::max());
-  if (version != kRecordVersion) {
+  if (version != kRecordVersion)
     throw InputError(where + ": field 'version': this thinpipe reads version " +
                      std::to_string(kRecordVersion) + ", found " + std::to_string(version));
-  }
   header.version = static_cast<int>(version);
   header.kind = fields.text("kind");
   header.created = fields.text("created");
   header.command = fields.texts("command");
   header.seed = fields.natural("seed");
-  if (fields.has("threads")) {
+  if (fields.has("threads"))
     header.threads = static_cast<int>(fields.integer("threads", 1, kMaxThreads));
-  }
   header.simd = fields.text_or("simd", "");
   // Runs and trainings have a trace; other kinds may have none.
   const bool replays = header.kind == kRunKind || header.kind == kTrainKind;
@@ -186,9 +71,8 @@ Metric parse_metric(const Fields& fields) {
   Metric metric;
   metric.unit = fields.text("unit");
   metric.better = fields.text("better");
-  if (!is_direction(metric.better)) {
+  if (!is_direction(metric.better))
     fields.complain("better", "'lower', 'higher' or 'target:<number>'");
-  }
   metric.kind = fields.one_of("kind", {"timed", "exact", "quality"});
   metric.samples = fields.numbers_or_nulls("samples");
   return metric;
@@ -234,18 +118,20 @@ QualitySubject parse_quality(const Fields& fields) {
   return subject;
 }
 
+constexpr const char* kTimelineForm = "an array of [phase, bucket, begin, end] for each rank";
+
 PhaseOfStep parse_phase(const Fields& fields, const nlohmann::json& span) {
   const bool is_span = span.is_array() && span.size() == 4 && span[0].is_string() &&
                        span[1].is_number_integer() && span[2].is_number() && span[3].is_number();
   if (!is_span || span[3].get<double>() < span[2].get<double>())
-    fields.complain("ranks", "an array of [phase, bucket, begin, end] for each rank");
+    fields.complain("ranks", kTimelineForm);
   return {span[0], span[1], span[2], span[3]};
 }
 
 std::vector<RankTimeline> parse_timeline(const Fields& fields) {
-  const nlohmann::json& ranks = fields.json().at("ranks");
   std::vector<RankTimeline> timeline;
-  for (const nlohmann::json& rank : ranks) {
+  for (const nlohmann::json& rank :
+       fields.value("ranks", kTimelineForm, &nlohmann::json::is_array)) {
     RankTimeline& own = timeline.emplace_back();
     for (const nlohmann::json& span : rank) own.push_back(parse_phase(fields, span));
   }
@@ -274,18 +160,14 @@ Point parse_point(const Fields& fields, const std::string& kind) {
   // A failed point may have no metrics.
   if (point.status != Status::kFailed || fields.has("metrics")) {
     const Fields metrics = fields.object("metrics");
-    for (const auto& [name, metric] : metrics.json().items()) {
-      (void)metric;
-      point.metrics[name] = parse_metric(metrics.object(name));
-    }
+    for (const auto& metric : metrics.json().items())
+      point.metrics[metric.key()] = parse_metric(metrics.object(metric.key()));
   }
   if (fields.has("fidelity")) point.fidelity = parse_fidelity(fields.object("fidelity").json());
   point.validation = fields.document("validation");
   point.prediction = fields.document("prediction");
   if (fields.has("timeline")) {
     const Fields timeline = fields.object("timeline");
-    if (!timeline.has("ranks") || !timeline.json().at("ranks").is_array())
-      timeline.complain("ranks", "an array of [phase, bucket, begin, end] for each rank");
     point.timeline = parse_timeline(timeline);
     if (timeline.has("step")) point.timeline_step = timeline.natural("step");
   }
@@ -299,6 +181,112 @@ Point parse_point(const Fields& fields, const std::string& kind) {
 }
 
 }  // namespace
+
+Fields::Fields(const nlohmann::json& object, std::string where, std::string path)
+    : object_(object), where_(std::move(where)), path_(std::move(path)) {
+  if (object_.is_object()) return;
+  const std::string subject = path_.empty() ? "" : ": field '" + path_ + "'";
+  throw InputError(where_ + subject + ": expected an object, found " + quote(object_));
+}
+
+void Fields::complain(const std::string& key, std::string_view expected) const {
+  const auto found = object_.find(key);
+  throw InputError(where_ + ": field '" + (path_.empty() ? key : path_ + "." + key) +
+                   "': expected " + std::string(expected) +
+                   (found == object_.end() ? ", but it is missing" : ", found " + quote(*found)));
+}
+
+const nlohmann::json& Fields::value(
+    const std::string& key, std::string_view expected,
+    const std::function<bool(const nlohmann::json&)>& is_valid) const {
+  const auto found = object_.find(key);
+  if (found == object_.end() || !is_valid(*found)) complain(key, expected);
+  return *found;
+}
+
+std::string Fields::text(const std::string& key) const {
+  return value(key, "a string", &nlohmann::json::is_string).get<std::string>();
+}
+
+std::string Fields::text_or(const std::string& key, const std::string& fallback) const {
+  return has(key) ? text(key) : fallback;
+}
+
+std::string Fields::one_of(const std::string& key, const std::vector<std::string>& allowed) const {
+  const auto is_allowed = [&](const nlohmann::json& found) {
+    return found.is_string() && std::find(allowed.begin(), allowed.end(),
+                                          found.get_ref<const std::string&>()) != allowed.end();
+  };
+  return value(key, "one of " + quoted(allowed), is_allowed).get<std::string>();
+}
+
+double Fields::number_at_least(const std::string& key, double least) const {
+  const auto is_enough = [&](const nlohmann::json& found) {
+    return found.is_number() && found.get<double>() >= least;
+  };
+  return value(key, least == 0 ? "a number of at least 0" : "a number", is_enough).get<double>();
+}
+
+double Fields::positive_number(const std::string& key) const {
+  const auto is_positive = [](const nlohmann::json& found) {
+    return found.is_number() && found.get<double>() > 0;
+  };
+  return value(key, "a positive number", is_positive).get<double>();
+}
+
+std::int64_t Fields::integer(const std::string& key, std::int64_t least, std::int64_t most) const {
+  const std::string expected =
+      "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+  const auto is_within = [&](const nlohmann::json& found) {
+    // An unsigned number above 2^63 would become negative as a signed one.
+    const bool too_large = found.is_number_unsigned() &&
+                           found.get<std::uint64_t>() >
+                               static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    return found.is_number_integer() && !too_large && found.get<std::int64_t>() >= least &&
+           found.get<std::int64_t>() <= most;
+  };
+  return value(key, expected, is_within).get<std::int64_t>();
+}
+
+std::uint64_t Fields::natural(const std::string& key) const {
+  const auto is_natural = [](const nlohmann::json& found) {
+    return found.is_number_unsigned() ||
+           (found.is_number_integer() && found.get<std::int64_t>() >= 0);
+  };
+  return value(key, "a whole number of at least 0", is_natural).get<std::uint64_t>();
+}
+
+std::vector<std::string> Fields::texts(const std::string& key) const {
+  const auto are_texts = [](const nlohmann::json& found) {
+    return found.is_array() && std::all_of(found.begin(), found.end(),
+                                           [](const auto& element) { return element.is_string(); });
+  };
+  return value(key, "an array of strings", are_texts).get<std::vector<std::string>>();
+}
+
+std::vector<double> Fields::numbers_or_nulls(const std::string& key) const {
+  const auto are_numbers = [](const nlohmann::json& found) {
+    return found.is_array() && std::all_of(found.begin(), found.end(), [](const auto& element) {
+             return element.is_number() || element.is_null();
+           });
+  };
+  const nlohmann::json& found = value(key, "an array of numbers", are_numbers);
+  std::vector<double> result;
+  result.reserve(found.size());
+  for (const nlohmann::json& element : found)
+    result.push_back(element.is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                       : element.get<double>());
+  return result;
+}
+
+Fields Fields::object(const std::string& key) const {
+  return {value(key, "an object", &nlohmann::json::is_object), where_,
+          path_.empty() ? key : path_ + "." + key};
+}
+
+Document Fields::document(const std::string& key) const {
+  return has(key) ? Document(object(key).json()) : Document();
+}
 
 std::variant<Header, Point> parse_record(const nlohmann::json& record, const std::string& where,
                                          const std::string& kind) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ class Fields {
 
   bool has(const std::string& key) const { return object_.contains(key); }
   const nlohmann::json& json() const { return object_; }
+  /// Returns the value of `key`, which must satisfy `is_valid`. `expected` describes valid values.
+  const nlohmann::json& value(const std::string& key, std::string_view expected,
+                              const std::function<bool(const nlohmann::json&)>& is_valid) const;
 
   std::string text(const std::string& key) const;
   std::string text_or(const std::string& key, const std::string& fallback) const;
@@ -39,8 +43,6 @@ class Fields {
   [[noreturn]] void complain(const std::string& key, std::string_view expected) const;
 
  private:
-  const nlohmann::json& need(const std::string& key, std::string_view expected) const;
-
   const nlohmann::json& object_;
   std::string where_;
   std::string path_;

@@ -14,22 +14,18 @@
 namespace thinpipe {
 namespace {
 
-// Adds the point; of two points with one id, the later one replaces the earlier.
-void add_point(Point point, std::map<std::string, std::size_t>& places, Records& records) {
-  const auto [place, is_new] = places.try_emplace(point.id, records.points.size());
-  if (is_new) {
-    records.points.push_back(std::move(point));
-  } else {
-    records.points[place->second] = std::move(point);
-  }
-}
-
 bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
 nlohmann::json parsed_line(const InputLines& lines) {
   return nlohmann::json::parse(lines.line(), nullptr, /*allow_exceptions=*/false);
+}
+
+// Calls a function of a RecordVisitor unless it is empty.
+template <class Function, class Argument>
+void tell(const Function& function, Argument&& argument) {
+  if (function) function(std::forward<Argument>(argument));
 }
 
 // Reads all records. `add` adds a point to them.
@@ -62,7 +58,7 @@ void walk_records(InputLines lines, const std::filesystem::path& name,
   while (lines.next()) {
     const std::string where = name.string() + " line " + std::to_string(lines.number());
     if (!lines.finished()) {
-      visitor.note(where + ": unfinished last line skipped");
+      tell(visitor.note, where + ": unfinished last line skipped");
       break;
     }
     if (!is_blank(lines.line())) {
@@ -70,38 +66,42 @@ void walk_records(InputLines lines, const std::filesystem::path& name,
       if (json.is_discarded()) {
         if (!lines.last())
           throw InputError(where + ": not JSON; the file was damaged after writing");
-        visitor.note(where + ": last line is not JSON and was skipped");
+        tell(visitor.note, where + ": last line is not JSON and was skipped");
         break;
       }
       std::variant<Header, Point> record =
           parse_record(json, where, kind.empty() ? kRunKind : kind);
       if (Header* header = std::get_if<Header>(&record)) {
-        if (!kind.empty() && header->kind != kind) {
+        if (!kind.empty() && header->kind != kind)
           throw InputError(where + ": field 'kind': expected '" + kind +
                            "' as in the header before it, found '" + header->kind + "'");
-        }
         kind = header->kind;
-        if (visitor.json) visitor.json(json);
-        visitor.header(std::move(*header));
+        tell(visitor.json, json);
+        tell(visitor.header, std::move(*header));
       } else if (kind.empty()) {
         throw InputError(where +
                          ": field 'record': the first record must be a 'header', found 'point'");
       } else {
-        if (visitor.json) visitor.json(json);
-        visitor.point(std::move(std::get<Point>(record)));
+        tell(visitor.json, json);
+        tell(visitor.point, std::move(std::get<Point>(record)));
       }
     }
-    visitor.complete(lines.end());
+    tell(visitor.complete, lines.end());
   }
 }
 
 Records parse_records(InputLines lines, const std::filesystem::path& name,
                       std::uint64_t* complete_bytes) {
   std::map<std::string, std::size_t> places;
-  return collect(
-      std::move(lines), name,
-      [&](Point point, Records& records) { add_point(std::move(point), places, records); },
-      complete_bytes);
+  const auto add = [&](Point point, Records& records) {
+    const auto [place, is_new] = places.try_emplace(point.id, records.points.size());
+    if (is_new) {
+      records.points.push_back(std::move(point));
+    } else {
+      records.points[place->second] = std::move(point);
+    }
+  };
+  return collect(std::move(lines), name, add, complete_bytes);
 }
 
 InputLines open_record_lines(std::filesystem::path& folder_or_file) {
@@ -138,10 +138,9 @@ Records read_repeated_records(const std::filesystem::path& folder_or_file) {
 
 Records read_run_records(const std::filesystem::path& folder_or_file) {
   Records records = read_records(folder_or_file);
-  if (records.kind() != kRunKind) {
+  if (records.kind() != kRunKind)
     throw InputError(records.file.string() + ": expected the records of a run, found records of '" +
                      records.kind() + "'");
-  }
   return records;
 }
 

@@ -44,14 +44,13 @@ Records read_run_records(const std::filesystem::path& folder_or_file);
 Records parse_records(InputLines lines, const std::filesystem::path& name,
                       std::uint64_t* complete_bytes = nullptr);
 
-/// Receives the records of walk_records(), in file order.
+/// Receives the records of walk_records(), in file order. Any function may be empty.
 struct RecordVisitor {
-  std::function<void(Header)> header;
-  std::function<void(Point)> point;
-  std::function<void(std::string)> note;        ///< a skipped line, for a reader
-  std::function<void(std::uint64_t)> complete;  ///< length of the text up to this record's end
-  /// The record as JSON, before header() or point(). May be empty.
-  std::function<void(const nlohmann::json&)> json = {};
+  std::function<void(Header)> header = {};
+  std::function<void(Point)> point = {};
+  std::function<void(std::string)> note = {};        ///< a skipped line, for a reader
+  std::function<void(std::uint64_t)> complete = {};  ///< length of the text up to this record's end
+  std::function<void(const nlohmann::json&)> json = {};  ///< the record, before header() or point()
 };
 
 /// Visits every finished record of a text. @throws InputError as read_records()

@@ -6,38 +6,42 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <utility>
 
 namespace thinpipe {
 namespace {
 
-std::string text_in(const nlohmann::json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-std::optional<double> number_of(const nlohmann::json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  return found->get<double>();
-}
-
 // Returns the objects of a list; empty for anything else.
 std::vector<nlohmann::json> objects_of(const nlohmann::json& object, const char* key) {
   std::vector<nlohmann::json> objects;
-  if (!object.is_object() || !object.contains(key) || !object[key].is_array()) return objects;
+  if (!object.contains(key) || !object[key].is_array()) return objects;
   for (const nlohmann::json& one : object[key])
     if (one.is_object()) objects.push_back(one);
   return objects;
 }
 
 std::optional<CalibratedWay> way_of(const nlohmann::json& object) {
-  const auto ceiling = number_of(object, "ceiling"), goodput = number_of(object, "goodput"),
-             ratio = number_of(object, "ratio");
+  const auto ceiling = number_in(object, "ceiling"), goodput = number_in(object, "goodput"),
+             ratio = number_in(object, "ratio");
   if (!ceiling || !goodput || !ratio) return std::nullopt;
   return CalibratedWay{
       text_in(object, "where"),       text_in(object, "set"), *ceiling, *goodput, *ratio,
-      number_of(object, "round_trip")};
+      number_in(object, "round_trip")};
 }
+
+constexpr std::pair<const char*, std::optional<double> Fidelity::*> kFigures[] = {
+    {"goodput_ratio", &Fidelity::goodput_ratio},
+    {"wire_bytes_predicted", &Fidelity::wire_bytes_predicted},
+    {"wire_bytes_most", &Fidelity::wire_bytes_most},
+    {"wire_ratio", &Fidelity::wire_ratio},
+    {"idle_cpu", &Fidelity::idle_cpu},
+    {"burst_bytes", &Fidelity::burst_bytes},
+    {"burst_seconds", &Fidelity::burst_seconds}};
+
+constexpr std::pair<const char*, std::vector<double> Fidelity::*> kByRank[] = {
+    {"wire_bytes_by_rank", &Fidelity::wire_bytes_by_rank},
+    {"tcp_segments_by_rank", &Fidelity::tcp_segments_by_rank},
+    {"tcp_retransmitted_by_rank", &Fidelity::tcp_retransmitted_by_rank}};
 
 constexpr const char* kMachine[] = {"cpu",          "cores",
                                     "smt",          "turbo",
@@ -110,16 +114,31 @@ nlohmann::json timeline_json(const Point& point) {
 
 }  // namespace
 
+std::string text_in(const nlohmann::json& object, const std::string& name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::optional<double> number_in(const nlohmann::json& object, const std::string& name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  const double value = found->get<double>();
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+Document::Document() {
+  static const auto kEmpty = std::make_shared<const nlohmann::json>(nlohmann::json::object());
+  json_ = kEmpty;
+}
+
+Document::Document(nlohmann::json object)
+    : json_(std::make_shared<const nlohmann::json>(std::move(object))) {}
+
+bool Document::empty() const { return json_->empty(); }
+
 const char* status_name(Status status) {
-  switch (status) {
-    case Status::kOk:
-      return "ok";
-    case Status::kInvalid:
-      return "invalid";
-    case Status::kFailed:
-      return "failed";
-  }
-  return "failed";
+  constexpr const char* kNames[] = {"ok", "invalid", "failed"};
+  return kNames[static_cast<std::size_t>(status)];
 }
 
 std::optional<Baseline> Axes::baseline() const {
@@ -141,9 +160,8 @@ const std::string& Records::kind() const {
 
 std::set<std::string> Records::finished_ids() const {
   std::set<std::string> ids;
-  for (const Point& point : points) {
+  for (const Point& point : points)
     if (point.status != Status::kFailed) ids.insert(point.id);
-  }
   return ids;
 }
 
@@ -176,10 +194,9 @@ nlohmann::json metric_json(const Metric& metric) {
                          {"samples", metric.samples}};
   const auto missing = std::count_if(metric.samples.begin(), metric.samples.end(),
                                      [](double sample) { return !std::isfinite(sample); });
-  if (missing > 0) {
+  if (missing > 0)
     json["missing"] = std::to_string(missing) + " of " + std::to_string(metric.samples.size()) +
                       " samples were not finite numbers";
-  }
   return json;
 }
 
@@ -187,6 +204,30 @@ nlohmann::json metrics_json(const Metrics& metrics) {
   nlohmann::json json = nlohmann::json::object();
   for (const auto& [name, metric] : metrics) json[name] = metric_json(metric);
   return json;
+}
+
+nlohmann::json fidelity_json(const Fidelity& fidelity) {
+  nlohmann::json json = {{"drops", fidelity.drops}};
+  for (const auto& [name, figure] : kFigures)
+    json[name] = fidelity.*figure ? nlohmann::json(*(fidelity.*figure)) : nlohmann::json(nullptr);
+  for (const auto& [name, figures] : kByRank)
+    if (!(fidelity.*figures).empty()) json[name] = fidelity.*figures;
+  if (fidelity.shared_machine) json["shared_machine"] = true;
+  return json;
+}
+
+Fidelity parse_fidelity(const nlohmann::json& object) {
+  Fidelity fidelity;
+  for (const auto& [name, figure] : kFigures) fidelity.*figure = number_in(object, name);
+  if (const auto drops = object.find("drops"); drops != object.end() && drops->is_number_unsigned())
+    fidelity.drops = drops->get<std::uint64_t>();
+  const auto shared = object.find("shared_machine");
+  fidelity.shared_machine = shared != object.end() && *shared == true;
+  for (const auto& [name, figures] : kByRank)
+    if (const auto found = object.find(name); found != object.end())
+      for (const nlohmann::json& figure : *found)
+        if (figure.is_number()) (fidelity.*figures).push_back(figure);
+  return fidelity;
 }
 
 nlohmann::json point_json(const Point& point) {
@@ -210,10 +251,8 @@ nlohmann::json point_json(const Point& point) {
 }
 
 const CalibratedWay* CalibratedLinkRecord::farthest() const {
-  const auto found = std::max_element(ways.begin(), ways.end(),
-                                      [](const CalibratedWay& a, const CalibratedWay& b) {
-                                        return std::fabs(a.ratio - 1) < std::fabs(b.ratio - 1);
-                                      });
+  const auto found = std::ranges::max_element(
+      ways, {}, [](const CalibratedWay& way) { return std::fabs(way.ratio - 1); });
   return found == ways.end() ? nullptr : &*found;
 }
 
@@ -221,11 +260,8 @@ std::vector<CalibratedLinkRecord> calibrated_links(const Records& records) {
   std::vector<CalibratedLinkRecord> links;
   for (std::size_t launch = 0; launch < records.headers.size(); ++launch)
     for (const nlohmann::json& object : objects_of(records.headers[launch].calibration, "links")) {
-      CalibratedLinkRecord link{launch,
-                                text_in(object, "link"),
-                                text_in(object, "verdict"),
-                                text_in(object, "reason"),
-                                {}};
+      CalibratedLinkRecord link{launch, text_in(object, "link"), text_in(object, "verdict"),
+                                text_in(object, "reason")};
       if (link.link.empty() || link.verdict.empty()) continue;
       for (const nlohmann::json& one : objects_of(object, "ways"))
         if (std::optional<CalibratedWay> way = way_of(one)) link.ways.push_back(std::move(*way));

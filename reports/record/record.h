@@ -5,14 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "reports/record/document.h"
-#include "reports/record/fidelity.h"
 #include "reports/record/metrics.h"
 
 namespace thinpipe {
@@ -30,6 +29,32 @@ inline constexpr const char* kQualityKind = "quality";
 inline constexpr const char* kTrainKind = "train";
 inline constexpr const char* kStatsKind = "trace-stats";
 inline constexpr const char* kJobKind = "job";  ///< of `net torchrun` and `net mpirun`
+
+/// Returns a member that is a string; "" when it is absent or of another type, and for a value that
+/// is no object.
+std::string text_in(const nlohmann::json& object, const std::string& name);
+/// Returns a member that is a finite number; nothing when it is absent or of another type, and for
+/// a value that is no object.
+std::optional<double> number_in(const nlohmann::json& object, const std::string& name);
+
+/// A member of a record that stays as it was written: a JSON object that cannot be changed. All
+/// copies share it. It converts to a JSON value for reading. Code that uses more than number() and
+/// text() must include nlohmann/json.hpp.
+class Document {
+ public:
+  Document();  ///< an empty object
+  explicit Document(nlohmann::json object);
+
+  operator const nlohmann::json&() const { return *json_; }  // NOLINT(google-explicit-constructor)
+  const nlohmann::json& operator*() const { return *json_; }
+  const nlohmann::json* operator->() const { return json_.get(); }
+  bool empty() const;
+  std::optional<double> number(const std::string& name) const { return number_in(*json_, name); }
+  std::string text(const std::string& name) const { return text_in(*json_, name); }
+
+ private:
+  std::shared_ptr<const nlohmann::json> json_;
+};
 
 /// One launch of a measurement: its command, trace and machine.
 struct Header {
@@ -122,6 +147,27 @@ struct PhaseOfStep {
 };
 using RankTimeline = std::vector<PhaseOfStep>;
 
+/// The checks of a point's links and host: the `fidelity` of docs/records.md. An unknown figure is
+/// nullopt.
+struct Fidelity {
+  std::optional<double> goodput_ratio = {};         ///< goodput / TCP ceiling, in the calibration
+  std::optional<double> wire_bytes_predicted = {};  ///< B a host sends in a step in full frames
+  std::optional<double> wire_bytes_most = {};       ///< B with every message in frames of its own
+  std::optional<double> wire_ratio = {};            ///< B measured / predicted
+  std::optional<double> idle_cpu = {};              ///< idle fraction of the CPU time
+  std::optional<double> burst_bytes = {};           ///< B, the depth of the largest token bucket
+  std::optional<double> burst_seconds = {};         ///< s that burst_bytes take at the link's rate
+  std::uint64_t drops = 0;                          ///< frames
+  bool shared_machine = false;  ///< another run measured on this machine meanwhile
+  /// By rank; empty where not counted.
+  std::vector<double> wire_bytes_by_rank = {};
+  std::vector<double> tcp_segments_by_rank = {};
+  std::vector<double> tcp_retransmitted_by_rank = {};
+};
+
+/// Reads the figures; a missing one, or one that is not a finite number, is unknown.
+Fidelity parse_fidelity(const nlohmann::json& object);
+
 /// One measured point. In a run, a point is one repeat of one compressor on one link with one
 /// number of ranks. Other verbs, such as `bench`, have points with other axes.
 struct Point {
@@ -167,6 +213,7 @@ struct Records {
 /// null.
 nlohmann::json metric_json(const Metric& metric);
 nlohmann::json metrics_json(const Metrics& metrics);
+nlohmann::json fidelity_json(const Fidelity& fidelity);
 nlohmann::json header_json(const Header& header);
 nlohmann::json point_json(const Point& point);
 
@@ -184,7 +231,7 @@ struct CalibratedLinkRecord {
   std::string link;
   std::string verdict;  ///< `holds`, `off`, `unjudged`, `unmeasured`, `broken`
   std::string reason;   ///< of the last two
-  std::vector<CalibratedWay> ways;
+  std::vector<CalibratedWay> ways = {};
 
   bool held() const { return verdict == "holds"; }
   /// Returns the direction with the ratio farthest from 1; null without any.

@@ -89,9 +89,8 @@ void RecordWriter::read_existing(Mode mode) {
     throw InputError(file_.string() + ": there are records already; resume that run or choose " +
                      "another folder");
   }
-  if (size_ < text.size() && ftruncate(descriptor_, static_cast<off_t>(size_)) != 0) {
+  if (size_ < text.size() && ftruncate(descriptor_, static_cast<off_t>(size_)) != 0)
     throw SystemError("cut the unfinished last line of " + file_.string());
-  }
 }
 
 void RecordWriter::append(const nlohmann::json& record) {
@@ -104,9 +103,8 @@ void RecordWriter::append(const nlohmann::json& record) {
       parse_record(nlohmann::json::parse(line), "record for " + file_.string(),
                    kind_.empty() ? kRunKind : kind_);
   const auto* header = std::get_if<Header>(&parsed);
-  if (header == nullptr && kind_.empty()) {
+  if (header == nullptr && kind_.empty())
     throw InputError("record for " + file_.string() + ": the first record must be a header");
-  }
   if (header != nullptr && !kind_.empty() && header->kind != kind_) {
     throw InputError(file_.string() + ": it has records of '" + kind_ + "', not of '" +
                      header->kind + "'; choose another folder");

@@ -9,6 +9,8 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
 
 #include "base/statistics.h"
 #include "reports/text/phrases.h"
@@ -56,19 +58,16 @@ std::string not_learnt(const ArmRecords& arm, const std::vector<ArmRecords>& all
       if (task_of(other) == task_of(arm)) add_figures_of_none(other, metric, figures);
   if (figures.empty()) return "";
   const double found = mean(figures);
-  if (of_text)
-    return found <= kLearntBelow * *chance
-               ? ""
-               : fmt::format(
-                     "{}: without compression the perplexity is {}, and {} of a model that "
-                     "knows only the frequencies of symbols",
-                     arm.label, format_plain(found), format_plain(*chance));
-  return 1 - found <= kLearntBelow * (1 - *chance)
-             ? ""
-             : fmt::format(
-                   "{}: without compression the accuracy is {}, and {} of a model that "
-                   "knows only the frequencies of classes",
-                   arm.label, format_percentage(100 * found), format_percentage(100 * *chance));
+  if (of_text ? found <= kLearntBelow * *chance : 1 - found <= kLearntBelow * (1 - *chance))
+    return "";
+  const auto figure = [&](double value) {
+    return of_text ? format_plain(value) : format_percentage(100 * value);
+  };
+  return fmt::format(
+      "{}: without compression the {} is {}, and {} of a model that knows only the frequencies of "
+      "{}",
+      arm.label, of_text ? "perplexity" : "accuracy", figure(found), figure(*chance),
+      of_text ? "symbols" : "classes");
 }
 
 namespace columns {
@@ -95,6 +94,30 @@ MeasuredCell predicted(const ArmRecords& arm, const std::string& compressor, dou
       cell.repetitions.push_back({0, one});
   }
   return cell;
+}
+
+using PredictedNetwork = std::tuple<int, double, double>;  // ranks, rate, delay
+
+// Returns the shortest predicted step in s of each compressor in each network.
+std::map<PredictedNetwork, std::map<std::string, double>> shortest_steps(const ArmRecords& arm,
+                                                                         bool memory_bound) {
+  std::map<PredictedNetwork, std::map<std::string, double>> steps;
+  for (const auto& point : arm.printed->value("points", nlohmann::json::array())) {
+    const nlohmann::json source =
+        memory_bound ? point.value("at_memory_pace", nlohmann::json::object()) : point;
+    if (!source.contains("prediction")) continue;
+    const auto& axes = point.at("axes");
+    const double step = source.at("prediction").at("step_time").get<double>();
+    auto& of_network = steps[{axes.at("ranks").get<int>(), axes.at("rate").get<double>(),
+                              axes.at("delay").get<double>()}];
+    const auto [place, is_new] = of_network.emplace(axes.at("compressor").get<std::string>(), step);
+    if (!is_new) place->second = std::min(place->second, step);
+  }
+  return steps;
+}
+
+std::string method_in(const std::string& compressor) {
+  return compressor.substr(0, compressor.find(':'));
 }
 
 MeasuredCell encode_samples(const std::vector<const Point*>& points) {
@@ -191,30 +214,23 @@ std::vector<double> bits_by_step(const Point& point, bool pulled) {
 }
 
 MeasuredCell values_of(const std::vector<const Point*>& points, PointKey key,
-                       const PointValue& value) {
+                       const PointValue& value, bool are_times) {
   MeasuredCell cell;
+  bool has_invalid = false;
   for (const Point* point : points) {
-    if (point->status == Status::kFailed)
+    has_invalid = has_invalid || point->status == Status::kInvalid;
+    if (point->status == Status::kFailed || (are_times && point->status == Status::kInvalid))
       cell.complaints.push_back(complaint_about(*point));
     else if (const std::optional<double> one = value(*point))
       cell.repetitions.push_back({key(*point), *one});
   }
+  cell.distrusted = are_times && has_invalid && cell.repetitions.empty();
   return cell;
 }
 
 MeasuredCell times_of(const std::vector<const Point*>& points, PointKey key,
                       const PointValue& value) {
-  MeasuredCell cell;
-  bool any = false;
-  for (const Point* point : points) {
-    any = any || point->status == Status::kInvalid;
-    if (point->status != Status::kOk)
-      cell.complaints.push_back(complaint_about(*point));
-    else if (const std::optional<double> one = value(*point))
-      cell.repetitions.push_back({key(*point), *one});
-  }
-  cell.distrusted = any && cell.repetitions.empty();
-  return cell;
+  return values_of(points, key, value, /*are_times=*/true);
 }
 
 ReproductionColumn predicted_scaling(double rate, int ranks) {
@@ -225,6 +241,32 @@ ReproductionColumn predicted_scaling(double rate, int ranks) {
               return ranks * prediction.at("compute_time").get<double>() /
                      prediction.at("step_time").get<double>();
             });
+          }};
+}
+
+ReproductionColumn paying_cells(const PayingCells& cells) {
+  return {"pays over " + cells.over, format_percentage,
+          [cells](const ArmRecords& arm, const std::string& compressor) {
+            MeasuredCell cell;
+            cell.exact = true;  // the cells are no random sample
+            for (const auto& [network, steps] : shortest_steps(arm, cells.memory_bound)) {
+              if (cells.rate > 0 && std::get<1>(network) != cells.rate) continue;
+              double baseline = std::numeric_limits<double>::infinity();
+              for (const auto& [name, step] : steps)
+                if (const std::string method = method_in(name);
+                    method == cells.over ||
+                    (cells.over == "both" && (method == "none" || method == "bf16")))
+                  baseline = std::min(baseline, step);
+              if (!std::isfinite(baseline)) continue;
+              for (const auto& [name, step] : steps) {
+                const std::string method = method_in(name);
+                if (method == "none" || method == "bf16") continue;
+                if (!compressor.empty() && name != compressor) continue;
+                cell.repetitions.push_back(
+                    {cell.repetitions.size(), baseline >= kPays * step ? 100.0 : 0.0});
+              }
+            }
+            return cell;
           }};
 }
 

@@ -97,6 +97,19 @@ ReproductionColumn kept_times_smaller();
 /// `predict --json`: the speed-up of `ranks` ranks over one rank, on links of `rate`.
 ReproductionColumn predicted_scaling(double rate, int ranks);
 
+/// Cells of `predict --json`: a compressor on a network (ranks, rate, delay), with the collective
+/// that has the shortest step.
+struct PayingCells {
+  std::string over = "both";  ///< baseline: none, bf16, or the faster of both
+  bool memory_bound = false;  ///< codecs bound by the memory bandwidth of the trace's GPU
+  double rate = 0;            ///< bit/s; 0: of all rates
+};
+/// One value for each cell: 100 if compression pays, else 0, so that the mean is a percentage.
+/// Compression pays if the step is at least kPays times as fast as that of the baseline, which has
+/// the collective with its shortest step, too.
+ReproductionColumn paying_cells(const PayingCells& cells);
+inline constexpr double kPays = 1.05;  ///< the models are not accurate enough for less
+
 // The points of a command's records, and the values that count.
 
 /// Returns the points of the compressor; all points for "".
@@ -118,11 +131,9 @@ inline std::uint64_t repeat_of(const Point& point) {
 using PointValue = std::function<std::optional<double>(const Point&)>;
 
 /// Returns one value per point. Failed points become complaints; points without the value are
-/// ignored.
+/// ignored. Of times, all points that are not `ok` become complaints.
 MeasuredCell values_of(const std::vector<const Point*>& points, PointKey key,
-                       const PointValue& value);
-
-/// Returns the same for times: all points that are not `ok` become complaints.
+                       const PointValue& value, bool are_times = false);
 MeasuredCell times_of(const std::vector<const Point*>& points, PointKey key,
                       const PointValue& value);
 

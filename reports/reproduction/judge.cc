@@ -19,12 +19,32 @@ Estimate mean_ratio_of_samples(const std::vector<double>& ratios) {
     if (!(ratio > 0)) return mean_of_samples(ratios);
     logarithms.push_back(std::log(ratio));
   }
-  Estimate estimate = mean_of_samples(logarithms);
-  estimate.value = std::exp(estimate.value);
-  if (estimate.interval)
-    estimate.interval =
-        Interval{std::exp(estimate.interval->low), std::exp(estimate.interval->high)};
-  return estimate;
+  return mean_of_samples(logarithms).mapped([](double logarithm) { return std::exp(logarithm); });
+}
+
+std::optional<Estimate> compared(const Expectation& expected, const MeasuredCell& first,
+                                 const MeasuredCell* second) {
+  if (expected.bounded == Bounded::kValue || second == nullptr)
+    return first.repetitions.empty() ? std::nullopt : std::optional(first.estimate());
+  const std::vector<PairedValue> pairs = paired(first, *second);
+  if (pairs.empty()) return std::nullopt;
+  const bool is_ratio = expected.bounded == Bounded::kRatio;
+  MeasuredCell changes{.exact = first.exact && second->exact, .is_ratio = is_ratio};
+  for (const auto& [one, other] : pairs) {
+    if (is_ratio && !(one > 0 && other > 0)) return std::nullopt;
+    changes.repetitions.push_back({0, is_ratio ? one / other : one - other});
+  }
+  return changes.estimate();
+}
+
+Appeared verdict_of(const Estimate& measured, const Interval& bounds, bool exact) {
+  const bool within = bounds.holds(measured.value);
+  if (exact) return within ? Appeared::kYes : Appeared::kNo;
+  if (!measured.interval) return within ? Appeared::kSeen : Appeared::kNotSeen;
+  const Interval& interval = *measured.interval;
+  if (bounds.holds(interval.low) && bounds.holds(interval.high)) return Appeared::kYes;
+  const bool outside = interval.high < bounds.low || interval.low > bounds.high;
+  return outside ? Appeared::kNo : Appeared::kUnclear;
 }
 
 }  // namespace
@@ -44,74 +64,17 @@ Estimate MeasuredCell::estimate() const {
 std::vector<PairedValue> paired(const MeasuredCell& first, const MeasuredCell& second) {
   std::vector<PairedValue> pairs;
   for (const Repetition& one : first.repetitions) {
-    const auto other =
-        std::find_if(second.repetitions.begin(), second.repetitions.end(),
-                     [&](const Repetition& candidate) { return candidate.key == one.key; });
+    const auto other = std::ranges::find(second.repetitions, one.key, &Repetition::key);
     if (other != second.repetitions.end()) pairs.push_back({one.value, other->value});
   }
   return pairs;
 }
 
-namespace {
-
-Estimate mean_or_exact(const std::vector<double>& values, bool exact) {
-  return exact ? Estimate{mean(values), std::nullopt} : mean_of_samples(values);
-}
-
-std::optional<Estimate> mean_ratio(const std::vector<PairedValue>& pairs, bool exact) {
-  std::vector<double> ratios;
-  for (const PairedValue& pair : pairs) {
-    if (!(pair.first > 0 && pair.second > 0)) return std::nullopt;
-    ratios.push_back(pair.first / pair.second);
-  }
-  return exact ? Estimate{mean(ratios), std::nullopt} : mean_ratio_of_samples(ratios);
-}
-
-std::optional<Estimate> compared(const Expectation& expected, const MeasuredCell& first,
-                                 const MeasuredCell* second) {
-  if (expected.bounded == Bounded::kValue || second == nullptr)
-    return first.repetitions.empty() ? std::nullopt : std::optional(first.estimate());
-  const std::vector<PairedValue> pairs = paired(first, *second);
-  if (pairs.empty()) return std::nullopt;
-  const bool exact = first.exact && second->exact;
-  if (expected.bounded == Bounded::kRatio) return mean_ratio(pairs, exact);
-  std::vector<double> differences;
-  for (const PairedValue& pair : pairs) differences.push_back(pair.first - pair.second);
-  return mean_or_exact(differences, exact);
-}
-
-Appeared verdict_of(const Estimate& measured, const Interval& bounds, bool exact) {
-  const bool within = bounds.holds(measured.value);
-  if (exact) return within ? Appeared::kYes : Appeared::kNo;
-  if (!measured.interval) return within ? Appeared::kSeen : Appeared::kNotSeen;
-  const Interval& interval = *measured.interval;
-  if (bounds.holds(interval.low) && bounds.holds(interval.high)) return Appeared::kYes;
-  const bool outside = interval.high < bounds.low || interval.low > bounds.high;
-  return outside ? Appeared::kNo : Appeared::kUnclear;
-}
-
-}  // namespace
-
 const char* words_of(Appeared appeared) {
-  switch (appeared) {
-    case Appeared::kYes:
-      return "yes";
-    case Appeared::kNo:
-      return "no";
-    case Appeared::kUnclear:
-      return "unclear";
-    case Appeared::kSeen:
-      return "looks so";
-    case Appeared::kNotSeen:
-      return "does not look so";
-    case Appeared::kDistrusted:
-      return "not trusted";
-    case Appeared::kVoid:
-      return "void";
-    case Appeared::kMissing:
-      break;
-  }
-  return "not measured";
+  constexpr const char* kWords[] = {
+      "yes",         "no",   "unclear",     "looks so", "does not look so",
+      "not trusted", "void", "not measured"};
+  return kWords[static_cast<std::size_t>(appeared)];
 }
 
 JudgedFinding judge(const Expectation& expected, const MeasuredCell& first,

@@ -10,10 +10,9 @@
 #include "base/input_file.h"
 #include "base/output_file.h"
 #include "base/plain_table.h"
-#include "reports/page/markdown.h"
+#include "reports/page/page.h"
 #include "reports/page/table.h"
 #include "reports/reproduction/reproduction.h"
-#include "reports/text/escape.h"
 #include "reports/text/phrases.h"
 
 namespace thinpipe {
@@ -33,9 +32,7 @@ std::string formatted_with_interval(const Estimate& estimate, std::string (*form
 }
 
 const ReproductionColumn& column_called(const ReproductionPlan& plan, const std::string& name) {
-  const auto found =
-      std::find_if(plan.columns.begin(), plan.columns.end(),
-                   [&](const ReproductionColumn& column) { return column.name == name; });
+  const auto found = std::ranges::find(plan.columns, name, &ReproductionColumn::name);
   return found == plan.columns.end() ? plan.columns.front() : *found;
 }
 
@@ -76,10 +73,9 @@ std::string outcome_words(const std::vector<JudgedFinding>& findings) {
   std::vector<std::string> parts;
   for (const bool arithmetic : {false, true})
     for (const Appeared one : kOrder) {
-      const auto count =
-          std::count_if(findings.begin(), findings.end(), [&](const JudgedFinding& finding) {
-            return finding.appeared == one && finding.expected.arithmetic == arithmetic;
-          });
+      const auto count = std::ranges::count_if(findings, [&](const JudgedFinding& finding) {
+        return finding.appeared == one && finding.expected.arithmetic == arithmetic;
+      });
       if (count > 0)
         parts.push_back(
             fmt::format("{} {}{}", count, words_of(one), arithmetic ? " by arithmetic" : ""));
@@ -87,20 +83,16 @@ std::string outcome_words(const std::vector<JudgedFinding>& findings) {
   return joined(parts, ", ");
 }
 
-// Returns whether some row has a figure of the paper in that column.
-bool paper_has(const ReproductionPlan& plan, std::size_t column) {
-  return std::any_of(plan.rows.begin(), plan.rows.end(), [column](const ReproductionRow& row) {
-    return column < row.paper.size() && !row.paper[column].empty();
-  });
-}
-
 // Returns the paper's figure, or an en dash.
 std::string paper_words(const ReproductionRow& row, std::size_t column) {
   return column < row.paper.size() && !row.paper[column].empty() ? row.paper[column] : kAbsent;
 }
 
-void add_once(std::vector<std::string>& lines, std::string line) {
-  if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+// Returns whether some row has a figure of the paper in that column.
+bool paper_has(const ReproductionPlan& plan, std::size_t column) {
+  return std::ranges::any_of(plan.rows, [column](const ReproductionRow& row) {
+    return column < row.paper.size() && !row.paper[column].empty();
+  });
 }
 
 std::string origin_of(const std::string& created, const nlohmann::json& fingerprint) {
@@ -158,8 +150,7 @@ constexpr const char* kRules =
     "does not look at its input).";
 
 std::string findings_table(const Reproduction& reproduction) {
-  Table table{
-      .columns = {"finding", "rule", "measured", "reproduced"}, .text_columns = 4, .rows = {}};
+  Table table{{"finding", "rule", "measured", "reproduced"}, 4};
   for (const JudgedFinding& finding : reproduction.findings)
     table.rows.push_back(
         {{.text = finding.expected.says},
@@ -172,7 +163,7 @@ std::string findings_table(const Reproduction& reproduction) {
 
 std::string figures_table(const Reproduction& reproduction) {
   const ReproductionPlan& plan = reproduction.plan;
-  Table table{.columns = {""}, .text_columns = 1, .rows = {}};
+  Table table{.columns = {""}};
   for (std::size_t i = 0; i < plan.columns.size(); ++i) {
     if (paper_has(plan, i)) table.columns.push_back(plan.columns[i].name + ", paper");
     table.columns.push_back(plan.columns[i].name + (paper_has(plan, i) ? ", here" : ""));
@@ -208,28 +199,25 @@ std::string padded_left(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text_columns(text)), ' ') + text;
 }
 
-struct TextColumn {
-  std::vector<std::string> cells;  ///< heading first
-  std::size_t width() const {
-    std::size_t most = 0;
-    for (const std::string& cell : cells) most = std::max(most, text_columns(cell));
-    return most + 2;
-  }
-};
+using TextColumn = std::vector<std::string>;  // heading first
+
+std::size_t width_of(const TextColumn& column) {
+  std::size_t most = 0;
+  for (const std::string& cell : column) most = std::max(most, text_columns(cell));
+  return most + 2;
+}
 
 std::vector<TextColumn> columns_in_text(const Reproduction& reproduction) {
   const ReproductionPlan& plan = reproduction.plan;
   std::vector<TextColumn> columns;
   for (std::size_t i = 0; i < plan.columns.size(); ++i) {
     if (paper_has(plan, i)) {
-      TextColumn& paper = columns.emplace_back();
-      paper.cells = {"paper"};
-      for (const ReproductionRow& row : plan.rows) paper.cells.push_back(paper_words(row, i));
+      columns.push_back({"paper"});
+      for (const ReproductionRow& row : plan.rows) columns.back().push_back(paper_words(row, i));
     }
-    TextColumn& here = columns.emplace_back();
-    here.cells = {plan.columns[i].name};
+    columns.push_back({plan.columns[i].name});
     for (const auto& cells : reproduction.cells)
-      here.cells.push_back(cell_words(cells[i], plan.columns[i].format));
+      columns.back().push_back(cell_words(cells[i], plan.columns[i].format));
   }
   return columns;
 }
@@ -239,21 +227,19 @@ std::string blocks_of(const ReproductionPlan& plan, const std::vector<TextColumn
   std::string text;
   for (std::size_t begin = 0; begin < columns.size();) {
     std::size_t end = begin, width = kLabelWidth;
-    while (end < columns.size() && (end == begin || width + columns[end].width() <= kTextColumns))
-      width += columns[end++].width();
+    while (end < columns.size() && (end == begin || width + width_of(columns[end]) <= kTextColumns))
+      width += width_of(columns[end++]);
     for (std::size_t line = 0; line <= plan.rows.size(); ++line) {
       const std::string label = line == 0 ? "" : plan.rows[line - 1].label.substr(0, kLabelWidth);
       text += label + std::string(kLabelWidth - std::min(kLabelWidth, text_columns(label)), ' ');
       for (std::size_t i = begin; i < end; ++i)
-        text += padded_left(columns[i].cells[line], columns[i].width());
+        text += padded_left(columns[i][line], width_of(columns[i]));
       text += "\n";
     }
     begin = end;
   }
   return text;
 }
-
-using nlohmann::json;
 
 std::string last_day(const Reproduction& reproduction) {
   std::string last;
@@ -323,9 +309,9 @@ ReproductionOutcome outcome_of(const Reproduction& reproduction) {
 }
 
 void write_outcome(const std::filesystem::path& file, const ReproductionOutcome& outcome) {
-  const json object = {{"name", outcome.name},       {"title", outcome.title},
-                       {"outcome", outcome.outcome}, {"date", outcome.date},
-                       {"quick", outcome.quick},     {"complete", outcome.complete}};
+  const nlohmann::json object = {{"name", outcome.name},       {"title", outcome.title},
+                                 {"outcome", outcome.outcome}, {"date", outcome.date},
+                                 {"quick", outcome.quick},     {"complete", outcome.complete}};
   write_output(file, object.dump(1) + "\n");
 }
 
@@ -333,8 +319,8 @@ std::optional<ReproductionOutcome> read_outcome(const std::filesystem::path& fil
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored)) return std::nullopt;
   constexpr std::uint64_t kMaxBytes = 1 << 16;  // six short members
-  const json object = json::parse(read_input(file, "a recipe's outcome", kMaxBytes), nullptr,
-                                  /*allow_exceptions=*/false);
+  const auto object = nlohmann::json::parse(read_input(file, "a recipe's outcome", kMaxBytes),
+                                            nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) return std::nullopt;
   try {
     return ReproductionOutcome{.name = object.value("name", ""),
@@ -343,7 +329,7 @@ std::optional<ReproductionOutcome> read_outcome(const std::filesystem::path& fil
                                .date = object.value("date", ""),
                                .quick = object.value("quick", false),
                                .complete = object.value("complete", true)};
-  } catch (const json::type_error&) {  // not what write_outcome() writes
+  } catch (const nlohmann::json::type_error&) {  // not what write_outcome() writes
     return std::nullopt;
   }
 }

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "reports/figures/style.h"
-#include "reports/page/standalone.h"
-#include "reports/text/escape.h"
+#include "reports/page/page.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -25,6 +25,19 @@ const ArmRecords* arm_of(const ReproductionColumn& column, const ReproductionRow
 
 MeasuredCell cell_of(const ReproductionColumn& column, const ReproductionRow& row,
                      const std::vector<ArmRecords>& arms) {
+  if (column.arm.empty() && row.arm == kAllArms) {
+    MeasuredCell all;
+    for (const ArmRecords& arm : arms) {
+      const MeasuredCell part = column.measure(arm, row.compressor);
+      all.exact = part.exact;
+      all.is_ratio = part.is_ratio;
+      all.distrusted = all.distrusted || part.distrusted;
+      all.complaints.insert(all.complaints.end(), part.complaints.begin(), part.complaints.end());
+      for (const Repetition& one : part.repetitions)
+        all.repetitions.push_back({all.repetitions.size(), one.value});
+    }
+    return all;
+  }
   const ArmRecords* const arm = arm_of(column, row, arms);
   return arm == nullptr ? MeasuredCell{} : column.measure(*arm, row.compressor);
 }

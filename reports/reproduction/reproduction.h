@@ -13,10 +13,13 @@
 
 namespace thinpipe {
 
+inline constexpr const char* kAllArms = "*";
+
 /// A row of the table.
 struct ReproductionRow {
   std::string label;                    ///< as the paper names it
-  std::string arm;                      ///< label of the row's command; a column may have its own
+  std::string arm;                      ///< label of the row's command; a column may have its own.
+                                        ///< kAllArms: the figures of all commands together
   std::string compressor = {};          ///< as the records spell it; "" for all
   std::vector<std::string> paper = {};  ///< the paper's figures, column by column; "" for none
 };

@@ -16,107 +16,50 @@ struct Compared {
   std::vector<MetricType> metrics;  // summed
 };
 
-const std::vector<Compared>& compared_times() {
-  static const std::vector<Compared> kAll = {
-      {"the step", {"step_time"_metric}},
-      {"the exchange", {"exchange_time"_metric}},
-      {"the codec", {"compress_time"_metric, "decode_time"_metric}}};
-  return kAll;
-}
-
-using Read = std::optional<double> (*)(const Cell&, const MetricType&);
+using Read = std::optional<double> (Cell::*)(const MetricType&) const;
 
 std::optional<double> total(const Cell& cell, const Compared& compared, Read read) {
   double sum = 0;
   for (const MetricType& metric : compared.metrics) {
-    const std::optional<double> value = read(cell, metric);
+    const std::optional<double> value = (cell.*read)(metric);
     if (!value) return std::nullopt;
     sum += *value;
   }
-  return sum > 0 ? std::optional<double>(sum) : std::nullopt;
+  return sum > 0 ? std::optional(sum) : std::nullopt;
 }
-
-}  // namespace
-
-Figure predicted_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-predicted", "Predicted against measured", "", {}, {}};
-  figure.caption =
-      "Times predicted by models before the measurement, against the measured medians; one marker "
-      "per compressor and link rate. Prediction and measurement agree on the dashed line; above it "
-      "the prediction is too long. Hollow grey markers are points that failed their checks.";
-  std::vector<Curve> drawn;
-  for (const Compared& compared : compared_times()) {
-    DotChart dots;
-    dots.id = figure.id + "-" + std::to_string(figure.panels.size());
-    dots.alt =
-        std::string("Predicted against measured time of ") + compared.title + ", " + group.title;
-    dots.width = kPanelWidth;
-    dots.x = {"measured", true, format_time, {}, {}};
-    dots.y = {"predicted", true, format_time, {}, {}};
-    dots.has_diagonal = true;
-    for (const Series& series : group.series)
-      for (const Cell& cell : series.cells) {
-        const auto measured = total(cell, compared, [](const Cell& of, const MetricType& metric) {
-          return of.median_of_metric(metric);
-        });
-        const auto said = total(cell, compared, [](const Cell& of, const MetricType& metric) {
-          return of.prediction(metric);
-        });
-        if (!measured || !said) continue;
-        dots.dots.push_back({.name = series.label,
-                             .style = series.style,
-                             .x = *measured,
-                             .y = *said,
-                             .is_trusted = cell.status == Status::kOk,
-                             .tooltip = cell_title(series, cell) + "\nmeasured " +
-                                        format_time(*measured) + "\npredicted " +
-                                        format_time(*said)});
-      }
-    const Chart chart = dots_chart(dots);
-    add_panel(figure, compared.title, chart);
-    drawn.insert(drawn.end(), chart.curves.begin(), chart.curves.end());
-  }
-  figure.legend = series_legend(group, drawn);
-  return figure;
-}
-
-namespace {
-
-using Value = std::function<std::optional<double>(const Cell&)>;
 
 struct Check {
   const char* id;
   const char* title;
   Axis axis;
   std::vector<double> reference_lines;
-  Value value;
+  std::function<std::optional<double>(const Cell&)> value;
 };
 
 std::optional<double> burst_share(const Cell& cell) {
   const std::optional<double> burst = cell.fidelity(&Fidelity::burst_seconds);
-  if (!burst || !cell.step_time) return std::nullopt;
-  return *burst / cell.step_time->value;
+  return burst && cell.step_time ? std::optional(*burst / cell.step_time->value) : std::nullopt;
 }
 
 std::optional<double> wire_excess(const Cell& cell) {
   const std::optional<double> ratio = cell.fidelity(&Fidelity::wire_ratio);
-  return ratio ? std::optional<double>(*ratio - 1) : std::nullopt;
+  return ratio ? std::optional(*ratio - 1) : std::nullopt;
 }
 
 std::vector<Check> checks() {
   return {{"wire",
            "Bytes on the wire",
-           {"measured over predicted, less 1", false, format_percent, {0.0}, {}},
+           {"measured over predicted, less 1", false, format_percent, {0.0}},
            {0.0},
            wire_excess},
           {"burst",
            "Resolution of the shaper",
-           {"time of one burst / step time", true, format_percent, {}, {}},
+           {"time of one burst / step time", true, format_percent},
            {},
            burst_share},
           {"idle",
            "CPU idle time",
-           {"idle fraction of the CPU time", false, format_percent, {0.0}, {}},
+           {"idle fraction of the CPU time", false, format_percent, {0.0}},
            {},
            [](const Cell& cell) { return cell.fidelity(&Fidelity::idle_cpu); }}};
 }
@@ -128,97 +71,10 @@ double dodged(double rate, std::size_t index, std::size_t count) {
          std::exp(kStep * (static_cast<double>(index) - 0.5 * static_cast<double>(count - 1)));
 }
 
-}  // namespace
-
-Figure fidelity_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-fidelity", "Fidelity of the links", "", {}, {}};
-  figure.caption =
-      "Bytes on the wire: bytes counted by the queueing disciplines over the bytes predicted from "
-      "the messages. Resolution of the shaper: the duration of its largest burst at the link's "
-      "rate, as a fraction of the step; shorter events are not shaped. CPU idle time: near zero, "
-      "the host rather than the link sets the pace. Compressors are shifted apart at each rate.";
-  std::vector<Curve> drawn;
-  for (const Check& check : checks()) {
-    Chart chart;
-    chart.id = figure.id + "-" + check.id;
-    chart.alt = std::string(check.title) + " against link rate, " + group.title;
-    chart.width = kPanelWidth;
-    chart.x = rate_axis(group);
-    chart.y = check.axis;
-    chart.reference_lines = check.reference_lines;
-    for (std::size_t i = 0; i < group.series.size(); ++i) {
-      const Series& series = group.series[i];
-      Curve curve{series.style, true, false, {}, series.label};
-      for (const Cell& cell : series.cells) {
-        const std::optional<double> value = check.value(cell);
-        if (!value) continue;
-        curve.points.push_back({dodged(cell.rate, i, group.series.size()), *value, std::nullopt,
-                                cell.status == Status::kOk,
-                                cell_title(series, cell) + "\n" + check.axis.label + ": " +
-                                    check.axis.format(*value)});
-      }
-      chart.curves.push_back(std::move(curve));
-    }
-    add_panel(figure, check.title, chart);
-    drawn.insert(drawn.end(), chart.curves.begin(), chart.curves.end());
-  }
-  figure.legend = series_legend(group, drawn);
-  return figure;
-}
-
-Figure calibration_figure(const Records& records) {
-  Figure figure{"calibration", "Calibration of the links", "", {}, {}};
-  figure.caption =
-      "Goodput of thinpipe's own traffic over the TCP ceiling of a link of that rate, in both "
-      "directions. The dashed lines are 100 % and the tolerance. Hollow grey markers are links "
-      "that failed calibration.";
-  BoxChart chart;
-  chart.id = figure.id;
-  chart.alt = "Goodput over the TCP ceiling of every calibrated link";
-  chart.axis = {"goodput / ceiling", false, format_percent, {1.0}, {}};
-  chart.reference_lines = {1.0};
-  double tolerance = 0;
-  for (const Header& header : records.headers)
-    tolerance = std::max(tolerance, header.calibration.number("tolerance").value_or(0));
-  for (const double limit : {1 - tolerance, 1 + tolerance}) {
-    if (tolerance == 0) break;
-    chart.reference_lines.push_back(limit);
-    chart.axis.include.push_back(limit);
-  }
-  std::vector<std::string> seen;
-  for (const CalibratedLinkRecord& link : calibrated_links(records)) {
-    const CalibratedWay* farthest = link.farthest();
-    if (farthest == nullptr) continue;
-    const bool is_first = std::find(seen.begin(), seen.end(), link.link) == seen.end();
-    if (is_first) seen.push_back(link.link);
-    const auto by_ratio = [](const CalibratedWay& a, const CalibratedWay& b) {
-      return a.ratio < b.ratio;
-    };
-    const auto [least, most] = std::minmax_element(link.ways.begin(), link.ways.end(), by_ratio);
-    chart.rows.push_back(
-        {.label = link.link + (is_first ? "" : ", launch " + std::to_string(link.launch + 1)),
-         .style = 0,
-         .middle = farthest->ratio,
-         .box = link.ways.size() > 1 ? std::optional<Interval>({least->ratio, most->ratio})
-                                     : std::nullopt,
-         .is_trusted = link.held(),
-         .tooltip = link.link + "\nfarthest from the ceiling: " + farthest->where + ", " +
-                    format_rate(farthest->goodput) + " of " + format_rate(farthest->ceiling) +
-                    "\nall directions: " + format_percent(least->ratio) + " to " +
-                    format_percent(most->ratio)});
-  }
-  add_panel(figure, "", chart);
-  return figure;
-}
-
-namespace {
-
 struct Family {
   std::vector<const Group*> groups;  // ascending in ranks
   std::set<double> rates;
 };
-
-std::string format_ranks(double ranks) { return format_number(ranks); }
 
 // Returns the workers times the ideal step over the measured step, against the number of ranks.
 std::optional<Curve> scaling_curve(const Family& family, const Series& series, double rate) {
@@ -242,11 +98,11 @@ std::optional<Curve> scaling_curve(const Family& family, const Series& series, d
                                   format_number(value) + "\xc3\x97 over one worker (" +
                                   format_percent(value / group->ranks) + " of the ideal)"});
     }
-  return curve.points.size() > 1 ? std::optional<Curve>(curve) : std::nullopt;
+  return curve.points.size() > 1 ? std::optional(curve) : std::nullopt;
 }
 
 Figure scaling_figure(const Family& family, const std::string& id) {
-  Figure figure{id, "Scaling with workers", "", {}, {}};
+  Figure figure{id, "Scaling with workers"};
   const std::string& setting = family.groups.front()->setting;
   if (!setting.empty()) figure.title += ", " + setting;
   figure.caption =
@@ -254,22 +110,20 @@ Figure scaling_figure(const Family& family, const std::string& id) {
       "without communication, over the measured step. The dashed line is ideal scaling; bars are "
       "95 % intervals of the step time (DGC's figure 6 shows the same for images per second).";
   // The largest group names the series; styles are the same in every group.
-  const Group& named = **std::max_element(
-      family.groups.begin(), family.groups.end(),
-      [](const Group* a, const Group* b) { return a->series.size() < b->series.size(); });
+  const Group& named = **std::ranges::max_element(
+      family.groups, {}, [](const Group* group) { return group->series.size(); });
   std::vector<Curve> drawn;
   for (const double rate : panel_rates({family.rates.begin(), family.rates.end()})) {
-    Chart chart;
-    chart.id = id + "-" + std::to_string(figure.panels.size());
-    chart.alt = "Speed-up over one worker against workers at " + format_rate(rate);
-    chart.width = kPanelWidth;
-    chart.x = {"workers", true, format_ranks, {}, {}};
-    chart.y = {"speed-up over one worker", true, format_number, {}, {}};
+    Chart chart{.id = panel_id(figure),
+                .alt = "Speed-up over one worker against workers at " + format_rate(rate),
+                .width = kPanelWidth};
+    chart.guides.emplace_back();
+    chart.x = {"workers", true, format_number};
+    chart.y = {"speed-up over one worker", true, format_number};
     for (const Group* group : family.groups) {
       const double ranks = group->ranks;
       chart.x.ticks.push_back(ranks);
       chart.y.include.push_back(ranks);
-      if (chart.guides.empty()) chart.guides.push_back({});
       chart.guides[0].emplace_back(ranks, ranks);
     }
     for (const Series& series : named.series)
@@ -283,6 +137,123 @@ Figure scaling_figure(const Family& family, const std::string& id) {
 }
 
 }  // namespace
+
+Figure predicted_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-predicted", "Predicted against measured"};
+  figure.caption =
+      "Times predicted by models before the measurement, against the measured medians; one marker "
+      "per compressor and link rate. Prediction and measurement agree on the dashed line; above it "
+      "the prediction is too long. Hollow grey markers are points that failed their checks.";
+  std::vector<Curve> drawn;
+  const std::vector<Compared> times = {
+      {"the step", {"step_time"_metric}},
+      {"the exchange", {"exchange_time"_metric}},
+      {"the codec", {"compress_time"_metric, "decode_time"_metric}}};
+  for (const Compared& compared : times) {
+    DotChart dots;
+    dots.id = panel_id(figure);
+    dots.alt =
+        std::string("Predicted against measured time of ") + compared.title + ", " + group.title;
+    dots.width = kPanelWidth;
+    dots.x = {"measured", true, format_time};
+    dots.y = {"predicted", true, format_time};
+    dots.has_diagonal = true;
+    for (const Series& series : group.series)
+      for (const Cell& cell : series.cells) {
+        const auto measured = total(cell, compared, &Cell::median_of_metric);
+        const auto said = total(cell, compared, &Cell::prediction);
+        if (!measured || !said) continue;
+        dots.dots.push_back({.name = series.label,
+                             .style = series.style,
+                             .x = *measured,
+                             .y = *said,
+                             .is_trusted = cell.status == Status::kOk,
+                             .tooltip = cell_title(series, cell) + "\nmeasured " +
+                                        format_time(*measured) + "\npredicted " +
+                                        format_time(*said)});
+      }
+    const Chart chart = dots_chart(dots);
+    add_panel(figure, compared.title, chart);
+    drawn.insert(drawn.end(), chart.curves.begin(), chart.curves.end());
+  }
+  figure.legend = series_legend(group, drawn);
+  return figure;
+}
+
+Figure fidelity_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-fidelity", "Fidelity of the links"};
+  figure.caption =
+      "Bytes on the wire: bytes counted by the queueing disciplines over the bytes predicted from "
+      "the messages. Resolution of the shaper: the duration of its largest burst at the link's "
+      "rate, as a fraction of the step; shorter events are not shaped. CPU idle time: near zero, "
+      "the host rather than the link sets the pace. Compressors are shifted apart at each rate.";
+  std::vector<Curve> drawn;
+  for (const Check& check : checks()) {
+    Chart chart{.id = figure.id + "-" + check.id,
+                .alt = std::string(check.title) + " against link rate, " + group.title,
+                .width = kPanelWidth,
+                .x = rate_axis(group),
+                .y = check.axis,
+                .reference_lines = check.reference_lines};
+    for (std::size_t i = 0; i < group.series.size(); ++i) {
+      const Series& series = group.series[i];
+      Curve curve{series.style, true, false, {}, series.label};
+      for (const Cell& cell : series.cells) {
+        const std::optional<double> value = check.value(cell);
+        if (!value) continue;
+        curve.points.push_back({dodged(cell.rate, i, group.series.size()), *value, std::nullopt,
+                                cell.status == Status::kOk,
+                                cell_title(series, cell) + "\n" + check.axis.label + ": " +
+                                    check.axis.format(*value)});
+      }
+      chart.curves.push_back(std::move(curve));
+    }
+    add_panel(figure, check.title, chart);
+    drawn.insert(drawn.end(), chart.curves.begin(), chart.curves.end());
+  }
+  figure.legend = series_legend(group, drawn);
+  return figure;
+}
+
+Figure calibration_figure(const Records& records) {
+  Figure figure{"calibration", "Calibration of the links"};
+  figure.caption =
+      "Goodput of thinpipe's own traffic over the TCP ceiling of a link of that rate, in both "
+      "directions. The dashed lines are 100 % and the tolerance. Hollow grey markers are links "
+      "that failed calibration.";
+  BoxChart chart{.id = figure.id,
+                 .alt = "Goodput over the TCP ceiling of every calibrated link",
+                 .axis = {"goodput / ceiling", false, format_percent, {1.0}},
+                 .reference_lines = {1.0}};
+  double tolerance = 0;
+  for (const Header& header : records.headers)
+    tolerance = std::max(tolerance, header.calibration.number("tolerance").value_or(0));
+  for (const double limit : {1 - tolerance, 1 + tolerance}) {
+    if (tolerance == 0) break;
+    chart.reference_lines.push_back(limit);
+    chart.axis.include.push_back(limit);
+  }
+  std::set<std::string> seen;
+  for (const CalibratedLinkRecord& link : calibrated_links(records)) {
+    const CalibratedWay* farthest = link.farthest();
+    if (farthest == nullptr) continue;
+    const bool is_first = seen.insert(link.link).second;
+    const auto [least, most] = std::ranges::minmax_element(link.ways, {}, &CalibratedWay::ratio);
+    chart.rows.push_back(
+        {.label = link.link + (is_first ? "" : ", launch " + std::to_string(link.launch + 1)),
+         .style = 0,
+         .middle = farthest->ratio,
+         .box = link.ways.size() > 1 ? std::optional<Interval>({least->ratio, most->ratio})
+                                     : std::nullopt,
+         .is_trusted = link.held(),
+         .tooltip = link.link + "\nfarthest from the ceiling: " + farthest->where + ", " +
+                    format_rate(farthest->goodput) + " of " + format_rate(farthest->ceiling) +
+                    "\nall directions: " + format_percent(least->ratio) + " to " +
+                    format_percent(most->ratio)});
+  }
+  add_panel(figure, "", chart);
+  return figure;
+}
 
 std::vector<Figure> scaling_figures(const Summary& summary, const std::string& id) {
   std::map<std::string, Family> families;

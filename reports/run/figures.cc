@@ -14,10 +14,8 @@ namespace {
 
 std::string break_even_tooltip(const Series& series) {
   const BreakEven& even = series.break_even;
-  const std::string low = even.low ? format_rate(*even.low) : "open";
-  const std::string high = even.high ? format_rate(*even.high) : "open";
-  return series.label + " breaks even at " + format_rate(even.rate) + "\ninterval: " + low +
-         " to " + high;
+  return series.label + " breaks even at " + format_rate(even.rate) +
+         "\ninterval: " + rate_or_open(even.low) + " to " + rate_or_open(even.high);
 }
 
 // Returns the predicted rate unless it lies so far out that the measured rates would be squeezed.
@@ -35,7 +33,7 @@ Repeats encode_times(const Series& series) {
   for (const Cell& cell : series.cells) {
     if (cell.status != Status::kOk) continue;
     for (std::vector<double>& repeat : cell.repeats("compress_time"_metric))
-      if (std::all_of(repeat.begin(), repeat.end(), [](double time) { return time > 0; }))
+      if (std::ranges::all_of(repeat, [](double time) { return time > 0; }))
         all.push_back(std::move(repeat));
   }
   return all;
@@ -55,9 +53,7 @@ const Series* top_k_for(const Group& group, const Series& series) {
 
 // "60 steps in 3 repeats".
 std::string cell_basis(const Cell& cell) {
-  const std::size_t repeats = cell.used.size();
-  return std::to_string(cell.steps) + (cell.steps == 1 ? " step in " : " steps in ") +
-         std::to_string(repeats) + (repeats == 1 ? " repeat" : " repeats");
+  return counted(cell.steps, "step") + " in " + counted(cell.used.size(), "repeat");
 }
 
 }  // namespace
@@ -73,10 +69,7 @@ std::string cell_title(const Series& series, const Cell& cell) {
 }
 
 Axis rate_axis(const Group& group) {
-  Axis axis;
-  axis.label = "link rate";
-  axis.is_log = true;
-  axis.format = format_rate;
+  Axis axis{"link rate", true, format_rate};
   // Measured rates are better ticks than round ones, where they fit.
   constexpr std::size_t kMaxRateTicks = 7;
   if (group.rates.size() <= kMaxRateTicks) axis.ticks = group.rates;
@@ -92,16 +85,13 @@ std::vector<double> panel_rates(const std::vector<double>& rates) {
   return spread;
 }
 
-std::vector<double> panel_rates(const Group& group) { return panel_rates(group.rates); }
-
 std::vector<LegendEntry> series_legend(const Group& group, const std::vector<Curve>& curves) {
   std::vector<LegendEntry> legend;
+  const bool is_line = std::ranges::any_of(curves, &Curve::has_line);
   for (const Series& series : group.series) {
-    const bool is_drawn = std::any_of(curves.begin(), curves.end(), [&](const Curve& curve) {
+    const bool is_drawn = std::ranges::any_of(curves, [&](const Curve& curve) {
       return curve.style == series.style && !curve.points.empty();
     });
-    const bool is_line = std::any_of(curves.begin(), curves.end(),
-                                     [](const Curve& curve) { return curve.has_line; });
     if (is_drawn)
       legend.push_back(
           {is_line ? line_marker_svg(series.style) : marker_svg(series.style), series.label});
@@ -115,23 +105,20 @@ std::vector<Figure> group_figures(const Group& group, const std::string& id) {
   for (const Builder build :
        {step_time_figure, speedup_figure, pareto_figure, error_and_bytes_figure, exposed_figure,
         parts_figure, waits_figure, predicted_figure, quality_figure, sizes_figure, latency_figure,
-        timeline_figure}) {
-    Figure figure = build(group, id);
-    if (!figure.panels.empty()) result.push_back(std::move(figure));
-  }
-  return result;
+        timeline_figure})
+    result.push_back(build(group, id));
+  return with_panels(std::move(result));
 }
 
 Figure step_time_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-step-time", "Step time against link rate", "", {}, {}};
+  Figure figure{id + "-step-time", "Step time against link rate"};
   figure.caption =
       "Median step time of the slowest rank; bars are 95 % intervals. Both axes are logarithmic. "
       "Hollow grey markers are points that failed their checks.";
-  Chart chart;
-  chart.id = figure.id;
-  chart.alt = "Step time against link rate for each compressor, " + group.title;
-  chart.x = rate_axis(group);
-  chart.y = {"step time", true, format_time, {}, {}};
+  Chart chart{.id = figure.id,
+              .alt = "Step time against link rate for each compressor, " + group.title,
+              .x = rate_axis(group),
+              .y = {"step time", true, format_time}};
   for (const Series& series : group.series) {
     Curve curve{series.style, true, true, {}, series.label};
     for (const Cell& cell : series.cells) {
@@ -150,20 +137,19 @@ Figure step_time_figure(const Group& group, const std::string& id) {
 
 Figure speedup_figure(const Group& group, const std::string& id) {
   const std::string baseline = group.baseline_name();
-  Figure figure{id + "-speed-up", "Speed-up and break-even rate", "", {}, {}};
+  Figure figure{id + "-speed-up", "Speed-up and break-even rate"};
   figure.caption =
       "Step time of " + baseline +
       " over that of the compressor, with 95 % bootstrap intervals. Above the dashed line the "
       "compressor is faster than the baseline. Open diamonds mark the break-even rate, "
       "interpolated between neighbouring measured rates in log-log coordinates. Crosses mark the "
       "predicted break-even rate, where it lies within a decade of the measured rates.";
-  Chart chart;
-  chart.id = figure.id;
-  chart.alt =
-      "Speed-up over " + baseline + " against link rate for each compressor, " + group.title;
-  chart.x = rate_axis(group);
-  chart.y = {"speed-up over " + baseline, true, format_number, {1.0}, {}};
-  chart.reference_lines = {1.0};
+  Chart chart{
+      .id = figure.id,
+      .alt = "Speed-up over " + baseline + " against link rate for each compressor, " + group.title,
+      .x = rate_axis(group),
+      .y = {"speed-up over " + baseline, true, format_number, {1.0}},
+      .reference_lines = {1.0}};
   for (const Series& series : group.series) {
     if (series.is_baseline()) continue;
     Curve curve{series.style, true, true, {}, series.label};
@@ -174,10 +160,9 @@ Figure speedup_figure(const Group& group, const std::string& id) {
            cell_title(series, cell) + "\n" + times_told(cell) + "\n" + cell_basis(cell)});
     }
     const BreakEven::Kind kind = series.break_even.kind;
-    if (kind == BreakEven::Kind::kPaysBelow || kind == BreakEven::Kind::kPaysAbove) {
+    if (kind == BreakEven::Kind::kPaysBelow || kind == BreakEven::Kind::kPaysAbove)
       chart.marks.push_back(
           {series.break_even.rate, 1.0, series.style, break_even_tooltip(series)});
-    }
     if (const std::optional<double> rate = drawn_prediction(group, series)) {
       chart.marks.push_back({*rate, 1.0, series.style,
                              series.label + " was predicted to break even at " + format_rate(*rate),
@@ -192,16 +177,16 @@ Figure speedup_figure(const Group& group, const std::string& id) {
 }
 
 Figure exposed_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-exposed", "Exposed communication", "", {}, {}};
+  Figure figure{id + "-exposed", "Exposed communication"};
   figure.caption =
       "Time in which the slowest rank waited for exchanges after its compute and codec work, as a "
       "fraction of the step; medians over the steps. Communication hidden by compute does not "
       "count.";
-  Chart chart;
-  chart.id = figure.id;
-  chart.alt = "Exposed communication as a fraction of the step against link rate, " + group.title;
-  chart.x = rate_axis(group);
-  chart.y = {"exposed / step", false, format_percent, {0.0}, {}};
+  Chart chart{
+      .id = figure.id,
+      .alt = "Exposed communication as a fraction of the step against link rate, " + group.title,
+      .x = rate_axis(group),
+      .y = {"exposed / step", false, format_percent, {0.0}}};
   for (const Series& series : group.series) {
     Curve curve{series.style, true, true, {}, series.label};
     for (const Cell& cell : series.cells) {
@@ -220,17 +205,16 @@ Figure exposed_figure(const Group& group, const std::string& id) {
 }
 
 Figure latency_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-latency", "Encoding against Top-k", "", {}, {}};
+  Figure figure{id + "-latency", "Encoding against Top-k"};
   figure.caption =
       "Median time in which Top-k encodes a step's gradients over that of the compressor, with "
       "95 % bootstrap intervals, over all link rates (SIDCo's figure 1). Right of the dashed line "
       "the compressor is faster than Top-k; Top-k has the same ratio where it was measured. Ranks "
       "share the machine's cores, so these times are longer than those of thinpipe bench.";
-  BoxChart chart;
-  chart.id = figure.id;
-  chart.alt = "Encoding speed-up of each compressor over Top-k, " + group.title;
-  chart.axis = {"speed-up over Top-k", true, format_number, {1.0}, {}};
-  chart.reference_lines = {1.0};
+  BoxChart chart{.id = figure.id,
+                 .alt = "Encoding speed-up of each compressor over Top-k, " + group.title,
+                 .axis = {"speed-up over Top-k", true, format_number, {1.0}},
+                 .reference_lines = {1.0}};
   for (const Series& series : group.series) {
     const Repeats own = encode_times(series);
     const Series* top_k = top_k_for(group, series);

@@ -39,7 +39,6 @@ std::vector<LegendEntry> series_legend(const Group& group, const std::vector<Cur
 /// Returns the link rates that get a panel in a figure: all rates if there are at most six, else
 /// six of them, including the lowest and the highest.
 std::vector<double> panel_rates(const std::vector<double>& rates);
-std::vector<double> panel_rates(const Group& group);
 
 // The single figures of group_figures(); without panels where there is nothing to draw.
 Figure step_time_figure(const Group& group, const std::string& id);

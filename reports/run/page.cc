@@ -5,11 +5,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "reports/page/html.h"
-#include "reports/page/markdown.h"
+#include "reports/page/page.h"
 #include "reports/run/figures.h"
 #include "reports/summary/summary.h"
-#include "reports/text/escape.h"
 #include "reports/text/phrases.h"
 #include "reports/text/provenance.h"
 #include "reports/training/summary.h"
@@ -29,9 +27,10 @@ constexpr const char* kOverviewNote =
 const TrainedGroup* trained_like(const TrainingSummary& trained, const Series& series, int ranks) {
   const TrainedGroup* found = nullptr;
   for (const TrainedGroup& group : trained.groups) {
-    if (group.compressor != series.compressor || group.bucketing != series.bucketing) continue;
+    const Axes& axes = group.axes;
+    if (axes.compressor != series.compressor || axes.bucketing != series.bucketing) continue;
     if (!group.mean("final_loss"_metric)) continue;
-    if (group.ranks == ranks && group.trusted()) return &group;
+    if (axes.ranks == ranks && group.trusted()) return &group;
     if (found == nullptr || (group.trusted() && !found->trusted())) found = &group;
   }
   return found;
@@ -43,26 +42,21 @@ const TrainedGroup* trained_like(const TrainingSummary& trained, const Series& s
 Table losses_table(const Summary& summary, const Records& training) {
   const TrainingSummary trained = summarize_training(training);
   Table table{
-      {"compressor", "ranks", "link rate", "step time", "final loss", "trainings", "workers"},
-      1,
-      {}};
+      {"compressor", "ranks", "link rate", "step time", "final loss", "trainings", "workers"}};
   for (const Group& group : summary.groups)
     for (const Series& series : group.series) {
       const TrainedGroup* like = trained_like(trained, series, group.ranks);
       if (like == nullptr) continue;
-      const Estimate loss = *like->mean("final_loss"_metric);
-      const std::size_t count = like->count("final_loss"_metric);
+      const std::optional<Estimate> loss = like->mean("final_loss"_metric);
       for (const Cell& cell : series.cells) {
         if (!cell.step_time) continue;
-        std::vector<TableCell> row = {
-            {series.label, "", std::nullopt, series.style},
-            {std::to_string(group.ranks), "", static_cast<double>(group.ranks)},
-            {format_rate(cell.rate), "", cell.rate},
-            {format_time(cell.step_time->value), format_interval(*cell.step_time, format_time),
-             cell.step_time->value},
-            {format_number(loss.value), format_interval(loss, format_number), loss.value},
-            {std::to_string(count), "", static_cast<double>(count)},
-            {std::to_string(like->ranks), "", static_cast<double>(like->ranks)}};
+        std::vector<TableCell> row = {{series.label, "", std::nullopt, series.style},
+                                      count_cell(static_cast<std::size_t>(group.ranks)),
+                                      figure_cell(cell.rate, format_rate),
+                                      figure_cell(cell.step_time, format_time),
+                                      figure_cell(loss, format_number),
+                                      count_cell(like->count("final_loss"_metric)),
+                                      count_cell(static_cast<std::size_t>(like->axes.ranks))};
         for (TableCell& entry : row)
           entry.is_untrusted = cell.status != Status::kOk || !like->trusted();
         table.rows.push_back(std::move(row));
@@ -77,21 +71,21 @@ Table losses_table(const Summary& summary, const Records& training) {
 // Shows step time against the final loss of trainings with the same compressors; without panels
 // where there are none.
 Figure loss_figure(const Group& group, const std::string& id, const TrainingSummary& trained) {
-  Figure figure{id + "-loss", "Step time against loss, " + group.title, "", {}, {}};
+  Figure figure{id + "-loss", "Step time against loss, " + group.title};
   figure.caption =
       "Loss on held-out data at the end of trainings with the same compressor, mean over the seeds "
       "with its 95 % interval, against the median step time of the run; lower left is better. The "
       "dashed line is the Pareto front: compressors above and right of it are dominated by "
       "another.";
   std::vector<Curve> drawn;
-  for (const double rate : panel_rates(group)) {
+  for (const double rate : panel_rates(group.rates)) {
     DotChart dots;
-    dots.id = figure.id + "-" + std::to_string(figure.panels.size());
+    dots.id = panel_id(figure);
     dots.alt =
         "Final loss of trainings against step time at " + format_rate(rate) + ", " + group.title;
     dots.width = kPanelWidth;
-    dots.x = {"step time", true, format_time, {}, {}};
-    dots.y = {"final loss", false, format_number, {}, {}};
+    dots.x = {"step time", true, format_time};
+    dots.y = {"final loss", false, format_number};
     dots.has_front = true;
     for (const Series& series : group.series) {
       const Cell* cell = series.at(rate);
@@ -110,7 +104,7 @@ Figure loss_figure(const Group& group, const std::string& id, const TrainingSumm
                       " a step\nfinal loss " + format_number(loss.value) + " (" +
                       format_interval(loss, format_number) + "), " +
                       std::to_string(like->count("final_loss"_metric)) + " trainings with " +
-                      std::to_string(like->ranks) + " workers"});
+                      std::to_string(like->axes.ranks) + " workers"});
     }
     const Chart chart = dots_chart(dots);
     add_panel(figure, format_rate(rate), chart);
@@ -181,10 +175,10 @@ std::string problems_part(const Records& records) {
 std::string believed(const Summary& summary, const std::vector<std::string>& commands) {
   std::vector<Figure> checks;
   for (std::size_t i = 0; i < summary.groups.size(); ++i) {
-    Figure figure = fidelity_figure(summary.groups[i], "g" + std::to_string(i));
-    if (summary.groups.size() > 1) figure.title += ", " + summary.groups[i].title;
-    if (!figure.panels.empty()) checks.push_back(std::move(figure));
+    checks.push_back(fidelity_figure(summary.groups[i], "g" + std::to_string(i)));
+    if (summary.groups.size() > 1) checks.back().title += ", " + summary.groups[i].title;
   }
+  checks = with_panels(std::move(checks));
   return html::list({trust_sentence(summary)}) + problems_part(*summary.records) +
          links_part(*summary.records, commands) +
          (checks.empty() ? "" : html::figures(checks, commands));
@@ -206,11 +200,9 @@ std::string losses(const Summary& summary, const Records& trained,
   const TrainingSummary trainings = summarize_training(trained);
   const Table table = losses_table(summary, trained);
   std::vector<Figure> figures;
-  for (std::size_t i = 0; i < summary.groups.size(); ++i) {
-    Figure figure = loss_figure(summary.groups[i], "g" + std::to_string(i), trainings);
-    if (!figure.panels.empty()) figures.push_back(std::move(figure));
-  }
-  return html::figures(figures, commands) +
+  for (std::size_t i = 0; i < summary.groups.size(); ++i)
+    figures.push_back(loss_figure(summary.groups[i], "g" + std::to_string(i), trainings));
+  return html::figures(with_panels(std::move(figures)), commands) +
          html::table(table, "Step time and final loss", /*is_sortable=*/true);
 }
 

@@ -61,13 +61,12 @@ Curve curve_over_steps(const Series& series, const Point& point, const std::vect
 
 bool spans_factor(const std::vector<Curve>& curves, double factor) {
   double least = INFINITY, most = 0;
-  for (const Curve& curve : curves) {
+  for (const Curve& curve : curves)
     for (const ChartPoint& point : curve.points) {
       if (!std::isfinite(point.y)) continue;
       least = std::min(least, point.y);
       most = std::max(most, point.y);
     }
-  }
   return least > 0 && most > factor * least;
 }
 
@@ -89,17 +88,17 @@ std::vector<double> ends_of_steps(const Point& point, std::size_t count) {
 }
 
 Chart quality_by_time(const Group& group, const std::string& id) {
-  Chart chart;
-  chart.id = id + "-time";
-  chart.alt = "Running mean of k-hat over k against time for each compressor, " + group.title;
-  chart.x = {"time since the first measured step", false, format_time, {0.0}, {}};
-  chart.y = {"k\xcc\x82/k, running mean", false, format_number, {1.0}, {}};
-  chart.reference_lines = {1.0};
+  Chart chart{
+      .id = id + "-time",
+      .alt = "Running mean of k-hat over k against time for each compressor, " + group.title,
+      .x = {"time since the first measured step", false, format_time, {0.0}},
+      .y = {"k\xcc\x82/k, running mean", false, format_number, {1.0}},
+      .reference_lines = {1.0}};
   for (const Series& series : group.series) {
     const Point* point = first_point_with(series, "quality"_metric);
     if (point == nullptr) continue;
-    const std::vector<double> smooth = running_mean(
-        point->samples("quality"_metric), window_of(point->samples("quality"_metric).size()));
+    const std::vector<double> quality = point->samples("quality"_metric);
+    const std::vector<double> smooth = running_mean(quality, window_of(quality.size()));
     const std::vector<double> ends = ends_of_steps(*point, smooth.size());
     if (ends.empty()) continue;
     Curve curve = curve_over_steps(series, *point, smooth, [](double value) {
@@ -113,11 +112,10 @@ Chart quality_by_time(const Group& group, const std::string& id) {
 }
 
 BoxChart quality_spread(const Group& group, const std::string& id) {
-  BoxChart chart;
-  chart.id = id + "-spread";
-  chart.alt = "Distribution of k-hat over k over the steps, medians, " + group.title;
-  chart.axis = {"k\xcc\x82/k of single steps", false, format_number, {1.0}, {}};
-  chart.reference_lines = {1.0};
+  BoxChart chart{.id = id + "-spread",
+                 .alt = "Distribution of k-hat over k over the steps, medians, " + group.title,
+                 .axis = {"k\xcc\x82/k of single steps", false, format_number, {1.0}},
+                 .reference_lines = {1.0}};
   double least = INFINITY, most = 0;
   for (const Series& series : group.series) {
     const Cell* cell = first_cell_with(series, "quality"_metric);
@@ -146,7 +144,7 @@ BoxChart quality_spread(const Group& group, const std::string& id) {
 }  // namespace
 
 Figure quality_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-quality", "Estimation quality", "", {}, {}};
+  Figure figure{id + "-quality", "Estimation quality"};
   std::size_t window = 1;
   for (const Series& series : group.series)
     if (const Point* point = first_point_with(series, "quality"_metric))
@@ -154,7 +152,7 @@ Figure quality_figure(const Group& group, const std::string& id) {
   figure.caption =
       "Sent elements over requested elements, k\xcc\x82/k, summed over the tensors, mean over the "
       "ranks; 1 is on target. Against time: running mean over " +
-      std::to_string(window) + (window == 1 ? " step" : " steps") +
+      counted(window, "step") +
       ", first trusted repeat at the lowest link rate (SIDCo's figure 9 shows the same for "
       "trainings). Distribution over the steps of all repeats at that rate: the box holds 50 % of "
       "the steps, the line 90 %. Methods without a requested number of elements are left out.";
@@ -166,17 +164,16 @@ Figure quality_figure(const Group& group, const std::string& id) {
 }
 
 Figure error_and_bytes_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-error", "Relative error against payload", "", {}, {}};
+  Figure figure{id + "-error", "Relative error against payload"};
   figure.caption =
       "Norm of decoded minus input over norm of input, against the bytes that one rank encodes per "
       "step. Medians over the steps; bars hold 90 % of the steps. Lower left is better. The dashed "
       "line is the Pareto front: compressors above and right of it are dominated by another.";
-  DotChart dots;
-  dots.id = figure.id;
-  dots.alt = "Relative error against payload bytes, " + group.title;
-  dots.x = {"payload of a step and rank", true, format_bytes, {}, {}};
-  dots.y = {"relative error", false, format_number, {0.0}, {}};
-  dots.has_front = true;
+  DotChart dots{.id = figure.id,
+                .alt = "Relative error against payload bytes, " + group.title,
+                .x = {"payload of a step and rank", true, format_bytes},
+                .y = {"relative error", false, format_number, {0.0}},
+                .has_front = true};
   for (const Series& series : group.series) {
     const Cell* cell = first_cell_with(series, "relative_error"_metric);
     if (cell == nullptr) continue;
@@ -200,7 +197,7 @@ Figure error_and_bytes_figure(const Group& group, const std::string& id) {
 }
 
 Figure pareto_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-pareto", "Step time against error", "", {}, {}};
+  Figure figure{id + "-pareto", "Step time against error"};
   figure.caption =
       "Norm of decoded minus input over norm of input, median over the steps, against the median "
       "step time with its 95 % interval; lower left is better. The dashed line is the Pareto "
@@ -208,14 +205,14 @@ Figure pareto_figure(const Group& group, const std::string& id) {
       "points that failed their checks. The error of single steps does not predict how training "
       "ends.";
   std::vector<Curve> drawn;
-  for (const double rate : panel_rates(group)) {
-    DotChart dots;
-    dots.id = figure.id + "-" + std::to_string(figure.panels.size());
-    dots.alt = "Relative error against step time at " + format_rate(rate) + ", " + group.title;
-    dots.width = kPanelWidth;
-    dots.x = {"step time", true, format_time, {}, {}};
-    dots.y = {"relative error", false, format_number, {0.0}, {}};
-    dots.has_front = true;
+  for (const double rate : panel_rates(group.rates)) {
+    DotChart dots{
+        .id = panel_id(figure),
+        .alt = "Relative error against step time at " + format_rate(rate) + ", " + group.title,
+        .x = {"step time", true, format_time},
+        .y = {"relative error", false, format_number, {0.0}},
+        .has_front = true,
+        .width = kPanelWidth};
     for (const Series& series : group.series) {
       const Cell* cell = series.at(rate);
       if (cell == nullptr || !cell->step_time) continue;
@@ -240,16 +237,15 @@ Figure pareto_figure(const Group& group, const std::string& id) {
 }
 
 Figure sizes_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-sizes", "Compressed size over the steps", "", {}, {}};
+  Figure figure{id + "-sizes", "Compressed size over the steps"};
   figure.caption =
       "Encoded bits per element of the gradient in each step, mean over the ranks; an uncompressed "
       "element has 32. First trusted repeat at the lowest measured link rate (3LC's figure 9 shows "
       "the same over a training).";
-  Chart chart;
-  chart.id = figure.id;
-  chart.alt = "Bits per element by step for each compressor, " + group.title;
-  chart.x = {"step", false, format_number, {}, {}};
-  chart.y = {"bits / element", true, format_number, {}, {}};
+  Chart chart{.id = figure.id,
+              .alt = "Bits per element by step for each compressor, " + group.title,
+              .x = {"step", false, format_number},
+              .y = {"bits / element", true, format_number}};
   for (const Series& series : group.series) {
     const Point* point = first_point_with(series, "payload_bytes"_metric);
     if (point == nullptr) continue;

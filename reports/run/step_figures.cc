@@ -38,10 +38,7 @@ double part_length(const Series& series, const Cell& cell, const MetricType* met
 // Uses means: the means of parts add up to the mean of the step; medians would not.
 Bar make_bar(const Series& series, const Cell& cell) {
   const double step = cell.mean_of_metric("step_time"_metric).value_or(0);
-  Bar bar;
-  bar.label = series.label;
-  bar.total = format_time(step);
-  bar.is_trusted = cell.status == Status::kOk;
+  Bar bar{series.label, format_time(step), cell.status == Status::kOk, {}};
   double sum = 0;
   for (const Part& part : kPartTable) {
     const double rest = std::max(0.0, step - sum);
@@ -54,38 +51,6 @@ Bar make_bar(const Series& series, const Cell& cell) {
   }
   return bar;
 }
-
-}  // namespace
-
-Figure parts_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-parts", "Breakdown of a step", "", {}, {}};
-  figure.caption =
-      "Mean time of each part on the rank that entered the exchange last, which the other ranks "
-      "waited for. Means add up to the step; they exceed the medians where single steps were slow. "
-      "Where exchanges overlap with compute, only exposed communication is drawn. Each link rate "
-      "has its own scale. Outlined bars are points that failed their checks.";
-  for (std::size_t part = 0; part < kParts; ++part) {
-    figure.legend.push_back({part_swatch(part, kPartTable[part].letter), kPartTable[part].name});
-  }
-  for (const double rate : panel_rates(group)) {
-    BarChart chart;
-    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
-    chart.alt = "Compute, compress, exchange and decode time of each compressor at " +
-                format_rate(rate) + ", " + group.title;
-    chart.label = "mean time a step";
-    chart.format = format_time;
-    for (const Series& series : group.series) {
-      const Cell* cell = series.at(rate);
-      if (cell != nullptr && cell->step_time && !cell->repeats("exchange_time"_metric).empty()) {
-        chart.bars.push_back(make_bar(series, *cell));
-      }
-    }
-    add_panel(figure, format_rate(rate), chart);
-  }
-  return figure;
-}
-
-namespace {
 
 using WaitsByHost = std::map<int, double>;  // fractions of the step
 
@@ -133,43 +98,14 @@ Bar wait_bar(const Series& series, const Cell& cell, const std::vector<int>& hos
   return bar;
 }
 
-}  // namespace
+// The parts of a step but for "other" are the phases of a timeline.
+constexpr std::size_t kPhases = kParts - 1;
 
-Figure waits_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-waits", "Waits by host", "", {}, {}};
-  figure.caption =
-      "Time that the median other rank waited in exchanges for a host whose compute or codec took "
-      "longer, as a fraction of the step. The number in a bar is the host's. Waits are small where "
-      "all hosts are equal. Outlined bars are points that failed their checks.";
-  const std::vector<int> hosts = drawn_hosts(group);
-  for (std::size_t i = 0; i < hosts.size(); ++i)
-    figure.legend.push_back(
-        {part_swatch(i % kParts, std::to_string(hosts[i])), "host " + std::to_string(hosts[i])});
-  for (const double rate : panel_rates(group)) {
-    BarChart chart;
-    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
-    chart.alt = "Fraction of a step spent waiting for other hosts at " + format_rate(rate) + ", " +
-                group.title;
-    chart.label = "waited / step";
-    chart.format = format_percent;
-    for (const Series& series : group.series)
-      if (const Cell* cell = series.at(rate); cell != nullptr && !cell->used.empty())
-        chart.bars.push_back(wait_bar(series, *cell, hosts));
-    add_panel(figure, format_rate(rate), chart);
-  }
-  return figure;
-}
-
-namespace {
-
-// In the colours of the parts of a step.
-constexpr std::array<const char*, 4> kPhases = {"compute", "compress", "exchange", "decode"};
-constexpr std::array<const char*, 4> kPhaseLetters = {"c", "z", "x", "d"};
-
+// Returns the index of the phase in kPartTable; kPhases for another one.
 std::size_t place_of(const std::string& phase) {
-  const auto found = std::find(kPhases.begin(), kPhases.end(), phase);
-  return found == kPhases.end() ? kPhases.size()
-                                : static_cast<std::size_t>(found - kPhases.begin());
+  std::size_t place = 0;
+  while (place < kPhases && phase != kPartTable[place].name) ++place;
+  return place;
 }
 
 double end_of(const RankTimeline& timeline) {
@@ -182,19 +118,16 @@ double end_of(const RankTimeline& timeline) {
 // a phase begins inside another phase, as hooks do inside the backward pass, the later phase is
 // drawn.
 std::vector<BarPart> laid_out(std::vector<PhaseOfStep> phases) {
-  std::sort(phases.begin(), phases.end(),
-            [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  std::ranges::sort(phases, {}, &PhaseOfStep::begin);
   std::vector<BarPart> parts;
   double at = 0;
   const auto lay = [&](double end, const PhaseOfStep* phase) {
     if (end <= at) return;
-    BarPart part;
-    part.length = end - at;
-    part.is_gap = phase == nullptr;
+    BarPart part{.length = end - at, .is_gap = phase == nullptr};
     if (phase != nullptr) {
       part.ink = part_ink(place_of(phase->phase));
       part.name = phase->phase;
-      part.letter = kPhaseLetters.at(place_of(phase->phase));
+      part.letter = kPartTable.at(place_of(phase->phase)).letter;
       part.tooltip = phase->phase + " of bucket " + std::to_string(phase->bucket) + ": " +
                      format_time(phase->begin) + " to " + format_time(phase->end);
       if (phase->phase == "compute") part.tooltip = "compute until " + format_time(phase->end);
@@ -206,11 +139,10 @@ std::vector<BarPart> laid_out(std::vector<PhaseOfStep> phases) {
   for (const PhaseOfStep& phase : phases) {
     if (around != nullptr) lay(std::min(phase.begin, around->end), around);
     lay(phase.begin, nullptr);
-    if (around == nullptr || phase.end > around->end) {
+    if (around == nullptr || phase.end > around->end)
       around = &phase;
-      continue;
-    }
-    lay(phase.end, &phase);
+    else
+      lay(phase.end, &phase);
   }
   if (around != nullptr) lay(around->end, around);
   return parts;
@@ -219,7 +151,7 @@ std::vector<BarPart> laid_out(std::vector<PhaseOfStep> phases) {
 std::vector<PhaseOfStep> known_phases(const RankTimeline& timeline, bool exchanges) {
   std::vector<PhaseOfStep> phases;
   for (const PhaseOfStep& phase : timeline)
-    if (place_of(phase.phase) != kPhases.size() && (phase.phase == "exchange") == exchanges)
+    if (place_of(phase.phase) != kPhases && (phase.phase == "exchange") == exchanges)
       phases.push_back(phase);
   return phases;
 }
@@ -232,9 +164,7 @@ const std::vector<RankTimeline>* timeline_of(const Cell* cell) {
 // Adds two rows: compute and codec work, and the exchanges.
 void add_rows(const Series& series, const Cell& cell, const std::vector<RankTimeline>& ranks,
               BarChart& chart) {
-  const RankTimeline& last =
-      *std::max_element(ranks.begin(), ranks.end(),
-                        [](const auto& a, const auto& b) { return end_of(a) < end_of(b); });
+  const RankTimeline& last = *std::ranges::max_element(ranks, {}, end_of);
   const bool is_trusted = cell.status == Status::kOk;
   chart.bars.push_back({series.label, "", is_trusted, laid_out(known_phases(last, false))});
   chart.bars.push_back(
@@ -242,13 +172,12 @@ void add_rows(const Series& series, const Cell& cell, const std::vector<RankTime
 }
 
 void add_overlapped(const Group& group, Figure& figure) {
-  for (const double rate : panel_rates(group)) {
-    BarChart chart;
-    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
-    chart.alt =
-        "Timeline of a step of each compressor at " + format_rate(rate) + ", " + group.title;
-    chart.label = "time since the step began";
-    chart.format = format_time;
+  for (const double rate : panel_rates(group.rates)) {
+    BarChart chart{
+        .id = panel_id(figure),
+        .alt = "Timeline of a step of each compressor at " + format_rate(rate) + ", " + group.title,
+        .label = "time since the step began",
+        .format = format_time};
     for (const Series& series : group.series) {
       const Cell* cell = series.is_overlapped() ? series.at(rate) : nullptr;
       if (const std::vector<RankTimeline>* ranks = timeline_of(cell))
@@ -265,7 +194,7 @@ void add_ranks(const Group& group, const Series& series, double rate, Figure& fi
   const std::vector<RankTimeline>* ranks = timeline_of(cell);
   if (ranks == nullptr || series.is_overlapped()) return;
   BarChart chart;
-  chart.id = figure.id + "-" + std::to_string(figure.panels.size());
+  chart.id = panel_id(figure);
   chart.alt = "Timeline of a step of " + series.label + " at " + format_rate(rate) +
               " on every rank, " + group.title;
   chart.label = "time since the first rank began";
@@ -282,16 +211,67 @@ void add_ranks(const Group& group, const Series& series, double rate, Figure& fi
 
 }  // namespace
 
+Figure parts_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-parts", "Breakdown of a step"};
+  figure.caption =
+      "Mean time of each part on the rank that entered the exchange last, which the other ranks "
+      "waited for. Means add up to the step; they exceed the medians where single steps were slow. "
+      "Where exchanges overlap with compute, only exposed communication is drawn. Each link rate "
+      "has its own scale. Outlined bars are points that failed their checks.";
+  for (std::size_t part = 0; part < kParts; ++part)
+    figure.legend.push_back({part_swatch(part, kPartTable[part].letter), kPartTable[part].name});
+  for (const double rate : panel_rates(group.rates)) {
+    BarChart chart;
+    chart.id = panel_id(figure);
+    chart.alt = "Compute, compress, exchange and decode time of each compressor at " +
+                format_rate(rate) + ", " + group.title;
+    chart.label = "mean time a step";
+    chart.format = format_time;
+    for (const Series& series : group.series) {
+      const Cell* cell = series.at(rate);
+      if (cell != nullptr && cell->step_time && !cell->repeats("exchange_time"_metric).empty())
+        chart.bars.push_back(make_bar(series, *cell));
+    }
+    add_panel(figure, format_rate(rate), chart);
+  }
+  return figure;
+}
+
+Figure waits_figure(const Group& group, const std::string& id) {
+  Figure figure{id + "-waits", "Waits by host"};
+  figure.caption =
+      "Time that the median other rank waited in exchanges for a host whose compute or codec took "
+      "longer, as a fraction of the step. The number in a bar is the host's. Waits are small where "
+      "all hosts are equal. Outlined bars are points that failed their checks.";
+  const std::vector<int> hosts = drawn_hosts(group);
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    figure.legend.push_back(
+        {part_swatch(i % kParts, std::to_string(hosts[i])), "host " + std::to_string(hosts[i])});
+  for (const double rate : panel_rates(group.rates)) {
+    BarChart chart;
+    chart.id = panel_id(figure);
+    chart.alt = "Fraction of a step spent waiting for other hosts at " + format_rate(rate) + ", " +
+                group.title;
+    chart.label = "waited / step";
+    chart.format = format_percent;
+    for (const Series& series : group.series)
+      if (const Cell* cell = series.at(rate); cell != nullptr && !cell->used.empty())
+        chart.bars.push_back(wait_bar(series, *cell, hosts));
+    add_panel(figure, format_rate(rate), chart);
+  }
+  return figure;
+}
+
 Figure timeline_figure(const Group& group, const std::string& id) {
-  Figure figure{id + "-timeline", "Timeline of one step", "", {}, {}};
+  Figure figure{id + "-timeline", "Timeline of one step"};
   figure.caption =
       "One step of median length. Not overlapped: every rank at the lowest link rate, without "
       "compression and with the fastest compressor; exchanges include the wait for ranks that "
       "arrive later. Overlapped, where buckets leave as their gradients become ready: the rank "
       "that ended the step last, with compute and codec work above and the concurrent exchanges "
       "below. Exchanges that end after compute are exposed.";
-  for (std::size_t phase = 0; phase < kPhases.size(); ++phase)
-    figure.legend.push_back({part_swatch(phase, kPhaseLetters.at(phase)), kPhases[phase]});
+  for (std::size_t phase = 0; phase < kPhases; ++phase)
+    figure.legend.push_back({part_swatch(phase, kPartTable[phase].letter), kPartTable[phase].name});
   const double lowest = group.rates.front();
   const Series* best = outcome_at(group, lowest).best;
   for (const Series& series : group.series)

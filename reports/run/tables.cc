@@ -19,17 +19,8 @@ namespace {
 std::string measured_detail(const Group& group, const Series& series) {
   const BreakEven& even = series.break_even;
   if (even.kind == BreakEven::Kind::kOpen) return rates_told(series);
-  if (even.low || even.high) {
-    return (even.low ? format_rate(*even.low) : "open") + " to " +
-           (even.high ? format_rate(*even.high) : "open");
-  }
-  std::vector<std::string> missing;
-  for (const double rate : group.rates) {
-    const Cell* cell = series.at(rate);
-    if (cell == nullptr || !cell->speedup) missing.push_back(format_rate(rate));
-  }
-  if (series.is_baseline() || missing.empty()) return "";
-  return "no trusted figure at " + listed(missing);
+  if (even.low || even.high) return rate_or_open(even.low) + " to " + rate_or_open(even.high);
+  return series.is_baseline() ? "" : untrusted_rates(group, series);
 }
 
 std::string break_even_detail(const Group& group, const Series& series) {
@@ -68,13 +59,7 @@ TableCell rate_cell(const Group& group, const Series& series, double rate) {
     result.is_untrusted = true;
     return result;
   }
-  if (series.is_baseline() || !cell->speedup) {
-    if (!cell->step_time) return {kAbsent};
-    result.text = format_time(cell->step_time->value);
-    result.detail = format_interval(*cell->step_time, format_time);
-    result.value = cell->step_time->value;
-    return result;
-  }
+  if (series.is_baseline() || !cell->speedup) return figure_cell(cell->step_time, format_time);
   result = times_cell(times_of(cell->over_bf16), times_of(cell->over_fp32));
   std::vector<std::string> intervals;
   for (const std::optional<Estimate>& speedup : {cell->over_bf16, cell->over_fp32})
@@ -101,18 +86,6 @@ TableCell mean_cell(const Group& group, const Series& series) {
   if (series.is_baseline()) return {kAbsent};
   return times_cell(mean_over_rates(group, series, &Cell::over_bf16),
                     mean_over_rates(group, series, &Cell::over_fp32));
-}
-
-using Format = std::string (*)(double);
-
-TableCell figure(const std::optional<double>& value, Format format) {
-  if (!value) return {kAbsent};
-  return {format(*value), "", *value};
-}
-
-TableCell figure(const std::optional<Estimate>& estimate, Format format) {
-  if (!estimate) return {kAbsent};
-  return {format(estimate->value), format_interval(*estimate, format), estimate->value};
 }
 
 std::optional<double> over(const std::optional<double>& top, const std::optional<double>& bottom) {
@@ -152,10 +125,24 @@ struct Column {
   std::function<TableCell(const Place&)> cell;
 };
 
-template <Format format>
-Column metric_column(const char* name, const MetricType& metric) {
+// @param value  a member or a function of Cell
+template <class Value>
+Column figure_column(const char* name, Value value, std::string (*format)(double)) {
   return {name, false,
-          [&metric](const Place& at) { return figure(at.cell.median_of_metric(metric), format); }};
+          [=](const Place& at) { return figure_cell(std::invoke(value, at.cell), format); }};
+}
+
+Column metric_column(const char* name, const MetricType& metric, std::string (*format)(double)) {
+  return figure_column(
+      name, [&metric](const Cell& cell) { return cell.median_of_metric(metric); }, format);
+}
+
+Column ratio_column(const char* name, const MetricType& top, const MetricType& bottom,
+                    std::string (*format)(double)) {
+  const auto ratio = [&top, &bottom](const Cell& cell) {
+    return over(cell.median_of_metric(top), cell.median_of_metric(bottom));
+  };
+  return figure_column(name, ratio, format);
 }
 
 // Columns of text, to the left of the columns of figures.
@@ -173,62 +160,41 @@ std::vector<Column> word_columns() {
 }
 
 std::vector<Column> figure_columns() {
-  const auto payload = [](const Place& at) {
-    return at.cell.median_of_metric("payload_bytes"_metric);
-  };
+  const auto predicted = [](const Cell& cell) { return cell.prediction("step_time"_metric); };
   return {
       {"ranks", true,
-       [](const Place& at) -> TableCell {
-         return {std::to_string(at.group.ranks), "", static_cast<double>(at.group.ranks)};
-       }},
-      {"link rate", true,
-       [](const Place& at) -> TableCell {
-         return {format_rate(at.cell.rate), "", at.cell.rate};
-       }},
-      {"step time", false, [](const Place& at) { return figure(at.cell.step_time, format_time); }},
-      {"vs bf16", false, [](const Place& at) { return figure(at.cell.over_bf16, format_number); }},
-      {"vs fp32", false, [](const Place& at) { return figure(at.cell.over_fp32, format_number); }},
-      {"predicted", false,
-       [](const Place& at) { return figure(at.cell.prediction("step_time"_metric), format_time); }},
-      {"predicted / step", false,
-       [](const Place& at) {
-         return figure(over(at.cell.prediction("step_time"_metric),
-                            at.cell.median_of_metric("step_time"_metric)),
-                       format_number);
-       }},
-      metric_column<format_time>("compute", "compute_time"_metric),
-      metric_column<format_time>("compress", "compress_time"_metric),
-      metric_column<format_time>("exchange", "exchange_time"_metric),
-      metric_column<format_time>("exposed", "exposed_time"_metric),
-      metric_column<format_time>("decode", "decode_time"_metric),
-      metric_column<format_bytes>("payload", "payload_bytes"_metric),
-      {"ratio", false,
-       [payload](const Place& at) {
-         return figure(over(at.cell.median_of_metric("dense_bytes"_metric), payload(at)),
-                       format_number);
-       }},
-      {"wire", false,
-       [](const Place& at) {
-         return figure(at.cell.mean_of_metric("wire_bytes"_metric), format_bytes);
-       }},
-      metric_column<format_number>("k\xcc\x82/k", "quality"_metric),
-      metric_column<format_number>("relative error", "relative_error"_metric),
-      {"ideal / step", false,
-       [](const Place& at) {
-         return figure(over(at.cell.median_of_metric("ideal_time"_metric),
-                            at.cell.median_of_metric("step_time"_metric)),
-                       format_percent);
-       }},
-      {"wire / predicted", false,
-       [](const Place& at) {
-         return figure(at.cell.fidelity(&Fidelity::wire_ratio), format_number);
-       }},
-      {"idle", false,
-       [](const Place& at) {
-         return figure(at.cell.fidelity(&Fidelity::idle_cpu), format_percent);
-       }},
-      {"repeats differ", false,
-       [](const Place& at) { return figure(at.cell.repeat_spread, format_percent); }},
+       [](const Place& at) { return count_cell(static_cast<std::size_t>(at.group.ranks)); }},
+      {"link rate", true, [](const Place& at) { return figure_cell(at.cell.rate, format_rate); }},
+      figure_column("step time", &Cell::step_time, format_time),
+      figure_column("vs bf16", &Cell::over_bf16, format_number),
+      figure_column("vs fp32", &Cell::over_fp32, format_number),
+      figure_column("predicted", predicted, format_time),
+      figure_column(
+          "predicted / step",
+          [predicted](const Cell& cell) {
+            return over(predicted(cell), cell.median_of_metric("step_time"_metric));
+          },
+          format_number),
+      metric_column("compute", "compute_time"_metric, format_time),
+      metric_column("compress", "compress_time"_metric, format_time),
+      metric_column("exchange", "exchange_time"_metric, format_time),
+      metric_column("exposed", "exposed_time"_metric, format_time),
+      metric_column("decode", "decode_time"_metric, format_time),
+      metric_column("payload", "payload_bytes"_metric, format_bytes),
+      ratio_column("ratio", "dense_bytes"_metric, "payload_bytes"_metric, format_number),
+      figure_column(
+          "wire", [](const Cell& cell) { return cell.mean_of_metric("wire_bytes"_metric); },
+          format_bytes),
+      metric_column("k\xcc\x82/k", "quality"_metric, format_number),
+      metric_column("relative error", "relative_error"_metric, format_number),
+      ratio_column("ideal / step", "ideal_time"_metric, "step_time"_metric, format_percent),
+      figure_column(
+          "wire / predicted", [](const Cell& cell) { return cell.fidelity(&Fidelity::wire_ratio); },
+          format_number),
+      figure_column(
+          "idle", [](const Cell& cell) { return cell.fidelity(&Fidelity::idle_cpu); },
+          format_percent),
+      figure_column("repeats differ", &Cell::repeat_spread, format_percent),
       {"steps / repeats", false, [](const Place& at) -> TableCell {
          return {counts(at.cell), "", static_cast<double>(at.cell.steps)};
        }}};
@@ -247,7 +213,9 @@ bool has_text(const Summary& summary, const Column& column) {
   return any;
 }
 
-TableCell time_cell(const std::optional<double>& seconds) { return figure(seconds, format_time); }
+TableCell time_cell(const std::optional<double>& seconds) {
+  return figure_cell(seconds, format_time);
+}
 
 std::optional<double> sum_of(const std::optional<double>& a, const std::optional<double>& b) {
   if (!a || !b) return std::nullopt;
@@ -256,20 +224,17 @@ std::optional<double> sum_of(const std::optional<double>& a, const std::optional
 
 std::vector<TableCell> prediction_row(const Series& series, const Cell& cell, double predicted) {
   const std::optional<double> measured = cell.median_of_metric("step_time"_metric);
-  std::vector<TableCell> row = {
-      {series.label, "", std::nullopt, series.style},
-      {format_rate(cell.rate), "", cell.rate},
-      time_cell(measured),
-      time_cell(predicted),
-      measured && *measured > 0
-          ? TableCell{format_number(predicted / *measured), "", predicted / *measured}
-          : TableCell{kAbsent},
-      time_cell(cell.median_of_metric("exchange_time"_metric)),
-      time_cell(cell.prediction("exchange_time"_metric)),
-      time_cell(sum_of(cell.median_of_metric("compress_time"_metric),
-                       cell.median_of_metric("decode_time"_metric))),
-      time_cell(
-          sum_of(cell.prediction("compress_time"_metric), cell.prediction("decode_time"_metric)))};
+  std::vector<TableCell> row = {{series.label, "", std::nullopt, series.style},
+                                figure_cell(cell.rate, format_rate),
+                                time_cell(measured),
+                                time_cell(predicted),
+                                figure_cell(over(predicted, measured), format_number),
+                                time_cell(cell.median_of_metric("exchange_time"_metric)),
+                                time_cell(cell.prediction("exchange_time"_metric)),
+                                time_cell(sum_of(cell.median_of_metric("compress_time"_metric),
+                                                 cell.median_of_metric("decode_time"_metric))),
+                                time_cell(sum_of(cell.prediction("compress_time"_metric),
+                                                 cell.prediction("decode_time"_metric)))};
   for (TableCell& entry : row) entry.is_untrusted = cell.status != Status::kOk;
   return row;
 }
@@ -289,16 +254,13 @@ std::vector<TableCell> calibration_row(const CalibratedLinkRecord& link, const C
   row.push_back({way != nullptr ? way->where : kAbsent});
   row.push_back({way == nullptr || way->set.empty() ? kAbsent : way->set});
   row.push_back({verdict_text(link)});
-  if (way != nullptr) {
-    row.push_back({format_rate(way->goodput), "", way->goodput});
-    row.push_back({format_rate(way->ceiling), "", way->ceiling});
-    row.push_back({format_percent(way->ratio), "", way->ratio});
-  } else {
-    for (int i = 0; i < 3; ++i) row.push_back({kAbsent});
-  }
-  row.push_back(way != nullptr && way->round_trip
-                    ? TableCell{format_time(*way->round_trip), "", *way->round_trip}
-                    : TableCell{kAbsent});
+  const auto of = [&](double CalibratedWay::*figure) {
+    return way != nullptr ? std::optional(way->*figure) : std::nullopt;
+  };
+  row.push_back(figure_cell(of(&CalibratedWay::goodput), format_rate));
+  row.push_back(figure_cell(of(&CalibratedWay::ceiling), format_rate));
+  row.push_back(figure_cell(of(&CalibratedWay::ratio), format_percent));
+  row.push_back(figure_cell(way != nullptr ? way->round_trip : std::nullopt, format_time));
   for (TableCell& cell : row) cell.is_untrusted = link.verdict == "off" || link.verdict == "broken";
   return row;
 }
@@ -356,11 +318,8 @@ std::vector<std::string> again_commands(const Summary& summary) {
 }
 
 Table predictions_table(const Group& group) {
-  Table table;
-  table.columns = {
-      "compressor", "link rate",          "step",  "predicted",      "predicted / step",
-      "exchange",   "exchange predicted", "codec", "codec predicted"};
-  table.text_columns = 1;
+  Table table{{"compressor", "link rate", "step", "predicted", "predicted / step", "exchange",
+               "exchange predicted", "codec", "codec predicted"}};
   for (const Series& series : group.series)
     for (const Cell& cell : series.cells)
       if (const std::optional<double> step = cell.prediction("step_time"_metric))

@@ -116,8 +116,7 @@ std::size_t cut_of(std::size_t m, std::size_t n, double tail) {
 std::vector<std::size_t> doubled_ranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
   std::vector<std::size_t> ranks(values.size());
   for (std::size_t first = 0; first < order.size();) {
     std::size_t end = first + 1;
@@ -136,7 +135,7 @@ std::optional<Interval> signed_rank_interval(std::span<const double> differences
                                              double confidence) {
   const std::size_t n = differences.size();
   std::vector<std::size_t> ranks(n);
-  for (std::size_t i = 0; i < n; ++i) ranks[i] = i + 1;
+  std::iota(ranks.begin(), ranks.end(), std::size_t{1});
   const std::vector<double> probability = distribution_of_sum(ranks);
   const double tail = 0.5 * (1 - confidence);
   // The number of averages that the interval leaves out at each end.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <random>
 #include <utility>
 
@@ -15,8 +16,7 @@ namespace thinpipe {
 namespace {
 
 constexpr double kTail = 0.025;
-// Any fixed seed; see bootstrap_median().
-constexpr std::uint64_t kSeed = 20240229;
+constexpr std::uint64_t kSeed = 20240229;  // any fixed seed; see bootstrap_median()
 
 using Generator = std::mt19937_64;
 
@@ -84,6 +84,16 @@ Repeats without_empty(const Repeats& repeats) {
 
 }  // namespace
 
+double finite_mean(std::span<const double> values) {
+  double sum = 0, count = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    sum += value;
+    ++count;
+  }
+  return count == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / count;
+}
+
 double geometric_mean(std::span<const double> values) {
   assert(!values.empty());
   double sum = 0;
@@ -132,14 +142,13 @@ std::optional<Interval> exact_median_interval(std::span<const double> samples) {
 BootstrappedMedian bootstrap_median(const Repeats& repeats, std::uint64_t stream) {
   const Repeats filled = without_empty(repeats);
   const std::vector<double> all = pooled(filled);
-  BootstrappedMedian result{median(all), all.size(), {}};
+  BootstrappedMedian result{median(all), {}};
   if (all.size() < kMinForInterval) return result;
   Generator generator(kSeed + stream);
   Resampler resampler(filled, all);
   result.resampled.reserve(kResamplings);
-  for (int i = 0; i < kResamplings; ++i) {
+  for (int i = 0; i < kResamplings; ++i)
     result.resampled.push_back(resampler.next_median(generator));
-  }
   return result;
 }
 
@@ -159,29 +168,21 @@ Estimate ratio_of_medians(const BootstrappedMedian& numerator,
   Estimate estimate{numerator.value / denominator.value, std::nullopt};
   if (numerator.resampled.empty() || denominator.resampled.empty()) return estimate;
   std::vector<double> ratios(numerator.resampled.size());
-  for (std::size_t i = 0; i < ratios.size(); ++i) {
+  for (std::size_t i = 0; i < ratios.size(); ++i)
     ratios[i] = numerator.resampled[i] / denominator.resampled[i];
-  }
   estimate.interval = percentile_interval(ratios);
   return estimate;
 }
 
 std::optional<MeanInterval> mean_interval(std::span<const double> values, double confidence) {
-  MeanInterval result;
-  double sum = 0;
-  for (const double value : values) {
-    if (std::isnan(value)) continue;
-    sum += value;
-    ++result.samples;
-  }
-  if (result.samples == 0) return std::nullopt;
-  const auto n = static_cast<double>(result.samples);
-  result.mean = sum / n;
-  if (result.samples == 1 || !std::isfinite(result.mean)) return result;
+  std::vector<double> known(values.begin(), values.end());
+  std::erase_if(known, [](double value) { return std::isnan(value); });
+  if (known.empty()) return std::nullopt;
+  MeanInterval result{known.size(), mean(known), std::nullopt};
+  if (known.size() == 1 || !std::isfinite(result.mean)) return result;
+  const auto n = static_cast<double>(known.size());
   double squares = 0;
-  for (const double value : values) {
-    if (!std::isnan(value)) squares += (value - result.mean) * (value - result.mean);
-  }
+  for (const double value : known) squares += (value - result.mean) * (value - result.mean);
   const boost::math::students_t distribution(n - 1);
   const double half =
       boost::math::quantile(distribution, 0.5 + confidence / 2) * std::sqrt(squares / (n - 1) / n);

@@ -11,6 +11,9 @@
 
 namespace thinpipe {
 
+/// Returns the mean of the finite values; NaN without any.
+double finite_mean(std::span<const double> values);
+
 /// Returns exp(mean of logarithms) of at least one value, all positive.
 double geometric_mean(std::span<const double> values);
 
@@ -28,12 +31,21 @@ struct Interval {
   double low = 0;
   double high = 0;
   bool holds(double value) const { return low <= value && value <= high; }
+  bool overlaps(const Interval& other) const { return low <= other.high && other.low <= high; }
 };
 
 /// A figure and, where the samples allow one, its 95 % interval.
 struct Estimate {
   double value = 0;
   std::optional<Interval> interval;
+
+  /// Returns the estimate of an increasing function of the figure.
+  template <class Function>
+  Estimate mapped(Function function) const {
+    Estimate result{function(value), std::nullopt};
+    if (interval) result.interval = {function(interval->low), function(interval->high)};
+    return result;
+  }
 };
 
 /// The minimum number of samples for a 95 % interval of the median. With 5 samples, even the range
@@ -54,7 +66,6 @@ std::optional<Interval> exact_median_interval(std::span<const double> samples);
 /// share its conditions and are not independent.
 struct BootstrappedMedian {
   double value = 0;
-  std::size_t samples = 0;
   std::vector<double> resampled;  ///< empty below kMinForInterval samples
 };
 

@@ -26,157 +26,50 @@ bool is_above(const RateAndRatio& point) { return point.ratio > 1; }
 
 // Returns the rate at which the line through two points in log-log coordinates meets ratio 1.
 double crossing(const RateAndRatio& left, const RateAndRatio& right) {
-  const double y0 = std::log(left.ratio);
-  const double y1 = std::log(right.ratio);
-  const double x0 = std::log(left.rate);
-  const double x1 = std::log(right.rate);
+  const double y0 = std::log(left.ratio), y1 = std::log(right.ratio);
+  const double x0 = std::log(left.rate), x1 = std::log(right.rate);
   return std::exp(x0 + (x1 - x0) * (y0 / (y0 - y1)));
 }
 
 // Returns the crossing at the highest rate: with increasing rate from faster to slower, or back.
 std::optional<double> last_crossing(const std::vector<RateAndRatio>& curve, bool from_faster) {
-  for (std::size_t i = curve.size(); i-- > 1;) {
-    if (is_above(curve[i - 1]) == from_faster && is_above(curve[i]) != from_faster) {
+  for (std::size_t i = curve.size(); i-- > 1;)
+    if (is_above(curve[i - 1]) == from_faster && is_above(curve[i]) != from_faster)
       return crossing(curve[i - 1], curve[i]);
-    }
-  }
   return std::nullopt;
 }
 
-template <class End>
 std::optional<double> crossing_of_ends(std::span<const SpeedupAtRate> points, bool from_faster,
-                                       End end) {
+                                       double Interval::*end) {
   std::vector<RateAndRatio> curve;
   for (const SpeedupAtRate& point : points) {
     if (!point.speedup.interval) return std::nullopt;
-    curve.push_back({point.rate, end(*point.speedup.interval)});
+    curve.push_back({point.rate, (*point.speedup.interval).*end});
   }
   return last_crossing(curve, from_faster);
 }
 
 bool any_is(std::span<const SpeedupAtRate> points, Pays wanted) {
-  return std::any_of(points.begin(), points.end(), [wanted](const SpeedupAtRate& point) {
-    return pays(point.speedup) == wanted;
-  });
+  return std::ranges::count(points, wanted,
+                            [](const SpeedupAtRate& point) { return pays(point.speedup); }) > 0;
 }
 
-}  // namespace
-
-Pays pays(const Estimate& speedup) {
-  const double low = speedup.interval ? speedup.interval->low : speedup.value;
-  const double high = speedup.interval ? speedup.interval->high : speedup.value;
-  if (low > 1) return Pays::kYes;
-  return high > 1 ? Pays::kOpen : Pays::kNo;
-}
-
-BreakEven break_even(std::span<const SpeedupAtRate> points) {
-  BreakEven result;
-  if (points.empty()) return result;
-  std::vector<RateAndRatio> curve;
-  for (const SpeedupAtRate& point : points) {
-    assert(curve.empty() || curve.back().rate < point.rate);
-    curve.push_back({point.rate, point.speedup.value});
-  }
-  for (std::size_t i = 1; i < curve.size(); ++i) {
-    result.crossings += is_above(curve[i - 1]) != is_above(curve[i]) ? 1 : 0;
-  }
-  const bool decides = any_is(points, Pays::kYes) || any_is(points, Pays::kNo);
-  if (!decides || (result.crossings == 0 && any_is(points, Pays::kOpen))) {
-    result.kind = BreakEven::Kind::kOpen;
-    return result;
-  }
-  if (result.crossings == 0) {
-    result.kind =
-        is_above(curve[0]) ? BreakEven::Kind::kPaysEverywhere : BreakEven::Kind::kPaysNowhere;
-    return result;
-  }
-  const std::optional<double> stops = last_crossing(curve, /*from_faster=*/true);
-  const bool from_faster = stops.has_value();
-  result.kind = from_faster ? BreakEven::Kind::kPaysBelow : BreakEven::Kind::kPaysAbove;
-  result.rate = from_faster ? *stops : last_crossing(curve, false).value_or(0);
-  result.low = crossing_of_ends(points, from_faster, [](const Interval& i) { return i.low; });
-  result.high = crossing_of_ends(points, from_faster, [](const Interval& i) { return i.high; });
-  // Of a compressor that is faster above a rate, the pessimistic curve crosses later.
-  if (!from_faster) std::swap(result.low, result.high);
-  return result;
-}
-
-Repeats Cell::repeats(const MetricType& metric) const {
-  Repeats result;
-  for (const Point* point : used) {
-    std::vector<double> samples = point->samples(metric);
-    if (!samples.empty()) result.push_back(std::move(samples));
-  }
-  return result;
-}
-
-std::optional<double> Cell::median_of_metric(const MetricType& metric) const {
-  const std::vector<double> all = pooled(repeats(metric));
-  return all.empty() ? std::nullopt : std::optional<double>(median(all));
-}
-
-std::optional<double> Cell::mean_of_metric(const MetricType& metric) const {
-  const std::vector<double> all = pooled(repeats(metric));
-  return all.empty() ? std::nullopt : std::optional<double>(mean(all));
-}
-
-std::optional<double> Cell::fidelity(std::optional<double> Fidelity::*figure) const {
+// Returns the mean of the points' values; nothing without any.
+template <class Value>
+std::optional<double> mean_over(const std::vector<const Point*>& points, Value value) {
   std::vector<double> values;
-  for (const Point* point : used)
-    if (point->fidelity && *point->fidelity.*figure)
-      values.push_back((*point->fidelity.*figure).value());
-  return values.empty() ? std::nullopt : std::optional<double>(mean(values));
+  for (const Point* point : points)
+    if (const std::optional<double> one = value(*point)) values.push_back(*one);
+  return values.empty() ? std::nullopt : std::optional(mean(values));
 }
-
-std::optional<double> Cell::prediction(const MetricType& metric) const {
-  std::vector<double> values;
-  for (const Point* point : used)
-    if (const std::optional<double> value = point->prediction.number(metric))
-      values.push_back(*value);
-  return values.empty() ? std::nullopt : std::optional<double>(mean(values));
-}
-
-const Cell* Series::at(double rate) const {
-  for (const Cell& cell : cells) {
-    if (cell.rate == rate) return &cell;
-  }
-  return nullptr;
-}
-
-const Series* Group::baseline(double rate, std::optional<Baseline> kind) const {
-  const Series* best = nullptr;
-  double least = 0;
-  for (const Series& one : series) {
-    if (!one.is_baseline() || (kind && one.baseline != kind)) continue;
-    const Cell* cell = one.at(rate);
-    if (cell == nullptr || cell->status != Status::kOk || !cell->step_time) continue;
-    if (best != nullptr && cell->step_time->value >= least) continue;
-    best = &one;
-    least = cell->step_time->value;
-  }
-  return best;
-}
-
-bool Group::has_baseline(Baseline kind) const {
-  return std::ranges::count(series, std::optional(kind), &Series::baseline) > 0;
-}
-
-std::string Group::baseline_name() const {
-  if (!has_baseline(Baseline::kBf16)) return "none";
-  return has_baseline(Baseline::kFp32) ? "the faster of bf16 and none" : "bf16";
-}
-
-namespace {
 
 using SeriesKey = std::pair<std::string, std::string>;  // compressor, way
 
 std::string link_without_rate(const std::string& link) {
-  std::string rest;
-  for (const std::string& part : split(link, ',')) {
-    if (part.empty() || part.compare(0, 5, "rate=") == 0) continue;
-    rest += (rest.empty() ? "" : ",") + part;
-  }
-  return rest;
+  std::vector<std::string> parts = split(link, ',');
+  std::erase_if(parts,
+                [](const std::string& part) { return part.empty() || part.starts_with("rate="); });
+  return joined(parts, ",");
 }
 
 bool is_positive(const Estimate& estimate) {
@@ -186,9 +79,8 @@ bool is_positive(const Estimate& estimate) {
 void add_spread(Cell& cell, const Repeats& repeats) {
   if (repeats.size() < 2) return;
   double spread = 0;
-  for (const std::vector<double>& repeat : repeats) {
+  for (const std::vector<double>& repeat : repeats)
     spread = std::max(spread, std::abs(median(repeat) / cell.step_time->value - 1));
-  }
   cell.repeat_spread = spread;
 }
 
@@ -197,18 +89,15 @@ Cell make_cell(double rate, std::size_t style, const std::vector<const Point*>& 
   cell.rate = rate;
   cell.first = points.front();
   for (const Point* point : points) {
-    for (const std::string& reason : point->reasons)
-      if (std::find(cell.reasons.begin(), cell.reasons.end(), reason) == cell.reasons.end())
-        cell.reasons.push_back(reason);
+    for (const std::string& reason : point->reasons) add_once(cell.reasons, reason);
     cell.ok += point->status == Status::kOk ? 1 : 0;
     cell.invalid += point->status == Status::kInvalid ? 1 : 0;
     cell.failed += point->status == Status::kFailed ? 1 : 0;
   }
   cell.status = cell.ok > 0 ? Status::kOk : cell.invalid > 0 ? Status::kInvalid : Status::kFailed;
   if (cell.status == Status::kFailed) return cell;
-  for (const Point* point : points) {
+  for (const Point* point : points)
     if (point->status == cell.status) cell.used.push_back(point);
-  }
   const Repeats repeats = cell.repeats("step_time"_metric);
   if (repeats.empty()) return cell;
   for (const std::vector<double>& repeat : repeats) cell.steps += repeat.size();
@@ -257,13 +146,12 @@ std::map<SeriesKey, Series> make_styles(const Records& records) {
   std::map<SeriesKey, Series> styles;
   for (const Point& point : records.points) {
     compressors.insert(point.axes.compressor);
-    Series& series = styles[{point.axes.compressor, point.axes.way()}];
-    series.compressor = point.axes.compressor;
-    series.method = point.axes.method;
-    series.collective = point.axes.collective;
-    series.bucketing = point.axes.bucketing;
-    series.device = point.axes.device;
-    series.baseline = point.axes.baseline();
+    styles[{point.axes.compressor, point.axes.way()}] = {.compressor = point.axes.compressor,
+                                                         .method = point.axes.method,
+                                                         .collective = point.axes.collective,
+                                                         .bucketing = point.axes.bucketing,
+                                                         .device = point.axes.device,
+                                                         .baseline = point.axes.baseline()};
   }
   const std::vector<std::string> specs(compressors.begin(), compressors.end());
   const std::vector<std::string> labels = short_labels(specs);
@@ -288,11 +176,9 @@ std::map<SeriesKey, Series> make_styles(const Records& records) {
       if (!different[i].empty()) list[i]->label += " (" + different[i] + ")";
     }
   }
-  const auto place = [](const Series* series) {
-    return std::make_tuple(!series->is_baseline(), series->baseline, series->label);
-  };
-  std::sort(order.begin(), order.end(),
-            [&](const Series* a, const Series* b) { return place(a) < place(b); });
+  std::ranges::sort(order, {}, [](const Series* series) {
+    return std::tuple(!series->is_baseline(), series->baseline, series->label);
+  });
   const bool has_none = !order.empty() && order.front()->baseline == Baseline::kFp32;
   for (std::size_t i = 0; i < order.size(); ++i) order[i]->style = i + (has_none ? 0 : 1);
   return styles;
@@ -305,10 +191,11 @@ Group make_group(const std::vector<const Point*>& points,
   group.link = link_without_rate(points.front()->axes.link);
   const std::string& topology = points.front()->axes.topology;
   const std::string& stragglers = points.front()->axes.stragglers;
-  for (const std::string& part :
-       {topology == "star" ? "" : topology, stragglers == "none" ? "" : stragglers, group.link})
-    if (!part.empty()) group.setting += (group.setting.empty() ? "" : ", ") + part;
-  group.title = std::to_string(group.ranks) + (group.ranks == 1 ? " rank" : " ranks") +
+  std::vector<std::string> parts = {topology == "star" ? "" : topology,
+                                    stragglers == "none" ? "" : stragglers, group.link};
+  std::erase(parts, "");
+  group.setting = joined(parts, ", ");
+  group.title = counted(static_cast<std::size_t>(group.ranks), "rank") +
                 (group.setting.empty() ? "" : ", " + group.setting);
   std::map<SeriesKey, std::map<double, std::vector<const Point*>>> cells;
   std::set<double> rates;
@@ -323,13 +210,107 @@ Group make_group(const std::vector<const Point*>& points,
       series.cells.push_back(make_cell(rate, series.style, repeats));
     group.series.push_back(std::move(series));
   }
-  std::sort(group.series.begin(), group.series.end(),
-            [](const Series& a, const Series& b) { return a.style < b.style; });
+  std::ranges::sort(group.series, {}, &Series::style);
   compare_with_baselines(group);
   return group;
 }
 
 }  // namespace
+
+Pays pays(const Estimate& speedup) {
+  const double low = speedup.interval ? speedup.interval->low : speedup.value;
+  const double high = speedup.interval ? speedup.interval->high : speedup.value;
+  if (low > 1) return Pays::kYes;
+  return high > 1 ? Pays::kOpen : Pays::kNo;
+}
+
+BreakEven break_even(std::span<const SpeedupAtRate> points) {
+  BreakEven result;
+  if (points.empty()) return result;
+  std::vector<RateAndRatio> curve;
+  for (const SpeedupAtRate& point : points) {
+    assert(curve.empty() || curve.back().rate < point.rate);
+    curve.push_back({point.rate, point.speedup.value});
+  }
+  for (std::size_t i = 1; i < curve.size(); ++i)
+    result.crossings += is_above(curve[i - 1]) != is_above(curve[i]) ? 1 : 0;
+  const bool decides = any_is(points, Pays::kYes) || any_is(points, Pays::kNo);
+  if (!decides || (result.crossings == 0 && any_is(points, Pays::kOpen))) {
+    result.kind = BreakEven::Kind::kOpen;
+    return result;
+  }
+  if (result.crossings == 0) {
+    result.kind =
+        is_above(curve[0]) ? BreakEven::Kind::kPaysEverywhere : BreakEven::Kind::kPaysNowhere;
+    return result;
+  }
+  const std::optional<double> stops = last_crossing(curve, /*from_faster=*/true);
+  const bool from_faster = stops.has_value();
+  result.kind = from_faster ? BreakEven::Kind::kPaysBelow : BreakEven::Kind::kPaysAbove;
+  result.rate = from_faster ? *stops : last_crossing(curve, false).value_or(0);
+  result.low = crossing_of_ends(points, from_faster, &Interval::low);
+  result.high = crossing_of_ends(points, from_faster, &Interval::high);
+  // Of a compressor that is faster above a rate, the pessimistic curve crosses later.
+  if (!from_faster) std::swap(result.low, result.high);
+  return result;
+}
+
+Repeats Cell::repeats(const MetricType& metric) const {
+  Repeats result;
+  for (const Point* point : used) {
+    std::vector<double> samples = point->samples(metric);
+    if (!samples.empty()) result.push_back(std::move(samples));
+  }
+  return result;
+}
+
+std::optional<double> Cell::median_of_metric(const MetricType& metric) const {
+  const std::vector<double> all = pooled(repeats(metric));
+  return all.empty() ? std::nullopt : std::optional<double>(median(all));
+}
+
+std::optional<double> Cell::mean_of_metric(const MetricType& metric) const {
+  const std::vector<double> all = pooled(repeats(metric));
+  return all.empty() ? std::nullopt : std::optional<double>(mean(all));
+}
+
+std::optional<double> Cell::fidelity(std::optional<double> Fidelity::*figure) const {
+  return mean_over(used, [&](const Point& point) {
+    return point.fidelity ? *point.fidelity.*figure : std::nullopt;
+  });
+}
+
+std::optional<double> Cell::prediction(const MetricType& metric) const {
+  return mean_over(used, [&](const Point& point) { return point.prediction.number(metric); });
+}
+
+const Cell* Series::at(double rate) const {
+  const auto found = std::ranges::find(cells, rate, &Cell::rate);
+  return found == cells.end() ? nullptr : &*found;
+}
+
+const Series* Group::baseline(double rate, std::optional<Baseline> kind) const {
+  const Series* best = nullptr;
+  double least = 0;
+  for (const Series& one : series) {
+    if (!one.is_baseline() || (kind && one.baseline != kind)) continue;
+    const Cell* cell = one.at(rate);
+    if (cell == nullptr || cell->status != Status::kOk || !cell->step_time) continue;
+    if (best != nullptr && cell->step_time->value >= least) continue;
+    best = &one;
+    least = cell->step_time->value;
+  }
+  return best;
+}
+
+bool Group::has_baseline(Baseline kind) const {
+  return std::ranges::count(series, std::optional(kind), &Series::baseline) > 0;
+}
+
+std::string Group::baseline_name() const {
+  if (!has_baseline(Baseline::kBf16)) return "none";
+  return has_baseline(Baseline::kFp32) ? "the faster of bf16 and none" : "bf16";
+}
 
 Summary summarize(const Records& records) {
   require_one_time_scale(records);

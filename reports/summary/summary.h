@@ -83,12 +83,13 @@ struct Cell {
 
 /// One compressor (with one collective, bucketing and device) over all rates of its group.
 struct Series {
-  std::string compressor, method, collective, bucketing, device, label;
+  std::string compressor, method, collective, bucketing, device;
   std::optional<Baseline> baseline;
-  std::size_t style = 0;    ///< index of colour and marker; the same in every group; 0 is `none`
-  std::vector<Cell> cells;  ///< ascending in rate
+  std::string label = {};
+  std::size_t style = 0;  ///< index of colour and marker; the same in every group; 0 is `none`
+  std::vector<Cell> cells = {};  ///< ascending in rate
   /// From the ok cells of a compressor: over the faster baseline, and over `none` alone.
-  BreakEven break_even, break_even_fp32;
+  BreakEven break_even = {}, break_even_fp32 = {};
   bool is_baseline() const { return baseline.has_value(); }
   bool is_overlapped() const { return bucketing.find("overlap=bucket") != std::string::npos; }
   const Cell* at(double rate) const;

@@ -35,8 +35,6 @@ constexpr double kNegligible = 0.01;
 // Step times of the repeats that are ok, by factor.
 using ByFactor = std::map<double, Repeats>;
 
-double distance_from_one(double factor) { return std::fabs(std::log(factor)); }
-
 ScaleAgreement::Verdict agreement_of(const Estimate& ratio) {
   if (!ratio.interval) return ScaleAgreement::Verdict::kTooFew;
   const bool apart =
@@ -46,15 +44,11 @@ ScaleAgreement::Verdict agreement_of(const Estimate& ratio) {
 
 void compare(const std::string& what, const ByFactor& by_factor,
              std::vector<ScaleAgreement>& agreements) {
-  const auto base = std::min_element(by_factor.begin(), by_factor.end(), [](auto& a, auto& b) {
-    return distance_from_one(a.first) < distance_from_one(b.first);
-  });
+  const auto base = std::ranges::min_element(
+      by_factor, {}, [](const auto& one) { return std::fabs(std::log(one.first)); });
   for (auto other = by_factor.begin(); other != by_factor.end(); ++other) {
     if (other == base) continue;
-    ScaleAgreement agreement;
-    agreement.what = what;
-    agreement.base = base->first;
-    agreement.factor = other->first;
+    ScaleAgreement agreement{.what = what, .base = base->first, .factor = other->first};
     if (base->second.empty() || other->second.empty()) {
       agreement.verdict = ScaleAgreement::Verdict::kNotTrusted;
     } else {
@@ -126,7 +120,8 @@ std::vector<ScaleAgreement> compare_time_scales(const Records& records) {
   for (const auto& [key, by_factor] : points) {
     const auto& [ranks, topology, link, compressor, collective] = key;
     if (by_factor.size() > 1)
-      compare(fmt::format("{} on {}, {} rank{}", compressor, link, ranks, ranks == 1 ? "" : "s"),
+      compare(fmt::format("{} on {}, {}", compressor, link,
+                          counted(static_cast<std::size_t>(ranks), "rank")),
               by_factor, agreements);
   }
   return agreements;

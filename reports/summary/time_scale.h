@@ -2,7 +2,6 @@
 // whether the same point agrees at several time scales.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +27,7 @@ struct ScaleAgreement {
   std::string what;                ///< "none on rate=1gbit, 4 ranks"
   double base = 1, factor = 1;     ///< the time scales; base is the one nearest to 1
   double base_time = 0, time = 0;  ///< s, median step times, of the emulated machine
-  Estimate ratio;                  ///< time / base_time
+  Estimate ratio = {};             ///< time / base_time
   enum class Verdict {
     kAgree,       ///< the ratio's 95 % interval reaches 1, or within 1 % of it
     kDisagree,    ///< the interval does not

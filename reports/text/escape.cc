@@ -1,5 +1,5 @@
 // Escaping for HTML, Markdown and comma-separated values.
-#include "reports/text/escape.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -32,11 +32,10 @@ std::string escape_html(std::string_view text) {
         escaped += "&#39;";
         break;
       default:
-        if (is_control(byte)) {
+        if (is_control(byte))
           escaped += kReplacement;
-        } else {
+        else
           escaped += byte;
-        }
     }
   }
   return escaped;
@@ -62,10 +61,7 @@ std::string escape_markdown(std::string_view text) {
     }
   }
   // Markdown readers turn a bare address into a link; reports have no links from records.
-  for (std::size_t place = escaped.find("://"); place != std::string::npos;
-       place = escaped.find("://", place + 6)) {
-    escaped.replace(place, 1, "&#58;");
-  }
+  replace_all(escaped, "://", "&#58;//");
   return escaped;
 }
 

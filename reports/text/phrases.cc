@@ -33,11 +33,10 @@ std::string label_of(const std::string& spec, const std::map<std::string, int>& 
 std::string exchange_of_all(const std::set<std::string>& collectives) {
   const std::string& first = *collectives.begin();
   const std::string exchange = first.substr(0, first.find('-') + 1);
-  for (const std::string& collective : collectives)
-    if (collective.size() <= exchange.size() ||
-        collective.compare(0, exchange.size(), exchange) != 0)
-      return "";
-  return exchange;
+  const bool is_of_all = std::ranges::all_of(collectives, [&](const std::string& collective) {
+    return collective.size() > exchange.size() && collective.starts_with(exchange);
+  });
+  return is_of_all ? exchange : "";
 }
 
 }  // namespace
@@ -63,6 +62,17 @@ std::string format_percent(double fraction) { return format_number(100 * fractio
 std::string format_interval(const Estimate& estimate, std::string (*format)(double)) {
   if (!estimate.interval) return "no interval";
   return format(estimate.interval->low) + " to " + format(estimate.interval->high);
+}
+
+std::string counted(std::size_t count, const std::string& what, const std::string& plural) {
+  return fmt::format("{} {}", count, count == 1 ? what : plural.empty() ? what + "s" : plural);
+}
+
+std::size_t add_once(std::vector<std::string>& texts, const std::string& text) {
+  const auto found = std::find(texts.begin(), texts.end(), text);
+  const auto index = static_cast<std::size_t>(found - texts.begin());
+  if (found == texts.end()) texts.push_back(text);
+  return index;
 }
 
 std::string joined(const std::vector<std::string>& parts, const std::string& separator) {

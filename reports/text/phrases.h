@@ -2,7 +2,9 @@
 // Functions for numbers with a unit are in base/units.h.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.h"
@@ -17,6 +19,12 @@ std::string format_percent(double fraction);  ///< 0.123 -> "12.3 %"
 
 /// Returns "6.5 to 7.1", or "no interval" where there is none.
 std::string format_interval(const Estimate& estimate, std::string (*format)(double));
+
+/// Returns "1 step" or "3 steps"; `plural` is for a word whose plural is not the word and an s.
+std::string counted(std::size_t count, const std::string& what, const std::string& plural = "");
+
+/// Adds `text` to `texts` unless it is among them. Returns its index.
+std::size_t add_once(std::vector<std::string>& texts, const std::string& text);
 
 /// Returns the parts with the separator between them.
 std::string joined(const std::vector<std::string>& parts, const std::string& separator);
@@ -56,5 +64,26 @@ struct Way {
 /// label also has the bucketing's options that other ways lack. The label is "" for a single way,
 /// and for the default.
 std::vector<std::string> way_labels(const std::vector<Way>& ways);
+
+// Escapes: records are outside input, and their contents are text, never markup.
+
+/// Escapes HTML and XML text and quoted attributes: & < > " ' become entities; control characters
+/// other than tab and line end become U+FFFD.
+std::string escape_html(std::string_view text);
+
+/// Escapes one line of Markdown with embedded HTML: entities, and backslashes before punctuation
+/// with a meaning. Line ends become spaces.
+std::string escape_markdown(std::string_view text);
+
+/// Escapes one cell of comma-separated values (RFC 4180): quotes it where a reader would split it.
+std::string escape_csv(const std::string& text);
+
+/// Replaces every `from`, which is not empty, by `to`.
+inline void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t place = text.find(from); place != std::string::npos;
+       place = text.find(from, place + to.size())) {
+    text.replace(place, from.size(), to);
+  }
+}
 
 }  // namespace thinpipe

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -25,11 +26,10 @@ void flatten_into(const nlohmann::json& object, const std::string& prefix, int d
                   NamedValues& result) {
   for (const auto& [key, value] : object.items()) {
     const std::string name = prefix.empty() ? key : prefix + "." + key;
-    if (value.is_object() && depth < kDeepest) {
+    if (value.is_object() && depth < kDeepest)
       flatten_into(value, name, depth + 1, result);
-    } else {
+    else
       result.emplace_back(name, plain(value));
-    }
   }
 }
 
@@ -53,10 +53,6 @@ const AxisOptions& replaced_options(const std::string& verb) {
   return verb == "bench" ? bench : none;
 }
 
-bool is_replaced_flag(const std::string& word) {
-  return word == "--resume" || word == "--no-baseline";
-}
-
 // Returns how many command-line words, from `word` on, belong to an option that is replaced: 2 if
 // the option's value is the next word, 1 if the value is attached or the option is a flag. Returns
 // 0 if `word` is no such option.
@@ -68,7 +64,7 @@ std::size_t words_of(const std::string& word, const AxisOptions& replaced) {
     if (option.letter == 0 || !word.starts_with(std::string("-") + option.letter)) continue;
     return word.size() == 2 ? 2 : 1;
   }
-  return is_replaced_flag(word) ? 1 : 0;
+  return word == "--resume" || word == "--no-baseline" ? 1 : 0;
 }
 
 // Changes the folder of `--out DIR` or `--out=DIR`, so that the records stay as they are.
@@ -167,58 +163,44 @@ std::string trace_line(const Records& records) {
   }
   const nlohmann::json& trace = *records.headers.back().trace;
   const auto has = [&](const char* key) { return trace.contains(key) && !trace[key].is_null(); };
-  std::string line;
-  const auto add = [&](const std::string& text) { line += (line.empty() ? "" : ", ") + text; };
-  if (has("model")) add(plain(trace["model"]));
-  if (has("elements")) {
-    add(plain(trace["elements"]) + " elements" +
-        (has("tensors") ? " in " + plain(trace["tensors"]) + " tensors" : ""));
-  }
-  if (has("steps")) add(plain(trace["steps"]) + " steps");
-  return line;
+  std::vector<std::string> parts;
+  if (has("model") && trace["model"] != "") parts.push_back(plain(trace["model"]));
+  if (has("elements"))
+    parts.push_back(plain(trace["elements"]) + " elements" +
+                    (has("tensors") ? " in " + plain(trace["tensors"]) + " tensors" : ""));
+  if (has("steps")) parts.push_back(plain(trace["steps"]) + " steps");
+  return joined(parts, ", ");
 }
 
 std::vector<std::string> reproduce_commands(const Records& records) {
   std::vector<std::string> commands;
-  for (const Header& header : records.headers) {
-    const std::string command = shell_quoted(header.command);
-    if (!command.empty() &&
-        std::find(commands.begin(), commands.end(), command) == commands.end()) {
-      commands.push_back(command);
-    }
-  }
+  for (const Header& header : records.headers)
+    if (!header.command.empty()) add_once(commands, shell_quoted(header.command));
   const std::filesystem::path folder = records.file.parent_path();
   commands.push_back(shell_quoted({"thinpipe", "report", folder.empty() ? "." : folder.string()}));
   return commands;
 }
 
 std::vector<std::string> method_notes() {
-  std::vector<std::string> notes;
-  notes.emplace_back(
+  return {
       "The time of a step is that of its slowest rank. Step times are medians over all measured "
-      "steps of all repeats; warm-up steps are not recorded.");
-  notes.emplace_back(
+      "steps of all repeats; warm-up steps are not recorded.",
       "Intervals are 95 % confidence intervals. One repeat: the exact order-statistic interval of "
       "the median. Several repeats: a percentile bootstrap of 2000 resamplings that draws repeats "
-      "and then steps within them. Fewer than 6 samples give no interval.");
-  notes.emplace_back(
+      "and then steps within them. Fewer than 6 samples give no interval.",
       "Speed-up is the median step time of a baseline over that of the compressor at the same link "
       "rate and number of ranks. The baselines are none (fp32), which sends gradients in 32 bits, "
       "and bf16, which sums them in 16 bits. A compressor is worth it where it is faster than the "
-      "faster of none and bf16. Of a baseline with several collectives, the fastest counts.");
-  notes.emplace_back(
+      "faster of none and bf16. Of a baseline with several collectives, the fastest counts.",
       "The break-even rate is the link rate with a speed-up of 1. Between neighbouring measured "
       "rates, ln(speed-up) is taken as linear in ln(rate). The interval of the break-even rate "
       "ends where the ends of the speed-up's intervals are 1. Nothing is extrapolated beyond the "
-      "measured rates.");
-  notes.emplace_back(
+      "measured rates.",
       "Relative error is the norm of decoded minus input over the norm of the input, for one step "
       "and one rank. Values that error feedback sends later are not subtracted. The error of "
-      "single steps does not predict how training ends.");
-  notes.emplace_back(
+      "single steps does not predict how training ends.",
       "Invalid points were measured but failed a check of link, clock or aggregate. They are "
-      "shown, and no conclusion rests on them. Failed points have no figures.");
-  return notes;
+      "shown, and no conclusion rests on them. Failed points have no figures."};
 }
 
 std::vector<std::string> again_words(const Records& records, const Point& point) {

@@ -36,11 +36,8 @@ std::string told(const TrainedGroup& group, double x, const std::string& x_name,
   const std::string at = x_name == "seconds" ? format_time(x)
                          : x_name == "bytes" ? format_bytes(x)
                                              : "step " + format_number(x);
-  return group.label + ", " + at + "\n" + format_number(y) + ", mean of " + std::to_string(seeds) +
-         (seeds == 1 ? " seed" : " seeds");
+  return group.label + ", " + at + "\n" + format_number(y) + ", mean of " + counted(seeds, "seed");
 }
-
-constexpr std::size_t kMarkedPoints = 30;  // with more points, curves have no markers
 
 std::string per_cent(double value) { return format_number(value) + " %"; }
 
@@ -63,39 +60,37 @@ struct Sectioned {
 
 std::vector<LegendEntry> legend_of(const TrainingSection& section, bool is_line) {
   std::vector<LegendEntry> legend;
-  for (std::size_t i = 0; i < section.groups.size(); ++i)
-    if (!section.groups[i]->used.empty())
-      legend.push_back(
-          {is_line ? line_marker_svg(section.styles[i]) : marker_svg(section.styles[i]),
-           section.groups[i]->label});
+  for (const auto& [group, style] : section.groups)
+    if (!group->used.empty())
+      legend.push_back({is_line ? line_marker_svg(style) : marker_svg(style), group->label});
   return legend;
+}
+
+// Adds the group's curve unless it has no points.
+void add_curve(const StyledGroup& of, std::vector<ChartPoint> points, Chart& chart) {
+  constexpr std::size_t kMarkedPoints = 30;  // with more points, curves have no markers
+  const bool is_marked = points.size() <= kMarkedPoints;
+  if (!points.empty())
+    chart.curves.push_back({of.style, is_marked, true, std::move(points), of.group->label});
 }
 
 // Draws a curve per compressor, over steps, bytes and emulated seconds.
 Figure by_progress(const Sectioned& in, const char* name, const std::string& title,
                    const std::string& field, const Quality& quality) {
-  Figure figure{in.id + "-" + name, title, "", {}, {}};
+  Figure figure{in.id + "-" + name, title};
   figure.caption =
       "Means over the seeds at each evaluation; bars are 95 % intervals by Student's t, with three "
       "seeds or more. Bytes are those that a worker sent; seconds are emulated time.";
   const auto panel = [&](const std::string& over, const std::string& x, const std::string& label,
                          std::string (*format)(double)) {
-    Chart chart;
-    chart.id = figure.id + "-" + std::to_string(figure.panels.size());
-    chart.alt = title + " against " + over;
+    Chart chart{.id = panel_id(figure), .alt = title + " against " + over};
     // Bytes differ by orders of magnitude between compressors; steps are the same for all.
     const bool is_log = x != "steps";
-    chart.x = {label, is_log, format, {}, {}};
+    chart.x = {label, is_log, format};
     if (!is_log) chart.x.include = {0.0};
-    chart.y = {quality.label, false, quality.format, {}, {}};
-    for (std::size_t i = 0; i < in.section.groups.size(); ++i) {
-      const TrainedGroup& group = *in.section.groups[i];
-      std::vector<ChartPoint> points = evaluation_points(group, x, field, quality.factor);
-      const bool is_marked = points.size() <= kMarkedPoints;
-      if (!points.empty())
-        chart.curves.push_back(
-            {in.section.styles[i], is_marked, true, std::move(points), group.label});
-    }
+    chart.y = {quality.label, false, quality.format};
+    for (const StyledGroup& of : in.section.groups)
+      add_curve(of, evaluation_points(*of.group, x, field, quality.factor), chart);
     add_panel(figure, "against " + over, chart);
   };
   panel("steps", "steps", "steps", format_step);
@@ -107,82 +102,66 @@ Figure by_progress(const Sectioned& in, const char* name, const std::string& tit
 
 BoxChart rows_of(const Sectioned& in, const std::string& id, const std::string& alt,
                  const MetricType& metric, const Axis& axis, double factor, bool all_seeds) {
-  BoxChart chart;
-  chart.id = id;
-  chart.alt = alt;
-  chart.axis = axis;
-  for (std::size_t i = 0; i < in.section.groups.size(); ++i) {
-    const TrainedGroup& group = *in.section.groups[i];
-    std::optional<Estimate> mean = group.mean(metric);
+  BoxChart chart{.id = id, .alt = alt, .axis = axis};
+  for (const auto& [group, style] : in.section.groups) {
+    const std::optional<Estimate> mean = group->mean(metric);
     // A mean over only the seeds that reached the target would be biased.
-    if (!mean || (all_seeds && group.count(metric) < group.used.size())) continue;
-    if (mean->interval)
-      mean->interval = Interval{factor * mean->interval->low, factor * mean->interval->high};
-    chart.rows.push_back({group.label, in.section.styles[i], factor * mean->value, mean->interval,
-                          std::nullopt, group.trusted(),
-                          group.label + "\n" + axis.format(factor * mean->value) + ", " +
-                              std::to_string(group.count(metric)) + " seeds"});
+    if (!mean || (all_seeds && group->count(metric) < group->used.size())) continue;
+    const Estimate shown = mean->mapped([&](double value) { return factor * value; });
+    chart.rows.push_back({group->label, style, shown.value, shown.interval, std::nullopt,
+                          group->trusted(),
+                          group->label + "\n" + axis.format(shown.value) + ", " +
+                              std::to_string(group->count(metric)) + " seeds"});
   }
   return chart;
 }
 
 Figure to_target(const Sectioned& in) {
   Figure figure{
-      in.id + "-target",
-      "Time and bytes to " + in.summary.target,
+      in.id + "-target", "Time and bytes to " + in.summary.target,
       "Emulated time and bytes of a worker up to the first evaluation that reached the target: "
       "means over the seeds with 95 % intervals by Student's t (three seeds or more). Compressors "
-      "with a seed that missed the target are left out; the table has the number of seeds.",
-      {},
-      {}};
+      "with a seed that missed the target are left out; the table has the number of seeds."};
   if (in.summary.target.empty()) return figure;
   add_panel(figure, "time",
             rows_of(in, figure.id + "-0", "Emulated time to the target", "target_seconds"_metric,
-                    {"emulated time", true, format_time, {}, {}}, 1, true));
+                    {"emulated time", true, format_time}, 1, true));
   add_panel(figure, "bytes",
             rows_of(in, figure.id + "-1", "Bytes to the target", "target_bytes"_metric,
-                    {"bytes sent by a worker", true, format_bytes, {}, {}}, 1, true));
+                    {"bytes sent by a worker", true, format_bytes}, 1, true));
   return figure;
 }
 
 Figure final_quality(const Sectioned& in) {
   const Quality quality = quality_of(in.summary);
   Figure figure{
-      in.id + "-final",
-      "Final quality",
+      in.id + "-final", "Final quality",
       "Means over the seeds after the last step, with 95 % intervals by Student's t (three seeds "
-      "or more). Compressors with disjoint intervals differ significantly; others may not differ.",
-      {},
-      {}};
+      "or more). Compressors with disjoint intervals differ significantly; others may not differ."};
   add_panel(figure, "",
             rows_of(in, figure.id + "-0", "Final " + in.summary.figure, in.summary.final_metric(),
-                    {quality.label, false, quality.format, {}, {}}, quality.factor, false));
+                    {quality.label, false, quality.format}, quality.factor, false));
   return figure;
 }
 
 Figure time_and_loss(const Sectioned& in) {
   Figure figure{
-      in.id + "-pareto",
-      "Time against loss",
+      in.id + "-pareto", "Time against loss",
       "Emulated time of all steps against the final loss on held-out data, means over the seeds. "
       "Lower left is better. The dashed line is the Pareto front: compressors above and right of "
-      "it are dominated by another.",
-      {},
-      {}};
-  DotChart chart;
-  chart.id = figure.id + "-0";
-  chart.alt = "Emulated time of all steps against final loss";
-  chart.x = {"emulated time of all steps", true, format_time, {}, {}};
-  chart.y = {"final loss", false, format_number, {}, {}};
-  chart.has_front = true;
-  for (std::size_t i = 0; i < in.section.groups.size(); ++i) {
-    const TrainedGroup& group = *in.section.groups[i];
-    const auto time = group.mean("train_seconds"_metric), loss = group.mean("final_loss"_metric);
+      "it are dominated by another."};
+  DotChart chart{.id = panel_id(figure),
+                 .alt = "Emulated time of all steps against final loss",
+                 .x = {"emulated time of all steps", true, format_time},
+                 .y = {"final loss", false, format_number},
+                 .has_front = true};
+  for (const auto& [group, style] : in.section.groups) {
+    const auto time = group->mean("train_seconds"_metric), loss = group->mean("final_loss"_metric);
     if (!time || !loss) continue;
     chart.dots.push_back(
-        {group.label, in.section.styles[i], time->value, loss->value, time->interval,
-         loss->interval, group.trusted(),
-         group.label + "\n" + format_time(time->value) + ", loss " + format_number(loss->value)});
+        {group->label, style, time->value, loss->value, time->interval, loss->interval,
+         group->trusted(),
+         group->label + "\n" + format_time(time->value) + ", loss " + format_number(loss->value)});
   }
   if (chart.dots.size() > 1) add_panel(figure, "", dots_chart(chart));
   figure.legend = legend_of(in.section, false);
@@ -191,24 +170,14 @@ Figure time_and_loss(const Sectioned& in) {
 
 Figure bits_by_step(const Sectioned& in) {
   Figure figure{
-      in.id + "-bits",
-      "Payload by step",
+      in.id + "-bits", "Payload by step",
       "Payload bits per element that a worker sends, means over the seeds. Long trainings are "
-      "averaged over neighbouring steps, to 100 points per curve. An uncompressed element has 32.",
-      {},
-      {}};
-  Chart chart;
-  chart.id = figure.id + "-0";
-  chart.alt = "Payload bits per element by step";
-  chart.x = {"step", false, format_step, {0.0}, {}};
-  chart.y = {"bits per element", true, format_number, {}, {}};
-  for (std::size_t i = 0; i < in.section.groups.size(); ++i) {
-    std::vector<ChartPoint> points = bits_points(*in.section.groups[i]);
-    const bool is_marked = points.size() <= kMarkedPoints;
-    if (!points.empty())
-      chart.curves.push_back(
-          {in.section.styles[i], is_marked, true, std::move(points), in.section.groups[i]->label});
-  }
+      "averaged over neighbouring steps, to 100 points per curve. An uncompressed element has 32."};
+  Chart chart{.id = panel_id(figure),
+              .alt = "Payload bits per element by step",
+              .x = {"step", false, format_step, {0.0}},
+              .y = {"bits per element", true, format_number}};
+  for (const StyledGroup& of : in.section.groups) add_curve(of, bits_points(*of.group), chart);
   add_panel(figure, "", chart);
   figure.legend = legend_of(in.section, true);
   return figure;
@@ -255,12 +224,11 @@ std::vector<ChartPoint> bits_points(const TrainedGroup& group) {
   for (std::size_t first = 0; first < longest; first += width) {
     double sum = 0, count = 0;
     const std::size_t end = std::min(first + width, longest);
-    for (std::size_t i = first; i < end; ++i) {
+    for (std::size_t i = first; i < end; ++i)
       for (const double value : column(seeds, i)) {
         sum += value;
         ++count;
       }
-    }
     if (count == 0) continue;
     const double step = 0.5 * static_cast<double>(first + end + 1);  // steps count from 1
     points.push_back({step, sum / count, std::nullopt, group.trusted(),
@@ -274,20 +242,18 @@ std::vector<TrainingSection> training_sections(const TrainingSummary& summary) {
   std::vector<std::string> labels;
   for (const TrainedGroup& group : summary.groups) {
     auto section = std::find_if(sections.begin(), sections.end(), [&](const TrainingSection& one) {
-      return one.groups.front()->comparable(group);
+      return one.groups.front().group->comparable(group);
     });
     if (section == sections.end()) {
-      std::string title = std::to_string(group.ranks) + " workers, " + group.link;
-      if (group.topology != "star") title += ", " + group.topology;
-      if (group.stragglers != "none") title += ", stragglers " + group.stragglers;
-      if (group.time_scale != 1) title += ", time scale " + format_number(group.time_scale);
-      section = sections.insert(sections.end(), {title, {}, {}});
+      const Axes& axes = group.axes;
+      std::string title = std::to_string(axes.ranks) + " workers, " + axes.link;
+      if (axes.topology != "star") title += ", " + axes.topology;
+      if (axes.stragglers != "none") title += ", stragglers " + axes.stragglers;
+      if (axes.time_scale != 1) title += ", time scale " + format_number(axes.time_scale);
+      section = sections.insert(sections.end(), {title, {}});
     }
-    auto label = std::find(labels.begin(), labels.end(), group.label);
     const bool is_none = group.baseline == Baseline::kFp32;
-    if (!is_none && label == labels.end()) label = labels.insert(label, group.label);
-    section->groups.push_back(&group);
-    section->styles.push_back(is_none ? 0 : static_cast<std::size_t>(label - labels.begin()) + 1);
+    section->groups.push_back({&group, is_none ? 0 : add_once(labels, group.label) + 1});
   }
   return sections;
 }
@@ -296,14 +262,11 @@ std::vector<Figure> training_figures(const TrainingSummary& summary, const Train
                                      const std::string& id) {
   const Sectioned in{summary, section, id};
   const Quality quality = quality_of(summary);
-  std::vector<Figure> figures;
-  for (Figure& figure : std::vector<Figure>{
-           by_progress(in, "quality", "Quality on held-out data", summary.figure, quality),
-           by_progress(in, "loss", "Loss on held-out data", "loss",
-                       {"loss on held-out data", 1, format_number}),
-           to_target(in), final_quality(in), time_and_loss(in), bits_by_step(in)})
-    if (!figure.panels.empty()) figures.push_back(std::move(figure));
-  return figures;
+  return with_panels(
+      {by_progress(in, "quality", "Quality on held-out data", summary.figure, quality),
+       by_progress(in, "loss", "Loss on held-out data", "loss",
+                   {"loss on held-out data", 1, format_number}),
+       to_target(in), final_quality(in), time_and_loss(in), bits_by_step(in)});
 }
 
 }  // namespace thinpipe

@@ -4,10 +4,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "reports/page/html.h"
-#include "reports/page/markdown.h"
+#include "reports/page/page.h"
 #include "reports/page/table.h"
-#include "reports/text/escape.h"
 #include "reports/text/phrases.h"
 #include "reports/text/provenance.h"
 
@@ -20,10 +18,8 @@ TableCell mean_cell(const TrainedGroup& group, const MetricType& metric, double 
                     std::string (*format)(double), bool counts_seeds = false) {
   const auto mean = group.mean(metric);
   if (!mean) return {kAbsent};
-  TableCell cell{format(factor * mean->value), "", factor * mean->value};
-  if (mean->interval)
-    cell.detail =
-        format(factor * mean->interval->low) + " to " + format(factor * mean->interval->high);
+  const Estimate shown = mean->mapped([&](double value) { return factor * value; });
+  TableCell cell = figure_cell(shown, format, /*tells_missing=*/false);
   const std::size_t count = group.count(metric);
   if (counts_seeds && count < group.used.size())
     cell.detail = std::to_string(count) + " of " + std::to_string(group.used.size()) + " seeds";
@@ -38,27 +34,17 @@ std::string warnings_of(const Records& records, const TrainedGroup& group) {
     if (group.failed > 0) reasons.push_back(std::to_string(group.failed) + " failed");
     return joined(reasons, ", ");
   }
-  for (const Point& point : records.points) {
-    if (!group.holds(point)) continue;
-    for (const std::string& reason : point.reasons)
-      if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
-        reasons.push_back(reason);
-  }
+  for (const Point& point : records.points)
+    if (group.holds(point))
+      for (const std::string& reason : point.reasons) add_once(reasons, reason);
   return joined(reasons, "; ");
-}
-
-TableCell sooner_cell(const TrainingSummary& summary, const TrainedGroup& group, Baseline kind) {
-  const auto gain = summary.gain(group, kind);
-  if (!gain) return {kAbsent};
-  return {format_number(*gain), "", *gain};
 }
 
 Table trainings_table(const Records& records, const TrainingSummary& summary) {
   const bool is_accuracy = summary.figure == "accuracy";
   Table table{{"compressor", "status", "network", "seeds",
                is_accuracy ? "accuracy, %" : "perplexity", "loss", "time", "bytes of a worker"},
-              3,
-              {}};
+              3};
   if (!summary.target.empty())
     table.columns.insert(table.columns.end(),
                          {"time to " + summary.target, "bytes to " + summary.target});
@@ -66,18 +52,17 @@ Table trainings_table(const Records& records, const TrainingSummary& summary) {
   if (has_bf16) table.columns.emplace_back("vs bf16");
   table.columns.emplace_back("vs fp32");
   table.facets = {0, 1, 2};
-  for (const TrainingSection& section : training_sections(summary)) {
-    for (std::size_t i = 0; i < section.groups.size(); ++i) {
-      const TrainedGroup& group = *section.groups[i];
-      const std::size_t seeds = group.used.size();
+  for (const TrainingSection& section : training_sections(summary))
+    for (const auto& [trained, style] : section.groups) {
+      const TrainedGroup& group = *trained;
       std::vector<TableCell> row = {
-          {group.label, "", std::nullopt, section.styles[i]},
+          {group.label, "", std::nullopt, style},
           {group.trusted()     ? "ok"
            : group.invalid > 0 ? "invalid"
                                : "failed",
            warnings_of(records, group)},
           {section.title},
-          {std::to_string(seeds), "", static_cast<double>(seeds)},
+          count_cell(group.used.size()),
           mean_cell(group, summary.final_metric(), is_accuracy ? 100 : 1, format_number),
           mean_cell(group, "final_loss"_metric, 1, format_number),
           mean_cell(group, "train_seconds"_metric, 1, format_time),
@@ -86,13 +71,11 @@ Table trainings_table(const Records& records, const TrainingSummary& summary) {
         row.push_back(mean_cell(group, "target_seconds"_metric, 1, format_time, true));
         row.push_back(mean_cell(group, "target_bytes"_metric, 1, format_bytes, true));
       }
-      if (has_bf16) row.push_back(sooner_cell(summary, group, Baseline::kBf16));
-      row.push_back(sooner_cell(summary, group, Baseline::kFp32));
-      if (!group.trusted())
-        for (TableCell& cell : row) cell.is_untrusted = true;
+      if (has_bf16) row.push_back(figure_cell(summary.gain(group, Baseline::kBf16), format_number));
+      row.push_back(figure_cell(summary.gain(group, Baseline::kFp32), format_number));
+      for (TableCell& cell : row) cell.is_untrusted = !group.trusted();
       table.rows.push_back(std::move(row));
     }
-  }
   return table;
 }
 
@@ -100,9 +83,9 @@ Table trainings_table(const Records& records, const TrainingSummary& summary) {
 std::vector<std::string> training_commands(const Records& records, const TrainingSummary& summary) {
   std::vector<std::string> commands;
   for (const TrainingSection& section : training_sections(summary))
-    for (const TrainedGroup* group : section.groups) {
+    for (const StyledGroup& of : section.groups) {
       const auto point = std::find_if(records.points.begin(), records.points.end(),
-                                      [&](const Point& one) { return group->holds(one); });
+                                      [&](const Point& one) { return of.group->holds(one); });
       commands.push_back(point == records.points.end() ? "" : again_command(records, *point));
     }
   return commands;

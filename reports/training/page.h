@@ -26,12 +26,15 @@ inline constexpr std::size_t kDrawnSteps = 100;
 /// per element.
 std::vector<ChartPoint> bits_points(const TrainedGroup& group);
 
+struct StyledGroup {
+  const TrainedGroup* group;
+  std::size_t style;  ///< 0 for `none`, else one per label
+};
+
 /// Comparable trainings: one link, one number of workers.
 struct TrainingSection {
   std::string title;  ///< plain text
-  std::vector<const TrainedGroup*> groups;
-  /// Style of the group at that index: 0 for `none`, else one per label.
-  std::vector<std::size_t> styles;
+  std::vector<StyledGroup> groups;
 };
 
 std::vector<TrainingSection> training_sections(const TrainingSummary& summary);

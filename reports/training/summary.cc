@@ -14,58 +14,39 @@
 namespace thinpipe {
 namespace {
 
-TrainedGroup group_of(const Point& point) {
-  const Axes& axes = point.axes;
-  TrainedGroup group;
-  group.compressor = axes.compressor;
-  group.link = axes.link;
-  group.collective = axes.collective;
-  group.bucketing = axes.bucketing;
-  group.device = axes.device;
-  group.topology = axes.topology;
-  group.stragglers = axes.stragglers;
-  group.rate = axes.rate;
-  group.ranks = axes.ranks;
-  group.time_scale = axes.time_scale;
-  group.baseline = axes.baseline();
-  return group;
+std::string bucketing_and_device(const Axes& axes) {
+  if (axes.device == "cpu") return axes.bucketing;
+  return axes.bucketing + (axes.bucketing.empty() ? "" : ";") + "device=" + axes.device;
 }
 
-std::string bucketing_and_device(const TrainedGroup& group) {
-  if (group.device == "cpu") return group.bucketing;
-  return group.bucketing + (group.bucketing.empty() ? "" : ";") + "device=" + group.device;
+// Returns what trainings of one link, network and number of workers have in common.
+auto network_of(const Axes& axes) {
+  return std::tie(axes.link, axes.topology, axes.stragglers, axes.ranks, axes.time_scale);
 }
 
 // Sets short labels: "topk ratio=0.01", "topk ratio=0.01, local_steps=8".
 void label(std::vector<TrainedGroup>& groups) {
   std::vector<std::string> compressors;
-  for (const TrainedGroup& group : groups)
-    if (std::find(compressors.begin(), compressors.end(), group.compressor) == compressors.end())
-      compressors.push_back(group.compressor);
+  for (const TrainedGroup& group : groups) add_once(compressors, group.axes.compressor);
   const std::vector<std::string> names = short_labels(compressors);
   for (std::size_t i = 0; i < compressors.size(); ++i) {
     std::vector<Way> ways;
     const auto place = [&](const TrainedGroup& group) {
       return std::find_if(ways.begin(), ways.end(), [&](const Way& way) {
-        return way.collective == group.collective && way.bucketing == bucketing_and_device(group);
+        return way.collective == group.axes.collective &&
+               way.bucketing == bucketing_and_device(group.axes);
       });
     };
     for (const TrainedGroup& group : groups)
-      if (group.compressor == compressors[i] && place(group) == ways.end())
-        ways.push_back({group.collective, bucketing_and_device(group)});
+      if (group.axes.compressor == compressors[i] && place(group) == ways.end())
+        ways.push_back({group.axes.collective, bucketing_and_device(group.axes)});
     const std::vector<std::string> labels = way_labels(ways);
     for (TrainedGroup& group : groups) {
-      if (group.compressor != compressors[i]) continue;
+      if (group.axes.compressor != compressors[i]) continue;
       const std::string& way = labels[static_cast<std::size_t>(place(group) - ways.begin())];
       group.label = names[i] + (way.empty() ? "" : ", " + way);
     }
   }
-}
-
-void add_training(const Point& point, TrainedGroup& group) {
-  (point.status == Status::kOk        ? group.ok
-   : point.status == Status::kInvalid ? group.invalid
-                                      : group.failed) += 1;
 }
 
 constexpr std::size_t kLink = 22;  // columns of a long link spec; records have all of it
@@ -105,15 +86,14 @@ std::string gain_cell(const TrainingSummary& summary, const TrainedGroup& group,
 }
 
 std::string name_of(const TrainingSummary& summary, const TrainedGroup& group) {
-  const bool one_size =
-      std::all_of(summary.groups.begin(), summary.groups.end(),
-                  [&](const TrainedGroup& one) { return one.ranks == group.ranks; });
-  return one_size ? group.label : fmt::format("{} x {}", group.ranks, group.label);
+  const bool one_size = std::ranges::all_of(
+      summary.groups, [&](const TrainedGroup& one) { return one.axes.ranks == group.axes.ranks; });
+  return one_size ? group.label : fmt::format("{} x {}", group.axes.ranks, group.label);
 }
 
 std::string link_of(const TrainedGroup& group) {
-  const bool plain = group.link.find(',') == std::string::npos;
-  return plain ? format_rate(group.rate) : group.link;
+  const Axes& axes = group.axes;
+  return axes.link.find(',') == std::string::npos ? format_rate(axes.rate) : axes.link;
 }
 
 // Returns the fastest training comparable with `like`; null where none reached the target.
@@ -160,10 +140,8 @@ std::string quality_sentence(const TrainingSummary& summary, const TrainedGroup&
       "Its {} on held-out data is {}, that of {} {}", summary.figure, quality_words(summary, best),
       baseline->baseline == Baseline::kFp32 ? "fp32" : "bf16", quality_words(summary, *baseline));
   if (own && dense && own->interval && dense->interval)
-    text +=
-        own->interval->low <= dense->interval->high && dense->interval->low <= own->interval->high
-            ? "; the 95 % CIs overlap."
-            : "; the 95 % CIs do not overlap.";
+    text += own->interval->overlaps(*dense->interval) ? "; the 95 % CIs overlap."
+                                                      : "; the 95 % CIs do not overlap.";
   else
     text += "; three seeds or more give 95 % CIs (`--seeds`).";
   return text;
@@ -186,10 +164,10 @@ std::string trouble_sentence(const TrainingSummary& summary) {
 }  // namespace
 
 bool TrainedGroup::holds(const Point& point) const {
-  const Axes& axes = point.axes;
-  return compressor == axes.compressor && link == axes.link && collective == axes.collective &&
-         bucketing == axes.bucketing && device == axes.device && topology == axes.topology &&
-         stragglers == axes.stragglers && ranks == axes.ranks && time_scale == axes.time_scale;
+  const auto method_of = [](const Axes& of) {
+    return std::tie(of.compressor, of.collective, of.bucketing, of.device);
+  };
+  return method_of(axes) == method_of(point.axes) && network_of(axes) == network_of(point.axes);
 }
 
 std::optional<Estimate> TrainedGroup::mean(const MetricType& metric) const {
@@ -201,13 +179,12 @@ std::optional<Estimate> TrainedGroup::mean(const MetricType& metric) const {
 }
 
 std::size_t TrainedGroup::count(const MetricType& metric) const {
-  return static_cast<std::size_t>(std::count_if(
-      used.begin(), used.end(), [&](const Point* one) { return !one->samples(metric).empty(); }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(used, [&](const Point* one) { return !one->samples(metric).empty(); }));
 }
 
 bool TrainedGroup::comparable(const TrainedGroup& other) const {
-  return link == other.link && topology == other.topology && stragglers == other.stragglers &&
-         ranks == other.ranks && time_scale == other.time_scale;
+  return network_of(axes) == network_of(other.axes);
 }
 
 const TrainedGroup* TrainingSummary::baseline(const TrainedGroup& group,
@@ -250,22 +227,21 @@ TrainingSummary summarize_training(const Records& records) {
     auto group = std::find_if(summary.groups.begin(), summary.groups.end(),
                               [&](const TrainedGroup& one) { return one.holds(point); });
     if (group == summary.groups.end())
-      group = summary.groups.insert(summary.groups.end(), group_of(point));
-    add_training(point, *group);
+      group = summary.groups.insert(
+          group, TrainedGroup{.axes = point.axes, .baseline = point.axes.baseline()});
+    ++(point.status == Status::kOk        ? group->ok
+       : point.status == Status::kInvalid ? group->invalid
+                                          : group->failed);
   }
   for (TrainedGroup& group : summary.groups)
     for (const Point& point : records.points)
       if (group.holds(point) && point.status == (group.trusted() ? Status::kOk : Status::kInvalid))
         group.used.push_back(&point);
   label(summary.groups);
-  std::stable_sort(summary.groups.begin(), summary.groups.end(),
-                   [](const TrainedGroup& a, const TrainedGroup& b) {
-                     const auto place = [](const TrainedGroup& one) {
-                       return std::tuple(one.ranks, one.rate, one.link, !one.baseline, one.baseline,
-                                         one.compressor);
-                     };
-                     return place(a) < place(b);
-                   });
+  std::ranges::stable_sort(summary.groups, {}, [](const TrainedGroup& one) {
+    return std::tuple(one.axes.ranks, one.axes.rate, one.axes.link, !one.baseline, one.baseline,
+                      one.axes.compressor);
+  });
   return summary;
 }
 

@@ -14,14 +14,11 @@ namespace thinpipe {
 /// Points that differ in their seed only. Only `ok` points count. Where there are none, the
 /// `invalid` ones are shown, and no conclusion rests on them.
 struct TrainedGroup {
-  std::string compressor, link, collective, bucketing, device, topology, stragglers;
-  std::string label;  ///< compressor, collective and bucketing, as far as groups differ in them
-  double rate = 0;
-  int ranks = 1;
-  double time_scale = 1;
-  std::optional<Baseline> baseline;
+  Axes axes;  ///< of the first point
+  std::optional<Baseline> baseline = {};
+  std::string label = {};  ///< compressor, collective and bucketing, where groups differ in them
   int ok = 0, invalid = 0, failed = 0;
-  std::vector<const Point*> used;
+  std::vector<const Point*> used = {};
 
   /// Returns the mean over the used points, which have one value each; nothing where none has one.
   std::optional<Estimate> mean(const MetricType& metric) const;

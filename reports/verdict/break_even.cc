@@ -39,8 +39,8 @@ const nlohmann::json* break_even_of(const Point& point) {
 // "212 to 218 Mbit/s": the unit stands once where both ends have it.
 std::string open_interval(const BreakEven& even) {
   if (!even.low && !even.high) return "no interval";
-  std::string low = even.low ? format_rate(*even.low) : "open";
-  const std::string high = even.high ? format_rate(*even.high) : "open";
+  std::string low = rate_or_open(even.low);
+  const std::string high = rate_or_open(even.high);
   const std::string unit = high.substr(std::min(high.find(' '), high.size()));
   if (!unit.empty() && low.ends_with(unit)) low.erase(low.size() - unit.size());
   return low + " to " + high;
@@ -49,15 +49,9 @@ std::string open_interval(const BreakEven& even) {
 // Returns the rates at which the compressor was compared with a baseline.
 std::vector<double> trusted_rates(const Series& series) {
   std::vector<double> rates;
-  for (const Cell& cell : series.cells) {
+  for (const Cell& cell : series.cells)
     if (cell.speedup) rates.push_back(cell.rate);
-  }
   return rates;
-}
-
-bool has_baseline(const Group& group) {
-  return std::any_of(group.series.begin(), group.series.end(),
-                     [](const Series& series) { return series.is_baseline(); });
 }
 
 // Returns the rest of the sentence after the compressor's name, such as " is never faster". The
@@ -65,7 +59,8 @@ bool has_baseline(const Group& group) {
 std::string statement(const Group& group, const Series& series) {
   const BreakEven& even = series.break_even;
   const std::vector<double> rates = trusted_rates(series);
-  if (!has_baseline(group)) return " has no baseline: neither bf16 nor none was measured";
+  if (std::ranges::none_of(group.series, &Series::is_baseline))
+    return " has no baseline: neither bf16 nor none was measured";
   if (rates.empty()) return " has no trusted step times to compare";
   if (rates.size() == 1) return " is " + rates_told(series);
   const std::string range =
@@ -78,9 +73,8 @@ std::string statement(const Group& group, const Series& series) {
     case BreakEven::Kind::kOpen:
       return " is " + rates_told(series);
     case BreakEven::Kind::kPaysBelow:
-      return " is faster below " + format_rate(even.rate) + " (" + open_interval(even) + ")";
     case BreakEven::Kind::kPaysAbove:
-      return " is faster above " + format_rate(even.rate) + " (" + open_interval(even) + ")";
+      return " is faster " + break_even_text(even) + " (" + open_interval(even) + ")";
     case BreakEven::Kind::kNothingMeasured:
       break;
   }
@@ -126,6 +120,19 @@ std::string rates_told(const Series& series) {
   add("not faster ", Pays::kNo);
   add("indistinguishable ", Pays::kOpen);
   return joined(clauses, "; ");
+}
+
+std::string untrusted_rates(const Group& group, const Series& series) {
+  std::vector<std::string> rates;
+  for (const double rate : group.rates) {
+    const Cell* cell = series.at(rate);
+    if (cell == nullptr || !cell->speedup) rates.push_back(format_rate(rate));
+  }
+  return rates.empty() ? "" : "no trusted figure at " + listed(rates);
+}
+
+std::string rate_or_open(const std::optional<double>& rate) {
+  return rate ? format_rate(*rate) : "open";
 }
 
 std::string break_even_text(const BreakEven& even) {

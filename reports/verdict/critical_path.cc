@@ -1,6 +1,5 @@
 // The hosts that steps waited for, from the critical paths in records.
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -24,28 +23,22 @@ constexpr double kToldLonger = 1.2;
 // Fraction of the steps' time. Below it, a faster link would not change much.
 constexpr double kToldExchange = 0.2;
 
-double number(const json& object, const char* key) {
-  if (!object.is_object()) return 0;
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number()) return 0;
-  const double value = found->get<double>();
-  return std::isfinite(value) ? value : 0;
+double number_or_0(const json& object, const char* key) {
+  return number_in(object, key).value_or(0);
 }
 
-std::string text(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+std::string host_words(const json& object) {
+  return "host " + std::to_string(static_cast<long long>(number_or_0(object, "host")));
 }
 
 const json& list(const json& object, const char* key) {
   static const json nothing = json::array();
-  if (!object.is_object()) return nothing;
   const auto found = object.find(key);
   return found != object.end() && found->is_array() ? *found : nothing;
 }
 
 std::string link_words(const std::string& name) {
-  if (name.rfind("host", 0) == 0 && name.find('-') == std::string::npos)
+  if (name.starts_with("host") && name.find('-') == std::string::npos)
     return "host " + name.substr(4) + "'s link";
   return "the link " + name;
 }
@@ -70,29 +63,24 @@ std::string wait_clause(const std::string& whom, const Waits& waits) {
 PathFinding path_finding(const json& record) {
   PathFinding finding;
   for (const json& wait : list(record, "waits")) {
-    if (!wait.is_object()) continue;
-    const std::string phase = text(wait, "phase");
-    const double share = number(wait, "share");
+    const std::string phase = text_in(wait, "phase");
+    const double share = number_or_0(wait, "share");
     if (phase.empty() || phase == "start" || phase == "other") continue;
     if (share < kToldWait || share <= finding.waited || share > 1) continue;
     finding.waited = share;
-    finding.whom =
-        "host " + std::to_string(static_cast<long long>(number(wait, "host"))) + "'s " + phase;
+    finding.whom = host_words(wait) + "'s " + phase;
   }
   for (const json& piece : list(record, "pieces"))
-    if (piece.is_object() && text(piece, "phase") == "exchange")
-      finding.exchange += number(piece, "share");
-  if (record.is_object() && record.contains("link") && record["link"].is_object()) {
-    const json& link = record["link"];
-    const std::string name = text(link, "name");
-    if (!name.empty() && finding.exchange >= kToldExchange &&
-        number(link, "busy") >= kToldBusier * number(link, "others"))
+    if (text_in(piece, "phase") == "exchange") finding.exchange += number_or_0(piece, "share");
+  if (finding.exchange < kToldExchange) return finding;
+  if (const auto link = record.find("link"); link != record.end()) {
+    const std::string name = text_in(*link, "name");
+    if (!name.empty() && number_or_0(*link, "busy") >= kToldBusier * number_or_0(*link, "others"))
       finding.link = link_words(name);
   }
-  if (record.is_object() && record.contains("payload") && finding.exchange >= kToldExchange)
-    if (const double times = number(record["payload"], "times"); times >= kToldLonger) {
-      finding.sender =
-          "host " + std::to_string(static_cast<long long>(number(record["payload"], "host")));
+  if (const auto payload = record.find("payload"); payload != record.end())
+    if (const double times = number_or_0(*payload, "times"); times >= kToldLonger) {
+      finding.sender = host_words(*payload);
       finding.times = times;
     }
   return finding;
@@ -102,8 +90,8 @@ std::map<int, double> waited_by_host(const nlohmann::json& record) {
   constexpr double kMaxHosts = 1 << 20;
   std::map<int, double> waits;
   for (const json& wait : list(record, "waits")) {
-    if (!wait.is_object() || text(wait, "phase") == "start") continue;
-    const double host = number(wait, "host"), share = number(wait, "share");
+    if (text_in(wait, "phase") == "start") continue;
+    const double host = number_or_0(wait, "host"), share = number_or_0(wait, "share");
     if (host < 0 || host > kMaxHosts || share <= 0 || share > 1) continue;
     waits[static_cast<int>(host)] += share;
   }
@@ -111,15 +99,14 @@ std::map<int, double> waited_by_host(const nlohmann::json& record) {
 }
 
 std::string path_phrase(const PathFinding& finding) {
-  std::string phrase;
+  std::vector<std::string> parts;
   if (finding.waited > 0)
-    phrase = format_percent(finding.waited) + " of it waiting for " + finding.whom;
-  if (!finding.link.empty())
-    phrase += (phrase.empty() ? "" : ", ") + ("exchanges paced by " + finding.link);
+    parts.push_back(format_percent(finding.waited) + " of it waiting for " + finding.whom);
+  if (!finding.link.empty()) parts.push_back("exchanges paced by " + finding.link);
   if (!finding.sender.empty())
-    phrase += (phrase.empty() ? "" : ", ") + finding.sender + "'s payload " +
-              format_number(finding.times) + " times the others'";
-  return phrase;
+    parts.push_back(finding.sender + "'s payload " + format_number(finding.times) +
+                    " times the others'");
+  return joined(parts, ", ");
 }
 
 std::string critical_path_sentence(const Group& group) {
@@ -142,11 +129,11 @@ std::string critical_path_sentence(const Group& group) {
         those.most = finding.waited;
         those.where = series.label + " at " + format_rate(cell.rate);
       }
-  const auto worst = std::max_element(waits.begin(), waits.end(), [](const auto& a, const auto& b) {
-    return a.second.shares.size() * a.second.most < b.second.shares.size() * b.second.most;
+  const auto worst = std::ranges::max_element(waits, {}, [](const auto& wait) {
+    return static_cast<double>(wait.second.shares.size()) * wait.second.most;
   });
-  const auto slowest = std::max_element(
-      links.begin(), links.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto slowest =
+      std::ranges::max_element(links, {}, [](const auto& link) { return link.second; });
   std::vector<std::string> clauses;
   if (worst != waits.end()) clauses.push_back(wait_clause(worst->first, worst->second));
   if (slowest != links.end())

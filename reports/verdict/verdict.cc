@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <set>
 
 #include "reports/text/phrases.h"
@@ -10,25 +12,13 @@
 namespace thinpipe {
 namespace {
 
-// Returns " (no trusted figure at 1 Gbit/s)" with the rates that have no trusted speed-up. A
-// sentence about every rate must name the rates that it leaves out.
-std::string untrusted_rates(const Group& group, const Series& series) {
-  std::vector<std::string> rates;
-  for (const double rate : group.rates) {
-    const Cell* cell = series.at(rate);
-    if (cell == nullptr || !cell->speedup) rates.push_back(format_rate(rate));
-  }
-  return rates.empty() ? "" : " (no trusted figure at " + listed(rates) + ")";
-}
-
 // Repeats that differ by more make a figure of little use, however small its steps' spread.
 constexpr double kLargeSpread = 0.1;
 
 std::string first_reason(const Records& records, Status status) {
-  for (const Point& point : records.points) {
+  for (const Point& point : records.points)
     if (point.status == status && !point.reasons.empty())
       return "; first reason: " + point.reasons[0];
-  }
   return "";
 }
 
@@ -39,51 +29,39 @@ std::string names_of(const Summary& summary, Warning applies) {
   std::vector<std::string> names;
   for (const Group& group : summary.groups) {
     const std::string suffix = summary.groups.size() > 1 ? " with " + group.title : "";
-    for (const Series& series : group.series) {
-      for (const Cell& cell : series.cells) {
+    for (const Series& series : group.series)
+      for (const Cell& cell : series.cells)
         if (applies(cell)) names.push_back(series.label + " at " + format_rate(cell.rate) + suffix);
-      }
-    }
   }
   return listed(names);
 }
 
-std::string points(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " point" : " points");
-}
-
 std::size_t count_points(const Records& records, Status status) {
-  return static_cast<std::size_t>(
-      std::count_if(records.points.begin(), records.points.end(),
-                    [&](const Point& point) { return point.status == status; }));
+  return static_cast<std::size_t>(std::ranges::count(records.points, status, &Point::status));
 }
 
 bool replays_one_trace(const Records& records) {
   std::set<std::string> traces;
-  for (const Header& header : records.headers) {
-    traces.insert(header.trace.text("identity"));
-  }
+  for (const Header& header : records.headers) traces.insert(header.trace.text("identity"));
   return traces.size() <= 1;
 }
 
 std::vector<std::string> warnings(const Summary& summary) {
   const Records& records = *summary.records;
-  const std::string of_all = " of " + points(records.points.size());
+  const std::string of_all = " of " + counted(records.points.size(), "point");
   const bool is_job = records.kind() == kJobKind;
   std::vector<std::string> result;
-  if (const std::size_t count = count_points(records, Status::kInvalid); count > 0) {
+  if (const std::size_t count = count_points(records, Status::kInvalid); count > 0)
     result.push_back(std::to_string(count) + of_all +
                      " failed a check, so no conclusion rests on " +
                      (count == 1 ? "it (" : "them (") +
                      names_of(summary, [](const Cell& cell) { return cell.invalid > 0; }) +
                      first_reason(records, Status::kInvalid) + ").");
-  }
-  if (const std::size_t count = count_points(records, Status::kFailed); count > 0) {
+  if (const std::size_t count = count_points(records, Status::kFailed); count > 0)
     result.push_back(std::to_string(count) + of_all + " could not be measured (" +
                      names_of(summary, [](const Cell& cell) { return cell.failed > 0; }) +
                      first_reason(records, Status::kFailed) +
                      (is_job ? ")." : "); `--resume` measures failed points again."));
-  }
   const std::string spread = names_of(summary, [](const Cell& cell) {
     return cell.status == Status::kOk && cell.repeat_spread.value_or(0) > kLargeSpread;
   });
@@ -114,10 +92,6 @@ std::vector<CalibratedLinkRecord> last_of_each(const Records& records) {
   return last;
 }
 
-std::string count_of(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " link" : " links");
-}
-
 // Returns how many links passed calibration, and which did not; "" where none was calibrated.
 std::string calibration_sentence(const Summary& summary) {
   double least = 0, most = 0;
@@ -144,14 +118,14 @@ std::string calibration_sentence(const Summary& summary) {
   std::vector<std::string> sentences;
   if (held > 0) {
     const std::string low = format_percent(least), high = format_percent(most);
-    const std::string who = held < all ? std::to_string(held) + " of " + count_of(all)
+    const std::string who = held < all ? std::to_string(held) + " of " + counted(all, "link")
                             : all == 1 ? std::string("The link")
-                                       : "All " + count_of(all);
+                                       : "All " + counted(all, "link");
     sentences.push_back(who + " passed calibration (" + low + (low == high ? "" : " to " + high) +
                         " of the TCP ceiling).");
   }
   if (!off.empty())
-    sentences.push_back(std::to_string(off.size()) + " of " + count_of(all) +
+    sentences.push_back(std::to_string(off.size()) + " of " + counted(all, "link") +
                         " failed calibration: " + listed(off) + ".");
   if (!unknown.empty()) sentences.push_back("Not judged: " + listed(unknown) + ".");
   return joined(sentences, " ");
@@ -160,25 +134,23 @@ std::string calibration_sentence(const Summary& summary) {
 }  // namespace
 
 std::string break_even_sentence(const Group& group) {
-  std::vector<std::string> below, everywhere, nowhere, above, open, over_none, predicted;
+  using Kind = BreakEven::Kind;
+  std::map<Kind, std::vector<std::string>> by_kind;
+  std::vector<std::string> over_none, predicted;
   std::vector<const Series*> ordered;
-  for (const Series& series : group.series) {
+  for (const Series& series : group.series)
     if (!series.is_baseline()) ordered.push_back(&series);
-  }
-  std::stable_sort(ordered.begin(), ordered.end(), [](const Series* a, const Series* b) {
-    return a->break_even.rate > b->break_even.rate;
-  });
+  std::ranges::stable_sort(ordered, std::greater(),
+                           [](const Series* series) { return series->break_even.rate; });
   for (const Series* series : ordered) {
     const BreakEven& even = series->break_even;
     const std::string several = even.crossings > 1 ? ", the highest of several" : "";
-    const std::string at = series->label + " (" + format_rate(even.rate) + several + ")";
-    if (even.kind == BreakEven::Kind::kPaysBelow) below.push_back(at);
-    if (even.kind == BreakEven::Kind::kPaysAbove) above.push_back(at);
-    const std::string name = series->label + untrusted_rates(group, *series);
-    if (even.kind == BreakEven::Kind::kPaysEverywhere) everywhere.push_back(name);
-    if (even.kind == BreakEven::Kind::kPaysNowhere) nowhere.push_back(name);
-    if (even.kind == BreakEven::Kind::kOpen)
-      open.push_back(series->label + " (" + rates_told(*series) + ")");
+    // A sentence about every rate must name the rates that it leaves out.
+    const std::string detail = even.kind == Kind::kPaysBelow || even.kind == Kind::kPaysAbove
+                                   ? format_rate(even.rate) + several
+                               : even.kind == Kind::kOpen ? rates_told(*series)
+                                                          : untrusted_rates(group, *series);
+    by_kind[even.kind].push_back(series->label + (detail.empty() ? "" : " (" + detail + ")"));
     if (const std::string told = over_none_text(group, *series); !told.empty())
       over_none.push_back(series->label + " " + told);
     if (const std::string told = predicted_break_even(*series); !told.empty())
@@ -191,14 +163,14 @@ std::string break_even_sentence(const Group& group) {
   const std::string baseline = baseline_words(group.baseline_name());
   const std::string faster = "Faster than " + baseline + " ";
   std::vector<std::string> sentences;
-  if (!below.empty()) sentences.push_back(faster + "below a break-even rate: " + listed(below));
-  if (!above.empty()) sentences.push_back(faster + "above a break-even rate: " + listed(above));
-  if (!everywhere.empty()) sentences.push_back(faster + range + ": " + listed(everywhere));
-  if (!nowhere.empty())
-    sentences.push_back("Slower than " + baseline + " " + range + ": " + listed(nowhere));
-  if (!open.empty())
-    sentences.push_back("Statistically indistinguishable from " + baseline +
-                        " at some rates: " + listed(open));
+  const auto add = [&](Kind kind, const std::string& begin) {
+    if (by_kind.contains(kind)) sentences.push_back(begin + ": " + listed(by_kind[kind]));
+  };
+  add(Kind::kPaysBelow, faster + "below a break-even rate");
+  add(Kind::kPaysAbove, faster + "above a break-even rate");
+  add(Kind::kPaysEverywhere, faster + range);
+  add(Kind::kPaysNowhere, "Slower than " + baseline + " " + range);
+  add(Kind::kOpen, "Statistically indistinguishable from " + baseline + " at some rates");
   if (sentences.empty())
     return "No break-even rate: no link rate has trusted step times of both a baseline and a "
            "compressor.";
@@ -233,12 +205,12 @@ std::string trust_sentence(const Summary& summary) {
   const std::size_t total = summary.records->points.size();
   std::string links = calibration_sentence(summary);
   if (!links.empty()) links = " " + links;
-  if (all.empty()) {
-    return (total == 1 ? "The point passed its" : "All " + points(total) + " passed their") +
+  if (all.empty())
+    return (total == 1 ? "The point passed its"
+                       : "All " + counted(total, "point") + " passed their") +
            (summary.records->kind() == kJobKind ? " link and clock checks."
                                                 : " link, clock and aggregate checks.") +
            links;
-  }
   return "Warnings: " + joined(all, " ") + links;
 }
 

@@ -55,6 +55,12 @@ std::string break_even_text(const BreakEven& even);
 /// Returns the same over `none` alone where `bf16` was measured too and the texts differ; else "".
 std::string over_none_text(const Group& group, const Series& series);
 
+/// Returns "no trusted figure at 1 Gbit/s", the rates without a trusted speed-up; "" for none.
+std::string untrusted_rates(const Group& group, const Series& series);
+
+/// Returns an end of a break-even rate's interval as text; "open" without one.
+std::string rate_or_open(const std::optional<double>& rate);
+
 /// Returns the predicted break-even rate in bit/s. The points on each link have a prediction of
 /// their own; the one whose link rate is nearest to its prediction counts. Returns nothing if the
 /// records have no prediction.
@@ -102,8 +108,6 @@ struct PathFinding {
 
   std::string sender;  ///< the host with clearly longer payloads, "host 2"; "" for none
   double times = 0;    ///< its payload over the others' median
-
-  bool none() const { return waited == 0 && link.empty() && sender.empty(); }
 };
 
 /// @param record  the `critical_path` of docs/records.md; members of another shape are ignored

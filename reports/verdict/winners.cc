@@ -19,11 +19,6 @@ const Estimate& comparable(const Cell& cell) {
   return cell.speedup ? *cell.speedup : *cell.step_time;
 }
 
-bool overlaps(const Estimate& a, const Estimate& b) {
-  return a.interval && b.interval && a.interval->low <= b.interval->high &&
-         b.interval->low <= a.interval->high;
-}
-
 Outcome::Kind kind_of(const Cell& cell) {
   if (!cell.speedup) return Outcome::Kind::kNoBaseline;
   if (cell.speedup->interval && cell.speedup->interval->holds(1)) return Outcome::Kind::kEven;
@@ -42,11 +37,8 @@ std::vector<Run> runs_of(const Group& group) {
     const bool joins = group.rates.size() > kToldSingly && !runs.empty() &&
                        runs.back().back().kind == outcome.kind &&
                        runs.back().back().best == outcome.best;
-    if (joins) {
-      runs.back().push_back(outcome);
-    } else {
-      runs.push_back({outcome});
-    }
+    if (!joins) runs.emplace_back();
+    runs.back().push_back(outcome);
   }
   return runs;
 }
@@ -87,9 +79,8 @@ std::string price(const Cell& cell) {
   if (std::string missed = target_missed(cell); !missed.empty())
     clauses.push_back(std::move(missed));
   if (clauses.empty()) return "";
-  std::string text;
-  for (std::size_t i = 0; i < clauses.size(); ++i)
-    text += (i == 0 ? "" : i + 1 < clauses.size() ? ", " : ", and ") + clauses[i];
+  if (clauses.size() > 1) clauses.back() = "and " + clauses.back();
+  std::string text = joined(clauses, ", ");
   text[0] = 'I';  // "it" or "its"
   return " " + text + ".";
 }
@@ -146,7 +137,7 @@ const Series* fastest_within(const Group& group, double rate, double most_error)
   const Series* best = nullptr;
   for (const Series& series : group.series) {
     const Cell* cell = series.at(rate);
-    if (cell == nullptr || cell->status != Status::kOk || !cell->step_time) continue;
+    if (!is_trusted(cell)) continue;
     const std::optional<double> error = cell->median_of_metric("relative_error"_metric);
     if (!error || *error > most_error) continue;
     if (!series.is_baseline() && cell->speedup && pays(*cell->speedup) != Pays::kYes) continue;
@@ -197,7 +188,8 @@ Outcome outcome_at(const Group& group, double rate) {
   for (const Series& series : group.series) {
     const Cell* cell = series.at(rate);
     if (series.is_baseline() || &series == outcome.best || !is_trusted(cell)) continue;
-    if (overlaps(comparable(*cell), comparable(*outcome.cell))) outcome.ties.push_back(&series);
+    const auto &one = comparable(*cell).interval, &best = comparable(*outcome.cell).interval;
+    if (one && best && one->overlaps(*best)) outcome.ties.push_back(&series);
   }
   return outcome;
 }

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "reports/record/document.h"
+#include "reports/record/record.h"
 
 namespace thinpipe {
 

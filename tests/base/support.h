@@ -65,14 +65,19 @@ inline std::string safetensors_bytes(const std::string& header, std::size_t buff
   return bytes + header + std::string(buffer, '\x3f');
 }
 
-/// The InputError's message, or "" when nothing is thrown. Other exceptions pass.
-inline std::string input_error(const std::function<void()>& action) {
+/// The thrown Error's message, or "" when nothing is thrown. Other exceptions pass.
+template <class Error>
+std::string error_text(const std::function<void()>& action) {
   try {
     action();
-  } catch (const InputError& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return "";
+}
+
+inline std::string input_error(const std::function<void()>& action) {
+  return error_text<InputError>(action);
 }
 
 }  // namespace thinpipe

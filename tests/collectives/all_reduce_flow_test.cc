@@ -24,7 +24,6 @@
 #include "tests/collectives/thread_transport.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/collectives/collectives.h"
-#include "workloads/collectives/element_sum.h"
 #include "workloads/collectives/flows.h"
 #include "workloads/collectives/plans.h"
 #include "workloads/collectives/segments.h"
@@ -61,15 +60,12 @@ std::vector<double> mean_of(const Arrays& inputs) {
 Arrays all_reduced(const std::string& collective, const Arrays& inputs, int calls = 1) {
   const int ranks = static_cast<int>(inputs.size());
   Arrays results(inputs.size(), std::vector<float>(inputs[0].size(), -1));
-  Mailboxes boxes;
-  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
-    const auto rank = static_cast<std::size_t>(transport->rank());
-    const auto own = make_collective(parse_spec(collective), std::move(transport), 0);
+  on_all_ranks(collective, ranks, [&](Collective& own, int number) {
+    const auto rank = static_cast<std::size_t>(number);
     for (int call = 0; call < calls; ++call)
-      operation<AllReduce>(*own).all_reduce(inputs[rank], results[rank],
-                                            1.0F / static_cast<float>(ranks));
+      operation<AllReduce>(own).all_reduce(inputs[rank], results[rank],
+                                           1.0F / static_cast<float>(ranks));
   });
-  for (const auto& [way, queue] : boxes.messages) EXPECT_TRUE(queue.empty()) << "left over";
   return results;
 }
 
@@ -166,20 +162,17 @@ HalfSumsOfRanks half_sums(const std::string& collective, const Arrays& inputs, E
     halves.push_back(halves_of(input, type));
     exact.push_back(floats_of(halves.back(), type));
   }
-  Mailboxes boxes;
-  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
-    const auto rank = static_cast<std::size_t>(transport->rank());
-    const auto own = make_collective(parse_spec(collective), std::move(transport), 0);
-    EXPECT_TRUE(operation<AllReduce>(*own).lossy(type));
-    EXPECT_TRUE(operation<AllReduce>(*own).knows_order());
+  on_all_ranks(collective, ranks, [&](Collective& own, int number) {
+    const auto rank = static_cast<std::size_t>(number);
+    auto& all_reduce = operation<AllReduce>(own);
+    EXPECT_TRUE(all_reduce.lossy(type));
+    EXPECT_TRUE(all_reduce.knows_order());
     std::vector<std::uint16_t> result(halves[rank].size());
-    operation<AllReduce>(*own).all_reduce(type, std::as_bytes(std::span(halves[rank])),
-                                          std::as_writable_bytes(std::span(result)), factor);
+    all_reduce.all_reduce(type, std::as_bytes(std::span(halves[rank])),
+                          std::as_writable_bytes(std::span(result)), factor);
     sums.results[rank] = floats_of(result, type);
     sums.expected[rank].resize(result.size());
-    operation<AllReduce>(*own).expected_all_reduce(
-        type, std::vector<std::span<const float>>(exact.begin(), exact.end()), factor,
-        sums.expected[rank]);
+    all_reduce.expected_all_reduce(type, spans(exact), factor, sums.expected[rank]);
   });
   return sums;
 }
@@ -240,9 +233,7 @@ TEST_P(AllReduceTest, AddsFloatsAsItsPlanSays) {
     const Arrays inputs = inputs_of(ranks, elements);
     std::vector<float> expected(elements);
     const float factor = 1 / static_cast<float>(ranks);
-    sum_by_plan(planner, ElementType::kFloat32,
-                std::vector<std::span<const float>>(inputs.begin(), inputs.end()), factor,
-                expected);
+    sum_by_plan(planner, ElementType::kFloat32, spans(inputs), factor, expected);
     EXPECT_TRUE(same_bits(all_reduced(collective, inputs)[0], expected)) << elements;
   }
 }
@@ -279,7 +270,8 @@ constexpr std::size_t kCapacity = 700001;
 std::vector<std::byte> message_of(int rank, std::size_t size) {
   std::vector<std::byte> message(size);
   for (std::size_t i = 0; i < size; ++i)
-    message[i] = static_cast<std::byte>((i * 2654435761U + static_cast<unsigned>(rank)) >> 8);
+    message[i] =
+        static_cast<std::byte>(((i * 2654435761U) >> 8) + static_cast<std::size_t>(rank) * 31);
   return message;
 }
 
@@ -292,17 +284,13 @@ class AllGatherTest : public ::testing::TestWithParam<std::tuple<std::string, in
 
 TEST_P(AllGatherTest, EveryRankGetsEveryMessage) {
   const auto& [collective, ranks] = GetParam();
-  Mailboxes boxes;
-  on_all_ranks(boxes, ranks, [&, count = ranks](std::unique_ptr<ThreadTransport> transport) {
-    const int self = transport->rank();
-    const auto own =
-        make_collective(parse_spec(std::get<0>(GetParam())), std::move(transport), kCapacity);
+  const auto gather_all = [count = ranks](Collective& own, int self) {
     // The same object serves many steps with ever other lengths.
     for (std::size_t step = 0; step < kLengths.size(); ++step) {
       const auto length = [&](int rank) {
         return kLengths[(step + static_cast<std::size_t>(rank)) % kLengths.size()];
       };
-      const auto& messages = operation<AllGather>(*own).all_gather(message_of(self, length(self)));
+      const auto& messages = operation<AllGather>(own).all_gather(message_of(self, length(self)));
       ASSERT_EQ(messages.size(), static_cast<std::size_t>(count));
       for (int rank = 0; rank < count; ++rank) {
         const auto& got = messages[static_cast<std::size_t>(rank)];
@@ -311,8 +299,8 @@ TEST_P(AllGatherTest, EveryRankGetsEveryMessage) {
             << "rank " << self << " step " << step << " message of " << rank;
       }
     }
-  });
-  for (const auto& [way, queue] : boxes.messages) EXPECT_TRUE(queue.empty()) << "left over";
+  };
+  on_all_ranks(collective, ranks, gather_all, kCapacity);
 }
 
 INSTANTIATE_TEST_SUITE_P(Collectives, AllGatherTest,
@@ -321,32 +309,22 @@ INSTANTIATE_TEST_SUITE_P(Collectives, AllGatherTest,
                          plan_collective_name);
 
 TEST(AllGather, RefusesAnImpossibleLength) {
-  for (const std::size_t size : {16, 4}) {
+  const auto gather = [](const std::vector<std::byte>& lie) {
     Mailboxes boxes;
-    ThreadTransport liar(boxes, 1, 2);
-    const std::vector<std::byte> lie(size, std::byte{0xff});
-    liar.send(0, 0, 0, lie);
-    const auto honest =
-        make_collective(parse_spec("ring"), std::make_unique<ThreadTransport>(boxes, 0, 2), 100);
-    EXPECT_THROW(operation<AllGather>(*honest).all_gather({}), InputError);
-  }
-}
-
-TEST(AllGather, RefusesASegmentPastTheEnd) {
-  Mailboxes boxes;
-  ThreadTransport liar(boxes, 1, 2);
-  std::vector<std::byte> lie(20);
-  lie[0] = std::byte{2};
-  liar.send(0, 0, 0, lie);
-  const auto honest =
-      make_collective(parse_spec("ring"), std::make_unique<ThreadTransport>(boxes, 0, 2), 100);
-  EXPECT_THROW(operation<AllGather>(*honest).all_gather({}), InputError);
+    ThreadTransport(boxes, 1, 2).send(0, 0, 0, lie);
+    operation<AllGather>(*over_threads("ring", boxes, 0, 2, 100)).all_gather({});
+  };
+  for (const std::size_t size : {16, 4})
+    EXPECT_THROW(gather(std::vector(size, std::byte{0xff})), InputError);
+  // A segment past the end of a message of 2 bytes.
+  std::vector<std::byte> longer(20);
+  longer[0] = std::byte{2};
+  EXPECT_THROW(gather(longer), InputError);
 }
 
 TEST(AllGather, RefusesAnOwnMessageOverItsCapacity) {
   Mailboxes boxes;
-  const auto collective =
-      make_collective(parse_spec("tree"), std::make_unique<ThreadTransport>(boxes, 0, 1), 10);
+  const auto collective = over_threads("tree", boxes, 0, 1, 10);
   EXPECT_THROW(operation<AllGather>(*collective).all_gather(std::vector<std::byte>(11)),
                InputError);
 }
@@ -380,13 +358,6 @@ class SlowMessage : public StagedGather {
   std::map<int, std::vector<std::byte>> arrived_;
 };
 
-std::vector<std::byte> staged_message(int rank, std::size_t size) {
-  std::vector<std::byte> message(size);
-  for (std::size_t i = 0; i < size; ++i)
-    message[i] = static_cast<std::byte>((i * 7 + static_cast<std::size_t>(rank) * 31) % 251);
-  return message;
-}
-
 // With each collective, a message that becomes available late arrives like one that is available at
 // once. Every rank is notified exactly once of every other rank's message.
 TEST(StagedGather, ArrivesWholeWhereverItComesFrom) {
@@ -397,18 +368,15 @@ TEST(StagedGather, ArrivesWholeWhereverItComesFrom) {
         SCOPED_TRACE(std::string(collective) + ", " + std::to_string(size) + " bytes by " +
                      std::to_string(step));
         constexpr int kRanks = 4;
-        Mailboxes boxes;
         std::mutex one_at_a_time;  // of expectations
-        on_all_ranks(boxes, kRanks, [&](std::unique_ptr<Transport> transport) {
-          const int rank = transport->rank();
-          const auto made = make_collective(parse_spec(collective), std::move(transport), size);
+        const auto gather_twice = [&](Collective& made, int rank) {
           for (int round = 0; round < 2; ++round) {
-            SlowMessage own(staged_message(rank, size), step);
-            const auto& messages = operation<AllGather>(*made).gather_staged(own);
+            SlowMessage own(message_of(rank, size), step);
+            const auto& messages = operation<AllGather>(made).gather_staged(own);
             const std::lock_guard lock(one_at_a_time);
             EXPECT_TRUE(own.is_here());
             for (int other = 0; other < kRanks; ++other) {
-              const auto expected = staged_message(other, size);
+              const auto expected = message_of(other, size);
               const auto found = messages[static_cast<std::size_t>(other)];
               EXPECT_TRUE(std::vector(found.begin(), found.end()) == expected);
               if (other == rank) continue;
@@ -416,7 +384,8 @@ TEST(StagedGather, ArrivesWholeWhereverItComesFrom) {
               EXPECT_TRUE(own.all().at(other) == expected);
             }
           }
-        });
+        };
+        on_all_ranks(collective, kRanks, gather_twice, size);
       }
 }
 
@@ -439,7 +408,7 @@ TEST(StagedGather, TheFrontLeavesBeforeTheEndIsHere) {
 
    private:
     Mailboxes& boxes_;
-    std::vector<std::byte> whole_ = staged_message(0, kSize);
+    std::vector<std::byte> whole_ = message_of(0, kSize);
     bool left_ = false;
   };
   ThreadTransport first(boxes, 0, 2);

@@ -1,9 +1,10 @@
-// Collectives that are plans, and sparse vectors, as tests go through them.
+// Collectives that are plans, sparse vectors and framed messages, as tests go through them.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <tuple>
@@ -13,6 +14,7 @@
 
 #include "base/splitmix64.h"
 #include "workloads/collectives/sparse_pairs.h"
+#include "workloads/collectives/streams.h"
 
 namespace thinpipe {
 
@@ -34,6 +36,16 @@ inline std::string plan_collective_name(
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '-' || c == ':' || c == '='; }, '_');
   return name;
+}
+
+/// Returns the message that Streams::receive_framed() expects: the content's length, then the
+/// content.
+inline std::vector<std::byte> framed(const std::vector<std::byte>& content) {
+  const std::uint64_t length = content.size();
+  std::vector<std::byte> message(kStreamLengthBytes);
+  std::memcpy(message.data(), &length, kStreamLengthBytes);
+  message.insert(message.end(), content.begin(), content.end());
+  return message;
 }
 
 /// Elements of the vectors of most tests.

@@ -90,16 +90,11 @@ TEST(Collectives, WhatACompressorNeedsDecidesOnTheExchange) {
 }
 
 TEST(Collectives, AServerCompressesWhatItCan) {
-  const auto why_not = [](const char* collective, const char* compressor) -> std::string {
-    const bool said = serves(parse_spec(collective), parse_spec(compressor));
-    try {
-      exchange_of(parse_spec(collective), parse_spec(compressor));
-    } catch (const InputError& error) {
-      EXPECT_FALSE(said) << error.what();
-      return error.what();
-    }
-    EXPECT_TRUE(said);
-    return "";
+  const auto why_not = [](const char* collective_text, const char* compressor_text) {
+    const Spec collective = parse_spec(collective_text), compressor = parse_spec(compressor_text);
+    const std::string why = input_error([&] { exchange_of(collective, compressor); });
+    EXPECT_EQ(serves(collective, compressor), why.empty()) << why;
+    return why;
   };
   EXPECT_EQ(why_not("ps", "sbc:delay=2"), "");
   EXPECT_THAT(why_not("ps", "variance"), HasSubstr("second moments"));
@@ -121,27 +116,17 @@ class Idle : public Collective {
 
 TEST(Collectives, WhatOneCannotDoOthersAreNamedFor) {
   Idle idle;
-  const auto said = [](auto&& call) -> std::string {
-    try {
-      call();
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "none";
-  };
-  EXPECT_THAT(said([&] { operation<AllReduce>(idle); }), HasSubstr("no allreduce; ring"));
-  EXPECT_THAT(said([&] { operation<AllGather>(idle); }), HasSubstr("no allgather; ring"));
-  EXPECT_THAT(said([&] { operation<SparseAllReduce>(idle); }), HasSubstr("no sparsereduce; gtopk"));
-  EXPECT_THAT(said([&] { operation<PushPull>(idle); }), HasSubstr("no pushpull; ps"));
+  EXPECT_THAT(input_error([&] { operation<AllReduce>(idle); }), HasSubstr("no allreduce; ring"));
+  EXPECT_THAT(input_error([&] { operation<AllGather>(idle); }), HasSubstr("no allgather; ring"));
+  EXPECT_THAT(input_error([&] { operation<SparseAllReduce>(idle); }),
+              HasSubstr("no sparsereduce; gtopk"));
+  EXPECT_THAT(input_error([&] { operation<PushPull>(idle); }), HasSubstr("no pushpull; ps"));
 }
 
 TEST(Collectives, OpenMpisOwnNeedsMpi) {
   Mailboxes boxes;
-  EXPECT_THROW(
-      make_collective(parse_spec("openmpi"), std::make_unique<ThreadTransport>(boxes, 0, 1), 8),
-      InputError);
-  EXPECT_NE(make_collective(parse_spec("ring"), std::make_unique<ThreadTransport>(boxes, 0, 1), 8),
-            nullptr);
+  EXPECT_THROW(over_threads("openmpi", boxes), InputError);
+  EXPECT_NE(over_threads("ring", boxes), nullptr);
 }
 
 constexpr double kTurn = 1e-6;  // s from one question to the next, where the rank does not sleep
@@ -200,21 +185,17 @@ TEST(RingProbe, TimesEveryExchangeAndLeavesNothingUnderWay) {
   for (const int ranks : {2, 3}) {
     Mailboxes boxes;
     std::vector<RingProbe> probes(static_cast<std::size_t>(ranks));
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < ranks; ++rank)
-      threads.emplace_back([&, rank] {
-        ThreadTransport transport(boxes, rank, ranks);
-        probes[static_cast<std::size_t>(rank)] = probe_ring(
-            transport, {.small_rounds = 4, .large_rounds = 2, .bytes = 100000, .pause = 1e-4});
-      });
-    for (std::thread& thread : threads) thread.join();
+    on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
+      probes[static_cast<std::size_t>(transport->rank())] = probe_ring(
+          *transport, {.small_rounds = 4, .large_rounds = 2, .bytes = 100000, .pause = 1e-4});
+    });
     for (const RingProbe& probe : probes) {
       EXPECT_EQ(probe.small.size(), 4U);
       EXPECT_EQ(probe.large.size(), 2U);
       for (const double seconds : probe.small) EXPECT_GT(seconds, 0);
       for (const double seconds : probe.large) EXPECT_GT(seconds, 0);
     }
-    for (const auto& [way, queue] : boxes.messages) EXPECT_TRUE(queue.empty());
+    expect_no_message_left(boxes);
   }
 }
 
@@ -223,17 +204,10 @@ TEST(RingProbe, TimesEveryExchangeAndLeavesNothingUnderWay) {
 // all messages waiting. It must measure a time too.
 void stream_with_a_late_rank(int ranks, std::chrono::milliseconds late) {
   Mailboxes boxes;
-  std::vector<double> goodputs(static_cast<std::size_t>(ranks));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      ThreadTransport transport(boxes, rank, ranks);
-      if (rank == 0) std::this_thread::sleep_for(late);
-      goodputs[static_cast<std::size_t>(rank)] =
-          stream_round_ring(transport, {.settle = 0.002, .seconds = 0.01});
-    });
-  for (std::thread& thread : threads) thread.join();
-  for (const double goodput : goodputs) EXPECT_GT(goodput, 0);
+  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
+    if (transport->rank() == 0) std::this_thread::sleep_for(late);
+    EXPECT_GT(stream_round_ring(*transport, {.settle = 0.002, .seconds = 0.01}), 0);
+  });
   for (const auto& [way, queue] : boxes.messages) {
     EXPECT_TRUE(queue.empty());
     const auto [from, to, tag] = way;

@@ -14,12 +14,11 @@
 #include <vector>
 
 #include "tests/collectives/collective_inputs.h"
-#include "tests/collectives/push_pull.h"
 #include "tests/collectives/thread_transport.h"
 #include "tests/compressors/support/allocations.h"
 #include "workloads/collectives/collectives.h"
+#include "workloads/collectives/push_pull_collective.h"
 #include "workloads/collectives/push_pull_server.h"
-#include "workloads/collectives/push_pull_worker.h"
 #include "workloads/collectives/segments.h"
 
 namespace thinpipe {
@@ -39,30 +38,21 @@ class Uncounted {
   std::size_t before_;
 };
 
-class UncountedTransport : public Transport {
+class UncountedTransport : public ThreadTransport {
  public:
-  explicit UncountedTransport(std::unique_ptr<ThreadTransport> inner) : inner_(std::move(inner)) {}
-  int rank() const override { return inner_->rank(); }
-  int size() const override { return inner_->size(); }
+  explicit UncountedTransport(const ThreadTransport& counted) : ThreadTransport(counted) {}
   void send(Request slot, int peer, int tag, std::span<const std::byte> data) override {
     const Uncounted here;
-    inner_->send(slot, peer, tag, data);
+    ThreadTransport::send(slot, peer, tag, data);
   }
   void receive(Request slot, int peer, int tag, std::span<std::byte> data) override {
     const Uncounted here;
-    inner_->receive(slot, peer, tag, data);
+    ThreadTransport::receive(slot, peer, tag, data);
   }
-  bool done(Request slot, std::size_t* received) override {
+  bool done(Request slot, std::size_t* received = nullptr) override {
     const Uncounted here;
-    return inner_->done(slot, received);
+    return ThreadTransport::done(slot, received);
   }
-  void pause() override { inner_->pause(); }
-  void progressed() override {}
-  double now() const override { return inner_->now(); }
-  TransportCounters counters() const override { return inner_->counters(); }
-
- private:
-  std::unique_ptr<ThreadTransport> inner_;
 };
 
 TEST(FlowAllocations, ThereAreNoneAfterTheFirstCall) {
@@ -70,8 +60,8 @@ TEST(FlowAllocations, ThereAreNoneAfterTheFirstCall) {
   for (const std::string& collective : plan_collectives()) {
     Mailboxes boxes;
     on_all_ranks(boxes, 5, [&](std::unique_ptr<ThreadTransport> inner) {
-      const auto own = make_collective(
-          parse_spec(collective), std::make_unique<UncountedTransport>(std::move(inner)), 100000);
+      const auto own = make_collective(parse_spec(collective),
+                                       std::make_unique<UncountedTransport>(*inner), 100000);
       const std::vector<float> values(50000, 1);
       std::vector<float> result(values.size());
       const std::vector<std::byte> message(90000);
@@ -113,7 +103,7 @@ TEST(FlowAllocations, ThereAreNoneInWorkersAndServersAfterTheFirstStep) {
                             .server = static_cast<int>(unit % kServers)});
   Mailboxes boxes;
   on_all_ranks(boxes, kWorkers + kServers, [&](std::unique_ptr<ThreadTransport> inner) {
-    UncountedTransport transport(std::move(inner));
+    UncountedTransport transport(*inner);
     std::optional<PushPullWorker> worker;
     std::optional<PushPullServer> server;
     LastPayload last;
@@ -133,8 +123,7 @@ TEST(FlowAllocations, ThereAreNoneInWorkersAndServersAfterTheFirstStep) {
       if (worker) {
         const std::size_t first = worker->push(std::span(pushed).first(7));
         worker->push(std::span(pushed).subspan(7, 5));
-        while (!worker->pull(first)) {
-        }
+        pull_all(*worker, first);
         push_and_pull(*worker, std::span(pushed).subspan(12));
       }
       steps[step] = testing::allocations_of_thread() - in_transport - before;
@@ -179,10 +168,9 @@ TEST(Segments, OfBytes) {
 }
 
 /// Records what is sent; a slot is done when the test marks it.
-class HeldTransport : public Transport {
+class HeldTransport : public ThreadTransport {
  public:
-  int rank() const override { return 0; }
-  int size() const override { return 2; }
+  explicit HeldTransport(Mailboxes& boxes) : ThreadTransport(boxes, 0, 2) {}
   void send(Request slot, int peer, int tag, std::span<const std::byte> data) override {
     EXPECT_EQ(peer, 1);
     EXPECT_EQ(tag, 3);
@@ -193,10 +181,6 @@ class HeldTransport : public Transport {
   }
   void receive(Request, int, int, std::span<std::byte>) override { FAIL(); }
   bool done(Request slot, std::size_t*) override { return under_way.count(slot) == 0; }
-  void pause() override {}
-  void progressed() override {}
-  double now() const override { return 0; }
-  TransportCounters counters() const override { return {}; }
 
   std::set<Request> under_way;
   std::vector<Request> slots;
@@ -204,7 +188,8 @@ class HeldTransport : public Transport {
 };
 
 TEST(SendWindow, TakesItsSlotsInTurnAndWaitsForTheOldest) {
-  HeldTransport transport;
+  Mailboxes boxes;
+  HeldTransport transport(boxes);
   SendWindow window(transport, 1, 10, 3, 3);
   const std::vector<std::byte> data(5);
   EXPECT_TRUE(window.empty());

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "compressors/compressor.h"
-#include "tests/collectives/push_pull.h"
+#include "tests/base/support.h"
 #include "tests/collectives/thread_transport.h"
-#include "workloads/collectives/exchange_units.h"
-#include "workloads/collectives/push_pull_worker.h"
+#include "workloads/collectives/push_pull_collective.h"
+#include "workloads/collectives/push_pull_options.h"
 #include "workloads/collectives/traffic.h"
 
 namespace thinpipe {
@@ -166,15 +166,19 @@ TEST(PushPullTraffic, OfTwoWorkersAndAServer) {
   EXPECT_EQ(traffic[2].received, traffic[0].sent + traffic[1].sent);
 }
 
+void serve_once(ThreadTransport& transport, const PushPullLayout& layout) {
+  PushPullServer server(transport, layout, 0);
+  PayloadMixer mixer(layout.units.size());
+  server.step(mixer, server.units());
+}
+
 // The second worker pushes unit 0 only after it has pulled unit 1. A server that waited for all
 // payloads of a step would wait for ever. So would a server that wanted the units in their order.
 TEST(PushPull, AUnitIsAnsweredWhileOthersAreStillMissing) {
   const PushPullLayout layout = unit_layout(2, 1, 2);
   on_all_ranks(3, [&](ThreadTransport& transport) {
     if (transport.rank() == 2) {
-      PushPullServer server(transport, layout, 0);
-      PayloadMixer mixer(2);
-      server.step(mixer, server.units());
+      serve_once(transport, layout);
       return;
     }
     PushPullWorker worker(transport, layout);
@@ -218,8 +222,7 @@ TEST(PushPull, UnitsArePushedWhileOthersArePulled) {
     }
     const std::size_t first = worker.push(std::span(both).first(1));
     const std::size_t second = worker.push(std::span(both).last(1));
-    while (!worker.pull(first)) {
-    }
+    pull_all(worker, first);
     EXPECT_TRUE(worker.pull(second));  // it was here before
     EXPECT_EQ(worker.pulled(0).size(), payload.size());
     EXPECT_EQ(worker.pulled(1).size(), payload.size());
@@ -231,9 +234,7 @@ TEST(PushPull, APushThatWasAnsweredStaysSoWhenTheNextBegins) {
   const PushPullLayout layout = unit_layout(1, 1, 3);
   on_all_ranks(2, [&](ThreadTransport& transport) {
     if (transport.rank() == 1) {
-      PushPullServer server(transport, layout, 0);
-      PayloadMixer mixer(3);
-      server.step(mixer, server.units());
+      serve_once(transport, layout);
       return;
     }
     PushPullWorker worker(transport, layout);
@@ -243,23 +244,18 @@ TEST(PushPull, APushThatWasAnsweredStaysSoWhenTheNextBegins) {
       const UnitPayload one{unit, payload};
       pushes.push_back(worker.push({&one, 1}));
     }
-    while (!worker.pull(pushes[1])) {
-    }
-    while (!worker.pull(pushes[0])) {
-    }
+    pull_all(worker, pushes[1]);
+    pull_all(worker, pushes[0]);
     const UnitPayload last{2, payload};
     const std::size_t third = worker.push({&last, 1});
     EXPECT_NE(third, pushes[0]);
-    EXPECT_TRUE(worker.pull(pushes[1]));
-    while (!worker.pull(third)) {
-    }
-    EXPECT_TRUE(worker.pull(pushes[1]));
+    EXPECT_TRUE(worker.here(pushes[1]));
+    pull_all(worker, third);
+    EXPECT_TRUE(worker.here(pushes[1]));
   });
 }
 
 // Messages that workers and servers refuse from each other.
-
-using Bytes = std::vector<std::byte>;
 
 // Stands in for a rank that a test does not run itself.
 class Peer {
@@ -271,10 +267,7 @@ class Peer {
     std::memcpy(message.data(), head, kUnitHeadBytes);
     transport_.send(0, to, tag, message);
   }
-  void send_bytes(int to, int tag, std::size_t bytes) {
-    const Bytes message(bytes);
-    transport_.send(0, to, tag, message);
-  }
+  void send_bytes(int to, int tag, std::size_t bytes) { transport_.send(0, to, tag, Bytes(bytes)); }
 
  private:
   ThreadTransport transport_;
@@ -290,12 +283,7 @@ std::string error_of_server(const std::function<void(Peer&)>& lie) {
   ThreadTransport transport(boxes, 3, 4);
   PushPullServer server(transport, layout, 1);
   Aggregator aggregator(3);
-  try {
-    server.step(aggregator, server.units());
-  } catch (const PayloadError& error) {
-    return error.what();
-  }
-  return "no error";
+  return error_text<PayloadError>([&] { server.step(aggregator, server.units()); });
 }
 
 using ::testing::HasSubstr;
@@ -333,7 +321,7 @@ TEST(PushPullServer, NamesWhosePayloadIsMalformed) {
 }
 
 TEST(PushPullWorker, RefusesWhatAServerMayNotAnswer) {
-  const auto error_of = [](const std::function<void(Peer&)>& lie) -> std::string {
+  const auto error_of = [](const std::function<void(Peer&)>& lie) {
     const PushPullLayout layout = unit_layout(1, 2, 3);  // units 0 and 1 are with server 1, rank 2
     Mailboxes boxes;
     Peer liar(boxes, 2, 3);
@@ -341,12 +329,7 @@ TEST(PushPullWorker, RefusesWhatAServerMayNotAnswer) {
     ThreadTransport transport(boxes, 0, 3);
     PushPullWorker worker(transport, layout);
     const std::vector<UnitPayload> payloads = {{0, {}}, {1, {}}};
-    try {
-      push_and_pull(worker, payloads);
-    } catch (const PayloadError& error) {
-      return error.what();
-    }
-    return "no error";
+    return error_text<PayloadError>([&] { push_and_pull(worker, payloads); });
   };
   EXPECT_THAT(error_of([](Peer& liar) { liar.send_bytes(0, kPullTag, 0); }),
               HasSubstr("rank 2 sent 0 bytes"));

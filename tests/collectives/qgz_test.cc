@@ -1,13 +1,14 @@
-#include "workloads/collectives/qgz.h"
-
+// The collective `qgz`.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <string>
 
 #include "compressors/compressor.h"
+#include "tests/collectives/collective_inputs.h"
 #include "tests/collectives/thread_transport.h"
 
 namespace thinpipe {
@@ -27,38 +28,35 @@ std::vector<std::vector<float>> arrays_of(int ranks, std::size_t elements) {
 struct QgzCase {
   int ranks, group;
   std::size_t elements;
-  std::size_t block = 256;
-  QgzOptions::Gather gather = QgzOptions::Gather::kInt8;
+  std::string parameters = "";
 };
 
 TEST(Qgz, EndsWithWhatQuantisingTwiceGives) {
-  using Gather = QgzOptions::Gather;
   for (const QgzCase& one : std::vector<QgzCase>{{1, 1, 1000},
                                                  {2, 1, 1001},
                                                  {2, 2, 1001},
                                                  {4, 2, 70003},
-                                                 {4, 2, 70003, 64, Gather::kInt4},
-                                                 {4, 4, 5000, 2048, Gather::kFloat},
+                                                 {4, 2, 70003, ",block=64,gather=int4"},
+                                                 {4, 4, 5000, ",block=2048,gather=fp32"},
                                                  {6, 2, 5003},
                                                  {6, 3, 5003},
                                                  {8, 2, 300001},
-                                                 {8, 4, 5, 32},
+                                                 {8, 4, 5, ",block=32"},
                                                  {8, 4, 0}}) {
     SCOPED_TRACE(::testing::Message()
                  << one.ranks << " ranks, group " << one.group << ", " << one.elements);
     const auto arrays = arrays_of(one.ranks, one.elements);
     const float factor = 1.0F / static_cast<float>(one.ranks);
-    const QgzOptions options{.group = one.group, .block = one.block, .gather = one.gather};
+    const std::string spec = "qgz:group=" + std::to_string(one.group) + one.parameters;
     std::vector<float> expected(one.elements);
-    Qgz(options, one.ranks)
-        .expected(std::vector<std::span<const float>>(arrays.begin(), arrays.end()), factor,
-                  expected);
-    on_all_ranks(one.ranks, [&](ThreadTransport& transport) {
-      const auto rank = static_cast<std::size_t>(transport.rank());
-      Qgz qgz(options, one.ranks);
+    Mailboxes none;
+    operation<AllReduce>(*over_threads(spec, none, 0, one.ranks))
+        .expected_all_reduce(ElementType::kFloat32, spans(arrays), factor, expected);
+    on_all_ranks(spec, one.ranks, [&](Collective& qgz, int rank) {
       std::vector<float> result(one.elements, 7.0F);
       for (int step = 0; step < 2; ++step) {
-        qgz.run(transport, arrays[rank], result, factor);
+        operation<AllReduce>(qgz).all_reduce(arrays[static_cast<std::size_t>(rank)], result,
+                                             factor);
         EXPECT_EQ(result, expected) << rank;
       }
     });
@@ -79,27 +77,29 @@ TEST(Qgz, SendsHalfAByteAnElementAndOne) {
   // 8 ranks in groups of 2 have 65536 elements in blocks of 256. A block takes 132 bytes with 4-bit
   // codes, and 260 bytes with 8-bit codes.
   const auto arrays = arrays_of(8, 65536);
-  on_all_ranks(8, [&](ThreadTransport& transport) {
-    Qgz qgz({.group = 2}, 8);
+  on_all_ranks("qgz:group=2", 8, [&](Collective& qgz, int rank) {
     std::vector<float> result(65536);
-    qgz.run(transport, arrays[static_cast<std::size_t>(transport.rank())], result, 1.0F);
+    operation<AllReduce>(qgz).all_reduce(arrays[static_cast<std::size_t>(rank)], result, 1.0F);
     // Half of the array; three of four parts of the other half; seven chunks.
-    EXPECT_EQ(transport.counters().bytes, 128U * 132 + 3 * 32 * 132 + 7 * 32 * 260);
+    EXPECT_EQ(qgz.counters().bytes, 128U * 132 + 3 * 32 * 132 + 7 * 32 * 260);
   });
 }
 
 TEST(Qgz, RefusesGroupsThatDoNotDivide) {
-  EXPECT_THROW(Qgz({.group = 3}, 8), InputError);
-  EXPECT_THROW(Qgz({.group = 16}, 8), InputError);
+  Mailboxes boxes;
+  for (const char* spec : {"qgz:group=3", "qgz:group=16"}) {
+    EXPECT_THROW(check_collective(parse_spec(spec), 8), InputError);
+    EXPECT_THROW(over_threads(spec, boxes, 0, 8), InputError);
+  }
 }
 
 TEST(Qgz, RefusesWhatDoesNotFit) {
   const auto lie = [](const std::vector<std::vector<std::byte>>& messages) {
     Mailboxes boxes;
-    ThreadTransport liar(boxes, 1, 2), honest(boxes, 0, 2);
+    ThreadTransport liar(boxes, 1, 2);
     for (const auto& message : messages) liar.send(0, 0, 0, message);
     std::vector<float> own(5, 1.0F), result(5);
-    Qgz({.group = 2}, 2).run(honest, own, result, 1.0F);
+    operation<AllReduce>(*over_threads("qgz:group=2", boxes, 0, 2)).all_reduce(own, result, 1.0F);
   };
   // Rank 0 gets elements 0 and 1: a scale, then a byte; then the other 3 means.
   const auto part = [](float scale, int codes) {

@@ -3,11 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "compressors/compressor.h"
@@ -26,23 +24,29 @@ struct Ended {
 };
 
 std::vector<Ended> run_all(const std::vector<SparseInput>& inputs, std::size_t k,
-                           std::size_t dimension, float factor,
-                           PutBack put_back = PutBack::kDropper) {
+                           std::size_t dimension, float factor, const std::string& spec = "gtopk") {
   std::vector<Ended> ended(inputs.size());
-  on_all_ranks(static_cast<int>(inputs.size()), [&](ThreadTransport& transport) {
-    const auto rank = static_cast<std::size_t>(transport.rank());
-    GTopK gtopk(put_back);
-    gtopk.run(transport, inputs[rank].view(), k, dimension, factor);
-    const TransportCounters before = transport.counters();
+  on_all_ranks(spec, static_cast<int>(inputs.size()), [&](Collective& collective, int number) {
+    const auto rank = static_cast<std::size_t>(number);
+    auto& gtopk = operation<SparseAllReduce>(collective);
+    gtopk.sparse_all_reduce(inputs[rank].view(), k, dimension, factor);
+    const TransportCounters before = collective.counters();
     // The same object serves many steps.
-    const SparseSum result = gtopk.run(transport, inputs[rank].view(), k, dimension, factor);
+    const SparseSum result = gtopk.sparse_all_reduce(inputs[rank].view(), k, dimension, factor);
+    const TransportCounters sent = collective.counters() - before;
     ended[rank] = {.sum = dense(result.sum, dimension),
                    .returned = dense(result.returned, dimension),
                    .pairs = result.sum.size(),
-                   .bytes = transport.counters().bytes - before.bytes,
-                   .messages = transport.counters().messages - before.messages};
+                   .bytes = sent.bytes,
+                   .messages = sent.messages};
   });
   return ended;
+}
+
+std::vector<std::vector<float>> dense_of(const std::vector<SparseInput>& inputs) {
+  std::vector<std::vector<float>> vectors;
+  for (const SparseInput& input : inputs) vectors.push_back(dense(input.view(), kDimension));
+  return vectors;
 }
 
 std::vector<SparseInput> sparse_inputs_of(int ranks, std::size_t dimension, std::size_t count,
@@ -62,10 +66,10 @@ TEST(GTopK, EndsWithWhatATreeOfMergesGives) {
         const auto inputs = sparse_inputs_of(ranks, kDimension, 400 + k / 2 * 2, ties);
         const float factor = 1.0F / static_cast<float>(ranks);
         const auto ended = run_all(inputs, k, kDimension, factor);
-        std::vector<std::vector<float>> vectors;
-        for (const SparseInput& input : inputs) vectors.push_back(dense(input.view(), kDimension));
         std::vector<float> expected(kDimension);
-        GTopK::expected(spans(vectors), k, factor, expected);
+        Mailboxes none;
+        operation<SparseAllReduce>(*over_threads("gtopk", none))
+            .expected_sparse(spans(dense_of(inputs)), k, factor, expected);
         for (const Ended& one : ended) {
           EXPECT_EQ(one.sum, expected);
           EXPECT_LE(one.pairs, k);
@@ -77,8 +81,7 @@ TEST(GTopK, LosesNothing) {
   for (const int ranks : {2, 3, 4, 7, 8}) {
     const auto inputs = sparse_inputs_of(ranks, kDimension, 500, false);
     const auto ended = run_all(inputs, 200, kDimension, 1.0F);
-    std::vector<std::vector<float>> vectors;
-    for (const SparseInput& input : inputs) vectors.push_back(dense(input.view(), kDimension));
+    const auto vectors = dense_of(inputs);
     for (std::size_t i = 0; i < kDimension; ++i) {
       double in = 0, out = static_cast<double>(ended[0].sum[i]), magnitudes = 0;
       for (const auto& vector : vectors) {
@@ -93,7 +96,7 @@ TEST(GTopK, LosesNothing) {
 
 TEST(GTopK, OrEveryRankTakesItsOwnBackAsInThePaper) {
   const auto inputs = sparse_inputs_of(4, kDimension, 500, false);
-  const auto ended = run_all(inputs, 200, kDimension, 0.25F, PutBack::kSender);
+  const auto ended = run_all(inputs, 200, kDimension, 0.25F, "gtopk:putback=sender");
   for (std::size_t rank = 0; rank < 4; ++rank) {
     const std::vector<float> own = dense(inputs[rank].view(), kDimension);
     for (std::size_t i = 0; i < kDimension; ++i)
@@ -129,16 +132,19 @@ TEST(GTopK, TakesVectorsWithoutElements) {
   EXPECT_EQ(none[0].returned[3] + none[1].returned[3], 3);
 }
 
+template <class T>
+std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
 TEST(GTopK, RefusesWhatDoesNotFit) {
   const auto receive = [](const SparsePairs& pairs, std::size_t cut) {
+    auto content = bytes_of(pairs);
+    content.resize(content.size() - cut);
     Mailboxes boxes;
-    ThreadTransport liar(boxes, 1, 2), honest(boxes, 0, 2);
-    const std::uint64_t length = pairs.size() * sizeof(SparsePair) - cut;
-    std::vector<std::byte> message(kStreamLengthBytes + length);
-    std::memcpy(message.data(), &length, kStreamLengthBytes);
-    std::memcpy(message.data() + kStreamLengthBytes, pairs.data(), length);
-    liar.send(0, 0, 0, message);
-    GTopK(PutBack::kDropper).run(honest, {}, 2, 10, 1.0F);
+    ThreadTransport(boxes, 1, 2).send(0, 0, 0, framed(content));
+    operation<SparseAllReduce>(*over_threads("gtopk", boxes, 0, 2)).sparse_all_reduce({}, 2, 10, 1);
   };
   receive({{0, 1}, {9, 2}}, 0);
   EXPECT_THROW(receive({{0, 1}, {9, 2}}, 1), PayloadError);
@@ -175,17 +181,17 @@ void run_and_check(const Case& one, int steps, std::size_t count, std::size_t k)
   const float factor = 1.0F / static_cast<float>(one.ranks);
   on_all_ranks(one.ranks, [&](ThreadTransport& transport) {
     const auto rank = static_cast<std::size_t>(transport.rank());
-    OkTopK oktopk(one.options);
+    OkTopK oktopk(std::make_unique<ThreadTransport>(transport), one.options);
     for (int step = 0; step < steps; ++step) {
       const SparseInput own = input(rank, step);
-      const SparseSum result = oktopk.run(transport, own.view(), k, kDimension, factor);
+      const SparseSum result = oktopk.sparse_all_reduce(own.view(), k, kDimension, factor);
       sums[rank].push_back(dense(result.sum, kDimension));
       returned[rank].push_back(dense(result.returned, kDimension));
       std::vector<std::vector<float>> vectors;
       for (std::size_t other = 0; other < ranks; ++other)
         vectors.push_back(dense(input(other, step).view(), kDimension));
       expected[rank].emplace_back(kDimension);
-      oktopk.expected(spans(vectors), k, factor, expected[rank].back());
+      oktopk.expected_sparse(spans(vectors), k, factor, expected[rank].back());
     }
   });
   for (std::size_t rank = 0; rank < ranks; ++rank)
@@ -229,9 +235,9 @@ TEST(OkTopK, SplitsTheIndicesWhereTheElementsAre) {
   // leave all the work to one rank.
   on_all_ranks(8, [&](ThreadTransport& transport) {
     const auto rank = static_cast<std::size_t>(transport.rank());
-    OkTopK oktopk({});
+    OkTopK oktopk(std::make_unique<ThreadTransport>(transport), {});
     const SparseInput own = sparse_input(kDimension, 1000, rank + 1, false, 10);
-    oktopk.run(transport, own.view(), 1000, kDimension, 1.0F);
+    oktopk.sparse_all_reduce(own.view(), 1000, kDimension, 1.0F);
     const auto regions = oktopk.regions();
     ASSERT_EQ(regions.size(), 9U);
     EXPECT_EQ(regions[0], 0U);
@@ -251,12 +257,12 @@ TEST(OkTopK, FindsRegionsAndThresholdsInTheirTurn) {
   const auto bytes_of_calls = [](const OkTopKOptions& options) {
     std::vector<std::uint64_t> bytes;
     on_all_ranks(2, [&](ThreadTransport& transport) {
-      OkTopK oktopk(options);
+      OkTopK oktopk(std::make_unique<ThreadTransport>(transport), options);
       const SparseInput own = sparse_input(kDimension, 500, 1);
       for (int call = 0; call < 8; ++call) {
-        const std::uint64_t before = transport.counters().bytes;
-        oktopk.run(transport, own.view(), 100, kDimension, 1.0F);
-        if (transport.rank() == 0) bytes.push_back(transport.counters().bytes - before);
+        const std::uint64_t before = oktopk.counters().bytes;
+        oktopk.sparse_all_reduce(own.view(), 100, kDimension, 1.0F);
+        if (transport.rank() == 0) bytes.push_back(oktopk.counters().bytes - before);
       }
     });
     return bytes;
@@ -272,19 +278,25 @@ TEST(OkTopK, FindsRegionsAndThresholdsInTheirTurn) {
   EXPECT_EQ(bytes[2] - bytes[1], 4U + 4U * 101U);
 }
 
-TEST(OkTopK, AdaptsTheThresholdWhereItIsAsked) {
-  // The elements double after the first step: too many reach the old threshold, and ever fewer.
+// Returns how many elements are selected in each call, whose elements are multiplied by a factor.
+std::vector<std::size_t> selected_in_calls(const OkTopKOptions& options,
+                                           const std::vector<float>& factors) {
   std::vector<std::size_t> kept;
   on_all_ranks(2, [&](ThreadTransport& transport) {
-    OkTopK oktopk({.adapt = true});
-    for (int call = 0; call < 6; ++call) {
+    OkTopK oktopk(std::make_unique<ThreadTransport>(transport), options);
+    for (const float factor : factors) {
       SparseInput own = sparse_input(kDimension, 5000, 3);
-      if (call > 0)
-        for (float& value : own.values) value *= 2;
-      const auto result = oktopk.run(transport, own.view(), 1000, kDimension, 1.0F);
+      for (float& value : own.values) value *= factor;
+      const auto result = oktopk.sparse_all_reduce(own.view(), 1000, kDimension, 1.0F);
       if (transport.rank() == 0) kept.push_back(result.sum.size());
     }
   });
+  return kept;
+}
+
+TEST(OkTopK, AdaptsTheThresholdWhereItIsAsked) {
+  // The elements double after the first step: too many reach the old threshold, and ever fewer.
+  const auto kept = selected_in_calls({.adapt = true}, {1, 2, 2, 2, 2, 2});
   EXPECT_GE(kept[0], 1000U);
   EXPECT_LE(kept[0], 1010U);
   EXPECT_GT(kept[1], 2000U);
@@ -292,17 +304,7 @@ TEST(OkTopK, AdaptsTheThresholdWhereItIsAsked) {
 }
 
 TEST(OkTopK, FindsANewThresholdWhereTheOldOneHasDrifted) {
-  std::vector<std::size_t> kept;
-  on_all_ranks(2, [&](ThreadTransport& transport) {
-    OkTopK oktopk({.drift = 2});
-    for (int call = 0; call < 4; ++call) {
-      SparseInput own = sparse_input(kDimension, 5000, 3);
-      if (call == 1)
-        for (float& value : own.values) value *= 4;
-      const auto result = oktopk.run(transport, own.view(), 1000, kDimension, 1.0F);
-      if (transport.rank() == 0) kept.push_back(result.sum.size());
-    }
-  });
+  const auto kept = selected_in_calls({.drift = 2}, {1, 4, 1, 1});
   // Too many in the second call, so the third finds its own; which the fourth can use.
   EXPECT_GT(kept[1], 2000U);
   for (const std::size_t call : {0, 2, 3}) {
@@ -314,39 +316,27 @@ TEST(OkTopK, FindsANewThresholdWhereTheOldOneHasDrifted) {
 /// Rank 1 of two sends these messages, whatever rank 0 sends.
 void lie(const std::vector<std::vector<std::byte>>& messages) {
   Mailboxes boxes;
-  ThreadTransport liar(boxes, 1, 2), honest(boxes, 0, 2);
+  ThreadTransport liar(boxes, 1, 2);
   for (const auto& message : messages) liar.send(0, 0, 0, message);
-  OkTopK oktopk({});
   const SparseInput own{{1, 3, 5, 7}, {1, 2, 3, 4}};
-  oktopk.run(honest, own.view(), 2, 10, 1.0F);
-}
-
-template <class T>
-std::vector<std::byte> bytes_of(const std::vector<T>& values) {
-  const auto bytes = std::as_bytes(std::span(values));
-  return {bytes.begin(), bytes.end()};
-}
-
-std::vector<std::byte> framed_pairs(const SparsePairs& pairs) {
-  auto message = bytes_of(std::vector<std::uint64_t>{pairs.size() * sizeof(SparsePair)});
-  const auto content = bytes_of(pairs);
-  message.insert(message.end(), content.begin(), content.end());
-  return message;
+  operation<SparseAllReduce>(*over_threads("oktopk", boxes, 0, 2))
+      .sparse_all_reduce(own.view(), 2, 10, 1.0F);
 }
 
 TEST(OkTopK, RefusesWhatDoesNotFit) {
   using Words = std::vector<std::uint32_t>;
   // Rank 0 would begin region 1 at 5, the other at 7: it begins at 6.
   const auto boundary = bytes_of(Words{7});
-  const auto none = framed_pairs({});
+  const auto none = framed({});
   const auto count = bytes_of(Words{0});
   // In rank 0's region the magnitudes are 1, 2 and 3, so k = 2 sets the threshold to 2. Its values
   // 2 and 3 reach the threshold; no value of rank 1 does.
   lie({boundary, none, count, count});
   EXPECT_THROW(lie({bytes_of(Words{11})}), PayloadError);
   EXPECT_THROW(lie({bytes_of(std::vector<std::uint8_t>{7})}), PayloadError);
-  EXPECT_THROW(lie({boundary, framed_pairs({{6, 1}})}), PayloadError);  // of region 1
-  EXPECT_THROW(lie({boundary, framed_pairs(SparsePairs(7))}), PayloadError);
+  // Index 6 is in region 1.
+  EXPECT_THROW(lie({boundary, framed(bytes_of(SparsePairs{{6, 1}}))}), PayloadError);
+  EXPECT_THROW(lie({boundary, framed(bytes_of(SparsePairs(7)))}), PayloadError);
   EXPECT_THROW(lie({boundary, none, bytes_of(Words{5})}), PayloadError);  // region 1 has 4
   EXPECT_THROW(lie({boundary, none, count, bytes_of(Words{5})}), PayloadError);
   lie({boundary, none, count, bytes_of(Words{1}), bytes_of(SparsePairs{{9, 9}})});
@@ -376,14 +366,9 @@ struct Books {
   std::vector<float> left;
 };
 
-Books run_job(Transport& transport_of_all, std::unique_ptr<Transport> transport,
-              const std::string& collective_text, const std::string& compressor_text) {
-  const int rank = transport_of_all.rank(), ranks = transport_of_all.size();
-  const auto collective = make_collective(parse_spec(collective_text), std::move(transport), 0);
-  CompressorSettings settings;
-  settings.rank = rank;
+Books run_job(Collective& collective, int rank, int ranks, const std::string& compressor_text) {
   const auto compressor = make_compressor(parse_spec(compressor_text),
-                                          {"layer", {kJobElements}, kJobElements}, settings);
+                                          {"layer", {kJobElements}, kJobElements}, {.rank = rank});
   std::vector<std::byte> payload(compressor->max_encoded_size());
   auto& pairs = dynamic_cast<SparsePayload&>(*compressor);
   std::vector<std::uint32_t> positions(pairs.max_pairs());
@@ -400,7 +385,7 @@ Books run_job(Transport& transport_of_all, std::unique_ptr<Transport> transport,
     const std::size_t count =
         pairs.decode_pairs(std::span(payload).first(report.encoded_bytes), positions, values);
     const SparseView own{std::span(positions).first(count), std::span(values).first(count)};
-    const SparseSum sum = operation<SparseAllReduce>(*collective)
+    const SparseSum sum = operation<SparseAllReduce>(collective)
                               .sparse_all_reduce(own, report.target_elements, kJobElements,
                                                  1.0F / static_cast<float>(ranks));
     books.aggregates.push_back(dense(sum.sum, kJobElements));
@@ -418,16 +403,9 @@ TEST(SparseJob, LosesNothingOverManySteps) {
       for (const int ranks : {1, 3, 4}) {
         SCOPED_TRACE(::testing::Message() << collective << " " << compressor << " " << ranks);
         std::vector<Books> books(static_cast<std::size_t>(ranks));
-        Mailboxes boxes;
-        std::vector<std::thread> threads;
-        for (int rank = 0; rank < ranks; ++rank)
-          threads.emplace_back([&, rank] {
-            auto transport = std::make_unique<ThreadTransport>(boxes, rank, ranks);
-            Transport& same = *transport;
-            books[static_cast<std::size_t>(rank)] =
-                run_job(same, std::move(transport), collective, compressor);
-          });
-        for (std::thread& thread : threads) thread.join();
+        on_all_ranks(collective, ranks, [&](Collective& own, int rank) {
+          books[static_cast<std::size_t>(rank)] = run_job(own, rank, ranks, compressor);
+        });
         double kept = 0;
         for (std::size_t i = 0; i < kJobElements; ++i) {
           double in = 0, out = 0, magnitudes = 0;
@@ -451,21 +429,15 @@ TEST(SparseJob, AsPublishedGTopKLosesWhatWasDroppedOnTheWay) {
   for (const auto& [spec, back] : std::vector<std::pair<std::string, float>>{
            {"gtopk", 3.0F}, {"gtopk:putback=sender", 2.0F}}) {
     std::vector<float> returned(3);
-    Mailboxes boxes;
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < 3; ++rank)
-      threads.emplace_back([&, rank, text = spec] {
-        const auto r = static_cast<std::size_t>(rank);
-        const auto collective =
-            make_collective(parse_spec(text), std::make_unique<ThreadTransport>(boxes, rank, 3), 0);
-        const SparseSum sum =
-            operation<SparseAllReduce>(*collective).sparse_all_reduce(inputs[r].view(), 1, 10, 1);
-        ASSERT_EQ(sum.sum.size(), 1U);
-        EXPECT_EQ(sum.sum.indices[0], 5U);
-        EXPECT_EQ(sum.sum.values[0], 4);
-        for (const float value : sum.returned.values) returned[r] += value;
-      });
-    for (std::thread& thread : threads) thread.join();
+    on_all_ranks(spec, 3, [&](Collective& collective, int rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      const SparseSum sum =
+          operation<SparseAllReduce>(collective).sparse_all_reduce(inputs[r].view(), 1, 10, 1);
+      ASSERT_EQ(sum.sum.size(), 1U);
+      EXPECT_EQ(sum.sum.indices[0], 5U);
+      EXPECT_EQ(sum.sum.values[0], 4);
+      for (const float value : sum.returned.values) returned[r] += value;
+    });
     EXPECT_EQ(returned[0] + returned[1] + returned[2], back) << spec;
   }
 }
@@ -473,57 +445,41 @@ TEST(SparseJob, AsPublishedGTopKLosesWhatWasDroppedOnTheWay) {
 TEST(SparseCollectives, AgreeOnTheMeanOfWhatRanksBring) {
   for (const char* spec : {"gtopk", "oktopk"})
     for (const auto& [counts, mean] : std::vector<std::pair<std::vector<std::size_t>, std::size_t>>{
-             {{7}, 7}, {{0, 0, 0}, 0}, {{0, 0, 1}, 1}, {{3, 8, 4, 6}, 6}}) {
-      const auto ranks = static_cast<int>(counts.size());
-      Mailboxes boxes;
-      std::vector<std::thread> threads;
-      for (int rank = 0; rank < ranks; ++rank)
-        threads.emplace_back([&, rank, own = counts[static_cast<std::size_t>(rank)]] {
-          const auto collective = make_collective(
-              parse_spec(spec), std::make_unique<ThreadTransport>(boxes, rank, ranks), 0);
-          EXPECT_EQ(operation<SparseAllReduce>(*collective).mean_count(own, 8), mean);
-        });
-      for (std::thread& thread : threads) thread.join();
-    }
+             {{7}, 7}, {{0, 0, 0}, 0}, {{0, 0, 1}, 1}, {{3, 8, 4, 6}, 6}})
+      on_all_ranks(spec, static_cast<int>(counts.size()),
+                   [&own = counts, wanted = mean](Collective& collective, int rank) {
+                     EXPECT_EQ(operation<SparseAllReduce>(collective)
+                                   .mean_count(own[static_cast<std::size_t>(rank)], 8),
+                               wanted);
+                   });
   Mailboxes boxes;
-  const auto alone =
-      make_collective(parse_spec("gtopk"), std::make_unique<ThreadTransport>(boxes, 0, 1), 0);
+  const auto alone = over_threads("gtopk", boxes);
   EXPECT_THROW(operation<SparseAllReduce>(*alone).mean_count(9, 8), InputError);
 }
 
 TEST(SparseCollectives, ReduceDenseArraysInARingBesideAndGatherNothing) {
-  for (const char* spec : {"gtopk", "oktopk"}) {
-    Mailboxes boxes;
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < 3; ++rank)
-      threads.emplace_back([&, rank] {
-        const auto collective =
-            make_collective(parse_spec(spec), std::make_unique<ThreadTransport>(boxes, rank, 3), 0);
-        const std::vector<float> own(100, static_cast<float>(rank));
-        std::vector<float> sum(100);
-        operation<AllReduce>(*collective).all_reduce(own, sum, 1);
-        EXPECT_EQ(sum, std::vector<float>(100, 3.0F));
-        EXPECT_THROW(operation<AllGather>(*collective).all_gather({}), InputError);
-      });
-    for (std::thread& thread : threads) thread.join();
-  }
+  for (const char* spec : {"gtopk", "oktopk"})
+    on_all_ranks(spec, 3, [](Collective& collective, int rank) {
+      const std::vector<float> own(100, static_cast<float>(rank));
+      std::vector<float> sum(100);
+      operation<AllReduce>(collective).all_reduce(own, sum, 1);
+      EXPECT_EQ(sum, std::vector<float>(100, 3.0F));
+      EXPECT_THROW(operation<AllGather>(collective).all_gather({}), InputError);
+    });
 }
 
 TEST(SparseCollectives, SayWhatTheirSumsAreHeldAgainst) {
   Mailboxes boxes;
   const std::vector<std::vector<float>> arrays = {{1, -3, 2, 0}, {1, 0, 2, 0.5F}};
   std::vector<float> out(4);
-  const auto qgz =
-      make_collective(parse_spec("qgz:group=2"), std::make_unique<ThreadTransport>(boxes, 0, 2), 0);
+  const auto qgz = over_threads("qgz:group=2", boxes, 0, 2);
   operation<AllReduce>(*qgz).expected_all_reduce(ElementType::kFloat32, spans(arrays), 0.5F, out);
   EXPECT_NEAR(out[1], -1.5, 0.01);  // the greatest of its block is exact but for the last code
   EXPECT_NEAR(out[3], 0.25, 0.3);
-  const auto ring =
-      make_collective(parse_spec("ring"), std::make_unique<ThreadTransport>(boxes, 0, 2), 0);
+  const auto ring = over_threads("ring", boxes, 0, 2);
   operation<AllReduce>(*ring).expected_all_reduce(ElementType::kFloat32, spans(arrays), 0.5F, out);
   EXPECT_EQ(out, (std::vector<float>{1, -1.5F, 2, 0.25F}));
-  const auto gtopk =
-      make_collective(parse_spec("gtopk"), std::make_unique<ThreadTransport>(boxes, 0, 2), 0);
+  const auto gtopk = over_threads("gtopk", boxes, 0, 2);
   operation<SparseAllReduce>(*gtopk).expected_sparse(spans(arrays), 2, 0.5F, out);
   EXPECT_EQ(out, (std::vector<float>{0, -1.5F, 2, 0}));
   EXPECT_THROW(operation<SparseAllReduce>(*ring).expected_sparse({}, 1, 1, {}), InputError);

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.h"
 #include "compressors/compressor.h"
+#include "tests/collectives/collective_inputs.h"
 #include "tests/collectives/thread_transport.h"
-#include "workloads/collectives/exchange_units.h"
+#include "workloads/collectives/push_pull_options.h"
 #include "workloads/collectives/streams.h"
 #include "workloads/collectives/unit_stream.h"
 
@@ -20,14 +20,6 @@ std::vector<std::byte> content(int from, int to, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i)
     bytes[i] = static_cast<std::byte>(i * 7 + static_cast<std::size_t>(from * 31 + to * 17));
   return bytes;
-}
-
-std::vector<std::byte> framed(const std::vector<std::byte>& bytes) {
-  const std::uint64_t length = bytes.size();
-  std::vector<std::byte> message(kStreamLengthBytes);
-  std::memcpy(message.data(), &length, kStreamLengthBytes);
-  message.insert(message.end(), bytes.begin(), bytes.end());
-  return message;
 }
 
 // Around the edges of a segment, none at all, and more than a window of segments.

@@ -8,11 +8,17 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "base/clock.h"
+#include "workloads/collectives/collectives.h"
+#include "workloads/collectives/push_pull_collective.h"
 #include "workloads/collectives/transport.h"
 
 namespace thinpipe {
@@ -89,13 +95,43 @@ void on_all_ranks(Mailboxes& boxes, int ranks, Body body) {
 template <typename Body>
 void on_all_ranks(int ranks, Body body) {
   Mailboxes boxes;
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      ThreadTransport transport(boxes, rank, ranks);
-      body(transport);
-    });
-  for (std::thread& thread : threads) thread.join();
+  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) { body(*transport); });
+}
+
+/// Checks that every message was received.
+inline void expect_no_message_left(const Mailboxes& boxes) {
+  for (const auto& [way, queue] : boxes.messages) EXPECT_TRUE(queue.empty()) << "left over";
+}
+
+/// Makes a collective over threads, for one rank.
+inline std::unique_ptr<Collective> over_threads(const std::string& spec, Mailboxes& boxes,
+                                                int rank = 0, int size = 1,
+                                                std::size_t capacity = 0) {
+  return make_collective(parse_spec(spec), std::make_unique<ThreadTransport>(boxes, rank, size),
+                         capacity);
+}
+
+/// Runs body(collective, rank) for every rank in a thread of its own.
+template <typename Body>
+void on_all_ranks(const std::string& spec, int ranks, Body body, std::size_t capacity = 0) {
+  Mailboxes boxes;
+  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
+    const int rank = transport->rank();
+    const auto collective = make_collective(parse_spec(spec), std::move(transport), capacity);
+    body(*collective, rank);
+  });
+  expect_no_message_left(boxes);
+}
+
+/// Waits until all units of a push are pulled.
+inline void pull_all(PushPullWorker& worker, std::size_t push) {
+  while (!worker.pull(push)) {
+  }
+}
+
+/// Pushes these payloads and waits until all of their units are pulled.
+inline void push_and_pull(PushPullWorker& worker, std::span<const UnitPayload> payloads) {
+  pull_all(worker, worker.push(payloads));
 }
 
 }  // namespace thinpipe

@@ -22,21 +22,42 @@ void PrintTo(const Traffic& traffic, std::ostream* out) {
 
 namespace {
 
+// Traffic that a transport has counted so far.
+Traffic traffic_of(const ThreadTransport& transport) {
+  const TransportCounters sent = transport.counters(), received = transport.received();
+  return {.sent = {sent.messages, sent.bytes}, .received = {received.messages, received.bytes}};
+}
+
+// Runs body(collective, transport), whose transport counts, for every rank in a thread of its own.
+template <typename Body>
+void on_counted_ranks(const std::string& collective, int ranks, std::size_t capacity, Body body) {
+  Mailboxes boxes;
+  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
+    const ThreadTransport& counters = *transport;
+    const auto own = make_collective(parse_spec(collective), std::move(transport), capacity);
+    body(*own, counters);
+  });
+}
+
 // Traffic that the transports of all ranks counted while each did `call(collective, rank)`.
 template <typename Call>
 std::vector<Traffic> counted(const std::string& collective, int ranks, std::size_t capacity,
                              Call call) {
   std::vector<Traffic> traffic(static_cast<std::size_t>(ranks));
-  Mailboxes boxes;
-  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
-    const ThreadTransport& counters = *transport;
-    const int rank = transport->rank();
-    const auto own = make_collective(parse_spec(collective), std::move(transport), capacity);
-    call(*own, rank);
-    traffic[static_cast<std::size_t>(rank)] = {
-        .sent = {counters.counters().messages, counters.counters().bytes},
-        .received = {counters.received().messages, counters.received().bytes}};
-  });
+  on_counted_ranks(collective, ranks, capacity,
+                   [&](Collective& own, const ThreadTransport& transport) {
+                     call(own, transport.rank());
+                     traffic[static_cast<std::size_t>(transport.rank())] = traffic_of(transport);
+                   });
+  return traffic;
+}
+
+// The closed form of an all-reduce, by rank.
+std::vector<Traffic> reduce_traffic(const std::string& collective, const SummedArray& array,
+                                    int ranks) {
+  std::vector<Traffic> traffic;
+  for (int rank = 0; rank < ranks; ++rank)
+    traffic.push_back(all_reduce_traffic(parse_spec(collective), array, ranks, rank));
   return traffic;
 }
 
@@ -51,10 +72,8 @@ TEST_P(TrafficTest, OfAnAllReduceIsWhatTransportsCount) {
         std::vector<std::byte> result(own.size());
         operation<AllReduce>(exchange).all_reduce(type, own, result, 1);
       });
-      for (int rank = 0; rank < ranks; ++rank)
-        EXPECT_EQ(traffic[static_cast<std::size_t>(rank)],
-                  all_reduce_traffic(parse_spec(collective), {elements, type}, ranks, rank))
-            << "rank " << rank << ", " << elements << " elements of " << to_string(type);
+      SCOPED_TRACE(::testing::Message() << elements << " elements of " << to_string(type));
+      EXPECT_EQ(traffic, reduce_traffic(collective, {elements, type}, ranks));
     }
 }
 
@@ -95,10 +114,8 @@ TEST(Traffic, OfQgzAndOfTheRingBesideSparseSums) {
         std::vector<float> result(elements);
         operation<AllReduce>(exchange).all_reduce(own, result, 1);
       });
-      for (int rank = 0; rank < ranks; ++rank)
-        EXPECT_EQ(traffic[static_cast<std::size_t>(rank)],
-                  all_reduce_traffic(parse_spec(collective), elements, ranks, rank))
-            << collective << ", rank " << rank << ", " << elements << " elements";
+      SCOPED_TRACE(::testing::Message() << collective << ", " << elements << " elements");
+      EXPECT_EQ(traffic, reduce_traffic(collective, elements, ranks));
     }
 }
 
@@ -184,26 +201,21 @@ Counted count_sparse(const std::string& collective, int ranks, std::size_t own, 
                      double skew, int calls) {
   Counted counted;
   counted.traffic.resize(static_cast<std::size_t>(ranks));
-  Mailboxes boxes;
-  on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
-    const ThreadTransport& counters = *transport;
-    const int rank = transport->rank();
-    const auto exchange = make_collective(parse_spec(collective), std::move(transport), 0);
-    TransportCounters sent, received;
+  const auto call_all = [&](Collective& exchange, const ThreadTransport& transport) {
+    const int rank = transport.rank();
+    Traffic before;
     for (int call = 0; call < calls; ++call) {
-      sent = counters.counters();
-      received = counters.received();
+      before = traffic_of(transport);
       const SparseInput input = exactly(own, static_cast<std::uint64_t>(rank) + 1, skew);
       const SparseSum sum =
-          operation<SparseAllReduce>(*exchange).sparse_all_reduce(input.view(), k, kDimension, 1);
+          operation<SparseAllReduce>(exchange).sparse_all_reduce(input.view(), k, kDimension, 1);
       if (rank == 0) counted.selected = sum.sum.size();
     }
+    const Traffic after = traffic_of(transport);
     counted.traffic[static_cast<std::size_t>(rank)] = {
-        .sent = {counters.counters().messages - sent.messages,
-                 counters.counters().bytes - sent.bytes},
-        .received = {counters.received().messages - received.messages,
-                     counters.received().bytes - received.bytes}};
-  });
+        .sent = after.sent - before.sent, .received = after.received - before.received};
+  };
+  on_counted_ranks(collective, ranks, 0, call_all);
   return counted;
 }
 
@@ -216,18 +228,14 @@ Traffic words_of_all(std::size_t words, int ranks, int rank) {
 
 TEST(SparseTraffic, OfAgreeingOnAMeanIsWhatIsSent) {
   for (const int ranks : {1, 2, 3, 5, 8}) {
-    Mailboxes boxes;
-    on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
-      const ThreadTransport& counters = *transport;
-      const int rank = transport->rank();
-      const auto collective = make_collective(parse_spec("oktopk"), std::move(transport), 0);
-      EXPECT_EQ(operation<SparseAllReduce>(*collective).mean_count(5, 10), 5U);
+    const auto counts = counted("oktopk", ranks, 0, [](Collective& collective, int) {
+      EXPECT_EQ(operation<SparseAllReduce>(collective).mean_count(5, 10), 5U);
+    });
+    for (int rank = 0; rank < ranks; ++rank) {
       const Traffic traffic = words_of_all(1, ranks, rank);
       EXPECT_EQ(traffic.sent.bytes, 4U * static_cast<unsigned>(ranks - 1));
-      EXPECT_EQ(traffic.sent.bytes, counters.counters().bytes);
-      EXPECT_EQ(traffic.sent.messages, counters.counters().messages);
-      EXPECT_EQ(traffic.received.bytes, counters.received().bytes);
-    });
+      EXPECT_EQ(traffic, counts[static_cast<std::size_t>(rank)]);
+    }
   }
 }
 

@@ -1,19 +1,25 @@
 // Types of elements, and instruction sets.
 #include "compressors/element_type.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <set>
 
-#include "base/error.h"
 #include "compressors/kernels/random.h"
 #include "compressors/simd.h"
 #include "hwy/targets.h"
+#include "tests/base/support.h"
+#include "tests/compressors/support/inputs.h"
 
 namespace thinpipe {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::kInfinity;
 
 struct Layout {
   HalfFormat format;
@@ -73,7 +79,6 @@ TEST(Half, RoundsToTheNearestAndTiesToEven) {
 }
 
 TEST(Half, OverflowSaturatesAndNanBecomesZero) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kMax = std::numeric_limits<float>::max();
   EXPECT_EQ(from_half(to_half(65536, HalfFormat::kFp16), HalfFormat::kFp16), 65504);
   EXPECT_EQ(from_half(to_half(-kInfinity, HalfFormat::kFp16), HalfFormat::kFp16), -65504);
@@ -86,7 +91,6 @@ TEST(Half, OverflowSaturatesAndNanBecomesZero) {
 }
 
 TEST(Half, OverflowsToInfinityWhereItIsToShow) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   // Halfway to the number that would come next is a tie, and the greatest number is odd.
   EXPECT_EQ(to_half_or_infinity(65519.996F, HalfFormat::kFp16), 0x7bff);
   EXPECT_EQ(to_half_or_infinity(65520, HalfFormat::kFp16), 0x7c00);
@@ -123,14 +127,8 @@ TEST(Simd, EveryNamedTargetCanBeChosenAndUndone) {
 }
 
 TEST(Simd, UnknownNameSaysWhatThereIs) {
-  try {
-    set_simd_target("bets");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean 'best'?"), std::string::npos)
-        << error.what();
-    EXPECT_NE(std::string(error.what()).find(simd_targets().front()), std::string::npos);
-  }
+  EXPECT_THAT(input_error([] { set_simd_target("bets"); }),
+              AllOf(HasSubstr("did you mean 'best'?"), HasSubstr(simd_targets().front())));
 }
 
 }  // namespace

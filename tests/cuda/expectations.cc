@@ -22,6 +22,38 @@ std::vector<std::vector<float>> gradients(const std::vector<std::size_t>& sizes,
   return all;
 }
 
+std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
+  std::vector<std::byte> bytes;
+  for (int value : values) bytes.push_back(static_cast<std::byte>(value));
+  return bytes;
+}
+
+/// Damages payloads of the first tensor and expects both implementations to agree.
+void expect_refusals(SideBySide& both) {
+  const std::vector<std::byte> payload = both.payload(0);
+  SplitMix64 random(5);
+  int refusals = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::vector<std::byte> damaged = payload;
+    for (std::uint64_t flips = 1 + random.below(3); flips > 0; --flips) {
+      // Half of the flips hit the first bytes, which determine the meaning of the others.
+      const std::size_t within = random.below(2) == 0 ? 4 : damaged.size();
+      damaged[random.below(within)] ^= static_cast<std::byte>(1U << random.below(8));
+    }
+    if (random.below(4) == 0) damaged.resize(random.below(damaged.size() + 1));
+    SCOPED_TRACE("damage " + std::to_string(i));
+    refusals += both.refuses(damaged) ? 1 : 0;
+  }
+  EXPECT_GT(refusals, 50);
+}
+
+void expect_damage_refused(const OpenDevice& open, const std::string& spec, std::size_t elements) {
+  SCOPED_TRACE(spec);
+  SideBySide both(open(1), spec, std::vector<std::size_t>{elements});
+  both.step({drawn(elements, 1)});
+  expect_refusals(both);
+}
+
 }  // namespace
 
 std::vector<float> drawn(std::size_t n, std::uint64_t seed) {
@@ -33,7 +65,7 @@ std::vector<float> drawn(std::size_t n, std::uint64_t seed) {
 }
 
 void expect_same_bytes(const OpenDevice& open, const std::string& spec) {
-  SideBySide both = opened(open, spec, kSizes);
+  SideBySide both(open(1), spec, kSizes);
   for (std::uint64_t step = 0; step < 6; ++step) both.step(gradients(kSizes, 100 * step));
   std::size_t sent = 0;
   for (std::size_t i = 0; i < kSizes.size(); ++i) sent += both.sent(i);
@@ -41,7 +73,7 @@ void expect_same_bytes(const OpenDevice& open, const std::string& spec) {
   // With other orders of the simulated threads.
   const std::vector<std::size_t> sizes = {40000};
   for (std::uint64_t seed : {2, 3, 4}) {
-    SideBySide others = opened(open, spec, sizes, seed);
+    SideBySide others(open(seed), spec, sizes);
     for (std::uint64_t step = 0; step < 2; ++step) others.step(gradients(sizes, step));
   }
 }
@@ -66,21 +98,19 @@ void expect_same_bytes_of_special_values(const OpenDevice& open, const std::stri
     special[7][i] = i % 2 == 0 ? kMax : -kMax;
     special[8][i] = i % 100 == 0 ? 1.0F : 0.0F;
   }
-  SideBySide both = opened(open, spec, std::vector<std::size_t>(special.size(), kElements));
+  SideBySide both(open(1), spec, std::vector<std::size_t>(special.size(), kElements));
   for (int step = 0; step < 3; ++step) both.step(special);
 }
 
 void expect_same_states(const OpenDevice& open, const std::string& spec) {
   // A matrix: PowerSGD has state for matrices only.
   const std::vector<std::size_t> sizes = {9000};
-  const std::vector<std::vector<std::int64_t>> shapes = {{90, 100}};
-  const TestDevice first = open(1);
-  const TestDevice second = open(1);
-  SideBySide before(first.device, first.make, spec, shapes);
+  const Shapes shapes = {{90, 100}};
+  SideBySide before(open(1), spec, shapes);
   for (std::uint64_t step = 0; step < 7; ++step) before.step(gradients(sizes, step));
   std::vector<std::byte> state;
   before.cpu(0).save_state(state);
-  SideBySide after(second.device, second.make, spec, shapes);
+  SideBySide after(open(1), spec, shapes);
   after.cpu(0).load_state(state);
   after.gpu().load_state(0, state);
   for (std::uint64_t step = 0; step < 7; ++step) after.step(gradients(sizes, 50 + step));
@@ -94,9 +124,9 @@ void expect_same_states(const OpenDevice& open, const std::string& spec) {
 void expect_same_bytes_of_matrices(const OpenDevice& open) {
   // Matrices of one column, one row, fewer and more columns than a tile, fewer and more rows than a
   // group, than a segment of q's rows, and than a segment of the products of p's columns.
-  const std::vector<std::vector<std::int64_t>> shapes = {
-      {64, 100}, {1, 50},  {130, 3},  {3, 2, 5}, {100},          {200, 333}, {0, 7},
-      {65, 1},   {2, 600}, {63, 256}, {5000},    {129, 4, 8, 8}, {600, 20},  {9000, 12}};
+  const Shapes shapes = {{64, 100},  {1, 50},        {130, 3},  {3, 2, 5}, {100},
+                         {200, 333}, {0, 7},         {65, 1},   {2, 600},  {63, 256},
+                         {5000},     {129, 4, 8, 8}, {600, 20}, {9000, 12}};
   for (const char* spec :
        {"onebit", "onebit:memory=none", "mqe1bit:columns=true,decay=0.5", "demo",
         "demo:chunk=16,topk=3,values=int8,memory=none", "demo:chunk=32,topk=200,values=exp4",
@@ -104,19 +134,72 @@ void expect_same_bytes_of_matrices(const OpenDevice& open) {
         "powersgd:exchange=allgather,rank=5,memory=none,warm=false",
         "powersgd:exchange=allgather,rank=9,memory=ef21", "powersgd:rank=3"}) {
     SCOPED_TRACE(spec);
-    const TestDevice device = open(1);
-    SideBySide both(device.device, device.make, spec, shapes);
+    SideBySide both(open(1), spec, shapes);
     for (std::uint64_t step = 0; step < 4; ++step) {
       std::vector<std::vector<float>> all;
-      for (std::size_t i = 0; i < shapes.size(); ++i) {
-        std::size_t size = 1;
-        for (std::int64_t side : shapes[i]) size *= static_cast<std::size_t>(side);
-        all.push_back(drawn(size, 100 * step + i));
-        if (step == 3 && size > 20) all.back()[17] = std::numeric_limits<float>::infinity();
+      for (const TensorInfo& tensor : tensors_of(shapes)) {
+        all.push_back(drawn(tensor.elements, 100 * step + all.size()));
+        if (step == 3 && tensor.elements > 20)
+          all.back()[17] = std::numeric_limits<float>::infinity();
       }
       both.step(all);
     }
   }
+}
+
+void expect_malformed_payloads_refused(const OpenDevice& open) {
+  SideBySide both(open(1), "topk:ratio=0.1", std::vector<std::size_t>{300});
+  EXPECT_FALSE(both.refuses(bytes_of({0})));
+  EXPECT_FALSE(both.refuses(bytes_of({1, 0, 0, 128, 63, 199, 0, 0, 0})));
+  EXPECT_TRUE(both.refuses({}));
+  EXPECT_TRUE(both.refuses(bytes_of({0, 0})));                           // too long
+  EXPECT_TRUE(both.refuses(bytes_of({1, 0, 0, 128, 63, 199, 0, 0})));    // too short
+  EXPECT_TRUE(both.refuses(bytes_of({1, 0, 0, 128, 63, 44, 1, 0, 0})));  // 300
+  EXPECT_TRUE(both.refuses(bytes_of({0x80, 0})));                        // not shortest
+  EXPECT_TRUE(both.refuses(bytes_of({0x80})));                           // no end
+  EXPECT_TRUE(both.refuses(bytes_of({0xff, 0xff, 0xff, 0xff, 0xff})));   // too many
+  EXPECT_TRUE(both.refuses(bytes_of({2, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0})));
+  for (const std::string& spec : specs_in(R"(
+        topk:ratio=0.1,positions=index28 topk:ratio=0.1,positions=bitmap
+        topk:ratio=0.1,positions=run16 topk:ratio=0.1,positions=golomb
+        topk:ratio=0.9,positions=golomb topk:ratio=0.1,values=fp16 topk:ratio=0.1,values=bf16
+        topk:ratio=0.1,values=int8 topk:ratio=0.1,values=sign topk:ratio=0.1,values=mean
+        strom:tau=0.05 randomk:ratio=0.1 sbc:p=0.1 topk:ratio=0.1,values=exp4 hybrid:tau=0.02
+        topk:ratio=0.1,values=int2 topk:ratio=0.1,positions=packed
+        topk:ratio=0.5,values=mean,positions=packed topk:ratio=0.1,positions=elias_gamma
+        topk:ratio=0.1,positions=elias_delta sparseloco:chunk=64,k=9
+        sparseloco:chunk=64,k=20,values=exp4 sparseloco:chunk=64,k=64,values=fp32)"))
+    expect_damage_refused(open, spec, 301);
+  for (const char* positions :
+       {"index28", "bitmap", "run16", "golomb", "packed", "elias_gamma", "elias_delta"})
+    expect_damage_refused(open, std::string("topk:ratio=0.1,positions=") + positions, 70001);
+  for (const std::string& spec : specs_in(R"(
+        topk:ratio=0.1 none fp16 bf16 int8 signsgd 3lc:s=1.5 3lc:zre=false stoch3 natural
+        int8:bucket=50 efsignsgd mqe1bit:bucket=100 onebit terngrad qsgd:bits=3,bucket=33 blockint8
+        fp8 fp8:format=e5m2,scale=f16 mxfp4 blockint4 sdp4bit thc thc:bits=8,block=256
+        qsgd:coding=elias qsgd:coding=elias,bits=8,bucket=20 demo demo:chunk=16,values=exp4)"))
+    expect_damage_refused(open, spec, 301);
+  expect_damage_refused(open, "3lc:s=1.9", 50001);
+  expect_damage_refused(open, "3lc:s=1.9,bucket=100", 50001);
+  expect_damage_refused(open, "3lc:s=1.9,bucket=101", 50001);
+  expect_damage_refused(open, "3lc:zre=false,bucket=33", 301);
+  expect_damage_refused(open, "3lc:s=1.9,bucket=7", 5001);
+  expect_damage_refused(open, "3lc:zre=false,bucket=1", 301);
+  expect_damage_refused(open, "qsgd:bits=3,bucket=5", 301);
+  expect_damage_refused(open, "sparseloco:chunk=64,k=20,values=exp4", 70001);
+  expect_damage_refused(open, "qsgd:coding=elias,bits=5,bucket=0", 20001);
+  expect_damage_refused(open, "qsgd:coding=elias,bits=3,bucket=1000", 5001);
+  expect_damage_refused(open, "qsgd:coding=elias,bits=4,bucket=5000", 12001);
+  expect_damage_refused(open, "qsgd:coding=elias,bits=3,bucket=4096", 9001);
+  expect_damage_refused(open, "qsgd:coding=elias,bits=8,bucket=1024", 1500);
+  // Payloads of several segments.
+  expect_damage_refused(open, "topk:ratio=0.5,positions=packed", 150001);
+  expect_damage_refused(open, "topk:ratio=1,positions=packed", 70001);
+  expect_damage_refused(open, "qsgd:bits=3,bucket=5000", 12001);
+  expect_damage_refused(open, "3lc:bucket=5000,s=1.9", 12001);
+  SideBySide matrix(open(1), "onebit", Shapes{{7, 43}});
+  matrix.step({drawn(301, 1)});
+  expect_refusals(matrix);
 }
 
 }  // namespace thinpipe::cuda

@@ -1,18 +1,18 @@
 // The number of kernel launches, copies and allocations does not depend on the number of tensors.
+// Payloads that are decoded together are decoded as each alone.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/make.h"
 #include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {
 namespace {
-
-using Shapes = std::vector<std::vector<std::int64_t>>;
 
 // Returns `count` shapes that take all kinds in turn: vectors and matrices with fewer elements than
 // a tile, with more, with one element, and with none.
@@ -23,17 +23,23 @@ Shapes shapes(std::size_t count) {
   return all;
 }
 
+class WaitCounter : public SerialDevice {
+ public:
+  void wait() override {
+    ++waits;
+    SerialDevice::wait();
+  }
+  int waits = 0;
+};
+
 class Model {
  public:
-  Model(const std::string& spec, const Shapes& shapes) {
-    for (const auto& shape : shapes) {
-      std::size_t elements = 1;
-      for (const std::int64_t side : shape) elements *= static_cast<std::size_t>(side);
-      infos_.push_back({"tensor" + std::to_string(infos_.size()), shape, elements});
-      gradients_.push_back(array(elements));
-      squares_.push_back(array(elements));
+  Model(const std::string& spec, const Shapes& shapes) : infos_(tensors_of(shapes)) {
+    for (const TensorInfo& info : infos_) {
+      gradients_.push_back(array(info.elements));
+      squares_.push_back(array(info.elements));
     }
-    compressor_ = make_device_compressor(device_, parse_spec(spec), infos_, {});
+    compressor_ = make_device_compressor<SerialDevice>(device_, parse_spec(spec), infos_, {});
   }
 
   void encode(std::uint64_t step) {
@@ -55,8 +61,10 @@ class Model {
     return all;
   }
   void begin(std::size_t tensor, float* out) {
-    compressor_->begin_decode(tensor, compressor_->device_payload(tensor), bytes_[tensor], 0.5F,
-                              out);
+    begin(tensor, compressor_->device_payload(tensor), bytes_[tensor], out);
+  }
+  void begin(std::size_t tensor, const std::byte* payload, std::size_t bytes, float* out) {
+    compressor_->begin_decode(tensor, payload, bytes, 0.5F, out);
   }
   void finish() { compressor_->finish_decodes(); }
   void decode(const std::vector<float*>& outputs) {
@@ -110,6 +118,9 @@ class Model {
   }
 
   std::size_t tensors() const { return infos_.size(); }
+  WaitCounter& device() { return *device_; }
+  std::size_t bytes(std::size_t tensor) const { return bytes_[tensor]; }
+  const std::byte* payload(std::size_t tensor) const { return compressor_->device_payload(tensor); }
   const SerialDevice::Did& encoding() const { return encoding_; }
   const SerialDevice::Did& decoding() const { return decoding_; }
   const SerialDevice::Did& returning() const { return returning_; }
@@ -129,7 +140,7 @@ class Model {
             now.allocations - before.allocations};
   }
 
-  std::shared_ptr<SerialDevice> device_ = std::make_shared<SerialDevice>();
+  std::shared_ptr<WaitCounter> device_ = std::make_shared<WaitCounter>();
   std::vector<TensorInfo> infos_;
   std::vector<float*> gradients_, squares_;
   std::unique_ptr<DeviceCompressor> compressor_;
@@ -138,43 +149,18 @@ class Model {
 };
 
 std::vector<std::string> specs() {
-  std::vector<std::string> all;
-  for (const char* positions :
-       {"raw32", "index28", "bitmap", "run16", "golomb", "packed", "elias_gamma", "elias_delta"})
-    all.push_back(std::string("topk:ratio=0.1,positions=") + positions);
-  for (const char* spec : {"topk:ratio=0.1,values=fp16",
-                           "topk:ratio=0.1,values=int8",
-                           "topk:ratio=0.1,values=int2",
-                           "topk:ratio=0.1,values=mean,positions=bitmap",
-                           "randomk:ratio=0.1",
-                           "sparseloco:chunk=64,k=20,values=exp4",
-                           "none",
-                           "fp16",
-                           "natural",
-                           "int8",
-                           "signsgd",
-                           "onebit",
-                           "onebit:columns=false",
-                           "mqe1bit:bucket=100",
-                           "terngrad",
-                           "qsgd:bits=3,bucket=33",
-                           "qsgd:coding=elias,bucket=0",
-                           "qsgd:coding=elias,bits=3,bucket=100",
-                           "qsgd:coding=elias,bits=4,bucket=5000",
-                           "3lc:s=1.9",
-                           "3lc:bucket=100",
-                           "3lc:zre=false",
-                           "stoch3",
-                           "blockint8",
-                           "fp8",
-                           "mxfp4",
-                           "sdp4bit",
-                           "thc",
-                           "demo",
-                           "demo:chunk=16,values=int8",
-                           "powersgd:exchange=allgather,rank=2"})
-    all.push_back(spec);
-  return all;
+  return specs_in(R"(
+    topk:ratio=0.1,positions=raw32 topk:ratio=0.1,positions=index28
+    topk:ratio=0.1,positions=bitmap topk:ratio=0.1,positions=run16
+    topk:ratio=0.1,positions=golomb topk:ratio=0.1,positions=packed
+    topk:ratio=0.1,positions=elias_gamma topk:ratio=0.1,positions=elias_delta
+    topk:ratio=0.1,values=fp16 topk:ratio=0.1,values=int8 topk:ratio=0.1,values=int2
+    topk:ratio=0.1,values=mean,positions=bitmap randomk:ratio=0.1
+    sparseloco:chunk=64,k=20,values=exp4 none fp16 natural int8 signsgd onebit
+    onebit:columns=false mqe1bit:bucket=100 terngrad qsgd:bits=3,bucket=33
+    qsgd:coding=elias,bucket=0 qsgd:coding=elias,bits=3,bucket=100
+    qsgd:coding=elias,bits=4,bucket=5000 3lc:s=1.9 3lc:bucket=100 3lc:zre=false stoch3 blockint8
+    fp8 mxfp4 sdp4bit thc demo demo:chunk=16,values=int8 powersgd:exchange=allgather,rank=2)");
 }
 
 class LaunchesTest : public ::testing::TestWithParam<std::string> {};
@@ -260,6 +246,69 @@ TEST(Launches, RestoredElementsTakeOne) {
     EXPECT_EQ(changed, keeps ? 60U : 0U) << "all tensors with elements";
   }
 }
+
+class DecodesTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  DecodesTest() : model_(GetParam(), Shapes(3, {5000})) { model_.encode(0); }
+
+  Model model_;
+};
+
+TEST_P(DecodesTest, OneWaitForAllTensors) {
+  const auto alone = model_.outputs(), together = model_.outputs();
+  model_.decode_alone(alone);
+  model_.device().waits = 0;
+  for (std::size_t i = 0; i < model_.tensors(); ++i) model_.begin(i, together[i]);
+  for (int time = 0; time < 2; ++time) {  // nothing is left for the second time
+    model_.finish();
+    EXPECT_EQ(model_.device().waits, 1);
+  }
+  for (std::size_t i = 0; i < model_.tensors(); ++i)
+    EXPECT_TRUE(model_.same(i, alone[i], together[i])) << i;
+}
+
+TEST_P(DecodesTest, MorePayloadsThanTensorsNeedAnotherWait) {
+  float *const alone = model_.outputs()[1], *const often = model_.outputs()[1];
+  for (int i = 0; i < 4; ++i) {
+    model_.begin(1, alone);
+    model_.finish();
+  }
+  model_.device().waits = 0;
+  for (int i = 0; i < 4; ++i) model_.begin(1, often);
+  model_.finish();
+  EXPECT_EQ(model_.device().waits, 2);
+  EXPECT_TRUE(model_.same(1, alone, often));
+}
+
+TEST_P(DecodesTest, AMalformedPayloadIsNamedAndLaterOnesAreDecoded) {
+  const auto out = model_.outputs();
+  const auto refused = [&](std::size_t bytes, const std::byte* payload) {
+    model_.begin(0, out[0]);
+    try {
+      model_.begin(2, payload, bytes, out[2]);
+      model_.begin(1, out[1]);
+      model_.finish();
+    } catch (const PayloadError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  const std::size_t bytes = model_.bytes(2);
+  EXPECT_NE(refused(bytes + (std::size_t{1} << 20), model_.payload(2)).find("tensor 'tensor2'"),
+            std::string::npos);
+  // 1 bits only: no compressor writes such counts, positions, codes and padding.
+  auto* const ones = static_cast<std::byte*>(model_.device().allocate(bytes + 4));
+  model_.device().wait();
+  std::memset(ones, 0xff, bytes);
+  EXPECT_NE(refused(bytes, ones).find("tensor 'tensor2'"), std::string::npos);
+  model_.begin(1, out[1]);
+  model_.finish();
+}
+
+// A code of 2 or 8 bits with 1 bits only is invalid.
+INSTANTIATE_TEST_SUITE_P(All, DecodesTest,
+                         ::testing::Values("topk:ratio=0.01", "topk:ratio=0.01,positions=golomb",
+                                           "terngrad", "int8"));
 
 }  // namespace
 }  // namespace thinpipe::cuda

@@ -65,12 +65,7 @@ TEST(Repeated, StepsOfEveryCompressorAreRepeated) {
   for (const std::string& spec : gpu_specs()) {
     const auto device = std::make_shared<SerialDevice>();
     const std::vector<std::size_t> sizes = {3000, 10};
-    SideBySide both(
-        device,
-        [&](const Spec& parsed, std::span<const TensorInfo> tensors) {
-          return make_device_compressor(device, parsed, tensors, {});
-        },
-        spec, sizes);
+    SideBySide both({device, maker_on(device)}, spec, sizes);
     for (std::uint64_t step = 0; step < 12; ++step)
       both.step({drawn(sizes[0], step), drawn(sizes[1], step)});
     // All exchanges but the first are repeated. SIDCo's stages change between the first steps.

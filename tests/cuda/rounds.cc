@@ -23,18 +23,12 @@ std::vector<float> mean_with_others(const std::vector<std::byte>& own, std::uint
 // One of several workers on both implementations; the other workers' values are drawn.
 class WorkerSideBySide {
  public:
-  WorkerSideBySide(const TestDevice& device, const std::string& spec,
-                   const std::vector<std::vector<std::int64_t>>& shapes)
+  WorkerSideBySide(const TestDevice& device, const std::string& spec, const Shapes& shapes)
       : device_(device.device) {
     const Spec parsed = parse_spec(spec);
-    std::vector<TensorInfo> infos;
-    for (const auto& shape : shapes) {
-      std::size_t elements = 1;
-      for (std::int64_t side : shape) elements *= static_cast<std::size_t>(side);
-      infos.push_back({"tensor" + std::to_string(infos.size()), shape, elements});
-      cpu_.push_back(make_compressor(parsed, infos.back(), {}));
-    }
-    gpu_ = device.make(parsed, infos);
+    const std::vector<TensorInfo> infos = tensors_of(shapes);
+    for (const TensorInfo& info : infos) cpu_.push_back(make_compressor(parsed, info, {}));
+    gpu_ = device.make(parsed, infos, {});
     for (std::size_t i = 0; i < infos.size(); ++i) {
       sent_.emplace_back(cpu_[i]->max_encoded_size());
       gradients_.push_back(array(infos[i].elements));
@@ -166,14 +160,13 @@ class WorkerSideBySide {
 void expect_same_bytes_in_rounds(const OpenDevice& open) {
   // Includes matrices of one column and one row, vectors, and tensors that factors would not make
   // smaller.
-  const std::vector<std::vector<std::int64_t>> shapes = {
-      {64, 100}, {1, 50}, {130, 3}, {100}, {200, 333}, {0, 7}, {2, 600}, {129, 4, 8, 8}, {600, 20}};
+  const Shapes shapes = {{64, 100}, {1, 50},  {130, 3},       {100},    {200, 333},
+                         {0, 7},    {2, 600}, {129, 4, 8, 8}, {600, 20}};
   for (const char* spec :
        {"powersgd", "powersgd:rank=1,memory=none", "powersgd:rank=2,delay=2,clip=0.5",
         "powersgd:rank=5,warm=false,memory=ef21", "powersgd:rank=9,memory=momentum"}) {
     SCOPED_TRACE(spec);
-    const TestDevice device = open(1);
-    WorkerSideBySide both(device, spec, shapes);
+    WorkerSideBySide both(open(1), spec, shapes);
     ASSERT_GE(both.matrices(), 3U);
     for (std::uint64_t step = 0; step < 8; ++step) {
       SCOPED_TRACE("step " + std::to_string(step));
@@ -189,7 +182,7 @@ void expect_same_bytes_in_rounds(const OpenDevice& open) {
   }
   const TestDevice device = open(1);
   const std::vector<TensorInfo> infos = {{"t", {8}, 8}};
-  const auto other = device.make(parse_spec("int8"), infos);
+  const auto other = device.make(parse_spec("int8"), infos, {});
   EXPECT_EQ(dynamic_cast<DeviceMultiRound*>(other.get()), nullptr);
 }
 

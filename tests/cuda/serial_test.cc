@@ -13,10 +13,7 @@ namespace {
 
 TestDevice serial(std::uint64_t seed) {
   const auto device = std::make_shared<SerialDevice>(seed);
-  return {.device = device,
-          .make = [device](const Spec& spec, std::span<const TensorInfo> tensors) {
-            return make_device_compressor(device, spec, tensors, {});
-          }};
+  return {.device = device, .make = maker_on(device)};
 }
 
 class Serial : public ::testing::TestWithParam<std::string> {};
@@ -35,8 +32,7 @@ TEST(OnSerialDevice, AddUpMoreBlocksThanPartsOfASum) {
   const std::vector<std::size_t> sizes = {2'300'001};
   for (const char* spec : {"efsignsgd", "mqe1bit", "terngrad", "qsgd:bucket=0,clip=0.5"}) {
     SCOPED_TRACE(spec);
-    const TestDevice device = serial(1);
-    SideBySide both(device.device, device.make, spec, sizes);
+    SideBySide both(serial(1), spec, sizes);
     std::vector<float> values = drawn(sizes[0], 1);
     both.step({values});
     values[sizes[0] / 2] = std::numeric_limits<float>::infinity();
@@ -51,8 +47,7 @@ TEST(OnSerialDevice, AMisleadingSampleCostsAnotherChoice) {
   SplitMix64 random(SplitMix64::mix(n ^ SplitMix64::mix(0)));
   for (std::size_t i = 0; i < n / 64; ++i) values[random.below(n)] = 100.0F + static_cast<float>(i);
   for (const char* spec : {"topk:ratio=0.1", "sbc:p=0.1"}) {
-    const TestDevice device = serial(1);
-    SideBySide both(device.device, device.make, spec, std::vector<std::size_t>{n, n});
+    SideBySide both(serial(1), spec, std::vector<std::size_t>{n, n});
     for (int step = 0; step < 2; ++step) both.step({drawn(n, 8), values});
     EXPECT_EQ(both.sent(1), 2000U) << spec;
   }
@@ -69,8 +64,7 @@ TEST(OnSerialDevice, AThresholdThatTooFewExceedIsLowered) {
   for (std::size_t i = 0; i < n / 100; ++i) values[sampled.below(n)] = 1;
   for (const char* spec : {"dgc:ratio=0.1,positions=raw32,memory=residual",  // once
                            "dgc:ratio=0.6,positions=raw32,memory=none"}) {   // often
-    const TestDevice device = serial(1);
-    SideBySide both(device.device, device.make, spec, std::vector<std::size_t>{n, n});
+    SideBySide both(serial(1), spec, std::vector<std::size_t>{n, n});
     const std::vector<float> others = drawn(n, 5);
     for (int step = 0; step < 3; ++step) both.step({values, others});
     EXPECT_GT(both.sent(0), n / 20) << spec;
@@ -81,8 +75,8 @@ TEST(OnSerialDevice, RefuseWhatHasNoGpuImplementation) {
   const std::vector<TensorInfo> tensors = {{.name = "t", .shape = {8}, .elements = 8}};
   const TestDevice device = serial(1);
   for (const char* spec : {"randomk:values=exp4", "randomk:scale=true", "variance:delay=2"})
-    EXPECT_THROW(device.make(parse_spec(spec), tensors), InputError) << spec;
-  EXPECT_THROW(device.make(parse_spec("topk:rato=1"), tensors), InputError);
+    EXPECT_THROW(device.make(parse_spec(spec), tensors, {}), InputError) << spec;
+  EXPECT_THROW(device.make(parse_spec("topk:rato=1"), tensors, {}), InputError);
 }
 
 }  // namespace

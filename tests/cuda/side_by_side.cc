@@ -6,7 +6,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <sstream>
 
 #include "base/splitmix64.h"
 
@@ -16,8 +18,8 @@ namespace {
 /// Readable bytes that must follow a payload on the device (device/device_compressor.h).
 constexpr std::size_t kSlack = 8;
 
-std::vector<std::vector<std::int64_t>> vectors_of(const std::vector<std::size_t>& sizes) {
-  std::vector<std::vector<std::int64_t>> shapes;
+Shapes vectors_of(const std::vector<std::size_t>& sizes) {
+  Shapes shapes;
   for (std::size_t size : sizes) shapes.push_back({static_cast<std::int64_t>(size)});
   return shapes;
 }
@@ -43,24 +45,26 @@ std::vector<float> squares_of(const std::vector<float>& gradient) {
 
 }  // namespace
 
-SideBySide::SideBySide(std::shared_ptr<DeviceMemory> device, const Make& make,
-                       const std::string& spec, const std::vector<std::size_t>& sizes)
-    : SideBySide(std::move(device), make, spec, vectors_of(sizes)) {}
-
-SideBySide::SideBySide(std::shared_ptr<DeviceMemory> device, const Make& make,
-                       const std::string& spec,
-                       const std::vector<std::vector<std::int64_t>>& shapes)
-    : device_(std::move(device)), payloads_(shapes.size()) {
-  const Spec parsed = parse_spec(spec);
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    std::int64_t elements = 1;
-    for (std::int64_t side : shapes[i]) elements *= side;
-    infos_.push_back({.name = "tensor" + std::to_string(i),
-                      .shape = shapes[i],
-                      .elements = static_cast<std::size_t>(elements)});
-    cpu_.push_back(make_compressor(parsed, infos_.back(), {}));
+std::vector<TensorInfo> tensors_of(const Shapes& shapes) {
+  std::vector<TensorInfo> tensors;
+  for (const auto& shape : shapes) {
+    std::size_t elements = 1;
+    for (const std::int64_t side : shape) elements *= static_cast<std::size_t>(side);
+    tensors.push_back(
+        {.name = "tensor" + std::to_string(tensors.size()), .shape = shape, .elements = elements});
   }
-  gpu_ = make(parsed, infos_);
+  return tensors;
+}
+
+SideBySide::SideBySide(const TestDevice& device, const std::string& spec,
+                       const std::vector<std::size_t>& sizes)
+    : SideBySide(device, spec, vectors_of(sizes)) {}
+
+SideBySide::SideBySide(const TestDevice& device, const std::string& spec, const Shapes& shapes)
+    : device_(device.device), infos_(tensors_of(shapes)), payloads_(shapes.size()) {
+  const Spec parsed = parse_spec(spec);
+  for (const TensorInfo& info : infos_) cpu_.push_back(make_compressor(parsed, info, {}));
+  gpu_ = device.make(parsed, infos_, {});
   for (std::size_t i = 0; i < infos_.size(); ++i) {
     const std::size_t size = infos_[i].elements;
     // Also for malformed payloads, which may have a few bytes more than valid ones.
@@ -197,10 +201,96 @@ bool SideBySide::refuses(const std::vector<std::byte>& payload) {
   return gpu;
 }
 
-SideBySide opened(const OpenDevice& open, const std::string& spec,
-                  const std::vector<std::size_t>& sizes, std::uint64_t seed) {
-  const TestDevice device = open(seed);
-  return SideBySide(device.device, device.make, spec, sizes);
+std::vector<std::string> specs_in(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+std::vector<std::string> gpu_specs() {
+  return specs_in(R"(
+    threshold:tau=0.01 threshold:tau=0 threshold:tau=0.01,memory=none threshold:tau=0.02,decay=0.75
+    topk:ratio=0.01 topk:ratio=0.3 topk:ratio=1 topk:ratio=0.001,memory=momentum
+    topk:ratio=0.02,memory=momentum,nesterov=true,masking=false topk:ratio=0.01,memory=none
+    sidco:ratio=0.01 sidco:ratio=0.5 sidco:ratio=0.01,memory=none sidco:ratio=0.001,stages=2
+    sidco:ratio=0.001,stages=3 sidco:ratio=0.001,stages=6
+    sidco:ratio=0.01,q=1,adapt=climb,memory=momentum sidco:ratio=0.001,stages=3,location=min
+    sidco:ratio=0.01,q=1,location=min sidco:ratio=0.001,dist=gpareto,stages=4,location=min
+    sidco:ratio=0.001,dist=gamma,stages=2,location=min,memory=none sidco:ratio=0.01,dist=gpareto
+    sidco:ratio=0.001,dist=gpareto,stages=3 sidco:ratio=0.01,dist=gamma,memory=none
+    sidco:ratio=0.001,dist=gamma,stages=4 sidco:ratio=0.01,dist=gamma,inverse=exact
+    sidco:ratio=0.001,dist=gamma,inverse=exact,stages=3,memory=none redsync:ratio=0.01
+    redsync:ratio=0.1,memory=none redsync:ratio=0.001 redsync:ratio=0.01,variant=trim
+    redsync:ratio=0.3,variant=trim,memory=none gaussiank:ratio=0.01 gaussiank:ratio=0.4,memory=none
+    gaussiank:ratio=0.01,variant=oktopk sparseloco sparseloco:chunk=64,k=5,values=fp32
+    sparseloco:chunk=256,k=300,memory=ef21 sparseloco:chunk=1024,k=32,positions=golomb,memory=none
+    sparseloco:chunk=16384,k=200,values=int8 sparseloco:chunk=65536,k=50,values=exp4
+    sparseloco:chunk=64,k=20,values=exp4,delay=2 variance
+    variance:alpha=2,memory=residual,values=fp32,positions=raw32 hybrid:tau=0.02
+    hybrid:tau=0.01,memory=none,positions=bitmap topk:ratio=0.1,values=exp4
+    sbc:p=0.05,values=exp4,positions=run16 sidco:ratio=0.01,stages=3,values=exp4,positions=golomb
+    sbc:p=0.02,sample=0.05,clip=0.5,delay=2 sbc:p=0.01
+    sbc:p=0.2,memory=none,values=fp32,positions=raw32 sbc:p=0.01,sample=0.1 sbc:p=1,memory=momentum
+    mstopk:ratio=0.01 mstopk:ratio=0.3,rounds=50,memory=none mstopk:ratio=0.05,rounds=4
+    gradientdropping:ratio=0.05 gradientdropping:ratio=0.05,sample=0.1
+    dgc:ratio=0.01,positions=raw32 dgc:ratio=0.1,positions=raw32,sampling=strided,memory=residual
+    dgc:ratio=0.02,positions=raw32,sampling=lines,sample=0.05
+    dgc:ratio=0.001,positions=raw32,memory=none dgc:ratio=0.01 strom
+    strom:tau=0.02,memory=none,values=fp32 randomk
+    randomk:ratio=0.7,positions=bitmap,memory=momentum randomk:ratio=0.2,scale=true,memory=none
+    topk:ratio=0.02,values=fp16,positions=index28 topk:ratio=0.3,values=bf16,positions=bitmap
+    topk:ratio=0.0005,values=mean,positions=run16 topk:ratio=0.01,values=sign,positions=golomb
+    topk:ratio=0.9,values=int8,positions=golomb topk:ratio=0.01,values=int2,positions=packed
+    topk:ratio=0.9,values=int2,positions=elias_gamma
+    topk:ratio=0.3,values=int2,memory=none,positions=elias_delta sidco:ratio=0.001,positions=packed
+    topk:ratio=1,positions=packed,memory=ef21 topk:ratio=0.0005,positions=elias_gamma
+    threshold:tau=0.01,positions=elias_delta
+    topk:ratio=0.0001,values=int8,positions=golomb,memory=none none fp16 fp16:memory=residual
+    bf16:memory=momentum int8 int8:memory=residual,decay=0.5 signsgd:scale=0.01
+    signsgd:scale=0.01,memory=residual 3lc 3lc:s=1.75 3lc:zre=false 3lc:s=1.9,memory=none
+    3lc:bucket=50,s=1.5 3lc:bucket=64,s=1.9,memory=ef21 3lc:bucket=4096 3lc:bucket=333,zre=false
+    3lc:bucket=1,memory=none 3lc:bucket=7,s=1.9 3lc:bucket=31,zre=false stoch3
+    stoch3:memory=residual natural natural:memory=residual int8:bucket=64,memory=residual
+    int8:bucket=777 int8:bucket=1 int8:bucket=31,memory=residual efsignsgd efsignsgd:memory=none
+    efsignsgd:bucket=100 efsignsgd:bucket=4096 efsignsgd:bucket=9 mqe1bit mqe1bit:bucket=3000
+    mqe1bit:bucket=33,memory=none mqe1bit:bucket=2 onebit onebit:memory=momentum terngrad
+    terngrad:sigma=0,memory=residual terngrad:sigma=1,shared=false,bucket=1000
+    terngrad:sigma=0,shared=false,bucket=50,memory=residual
+    terngrad:sigma=1,shared=false,bucket=17,memory=residual qsgd
+    qsgd:bits=8,bucket=0,memory=residual qsgd:bits=5,bucket=333,memory=residual qsgd:bits=2,bucket=0
+    qsgd:bits=3,bucket=5,memory=residual 3lc:bucket=5000,s=1.5
+    3lc:bucket=40000,zre=false,memory=ef21 int8:bucket=4097
+    int8:bucket=16384,memory=residual,clip=0.5 efsignsgd:bucket=5001
+    efsignsgd:bucket=16777216,memory=momentum mqe1bit:bucket=33000
+    mqe1bit:bucket=4100,memory=ef21,delay=2 terngrad:sigma=2.5,shared=false,bucket=8192
+    terngrad:sigma=0,shared=false,bucket=4103,memory=residual
+    qsgd:bits=3,bucket=10001,memory=residual qsgd:coding=elias,bits=5,bucket=10001,memory=residual
+    qsgd:coding=elias qsgd:coding=elias,bits=8,bucket=0,memory=residual
+    qsgd:coding=elias,bits=2,bucket=4096 qsgd:coding=elias,bits=3,bucket=7,memory=ef21
+    qsgd:coding=elias,bits=6,bucket=33,memory=residual,clip=0.5 powersgd:exchange=allgather
+    powersgd:exchange=allgather,memory=none,rank=1,warm=false
+    powersgd:exchange=allgather,memory=ef21,rank=6,clip=0.5
+    powersgd:exchange=allgather,rank=2,delay=2 powersgd:rank=3 demo
+    demo:chunk=16,topk=5,values=int2,memory=ef21 demo:chunk=32,topk=40,values=exp4,decay=0.5
+    demo:values=fp16,memory=momentum,delay=2 demo:chunk=16,topk=1,values=sign,memory=none,clip=0.5
+    topk:ratio=0.02,memory=clear topk:ratio=0.02,values=mean,memory=clear
+    topk:ratio=0.02,values=fp16,memory=ef21 topk:ratio=0.02,values=int8,memory=none,delay=2,clip=0.5
+    randomk:ratio=0.05,memory=ef21,clip=0.5 sbc:p=0.01,memory=residual,delay=2,clip=0.5
+    topk:ratio=0.02,clip=0.5,workers=4 topk:ratio=0.02,memory=none,clip=0.5
+    topk:ratio=0.02,delay=3,decay=0.5 topk:ratio=0.02,memory=none,delay=2
+    topk:ratio=0.02,memory=momentum,delay=2,clip=1 ef21 ef21:delay=2,clip=0.5
+    sidco:ratio=0.01,memory=ef21 dgc:ratio=0.01,positions=raw32,clip=0.25,memory=none fedavg:delay=2
+    fedavg:delay=2,memory=momentum,nesterov=true fedavg:delay=1,memory=ef21 int8:memory=ef21
+    int8:memory=clear,decay=0.5,delay=2,clip=0.5 3lc:memory=ef21,delay=2
+    natural:memory=none,clip=0.5 qsgd:memory=ef21 efsignsgd:memory=ef21,clip=0.25 onebit:delay=3
+    terngrad:memory=none,delay=2 thc:memory=ef21 sdp4bit:memory=ef21,clip=0.5,delay=2 blockint8
+    blockint8:scale=f16,block=64,memory=residual blockint8:scale=e8m0,rounding=stochastic
+    blockint4:memory=residual,decay=0.5 blockint4:block=2048,rounding=stochastic,memory=residual
+    qgz:memory=momentum sdp4bit sdp4bit:memory=residual,scale=f16
+    sdp4bit:block=32,rounding=stochastic,memory=residual fp8 fp8:format=e5m2,memory=residual
+    fp8:scale=e8m0,block=32,rounding=stochastic,memory=residual
+    fp8:format=e5m2,hadamard=true,block=1024,rounding=stochastic,scale=f16 mxfp4
+    mxfp4:memory=residual,rounding=stochastic mxfp4:hadamard=true,block=512,memory=residual thc
+    thc:bits=8,block=64,memory=none thc:range=0.5,block=32 thc:memory=momentum)");
 }
 
 }  // namespace thinpipe::cuda

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,16 +12,23 @@
 
 namespace thinpipe::cuda {
 
+using Shapes = std::vector<std::vector<std::int64_t>>;
+/// Returns tensors of these shapes, named tensor0, tensor1, ...
+std::vector<TensorInfo> tensors_of(const Shapes& shapes);
+
+/// A device for one test.
+struct TestDevice {
+  std::shared_ptr<DeviceMemory> device;
+  MakeDeviceCompressor make;
+};
+using OpenDevice = std::function<TestDevice(std::uint64_t seed)>;
+
 /// The compressors of some tensors on a GPU, real or simulated, and on the CPU.
 class SideBySide {
  public:
-  using Make = std::function<std::unique_ptr<DeviceCompressor>(
-      const Spec& spec, std::span<const TensorInfo> tensors)>;
-
-  SideBySide(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
+  SideBySide(const TestDevice& device, const std::string& spec,
              const std::vector<std::size_t>& sizes);
-  SideBySide(std::shared_ptr<DeviceMemory> device, const Make& make, const std::string& spec,
-             const std::vector<std::vector<std::int64_t>>& shapes);
+  SideBySide(const TestDevice& device, const std::string& spec, const Shapes& shapes);
 
   /// Runs a step on both implementations (CPU and GPU), with an exchange or, under a delay, without
   /// one. Expects payloads, reports, memories, states and decoded payloads to be bit for bit the
@@ -66,16 +72,6 @@ class SideBySide {
   std::uint64_t step_ = 0;
 };
 
-/// A device for one test.
-struct TestDevice {
-  std::shared_ptr<DeviceMemory> device;
-  SideBySide::Make make;
-};
-using OpenDevice = std::function<TestDevice(std::uint64_t seed)>;
-/// Makes a SideBySide on a device of its own.
-SideBySide opened(const OpenDevice& open, const std::string& spec,
-                  const std::vector<std::size_t>& sizes, std::uint64_t seed = 1);
-
 void expect_same_bytes(const OpenDevice& open, const std::string& spec);
 void expect_same_bytes_of_special_values(const OpenDevice& open, const std::string& spec);
 void expect_same_states(const OpenDevice& open, const std::string& spec);
@@ -85,6 +81,8 @@ void expect_same_bytes_of_matrices(const OpenDevice& open);
 void expect_same_bytes_in_rounds(const OpenDevice& open);
 void expect_malformed_payloads_refused(const OpenDevice& open);
 
+/// Returns the words of a text.
+std::vector<std::string> specs_in(const std::string& text);
 /// Returns specs of every method with a GPU implementation, with its memories and parameters.
 std::vector<std::string> gpu_specs();
 /// Returns products of three uniform draws, which have a heavier tail than single draws.

@@ -1,13 +1,111 @@
-// Devices and memory of the simulated CUDA runtime.
+// The simulated CUDA runtime: devices and memory, streams, graphs and events.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <new>
+#include <utility>
+#include <vector>
 
-#include "tests/cuda_runtime/state.h"
+#include "base/splitmix64.h"
+#include "tests/cuda_runtime/simulated.h"
+
+using Work = std::function<void()>;
+
+struct CUstream_st {
+  int device = 0;
+  bool destroyed = false;
+  std::deque<Work> queued;
+  std::size_t begun = 0;
+  std::unique_ptr<CUgraph_st> capture;
+
+  std::size_t enqueued() const { return begun + queued.size(); }
+};
+struct CUgraph_st {
+  std::vector<Work> work;
+  bool broken = false;
+};
+struct CUgraphExec_st {
+  std::vector<Work> work;
+};
+struct CUevent_st {
+  int device = 0;
+  bool timed = true;
+  CUstream_st* stream = nullptr;  ///< null: never recorded
+  std::size_t at = 0;             ///< index in the stream's work
+  std::chrono::steady_clock::time_point when;
+};
 
 namespace thinpipe::cuda::simulated {
 namespace {
+
+// Callers of functions that run streams hold the mutex.
+
+constexpr int kDevices = 2, kVersion = 13000;
+constexpr unsigned char kUnwritten = 0xa5;
+constexpr std::size_t kMemoryBytes = std::size_t{1} << 34;
+
+struct Runtime {
+  std::recursive_mutex mutex;
+  SplitMix64 random{1};
+  std::deque<CUstream_st> streams;  ///< all ever created, because events may refer to them
+  std::map<const std::byte*, std::size_t, std::less<>> memory, host_memory;
+  std::size_t events = 0, graphs = 0, graph_launches = 0;
+  bool refuses_graphs = false;
+};
+
+Runtime& runtime() {
+  static Runtime one;
+  return one;
+}
+
+thread_local int current_device = 0;
+thread_local CUstream_st* capturing = nullptr;
+thread_local cudaError_t last_error = cudaSuccess;
+
+cudaError_t failed(cudaError_t error) { return last_error = error; }
+
+/// Fails a call that waits or allocates, in a thread that captures a graph.
+cudaError_t forbidden_in_capture() {
+  capturing->capture->broken = true;
+  return failed(cudaErrorStreamCaptureUnsupported);
+}
+
+void run_until(CUstream_st& stream, std::size_t number) {
+  while (stream.begun < number && !stream.queued.empty()) {
+    const Work work = std::move(stream.queued.front());
+    stream.queued.pop_front();
+    ++stream.begun;
+    work();
+  }
+}
+void run(CUstream_st& stream) { run_until(stream, stream.enqueued()); }
+void run_all() {
+  for (CUstream_st& stream : runtime().streams) run(stream);
+}
+
+cudaError_t enqueue(CUstream_st* stream, Work work) {
+  if (stream == nullptr || stream->destroyed) return failed(cudaErrorInvalidResourceHandle);
+  if (stream->capture) {
+    stream->capture->work.push_back(std::move(work));
+    return cudaSuccess;
+  }
+  stream->queued.push_back(std::move(work));
+  // A GPU may have finished any enqueued work by now.
+  Runtime& all = runtime();
+  constexpr std::uint64_t kOneOf = 8;
+  if (all.random.below(kOneOf) == 0) run(all.streams[all.random.below(all.streams.size())]);
+  return cudaSuccess;
+}
+
+bool is_done(const CUevent_st& event) {
+  return event.stream == nullptr || event.stream->begun > event.at;
+}
 
 bool holds(const std::map<const std::byte*, std::size_t, std::less<>>& ranges, const void* at,
            std::size_t bytes) {
@@ -175,4 +273,128 @@ cudaError_t cudaMemsetAsync(void* at, int value, std::size_t bytes, cudaStream_t
   if (bytes == 0) return cudaSuccess;
   if (!holds(runtime().memory, at, bytes)) return failed(cudaErrorInvalidValue);
   return enqueue(stream, [at, value, bytes] { std::memset(at, value, bytes); });
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned /*flags*/) {
+  const std::lock_guard lock(runtime().mutex);
+  *stream = &runtime().streams.emplace_back();
+  (*stream)->device = current_device;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const std::lock_guard lock(runtime().mutex);
+  if (stream == nullptr || stream->destroyed) return failed(cudaErrorInvalidResourceHandle);
+  run(*stream);
+  stream->destroyed = true;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const std::lock_guard lock(runtime().mutex);
+  if (capturing != nullptr) return forbidden_in_capture();
+  if (stream == nullptr || stream->destroyed) return failed(cudaErrorInvalidResourceHandle);
+  run(*stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
+  const std::lock_guard lock(runtime().mutex);
+  if (event->stream == nullptr) return cudaSuccess;
+  return enqueue(stream, [other = event->stream, at = event->at] { run_until(*other, at + 1); });
+}
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode /*mode*/) {
+  const std::lock_guard lock(runtime().mutex);
+  if (capturing != nullptr || stream->capture) return failed(cudaErrorInvalidValue);
+  stream->capture = std::make_unique<CUgraph_st>();
+  capturing = stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const std::lock_guard lock(runtime().mutex);
+  *graph = nullptr;
+  if (capturing != stream) return failed(cudaErrorInvalidValue);
+  const std::unique_ptr<CUgraph_st> recorded = std::move(stream->capture);
+  capturing = nullptr;
+  if (recorded->broken) return failed(cudaErrorStreamCaptureInvalidated);
+  *graph = new CUgraph_st(*recorded);
+  ++runtime().graphs;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t graph,
+                                 unsigned long long /*flags*/) {
+  const std::lock_guard lock(runtime().mutex);
+  if (runtime().refuses_graphs) return failed(cudaErrorInvalidValue);
+  *ready = new CUgraphExec_st{graph->work};
+  ++runtime().graphs;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  const std::lock_guard lock(runtime().mutex);
+  delete graph;
+  --runtime().graphs;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+  const std::lock_guard lock(runtime().mutex);
+  ++runtime().graph_launches;
+  for (const Work& work : graph->work)
+    if (const cudaError_t error = enqueue(stream, work); error != cudaSuccess) return error;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+  const std::lock_guard lock(runtime().mutex);
+  delete graph;
+  --runtime().graphs;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  const std::lock_guard lock(runtime().mutex);
+  *event = new CUevent_st;
+  (*event)->device = current_device;
+  (*event)->timed = (flags & cudaEventDisableTiming) == 0;
+  ++runtime().events;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const std::lock_guard lock(runtime().mutex);
+  if (event->stream != nullptr) run_until(*event->stream, event->at + 1);
+  delete event;
+  --runtime().events;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const std::lock_guard lock(runtime().mutex);
+  if (capturing != nullptr) return forbidden_in_capture();
+  if (stream == nullptr || stream->destroyed || stream->device != event->device)
+    return failed(cudaErrorInvalidResourceHandle);
+  if (event->stream != nullptr) run_until(*event->stream, event->at + 1);
+  const bool idle = stream->queued.empty();
+  event->stream = stream;
+  event->at = stream->enqueued();
+  const cudaError_t error =
+      enqueue(stream, [event] { event->when = std::chrono::steady_clock::now(); });
+  if (idle) run(*stream);  // an event on an idle stream is reached at once
+  return error;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const std::lock_guard lock(runtime().mutex);
+  constexpr std::uint64_t kOneOf = 3;
+  if (!is_done(*event) && runtime().random.below(kOneOf) == 0)
+    run_until(*event->stream, event->at + 1);
+  return is_done(*event) ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const std::lock_guard lock(runtime().mutex);
+  if (capturing != nullptr) return forbidden_in_capture();
+  if (event->stream != nullptr) run_until(*event->stream, event->at + 1);
+  return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  const std::lock_guard lock(runtime().mutex);
+  for (const CUevent_st* event : {from, to}) {
+    if (!event->timed || event->stream == nullptr) return failed(cudaErrorInvalidResourceHandle);
+    if (!is_done(*event)) return failed(cudaErrorNotReady);
+  }
+  *milliseconds = std::chrono::duration<float, std::milli>(to->when - from->when).count();
+  return cudaSuccess;
 }

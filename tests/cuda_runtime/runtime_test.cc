@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -14,10 +15,8 @@ namespace thinpipe::cuda {
 namespace {
 
 SideBySide side_by_side_on(const std::shared_ptr<DeviceMemory>& gpu) {
-  const SideBySide::Make make = [gpu](const Spec& spec, std::span<const TensorInfo> tensors) {
-    return make_gpu_compressor(gpu, spec, tensors, {});
-  };
-  return {gpu, make, "topk:ratio=0.01", std::vector<std::size_t>{5000, 10}};
+  return {TestDevice{gpu, std::bind_front(make_gpu_compressor, gpu)}, "topk:ratio=0.01",
+          std::vector<std::size_t>{5000, 10}};
 }
 void take_steps(SideBySide& both, int count) {
   for (int step = 0; step < count; ++step)

@@ -12,10 +12,7 @@ namespace {
 
 TestDevice threads(std::uint64_t seed) {
   const auto device = std::make_shared<ThreadsDevice>(seed);
-  return {.device = device,
-          .make = [device](const Spec& spec, std::span<const TensorInfo> tensors) {
-            return make_device_compressor(device, spec, tensors, {});
-          }};
+  return {.device = device, .make = maker_on(device)};
 }
 
 class Threads : public ::testing::TestWithParam<std::string> {};
@@ -26,7 +23,7 @@ TEST_P(Threads, SendAndKeepTheSame) {
 #ifndef __SANITIZE_THREAD__  // with it, tests take eight times as long
   sizes.push_back(33000);    // several blocks of sums
 #endif
-  SideBySide both = opened(threads, GetParam(), sizes, 7);
+  SideBySide both(threads(7), GetParam(), sizes);
   for (std::uint64_t step = 0; step < 3; ++step) {
     std::vector<std::vector<float>> gradients;
     for (const std::size_t size : sizes) gradients.push_back(drawn(size, 10 * step + size));

@@ -15,7 +15,7 @@
 #include "harness/commands/verbs.h"
 #include "netem/link/link_keys.h"
 #include "netem/link/link_spec.h"
-#include "netem/topology/kinds.h"
+#include "netem/topology/spec.h"
 #include "workloads/collectives/collectives.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
@@ -32,54 +32,15 @@ namespace {
 using Words = std::vector<std::string>;
 using Type = OptionInfo::Type;
 
-const Words kFiles = {"@/trace",
-                      "@/damaged",
-                      "@/records",
-                      "@/damaged/records.jsonl",
-                      "@/hosts",
-                      "@/net",
-                      "@/parts",
-                      "@/table.csv",
-                      "@/mahimahi",
-                      "@/empty",
-                      "@",
-                      "@/policy.ini",
-                      "@/library.so",
-                      "@/trace/rank-000",
-                      "none",
-                      "synthetic:elements=10",
-                      "-"};
-const Words kNumbers = {"0",
-                        "1",
-                        "2",
-                        "3",
-                        "4",
-                        "7",
-                        "-1",
-                        "-4",
-                        "-0",
-                        "+1",
-                        "0.5",
-                        "0.01",
-                        "1e-9",
-                        "1e300",
-                        "1e-300",
-                        "nan",
-                        "inf",
-                        "-inf",
-                        "0x10",
-                        "4294967295",
-                        "4294967296",
-                        "2147483647",
-                        "2147483648",
-                        "-2147483648",
-                        "9223372036854775807",
-                        "18446744073709551616",
-                        "99999999999999999999",
-                        "1000",
-                        "1e6",
-                        ".5",
-                        "5."};
+const Words kFiles = split(
+    "@/trace @/damaged @/records @/damaged/records.jsonl @/hosts @/net @/parts @/table.csv "
+    "@/mahimahi @/empty @ @/policy.ini @/library.so @/trace/rank-000 none synthetic:elements=10 -",
+    ' ');
+const Words kNumbers = split(
+    "0 1 2 3 4 7 -1 -4 -0 +1 0.5 0.01 1e-9 1e300 1e-300 nan inf -inf 0x10 4294967295 4294967296 "
+    "2147483647 2147483648 -2147483648 9223372036854775807 18446744073709551616 "
+    "99999999999999999999 1000 1e6 .5 5.",
+    ' ');
 const Words kUnits = {"",  "s",  "ms", "us",  "ns",  "bit", "kbit", "mbit", "gbit", "%",
                       "x", "kb", "mb", "kib", "mib", "gib", "k",    "m",    "g",    "bdp"};
 const Words kSeparators = {":", ",", "=", "|", ";", "/", "-", "(", ")", ".", "*", "?", "[", "]"};

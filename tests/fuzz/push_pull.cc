@@ -4,11 +4,10 @@
 #include <vector>
 
 #include "compressors/compressor.h"
-#include "tests/collectives/push_pull.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/scripted_transport.h"
+#include "workloads/collectives/push_pull_collective.h"
 #include "workloads/collectives/push_pull_server.h"
-#include "workloads/collectives/push_pull_worker.h"
 
 namespace thinpipe::fuzz {
 namespace {
@@ -56,7 +55,9 @@ void check_worker(Input& input, const PushPullLayout& layout) {
       pushed.emplace_back(input.get<std::uint16_t>() % (what.push_capacity + 1), std::byte{7});
       payloads.push_back({unit, pushed.back()});
     }
-    push_and_pull(worker, payloads);
+    const std::size_t push = worker.push(payloads);
+    while (!worker.pull(push)) {
+    }
     for (const UnitPayload& one : payloads)
       require(worker.pulled(one.unit).size() <= layout.units[one.unit].pull_capacity,
               "answers are within their capacity");

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "netem/schedule/files.h"
+#include "netem/schedule/part.h"
 #include "tests/fuzz/input.h"
 
 namespace {

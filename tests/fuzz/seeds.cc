@@ -12,7 +12,7 @@
 #include "tests/base/support.h"
 #include "tests/fuzz/specs.h"
 #include "tests/trace/sample_trace.h"
-#include "workloads/trace/edit/export.h"
+#include "workloads/trace/edit/edit.h"
 
 namespace thinpipe::fuzz {
 namespace {

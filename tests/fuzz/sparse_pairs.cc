@@ -2,14 +2,15 @@
 // must be refused, or the result must be a list of pairs.
 #include <cmath>
 #include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "compressors/compressor.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/scripted_transport.h"
-#include "workloads/collectives/sparse_collectives.h"
+#include "workloads/collectives/collectives.h"
 #include "workloads/collectives/sparse_pairs.h"
-#include "workloads/collectives/streams.h"
 
 namespace thinpipe::fuzz {
 namespace {
@@ -110,23 +111,22 @@ void check_exchange(Input& input, int way) {
   const int rank = input.get<std::uint8_t>() % ranks;
   const std::size_t dimension = 1 + input.get<std::uint8_t>() * 4U;
   const std::size_t k = input.get<std::uint8_t>() % (dimension + 1);
-  const auto putback = input.get<std::uint8_t>() % 2 == 0 ? PutBack::kDropper : PutBack::kSender;
+  const std::string putback = input.get<std::uint8_t>() % 2 == 0 ? "dropper" : "sender";
   const Own own(input, dimension);
-  ScriptedTransport transport(input, rank, ranks);
-  GTopK gtopk(putback);
-  OkTopK oktopk({.regions = 2, .thresholds = 2, .at_once = 2, .imbalance = 1.5});
-  MeanCount mean_count;
+  const auto collective =
+      make_collective(parse_spec(way == 2 ? "oktopk:regions=2,thresholds=2,bucket=2,balance=1.5"
+                                          : "gtopk:putback=" + putback),
+                      std::make_unique<ScriptedTransport>(input, rank, ranks), 0);
+  auto& sparse = operation<SparseAllReduce>(*collective);
   try {
     // Several calls: regions and thresholds are kept from one to the next.
     for (int call = 0; call < 3; ++call) {
       if (way == 0) {
-        const std::size_t mean = mean_count.run(transport, own.indices.size(), dimension);
+        const std::size_t mean = sparse.mean_count(own.indices.size(), dimension);
         require(mean <= dimension, "a mean is within range");
         continue;
       }
-      const SparseView view{own.indices, own.values};
-      const SparseSum sum = way == 1 ? gtopk.run(transport, view, k, dimension, 0.5F)
-                                     : oktopk.run(transport, view, k, dimension, 0.5F);
+      const SparseSum sum = sparse.sparse_all_reduce({own.indices, own.values}, k, dimension, 0.5F);
       require_ascending(sum.sum, dimension);
       require_ascending(sum.returned, dimension);
       require(way != 1 || sum.sum.size() <= k, "gtopk ends with k at most");

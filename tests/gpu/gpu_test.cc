@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 
 #include "compressors/cuda/gpu.h"
 #include "tests/cuda/side_by_side.h"
@@ -15,10 +16,7 @@ namespace {
 
 TestDevice gpu(std::uint64_t /*seed*/) {
   const std::shared_ptr<DeviceMemory> device = open_gpu();
-  return {.device = device,
-          .make = [device](const Spec& spec, std::span<const TensorInfo> tensors) {
-            return make_gpu_compressor(device, spec, tensors, {});
-          }};
+  return {.device = device, .make = std::bind_front(make_gpu_compressor, device)};
 }
 
 constexpr int kSkipped = 77;  // exit code, as for ctest and tests/gpu/campaign
@@ -82,9 +80,8 @@ INSTANTIATE_TEST_SUITE_P(SideBySide, GpuClock, ::testing::Values("topk"));
 // Tensors larger than what all thread blocks process at a time, and than caches.
 class GpuLarge : public Gpu {};
 TEST_P(GpuLarge, SendsAndKeepsTheSame) {
-  const TestDevice device = gpu(1);
   const std::vector<std::size_t> sizes = {26'000'000, 2'600'001, 269'467};
-  SideBySide both(device.device, device.make, GetParam(), sizes);
+  SideBySide both(gpu(1), GetParam(), sizes);
   for (std::uint64_t step = 0; step < 2; ++step) {
     std::vector<std::vector<float>> gradients;
     for (std::size_t size : sizes) gradients.push_back(drawn(size, size + step));

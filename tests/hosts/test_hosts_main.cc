@@ -36,7 +36,6 @@
 #include "netem/link/netlink.h"
 #include "netem/link/qdisc.h"
 #include "netem/network.h"
-#include "netem/real_nic/messages.h"
 #include "netem/real_nic/saved_qdiscs.h"
 #include "netem/sandbox.h"
 

@@ -12,11 +12,7 @@ namespace thinpipe {
 namespace {
 
 TrainOptions train_of(int count, double spacing) {
-  TrainOptions train;
-  train.count = count;
-  train.spacing = spacing;
-  train.linger = 0.3;
-  return train;
+  return {.count = count, .spacing = spacing, .linger = 0.3};
 }
 
 TEST(Delay, IsWhatWasSet) {

@@ -14,12 +14,7 @@ namespace thinpipe {
 namespace {
 
 TrainOptions fast_train(int count, int bytes = 64, bool checksum = true) {
-  TrainOptions train;
-  train.count = count;
-  train.spacing = 0;
-  train.bytes = bytes;
-  train.checksum = checksum;
-  return train;
+  return {.count = count, .spacing = 0, .bytes = bytes, .checksum = checksum};
 }
 
 TEST(Loss, IsWithinItsBinomialBand) {
@@ -115,9 +110,7 @@ TEST(Corrupt, IsLossToWhoeverChecksSums) {
 // Reordered frames skip the delay and so overtake those before them.
 TEST(Reorder, SomeSkipTheDelay) {
   constexpr int kCount = 2000;
-  TrainOptions train;
-  train.count = kCount;
-  const auto arrivals = train_over("delay=20ms,reorder=25%", train);
+  const auto arrivals = train_over("delay=20ms,reorder=25%", {.count = kCount});
   ASSERT_EQ(arrivals.size(), static_cast<std::size_t>(kCount));
   double early = 0, overtaking = 0;
   std::uint32_t expected = 0;  // the least number that has not arrived
@@ -135,9 +128,7 @@ TEST(Reorder, SomeSkipTheDelay) {
 }
 
 TEST(Reorder, OnlyEveryGapThFrameWhereAGapIsSet) {
-  TrainOptions train;
-  train.count = 500;
-  const auto arrivals = train_over("delay=20ms,reorder=100%,gap=5", train);
+  const auto arrivals = train_over("delay=20ms,reorder=100%,gap=5", {.count = 500});
   ASSERT_EQ(arrivals.size(), 500U);
   double early = 0;
   for (const Arrival& one : arrivals) early += one.delay() < 10e-3 ? 1 : 0;

@@ -22,9 +22,7 @@ TEST(Rate, TcpGetsItsShare) {
   for (const char* rate : {"rate=10mbit,burst=32kb", "rate=50mbit,burst=64kb"}) {
     const auto check = in_sandbox([&]() -> std::vector<double> {
       Network network(2);
-      VerifyOptions quick;
-      quick.seconds = 1;
-      const LinkCheck found = verify_link(network, parse_link_spec(rate), quick);
+      const LinkCheck found = verify_link(network, parse_link_spec(rate), {.seconds = 1});
       return {found.goodput, found.ceiling, found.wire_ratio};
     });
     note(std::string(rate) + " delivers", check[0] / 1e6, "Mbit/s");
@@ -35,13 +33,12 @@ TEST(Rate, TcpGetsItsShare) {
   }
 }
 
+/// Datagrams of 1000 bytes, as fast as they can be sent.
+TrainOptions flood(int count = 150) { return {.count = count, .spacing = 0, .bytes = 1000}; }
+
 // A frame of 1000 + 42 bytes takes 2.084 ms at 4 Mbit/s, once the bucket is empty.
 TEST(Rate, SpacesDatagramsByTheirLength) {
-  TrainOptions train;
-  train.count = 200;
-  train.spacing = 0;
-  train.bytes = 1000;
-  const auto arrivals = train_over("rate=4mbit,burst=16kb", train);
+  const auto arrivals = train_over("rate=4mbit,burst=16kb", flood(200));
   ASSERT_EQ(arrivals.size(), 200U);  // the queue of the link, 256 KiB, holds them all
   const double expected = 1042 * 8 / 4e6;
   const double gap = (arrivals[199].arrived - arrivals[39].arrived) / 160;
@@ -52,11 +49,7 @@ TEST(Rate, SpacesDatagramsByTheirLength) {
 // At 4 Mbit/s a queue of 20,000 bytes is emptied in 40 ms. No frame waits longer, and frames that
 // do not fit into the queue are dropped.
 TEST(Queue, BoundsTheWait) {
-  TrainOptions train;
-  train.count = 200;
-  train.spacing = 0;
-  train.bytes = 1000;
-  const auto arrivals = train_over("rate=4mbit,burst=16kb,queue=20000", train);
+  const auto arrivals = train_over("rate=4mbit,burst=16kb,queue=20000", flood(200));
   double longest = 0;
   for (const Arrival& one : arrivals) longest = std::max(longest, one.delay());
   note("longest wait", longest * 1e3, "ms");
@@ -70,14 +63,6 @@ TEST(Queue, BoundsTheWait) {
 // Rates by each of the shapers, in each direction, with overhead; presets; refusals.
 
 constexpr int kFrame = 1000 + 42;  // bytes of a datagram of the trains below, as qdiscs count
-
-TrainOptions flood() {
-  TrainOptions train;
-  train.count = 150;
-  train.spacing = 0;
-  train.bytes = 1000;
-  return train;
-}
 
 // Returns the mean time between arrivals, without the frames that the bucket let through at once.
 // Buckets are of 16 KiB, so that timers that are 30 ms late do not lower the rate.
@@ -112,8 +97,7 @@ TEST(Asymmetry, EachDirectionHasItsOwnDelay) {
   const auto delays = in_sandbox([] {
     Network network(2, parse_topology("star:host0=(up.delay=10ms,down.delay=30ms)"));
     network.set_links(parse_link_spec("rate=100mbit"));
-    TrainOptions train;
-    train.count = 50;
+    const TrainOptions train = {.count = 50};
     return std::vector<double>{median(delays_of(send_train(network, 0, 1, train))),
                                median(delays_of(send_train(network, 1, 0, train)))};
   });
@@ -131,10 +115,8 @@ TEST(Presets, AreTakenByTheKernel) {
     const auto found = in_sandbox([&] {
       Network network(2);
       network.set_links(link);
-      TrainOptions train;
-      train.count = 20;
-      train.spacing = 5e-3;
-      train.linger = 0.4;  // more than the path to a satellite and back to the ground
+      // The linger is more than the path to a satellite and back to the ground.
+      const TrainOptions train = {.count = 20, .spacing = 5e-3, .linger = 0.4};
       return std::vector<double>{median(delays_of(send_train(network, 0, 1, train)))};
     });
     note(preset.name, found[0] * 1e3, "ms");
@@ -148,11 +130,9 @@ TEST(Presets, AreTakenByTheKernel) {
 // Later kernels lose the same frames again.
 TEST(Seed, IsTakenOrRefused) {
   const auto lose = [] {
-    TrainOptions train;
-    train.count = 300;
-    train.spacing = 0;
     std::set<std::uint32_t> arrived;
-    for (const Arrival& one : fates_over("delay=0.1ms,loss=20%,seed=7", train))
+    for (const Arrival& one :
+         fates_over("delay=0.1ms,loss=20%,seed=7", {.count = 300, .spacing = 0}))
       arrived.insert(one.number);
     return arrived;
   };

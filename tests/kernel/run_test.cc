@@ -1,17 +1,12 @@
 // The command as a whole over links with a delay: ranks under Open MPI, and verification.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "tests/base/support.h"
 #include "tests/kernel/measure.h"
 
 namespace thinpipe {
@@ -29,50 +26,6 @@ struct Finished {
   std::string output;  ///< standard output
   std::string error;   ///< standard error
 };
-
-struct Closer {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, Closer>;
-
-File nameless_file() {
-  File file(std::tmpfile());
-  if (!file) throw SystemError("make a temporary file");
-  return file;
-}
-
-std::string content(const File& file) {
-  std::rewind(file.get());
-  std::string text;
-  char block[4096];
-  for (std::size_t got; (got = std::fread(block, 1, sizeof(block), file.get())) > 0;)
-    text.append(block, got);
-  return text;
-}
-
-// Runs a program and waits for its end.
-Finished run_program(const std::vector<std::string>& words) {
-  const File output = nameless_file(), error = nameless_file();
-  std::vector<std::string> copies = words;
-  std::vector<char*> arguments;
-  for (std::string& word : copies) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, fileno(output.get()), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, fileno(error.get()), STDERR_FILENO);
-  pid_t child = 0;
-  const int failed =
-      posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) throw SystemError("start " + words.at(0), failed);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) throw SystemError("wait for " + words.at(0));
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(output),
-          content(error)};
-}
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -86,6 +39,15 @@ class Run : public ::testing::Test {
     folder_ = name;
   }
   ~Run() override { fs::remove_all(folder_); }
+
+  // Runs a program and waits for its end.
+  Finished run_program(const std::vector<std::string>& words) const {
+    const std::string output = folder_ / "stdout", error = folder_ / "stderr";
+    const std::string line = shell_quoted(words) + " </dev/null >" + output + " 2>" + error;
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_bytes(output),
+            read_bytes(error)};
+  }
 
   // By method; small gradients, so that delays rather than rates set the times.
   std::map<std::string, json> points_over(const std::string& link) {

@@ -24,10 +24,8 @@ TEST(Schedule, ChangesTheRateWhenItIsDue) {
     Network network(2);
     SchedulePlayer player(network, network.plan(parse_link_spec("rate=4mbit,burst=16kb")),
                           parse_schedule("steps:0s=100%,300ms=25%"));
-    TrainOptions train;
-    train.count = 250;  // which fit into the queue
-    train.spacing = 0;
-    train.bytes = 1000;
+    // 250 datagrams fit into the queue.
+    const TrainOptions train = {.count = 250, .spacing = 0, .bytes = 1000};
     const auto wall = std::chrono::system_clock::now().time_since_epoch();
     player.start();
     const double begin = std::chrono::duration<double>(wall).count();
@@ -59,8 +57,7 @@ TEST(Schedule, ChangesTheRateWhenItIsDue) {
 std::vector<std::vector<Arrival>> trains_under(const std::string& link, const std::string& schedule,
                                                const std::vector<double>& moments,
                                                const std::string& topology = "star") {
-  TrainOptions train;
-  train.spacing = 2e-3;
+  const TrainOptions train = {.spacing = 2e-3};
   const std::vector<double> figures = in_sandbox([&] {
     Network network(2, parse_topology(topology));
     SchedulePlayer player(network, network.plan(parse_link_spec(link)), parse_schedule(schedule));
@@ -133,13 +130,10 @@ TEST(ScheduledLink, WithoutABucketEveryFrameTakesItsTime) {
                           parse_schedule("steps:0s=100%,1s=25%"));
     player.start();
     std::vector<double> found;
-    TrainOptions train;
-    train.count = 100;
-    train.spacing = 0;
-    train.bytes = 1000;
     for (const double moment : {0.1, 1.2}) {
       while (player.now() < moment) usleep(1000);
-      const std::vector<Arrival> arrivals = send_train(network, 0, 1, train);
+      const std::vector<Arrival> arrivals =
+          send_train(network, 0, 1, {.count = 100, .spacing = 0, .bytes = 1000});
       found.push_back((arrivals.back().arrived - arrivals.front().arrived) / 99);
     }
     player.check();

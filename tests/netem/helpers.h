@@ -1,8 +1,11 @@
-// Helpers of netem's tests: bytes as expected layouts show them, mismatches as text, and
-// expectations inside a sandbox.
+// Helpers of netem's tests: bytes as expected layouts show them, mismatches as text, planned
+// topologies, and expectations inside a sandbox.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +15,9 @@
 
 #include "base/error.h"
 #include "netem/link/qdisc.h"
+#include "netem/sandbox.h"
+#include "netem/topology/spec.h"
+#include "tests/base/support.h"
 
 namespace thinpipe {
 
@@ -44,6 +50,28 @@ inline std::string settings_of(const std::vector<Mismatch>& mismatches) {
 /// Expectations inside a sandbox are in another process: they are thrown, and set the exit code.
 inline void require(bool condition, const std::string& what) {
   if (!condition) throw RunError("not so: " + what);
+}
+
+inline void require_has(const std::string& text, const std::string& part) {
+  require(text.find(part) != std::string::npos, "'" + part + "' is in: " + text);
+}
+
+inline std::string run_error(const std::function<void()>& action) {
+  return error_text<RunError>(action);
+}
+
+/// Runs `body` in a sandbox, which must end with this exit code: not 0 if `body` must throw.
+inline void expect_in_sandbox(const std::function<void()>& body, int code = kExitGood) {
+  EXPECT_EQ(run_in_sandbox([&](const Sandbox&) {
+              body();
+              return 0;
+            }),
+            code);
+}
+
+inline Topology planned(const std::string& text, int hosts,
+                        const std::string& link = "rate=100mbit") {
+  return parse_topology(text).plan(hosts, parse_link_spec(link));
 }
 
 }  // namespace thinpipe

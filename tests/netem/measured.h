@@ -45,14 +45,9 @@ struct LinkCheck {
   double deviation() const { return goodput / ceiling - 1; }
 };
 
-struct VerifyOptions {
-  double seconds = 3;   ///< of traffic that is measured
-  double settle = 0.5;  ///< s before that: slow start, and the bucket's saved credit
-  int windows = 6;      ///< the measured time is cut into so many
-};
-
 /// Sets and measures a link that has a rate. Needs a network of at least two hosts in a sandbox.
-inline LinkCheck verify_link(Network& network, const LinkSpec& link, const VerifyOptions& options) {
+inline LinkCheck verify_link(Network& network, const LinkSpec& link,
+                             const TcpStreamOptions& options) {
   constexpr int kPings = 100;
   LinkCheck check;
   check.ceiling = link.tcp_ceiling();
@@ -63,9 +58,7 @@ inline LinkCheck verify_link(Network& network, const LinkSpec& link, const Verif
   check.round_trip = trips.median;
 
   const std::uint64_t counted_before = network.counters(0).up.bytes;
-  const MeasuredStreams measured = run_streams(
-      network, link, {kForward},
-      {.seconds = options.seconds, .settle = options.settle, .windows = options.windows});
+  const MeasuredStreams measured = run_streams(network, link, {kForward}, options);
   const StreamFigures& stream = measured.streams[0];
   check.machine = measured.machine;
   check.goodput = stream.goodput;

@@ -1,12 +1,10 @@
 #include "netem/network.h"
 
 #include <gtest/gtest.h>
-#include <sys/utsname.h>
 
 #include <cmath>
 #include <cstdint>
 #include <fstream>
-#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -37,23 +35,21 @@ TEST(Probe, FindsWhatARunNeeds) {
 }
 
 TEST(Network, SettingsAreInForceOnEveryHost) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Network network(3);
-              require(network.sysctls().at("net.ipv4.tcp_slow_start_after_idle") == "0", "sysctl");
-              for (int i = 0; i < 3; ++i)
-                network.host(i).inside([] {
-                  std::ifstream file("/proc/sys/net/ipv4/tcp_slow_start_after_idle");
-                  std::string value;
-                  file >> value;
-                  require(value == "0", "the host's own sysctl");
-                });
-              require(network.data_address(2) == "198.18.0.3", "address");
-              return 0;
-            }),
-            0);
+  expect_in_sandbox([] {
+    Network network(3);
+    require(network.sysctls().at("net.ipv4.tcp_slow_start_after_idle") == "0", "sysctl");
+    for (int i = 0; i < 3; ++i)
+      network.host(i).inside([] {
+        std::ifstream file("/proc/sys/net/ipv4/tcp_slow_start_after_idle");
+        std::string value;
+        file >> value;
+        require(value == "0", "the host's own sysctl");
+      });
+    require(network.data_address(2) == "198.18.0.3", "address");
+  });
 }
 
-LinkCheck verified(Network& network, const LinkSpec& link, const VerifyOptions& options) {
+LinkCheck verified(Network& network, const LinkSpec& link, const TcpStreamOptions& options) {
   const LinkCheck check = valid([&] { return verify_link(network, link, options); });
   // A window of 0.2 s at 20 Mbit/s has 330 frames, so one frame more or less is 0.3 %. A busy
   // machine costs a valid measurement at most 1 %.
@@ -65,11 +61,9 @@ LinkCheck verified(Network& network, const LinkSpec& link, const VerifyOptions& 
 
 TEST(Network, DeliversItsRateWithinThreePercent) {
   measure_between_two([](Network& network) {
-    VerifyOptions quick;
-    quick.seconds = 1;
     // Changed twice on the same network: a later rate must not remember an earlier one.
     for (const char* rate : {"rate=20mbit", "rate=80mbit"}) {
-      const LinkCheck check = verified(network, parse_link_spec(rate), quick);
+      const LinkCheck check = verified(network, parse_link_spec(rate), {.seconds = 1});
       // Handshake, FIN and acknowledgement frames are all that comes on top.
       require(check.wire_ratio > 0.999 && check.wire_ratio < 1.01, "qdisc counters");
       require(check.round_trip < 5e-3, "round trip of an idle link without delay");
@@ -81,21 +75,20 @@ TEST(Network, DeliversItsRateWithinThreePercent) {
 TEST(Network, DeliversEveryKindOfRate) {
   const KernelFeatures features = probe_kernel();
   measure_between_two([&](Network& network) {
-    VerifyOptions quick;
-    quick.seconds = 0.6;
-    quick.settle = 0.3;
-    quick.windows = 3;
     for (const char* text :
          {"rate=80mbit,shaper=htb", "rate=80mbit,overhead=24", "rate=80mbit,mtu=9000",
           "rate=80mbit,mtu=600", "up.rate=40mbit,down.rate=80mbit", "rate=40mbit,queue=64kb",
           "rate=80mbit,place=switch", "rate=80mbit,overhead=24,shaper=htb"}) {
       const LinkSpec link = parse_link_spec(text);
       if (!missing_for(link, features).empty()) continue;
-      const LinkCheck check = verified(network, link, quick);
+      const LinkCheck check =
+          verified(network, link, {.seconds = 0.6, .settle = 0.3, .windows = 3});
       require(check.wire_ratio > 0.999 && check.wire_ratio < 1.02, text);
     }
   });
 }
+
+constexpr TcpStreamOptions kVeryQuick = {.seconds = 0.2, .settle = 0.1, .windows = 2};
 
 // The last acknowledgements of connections just closed may come after the change, and are counted.
 void require_anew(std::uint64_t bytes, const char* what) {
@@ -106,11 +99,7 @@ void require_anew(std::uint64_t bytes, const char* what) {
 TEST(Network, ShapesAtTheSwitch) {
   if (!probe_kernel().ifb.available) GTEST_SKIP() << probe_kernel().ifb.detail;
   measure_between_two([](Network& network) {
-    VerifyOptions quick;
-    quick.seconds = 0.2;
-    quick.settle = 0.1;
-    quick.windows = 2;
-    verify_link(network, parse_link_spec("rate=50mbit,place=switch"), quick);
+    verify_link(network, parse_link_spec("rate=50mbit,place=switch"), kVeryQuick);
     const LinkCounters counters = network.counters(0);
     require(counters.up.bytes > 100000, "the host sent");
     require(counters.uplink.bytes > 100000, "and the IFB let it pass");
@@ -118,7 +107,7 @@ TEST(Network, ShapesAtTheSwitch) {
     const LinkSpec slow = parse_link_spec("rate=20mbit,place=switch");
     network.set_links(slow);
     require_anew(network.counters(0).uplink.bytes, "counters start again");
-    const LinkCheck slower = valid([&] { return verify_link(network, slow, quick); });
+    const LinkCheck slower = valid([&] { return verify_link(network, slow, kVeryQuick); });
     // The goodput must fit 20 Mbit/s, not 50 Mbit/s. It is lower than usual because so short a
     // stream is still recovering from slow start's drops.
     require(slower.goodput < 20e6 && slower.goodput > 15e6, "the new rate");
@@ -129,83 +118,61 @@ TEST(Network, ShapesAtTheSwitch) {
 }
 
 TEST(Network, CountsFromZeroAfterEveryChange) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Network network(2);
-              VerifyOptions quick;
-              quick.seconds = 0.2;
-              quick.settle = 0.1;
-              quick.windows = 2;
-              verify_link(network, parse_link_spec("rate=50mbit"), quick);
-              require(network.counters(0).up.bytes > 100000, "traffic was counted");
-              network.set_links(parse_link_spec("rate=50mbit"));
-              require_anew(network.counters(0).up.bytes, "counters start again");
-              return 0;
-            }),
-            0);
+  expect_in_sandbox([] {
+    Network network(2);
+    verify_link(network, parse_link_spec("rate=50mbit"), kVeryQuick);
+    require(network.counters(0).up.bytes > 100000, "traffic was counted");
+    network.set_links(parse_link_spec("rate=50mbit"));
+    require_anew(network.counters(0).up.bytes, "counters start again");
+  });
 }
 
 // The kernel's settings are read back: none may differ unnoticed.
 TEST(Network, SeesWhatSomebodyElseChanged) {
   const KernelFeatures features = probe_kernel();
   if (!features.ifb.available || !features.htb.available) GTEST_SKIP() << "needs ifb and htb";
-  EXPECT_EQ(
-      run_in_sandbox([](const Sandbox&) {
-        Network network(2);
-        const auto expect = [&](const char* text, const char* setting) {
-          const std::vector<std::string> found = network.drift();
-          const bool seen = found.size() == 1 && found[0].find(setting) != std::string::npos;
-          require(seen,
-                  fmt::format("{}: {} instead of {}", text, fmt::join(found, " | "), setting));
-        };
-        const auto on_host = [&](const std::function<void(Netlink&)>& change) {
-          network.host(1).inside([&] {
-            Netlink netlink;
-            change(netlink);
-          });
-        };
-        const TrafficHandle root = {0xffffffff, 0x10000};
-        for (const char* text :
-             {"rate=80mbit", "rate=80mbit,shaper=htb", "rate=80mbit,place=switch", "mtu=9000"}) {
-          network.set_links(parse_link_spec(text));
-          require(network.drift().empty(), text);
-        }
-        const LinkSpec plain = parse_link_spec("rate=80mbit");
-        network.set_links(plain);
-        on_host([&](Netlink& netlink) {
-          netlink.set_qdisc("thin0", root,
-                            tbf_request({.rate = 20'000'000, .burst = 10000, .limit = 500000}));
-        });
-        expect("rate", "link host1: qdisc tbf on thin0: tbf rate");
-        network.set_links(plain);
-        on_host([](Netlink& netlink) { netlink.delete_root_qdisc("thin0"); });
-        expect("taken away", "link host1: qdisc tbf on thin0: deleted");
-        network.set_links(plain);
-        on_host([](Netlink& netlink) { netlink.set_frame_limits("thin0", 1400, kManySegments); });
-        expect("mtu", "link host1: interface thin0: mtu");
-        network.set_links(plain);
-        network.switch_at(0).inside([] { Netlink().delete_root_qdisc("data0"); });
-        expect("port", "link host0: qdisc tbf on data0");
-        network.set_links(parse_link_spec("rate=80mbit,shaper=htb"));
-        on_host([](Netlink& netlink) {
-          netlink.set_class(
-              "thin0", {0x10000, 0x10001},
-              htb_class_request({.rate = 20'000'000, .burst = 20000, .quantum = 9000}));
-        });
-        expect("class", "link host1: class 1:1 of htb on thin0: htb rate");
-        network.set_links(parse_link_spec("rate=80mbit,place=switch"));
-        network.switch_at(0).inside([] { Netlink().delete_root_qdisc("up1"); });
-        expect("uplink", "link host1: qdisc tbf on up1");
-        return 0;
-      }),
-      0);
+  expect_in_sandbox([] {
+    Network network(2);
+    const auto expect = [&](const char* setting) {
+      const std::vector<std::string> found = network.drift();
+      require(found.size() == 1, fmt::format("one drift: {}", fmt::join(found, " | ")));
+      require_has(found[0], setting);
+    };
+    for (const char* text :
+         {"rate=80mbit", "rate=80mbit,shaper=htb", "rate=80mbit,place=switch", "mtu=9000"}) {
+      network.set_links(parse_link_spec(text));
+      require(network.drift().empty(), text);
+    }
+    const LinkSpec plain = parse_link_spec("rate=80mbit");
+    network.set_links(plain);
+    network.host(1).inside([] {
+      Netlink().set_qdisc("thin0", {},
+                          tbf_request({.rate = 20'000'000, .burst = 10000, .limit = 500000}));
+    });
+    expect("link host1: qdisc tbf on thin0: tbf rate");
+    network.set_links(plain);
+    network.host(1).inside([] { Netlink().delete_root_qdisc("thin0"); });
+    expect("link host1: qdisc tbf on thin0: deleted");
+    network.set_links(plain);
+    network.host(1).inside([] { Netlink().set_frame_limits("thin0", 1400, kManySegments); });
+    expect("link host1: interface thin0: mtu");
+    network.set_links(plain);
+    network.switch_at(0).inside([] { Netlink().delete_root_qdisc("data0"); });
+    expect("link host0: qdisc tbf on data0");
+    network.set_links(parse_link_spec("rate=80mbit,shaper=htb"));
+    network.host(1).inside([] {
+      Netlink().set_qdisc("thin0", {0x10000, 0x10001},
+                          htb_class_request({.rate = 20'000'000, .burst = 20000, .quantum = 9000}));
+    });
+    expect("link host1: class 1:1 of htb on thin0: htb rate");
+    network.set_links(parse_link_spec("rate=80mbit,place=switch"));
+    network.switch_at(0).inside([] { Netlink().delete_root_qdisc("up1"); });
+    expect("link host1: qdisc tbf on up1");
+  });
 }
 
 TEST(Network, RefusesAnImpossibleSize) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Network network(0);
-              return 0;
-            }),
-            kExitUsage);
+  expect_in_sandbox([] { Network network(0); }, kExitUsage);
 }
 
 // Topologies as real networks: every pair of hosts reaches each other, paths deliver the
@@ -319,12 +286,12 @@ TEST(TopologyNetwork, SwitchesGiveOutWhatTheyTakeIn) {
     for (int i = 0; i < topology.links(); ++i) {
       const LinkCounters link = network.counters(i);
       const int upper =
-          topology.is_trunk(i) ? topology.trunk_of(i).b : topology.hosts[std::size_t(i)].at;
-      in[std::size_t(upper)] += double(link.up.bytes);
-      out[std::size_t(upper)] += double(link.down.bytes);
+          topology.is_trunk(i) ? topology.trunk_of(i).b : topology.hosts[as_index(i)].at;
+      in[as_index(upper)] += double(link.up.bytes);
+      out[as_index(upper)] += double(link.down.bytes);
       if (!topology.is_trunk(i)) continue;
-      out[std::size_t(topology.trunk_of(i).a)] += double(link.up.bytes);
-      in[std::size_t(topology.trunk_of(i).a)] += double(link.down.bytes);
+      out[as_index(topology.trunk_of(i).a)] += double(link.up.bytes);
+      in[as_index(topology.trunk_of(i).a)] += double(link.down.bytes);
     }
     for (std::size_t i = 0; i < 3; ++i)
       require(in[i] > 1e5 && in[i] == out[i],

@@ -1,6 +1,8 @@
-// Sandboxes leave nothing behind, and limits are in force in them.
+// Sandboxes leave nothing behind; limits, hosts and their programs inside; and the kernel's
+// features that links need.
 #include "netem/sandbox.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
 #include <signal.h>
@@ -10,16 +12,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <functional>
 
 #include "base/error.h"
 #include "netem/file_descriptor.h"
+#include "netem/host.h"
+#include "netem/host_program.h"
 #include "netem/limits.h"
 #include "netem/network.h"
+#include "netem/probe.h"
+#include "tests/netem/helpers.h"
 
 namespace thinpipe {
 namespace {
+
+using ::testing::HasSubstr;
 
 // Every process that inherited the writing end keeps the pipe open, so the pipe's end of file shows
 // that all these processes are gone. The alarm makes the test fail instead of hang.
@@ -85,11 +94,7 @@ TEST(Sandbox, BodyIsTheFirstProcessWithAPrivateScratch) {
 
 TEST(Sandbox, EndsEverythingItStartedWhenTheBodyReturns) {
   LifeLine life;
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              start_endless_process();
-              return 0;
-            }),
-            0);
+  expect_in_sandbox(start_endless_process);
   life.expect_all_gone();
 }
 
@@ -142,28 +147,21 @@ void lose(unsigned number) {
 }
 
 TEST(Rights, ASandboxHasAllOfThem) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              return missing_rights().empty() && rights_advice().empty() ? 0 : 1;
-            }),
-            0);
+  expect_in_sandbox([] { require(missing_rights().empty() && rights_advice().empty(), "all"); });
 }
 
 TEST(Rights, WhatIsMissingIsNamed) {
-  EXPECT_EQ(run_in_sandbox([](const Sandbox&) {
-              Network network(2);
-              lose(CAP_NET_ADMIN);
-              if (missing_rights() != std::vector<std::string>{"CAP_NET_ADMIN"}) return 1;
-              if (rights_advice().find("lacks CAP_NET_ADMIN,") == std::string::npos) return 2;
-              try {
-                network.set_links(parse_link_spec("rate=10mbit"));
-                return 3;
-              } catch (const RunError&) {
-                // The kernel refuses; a setting never counts as done when only half of it is.
-              }
-              lose(CAP_SYS_ADMIN);
-              return missing_rights().size() == 2 ? 0 : 4;
-            }),
-            0);
+  expect_in_sandbox([] {
+    Network network(2);
+    lose(CAP_NET_ADMIN);
+    require(missing_rights() == std::vector<std::string>{"CAP_NET_ADMIN"}, "one is missing");
+    require_has(rights_advice(), "lacks CAP_NET_ADMIN,");
+    // The kernel refuses; a setting never counts as done when only half of it is.
+    require(!run_error([&] { network.set_links(parse_link_spec("rate=10mbit")); }).empty(),
+            "links cannot be set");
+    lose(CAP_SYS_ADMIN);
+    require(missing_rights().size() == 2, "two are missing");
+  });
 }
 
 // Limits once lowered stay so: each test has a process of its own.
@@ -199,13 +197,8 @@ TEST(Limits, OpenFilesAreRaisedAsFarAsNeededAndNoFurther) {
 TEST(Limits, AHardLimitOfOpenFilesIsNamed) {
   EXPECT_TRUE(holds_in_child([] {
     if (!limit_files(100, 200)) return false;
-    try {
-      allow_open_files(300, "a test");
-    } catch (const RunError& error) {
-      return std::string(error.what()).find("a test need 364 open files, but the limit is 200") !=
-             std::string::npos;
-    }
-    return false;
+    return run_error([] { allow_open_files(300, "a test"); })
+        .starts_with("a test need 364 open files, but the limit is 200");
   }));
 }
 
@@ -231,6 +224,118 @@ TEST(Limits, ATightLimitOfProcessesIsToldWithItsName) {
   }));
 }
 
-}  // namespace
+long long most_of(const char* file) {
+  long long least = 0, initial = 0, most = 0;
+  require(static_cast<bool>(std::ifstream(file) >> least >> initial >> most), file);
+  return most;
+}
 
+TEST(TcpBuffers, GrowToWindowsAndNeverShrink) {
+  expect_in_sandbox([] {
+    const char* files[] = {"/proc/sys/net/ipv4/tcp_rmem", "/proc/sys/net/ipv4/tcp_wmem"};
+    std::map<std::string, std::string> in_force;
+    widen_tcp_buffers(40e6, in_force);
+    for (const char* file : files)
+      require(most_of(file) == 80'000'000, "twice the window, for the bookkeeping");
+    for (const char* name : {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"})
+      require(in_force.at(name).ends_with(" 80000000"), "it is noted");
+    widen_tcp_buffers(1e6, in_force);
+    for (const char* file : files) require(most_of(file) == 80'000'000, "it shrank");
+  });
+}
+
+TEST(TuneTcp, TellsWhatIsInForce) {
+  expect_in_sandbox([] {
+    const auto in_force = tune_tcp();
+    require(in_force.at("net.ipv4.tcp_slow_start_after_idle") == "0", "idle");
+    require(in_force.contains("net.ipv4.tcp_congestion_control"), "congestion control");
+  });
+}
+
+using Streams = HostProgram::Streams;
+
+TEST(HostProgram, RunsInsideTheHost) {
+  expect_in_sandbox([] {
+    Network network(2);
+    HostProgram links(network.host(0), {"cat", "/proc/self/net/dev"});
+    require(links.wait(10) == 0, "exit code");
+    require_has(links.output(), "thin0");
+    HostProgram name(network.host(1), {"uname", "-n"});
+    require(name.wait(10) == 0 && name.output() == "host1\n", "the host's name");
+    HostProgram fails(network.host(0), {"sh", "-c", "echo what >&2; exit 3"});
+    require(fails.wait(10) == 3 && fails.output() == "what\n", "its errors");
+    HostProgram hangs(network.host(0), {"sleep", "100"});
+    require(hangs.wait(0.1) == -1, "one that hangs is killed");
+  });
+}
+
+TEST(HostProgram, EndsAsAShellSays) {
+  expect_in_sandbox([] {
+    Network network(2);
+    HostProgram code(network.host(0), {"sh", "-c", "exit 7"}, Streams::kOurs);
+    require(code.wait_and_pass_on_stops() == 7, "exit code");
+    HostProgram killed(network.host(0), {"sh", "-c", "kill -9 $$"}, Streams::kOurs);
+    require(killed.wait_and_pass_on_stops() == 128 + 9, "signal");
+    try {
+      HostProgram missing(network.host(0), {"no-such-program"}, Streams::kOurs);
+      throw InputError("a missing program ran");
+    } catch (const SystemError& error) {
+      require(error.error() == ENOENT, error.what());
+    }
+  });
+}
+
+TEST(HostProgram, IsKnownToListen) {
+  expect_in_sandbox([] {
+    Network network(2);
+    const Host& host = network.host(1);
+    require(listening_sockets(host) == 0, "none at first");
+    HostProgram server(host, {"python3", "-c",
+                              "import socket, time\n"
+                              "door = socket.create_server(('', 7000))\n"
+                              "time.sleep(100)"});
+    require(server.wait_until_listening(0, 20), "one that listens");
+    require(listening_sockets(host) == 1, "it is one");
+    require(listening_sockets(network.host(0)) == 0, "of its own host");
+    HostProgram silent(host, {"true"});
+    require(!silent.wait_until_listening(1, 20), "one that ends is not waited for");
+  });
+}
+
+// The message of a kernel that has all features except `lacking`.
+std::string missing(const char* link, KernelFeature KernelFeatures::*lacking = nullptr) {
+  const KernelFeature yes{true, "made"};
+  KernelFeatures features{yes, yes, yes, yes, yes, yes, yes};
+  if (lacking != nullptr) features.*lacking = {false, "no such module"};
+  return missing_for(parse_link_spec(link), features);
+}
+
+TEST(MissingFor, IsNothingWhereTheKernelHasAll) {
+  for (const char* link : {"rate=1mbit", "rate=1mbit,shaper=htb", "lte", "rate=1mbit,place=switch"})
+    EXPECT_EQ(missing(link), "") << link;
+}
+
+TEST(MissingFor, NamesLinkFeatureRemedyAndWhatWorks) {
+  EXPECT_EQ(missing("rate=1mbit,queue=64kb,mtu=9000", &KernelFeatures::netem), "");
+  const std::string message = missing("rate=1mbit,delay=10ms", &KernelFeatures::netem);
+  for (const char* part : {"rate=1mbit,delay=10ms", "needs netem", "no such module",
+                           "modprobe sch_netem", "links with rate, burst"})
+    EXPECT_THAT(message, HasSubstr(part));
+  EXPECT_EQ(missing("rate=1mbit,delay=10ms", &KernelFeatures::ifb), "");
+  EXPECT_NE(missing("rate=1mbit,up.delay=10ms", &KernelFeatures::ifb), "");
+  EXPECT_NE(missing("rate=1mbit,place=switch", &KernelFeatures::ifb), "");
+  EXPECT_EQ(missing("rate=1mbit", &KernelFeatures::htb), "");
+  EXPECT_NE(missing("rate=1mbit,shaper=htb", &KernelFeatures::htb), "");
+}
+
+TEST(RequireKernelFeatures, SaysWhatThisKernelLacks) {
+  EXPECT_NO_THROW(require_kernel_features({parse_link_spec("rate=1mbit")}));
+  const std::vector<LinkSpec> links = {parse_link_spec("rate=1mbit"), parse_link_spec("wan-100ms")};
+  if (probe_kernel().netem.available)
+    EXPECT_NO_THROW(require_kernel_features(links));
+  else
+    EXPECT_THROW(require_kernel_features(links), RunError);
+}
+
+}  // namespace
 }  // namespace thinpipe

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include "thinpipe_plugin.h"
 
@@ -12,6 +14,7 @@ using Error = thinpipe_plugin_error;
 using Input = thinpipe_plugin_input;
 using Report = thinpipe_plugin_report;
 using Setup = thinpipe_plugin_setup;
+using Method = thinpipe_plugin_method;
 
 int good_create(const Setup*, void** instance, Error*) {
   *instance = new char;
@@ -40,7 +43,7 @@ int fail(Error* error, int status, const char* message) {
   return status;
 }
 
-constexpr thinpipe_plugin_method good(const char* name) {
+constexpr Method good(const char* name) {
   return {.name = name,
           .summary = "a broken method",
           .source = "a test",
@@ -58,27 +61,23 @@ constexpr thinpipe_plugin_method good(const char* name) {
           .load = good_load};
 }
 
-using Encode = decltype(thinpipe_plugin_method::encode);
-using Decode = decltype(thinpipe_plugin_method::decode_add);
-using Create = decltype(thinpipe_plugin_method::create);
+/// Returns a good method but for one member.
+template <auto kMember>
+Method broken(const char* name,
+              std::remove_reference_t<decltype(std::declval<Method&>().*kMember)> value) {
+  Method method = good(name);
+  method.*kMember = value;
+  return method;
+}
+constexpr auto creating = broken<&Method::create>;
+constexpr auto sized = broken<&Method::max_encoded_size>;
+constexpr auto encoding = broken<&Method::encode>;
+constexpr auto decoding = broken<&Method::decode_add>;
+constexpr auto saving = broken<&Method::save>;
+constexpr auto summed_as = broken<&Method::aggregation>;
 
-thinpipe_plugin_method encoding(const char* name, Encode encode) {
-  thinpipe_plugin_method method = good(name);
-  method.encode = encode;
-  return method;
-}
-thinpipe_plugin_method decoding(const char* name, Decode decode) {
-  thinpipe_plugin_method method = good(name);
-  method.decode_add = decode;
-  return method;
-}
-thinpipe_plugin_method creating(const char* name, Create create) {
-  thinpipe_plugin_method method = good(name);
-  method.create = create;
-  return method;
-}
-thinpipe_plugin_method between_ranks(const char* name) {
-  thinpipe_plugin_method method = good(name);
+Method between_ranks(const char* name) {
+  Method method = good(name);
   method.create = [](const Setup* setup, void** instance, Error*) {
     *instance = new char(static_cast<char>(setup->rank));
     return static_cast<int>(THINPIPE_PLUGIN_OK);
@@ -96,23 +95,8 @@ thinpipe_plugin_method between_ranks(const char* name) {
   };
   return method;
 }
-thinpipe_plugin_method dense(const char* name) {
-  thinpipe_plugin_method method = good(name);
-  method.aggregation = THINPIPE_PLUGIN_ALL_REDUCE;
-  return method;
-}
-thinpipe_plugin_method sized(const char* name, size_t (*size)(const void*, size_t)) {
-  thinpipe_plugin_method method = good(name);
-  method.max_encoded_size = size;
-  return method;
-}
-thinpipe_plugin_method saving(const char* name, int (*save)(const void*, void*, size_t, Error*)) {
-  thinpipe_plugin_method method = good(name);
-  method.save = save;
-  return method;
-}
 
-const thinpipe_plugin_method kMethods[] = {
+const Method kMethods[] = {
     encoding("throws",
              [](void*, const Input*, void*, size_t, Report*, Error*) -> int {
                throw std::runtime_error("out of ideas");
@@ -197,7 +181,7 @@ const thinpipe_plugin_method kMethods[] = {
                setup->choice(setup, nullptr);
                return good_create(setup, instance, error);
              }),
-    dense("sums-no-floats"),
+    summed_as("sums-no-floats", THINPIPE_PLUGIN_ALL_REDUCE),
     sized("wants-everything", [](const void*, size_t) { return ~size_t{0}; }),
     sized("size-throws", [](const void*, size_t) -> size_t { throw 1; }),
     saving("saves-too-much",

@@ -1,6 +1,4 @@
 // Every member of a description that can be wrong is found and named.
-#include "compressors/plugin/description.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "compressors/plugin/thinpipe_plugin.h"
 #include "tests/plugins/loaded.h"
 
 namespace thinpipe {

@@ -1,6 +1,5 @@
 // A method whose payload is the text of all its inputs.
 #include <cstdio>
-#include <cstring>
 
 #include "thinpipe_plugin.h"
 

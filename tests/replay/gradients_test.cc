@@ -4,47 +4,38 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "tests/base/support.h"
-#include "tests/collectives/thread_transport.h"
-#include "tests/trace/sample_trace.h"
+#include "tests/replay/replay_ranks.h"
 #include "workloads/collectives/collectives.h"
-#include "workloads/collectives/flows.h"
 #include "workloads/collectives/push_pull_collective.h"
 #include "workloads/replay/parameter_server.h"
-#include "workloads/replay/replay.h"
 
 namespace thinpipe {
 namespace {
 
 constexpr int kGivenRanks = 2;
 
-class GivenGradientsTest : public ::testing::Test {
+class GivenGradientsTest : public SampleTraceTest {
  protected:
-  void SetUp() override {
-    SampleTrace what;
-    what.shapes = {{20, 25}, {20}, {30, 40}, {30}};
-    what.ranks = kGivenRanks;
-    what.steps = 8;
-    what.compute_seconds = 0;
-    what.squares = true;
-    write_sample_trace(folder_ / "trace", what);
-    trace_.emplace(folder_ / "trace");
-  }
+  GivenGradientsTest()
+      : SampleTraceTest({.shapes = {{20, 25}, {20}, {30, 40}, {30}},
+                         .ranks = kGivenRanks,
+                         .steps = 8,
+                         .compute_seconds = 0,
+                         .squares = true}) {}
 
   std::unique_ptr<GivenGradients> given() const {
     return std::make_unique<GivenGradients>(GivenDescription{
-        "sample", "given", trace_->tensors(), trace_->times(0, 0), kGivenRanks, true});
+        "sample", "given", trace_.tensors(), trace_.times(0, 0), kGivenRanks, true});
   }
   // Returns the trace's gradients of that step.
   void give(GivenGradients& to, int rank, std::uint64_t step) const {
-    const Replayed source = replayed(*trace_, rank, step);
-    for (std::size_t i = 0; i < trace_->tensors().size(); ++i) {
-      const auto values = trace_->gradient(source.rank, source.step, i);
-      const auto squares = trace_->squares(source.rank, source.step, i);
+    const Replayed source = replayed(trace_, rank, step);
+    for (std::size_t i = 0; i < trace_.tensors().size(); ++i) {
+      const auto values = trace_.gradient(source.rank, source.step, i);
+      const auto squares = trace_.squares(source.rank, source.step, i);
       std::copy(values.begin(), values.end(), to.values(i).begin());
       std::copy(squares.begin(), squares.end(), to.squares(i).begin());
     }
@@ -67,8 +58,8 @@ class GivenGradientsTest : public ::testing::Test {
           std::make_unique<ThreadTransport>(transport), replay->layout()));
     else
       replay->connect([&](std::size_t capacity) {
-        return std::make_unique<RingCollective>(std::make_unique<ThreadTransport>(transport),
-                                                capacity);
+        return make_collective(parse_spec("ring"), std::make_unique<ThreadTransport>(transport),
+                               capacity);
       });
     return replay;
   }
@@ -85,7 +76,7 @@ class GivenGradientsTest : public ::testing::Test {
         const auto make = [&] {
           return std::make_unique<ParameterServer>(
               transport,
-              replay_units(plan_buckets(trace_->tensors(), options.compressor, options.bucketing),
+              replay_units(plan_buckets(trace_.tensors(), options.compressor, options.bucketing),
                            *options.servers),
               UnitAveragerOptions{.exchange = *options.servers,
                                   .local_steps = options.bucketing.local_steps},
@@ -105,7 +96,7 @@ class GivenGradientsTest : public ::testing::Test {
         return;
       }
       const auto gradients = given();
-      const Trace& trace = from_trace ? *trace_ : gradients->trace();
+      const Trace& trace = from_trace ? trace_ : gradients->trace();
       auto replay = connected(trace, options, transport);
       for (std::uint64_t step = 0; step < kSteps; ++step) {
         if (restart > 0 && step == restart) {
@@ -125,31 +116,27 @@ class GivenGradientsTest : public ::testing::Test {
     });
     return result;
   }
-
-  static ReplayOptions options_of(const std::string& spec) {
-    ReplayOptions options;
-    options.compressor = CompressorRules::parse(spec);
-    return options;
-  }
-
-  TemporaryFolder folder_;
-  std::optional<Trace> trace_;
 };
+
+ReplayOptions local_steps() {
+  ReplayOptions options = replay_options("topk:ratio=0.05");
+  options.bucketing.local_steps = 2;
+  options.bucketing.outer = OuterOptions();
+  return options;
+}
 
 TEST_F(GivenGradientsTest, AreReplayedAsATraceOfTheSameValuesIs) {
   for (const char* spec : {"none", "topk:ratio=0.05", "dgc:ratio=0.05", "3lc", "variance",
                            "powersgd:rank=2", "tensor-0:none;*:terngrad"}) {
     SCOPED_TRACE(spec);
-    ReplayOptions options = options_of(spec);
+    ReplayOptions options = replay_options(spec);
     EXPECT_EQ(run(options, false), run(options, true));
     options.bucketing.granularity = Granularity::kBucket;
     options.bucketing.overlap = Overlap::kBucket;
     options.bucketing.limits = BucketLimits::parse("first=1kb,rest=2kb");
     EXPECT_EQ(run(options, false), run(options, true));
   }
-  ReplayOptions local = options_of("topk:ratio=0.05");
-  local.bucketing.local_steps = 2;
-  local.bucketing.outer = OuterOptions();
+  const ReplayOptions local = local_steps();
   EXPECT_EQ(run(local, false), run(local, true));
 }
 
@@ -158,23 +145,21 @@ TEST_F(GivenGradientsTest, ARestoredReplayGoesOnAlike) {
        {"none", "topk:ratio=0.05", "topk:ratio=0.05,memory=ef21", "dgc:ratio=0.05", "3lc",
         "powersgd:rank=2", "terngrad", "sbc:p=0.05,delay=2", "demo", "tensor-0:none;*:onebit"}) {
     SCOPED_TRACE(spec);
-    ReplayOptions options = options_of(spec);
+    ReplayOptions options = replay_options(spec);
     EXPECT_EQ(run(options, false, 4), run(options, false));
     options.servers = push_pull_options(parse_spec("ps:servers=1"), 1);
     EXPECT_EQ(run(options, false, 4), run(options, false));
   }
-  ReplayOptions local = options_of("topk:ratio=0.05");
-  local.bucketing.local_steps = 2;
-  local.bucketing.outer = OuterOptions();
+  const ReplayOptions local = local_steps();
   EXPECT_EQ(run(local, false, 4), run(local, false));
 }
 
 TEST_F(GivenGradientsTest, AStateOfAnotherReplayIsRefused) {
   const auto gradients = given();
   std::vector<std::byte> state;
-  Replay(gradients->trace(), options_of("topk:ratio=0.05"), 0, 1).save_state(state);
+  Replay(gradients->trace(), replay_options("topk:ratio=0.05"), 0, 1).save_state(state);
   const auto refused = [&](const std::string& spec, std::span<const std::byte> bytes) {
-    Replay replay(gradients->trace(), options_of(spec), 0, 1);
+    Replay replay(gradients->trace(), replay_options(spec), 0, 1);
     ByteReader reader(bytes);
     EXPECT_THROW(replay.load_state(reader), InputError);
   };
@@ -185,7 +170,7 @@ TEST_F(GivenGradientsTest, AStateOfAnotherReplayIsRefused) {
 
 TEST_F(GivenGradientsTest, PartsOfTheAggregateGoBackToTheirTensors) {
   const auto gradients = given();
-  ReplayOptions options = options_of("tensor-[02]:topk:ratio=0.01,memory=ef21;*:none");
+  ReplayOptions options = replay_options("tensor-[02]:topk:ratio=0.01,memory=ef21;*:none");
   options.bucketing.granularity = Granularity::kBucket;
   options.bucketing.limits = BucketLimits::parse("first=1kb,rest=2kb,order=reverse");
   Replay replay(gradients->trace(), options, 0, 1);
@@ -193,7 +178,7 @@ TEST_F(GivenGradientsTest, PartsOfTheAggregateGoBackToTheirTensors) {
   std::vector<bool> seen(replay.aggregate().size());
   ASSERT_EQ(parts.size(), 4U);
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    ASSERT_EQ(parts[i].size(), trace_->tensors()[i].elements);
+    ASSERT_EQ(parts[i].size(), trace_.tensors()[i].elements);
     for (const float& value : parts[i]) {
       const auto place = static_cast<std::size_t>(&value - replay.aggregate().data());
       EXPECT_FALSE(seen.at(place));

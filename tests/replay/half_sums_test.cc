@@ -9,14 +9,10 @@
 #include <cmath>
 #include <functional>
 #include <memory>
-#include <thread>
 
 #include "base/error.h"
-#include "tests/base/support.h"
-#include "tests/collectives/thread_transport.h"
-#include "tests/trace/sample_trace.h"
+#include "tests/replay/replay_ranks.h"
 #include "workloads/collectives/flows.h"
-#include "workloads/replay/replay.h"
 
 namespace thinpipe {
 namespace {
@@ -26,33 +22,14 @@ using ::testing::HasSubstr;
 class HalfSumsTest : public ::testing::Test {
  protected:
   void make_trace(float scale = 1e-3F) {
-    SampleTrace what;
-    what.ranks = 3;
-    what.steps = 3;
-    what.compute_seconds = 0;
-    what.scale = scale;
-    write_sample_trace(folder_ / "trace", what);
+    write_sample_trace(folder_ / "trace", {.ranks = 3, .compute_seconds = 0, .scale = scale});
   }
 
   // Each rank's steps, one after the other.
   void on_ranks(const std::string& rules, int ranks, const Bucketing& bucketing,
                 const std::function<void(Replay&, int)>& body) {
     const Trace trace(folder_ / "trace");
-    Mailboxes boxes;
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < ranks; ++rank)
-      threads.emplace_back([&, rank] {
-        ReplayOptions options;
-        options.compressor = CompressorRules::parse(rules);
-        options.bucketing = bucketing;
-        Replay replay(trace, options, rank, ranks);
-        replay.connect([&](std::size_t capacity) {
-          return std::make_unique<RingCollective>(
-              std::make_unique<ThreadTransport>(boxes, rank, ranks), capacity);
-        });
-        body(replay, rank);
-      });
-    for (std::thread& thread : threads) thread.join();
+    on_all_ranks(trace, replay_options(rules, bucketing), ranks, body);
   }
 
   TemporaryFolder folder_;

@@ -6,92 +6,30 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/error.h"
-#include "tests/base/support.h"
-#include "tests/collectives/thread_transport.h"
-#include "tests/trace/sample_trace.h"
-#include "workloads/collectives/flows.h"
-#include "workloads/replay/replay.h"
+#include "tests/replay/replay_ranks.h"
 
 namespace thinpipe {
 namespace {
 
 constexpr int kWorkers = 3;
 
-class OverlapTest : public ::testing::Test {
+class OverlapTest : public SampleTraceTest {
  protected:
-  void SetUp() override {
-    SampleTrace what;
-    what.ranks = 2;
-    what.steps = 3;
-    what.compute_seconds = 0.003;
-    what.shapes = {{20, 25}, {20}, {300, 40}, {300}, {50, 60}};
-    write_sample_trace(folder_ / "trace", what);
+  OverlapTest() : SampleTraceTest({.shapes = {{20, 25}, {20}, {300, 40}, {300}, {50, 60}}}) {}
+
+  std::vector<RankSteps> run(const std::string& rules, const Bucketing& bucketing) {
+    ReplayOptions options = replay_options(rules, bucketing);
+    options.compute_works = compute_works_;
+    return run_steps(trace_, options, kWorkers, 4);
   }
 
-  /// Observations of all ranks in every step.
-  struct Seen {
-    std::vector<StepReport> reports;
-    std::vector<std::vector<float>> aggregates, contributions;
-  };
-
-  std::vector<Seen> run(const std::string& rules, const Bucketing& bucketing,
-                        std::uint64_t steps = 4) {
-    const Trace trace(folder_ / "trace");
-    Mailboxes boxes;
-    std::vector<Seen> seen(kWorkers);
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < kWorkers; ++rank)
-      threads.emplace_back([&, rank] {
-        ReplayOptions options;
-        options.compressor = CompressorRules::parse(rules);
-        options.bucketing = bucketing;
-        options.compute_works = compute_works_;
-        Replay replay(trace, options, rank, kWorkers);
-        replay.connect([&, rank](std::size_t capacity) {
-          return std::make_unique<RingCollective>(
-              std::make_unique<ThreadTransport>(boxes, rank, kWorkers), capacity);
-        });
-        replay.prepare(steps);
-        Seen& mine = seen[static_cast<std::size_t>(rank)];
-        for (std::uint64_t step = 0; step < steps; ++step) {
-          if (replay.loads()) replay.load(step);
-          mine.reports.push_back(replay.step(step));
-          EXPECT_GE(replay.checks().relative_error(step), 0);
-          const auto aggregate = replay.aggregate();
-          mine.aggregates.emplace_back(aggregate.begin(), aggregate.end());
-          mine.contributions.emplace_back(replay.checks().contribution_size());
-          replay.checks().own_contribution(mine.contributions.back());
-        }
-      });
-    for (std::thread& thread : threads) thread.join();
-    return seen;
-  }
-
-  // Every aggregate must be the mean of the values that the ranks report as sent, and must be the
-  // same on all ranks.
   void check(const std::string& rules, const Bucketing& bucketing) {
     SCOPED_TRACE(rules + " " + bucketing.to_string());
-    const std::vector<Seen> seen = run(rules, bucketing);
-    for (std::size_t step = 0; step < seen[0].aggregates.size(); ++step) {
-      for (const Seen& one : seen) ASSERT_EQ(one.aggregates[step], seen[0].aggregates[step]);
-      double most = 0;
-      for (std::size_t i = 0; i < seen[0].aggregates[step].size(); ++i) {
-        double mean = 0;
-        for (const Seen& one : seen)
-          mean += static_cast<double>(one.contributions[step][i]) / kWorkers;
-        most = std::max(most, std::fabs(mean));
-        ASSERT_NEAR(seen[0].aggregates[step][i], mean, 1e-6 * (1 + std::fabs(mean)));
-      }
-      if (seen[0].reports[step].exchanged) {
-        EXPECT_GT(most, 0);
-      }
-    }
+    expect_means(run(rules, bucketing));
   }
 
   static Bucketing overlapped(const std::string& limits = "first=2kb,rest=10kb") {
@@ -101,7 +39,6 @@ class OverlapTest : public ::testing::Test {
     return bucketing;
   }
 
-  TemporaryFolder folder_;
   bool compute_works_ = false;
 };
 
@@ -120,10 +57,10 @@ TEST_F(OverlapTest, ComputePhasesMayUseCpuTime) {
   beside.codec_beside = true;
   for (const Bucketing& bucketing : {together, overlapped(), beside}) {
     compute_works_ = false;
-    const std::vector<Seen> waited = run("topk:ratio=0.1", bucketing);
+    const std::vector<RankSteps> waited = run("topk:ratio=0.1", bucketing);
     compute_works_ = true;
     check("topk:ratio=0.1", bucketing);
-    const std::vector<Seen> worked = run("topk:ratio=0.1", bucketing);
+    const std::vector<RankSteps> worked = run("topk:ratio=0.1", bucketing);
     EXPECT_EQ(worked[0].aggregates, waited[0].aggregates);
     for (const StepReport& report : worked[0].reports) {
       EXPECT_GE(report.compute, report.wanted);
@@ -151,42 +88,33 @@ TEST_F(OverlapTest, LocalStepsAreAddedUp) {
   for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket}) {
     bucketing.overlap = overlap;
     for (const char* rules : {"none", "topk:ratio=0.1", "terngrad"}) check(rules, bucketing);
-    const Trace trace(folder_ / "trace");
-    const std::vector<Seen> seen = run("none", bucketing);
+    const std::vector<RankSteps> seen = run("none", bucketing);
     EXPECT_FALSE(seen[0].reports[0].exchanged);
     EXPECT_TRUE(seen[0].reports[1].exchanged);
-    EXPECT_EQ(seen[0].aggregates[0], std::vector<float>(trace.elements()));
+    EXPECT_EQ(seen[0].aggregates[0], std::vector<float>(trace_.elements()));
     // The first element of the last tensor, which is first in the order of buckets.
     if (overlap != Overlap::kBucket) continue;
     float expected = 0;
     for (int rank = 0; rank < kWorkers; ++rank)
       for (std::uint64_t step = 0; step < 2; ++step) {
-        const Replayed source = replayed(trace, rank, step);
-        expected += trace.gradient(source.rank, source.step, 4)[0] / kWorkers;
+        const Replayed source = replayed(trace_, rank, step);
+        expected += trace_.gradient(source.rank, source.step, 4)[0] / kWorkers;
       }
     EXPECT_NEAR(seen[0].aggregates[1][0], expected, 1e-5);
   }
-  const Trace trace(folder_ / "trace");
-  ReplayOptions options;
-  options.bucketing = bucketing;
-  options.compressor = parse_spec("variance");
-  EXPECT_THROW(Replay(trace, options, 0, 1), InputError);
+  EXPECT_THROW(Replay(trace_, replay_options("variance", bucketing), 0, 1), InputError);
 }
 
 TEST_F(OverlapTest, TheOuterOptimiserTakesWhatWasExchanged) {
-  const Trace trace(folder_ / "trace");
   for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket}) {
     ReplayOptions options;
     options.bucketing = overlapped();
     options.bucketing.overlap = overlap;
     options.bucketing.local_steps = 2;
     options.bucketing.outer = OuterOptions::parse("momentum=0.5,rate=2");
-    Replay replay(trace, options, 0, 1);
+    Replay replay(trace_, options, 0, 1);
     Mailboxes boxes;
-    replay.connect([&](std::size_t capacity) {
-      return std::make_unique<RingCollective>(std::make_unique<ThreadTransport>(boxes, 0, 1),
-                                              capacity);
-    });
+    connect_rings(replay, boxes);
     float velocity = 0;
     for (std::uint64_t step = 0; step < 6; ++step) {
       if (replay.loads()) replay.load(step);
@@ -208,7 +136,7 @@ TEST_F(OverlapTest, ExchangesRunInOrderAndUnderTheRest) {
   for (const bool beside : {false, true}) {
     Bucketing bucketing = overlapped();
     bucketing.codec_beside = beside;
-    for (const Seen& seen : run("topk:ratio=0.1", bucketing))
+    for (const RankSteps& seen : run("topk:ratio=0.1", bucketing))
       for (const StepReport& report : seen.reports) {
         std::vector<std::size_t> order;
         double end = 0;
@@ -241,7 +169,7 @@ TEST_F(OverlapTest, ExchangesRunInOrderAndUnderTheRest) {
 TEST_F(OverlapTest, ABucketWaitsForTheLatestOfItsGradients) {
   Bucketing bucketing = overlapped("first=1mb,rest=1mb");
   bucketing.granularity = Granularity::kBucket;
-  for (const Seen& seen : run("tensor-3:topk:ratio=0.1;*:none", bucketing))
+  for (const RankSteps& seen : run("tensor-3:topk:ratio=0.1;*:none", bucketing))
     for (const StepReport& report : seen.reports)
       for (const PhaseSpan& span : report.timeline)
         if (span.phase == Phase::kCompress) {
@@ -250,17 +178,13 @@ TEST_F(OverlapTest, ABucketWaitsForTheLatestOfItsGradients) {
 }
 
 TEST_F(OverlapTest, HooksThatDoNothingSendNothing) {
-  const Trace trace(folder_ / "trace");
   for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket}) {
     ReplayOptions options;
     options.bucketing = overlapped();
     options.bucketing.overlap = overlap;
-    Replay replay(trace, options, 0, kWorkers);
+    Replay replay(trace_, options, 0, kWorkers);
     Mailboxes boxes;
-    replay.connect([&](std::size_t capacity) {
-      return std::make_unique<RingCollective>(std::make_unique<ThreadTransport>(boxes, 0, kWorkers),
-                                              capacity);
-    });
+    connect_rings(replay, boxes, 0, kWorkers);
     const StepReport report = replay.step_without_exchange(0);
     EXPECT_GE(report.total, report.wanted);
     EXPECT_EQ(report.payload_bytes, 0U);
@@ -269,18 +193,15 @@ TEST_F(OverlapTest, HooksThatDoNothingSendNothing) {
 }
 
 TEST_F(OverlapTest, FastMotionIsRefusedSinceCodecsWorkBesideExchanges) {
-  const Trace trace(folder_ / "trace");
   ReplayOptions options;
   options.bucketing = overlapped();
   options.time_scale = 0.5;
-  EXPECT_THROW(Replay(trace, options, 0, 1), InputError);
+  EXPECT_THROW(Replay(trace_, options, 0, 1), InputError);
 }
 
 TEST_F(OverlapTest, SumsOfDifferentDelaysCannotLeaveTogether) {
-  const Trace trace(folder_ / "trace");
-  ReplayOptions options;
-  options.compressor = CompressorRules::parse("tensor-0:fedavg:delay=2;*:none");
-  EXPECT_THROW(Replay(trace, options, 0, 1), InputError);
+  const ReplayOptions options = replay_options("tensor-0:fedavg:delay=2;*:none");
+  EXPECT_THROW(Replay(trace_, options, 0, 1), InputError);
 }
 
 }  // namespace

@@ -5,34 +5,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
-#include "tests/base/support.h"
-#include "tests/collectives/thread_transport.h"
-#include "tests/trace/sample_trace.h"
-#include "workloads/collectives/flows.h"
+#include "tests/replay/replay_ranks.h"
 #include "workloads/replay/pace.h"
-#include "workloads/replay/replay.h"
+#include "workloads/replay/step_threads.h"
 #include "workloads/replay/stragglers.h"
 
 namespace thinpipe {
 namespace {
 
-// Uses the CPU for `seconds` of the thread's CPU time.
-void work(double seconds) {
-  const double end = now_seconds(CLOCK_THREAD_CPUTIME_ID) + seconds;
-  while (now_seconds(CLOCK_THREAD_CPUTIME_ID) < end) {
-  }
-}
-
 TEST(Pace, StretchesWorkByTheFactorAndCountsItAtItsOwnSpeed) {
   Pace pace(3, 1);
   const double begin = now_seconds();
   pace.begin();
-  work(0.002);
+  work_for(0.002);
   pace.end();
   EXPECT_GE(now_seconds() - begin, 3 * pace.own());
   EXPECT_GE(pace.own(), 0.002);
@@ -46,14 +35,14 @@ TEST(Pace, StretchesWorkByTheFactorAndCountsItAtItsOwnSpeed) {
 TEST(Pace, PiecesMakeUpForThoseThatLastedTooLong) {
   Pace pace(100, 1);
   pace.begin();
-  work(0.001);
+  work_for(0.001);
   wait_until(now_seconds() + 0.5);
   pace.end();
   const double late = pace.overrun();
   EXPECT_GE(late, 0.5 - 100 * pace.own());
   const double begin = now_seconds();
   pace.begin();
-  work(0.002);
+  work_for(0.002);
   pace.end();
   EXPECT_LT(now_seconds() - begin, 0.2);
   EXPECT_LT(pace.overrun(), late);
@@ -80,34 +69,20 @@ TEST(Timeline, CountsWhatOverlapsOnce) {
   EXPECT_DOUBLE_EQ(time_in(timeline, Phase::kDecode), 0);
 }
 
-class TimeScaleTest : public ::testing::Test {
+class TimeScaleTest : public SampleTraceTest {
  protected:
-  void SetUp() override {
-    SampleTrace what;
-    what.ranks = 2;
-    what.steps = 3;
-    what.compute_seconds = 0.004;
-    write_sample_trace(folder_ / "trace", what);
-  }
+  TimeScaleTest() : SampleTraceTest({.compute_seconds = 0.004}) {}
 
   StepReport step(const std::string& spec, double factor, const Bucketing& bucketing = {}) {
-    const Trace trace(folder_ / "trace");
-    ReplayOptions options;
-    options.bucketing = bucketing;
-    options.compressor = parse_spec(spec);
+    ReplayOptions options = replay_options(spec, bucketing);
     options.time_scale = factor;
-    Replay replay(trace, options, 0, 1);
-    captured_ = trace.times(0, 0).compute();
+    Replay replay(trace_, options, 0, 1);
     Mailboxes boxes;
-    replay.connect([&](std::size_t capacity) {
-      return std::make_unique<RingCollective>(std::make_unique<ThreadTransport>(boxes, 0, 1),
-                                              capacity);
-    });
+    connect_rings(replay, boxes);
     return replay.step(0);
   }
 
-  TemporaryFolder folder_;
-  double captured_ = 0;
+  const double captured_ = trace_.times(0, 0).compute();
 };
 
 TEST_F(TimeScaleTest, TimeDilationStretchesComputeAndCodec) {
@@ -152,19 +127,13 @@ TEST_F(TimeScaleTest, TimeDilationStretchesAllThatOverlaps) {
 }
 
 TEST_F(TimeScaleTest, HooksThatDoNothingAreStretchedToo) {
-  Bucketing bucketing;
-  bucketing.overlap = Overlap::kBucket;
-  const Trace trace(folder_ / "trace");
   ReplayOptions options;
-  options.bucketing = bucketing;
+  options.bucketing.overlap = Overlap::kBucket;
   options.time_scale = 3;
-  Replay replay(trace, options, 0, 1);
+  Replay replay(trace_, options, 0, 1);
   Mailboxes boxes;
-  replay.connect([&](std::size_t capacity) {
-    return std::make_unique<RingCollective>(std::make_unique<ThreadTransport>(boxes, 0, 1),
-                                            capacity);
-  });
-  EXPECT_GE(replay.step_without_exchange(0).total, 3 * trace.times(0, 0).compute());
+  connect_rings(replay, boxes);
+  EXPECT_GE(replay.step_without_exchange(0).total, 3 * captured_);
 }
 
 TEST_F(TimeScaleTest, FastMotionEncodesWhileTheComputeTimePasses) {
@@ -266,12 +235,9 @@ TEST(Stragglers, AlternativesAreACrossProduct) {
 
 TEST(Stragglers, WhatCannotBeIsRefusedByName) {
   const auto refused = [](const char* text, const std::string& expected) {
-    try {
-      Stragglers::parse(text);
-      ADD_FAILURE() << text << " was taken";
-    } catch (const InputError& error) {
-      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
-    }
+    const std::string error = input_error([&] { Stragglers::parse(text); });
+    EXPECT_FALSE(error.empty()) << text << " was taken";
+    EXPECT_NE(error.find(expected), std::string::npos) << error;
   };
   refused("rank3:compute=2", "expected host3, host4-7 or hosts");
   refused("host:compute=2", "expected host3");

@@ -5,12 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <thread>
 
-#include "tests/base/support.h"
-#include "tests/collectives/thread_transport.h"
-#include "tests/trace/sample_trace.h"
-#include "workloads/collectives/element_sum.h"
+#include "tests/replay/replay_ranks.h"
 #include "workloads/collectives/flows.h"
 #include "workloads/collectives/push_pull_collective.h"
 #include "workloads/replay/parameter_server.h"
@@ -18,64 +14,19 @@
 namespace thinpipe {
 namespace {
 
-// thinpipe's rings over threads: the worker runs them over MPI.
-void connect(Replay& replay, Mailboxes& boxes, int rank, int ranks) {
-  replay.connect([&, rank, ranks](std::size_t capacity) {
-    return std::make_unique<RingCollective>(std::make_unique<ThreadTransport>(boxes, rank, ranks),
-                                            capacity);
-  });
-}
-
-class ReplayTest : public ::testing::Test {
+class ReplayTest : public SampleTraceTest {
  protected:
-  void SetUp() override {
-    SampleTrace what;
-    what.ranks = 2;
-    what.steps = 3;
-    what.compute_seconds = 0;
-    write_sample_trace(folder_ / "trace", what);
-  }
+  ReplayTest() : SampleTraceTest({.compute_seconds = 0}) {}
 
-  // Runs `steps` steps on `ranks` ranks and checks every aggregate against the mean of the values
-  // that the ranks report as sent, and the k-hat, bytes and error that they report.
+  // Checks every aggregate against the mean of the values that the ranks report as sent, and the
+  // times that they report.
   void run(const std::string& spec, int ranks, std::uint64_t steps) {
-    const Trace trace(folder_ / "trace");
-    Mailboxes boxes;
-    std::vector<std::vector<std::vector<float>>> sent(static_cast<std::size_t>(ranks)),
-        aggregates(static_cast<std::size_t>(ranks));
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < ranks; ++rank)
-      threads.emplace_back([&, rank] {
-        ReplayOptions options;
-        options.compressor = parse_spec(spec);
-        Replay replay(trace, options, rank, ranks);
-        replay.prepare(steps);
-        connect(replay, boxes, rank, ranks);
-        for (std::uint64_t step = 0; step < steps; ++step) {
-          const StepReport report = replay.step(step);
-          EXPECT_GE(report.total, report.compress + report.exchange + report.decode);
-          EXPECT_GE(replay.checks().relative_error(step), 0);
-          std::vector<float> own(replay.checks().contribution_size());
-          replay.checks().own_contribution(own);
-          sent[static_cast<std::size_t>(rank)].push_back(own);
-          const auto aggregate = replay.aggregate();
-          aggregates[static_cast<std::size_t>(rank)].emplace_back(aggregate.begin(),
-                                                                  aggregate.end());
-        }
-      });
-    for (std::thread& thread : threads) thread.join();
-    for (std::uint64_t step = 0; step < steps; ++step) {
-      for (int rank = 1; rank < ranks; ++rank)
-        ASSERT_EQ(aggregates[static_cast<std::size_t>(rank)][step], aggregates[0][step]);
-      for (std::size_t i = 0; i < trace.elements(); ++i) {
-        double mean = 0;
-        for (const auto& of_rank : sent) mean += static_cast<double>(of_rank[step][i]) / ranks;
-        ASSERT_NEAR(aggregates[0][step][i], mean, 1e-6 * (1 + std::fabs(mean)));
-      }
-    }
+    const auto seen = run_steps(trace_, replay_options(spec), ranks, steps);
+    expect_means(seen);
+    for (const RankSteps& one : seen)
+      for (const StepReport& report : one.reports)
+        EXPECT_GE(report.total, report.compress + report.exchange + report.decode);
   }
-
-  TemporaryFolder folder_;
 };
 
 TEST_F(ReplayTest, AggregatesAreTheMeanOfWhatWasSent) {
@@ -90,57 +41,44 @@ TEST_F(ReplayTest, AggregatesAreTheMeanOfWhatWasSent) {
 
 TEST_F(ReplayTest, ADelayedMethodExchangesEveryNthStep) {
   run("sbc:p=0.01,delay=2", 2, 4);
-  const Trace trace(folder_ / "trace");
-  ReplayOptions options;
-  options.compressor = parse_spec("sbc:p=0.01,delay=2");
-  Replay replay(trace, options, 0, 1);
+  Replay replay(trace_, replay_options("sbc:p=0.01,delay=2"), 0, 1);
   Mailboxes boxes;
-  connect(replay, boxes, 0, 1);
+  connect_rings(replay, boxes);
   EXPECT_FALSE(replay.step(0).exchanged);
   EXPECT_TRUE(replay.step(1).exchanged);
 }
 
 TEST_F(ReplayTest, TernGradsScaleIsTheGreatestOfAllRanks) {
-  const Trace trace(folder_ / "trace");
   constexpr int kRanks = 2;
-  Mailboxes boxes;
   std::vector<std::vector<float>> sent(kRanks);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < kRanks; ++rank)
-    threads.emplace_back([&, rank] {
-      ReplayOptions options;
-      options.compressor = parse_spec("terngrad:sigma=0");
-      Replay replay(trace, options, rank, kRanks);
-      connect(replay, boxes, rank, kRanks);
-      const StepReport report = replay.step(0);
-      EXPECT_GT(report.exchange, 0);
-      EXPECT_GE(report.compress, 0);
-      sent[static_cast<std::size_t>(rank)].resize(trace.elements());
-      replay.checks().own_contribution(sent[static_cast<std::size_t>(rank)]);
-    });
-  for (std::thread& thread : threads) thread.join();
+  on_all_ranks(trace_, replay_options("terngrad:sigma=0"), kRanks, [&](Replay& replay, int rank) {
+    const StepReport report = replay.step(0);
+    EXPECT_GT(report.exchange, 0);
+    EXPECT_GE(report.compress, 0);
+    sent[static_cast<std::size_t>(rank)].resize(trace_.elements());
+    replay.checks().own_contribution(sent[static_cast<std::size_t>(rank)]);
+  });
   std::size_t offset = 0;
   std::size_t differing = 0;
-  for (std::size_t i = 0; i < trace.tensors().size(); ++i) {
+  for (std::size_t i = 0; i < trace_.tensors().size(); ++i) {
     // Unclipped, a rank's scale is its greatest magnitude; the common one is the greater.
     float greatest[kRanks] = {0, 0};
     for (std::size_t rank = 0; rank < kRanks; ++rank)
-      for (float value : trace.gradient(rank, 0, i))
+      for (float value : trace_.gradient(rank, 0, i))
         greatest[rank] = std::max(greatest[rank], std::fabs(value));
     const float shared = std::max(greatest[0], greatest[1]);
     differing += greatest[0] != greatest[1] ? 1 : 0;
     for (const auto& of_rank : sent)
-      for (std::size_t j = 0; j < trace.tensors()[i].elements; ++j) {
+      for (std::size_t j = 0; j < trace_.tensors()[i].elements; ++j) {
         const float magnitude = std::fabs(of_rank[offset + j]);
         ASSERT_TRUE(magnitude == 0 || magnitude == shared) << magnitude << " of " << shared;
       }
-    offset += trace.tensors()[i].elements;
+    offset += trace_.tensors()[i].elements;
   }
   EXPECT_GT(differing, 0U);
 }
 
 TEST_F(ReplayTest, WithParameterServersWorkersEndWithWhatThoseAnswered) {
-  const Trace trace(folder_ / "trace");
   constexpr int kTwo = 2;  // workers, and servers
   Bucketing bucketed, model, local;
   bucketed.overlap = Overlap::kBucket;
@@ -151,15 +89,13 @@ TEST_F(ReplayTest, WithParameterServersWorkersEndWithWhatThoseAnswered) {
     for (const char* spec : {"none", "3lc", "powersgd:rank=2", "terngrad", "sbc:p=0.01,delay=2",
                              "tensor-0:topk:ratio=0.01;*:fedavg:delay=2"}) {
       SCOPED_TRACE(spec + (" " + bucketing.to_string()));
-      ReplayOptions options;
-      options.compressor = CompressorRules::parse(spec);
-      options.bucketing = bucketing;
+      ReplayOptions options = replay_options(spec, bucketing);
       options.servers = push_pull_options(parse_spec("ps:servers=2"), kTwo);
       std::vector<float> ended[kTwo], answered[kTwo];
       on_all_ranks(2 * kTwo, [&](ThreadTransport& transport) {
         const int rank = transport.rank();
         if (rank >= kTwo) {
-          const auto plan = plan_buckets(trace.tensors(), options.compressor, bucketing);
+          const auto plan = plan_buckets(trace_.tensors(), options.compressor, bucketing);
           ParameterServer server(
               transport, replay_units(plan, *options.servers),
               {.exchange = *options.servers, .local_steps = bucketing.local_steps}, kTwo,
@@ -169,7 +105,7 @@ TEST_F(ReplayTest, WithParameterServersWorkersEndWithWhatThoseAnswered) {
           server.averager().delta(answered[rank - kTwo]);
           return;
         }
-        Replay replay(trace, options, rank, kTwo);
+        Replay replay(trace_, options, rank, kTwo);
         replay.connect(std::make_unique<PushPullCollective>(
             std::make_unique<ThreadTransport>(transport), replay.layout()));
         for (std::uint64_t step = 0; step < 4; ++step) {
@@ -186,36 +122,31 @@ TEST_F(ReplayTest, WithParameterServersWorkersEndWithWhatThoseAnswered) {
       });
       std::vector<float> all = answered[0];
       all.insert(all.end(), answered[1].begin(), answered[1].end());
-      EXPECT_EQ(all.size(), trace.elements());
+      EXPECT_EQ(all.size(), trace_.elements());
       for (const std::vector<float>& one : ended) EXPECT_EQ(one, all);
     }
 }
 
 TEST_F(ReplayTest, NoneSendsTheGradientItself) {
-  const Trace trace(folder_ / "trace");
-  ReplayOptions options;
-  options.compressor = parse_spec("none");
-  Replay replay(trace, options, 1, 1);
+  Replay replay(trace_, replay_options("none"), 1, 1);
   Mailboxes boxes;
-  connect(replay, boxes, 0, 1);
+  connect_rings(replay, boxes);
   const StepReport report = replay.step(0);
-  EXPECT_EQ(report.payload_bytes, trace.elements() * sizeof(float));
+  EXPECT_EQ(report.payload_bytes, trace_.elements() * sizeof(float));
   EXPECT_EQ(replay.checks().relative_error(0), 0);
-  EXPECT_EQ(replay.aggregate()[0], trace.gradient(1, 0, 0)[0]);
+  EXPECT_EQ(replay.aggregate()[0], trace_.gradient(1, 0, 0)[0]);
 }
 
 // Every second step hands over the sum of its gradient and the one before, and nothing older.
 TEST_F(ReplayTest, LocalStepsHandOverTheirOwnSum) {
-  const Trace trace(folder_ / "trace");
   ReplayOptions options;
-  options.compressor = parse_spec("none");
   options.bucketing.local_steps = 2;
-  Replay replay(trace, options, 0, 1);
+  Replay replay(trace_, options, 0, 1);
   Mailboxes boxes;
-  connect(replay, boxes, 0, 1);
+  connect_rings(replay, boxes);
   const auto gradient = [&](std::uint64_t step) {
-    const Replayed source = replayed(trace, 0, step);
-    return trace.gradient(source.rank, source.step, 0)[0];
+    const Replayed source = replayed(trace_, 0, step);
+    return trace_.gradient(source.rank, source.step, 0)[0];
   };
   for (std::uint64_t step = 0; step < 4; step += 2) {
     EXPECT_FALSE(replay.step(step).exchanged);
@@ -235,58 +166,48 @@ class Witness : public Collective, public AllReduce {
   }
   TransportCounters counters() const override { return {}; }
 
+  /// Lets a witness sum a replay's one bucket. Returns the witness, which the replay owns.
+  static const Witness& of(Replay& replay) {
+    replay.connect([](std::size_t) { return std::make_unique<Witness>(); });
+    return dynamic_cast<const Witness&>(replay.collective(0));
+  }
+
   const float* place = nullptr;
   std::vector<float> given;
 };
 
 TEST_F(ReplayTest, NoneIsSummedFromWhereTheGradientLies) {
-  const Trace trace(folder_ / "trace");
-  ReplayOptions options;
-  options.compressor = parse_spec("none");
-  Replay replay(trace, options, 1, 1);
-  Witness* witness = nullptr;
-  replay.connect([&](std::size_t) {
-    auto made = std::make_unique<Witness>();
-    witness = made.get();
-    return made;
-  });
+  Replay replay(trace_, replay_options("none"), 1, 1);
+  const Witness& witness = Witness::of(replay);
   const StepReport report = replay.step(2);
-  EXPECT_EQ(report.selected, trace.elements());
+  EXPECT_EQ(report.selected, trace_.elements());
   // A trace's file has its tensors one after the other.
-  EXPECT_EQ(witness->place, trace.gradient(1, 2, 0).data());
-  EXPECT_EQ(witness->given.size(), trace.elements());
+  EXPECT_EQ(witness.place, trace_.gradient(1, 2, 0).data());
+  EXPECT_EQ(witness.given.size(), trace_.elements());
 }
 
 TEST_F(ReplayTest, WhatDoesNotLieInOrderIsCopied) {
-  const Trace trace(folder_ / "trace");
   ReplayOptions options;
-  options.compressor = parse_spec("none");
   options.bucketing.overlap = Overlap::kBucket;
   options.bucketing.limits.order = BucketLimits::Order::kReverse;
-  Replay replay(trace, options, 0, 1);
-  Witness* witness = nullptr;
-  replay.connect([&](std::size_t) {
-    auto made = std::make_unique<Witness>();
-    witness = made.get();
-    return made;
-  });
+  Replay replay(trace_, options, 0, 1);
+  const Witness& witness = Witness::of(replay);
   ASSERT_EQ(replay.buckets(), 1U);
   replay.step(0);
   std::vector<float> reversed;
-  for (std::size_t tensor = trace.tensors().size(); tensor-- > 0;) {
-    const auto values = trace.gradient(0, 0, tensor);
+  for (std::size_t tensor = trace_.tensors().size(); tensor-- > 0;) {
+    const auto values = trace_.gradient(0, 0, tensor);
     reversed.insert(reversed.end(), values.begin(), values.end());
   }
-  EXPECT_EQ(witness->given, reversed);
+  EXPECT_EQ(witness.given, reversed);
   std::vector<float> own(replay.checks().contribution_size());
   replay.checks().own_contribution(own);
   EXPECT_EQ(own, reversed);
 }
 
-TEST_F(ReplayTest, RanksBeyondTheTraceReplayItLater) {
-  const Trace trace(folder_ / "trace");  // 2 ranks, 3 steps
+TEST_F(ReplayTest, RanksBeyondTheTraceReplayItLater) {  // 2 ranks, 3 steps
   const auto is = [&](int rank, std::uint64_t step, std::size_t r, std::size_t s) {
-    const Replayed got = replayed(trace, rank, step);
+    const Replayed got = replayed(trace_, rank, step);
     return got.rank == r && got.step == s;
   };
   EXPECT_TRUE(is(0, 0, 0, 0));

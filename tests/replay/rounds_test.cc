@@ -8,14 +8,10 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
-#include "tests/base/support.h"
-#include "tests/collectives/thread_transport.h"
-#include "tests/trace/sample_trace.h"
+#include "tests/replay/replay_ranks.h"
 #include "workloads/collectives/flows.h"
-#include "workloads/replay/replay.h"
 
 namespace thinpipe {
 namespace {
@@ -76,11 +72,7 @@ struct Outcome {
 
 class RoundsTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    SampleTrace what;
-    what.compute_seconds = 0;
-    write_sample_trace(folder_ / "trace", what);
-  }
+  void SetUp() override { write_sample_trace(folder_ / "trace", {.compute_seconds = 0}); }
 
   Outcome run(const std::string& spec, int bad_call = 0) {
     const Trace trace(folder_ / "trace");
@@ -89,27 +81,23 @@ class RoundsTest : public ::testing::Test {
     outcome.contributions.resize(kRanks);
     outcome.pieces.resize(kRanks);
     outcome.reports.resize(kRanks);
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < kRanks; ++rank)
-      threads.emplace_back([&, rank] {
-        ReplayOptions options;
-        options.compressor = parse_spec(spec);
-        Replay replay(trace, options, rank, kRanks);
-        replay.connect([&](std::size_t capacity) {
-          return std::make_unique<FaultyCollective>(
-              RingCollective(std::make_unique<ThreadTransport>(boxes, rank, kRanks), capacity),
-              bad_call);
-        });
-        const auto r = static_cast<std::size_t>(rank);
-        for (std::uint64_t step = 0; step < kSteps; ++step) outcome.reports[r] = replay.step(step);
-        outcome.contributions[r].resize(replay.checks().contribution_size());
-        replay.checks().own_contribution(outcome.contributions[r]);
-        for (const auto piece : replay.checks().results())
-          outcome.pieces[r].emplace_back(piece.begin(), piece.end());
-        if (rank == 0)
-          outcome.calls = dynamic_cast<const FaultyCollective&>(replay.collective(0)).calls();
+    on_all_ranks(boxes, kRanks, [&](std::unique_ptr<ThreadTransport> transport) {
+      const int rank = transport->rank();
+      Replay replay(trace, replay_options(spec), rank, kRanks);
+      replay.connect([&](std::size_t capacity) {
+        return std::make_unique<FaultyCollective>(
+            RingCollective(std::make_unique<ThreadTransport>(boxes, rank, kRanks), capacity),
+            bad_call);
       });
-    for (std::thread& thread : threads) thread.join();
+      const auto r = static_cast<std::size_t>(rank);
+      for (std::uint64_t step = 0; step < kSteps; ++step) outcome.reports[r] = replay.step(step);
+      outcome.contributions[r].resize(replay.checks().contribution_size());
+      replay.checks().own_contribution(outcome.contributions[r]);
+      for (const auto piece : replay.checks().results())
+        outcome.pieces[r].emplace_back(piece.begin(), piece.end());
+      if (rank == 0)
+        outcome.calls = dynamic_cast<const FaultyCollective&>(replay.collective(0)).calls();
+    });
     for (const auto& pieces : outcome.pieces) EXPECT_EQ(pieces, outcome.pieces[0]);
     return outcome;
   }
@@ -140,11 +128,8 @@ TEST_F(RoundsTest, AWrongMeanOfAnyRoundIsSeen) {
 }
 
 TEST_F(RoundsTest, VectorsAloneTakeOneRound) {
-  SampleTrace what;
-  what.compute_seconds = 0;
-  what.shapes = {{20}, {300}};
   std::filesystem::remove_all(folder_ / "trace");
-  write_sample_trace(folder_ / "trace", what);
+  write_sample_trace(folder_ / "trace", {.shapes = {{20}, {300}}, .compute_seconds = 0});
   const Outcome outcome = run("powersgd");
   EXPECT_EQ(outcome.calls, static_cast<int>(kSteps));
   EXPECT_EQ(outcome.pieces[0].size(), 1U);

@@ -2,19 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <cmath>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "compressors/registry.h"
-#include "tests/base/support.h"
-#include "tests/collectives/thread_transport.h"
-#include "tests/trace/sample_trace.h"
+#include "tests/replay/replay_ranks.h"
 #include "workloads/collectives/collectives.h"
-#include "workloads/replay/replay.h"
 
 namespace thinpipe {
 namespace {
@@ -81,14 +76,9 @@ TEST(SparseSums, JoinsUnitsAndPutsBackWhatWasDropped) {
   }
 }
 
-class SparseReplay : public ::testing::Test {
+class SparseReplay : public SampleTraceTest {
  protected:
-  void SetUp() override {
-    SampleTrace what;
-    what.compute_seconds = 0;
-    what.squares = true;
-    write_sample_trace(folder_ / "trace", what);
-  }
+  SparseReplay() : SampleTraceTest({.compute_seconds = 0, .squares = true}) {}
 
   /// Checks every step of a job of three ranks against StepChecks::expected().
   void run(const std::string& compressor, const std::string& collective,
@@ -96,55 +86,41 @@ class SparseReplay : public ::testing::Test {
     SCOPED_TRACE(compressor + " " + collective + " " + bucketing.to_string());
     constexpr int kSparseRanks = 3;
     constexpr std::uint64_t kSparseSteps = 6;
-    const Trace trace(folder_ / "trace");
-    Mailboxes boxes;
     std::vector<std::vector<std::vector<float>>> sent(kSparseSteps), got(kSparseSteps),
         expected(kSparseSteps);
     for (auto* all : {&sent, &got, &expected})
       for (auto& step : *all) step.resize(kSparseRanks);
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::size_t waiting = 0;
-    const auto meet = [&](std::size_t meetings) {
-      std::unique_lock lock(mutex);
-      ++waiting;
-      changed.notify_all();
-      changed.wait(lock, [&] { return waiting >= meetings * kSparseRanks; });
-    };
+    ReplayOptions options = replay_options(compressor, bucketing);
+    options.sparse_sums =
+        find_collective(parse_spec(collective).name).can(Exchange::kSparseAllReduce);
+    std::barrier all_are_here(kSparseRanks);
     std::vector<StepReport> reports(kSparseRanks);
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < kSparseRanks; ++rank)
-      threads.emplace_back([&, rank] {
-        const auto r = static_cast<std::size_t>(rank);
-        const Spec spec = parse_spec(collective);
-        ReplayOptions options;
-        options.compressor = CompressorRules::parse(compressor);
-        options.bucketing = bucketing;
-        options.sparse_sums = find_collective(spec.name).can(Exchange::kSparseAllReduce);
-        Replay replay(trace, options, rank, kSparseRanks);
-        replay.connect([&](std::size_t capacity) {
-          return make_collective(spec, std::make_unique<ThreadTransport>(boxes, rank, kSparseRanks),
-                                 capacity);
-        });
-        EXPECT_FALSE(replay.checks().takes_mean());
-        replay.prepare(kSparseSteps);
-        for (std::uint64_t step = 0; step < kSparseSteps; ++step) {
-          if (replay.loads()) replay.load(step);
-          reports[r] = replay.step(step);
-          EXPECT_GE(replay.checks().relative_error(step), 0);
-          sent[step][r].resize(replay.checks().contribution_size());
-          replay.checks().own_contribution(sent[step][r]);
-          for (const auto result : replay.checks().results())
-            got[step][r].insert(got[step][r].end(), result.begin(), result.end());
-          got[step][r].resize(replay.checks().contribution_size());
-          meet(2 * step + 1);
-          std::vector<std::span<const float>> all(sent[step].begin(), sent[step].end());
-          expected[step][r].resize(replay.checks().contribution_size());
-          replay.checks().expected(all, expected[step][r]);
-          meet(2 * step + 2);
-        }
+    Mailboxes boxes;
+    on_all_ranks(boxes, kSparseRanks, [&](std::unique_ptr<ThreadTransport> transport) {
+      const int rank = transport->rank();
+      const auto r = static_cast<std::size_t>(rank);
+      Replay replay(trace_, options, rank, kSparseRanks);
+      replay.connect([&](std::size_t capacity) {
+        return over_threads(collective, boxes, rank, kSparseRanks, capacity);
       });
-    for (std::thread& thread : threads) thread.join();
+      EXPECT_FALSE(replay.checks().takes_mean());
+      replay.prepare(kSparseSteps);
+      for (std::uint64_t step = 0; step < kSparseSteps; ++step) {
+        if (replay.loads()) replay.load(step);
+        reports[r] = replay.step(step);
+        EXPECT_GE(replay.checks().relative_error(step), 0);
+        sent[step][r].resize(replay.checks().contribution_size());
+        replay.checks().own_contribution(sent[step][r]);
+        for (const auto result : replay.checks().results())
+          got[step][r].insert(got[step][r].end(), result.begin(), result.end());
+        got[step][r].resize(replay.checks().contribution_size());
+        all_are_here.arrive_and_wait();
+        std::vector<std::span<const float>> all(sent[step].begin(), sent[step].end());
+        expected[step][r].resize(replay.checks().contribution_size());
+        replay.checks().expected(all, expected[step][r]);
+        all_are_here.arrive_and_wait();
+      }
+    });
     for (std::size_t step = 0; step < kSparseSteps; ++step) {
       double sum = 0;
       for (const float value : got[step][0]) sum += std::fabs(static_cast<double>(value));
@@ -160,8 +136,6 @@ class SparseReplay : public ::testing::Test {
     EXPECT_GT(reports[0].payload_bytes, 0U);
     EXPECT_EQ(reports[0].payload_bytes, reports[0].summed_bytes);
   }
-
-  TemporaryFolder folder_;
 };
 
 TEST_F(SparseReplay, EndsEveryStepWithWhatIsExpected) {
@@ -191,11 +165,9 @@ TEST_F(SparseReplay, EndsEveryStepWithWhatIsExpected) {
 }
 
 TEST_F(SparseReplay, RefusesWhatCollectivesCannotTake) {
-  const Trace trace(folder_ / "trace");
-  ReplayOptions options;
+  ReplayOptions options = replay_options("terngrad");  // its payloads are no elements
   options.sparse_sums = true;
-  options.compressor = parse_spec("terngrad");  // its payloads are no elements
-  EXPECT_THROW(Replay(trace, options, 0, 2), InputError);
+  EXPECT_THROW(Replay(trace_, options, 0, 2), InputError);
 }
 
 }  // namespace

@@ -14,13 +14,10 @@
 #include <vector>
 
 #include "compressors/registry.h"
-#include "tests/base/support.h"
-#include "tests/collectives/thread_transport.h"
-#include "tests/trace/sample_trace.h"
+#include "tests/replay/replay_ranks.h"
 #include "workloads/collectives/collectives.h"
 #include "workloads/collectives/push_pull_collective.h"
 #include "workloads/collectives/traffic.h"
-#include "workloads/replay/replay.h"
 
 namespace thinpipe {
 namespace {
@@ -29,23 +26,14 @@ using ::testing::HasSubstr;
 
 using Floats = std::vector<float>;
 
-class TwoShotTest : public ::testing::Test {
+class TwoShotTest : public SampleTraceTest {
  protected:
-  void SetUp() override {
-    SampleTrace what;
-    what.ranks = 3;
-    what.steps = 3;
-    what.compute_seconds = 0;
-    what.shapes = {{120, 40}, {20}, {7000}};
-    write_sample_trace(folder_ / "trace", what);
-    trace_ = std::make_unique<Trace>(folder_ / "trace");
-  }
+  TwoShotTest()
+      : SampleTraceTest({.shapes = {{120, 40}, {20}, {7000}}, .ranks = 3, .compute_seconds = 0}) {}
 
   ReplayOptions options_of(const std::string& spec, const std::string& collective, int ranks,
                            const Bucketing& bucketing = {}) const {
-    ReplayOptions options;
-    options.compressor = CompressorRules::parse(spec);
-    options.bucketing = bucketing;
+    ReplayOptions options = replay_options(spec, bucketing);
     options.servers = push_pull_options(parse_spec(collective), ranks);
     return options;
   }
@@ -56,12 +44,12 @@ class TwoShotTest : public ::testing::Test {
     Mailboxes boxes;
     on_all_ranks(boxes, ranks, [&](std::unique_ptr<ThreadTransport> transport) {
       const int rank = transport->rank();
-      Replay replay(*trace_, options, rank, ranks);
+      Replay replay(trace_, options, rank, ranks);
       replay.connect(std::make_unique<TwoShotCollective>(std::move(transport), replay.layout(),
                                                          *replay.averager()));
       body(replay, rank);
     });
-    for (const auto& [way, queue] : boxes.messages) EXPECT_TRUE(queue.empty()) << "left over";
+    expect_no_message_left(boxes);
   }
 
   // aggregates[step] of all ranks, which end alike.
@@ -82,10 +70,10 @@ class TwoShotTest : public ::testing::Test {
   // Computes the expected two-shot results on one thread: each slice's payloads are decoded in the
   // order of ranks, averaged, compressed once more and decoded.
   std::vector<Floats> expected(const ReplayOptions& options, int ranks, std::uint64_t steps) {
-    const Replay plan(*trace_, options, 0, ranks);
+    const Replay plan(trace_, options, 0, ranks);
     struct Slice {
       std::vector<std::unique_ptr<Compressor>> first;
-      std::unique_ptr<Compressor> second, decodes_first;
+      std::unique_ptr<Compressor> second;
     };
     std::vector<Slice> slices;
     for (std::size_t i = 0; i < plan.units().size(); ++i) {
@@ -100,16 +88,14 @@ class TwoShotTest : public ::testing::Test {
     }
     std::vector<Floats> aggregates;
     for (std::uint64_t step = 0; step < steps; ++step) {
-      Floats& aggregate = aggregates.emplace_back(trace_->elements());
+      Floats& aggregate = aggregates.emplace_back(trace_.elements());
       for (std::size_t i = 0; i < slices.size(); ++i) {
         const ReplayUnit& unit = plan.units()[i];
         Floats mean(unit.tensor.elements);
         std::vector<std::byte> payload(
             std::max(slices[i].first[0]->max_encoded_size(), slices[i].second->max_encoded_size()));
         const auto encoded = [&](Compressor& by, std::span<const float> values) {
-          GradientInput input;
-          input.values = values;
-          input.step = step;
+          const GradientInput input{.values = values, .squares = {}, .step = step};
           return std::span(payload).first(by.encode(input, payload).encoded_bytes);
         };
         for (int rank = 0; rank < ranks; ++rank) {
@@ -128,17 +114,14 @@ class TwoShotTest : public ::testing::Test {
   }
 
   Floats gradient_of(int rank, std::uint64_t step) const {
-    const Replayed source = replayed(*trace_, rank, step);
+    const Replayed source = replayed(trace_, rank, step);
     Floats all;
-    for (std::size_t i = 0; i < trace_->tensors().size(); ++i) {
-      const auto values = trace_->gradient(source.rank, source.step, i);
+    for (std::size_t i = 0; i < trace_.tensors().size(); ++i) {
+      const auto values = trace_.gradient(source.rank, source.step, i);
       all.insert(all.end(), values.begin(), values.end());
     }
     return all;
   }
-
-  TemporaryFolder folder_;
-  std::unique_ptr<Trace> trace_;
 };
 
 TEST_F(TwoShotTest, EveryMethodsAggregateIsExpectedToTheBit) {
@@ -216,7 +199,7 @@ TEST_F(TwoShotTest, LocalStepsDelaysAndTheWholeModel) {
     EXPECT_FALSE(replay.step(0).exchanged);
     const StepReport report = replay.step(1);
     EXPECT_TRUE(report.exchanged);
-    EXPECT_EQ(report.pulled_bytes, 4 * trace_->elements());
+    EXPECT_EQ(report.pulled_bytes, 4 * trace_.elements());
   });
   const ReplayOptions options = options_of("int8", "twoshot", 3, model);
   EXPECT_EQ(run(options, 3, 2), expected(options, 3, 2));
@@ -261,7 +244,7 @@ TEST_F(TwoShotTest, SendsWhatTheClosedFormSays) {
       for (const Traffic& one : push_pull_traffic(replay.layout(), pushed, bytes))
         all += one.sent.bytes;
       EXPECT_EQ(all, 2 * static_cast<std::uint64_t>(ranks - 1) *
-                         (4 * trace_->elements() + 8 * bytes.size()));
+                         (4 * trace_.elements() + 8 * bytes.size()));
     });
 }
 

@@ -1,8 +1,9 @@
 // Records made by hand, and a plausible run made by formula, plainly synthetic.
 #pragma once
 
-#include <filesystem>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -91,5 +92,17 @@ Records synthetic_run(const SyntheticRun& run = {});
 
 /// The same as the text of a records file.
 std::string records_text(const Records& records);
+
+/// What a small strict checker of well-formed XML elements finds, for SVG in a page.
+struct Markup {
+  std::string error;                 ///< "" when well-formed
+  std::vector<std::string> ids;      ///< of all elements, in order
+  std::set<std::string> references;  ///< the targets of href="#…"
+  std::vector<std::string> titles;   ///< the text of <title> elements, still escaped
+};
+
+/// Checks tags, nesting, quoted and distinct attributes, and that text and values have neither a
+/// bare '<' nor a bare '&'.
+Markup check_markup(std::string_view text);
 
 }  // namespace thinpipe::sample

@@ -34,7 +34,6 @@ ALLOWED = [  # (path, text of a line)
     ("tests/harness/options/arguments_test.cc", "patience"),
     ("tests/docs/options_test.py", "--patience"),
     ("tests/style/symbols_test.py", "Twin"),
-    ("compressors/kernels/l2_norm-inl.h", "kLeastSquares"),
 ]
 MOST = 0.003
 SUFFIXES = {".cc", ".h", ".cu", ".cuh", ".py", ".md", ".toml", ".expected", ".txt", ".cmake", ".sh"}

@@ -30,12 +30,6 @@ struct SampleTrace {
 
 namespace sample {
 
-/// Inverse of the Laplace distribution function at u in (0, 1).
-inline float laplace_at(double u, double scale) {
-  const double centred = u - 0.5;
-  return static_cast<float>(std::copysign(scale * std::log1p(-2 * std::fabs(centred)), -centred));
-}
-
 inline TraceStepTimes spread_times(const SampleTrace& what, std::uint64_t step) {
   TraceStepTimes times;
   times.forward = what.compute_seconds / 3;
@@ -79,11 +73,11 @@ inline void write_sample_trace(const std::filesystem::path& folder, const Sample
           elements *= static_cast<std::size_t>(dimension);
         const double scale = what.scale * std::exp2(static_cast<double>(i % 3));
         std::vector<float>& drawn = values.emplace_back(elements);
-        for (float& value : drawn) value = sample::laplace_at(random.uniform(), scale);
+        for (float& value : drawn) value = random.laplace(scale);
         if (!what.squares) continue;
         std::vector<float>& moments = squares.emplace_back(elements);
         for (float& moment : moments) {
-          const float spread = sample::laplace_at(random.uniform(), scale);
+          const float spread = random.laplace(scale);
           moment = spread * spread;
         }
       }

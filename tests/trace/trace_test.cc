@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "tests/base/support.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/trace_tools.h"
@@ -213,25 +214,13 @@ TEST_F(TraceTest, FileNamesStayInsideTheFolder) {
 
 TEST_F(TraceTest, EveryMemberIsRequiredAndOfItsType) {
   // The members the format demands, as JSON pointers. Each is removed, then given a wrong type.
-  const std::vector<std::string> members = {"/format",
-                                            "/version",
-                                            "/origin",
-                                            "/model",
-                                            "/ranks",
-                                            "/tensors",
-                                            "/tensors/0/name",
-                                            "/tensors/0/shape",
-                                            "/tensors/0/ready_order",
-                                            "/steps",
-                                            "/steps/0/training_step",
-                                            "/steps/0/workers",
-                                            "/steps/0/workers/1/file",
-                                            "/steps/0/workers/1/bytes",
-                                            "/steps/0/workers/1/sha256",
-                                            "/steps/0/workers/1/forward",
-                                            "/steps/0/workers/1/backward",
-                                            "/steps/0/workers/1/loss",
-                                            "/steps/0/workers/1/ready"};
+  const std::vector<std::string> members = split(
+      "/format /version /origin /model /ranks /tensors /tensors/0/name /tensors/0/shape "
+      "/tensors/0/ready_order /steps /steps/0/training_step /steps/0/workers "
+      "/steps/0/workers/1/file /steps/0/workers/1/bytes /steps/0/workers/1/sha256 "
+      "/steps/0/workers/1/forward /steps/0/workers/1/backward /steps/0/workers/1/loss "
+      "/steps/0/workers/1/ready",
+      ' ');
   const json original = json::parse(read_bytes(folder() / "trace.json"));
   for (const std::string& member : members) {
     const json::json_pointer pointer(member);
@@ -367,7 +356,7 @@ bool opens(const std::filesystem::path& folder) {
     touch_every_value(trace);
     return true;
   } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()), "");
+    EXPECT_STRNE(error.what(), "");
     return false;
   }
 }

@@ -18,7 +18,6 @@
 #include "base/text.h"
 
 namespace thinpipe {
-
 namespace {
 
 // Above the maximum every update overflows; below the minimum no update has an effect.
@@ -83,10 +82,9 @@ OptimiserSpec OptimiserSpec::parse(std::string_view text) {
 }
 
 std::string OptimiserSpec::to_string() const {
-  if (rule == Rule::kSgd) {
+  if (rule == Rule::kSgd)
     return fmt::format("sgd:lr={},momentum={},nesterov={},weight_decay={}", learning_rate, momentum,
                        nesterov ? 1 : 0, weight_decay);
-  }
   if (rule == Rule::kSignum)
     return fmt::format("signum:lr={},momentum={},weight_decay={}", learning_rate, momentum,
                        weight_decay);

@@ -16,7 +16,6 @@
 #include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
-
 namespace {
 
 using nlohmann::json;
@@ -40,9 +39,8 @@ class OptionReader {
   }
   template <typename Integer>
   void integer(const char* key, Integer& value, std::uint64_t least, std::uint64_t most) const {
-    if (const auto field = find(key)) {
+    if (const auto field = find(key))
       value = static_cast<Integer>(field->unsigned_integer(least, most));
-    }
   }
   void number(const char* key, double& value, double least, double most) const {
     if (const auto field = find(key)) value = field->number(least, most);
@@ -80,22 +78,36 @@ std::uint64_t last_recorded(const CaptureOptions& options, std::uint64_t from) {
 
 void check_recorded_steps(const CaptureOptions& options) {
   const std::uint64_t span = last_recorded(options, 0);
-  if (span + kCaptureWarmUpSteps >= options.steps) {
+  if (span + kCaptureWarmUpSteps >= options.steps)
     throw InputError(
         fmt::format("capture: steps: {} are too few for {} recorded steps, {} apart, after {} "
                     "warm-up steps (expected at least {})",
                     options.steps, options.record, options.every, kCaptureWarmUpSteps,
                     span + kCaptureWarmUpSteps + 1));
-  }
   if (!options.from) return;
   const std::uint64_t latest = options.steps - 1 - span;
-  if (*options.from < kCaptureWarmUpSteps || *options.from > latest) {
+  if (*options.from < kCaptureWarmUpSteps || *options.from > latest)
     throw InputError(
         fmt::format("capture: from: {}, expected {} to {} (the first {} steps are warm-up, and {} "
                     "recorded steps, {} apart, must end by step {})",
                     *options.from, kCaptureWarmUpSteps, latest, kCaptureWarmUpSteps, options.record,
                     options.every, options.steps - 1));
-  }
+}
+
+// Masks apply to the momentum of a worker's own steps.
+void check_mask(const LearnerOptions& options) {
+  if (!options.mask_momentum) return;
+  if (!options.updates)
+    throw InputError(
+        "train: mask_momentum: workers that exchange gradients all have the same momentum, "
+        "whatever each "
+        "has sent; expected updates");
+  const OptimiserSpec optimiser = OptimiserSpec::parse(options.optimiser);
+  const bool adam =
+      optimiser.rule == OptimiserSpec::Rule::kAdam || optimiser.rule == OptimiserSpec::Rule::kAdamW;
+  if (!adam && optimiser.momentum == 0)
+    throw InputError("train: mask_momentum: " + options.optimiser +
+                     " has no momentum; expected momentum above 0, adam or adamw");
 }
 
 }  // namespace
@@ -151,26 +163,6 @@ json LearnerOptions::to_json() const {
   return object;
 }
 
-namespace {
-
-// Masks apply to the momentum of a worker's own steps.
-void check_mask(const LearnerOptions& options) {
-  if (!options.mask_momentum) return;
-  if (!options.updates)
-    throw InputError(
-        "train: mask_momentum: workers that exchange gradients all have the same momentum, "
-        "whatever each "
-        "has sent; expected updates");
-  const OptimiserSpec optimiser = OptimiserSpec::parse(options.optimiser);
-  const bool adam =
-      optimiser.rule == OptimiserSpec::Rule::kAdam || optimiser.rule == OptimiserSpec::Rule::kAdamW;
-  if (!adam && optimiser.momentum == 0)
-    throw InputError("train: mask_momentum: " + options.optimiser +
-                     " has no momentum; expected momentum above 0, adam or adamw");
-}
-
-}  // namespace
-
 LearnerOptions parse_learner_options(const json& object) {
   const OptionReader read(
       object, "train",
@@ -184,10 +176,9 @@ LearnerOptions parse_learner_options(const json& object) {
   options.optimiser =
       fmt::format("sgd:lr={},momentum={}", defaults.learning_rate, defaults.momentum);
   read.number("width", options.width, 0.01, 4);
-  if (options.width != 1 && !defaults.has_width) {
+  if (options.width != 1 && !defaults.has_width)
     throw InputError(fmt::format("train: width: {} has one width only; expected 1, found {:g}",
                                  model.name, options.width));
-  }
   read.string("data", options.data);
   read.integer("workers", options.workers, 1, 1024);
   read.integer("batch", options.batch, 1, 65'536);
@@ -203,9 +194,8 @@ LearnerOptions parse_learner_options(const json& object) {
   read.flag("mask_momentum", options.mask_momentum);
   check_mask(options);
   read.flag("augment", options.augment);
-  if (options.augment && defaults.data != DataKind::kDigits && defaults.data != DataKind::kColour) {
+  if (options.augment && defaults.data != DataKind::kDigits && defaults.data != DataKind::kColour)
     throw InputError("train: augment: " + model.name + " learns text; expected an image model");
-  }
   read.integer("held_out", options.held_out, 0, std::numeric_limits<std::uint64_t>::max());
   read.flag("squares", options.squares);
   check_squares(options.squares, model, "train");

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 namespace thinpipe {
-
 namespace {
 
 constexpr std::size_t kColumns = 79;  // the 80th would wrap on some terminals
@@ -62,9 +61,8 @@ std::string StepProgress::line(const std::string& title, std::uint64_t done, std
 void StepProgress::update(std::uint64_t done, const std::string& note) {
   const Clock::time_point now = Clock::now();
   const bool last = done == total_;
-  if (!last && now - last_ < (terminal_ ? Clock::duration(kRedraw) : Clock::duration(kPlainLine))) {
+  if (!last && now - last_ < (terminal_ ? Clock::duration(kRedraw) : Clock::duration(kPlainLine)))
     return;
-  }
   last_ = now;
   const std::string text = line(title_, done, total_, note, seconds(now - start_));
   if (terminal_) {

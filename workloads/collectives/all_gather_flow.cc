@@ -44,9 +44,8 @@ AllGatherFlow::AllGatherFlow(const AllGatherPlan& plan, int ranks, std::size_t c
     if (channel.out)
       outlets_.push_back({.channel = channel, .first_slot = first_slot});
     else
-      inlets_.push_back({.channel = channel,
-                         .first_slot = first_slot,
-                         .staging = std::vector<std::byte>(kGatherWindow * kSegmentBytes)});
+      inlets_.push_back(
+          {.channel = channel, .window = {channel.peer, first_slot, kGatherWindow, channel.tag}});
     first_slot += kSegmentsInFlight;
   }
   windows_.reserve(outlets_.size());
@@ -77,14 +76,15 @@ const std::vector<std::span<const std::byte>>& AllGatherFlow::run(Transport& tra
                           out.channel.tag);
   }
   for (Inlet& in : inlets_) {
-    in.message = in.posted = in.arrived = 0;
-    in.certain = in.channel.messages.size();
+    in.message = 0;
+    in.window.begin(in.channel.messages.size());
   }
   for (bool busy = true; busy;) {
     bool moved = stage(staged, rank);
     busy = here_[rank] < total_[rank];
     for (Inlet& in : inlets_) {
-      moved = receive(transport, in, staged) || moved;
+      const auto taken = [&](std::span<const std::byte> segment) { take(in, segment, staged); };
+      moved = in.window.advance(transport, taken) || moved;
       busy = busy || in.message < in.channel.messages.size();
     }
     for (bool sent = true; sent;) {
@@ -117,27 +117,6 @@ bool AllGatherFlow::stage(StagedGather& staged, std::size_t rank) {
   return !more.empty();
 }
 
-bool AllGatherFlow::receive(Transport& transport, Inlet& in, StagedGather& staged) {
-  const auto segment_of = [&](std::size_t segment) {
-    return std::span(in.staging).subspan(segment % kGatherWindow * kSegmentBytes, kSegmentBytes);
-  };
-  const auto slot = [&](std::size_t segment) {
-    return in.first_slot + static_cast<int>(segment % kGatherWindow);
-  };
-  bool moved = false;
-  std::size_t size = 0;
-  for (;;) {
-    while (in.posted < in.certain && in.posted - in.arrived < kGatherWindow) {
-      transport.receive(slot(in.posted), in.channel.peer, in.channel.tag, segment_of(in.posted));
-      ++in.posted;
-    }
-    if (in.arrived == in.posted || !transport.done(slot(in.arrived), &size)) return moved;
-    take(in, segment_of(in.arrived).first(size), staged);
-    ++in.arrived;
-    moved = true;
-  }
-}
-
 void AllGatherFlow::take(Inlet& in, std::span<const std::byte> segment, StagedGather& staged) {
   const auto of = static_cast<std::size_t>(in.channel.messages[in.message]);
   if (here_[of] == 0) {
@@ -147,7 +126,7 @@ void AllGatherFlow::take(Inlet& in, std::span<const std::byte> segment, StagedGa
       throw InputError("all-gather: rank " + std::to_string(of) +
                        " announced a message of impossible length " + std::to_string(length));
     total_[of] = length + kLengthBytes;
-    in.certain += segments_of_bytes(total_[of]) - 1;
+    in.window.expect(segments_of_bytes(total_[of]) - 1);
   }
   if (here_[of] + segment.size() > total_[of])
     throw InputError("all-gather: a segment runs past the end of its message");

@@ -9,7 +9,7 @@
 
 #include "compressors/element_type.h"
 #include "compressors/spec.h"
-#include "workloads/collectives/exchange_units.h"
+#include "workloads/collectives/push_pull_options.h"
 #include "workloads/collectives/sparse_pairs.h"
 #include "workloads/collectives/transport.h"
 
@@ -41,7 +41,7 @@ class AllReduce {
 
   /// Sets `result` to factor * sum of `own` over ranks, with the same bits on every rank. Both are
   /// arrays of elements of this type, of the same size on every rank, and do not overlap. 16-bit
-  /// elements are added in 32 bits and rounded once (element_sum.h).
+  /// elements are added in 32 bits and rounded once (flows.h).
   virtual void all_reduce(ElementType type, std::span<const std::byte> own,
                           std::span<std::byte> result, float factor) = 0;
   void all_reduce(std::span<const float> own, std::span<float> result, float factor) {

@@ -1,6 +1,7 @@
 #include "workloads/collectives/collectives.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,22 +30,21 @@ const CollectiveRegistration kOpenMpi{
      .reduce = ReduceForm{},
      .gather = GatherForm{}}};
 
-std::vector<std::string> names_of_collectives() {
+// Returns the names of all collectives, or of those that can do an exchange.
+std::vector<std::string> names_of_collectives(std::optional<Exchange> exchange = std::nullopt) {
   std::vector<std::string> names;
-  for (const CollectiveInfo& collective : collectives()) names.push_back(collective.name);
+  for (const CollectiveInfo& collective : collectives())
+    if (!exchange || collective.can(*exchange)) names.push_back(collective.name);
   return names;
 }
 
 bool is_collective(const std::string& name) {
-  const std::vector<std::string> names = names_of_collectives();
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::any_of(collectives().begin(), collectives().end(),
+                     [&](const CollectiveInfo& known) { return known.name == name; });
 }
 
 std::string can_do(Exchange exchange) {
-  std::vector<std::string> names;
-  for (const CollectiveInfo& collective : collectives())
-    if (collective.can(exchange)) names.push_back(collective.name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}", fmt::join(names_of_collectives(exchange), ", "));
 }
 
 // Returns the operation that the compressor's payloads need.
@@ -57,6 +57,28 @@ Exchange needed_by(const Spec& compressor, const CollectiveInfo& collective) {
 }
 
 }  // namespace
+
+const char* to_string(Exchange exchange) {
+  constexpr const char* kNames[] = {"allreduce", "allgather", "sparsereduce", "pushpull"};
+  return kNames[static_cast<std::size_t>(exchange)];
+}
+
+void sum_over_ranks(std::span<const std::span<const float>> arrays, float factor,
+                    std::span<float> out) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    double sum = 0;
+    for (const auto& array : arrays) sum += static_cast<double>(array[i]);
+    out[i] = static_cast<float>(sum * static_cast<double>(factor));
+  }
+}
+
+const std::vector<std::span<const std::byte>>& AllGather::gather_staged(StagedGather& staged) {
+  while (staged.ready() < staged.own().size()) std::this_thread::yield();
+  const auto& messages = all_gather(staged.own());
+  for (std::size_t rank = 0; rank < messages.size(); ++rank)
+    staged.arrived(static_cast<int>(rank), messages[rank]);
+  return messages;
+}
 
 bool CollectiveInfo::can(Exchange exchange) const {
   switch (exchange) {

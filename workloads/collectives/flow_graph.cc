@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "workloads/collectives/collectives.h"
-#include "workloads/collectives/exchange_units.h"
 #include "workloads/collectives/plans.h"
+#include "workloads/collectives/push_pull_options.h"
 #include "workloads/collectives/segments.h"
 
 namespace thinpipe {
@@ -32,27 +32,22 @@ struct FlowWay {
   std::vector<FlowPiece> sent = {}, received = {};  // in the same order
 };
 
-// All ways of an all-reduce; a way is a sender, a receiver and a tag. The ways of one sender are in
-// the order in which its plan first sends on them. They take turns in this order.
-class FlowWays {
- public:
-  explicit FlowWays(const std::vector<AllReducePlan>& plans) {
-    for (int rank = 0; rank < static_cast<int>(plans.size()); ++rank)
-      for (const AllReduceStep& step : plans[static_cast<std::size_t>(rank)].steps)
-        if (step.kind == StepKind::kSend) way(rank, step.peer, step.tag).paced |= step.paced;
-    for (int rank = 0; rank < static_cast<int>(plans.size()); ++rank)
-      add(rank, plans[static_cast<std::size_t>(rank)]);
-  }
-
-  const std::vector<FlowWay>& all() const { return ways_; }
-
- private:
-  FlowWay& way(int from, int to, int tag) {
-    const auto [at, is_new] = index_.try_emplace({from, to, tag}, ways_.size());
-    if (is_new) ways_.push_back({.from = from, .to = to, .tag = tag});
-    return ways_[at->second];
-  }
-  void add(int rank, const AllReducePlan& plan) {
+// Returns all ways of an all-reduce; a way is a sender, a receiver and a tag. The ways of one
+// sender are in the order in which its plan first sends on them. They take turns in this order.
+std::vector<FlowWay> flow_ways(const std::vector<AllReducePlan>& plans) {
+  std::vector<FlowWay> ways;
+  std::map<std::tuple<int, int, int>, std::size_t> index;
+  const auto way = [&](int from, int to, int tag) -> FlowWay& {
+    const auto [at, is_new] = index.try_emplace({from, to, tag}, ways.size());
+    if (is_new) ways.push_back({.from = from, .to = to, .tag = tag});
+    return ways[at->second];
+  };
+  const int ranks = static_cast<int>(plans.size());
+  for (int rank = 0; rank < ranks; ++rank)
+    for (const AllReduceStep& step : plans[static_cast<std::size_t>(rank)].steps)
+      if (step.kind == StepKind::kSend) way(rank, step.peer, step.tag).paced |= step.paced;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const AllReducePlan& plan = plans[static_cast<std::size_t>(rank)];
     std::vector<std::uint32_t> received(static_cast<std::size_t>(plan.parts));
     for (const AllReduceStep& step : plan.steps) {
       const bool out = step.kind == StepKind::kSend;
@@ -64,41 +59,42 @@ class FlowWays {
       }
     }
   }
+  return ways;
+}
 
-  std::vector<FlowWay> ways_;
-  std::map<std::tuple<int, int, int>, std::size_t> index_;
-};
+// Appends so many bytes, segment by segment. Each segment has a place of its own, from `first` on.
+void add_segments(FlowQueue& queue, int to, std::size_t first, std::size_t bytes,
+                  std::uint32_t after, std::uint32_t gate) {
+  for (std::size_t at = 0; at < bytes; at += kSegmentBytes) {
+    const auto place = static_cast<std::uint32_t>(first + at / kSegmentBytes);
+    queue.messages.push_back({.to = static_cast<std::uint32_t>(to),
+                              .place = place,
+                              .bytes = static_cast<double>(std::min(kSegmentBytes, bytes - at)),
+                              .after = after,
+                              .waits_at = place,
+                              .gate = gate});
+  }
+}
 
 // Returns the messages of AllReduceFlow for arrays of so many floats, segment by segment.
 FlowGraph reduce_flows(const std::vector<AllReducePlan>& plans, std::size_t elements) {
   const Parts parts{elements, static_cast<std::size_t>(plans.at(0).parts)};
   FlowGraph graph{.ranks = static_cast<int>(plans.size()),
                   .places = parts.first_segment(parts.count)};
-  const FlowWays ways(plans);
-  for (const FlowWay& way : ways.all()) {
+  const std::vector<FlowWay> ways = flow_ways(plans);
+  for (const FlowWay& way : ways) {
     FlowQueue& queue = graph.queues.emplace_back();
     queue.from = way.from;
     for (std::size_t i = 0; i < way.sent.size(); ++i) {
       const auto part = static_cast<std::size_t>(way.sent[i].part);
-      const std::size_t first = parts.first_segment(part), size = parts.size(part);
-      const std::size_t segment = parts.segment();
-      for (std::size_t at = 0; at < size; at += segment) {
-        const auto place = static_cast<std::uint32_t>(first + at / segment);
-        queue.messages.push_back(
-            {.to = static_cast<std::uint32_t>(way.to),
-             .place = place,
-             .bytes = static_cast<double>(std::min(segment, size - at) * parts.element_bytes),
-             .after = way.sent[i].received,
-             .waits_at = place,
-             .gate = way.received.at(i).received});
-      }
+      add_segments(queue, way.to, parts.first_segment(part), parts.size(part) * parts.element_bytes,
+                   way.sent[i].received, way.received.at(i).received);
     }
   }
   // A paced queue keeps pace with the incoming queue of the same tag.
-  for (std::size_t out = 0; out < ways.all().size(); ++out)
-    for (std::size_t in = 0; in < ways.all().size(); ++in)
-      if (ways.all()[out].paced && ways.all()[in].to == ways.all()[out].from &&
-          ways.all()[in].tag == ways.all()[out].tag)
+  for (std::size_t out = 0; out < ways.size(); ++out)
+    for (std::size_t in = 0; in < ways.size(); ++in)
+      if (ways[out].paced && ways[in].to == ways[out].from && ways[in].tag == ways[out].tag)
         graph.queues[out].pace = static_cast<int>(in);
   return graph;
 }
@@ -122,16 +118,7 @@ FlowGraph gather_flows(const std::vector<AllGatherPlan>& plans,
       queue.from = rank;
       for (const int message : channel.messages) {
         const auto of = static_cast<std::size_t>(message);
-        for (std::size_t at = 0; at < framed[of]; at += kSegmentBytes) {
-          const auto place = static_cast<std::uint32_t>(first[of] + at / kSegmentBytes);
-          queue.messages.push_back(
-              {.to = static_cast<std::uint32_t>(channel.peer),
-               .place = place,
-               .bytes = static_cast<double>(std::min(kSegmentBytes, framed[of] - at)),
-               .after = message == rank ? 0U : 1U,
-               .waits_at = place,
-               .gate = 0});
-        }
+        add_segments(queue, channel.peer, first[of], framed[of], message == rank ? 0 : 1, 0);
       }
     }
   return graph;
@@ -256,7 +243,5 @@ void PhaseFlows::gather_blocks(std::span<const std::size_t> blocks) {
     }
   }
 }
-
-FlowGraph PhaseFlows::take() { return std::move(graph_); }
 
 }  // namespace thinpipe

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "compressors/spec.h"
@@ -95,7 +96,7 @@ class PhaseFlows {
   /// Adds the phases of Bruck's algorithm (BlockGather). @param blocks  sizes in bytes, by rank
   void gather_blocks(std::span<const std::size_t> blocks);
 
-  FlowGraph take();
+  FlowGraph take() { return std::move(graph_); }
 
  private:
   FlowQueue& queue(int from, int to);

@@ -1,4 +1,5 @@
 // Execution of plans over a transport, in segments; FlowCollective makes a collective of two plans.
+// The sums of arrays on one rank: a step of an all-reduce, and the expected result of a plan.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +11,29 @@
 
 #include "compressors/element_type.h"
 #include "workloads/collectives/collective.h"
-#include "workloads/collectives/element_sum.h"
 #include "workloads/collectives/plans.h"
 #include "workloads/collectives/segments.h"
 #include "workloads/collectives/transport.h"
 
 namespace thinpipe {
+
+/// Computes sums = (a + b) * scale. 16-bit elements are added and multiplied in 32 bits and rounded
+/// once, and every NaN becomes the same NaN. All arrays have the same size in bytes and the
+/// elements' alignment. `sums` does not overlap `b`, and is `a` or does not overlap it.
+void add_elements(ElementType type, std::span<const std::byte> a, std::span<const std::byte> b,
+                  float scale, std::span<std::byte> sums);
+
+/// Computes out = a * scale, rounded likewise.
+void scale_elements(ElementType type, std::span<const std::byte> a, float scale,
+                    std::span<std::byte> out);
+
+/// Computes the expected result of a plan's all-reduce, on one rank.
+/// out = factor * the sum of the arrays, by rank, added in the order of the plan and rounded to the
+/// elements' type after every addition. 16-bit elements are given and returned as floats. Only NaN
+/// values may differ from the result of AllReduceFlow.
+void sum_by_plan(const AllReducePlanner& planner, ElementType type,
+                 std::span<const std::span<const float>> arrays, float factor,
+                 std::span<float> out);
 
 /// Carries out the plan of an all-reduce, all of its steps at a time (all_reduce_flow.cc).
 ///
@@ -72,9 +90,18 @@ class AllReduceFlow {
 
   Channel& channel(bool out, const AllReduceStep& step);
   void reset(const Parts& parts);
-  static bool at_end(const Channel& channel, const Cursor& cursor);
-  std::size_t size_at(const Channel& channel, const Cursor& cursor) const;
-  void skip_empty(const Channel& channel, Cursor& cursor) const;
+  static bool at_end(const Channel& channel, const Cursor& cursor) {
+    return cursor.piece == channel.pieces.size();
+  }
+  // Returns the length of the slice, in elements.
+  std::size_t size_at(const Channel& channel, const Cursor& cursor) const {
+    const auto part = static_cast<std::size_t>(channel.pieces[cursor.piece].part);
+    return places_[part + 1].begin - places_[part].begin;
+  }
+  // Skips empty slices, which send nothing: there are some with fewer elements than slices.
+  void skip_empty(const Channel& channel, Cursor& cursor) const {
+    while (!at_end(channel, cursor) && size_at(channel, cursor) == 0) ++cursor.piece;
+  }
   void advance(const Channel& channel, Cursor& cursor) const;
   Segment segment_at(const Channel& channel, const Cursor& cursor) const;
   bool receive(const Call& call, Channel& in);
@@ -114,11 +141,8 @@ class AllGatherFlow {
  private:
   struct Inlet {
     GatherChannel channel;
-    int first_slot;
-    std::vector<std::byte> staging = {};
+    ReceiveWindow window;     // every message has at least one segment, which announces all others
     std::size_t message = 0;  // index in the channel of the arriving message
-    // Segments. Every message has at least one; its first segment announces all others.
-    std::size_t certain = 0, posted = 0, arrived = 0;
   };
   struct Outlet {
     GatherChannel channel;
@@ -130,7 +154,6 @@ class AllGatherFlow {
     return std::span(arena_).subspan(rank * stride_, stride_);
   }
   bool stage(StagedGather& staged, std::size_t rank);
-  bool receive(Transport& transport, Inlet& in, StagedGather& staged);
   void take(Inlet& in, std::span<const std::byte> segment, StagedGather& staged);
   bool send_one(Outlet& out, SendWindow& window);
 

@@ -52,83 +52,92 @@ Elements reduced(std::span<const std::span<const float>> vectors, std::size_t fi
   return elements;
 }
 
-}  // namespace
+/// The rank whose residual gets the pairs that a merge drops.
+enum class PutBack {
+  /// The rank that dropped a pair, whichever rank sent it: nothing is lost over all ranks.
+  kDropper,
+  /// Every rank restores its own pairs whose index is not in the result, as in the paper. If a
+  /// merge drops a rank's pair but another rank's pair with the same index reaches the root, the
+  /// dropped value is lost.
+  kSender,
+};
 
-// Sets others_ to a peer's pairs.
-void GTopK::receive(Transport& transport, int peer, std::size_t k, std::size_t dimension) {
-  streams_.receive_framed(peer, message_, std::min(k, dimension) * sizeof(SparsePair));
-  streams_.run(transport);
-  read_pairs(framed_content(message_), peer, 0, dimension, others_);
-}
-
-// Adds pairs to those that this rank restores to its residual.
-void GTopK::drop(const SparsePairs& dropped) {
-  merge_sum(returned_, dropped, merged_);
-  std::swap(returned_, merged_);
-}
-
-SparseSum GTopK::run(Transport& transport, SparseView own, std::size_t k, std::size_t dimension,
-                     float factor) {
-  const int n = transport.size(), rank = transport.rank();
-  pairs_of(own, dimension, pairs_);
-  returned_.clear();
-  reselection_.keep_top(pairs_, k, returned_);
-  // Up the tree: receives from each child, rank + step.
-  int step = 1;
-  for (; step < n && (rank & step) == 0; step *= 2) {
-    if (rank + step >= n) continue;
-    receive(transport, rank + step, k, dimension);
-    merge_sum(pairs_, others_, merged_);
-    std::swap(pairs_, merged_);
-    dropped_.clear();
-    reselection_.keep_top(pairs_, k, dropped_);
-    drop(dropped_);
-  }
-  if (rank != 0) {
-    write_framed(pairs_, message_);
-    streams_.send(rank - step, message_);
-    streams_.run(transport);
-    // Down the same edge.
-    receive(transport, rank - step, k, dimension);
-    std::swap(pairs_, others_);
-  }
-  write_framed(pairs_, message_);
-  for (step /= 2; step > 0; step /= 2)
-    if (rank + step < n) {
-      streams_.send(rank + step, message_);
-      streams_.run(transport);
-    }
-  if (put_back_ == PutBack::kSender) pairs_not_in(own, pairs_, returned_);
-  sum_.assign(pairs_, factor);
-  back_.assign(returned_, 1.0F);
-  return {sum_.view(), back_.view()};
-}
-
-void GTopK::expected(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
-                     std::span<float> out) {
-  std::fill(out.begin(), out.end(), 0.0F);
-  for (const auto& [index, value] : reduced(vectors, 0, std::bit_ceil(vectors.size()), k))
-    out[index] = value * factor;
-}
-
-namespace {
-
-class GTopKCollective : public SparseCollective {
+/// Sparse all-reduce by a tree of top-k merges: gTop-k S-SGD (Shi et al., ICDCS 2019, alg. 3). In
+/// round s of ceil(log2 n), every rank that is an odd multiple of 2^s sends its pairs to the rank
+/// 2^s below. That rank adds them to its own pairs and keeps the k pairs of greatest magnitude.
+/// Rank 0 ends with the result, which is broadcast down the same tree. Any number of ranks is
+/// allowed. Every rank first cuts its own pairs to k, so that no message is longer than 8 + 8k
+/// bytes.
+///
+/// The k greatest pairs of a round are known only at its end, so a round must end before the next
+/// begins. So a link is busy in one direction at a time, and idle while its rank waits for its
+/// turn. This is inherent in the algorithm, which therefore suits small numbers of pairs.
+class GTopK : public SparseCollective {
  public:
-  GTopKCollective(std::unique_ptr<Transport> transport, PutBack put_back)
-      : SparseCollective(std::move(transport)), gtopk_(put_back) {}
+  GTopK(std::unique_ptr<Transport> transport, PutBack put_back)
+      : SparseCollective(std::move(transport)), put_back_(put_back) {}
 
   SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
                               float factor) override {
-    return gtopk_.run(transport(), own, k, dimension, factor);
+    const int n = transport().size(), rank = transport().rank();
+    pairs_of(own, dimension, pairs_);
+    returned_.clear();
+    reselection_.keep_top(pairs_, k, returned_);
+    // Up the tree: receives from each child, rank + step.
+    int step = 1;
+    for (; step < n && (rank & step) == 0; step *= 2) {
+      if (rank + step >= n) continue;
+      receive(rank + step, k, dimension);
+      merge_sum(pairs_, others_, merged_);
+      std::swap(pairs_, merged_);
+      dropped_.clear();
+      reselection_.keep_top(pairs_, k, dropped_);
+      drop(dropped_);
+    }
+    if (rank != 0) {
+      write_framed(pairs_, message_);
+      streams_.send(rank - step, message_);
+      streams_.run(transport());
+      // Down the same edge.
+      receive(rank - step, k, dimension);
+      std::swap(pairs_, others_);
+    }
+    write_framed(pairs_, message_);
+    for (step /= 2; step > 0; step /= 2)
+      if (rank + step < n) {
+        streams_.send(rank + step, message_);
+        streams_.run(transport());
+      }
+    if (put_back_ == PutBack::kSender) pairs_not_in(own, pairs_, returned_);
+    return sum_of(pairs_, factor, returned_);
   }
+
+  /// Another algorithm than that of sparse_all_reduce().
   void expected_sparse(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
                        std::span<float> out) const override {
-    GTopK::expected(vectors, k, factor, out);
+    std::fill(out.begin(), out.end(), 0.0F);
+    for (const auto& [index, value] : reduced(vectors, 0, std::bit_ceil(vectors.size()), k))
+      out[index] = value * factor;
   }
 
  private:
-  GTopK gtopk_;
+  // Sets others_ to a peer's pairs.
+  void receive(int peer, std::size_t k, std::size_t dimension) {
+    streams_.receive_framed(peer, message_, std::min(k, dimension) * sizeof(SparsePair));
+    streams_.run(transport());
+    read_pairs(framed_content(message_), peer, 0, dimension, others_);
+  }
+  // Adds pairs to those that this rank restores to its residual.
+  void drop(const SparsePairs& dropped) {
+    merge_sum(returned_, dropped, merged_);
+    std::swap(returned_, merged_);
+  }
+
+  PutBack put_back_;
+  Streams streams_{1};
+  Reselection reselection_;
+  SparsePairs pairs_, others_, merged_, dropped_, returned_;
+  std::vector<std::byte> message_;
 };
 
 // Returns a rank's traffic in the tree: merged pairs go up to rank 0, and the result goes down.
@@ -140,12 +149,12 @@ Traffic tree_of_merges(int ranks, int rank, Pairs pairs) {
   int step = 1;
   for (; step < ranks && (rank & step) == 0; step *= 2) {
     if (rank + step >= ranks) continue;
-    traffic.received = traffic.received + framed_pairs(pairs(std::min(step, ranks - rank - step)));
-    traffic.sent = traffic.sent + result;
+    traffic.received += framed_pairs(pairs(std::min(step, ranks - rank - step)));
+    traffic.sent += result;
   }
   if (rank == 0) return traffic;
-  traffic.sent = traffic.sent + framed_pairs(pairs(std::min(step, ranks - rank)));
-  traffic.received = traffic.received + result;
+  traffic.sent += framed_pairs(pairs(std::min(step, ranks - rank)));
+  traffic.received += result;
   return traffic;
 }
 
@@ -198,8 +207,8 @@ const CollectiveRegistration kGTopK{
      .make = [](const Parameters& parameters, std::unique_ptr<Transport> transport,
                 std::size_t) -> std::unique_ptr<Collective> {
        const bool sender = parameters.choice("putback") == "sender";
-       return std::make_unique<GTopKCollective>(std::move(transport),
-                                                sender ? PutBack::kSender : PutBack::kDropper);
+       return std::make_unique<GTopK>(std::move(transport),
+                                      sender ? PutBack::kSender : PutBack::kDropper);
      }}};
 
 }  // namespace

@@ -16,44 +16,32 @@ namespace {
 /// member may be on several consecutive rings.
 struct RankGroups {
   /// The collective's `group` is g; with fewer ranks there is one group.
-  RankGroups(const Parameters& parameters, int ranks);
+  RankGroups(const Parameters& parameters, int all)
+      : ranks(all),
+        group(std::min(all, static_cast<int>(parameters.integer("group")))),
+        groups((all + group - 1) / group) {}
   int ranks, group;  ///< n, and the lesser of g and n
   int groups;        ///< G
   /// Returns whether all groups are of the same size.
   bool whole() const { return groups * group == ranks; }
-  int size(int of) const;             ///< ranks of a group
-  int owner(int of, int ring) const;  ///< the rank of a group that is on a ring
-  int first_ring(int rank) const;     ///< the first ring with the rank
-  int last_ring(int rank) const;      ///< one past the last ring with the rank
-  /// Returns the rank of a group whose message a ring carries; -1 where an earlier ring does.
-  int message_on(int of, int ring) const;
   int group_of(int rank) const { return rank / group; }
+  /// Returns the ranks of a group.
+  int size(int of) const { return std::min(group, ranks - of * group); }
+  /// Returns the rank of a group that is on a ring.
+  int owner(int of, int ring) const { return of * group + ring * size(of) / group; }
+  /// Returns the first ring with the rank, and one past the last ring with the rank.
+  int first_ring(int rank) const { return ring_of(group_of(rank), rank % group); }
+  int last_ring(int rank) const { return ring_of(group_of(rank), rank % group + 1); }
+  /// Returns the rank of a group whose message a ring carries; -1 where an earlier ring does.
+  int message_on(int of, int ring) const {
+    const int rank = owner(of, ring);
+    return first_ring(rank) == ring ? rank : -1;
+  }
+
+ private:
+  // Returns the first ring j with j * size / g >= member.
+  int ring_of(int of, int member) const { return (member * group + size(of) - 1) / size(of); }
 };
-
-RankGroups::RankGroups(const Parameters& parameters, int all)
-    : ranks(all),
-      group(std::min(all, static_cast<int>(parameters.integer("group")))),
-      groups((all + group - 1) / group) {}
-
-int RankGroups::size(int of) const { return std::min(group, ranks - of * group); }
-
-int RankGroups::owner(int of, int ring) const { return of * group + ring * size(of) / group; }
-
-// The first ring j with j * size / g >= member.
-int RankGroups::first_ring(int rank) const {
-  const int members = size(group_of(rank)), member = rank % group;
-  return (member * group + members - 1) / members;
-}
-
-int RankGroups::last_ring(int rank) const {
-  const int members = size(group_of(rank)), member = rank % group;
-  return ((member + 1) * group + members - 1) / members;
-}
-
-int RankGroups::message_on(int of, int ring) const {
-  const int rank = owner(of, ring);
-  return first_ring(rank) == ring ? rank : -1;
-}
 
 // Tags: 0 within a group, 1 and up for the rings through groups.
 int tag_of_ring(int ring) { return ring + 1; }
@@ -79,18 +67,11 @@ void add_ring_through_groups(const RankGroups& groups, int at, int ring, AllRedu
   for (int step = 0; step < 2 * (n - 1); ++step) {
     const int out = ring * n + (at + 2 * n - step) % n;
     const int in = ring * n + (at + 3 * n - 1 - step) % n;
-    plan.steps.push_back({.kind = StepKind::kSend,
-                          .peer = right,
-                          .first = out,
-                          .last = out + 1,
-                          .tag = tag_of_ring(ring),
-                          .paced = groups.whole()});
-    plan.steps.push_back({.kind = step < n - 1 ? StepKind::kAdd : StepKind::kReplace,
-                          .peer = left,
-                          .first = in,
-                          .last = in + 1,
-                          .completes = step == n - 2,
-                          .tag = tag_of_ring(ring)});
+    plan.send(right, out, out + 1, tag_of_ring(ring), groups.whole());
+    if (step < n - 1)
+      plan.add(left, in, in + 1, tag_of_ring(ring), step == n - 2);
+    else
+      plan.replace(left, in, in + 1, tag_of_ring(ring));
   }
 }
 
@@ -108,13 +89,6 @@ void add_messages(const RankGroups& groups, int rank, int groups_back, std::vect
       messages.push_back(message);
 }
 
-// Returns the member of the rank's group so many places to the right.
-int to_the_right(const RankGroups& groups, int rank, int steps) {
-  const int begin = groups.group_of(rank) * groups.group;
-  const int members = groups.size(groups.group_of(rank));
-  return begin + (rank - begin + steps + members) % members;
-}
-
 // Returns the volume of a member's own message and of other groups' messages on its rings.
 Volume share_of(const RankGroups& groups, const MessageVolume& messages, int rank) {
   Volume sum = messages.of(rank);
@@ -122,7 +96,7 @@ Volume share_of(const RankGroups& groups, const MessageVolume& messages, int ran
     for (int ring = groups.first_ring(rank); ring < groups.last_ring(rank); ++ring)
       if (of != groups.group_of(rank))
         if (const int message = groups.message_on(of, ring); message >= 0)
-          sum = sum + messages.of(message);
+          sum += messages.of(message);
   return sum;
 }
 
@@ -205,20 +179,21 @@ AllGatherPlan hierarchical_all_gather(const Parameters& parameters, int ranks, i
 Traffic hierarchical_reduce_traffic(const Parameters& parameters, const SummedArray& array,
                                     int ranks, int rank) {
   const RankGroups groups(parameters, ranks);
-  const int n = groups.groups, at = groups.group_of(rank);
+  const Place place(groups, rank);
+  const int n = groups.groups, at = place.group;
   const ArrayVolume volume(array, groups.group * n);
   const auto share = [&](int member) {
     return volume.of(groups.first_ring(member) * n, groups.last_ring(member) * n);
   };
   // Within the group: as on a ring of its members, each with its slices.
   const Volume twice = volume.all() * 2;
-  Traffic traffic{.sent = twice - share(rank) - share(to_the_right(groups, rank, 1)),
-                  .received = twice - share(rank) - share(to_the_right(groups, rank, -1))};
+  Traffic traffic{.sent = twice - share(rank) - share(place.right),
+                  .received = twice - share(rank) - share(place.left)};
   for (int ring = groups.first_ring(rank); n > 1 && ring < groups.last_ring(rank); ++ring) {
     const auto part = [&](int of) { return volume.of(ring * n + of % n); };
     const Volume round = volume.of(ring * n, (ring + 1) * n) * 2;
-    traffic.sent = traffic.sent + (round - part(at + 1) - part(at + 2));
-    traffic.received = traffic.received + (round - part(at) - part(at + 1));
+    traffic.sent += round - part(at + 1) - part(at + 2);
+    traffic.received += round - part(at) - part(at + 1);
   }
   return traffic;
 }
@@ -226,15 +201,15 @@ Traffic hierarchical_reduce_traffic(const Parameters& parameters, const SummedAr
 Traffic hierarchical_gather_traffic(const Parameters& parameters, const MessageVolume& messages,
                                     int rank) {
   const RankGroups groups(parameters, messages.ranks());
-  const int n = groups.groups, at = groups.group_of(rank);
+  const Place place(groups, rank);
+  const int n = groups.groups, at = place.group;
   // Round the group: all messages but those that the next member has already.
-  Traffic traffic{
-      .sent = messages.all() - share_of(groups, messages, to_the_right(groups, rank, 1)),
-      .received = messages.all() - messages.of(rank)};
+  Traffic traffic{.sent = messages.all() - share_of(groups, messages, place.right),
+                  .received = messages.all() - messages.of(rank)};
   for (int ring = groups.first_ring(rank); n > 1 && ring < groups.last_ring(rank); ++ring)
     for (int of = 0; of < n; ++of)
       if (const int message = groups.message_on(of, ring); message >= 0 && of != (at + 1) % n)
-        traffic.sent = traffic.sent + messages.of(message);
+        traffic.sent += messages.of(message);
   return traffic;
 }
 

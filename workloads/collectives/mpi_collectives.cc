@@ -1,6 +1,9 @@
 #include "workloads/collectives/mpi_collectives.h"
 
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 #include <sched.h>
 #include <time.h>
 
@@ -8,10 +11,12 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,7 +25,8 @@
 #include "base/error.h"
 #include "workloads/collectives/collective.h"
 #include "workloads/collectives/collectives.h"
-#include "workloads/collectives/element_sum.h"
+#include "workloads/collectives/flows.h"
+#include "workloads/collectives/mpi_device.h"
 
 namespace thinpipe {
 namespace {
@@ -38,6 +44,12 @@ int ranks_of(MPI_Comm communicator) {
   int size = 1;
   MPI_Comm_size(communicator, &size);
   return size;
+}
+
+std::size_t bytes_in(const MPI_Status& status) {
+  int count = 0;
+  MPI_Get_count(&status, MPI_BYTE, &count);
+  return static_cast<std::size_t>(count);
 }
 
 int checked_size(std::size_t size) {
@@ -85,9 +97,7 @@ void MpiTransport::ask_all() {
   received_.resize(requests_.size());
   for (int i = 0; count != MPI_UNDEFINED && i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    int size = 0;
-    MPI_Get_count(&statuses[at], MPI_BYTE, &size);
-    received_[static_cast<std::size_t>(ended[at])] = static_cast<std::size_t>(size);
+    received_[static_cast<std::size_t>(ended[at])] = bytes_in(statuses[at]);
   }
 }
 
@@ -101,11 +111,7 @@ bool MpiTransport::done(Request slot, std::size_t* received) {
   int flag = 0;
   MPI_Status status;
   MPI_Test(&request(slot), &flag, &status);
-  if (flag != 0 && received != nullptr) {
-    int count = 0;
-    MPI_Get_count(&status, MPI_BYTE, &count);
-    *received = static_cast<std::size_t>(count);
-  }
+  if (flag != 0 && received != nullptr) *received = bytes_in(status);
   return flag != 0;
 }
 
@@ -119,6 +125,13 @@ double MpiTransport::now() const { return now_seconds(); }
 
 namespace {
 
+template <ElementType kType>
+void add_into(void* in, void* in_out, int* count, MPI_Datatype*) {
+  const std::size_t bytes = static_cast<std::size_t>(*count) * size_of(kType);
+  const std::span sums(static_cast<std::byte*>(in_out), bytes);
+  add_elements(kType, sums, {static_cast<const std::byte*>(in), bytes}, 1, sums);
+}
+
 // The collective `openmpi`: the library chooses the algorithms.
 class MpiCollectives : public Collective,
                        public AllReduce,
@@ -127,22 +140,75 @@ class MpiCollectives : public Collective,
  public:
   /// @param capacity  the longest message all_gather may carry, in bytes
   /// @param device_addresses  whether the library takes device pointers (mpi_device.h)
-  MpiCollectives(MPI_Comm communicator, std::size_t capacity, bool device_addresses);
-  ~MpiCollectives() override;
+  MpiCollectives(MPI_Comm communicator, std::size_t capacity, bool device_addresses)
+      : communicator_(communicator),
+        device_addresses_(device_addresses),
+        sizes_(static_cast<std::size_t>(ranks_of(communicator))),
+        offsets_(sizes_.size()),
+        arena_(sizes_.size() * capacity),
+        messages_(sizes_.size()) {
+    constexpr int kCommutes = 1;
+    MPI_Op_create(add_into<ElementType::kFloat16>, kCommutes, &add_fp16_);
+    MPI_Op_create(add_into<ElementType::kBfloat16>, kCommutes, &add_bf16_);
+  }
+  ~MpiCollectives() override {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized != 0) return;
+    MPI_Op_free(&add_fp16_);
+    MPI_Op_free(&add_bf16_);
+  }
   MpiCollectives(const MpiCollectives&) = delete;
   MpiCollectives& operator=(const MpiCollectives&) = delete;
 
-  /// Sums 16-bit elements by an MPI_Op of element_sum.h; the library chooses the order.
+  /// Sums 16-bit elements by an MPI_Op of add_elements(); the library chooses the order.
   using AllReduce::all_reduce;
   void all_reduce(ElementType type, std::span<const std::byte> own, std::span<std::byte> result,
-                  float factor) override;
+                  float factor) override {
+    const int count = static_cast<int>(own.size() / size_of(type));
+    if (type == ElementType::kFloat32)
+      MPI_Allreduce(own.data(), result.data(), count, MPI_FLOAT, MPI_SUM, communicator_);
+    else
+      MPI_Allreduce(own.data(), result.data(), count, MPI_UINT16_T,
+                    type == ElementType::kFloat16 ? add_fp16_ : add_bf16_, communicator_);
+    if (factor != 1) scale_elements(type, result, factor, result);
+  }
   bool knows_order() const override { return false; }
+
   const std::vector<std::span<const std::byte>>& all_gather(
-      std::span<const std::byte> own) override;
+      std::span<const std::byte> own) override {
+    const int own_size = static_cast<int>(own.size());
+    MPI_Allgather(&own_size, 1, MPI_INT, sizes_.data(), 1, MPI_INT, communicator_);
+    std::exclusive_scan(sizes_.begin(), sizes_.end(), offsets_.begin(), 0);
+    MPI_Allgatherv(own.data(), own_size, MPI_BYTE, arena_.data(), sizes_.data(), offsets_.data(),
+                   MPI_BYTE, communicator_);
+    for (std::size_t rank = 0; rank < messages_.size(); ++rank)
+      messages_[rank] = std::span(arena_).subspan(static_cast<std::size_t>(offsets_[rank]),
+                                                  static_cast<std::size_t>(sizes_[rank]));
+    return messages_;
+  }
+
   bool takes_device_pointers() const override { return device_addresses_; }
-  void gather_words(std::span<const std::uint32_t> own, std::span<std::uint32_t> all) override;
+  void gather_words(std::span<const std::uint32_t> own, std::span<std::uint32_t> all) override {
+    const int count = static_cast<int>(own.size());
+    MPI_Allgather(own.data(), count, MPI_UINT32_T, all.data(), count, MPI_UINT32_T, communicator_);
+  }
   void gather_on_device(const std::byte* device_own, std::span<const std::size_t> sizes,
-                        std::byte* device_all) override;
+                        std::byte* device_all) override {
+    const std::size_t all = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+    if (all > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+      throw InputError(fmt::format(
+          "all ranks' payloads have {} bytes, and MPI's collectives count to {}; expected smaller "
+          "buckets, with --overlap bucket, or the collective ring",
+          all, std::numeric_limits<int>::max()));
+    int rank = 0;
+    MPI_Comm_rank(communicator_, &rank);
+    std::transform(sizes.begin(), sizes.end(), sizes_.begin(),
+                   [](std::size_t size) { return static_cast<int>(size); });
+    std::exclusive_scan(sizes_.begin(), sizes_.end(), offsets_.begin(), 0);
+    MPI_Allgatherv(device_own, sizes_[static_cast<std::size_t>(rank)], MPI_BYTE, device_all,
+                   sizes_.data(), offsets_.data(), MPI_BYTE, communicator_);
+  }
   TransportCounters counters() const override { return {}; }
 
  private:
@@ -154,83 +220,17 @@ class MpiCollectives : public Collective,
   std::vector<std::span<const std::byte>> messages_;
 };
 
-template <ElementType kType>
-void add_into(void* in, void* in_out, int* count, MPI_Datatype*) {
-  const std::size_t bytes = static_cast<std::size_t>(*count) * size_of(kType);
-  const std::span sums(static_cast<std::byte*>(in_out), bytes);
-  add_elements(kType, sums, {static_cast<const std::byte*>(in), bytes}, 1, sums);
-}
-
-MpiCollectives::MpiCollectives(MPI_Comm communicator, std::size_t capacity, bool device_addresses)
-    : communicator_(communicator), device_addresses_(device_addresses) {
-  int size = 0;
-  MPI_Comm_size(communicator_, &size);
-  const auto ranks = static_cast<std::size_t>(size);
-  sizes_.resize(ranks);
-  offsets_.resize(ranks);
-  messages_.resize(ranks);
-  arena_.resize(ranks * capacity);
-  constexpr int kCommutes = 1;
-  MPI_Op_create(add_into<ElementType::kFloat16>, kCommutes, &add_fp16_);
-  MPI_Op_create(add_into<ElementType::kBfloat16>, kCommutes, &add_bf16_);
-}
-
-MpiCollectives::~MpiCollectives() {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized != 0) return;
-  MPI_Op_free(&add_fp16_);
-  MPI_Op_free(&add_bf16_);
-}
-
-void MpiCollectives::all_reduce(ElementType type, std::span<const std::byte> own,
-                                std::span<std::byte> result, float factor) {
-  const int count = static_cast<int>(own.size() / size_of(type));
-  if (type == ElementType::kFloat32)
-    MPI_Allreduce(own.data(), result.data(), count, MPI_FLOAT, MPI_SUM, communicator_);
-  else
-    MPI_Allreduce(own.data(), result.data(), count, MPI_UINT16_T,
-                  type == ElementType::kFloat16 ? add_fp16_ : add_bf16_, communicator_);
-  if (factor != 1) scale_elements(type, result, factor, result);
-}
-
-const std::vector<std::span<const std::byte>>& MpiCollectives::all_gather(
-    std::span<const std::byte> own) {
-  const int own_size = static_cast<int>(own.size());
-  MPI_Allgather(&own_size, 1, MPI_INT, sizes_.data(), 1, MPI_INT, communicator_);
-  std::exclusive_scan(sizes_.begin(), sizes_.end(), offsets_.begin(), 0);
-  MPI_Allgatherv(own.data(), own_size, MPI_BYTE, arena_.data(), sizes_.data(), offsets_.data(),
-                 MPI_BYTE, communicator_);
-  for (std::size_t rank = 0; rank < messages_.size(); ++rank)
-    messages_[rank] = std::span(arena_).subspan(static_cast<std::size_t>(offsets_[rank]),
-                                                static_cast<std::size_t>(sizes_[rank]));
-  return messages_;
-}
-
-void MpiCollectives::gather_words(std::span<const std::uint32_t> own,
-                                  std::span<std::uint32_t> all) {
-  const int count = static_cast<int>(own.size());
-  MPI_Allgather(own.data(), count, MPI_UINT32_T, all.data(), count, MPI_UINT32_T, communicator_);
-}
-
-void MpiCollectives::gather_on_device(const std::byte* device_own,
-                                      std::span<const std::size_t> sizes, std::byte* device_all) {
-  const std::size_t all = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
-  if (all > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    throw InputError(fmt::format(
-        "all ranks' payloads have {} bytes, and MPI's collectives count to {}; expected smaller "
-        "buckets, with --overlap bucket, or the collective ring",
-        all, std::numeric_limits<int>::max()));
-  int rank = 0;
-  MPI_Comm_rank(communicator_, &rank);
-  std::transform(sizes.begin(), sizes.end(), sizes_.begin(),
-                 [](std::size_t size) { return static_cast<int>(size); });
-  std::exclusive_scan(sizes_.begin(), sizes_.end(), offsets_.begin(), 0);
-  MPI_Allgatherv(device_own, sizes_[static_cast<std::size_t>(rank)], MPI_BYTE, device_all,
-                 sizes_.data(), offsets_.data(), MPI_BYTE, communicator_);
-}
-
 }  // namespace
+
+bool mpi_takes_device_addresses() {
+  const char* const wanted = std::getenv("THINPIPE_CUDA_MPI");
+  if (wanted != nullptr && std::string_view(wanted) == "0") return false;
+#ifdef MPIX_CUDA_AWARE_SUPPORT  // defined by any build's header; the library's answer decides
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
+}
 
 std::unique_ptr<Collective> make_mpi_collective(const Spec& spec, MPI_Comm communicator,
                                                 std::size_t capacity, bool device_addresses) {

@@ -38,8 +38,6 @@ class MpiTransport : public Transport {
   double now() const override;
   TransportCounters counters() const override { return counters_; }
 
-  MPI_Comm communicator() const { return communicator_; }
-
  private:
   MPI_Request& request(Request slot);
   void ask_all();

@@ -36,42 +36,45 @@ std::span<const SparsePair> in_region(const SparsePairs& pairs, std::uint32_t be
 
 }  // namespace
 
-void OkTopK::split_regions(Transport& transport, std::size_t dimension) {
-  const auto n = static_cast<std::size_t>(transport.size());
-  const auto rank = static_cast<std::size_t>(transport.rank());
-  shared_.assign(n * (n - 1), 0);
-  for (std::size_t i = 1; i < n; ++i) {
-    const std::size_t at = part_begin(own_.size(), i, n);
-    shared_[rank * (n - 1) + i - 1] =
-        own_.empty() ? static_cast<std::uint32_t>(part_begin(dimension, i, n)) : own_[at].index;
+template <class T>
+void OkTopK::gather(std::vector<T>& all) {
+  sizes_.resize(n_);
+  for (std::size_t i = 0; i < n_; ++i) sizes_[i] = counts_[i] * sizeof(T);
+  gather_.run(transport(), sizes_, std::as_writable_bytes(std::span(all)));
+}
+
+void OkTopK::split_regions(std::size_t dimension) {
+  shared_.assign(n_ * (n_ - 1), 0);
+  for (std::size_t i = 1; i < n_; ++i) {
+    const std::size_t at = part_begin(own_.size(), i, n_);
+    shared_[rank_ * (n_ - 1) + i - 1] =
+        own_.empty() ? static_cast<std::uint32_t>(part_begin(dimension, i, n_)) : own_[at].index;
   }
-  sizes_.assign(n, (n - 1) * sizeof(std::uint32_t));
-  gather_.run(transport, sizes_, std::as_writable_bytes(std::span(shared_)));
-  begins_.assign(n + 1, 0);
-  begins_[n] = static_cast<std::uint32_t>(dimension);
-  for (std::size_t i = 1; i < n; ++i) {
+  counts_.assign(n_, n_ - 1);
+  gather(shared_);
+  begins_.assign(n_ + 1, 0);
+  begins_[n_] = static_cast<std::uint32_t>(dimension);
+  for (std::size_t i = 1; i < n_; ++i) {
     std::uint64_t sum = 0;
-    for (std::size_t from = 0; from < n; ++from) {
-      const std::uint32_t begin = shared_[from * (n - 1) + i - 1];
-      const std::uint32_t before = i == 1 ? 0 : shared_[from * (n - 1) + i - 2];
+    for (std::size_t from = 0; from < n_; ++from) {
+      const std::uint32_t begin = shared_[from * (n_ - 1) + i - 1];
+      const std::uint32_t before = i == 1 ? 0 : shared_[from * (n_ - 1) + i - 2];
       if (begin < before || begin > dimension)
         throw PayloadError(fmt::format("boundaries of rank {}: {}; expected {} to {}", from, begin,
                                        before, dimension));
       sum += begin;
     }
-    begins_[i] = static_cast<std::uint32_t>(sum / n);
+    begins_[i] = static_cast<std::uint32_t>(sum / n_);
   }
 }
 
-void OkTopK::reduce_own_region(Transport& transport) {
-  const auto n = static_cast<std::size_t>(transport.size());
-  const auto rank = static_cast<std::size_t>(transport.rank());
-  const std::uint32_t begin = begins_[rank], end = begins_[rank + 1];
-  outgoing_.resize(n * kStreamLengthBytes + own_.size() * sizeof(SparsePair));
-  incoming_.resize(n);
+void OkTopK::reduce_own_region() {
+  const std::uint32_t begin = begins_[rank_], end = begins_[rank_ + 1];
+  outgoing_.resize(n_ * kStreamLengthBytes + own_.size() * sizeof(SparsePair));
+  incoming_.resize(n_);
   std::size_t at = 0;
-  for (std::size_t i = 1; i < n; ++i) {
-    const std::size_t to = (rank + i) % n, from = (rank + n - i) % n;
+  for (std::size_t i = 1; i < n_; ++i) {
+    const std::size_t to = (rank_ + i) % n_, from = (rank_ + n_ - i) % n_;
     const auto part = in_region(own_, begins_[to], begins_[to + 1]);
     const std::uint64_t length = part.size_bytes();
     std::memcpy(outgoing_.data() + at, &length, kStreamLengthBytes);
@@ -82,10 +85,10 @@ void OkTopK::reduce_own_region(Transport& transport) {
     streams_.receive_framed(static_cast<int>(from), incoming_[from],
                             std::size_t{end - begin} * sizeof(SparsePair));
   }
-  streams_.run(transport);
+  streams_.run(transport());
   sums_.clear();
-  for (std::size_t from = 0; from < n; ++from) {
-    if (from == rank) {
+  for (std::size_t from = 0; from < n_; ++from) {
+    if (from == rank_) {
       merge_sum(sums_, in_region(own_, begin, end), merged_);
     } else {
       read_pairs(framed_content(incoming_[from]), static_cast<int>(from), begin, end, others_);
@@ -95,22 +98,19 @@ void OkTopK::reduce_own_region(Transport& transport) {
   }
 }
 
-void OkTopK::share_count(Transport& transport, std::size_t count) {
-  const auto n = static_cast<std::size_t>(transport.size());
-  shared_.assign(n, 0);
-  shared_[static_cast<std::size_t>(transport.rank())] = static_cast<std::uint32_t>(count);
-  sizes_.assign(n, sizeof(std::uint32_t));
-  gather_.run(transport, sizes_, std::as_writable_bytes(std::span(shared_)));
+void OkTopK::share_count(std::size_t count) {
+  shared_.assign(n_, 0);
+  shared_[rank_] = static_cast<std::uint32_t>(count);
+  counts_.assign(n_, 1);
+  gather(shared_);
   counts_.assign(shared_.begin(), shared_.end());
-  for (std::size_t from = 0; from < n; ++from)
+  for (std::size_t from = 0; from < n_; ++from)
     if (counts_[from] > begins_[from + 1] - begins_[from])
       throw PayloadError(fmt::format("rank {} announces {} elements of a region of {}", from,
                                      counts_[from], begins_[from + 1] - begins_[from]));
 }
 
-void OkTopK::find_threshold(Transport& transport, std::size_t k) {
-  const auto n = static_cast<std::size_t>(transport.size());
-  const auto rank = static_cast<std::size_t>(transport.rank());
+void OkTopK::find_threshold(std::size_t k) {
   // Each rank shares only its k + 1 greatest keys (magnitudes). At most k keys of a rank can be
   // among the k greatest of all ranks. The additional key shows that the rank has more than k keys.
   keys_.resize(sums_.size());
@@ -119,92 +119,84 @@ void OkTopK::find_threshold(Transport& transport, std::size_t k) {
   if (some < keys_.size())
     std::nth_element(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(some), keys_.end(),
                      std::greater<>());
-  share_count(transport, some);
+  share_count(some);
   const std::size_t total = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
   const std::size_t before = std::accumulate(
-      counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(rank), std::size_t{0});
+      counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(rank_), std::size_t{0});
   shared_.resize(total);
   if (some > 0) std::memcpy(shared_.data() + before, keys_.data(), some * sizeof(std::uint32_t));
-  for (std::size_t i = 0; i < n; ++i) sizes_[i] = counts_[i] * sizeof(std::uint32_t);
-  gather_.run(transport, sizes_, std::as_writable_bytes(std::span(shared_)));
+  gather(shared_);
   keys_.resize(total);
   for (std::size_t i = 0; i < total; ++i)
     keys_[i] = static_cast<std::int32_t>(shared_[i] & 0x7fffffffU);
   threshold_ = magnitude_of(Reselection::kth_key(std::span(keys_), k));
 }
 
-void OkTopK::balance(Transport& transport, std::span<const SparsePair> own) {
-  const auto n = static_cast<std::size_t>(transport.size());
-  const auto rank = static_cast<std::size_t>(transport.rank());
+void OkTopK::balance(std::span<const SparsePair> own) {
   std::vector<std::size_t>& begins = sizes_;  // of each rank's selected pairs among all
-  begins.assign(n + 1, 0);
+  begins.assign(n_ + 1, 0);
   std::partial_sum(counts_.begin(), counts_.end(), begins.begin() + 1);
-  const std::size_t total = begins[n];
+  const std::size_t total = begins[n_];
   // Returns the range of pairs that one rank has and another gets.
   const auto common = [&](std::size_t has, std::size_t gets) {
-    const std::size_t begin = std::max(begins[has], part_begin(total, gets, n));
-    const std::size_t end = std::min(begins[has + 1], part_begin(total, gets + 1, n));
+    const std::size_t begin = std::max(begins[has], part_begin(total, gets, n_));
+    const std::size_t end = std::min(begins[has + 1], part_begin(total, gets + 1, n_));
     return std::pair(begin, std::max(begin, end));
   };
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t to = (rank + i) % n, from = (rank + n - i) % n;
-    const auto [begin, end] = common(rank, to);
-    const auto mine = own.subspan(begin < end ? begin - begins[rank] : 0, end - begin);
+  for (std::size_t i = 0; i < n_; ++i) {
+    const std::size_t to = (rank_ + i) % n_, from = (rank_ + n_ - i) % n_;
+    const auto [begin, end] = common(rank_, to);
+    const auto mine = own.subspan(begin < end ? begin - begins[rank_] : 0, end - begin);
     if (i == 0) {
       std::copy(mine.begin(), mine.end(), result_.begin() + static_cast<std::ptrdiff_t>(begin));
       continue;
     }
     if (begin < end) streams_.send(static_cast<int>(to), std::as_bytes(mine));
-    const auto [in_begin, in_end] = common(from, rank);
+    const auto [in_begin, in_end] = common(from, rank_);
     if (in_begin < in_end)
       streams_.receive(static_cast<int>(from), std::as_writable_bytes(std::span(result_).subspan(
                                                    in_begin, in_end - in_begin)));
   }
-  streams_.run(transport);
-  for (std::size_t i = 0; i < n; ++i)
-    counts_[i] = part_begin(total, i + 1, n) - part_begin(total, i, n);
+  streams_.run(transport());
+  for (std::size_t i = 0; i < n_; ++i)
+    counts_[i] = part_begin(total, i + 1, n_) - part_begin(total, i, n_);
 }
 
-void OkTopK::gather_selected(Transport& transport, std::size_t dimension) {
-  const auto n = static_cast<std::size_t>(transport.size());
-  const auto rank = static_cast<std::size_t>(transport.rank());
+void OkTopK::gather_selected(std::size_t dimension) {
   const std::int32_t limit = magnitude_key(used_);
   std::size_t kept = 0;
   for (const SparsePair pair : sums_) {
     sums_[kept] = pair;
     kept += magnitude_key(pair.value) >= limit ? 1 : 0;
   }
-  share_count(transport, kept);
+  share_count(kept);
   const auto mine = std::span<const SparsePair>(sums_).first(kept);
   const std::size_t total = std::accumulate(counts_.begin(), counts_.end(), std::size_t{0});
   const std::size_t most = *std::max_element(counts_.begin(), counts_.end());
   result_.resize(total);
-  if (static_cast<double>(most) * static_cast<double>(n) >
+  if (static_cast<double>(most) * static_cast<double>(n_) >
       options_.imbalance * static_cast<double>(total)) {
-    balance(transport, mine);
+    balance(mine);
   } else {
     std::copy(mine.begin(), mine.end(),
-              std::accumulate(counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(rank),
+              std::accumulate(counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(rank_),
                               result_.begin()));
   }
-  sizes_.resize(n);
-  for (std::size_t i = 0; i < n; ++i) sizes_[i] = counts_[i] * sizeof(SparsePair);
-  gather_.run(transport, sizes_, std::as_writable_bytes(std::span(result_)));
+  gather(result_);
   // The sender of a bad pair is unknown: several ranks may have passed it on.
   check_pairs(result_, -1, 0, dimension);
 }
 
-SparseSum OkTopK::run(Transport& transport, SparseView own, std::size_t k, std::size_t dimension,
-                      float factor) {
+SparseSum OkTopK::sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
+                                    float factor) {
   pairs_of(own, dimension, own_);
-  if (calls_ % options_.regions == 0 || begins_.back() != dimension)
-    split_regions(transport, dimension);
-  reduce_own_region(transport);
+  if (calls_ % options_.regions == 0 || begins_.back() != dimension) split_regions(dimension);
+  reduce_own_region();
   found_anew_ = calls_ % options_.thresholds == 0 || k_ != k || stale_;
   k_ = k;
-  if (found_anew_) find_threshold(transport, k);
+  if (found_anew_) find_threshold(k);
   used_ = threshold_;
-  gather_selected(transport, dimension);
+  gather_selected(dimension);
   if (options_.adapt) {
     if (3 * result_.size() < 2 * k) threshold_ /= kAdaption;
     if (3 * result_.size() > 4 * k) threshold_ *= kAdaption;
@@ -214,13 +206,11 @@ SparseSum OkTopK::run(Transport& transport, SparseView own, std::size_t k, std::
            (selected > options_.drift * wanted || selected * options_.drift < wanted);
   ++calls_;
   pairs_not_in(own, result_, returned_);
-  sum_.assign(result_, factor);
-  back_.assign(returned_, 1.0F);
-  return {sum_.view(), back_.view()};
+  return sum_of(result_, factor, returned_);
 }
 
-void OkTopK::expected(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
-                      std::span<float> out) const {
+void OkTopK::expected_sparse(std::span<const std::span<const float>> vectors, std::size_t k,
+                             float factor, std::span<float> out) const {
   std::fill(out.begin(), out.end(), 0.0F);
   for (const auto& vector : vectors)
     for (std::size_t i = 0; i < out.size(); ++i) out[i] += vector[i];
@@ -238,29 +228,7 @@ void OkTopK::expected(std::span<const std::span<const float>> vectors, std::size
 
 namespace {
 
-class OkTopKCollective : public SparseCollective {
- public:
-  OkTopKCollective(std::unique_ptr<Transport> transport, const OkTopKOptions& options)
-      : SparseCollective(std::move(transport)), oktopk_(options) {}
-
-  SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
-                              float factor) override {
-    return oktopk_.run(transport(), own, k, dimension, factor);
-  }
-  void expected_sparse(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
-                       std::span<float> out) const override {
-    oktopk_.expected(vectors, k, factor, out);
-  }
-
- private:
-  OkTopK oktopk_;
-};
-
 constexpr std::size_t kWord = sizeof(std::uint32_t);
-
-Traffic plus(const Traffic& one, const Traffic& other) {
-  return {.sent = one.sent + other.sent, .received = one.received + other.received};
-}
 
 // Returns the volume of so many pairs to, or from, each other rank.
 Volume to_others(std::size_t others, std::size_t pairs) { return framed_pairs(pairs) * others; }
@@ -272,16 +240,15 @@ SparseTraffic oktopk_traffic(const SparseSizes& sizes, double imbalance, int ran
     const std::vector<std::size_t> all(n, pairs * sizeof(SparsePair));
     return block_gather_traffic(all, rank);
   };
-  const auto upwards = [&](std::size_t whole) { return (whole + n - 1) / n; };
   SparseTraffic traffic;
-  traffic.least = plus(counts, {.sent = to_others(others, 0), .received = to_others(others, 0)});
-  const Volume even = to_others(others, sizes.own / n);
-  traffic.even = plus(plus(counts, {.sent = even, .received = even}), blocks(sizes.selected / n));
+  const Volume none = to_others(others, 0), even = to_others(others, sizes.own / n);
+  traffic.least = counts + Traffic{none, none};
+  traffic.even = counts + Traffic{even, even} + blocks(sizes.selected / n);
   // Upper bound of the traffic. In the worst case, a rank sends all its own pairs to one other
   // rank, and receives all pairs of all other ranks. In the all-gather of the selected pairs there
   // are two worst cases. Either blocks have up to `imbalance` times the mean size, or all selected
   // pairs first move to balance the blocks.
-  Volume away = to_others(others, 0) + plain_message(sizes.own * sizeof(SparsePair));
+  Volume away = none + plain_message(sizes.own * sizeof(SparsePair));
   Volume here = to_others(others, sizes.own);
   away.messages += others;  // with other cuts, every message has at most one segment more
   const auto greatest = static_cast<std::size_t>(
@@ -291,17 +258,16 @@ SparseTraffic oktopk_traffic(const SparseSizes& sizes, double imbalance, int ran
   for (std::size_t have = 1; have < n; have *= 2) {
     const std::size_t pairs =
         std::min(sizes.selected, std::min(have, n - have) * std::max<std::size_t>(greatest, 1));
-    uneven.sent = uneven.sent + plain_message(pairs * sizeof(SparsePair));
+    uneven.sent += plain_message(pairs * sizeof(SparsePair));
   }
   uneven.received = uneven.sent;
-  Traffic balanced = blocks(upwards(sizes.selected));
   const Volume moved = {others + segments_of_bytes(sizes.selected * sizeof(SparsePair)),
                         sizes.selected * sizeof(SparsePair)};
-  balanced = plus(balanced, {.sent = moved, .received = moved});
+  const Traffic balanced = blocks((sizes.selected + n - 1) / n) + Traffic{moved, moved};
   const Traffic& longer = balanced.sent.bytes > uneven.sent.bytes ? balanced : uneven;
   const Volume gathered = {std::max(balanced.sent.messages, uneven.sent.messages),
                            longer.sent.bytes};
-  traffic.most = plus(counts, {.sent = away + gathered, .received = here + gathered});
+  traffic.most = counts + Traffic{away + gathered, here + gathered};
   return traffic;
 }
 
@@ -357,13 +323,13 @@ const CollectiveRegistration kOkTopK{
        const auto count = [&](const char* name) {
          return static_cast<std::size_t>(parameters.integer(name));
        };
-       return std::make_unique<OkTopKCollective>(
-           std::move(transport), OkTopKOptions{.regions = count("regions"),
-                                               .thresholds = count("thresholds"),
-                                               .at_once = count("bucket"),
-                                               .imbalance = parameters.real("balance"),
-                                               .adapt = parameters.flag("adapt"),
-                                               .drift = parameters.real("drift")});
+       return std::make_unique<OkTopK>(std::move(transport),
+                                       OkTopKOptions{.regions = count("regions"),
+                                                     .thresholds = count("thresholds"),
+                                                     .at_once = count("bucket"),
+                                                     .imbalance = parameters.real("balance"),
+                                                     .adapt = parameters.flag("adapt"),
+                                                     .drift = parameters.real("drift")});
      }}};
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "workloads/collectives/outer_optimiser.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -27,9 +25,6 @@ std::string OuterOptions::to_string() const {
   return fmt::format("momentum={},rate={}", momentum, learning_rate);
 }
 
-OuterOptimiser::OuterOptimiser(std::size_t elements, const OuterOptions& options)
-    : options_(options), velocity_(elements, 0.0F) {}
-
 void OuterOptimiser::apply(std::span<const float> aggregate, std::span<float> update) {
   for (const std::size_t size : {aggregate.size(), update.size()})
     if (size != velocity_.size())
@@ -44,7 +39,5 @@ void OuterOptimiser::apply(std::span<const float> aggregate, std::span<float> up
     out[i] = rate * (x[i] + momentum * v[i]);
   }
 }
-
-void OuterOptimiser::reset() { std::fill(velocity_.begin(), velocity_.end(), 0.0F); }
 
 }  // namespace thinpipe

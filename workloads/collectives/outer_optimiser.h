@@ -1,6 +1,7 @@
 // The second optimiser of jobs whose workers take several local steps before they exchange.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -26,7 +27,8 @@ struct OuterOptions {
 /// exchange. The update is subtracted from the parameters.
 class OuterOptimiser {
  public:
-  OuterOptimiser(std::size_t elements, const OuterOptions& options);
+  OuterOptimiser(std::size_t elements, const OuterOptions& options)
+      : options_(options), velocity_(elements, 0.0F) {}
 
   /// Computes the update from the aggregate, and the new velocity. Reads two arrays (aggregate,
   /// velocity) and writes two (velocity, update).
@@ -36,7 +38,7 @@ class OuterOptimiser {
   /// Returns v, `elements` floats; zeros at first.
   std::span<const float> velocity() const { return velocity_; }
   std::span<float> velocity() { return velocity_; }
-  void reset();
+  void reset() { std::fill(velocity_.begin(), velocity_.end(), 0.0F); }
 
  private:
   OuterOptions options_;

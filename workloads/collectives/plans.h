@@ -41,6 +41,17 @@ struct AllReducePlan {
   /// of two operands does not change a sum of numbers. If both operands are NaN, the order decides
   /// which NaN results. So every NaN is replaced by the same NaN.
   bool mirrored = false;
+
+  // Append a step of slices [first, last).
+  void send(int peer, int first, int last, int tag = 0, bool paced = false) {
+    steps.push_back({StepKind::kSend, peer, first, last, false, tag, paced});
+  }
+  void add(int peer, int first, int last, int tag = 0, bool completes = false) {
+    steps.push_back({StepKind::kAdd, peer, first, last, completes, tag});
+  }
+  void replace(int peer, int first, int last, int tag = 0) {
+    steps.push_back({StepKind::kReplace, peer, first, last, false, tag});
+  }
 };
 
 /// Returns the plan of one rank.

@@ -1,7 +1,9 @@
-// The collectives `ps` and `twoshot` on the side of a worker.
+// A worker's side of an exchange with parameter servers: it pushes payloads and pulls the servers'
+// answers. The collectives `ps` and `twoshot` on that side.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <span>
@@ -9,32 +11,91 @@
 #include <vector>
 
 #include "workloads/collectives/collective.h"
+#include "workloads/collectives/push_pull_options.h"
 #include "workloads/collectives/push_pull_server.h"
-#include "workloads/collectives/push_pull_worker.h"
 #include "workloads/collectives/segments.h"
+#include "workloads/collectives/transport.h"
+#include "workloads/collectives/unit_stream.h"
 
 namespace thinpipe {
 
-/// The collective `ps`. The other ranks of the transport are workers and, after these, servers
-/// (push_pull_server.h).
-class PushPullCollective : public Collective, public PushPull {
+/// 3LC, figure 2: a worker pushes its payload of each unit to the unit's server, and pulls the one
+/// payload that the server compressed for all workers. Units are pulled as soon as their server
+/// answers them, while other units are still being pushed: each unit has its own barrier.
+class PushPullWorker : public PushPull, private UnitSink {
  public:
-  PushPullCollective(std::unique_ptr<Transport> transport, PushPullLayout layout)
-      : transport_(std::move(transport)), worker_(*transport_, std::move(layout)) {}
+  /// Allocates all buffers. The transport must outlive this.
+  PushPullWorker(Transport& transport, PushPullLayout layout);
+  virtual ~PushPullWorker() = default;
 
-  std::size_t push(std::span<const UnitPayload> payloads) override {
-    return worker_.push(payloads);
+  std::size_t push(std::span<const UnitPayload> payloads) override;
+  /// @throws PayloadError naming rank and unit for a malformed answer
+  bool pull(std::size_t push) override;
+  void progress() override { rest(advance()); }
+  std::span<const std::byte> pulled(std::size_t unit) const override { return pulled_[unit]; }
+
+  // pull() in several calls, for a rank that does other work meanwhile.
+  /// Moves data in both directions. @returns whether any data moved @throws PayloadError as pull()
+  bool advance();
+  // For ranks that are worker and server:
+  /// Sets a limit for all bytes that the worker sends.
+  void share(SendBudget* budget) { streams_.share(budget); }
+  /// Returns the bytes received so far.
+  std::size_t received() const { return streams_.received(); }
+  /// Returns whether all units of the push are pulled.
+  bool here(std::size_t push) const {
+    return push < first_push_ || left_of_[push - first_push_] == 0;
   }
-  bool pull(std::size_t push) override { return worker_.pull(push); }
-  void progress() override { worker_.progress(); }
-  std::span<const std::byte> pulled(std::size_t unit) const override {
-    return worker_.pulled(unit);
+  /// Returns whether all pushes are pulled and have been sent.
+  bool idle() const { return left_ == 0 && streams_.idle(); }
+  /// Returns the number of units that are pushed and not pulled.
+  std::size_t left() const { return left_; }
+  /// Takes the answer of this rank's own server, if servers are workers too. The caller must not
+  /// change the answer until the unit is pulled again.
+  void take_own(std::size_t unit, std::span<const std::byte> answer) {
+    awaited_[unit] = false;
+    end_unit(own_server_, static_cast<std::uint32_t>(unit), answer);
   }
-  TransportCounters counters() const override { return transport_->counters(); }
+  /// Returns how many of the transport's slots it uses, from 0 on.
+  int slots() const { return slots_; }
 
  private:
-  std::unique_ptr<Transport> transport_;
-  PushPullWorker worker_;
+  std::span<std::byte> begin_unit(int peer, std::uint32_t unit, std::uint32_t length) override;
+  void end_unit(int peer, std::uint32_t unit, std::span<const std::byte> payload) override;
+  void rest(bool moved) {
+    if (moved)
+      transport_.progressed();
+    else
+      transport_.pause();
+  }
+
+  Transport& transport_;
+  PushPullLayout layout_;
+  std::unique_ptr<std::byte[]> arena_;  ///< not initialised, so only received pages take memory
+  std::vector<std::span<std::byte>> places_;
+  std::vector<std::span<const std::byte>> pulled_;  ///< by unit
+  std::vector<char> awaited_;                       ///< by unit
+  std::vector<std::size_t> push_of_;                ///< by unit
+  std::size_t first_push_ = 0;                      ///< all earlier pushes have been pulled
+  std::vector<std::size_t> left_of_;                ///< by push from first_push_: units to pull
+  std::size_t left_ = 0;                            ///< units to pull, of all pushes
+  int own_server_, slots_ = 0;                      ///< own_server_: of this rank; -1: none
+  UnitStreams streams_;                             ///< by server
+};
+
+/// A base class that is constructed before the worker, which uses the transport.
+struct OwnedTransport {
+  std::unique_ptr<Transport> owned;
+};
+
+/// The collective `ps`. The other ranks of the transport are workers and, after these, servers
+/// (push_pull_server.h).
+class PushPullCollective : private OwnedTransport, public Collective, public PushPullWorker {
+ public:
+  PushPullCollective(std::unique_ptr<Transport> transport, PushPullLayout layout)
+      : OwnedTransport{std::move(transport)}, PushPullWorker(*owned, std::move(layout)) {}
+
+  TransportCounters counters() const override { return owned->counters(); }
 };
 
 /// The collective `twoshot`: every rank averages a slice of every array and sends the mean to all

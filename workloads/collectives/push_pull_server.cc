@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "compressors/compressor.h"
-#include "workloads/collectives/exchange_units.h"
+#include "workloads/collectives/push_pull_options.h"
 
 namespace thinpipe {
 namespace {
@@ -167,12 +167,6 @@ void PushPullServer::step(UnitAggregator& aggregator, std::span<const std::size_
   }
 }
 
-void PushPullServer::begin(UnitAggregator& aggregator) {
-  codec_->begin(aggregator);
-  unanswered_ = 0;  // of a step that ended with an error
-  for (Unit& unit : units_) unit.awaited = false;
-}
-
 void PushPullServer::await(std::span<const std::size_t> units) {
   for (const std::size_t index : units) {
     Unit& unit = units_[index];
@@ -187,11 +181,6 @@ void PushPullServer::await(std::span<const std::size_t> units) {
       streams_.receivers[static_cast<std::size_t>(worker)].expect(units.size());
 }
 
-void PushPullServer::take_own(std::size_t unit, std::span<const std::byte> payload) {
-  units_[unit].begun[static_cast<std::size_t>(own_worker_)] = true;
-  end_unit(own_worker_, static_cast<std::uint32_t>(unit), payload);
-}
-
 bool PushPullServer::advance() {
   try {
     const bool arrived = streams_.receive(*this);
@@ -204,8 +193,6 @@ bool PushPullServer::advance() {
     throw;
   }
 }
-
-bool PushPullServer::idle() const { return unanswered_ == 0 && streams_.idle(); }
 
 std::span<std::byte> PushPullServer::begin_unit(int peer, std::uint32_t unit,
                                                 std::uint32_t length) {

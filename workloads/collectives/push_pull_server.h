@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "workloads/collectives/exchange_units.h"
+#include "workloads/collectives/push_pull_options.h"
 #include "workloads/collectives/transport.h"
 #include "workloads/collectives/unit_stream.h"
 
@@ -132,11 +132,18 @@ class PushPullServer final : private UnitSink {
   // step() in several calls, for a rank that does other work meanwhile: begin(), await() units,
   // advance() until idle(). All workers push the units of a server in the order of await().
   /// Begins a step that awaits no unit yet. The aggregator is used until the next begin().
-  void begin(UnitAggregator& aggregator);
+  void begin(UnitAggregator& aggregator) {
+    codec_->begin(aggregator);
+    unanswered_ = 0;  // of a step that ended with an error
+    for (Unit& unit : units_) unit.awaited = false;
+  }
   void await(std::span<const std::size_t> units);
   /// Takes this rank's own payload of an awaited unit, if servers are workers too. The caller must
   /// not change the payload until the unit is answered.
-  void take_own(std::size_t unit, std::span<const std::byte> payload);
+  void take_own(std::size_t unit, std::span<const std::byte> payload) {
+    units_[unit].begun[static_cast<std::size_t>(own_worker_)] = true;
+    end_unit(own_worker_, static_cast<std::uint32_t>(unit), payload);
+  }
   /// Takes segments that have arrived and sends segments that fit the window. @returns whether any
   /// data moved @throws PayloadError as step()
   bool advance();
@@ -146,7 +153,7 @@ class PushPullServer final : private UnitSink {
   /// Returns the bytes received so far.
   std::size_t received() const { return streams_.received(); }
   /// Returns whether all awaited units are answered and all answers have been sent.
-  bool idle() const;
+  bool idle() const { return unanswered_ == 0 && streams_.idle(); }
   /// Returns whether all awaited units are answered.
   bool answered() const { return unanswered_ == 0; }
   /// Called with every answer as soon as it is ready, for a worker of the same rank.

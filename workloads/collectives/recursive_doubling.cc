@@ -15,28 +15,26 @@ namespace {
 /// MPICH). Among the first 2 (n - n') ranks, every even rank first sends its array to the next
 /// rank. It takes no part in between, and receives the result from that rank at the end.
 struct FoldedRanks {
-  FoldedRanks(int ranks, int rank);
+  FoldedRanks(int ranks, int rank)
+      : folded(static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)))),
+        extra(ranks - folded),
+        hands_over(rank < 2 * extra && rank % 2 == 0),
+        partner(rank >= 2 * extra ? -1
+                : hands_over      ? rank + 1
+                                  : rank - 1),
+        id(hands_over         ? -1
+           : rank < 2 * extra ? rank / 2
+                              : rank - extra) {}
   int folded;       ///< n'
   int extra;        ///< n - n'
   bool hands_over;  ///< this rank sends its array to `partner` and takes no part in between
   int partner;      ///< the other rank of the pair; -1: none
   int id;           ///< among the ranks that take part; -1 where this rank hands over
-  /// Returns the rank that takes part as `id`.
-  int rank_of(int id) const;
+  /// Returns the rank that takes part as `of`.
+  int rank_of(int of) const { return of < extra ? 2 * of + 1 : of + extra; }
+  /// Returns the steps between ranks that take part: log2 n'.
+  int steps() const { return std::countr_zero(static_cast<unsigned>(folded)); }
 };
-
-FoldedRanks::FoldedRanks(int ranks, int rank)
-    : folded(static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)))),
-      extra(ranks - folded),
-      hands_over(rank < 2 * extra && rank % 2 == 0),
-      partner(rank >= 2 * extra ? -1
-              : hands_over      ? rank + 1
-                                : rank - 1),
-      id(hands_over         ? -1
-         : rank < 2 * extra ? rank / 2
-                            : rank - extra) {}
-
-int FoldedRanks::rank_of(int of) const { return of < extra ? 2 * of + 1 : of + extra; }
 
 // Appends the numbers of the `width` slices that rank `id` still adds up. The slices that the rank
 // sends in its next step come first, so that they do not wait for the other slices.
@@ -49,14 +47,10 @@ void add_in_order_of_need(int id, int width, std::vector<int>& parts) {
   add_in_order_of_need(id, width / 2, parts);
 }
 
-int steps_of(const FoldedRanks& fold) {
-  return std::countr_zero(static_cast<unsigned>(fold.folded));
-}
-
 // Adds the traffic of folding: both ranks of a pair send and receive the array once more.
 Traffic with_fold(const FoldedRanks& fold, const Volume& between, const Volume& array) {
   Volume each = fold.hands_over ? Volume{} : between;
-  if (fold.partner >= 0) each = each + array;
+  if (fold.partner >= 0) each += array;
   return {.sent = each, .received = each};
 }
 
@@ -67,20 +61,17 @@ AllReducePlan recursive_doubling_all_reduce(const Parameters&, int ranks, int ra
   const FoldedRanks fold(ranks, rank);
   AllReducePlan plan{.parts = 1, .mirrored = true};
   if (fold.hands_over) {
-    plan.steps = {{.kind = StepKind::kSend, .peer = fold.partner},
-                  {.kind = StepKind::kReplace, .peer = fold.partner}};
+    plan.send(fold.partner, 0, 1);
+    plan.replace(fold.partner, 0, 1);
     return plan;
   }
-  if (fold.partner >= 0) plan.steps.push_back({.kind = StepKind::kAdd, .peer = fold.partner});
+  if (fold.partner >= 0) plan.add(fold.partner, 0, 1);
   for (int distance = 1; distance < fold.folded; distance *= 2) {
     const int peer = fold.rank_of(fold.id ^ distance);
-    plan.steps.push_back({.kind = StepKind::kSend, .peer = peer, .tag = distance, .paced = true});
-    plan.steps.push_back({.kind = StepKind::kAdd,
-                          .peer = peer,
-                          .completes = 2 * distance == fold.folded,
-                          .tag = distance});
+    plan.send(peer, 0, 1, distance, /*paced=*/true);
+    plan.add(peer, 0, 1, distance, 2 * distance == fold.folded);
   }
-  if (fold.partner >= 0) plan.steps.push_back({.kind = StepKind::kSend, .peer = fold.partner});
+  if (fold.partner >= 0) plan.send(fold.partner, 0, 1);
   return plan;
 }
 
@@ -111,58 +102,35 @@ AllReducePlan halving_doubling_all_reduce(const Parameters&, int ranks, int rank
   AllReducePlan plan{.parts = fold.folded};
   const int all = fold.folded;
   if (fold.hands_over) {
-    plan.steps = {{.kind = StepKind::kSend, .peer = fold.partner, .first = 0, .last = all},
-                  {.kind = StepKind::kReplace, .peer = fold.partner, .first = 0, .last = all}};
+    plan.send(fold.partner, 0, all);
+    plan.replace(fold.partner, 0, all);
     return plan;
   }
-  if (fold.partner >= 0)
-    plan.steps.push_back({.kind = StepKind::kAdd, .peer = fold.partner, .first = 0, .last = all});
+  if (fold.partner >= 0) plan.add(fold.partner, 0, all);
   for (int distance = all / 2; distance >= 1; distance /= 2) {
     const int other = fold.id ^ distance, peer = fold.rank_of(other);
     std::vector<int> parts;
     add_in_order_of_need(other, distance, parts);
-    for (const int part : parts)
-      plan.steps.push_back({.kind = StepKind::kSend,
-                            .peer = peer,
-                            .first = part,
-                            .last = part + 1,
-                            .tag = distance,
-                            .paced = true});
+    for (const int part : parts) plan.send(peer, part, part + 1, distance, /*paced=*/true);
     parts.clear();
     add_in_order_of_need(fold.id, distance, parts);
-    for (const int part : parts)
-      plan.steps.push_back({.kind = StepKind::kAdd,
-                            .peer = peer,
-                            .first = part,
-                            .last = part + 1,
-                            .completes = distance == 1,
-                            .tag = distance});
+    for (const int part : parts) plan.add(peer, part, part + 1, distance, distance == 1);
   }
   const auto range_of = [](int id, int width) { return id / width * width; };
   for (int distance = 1; distance < all; distance *= 2) {
     const int other = fold.id ^ distance, peer = fold.rank_of(other);
     const int mine = range_of(fold.id, distance), theirs = range_of(other, distance);
-    plan.steps.push_back({.kind = StepKind::kSend,
-                          .peer = peer,
-                          .first = mine,
-                          .last = mine + distance,
-                          .tag = distance,
-                          .paced = true});
-    plan.steps.push_back({.kind = StepKind::kReplace,
-                          .peer = peer,
-                          .first = theirs,
-                          .last = theirs + distance,
-                          .tag = distance});
+    plan.send(peer, mine, mine + distance, distance, /*paced=*/true);
+    plan.replace(peer, theirs, theirs + distance, distance);
   }
-  if (fold.partner >= 0)
-    plan.steps.push_back({.kind = StepKind::kSend, .peer = fold.partner, .first = 0, .last = all});
+  if (fold.partner >= 0) plan.send(fold.partner, 0, all);
   return plan;
 }
 
 Traffic doubling_reduce_traffic(const Parameters&, const SummedArray& array, int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
   const Volume all = ArrayVolume(array, 1).all();
-  return with_fold(fold, all * static_cast<std::uint64_t>(steps_of(fold)), all);
+  return with_fold(fold, all * static_cast<std::uint64_t>(fold.steps()), all);
 }
 
 // The blocks of 1, 2, 4, ... n'/2 slices that contain a rank's own slice each cross its link once
@@ -176,7 +144,7 @@ Traffic halving_reduce_traffic(const Parameters&, const SummedArray& array, int 
   Volume between = volume.all() - volume.of(fold.id);
   for (int width = 1; width < fold.folded; width *= 2) {
     const int first = fold.id / width * width;
-    between = between + volume.of(first, first + width);
+    between += volume.of(first, first + width);
   }
   return with_fold(fold, between, volume.all());
 }
@@ -185,14 +153,14 @@ Traffic doubling_gather_traffic(const Parameters&, const MessageVolume& messages
   const int ranks = messages.ranks();
   Traffic traffic{.sent = {}, .received = messages.all() - messages.of(rank)};
   for (int distance = 1; distance < ranks; distance *= 2)
-    traffic.sent = traffic.sent + messages.of(rank, std::min(distance, ranks - distance));
+    traffic.sent += messages.of(rank, std::min(distance, ranks - distance));
   return traffic;
 }
 
 // Ranks beyond a power of two take one step before and one after.
 int with_fold_steps(int ranks, int times) {
   const FoldedRanks fold(ranks, 0);
-  return times * steps_of(fold) + (fold.extra == 0 ? 0 : 2);
+  return times * fold.steps() + (fold.extra == 0 ? 0 : 2);
 }
 int doubling_steps(const Parameters&, int ranks) { return with_fold_steps(ranks, 1); }
 int halving_steps(const Parameters&, int ranks) { return with_fold_steps(ranks, 2); }
@@ -200,7 +168,7 @@ int bruck_steps(const Parameters&, int ranks) { return ceil_log2(ranks); }
 
 double doubling_messages(const Parameters&, int ranks) {
   const FoldedRanks fold(ranks, 0);
-  return fold.folded * static_cast<double>(steps_of(fold)) + 2.0 * fold.extra;
+  return fold.folded * static_cast<double>(fold.steps()) + 2.0 * fold.extra;
 }
 double halving_messages(const Parameters&, int ranks) { return 2.0 * ranks * (ranks - 1); }
 

@@ -11,12 +11,11 @@ AllReducePlan ring_all_reduce(int ranks, int rank) {
   // In step s slice rank-s is sent; slice rank-1-s is received and sent in the next step.
   for (int step = 0; step < 2 * (ranks - 1); ++step) {
     const int out = (rank + 2 * ranks - step) % ranks, in = (left + 2 * ranks - step) % ranks;
-    plan.steps.push_back({.kind = StepKind::kSend, .peer = right, .first = out, .last = out + 1});
-    plan.steps.push_back({.kind = step < ranks - 1 ? StepKind::kAdd : StepKind::kReplace,
-                          .peer = left,
-                          .first = in,
-                          .last = in + 1,
-                          .completes = step == ranks - 2});
+    plan.send(right, out, out + 1);
+    if (step < ranks - 1)
+      plan.add(left, in, in + 1, 0, step == ranks - 2);
+    else
+      plan.replace(left, in, in + 1);
   }
   return plan;
 }

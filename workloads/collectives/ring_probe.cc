@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "workloads/collectives/flows.h"
 #include "workloads/collectives/plans.h"
 #include "workloads/collectives/segments.h"
@@ -13,16 +14,10 @@
 namespace thinpipe {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kInFlight = kSegmentsInFlight;
 constexpr int kTag = 0;
 constexpr std::byte kSettling{0}, kCounted{1}, kLast{2};
 using Segments = std::vector<std::vector<std::byte>>;
-
-double seconds_between(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
 
 void wait(Transport& transport, Transport::Request slot) {
   while (!transport.done(slot)) transport.pause();
@@ -35,10 +30,10 @@ void wait(Transport& transport, Transport::Request slot) {
 // receive that the other rank has posted.
 void send_stream(Transport& transport, int peer, const StreamOptions& options) {
   Segments segments(kInFlight, std::vector<std::byte>(kSegmentBytes));
-  const auto begin = Clock::now();
+  const double begin = now_seconds();
   for (int slot = 0, counted = 0, last = 0; last < kInFlight; slot = (slot + 1) % kInFlight) {
     wait(transport, slot);
-    const double now = seconds_between(begin, Clock::now());
+    const double now = now_seconds() - begin;
     std::byte kind = kSettling;
     if (now > options.settle + options.seconds && counted >= kInFlight) {
       kind = kLast;
@@ -58,8 +53,7 @@ double receive_stream(Transport& transport, int peer) {
   Segments segments(kInFlight, std::vector<std::byte>(kSegmentBytes));
   for (int slot = 0; slot < kInFlight; ++slot)
     transport.receive(slot, peer, kTag, segments[static_cast<std::size_t>(slot)]);
-  Clock::time_point counted_from, counted_to;
-  double bytes = 0;
+  double counted_from = 0, counted_to = 0, bytes = 0;
   bool any = false;
   for (int slot = 0, last = 0; last < kInFlight; slot = (slot + 1) % kInFlight) {
     const auto& segment = segments[static_cast<std::size_t>(slot)];
@@ -69,14 +63,14 @@ double receive_stream(Transport& transport, int peer) {
       continue;
     }
     if (segment[0] == kCounted) {
-      counted_to = Clock::now();
+      counted_to = now_seconds();
       if (any) bytes += static_cast<double>(segment.size());
       if (!any) counted_from = counted_to;  // messages after this one count
       any = true;
     }
     transport.receive(slot, peer, kTag, segments[static_cast<std::size_t>(slot)]);
   }
-  const double seconds = seconds_between(counted_from, counted_to);
+  const double seconds = counted_to - counted_from;
   return seconds > 0 ? bytes * 8 / seconds : 0;
 }
 

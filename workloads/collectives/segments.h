@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "workloads/collectives/transport.h"
 
@@ -78,6 +79,51 @@ class SendWindow {
   int peer_, first_slot_, tag_;
   std::size_t size_;
   std::size_t sent_ = 0, done_ = 0;
+};
+
+/// The segments that are received from a peer, in order: at most `size` are posted at a time, each
+/// with a buffer of its own, in the transport's slots from `first_slot` on, in turn.
+class ReceiveWindow {
+ public:
+  ReceiveWindow(int peer, int first_slot, std::size_t size, int tag)
+      : peer_(peer),
+        first_slot_(first_slot),
+        tag_(tag),
+        size_(size),
+        staging_(size * kSegmentBytes) {}
+
+  /// Begins anew, and expects so many segments.
+  void begin(std::size_t segments) {
+    certain_ = segments;
+    posted_ = arrived_ = 0;
+  }
+  /// Expects so many segments more. Receives are posted only for segments that must arrive.
+  void expect(std::size_t segments) { certain_ += segments; }
+
+  /// Calls take(segment) for each segment that has arrived; take() may expect() more. @returns
+  /// whether any segment has arrived
+  template <class Take>
+  bool advance(Transport& transport, const Take& take) {
+    for (bool moved = false;; moved = true) {
+      for (; posted_ < certain_ && posted_ - arrived_ < size_; ++posted_)
+        transport.receive(slot(posted_), peer_, tag_, buffer(posted_));
+      std::size_t size = 0;
+      if (arrived_ == posted_ || !transport.done(slot(arrived_), &size)) return moved;
+      take(std::span<const std::byte>(buffer(arrived_).first(size)));
+      ++arrived_;
+    }
+  }
+
+ private:
+  int slot(std::size_t segment) const { return first_slot_ + static_cast<int>(segment % size_); }
+  std::span<std::byte> buffer(std::size_t segment) {
+    return std::span(staging_).subspan(segment % size_ * kSegmentBytes, kSegmentBytes);
+  }
+
+  int peer_, first_slot_, tag_;
+  std::size_t size_;
+  std::vector<std::byte> staging_;
+  std::size_t certain_ = 0, posted_ = 0, arrived_ = 0;
 };
 
 }  // namespace thinpipe

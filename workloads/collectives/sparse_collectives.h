@@ -1,4 +1,4 @@
-// The sparse all-reduces gTop-k and Ok-Topk, and their collectives.
+// The common part of the collectives `gtopk` and `oktopk`; and Ok-Topk.
 #pragma once
 
 #include <cstddef>
@@ -16,50 +16,27 @@
 
 namespace thinpipe {
 
-/// The rank whose residual gets the pairs that a merge drops.
-enum class PutBack {
-  /// The rank that dropped a pair, whichever rank sent it: nothing is lost over all ranks.
-  kDropper,
-  /// Every rank restores its own pairs whose index is not in the result, as in the paper. If a
-  /// merge drops a rank's pair but another rank's pair with the same index reaches the root, the
-  /// dropped value is lost.
-  kSender,
-};
-
-/// Sparse all-reduce by a tree of top-k merges: gTop-k S-SGD (Shi et al., ICDCS 2019, alg. 3). In
-/// round s of ceil(log2 n), every rank that is an odd multiple of 2^s sends its pairs to the rank
-/// 2^s below. That rank adds them to its own pairs and keeps the k pairs of greatest magnitude.
-/// Rank 0 ends with the result, which is broadcast down the same tree. Any number of ranks is
-/// allowed. Every rank first cuts its own pairs to k, so that no message is longer than 8 + 8k
-/// bytes.
-///
-/// The k greatest pairs of a round are known only at its end, so a round must end before the next
-/// begins. So a link is busy in one direction at a time, and idle while its rank waits for its
-/// turn. This is inherent in the algorithm, which therefore suits small numbers of pairs.
-class GTopK {
+/// The common part of sparse collectives: a ring all-reduce over the same transport for dense
+/// arrays, such as small tensors that are sent uncompressed; mean_count(); and results.
+class SparseCollective : public FlowAllReduce, public SparseAllReduce {
  public:
-  explicit GTopK(PutBack put_back) : put_back_(put_back) {}
+  explicit SparseCollective(std::unique_ptr<Transport> transport)
+      : FlowAllReduce(std::move(transport), ring_all_reduce) {}
 
-  /// Returns the sum, and the pairs that this rank must restore to its residual. Both are valid
-  /// until the next call. All ranks call it with the same k and dimension.
-  /// @throws InputError for malformed own pairs, PayloadError for malformed pairs of another rank
-  SparseSum run(Transport& transport, SparseView own, std::size_t k, std::size_t dimension,
-                float factor);
+  std::size_t mean_count(std::size_t own, std::size_t dimension) override {
+    return mean_count_.run(transport(), own, dimension);
+  }
 
-  /// Computes the expected result of run() from every rank's dense vector, by another algorithm.
-  /// For tests and sampled checks. `out` has as many elements as each vector.
-  static void expected(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
-                       std::span<float> out);
+ protected:
+  /// Returns a result: the factor times the pairs of `sum`, and the pairs to be restored.
+  SparseSum sum_of(const SparsePairs& sum, float factor, const SparsePairs& returned) {
+    sum_.assign(sum, factor);
+    back_.assign(returned, 1.0F);
+    return {sum_.view(), back_.view()};
+  }
 
  private:
-  void receive(Transport& transport, int peer, std::size_t k, std::size_t dimension);
-  void drop(const SparsePairs& dropped);
-
-  PutBack put_back_;
-  Streams streams_{1};
-  Reselection reselection_;
-  SparsePairs pairs_, others_, merged_, dropped_, returned_;
-  std::vector<std::byte> message_;
+  MeanCount mean_count_;
   SparseArrays sum_, back_;
 };
 
@@ -90,40 +67,44 @@ struct OkTopKOptions {
 ///     all-gathered.
 /// A rank restores to its residual its own pairs whose index was not selected. No pair is dropped
 /// earlier, so nothing is lost.
-class OkTopK {
+class OkTopK : public SparseCollective {
  public:
-  explicit OkTopK(const OkTopKOptions& options) : options_(options), streams_(options.at_once) {}
+  OkTopK(std::unique_ptr<Transport> transport, const OkTopKOptions& options)
+      : SparseCollective(std::move(transport)),
+        n_(static_cast<std::size_t>(this->transport().size())),
+        rank_(static_cast<std::size_t>(this->transport().rank())),
+        options_(options),
+        streams_(options.at_once) {}
 
-  /// Returns the sum, and the pairs that this rank must restore to its residual. Both are valid
-  /// until the next call. All ranks call it with the same k and dimension. If k changes, the ranks
-  /// find a new threshold; if the dimension changes, they find new regions. @throws InputError for
-  /// malformed own pairs, PayloadError for malformed pairs of another rank
-  SparseSum run(Transport& transport, SparseView own, std::size_t k, std::size_t dimension,
-                float factor);
+  /// If k changes, the ranks find a new threshold; if the dimension changes, they find new regions.
+  SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
+                              float factor) override;
 
-  /// Computes the expected result of the last run() from every rank's dense vector. Sums the
-  /// vectors in the order of ranks, and selects the sums that reach the threshold. If that run()
-  /// found a new threshold, the threshold is computed again from the sums.
-  void expected(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
-                std::span<float> out) const;
+  /// Sums the vectors in the order of ranks, and selects the sums that reach the threshold. If the
+  /// last sparse_all_reduce() found a new threshold, the threshold is computed again from the sums.
+  void expected_sparse(std::span<const std::span<const float>> vectors, std::size_t k, float factor,
+                       std::span<float> out) const override;
 
   /// Returns the regions' first indices, then the dimension; for tests.
   std::span<const std::uint32_t> regions() const { return begins_; }
 
  private:
-  void split_regions(Transport& transport, std::size_t dimension);
-  void reduce_own_region(Transport& transport);
-  void find_threshold(Transport& transport, std::size_t k);
-  void gather_selected(Transport& transport, std::size_t dimension);
+  void split_regions(std::size_t dimension);
+  void reduce_own_region();
+  void find_threshold(std::size_t k);
+  void gather_selected(std::size_t dimension);
+  /// All-gathers the elements of `all`, of which each rank has as many as counts_ tells.
+  template <class T>
+  void gather(std::vector<T>& all);
   /// Sets counts_ to every rank's count, each at most the size of the rank's region.
-  void share_count(Transport& transport, std::size_t count);
+  void share_count(std::size_t count);
   /// Sends this rank's selected pairs to the ranks that contribute them to the all-gather.
-  void balance(Transport& transport, std::span<const SparsePair> own);
+  void balance(std::span<const SparsePair> own);
 
+  std::size_t n_, rank_;  ///< of the transport
   OkTopKOptions options_;
   Streams streams_;
   BlockGather gather_;
-  Reselection reselection_;
   std::uint64_t calls_ = 0;
   std::size_t k_ = 0;                  ///< of the last call
   std::vector<std::uint32_t> begins_;  ///< of the regions, n + 1
@@ -137,22 +118,6 @@ class OkTopK {
   std::vector<std::uint32_t> shared_;
   std::vector<std::size_t> sizes_, counts_;
   std::vector<std::int32_t> keys_;
-  SparseArrays sum_, back_;
-};
-
-/// The common part of sparse collectives: a ring all-reduce over the same transport for dense
-/// arrays, such as small tensors that are sent uncompressed; and mean_count().
-class SparseCollective : public FlowAllReduce, public SparseAllReduce {
- public:
-  explicit SparseCollective(std::unique_ptr<Transport> transport)
-      : FlowAllReduce(std::move(transport), ring_all_reduce) {}
-
-  std::size_t mean_count(std::size_t own, std::size_t dimension) override {
-    return mean_count_.run(transport(), own, dimension);
-  }
-
- private:
-  MeanCount mean_count_;
 };
 
 /// Returns the bytes of a framed message of so many pairs.

@@ -33,18 +33,6 @@ std::span<const std::byte> framed_content(std::span<const std::byte> message) {
   return message.subspan(kStreamLengthBytes, length_in(message));
 }
 
-std::size_t Streams::In::segments() const {
-  return framed != nullptr ? 1 : segments_of_bytes(total);
-}
-
-void Streams::send(int peer, std::span<const std::byte> data) {
-  out_.push_back({.peer = peer, .data = data, .segments = segments_of_bytes(data.size())});
-}
-
-void Streams::receive(int peer, std::span<std::byte> room) {
-  in_.push_back({.peer = peer, .room = room, .total = room.size()});
-}
-
 void Streams::receive_framed(int peer, std::vector<std::byte>& room, std::size_t longest) {
   if (room.size() < kSegmentBytes) room.resize(kSegmentBytes);
   in_.push_back(

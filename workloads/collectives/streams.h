@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "workloads/collectives/segments.h"
 #include "workloads/collectives/transport.h"
 
 namespace thinpipe {
@@ -29,9 +30,13 @@ class Streams {
   explicit Streams(std::size_t at_once) : at_once_(at_once) {}
 
   /// Adds a send. `data` stays untouched until run() ends.
-  void send(int peer, std::span<const std::byte> data);
+  void send(int peer, std::span<const std::byte> data) {
+    out_.push_back({.peer = peer, .data = data, .segments = segments_of_bytes(data.size())});
+  }
   /// Adds a receive of a message whose length both ranks know, to `room`.
-  void receive(int peer, std::span<std::byte> room);
+  void receive(int peer, std::span<std::byte> room) {
+    in_.push_back({.peer = peer, .room = room, .total = room.size()});
+  }
   /// Adds a receive of a framed message whose content has at most `longest` bytes. The message is
   /// stored at the front of `room`, which grows as needed.
   void receive_framed(int peer, std::vector<std::byte>& room, std::size_t longest);
@@ -54,7 +59,7 @@ class Streams {
     std::vector<std::byte>* framed = nullptr;  ///< its buffer, until the length is known
     std::size_t longest = 0;
     std::size_t posted = 0, arrived = 0;  ///< segments
-    std::size_t segments() const;
+    std::size_t segments() const { return framed != nullptr ? 1 : segments_of_bytes(total); }
   };
 
   bool progress(Transport& transport, In& in, int first_slot);

@@ -1,7 +1,7 @@
 #include "workloads/collectives/traffic.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,7 +21,10 @@ struct Known {
   Parameters parameters;
 };
 
-[[noreturn]] void no_closed_form(const Spec& collective) {
+// Returns an operation's closed forms. @throws InputError where the collective has none
+template <class Form>
+const Form& closed(const std::optional<Form>& form, const Spec& collective) {
+  if (form && form->traffic != nullptr) return *form;
   throw InputError("collective '" + collective.to_string() + "' has no closed form of its traffic");
 }
 
@@ -35,27 +38,24 @@ Volume volume_of(std::size_t payload) {
 
 Traffic all_reduce_traffic(const Spec& collective, const SummedArray& array, int ranks, int rank) {
   const Known known(collective);
-  if (!known.info.reduce || known.info.reduce->traffic == nullptr) no_closed_form(collective);
-  return known.info.reduce->traffic(known.parameters, array, ranks, rank);
+  return closed(known.info.reduce, collective).traffic(known.parameters, array, ranks, rank);
 }
 
 Traffic all_gather_traffic(const Spec& collective, std::span<const std::size_t> sizes, int rank) {
   const Known known(collective);
   if (sizes.size() == 1) return {};
-  if (!known.info.gather || known.info.gather->traffic == nullptr) no_closed_form(collective);
-  return known.info.gather->traffic(known.parameters, MessageVolume(sizes), rank);
+  return closed(known.info.gather, collective)
+      .traffic(known.parameters, MessageVolume(sizes), rank);
 }
 
 int all_reduce_steps(const Spec& collective, int ranks) {
   const Known known(collective);
-  if (!known.info.reduce || known.info.reduce->steps == nullptr) no_closed_form(collective);
-  return known.info.reduce->steps(known.parameters, ranks);
+  return closed(known.info.reduce, collective).steps(known.parameters, ranks);
 }
 
 int all_gather_steps(const Spec& collective, int ranks) {
   const Known known(collective);
-  if (!known.info.gather || known.info.gather->steps == nullptr) no_closed_form(collective);
-  return known.info.gather->steps(known.parameters, ranks);
+  return closed(known.info.gather, collective).steps(known.parameters, ranks);
 }
 
 SparseTraffic sparse_all_reduce_traffic(const Spec& collective, const SparseSizes& sizes, int ranks,
@@ -84,8 +84,8 @@ Traffic block_gather_traffic(std::span<const std::size_t> sizes, int rank) {
   Traffic traffic;
   for (std::size_t have = 1; have < n; have *= 2) {
     const std::size_t some = std::min(have, n - have);
-    traffic.sent = traffic.sent + of(own, some);
-    traffic.received = traffic.received + of(own + have, some);
+    traffic.sent += of(own, some);
+    traffic.received += of(own + have, some);
   }
   return traffic;
 }
@@ -100,10 +100,10 @@ std::vector<Traffic> push_pull_traffic(const PushPullLayout& layout,
     for (std::size_t worker = 0; worker < push.size(); ++worker) {
       if (&ranks[worker] == &server) continue;  // a slice that the rank itself averages
       const Volume up = volume_of(push[worker][unit]), down = volume_of(pull[unit]);
-      ranks[worker].sent = ranks[worker].sent + up;
-      ranks[worker].received = ranks[worker].received + down;
-      server.sent = server.sent + down;
-      server.received = server.received + up;
+      ranks[worker].sent += up;
+      ranks[worker].received += down;
+      server.sent += down;
+      server.received += up;
     }
   }
   return ranks;

@@ -9,7 +9,7 @@
 
 #include "compressors/element_type.h"
 #include "compressors/spec.h"
-#include "workloads/collectives/exchange_units.h"
+#include "workloads/collectives/push_pull_options.h"
 #include "workloads/collectives/segments.h"
 
 namespace thinpipe {
@@ -21,6 +21,7 @@ struct Volume {
   Volume operator+(const Volume& other) const {
     return {messages + other.messages, bytes + other.bytes};
   }
+  Volume& operator+=(const Volume& other) { return *this = *this + other; }
   Volume operator-(const Volume& other) const {
     return {messages - other.messages, bytes - other.bytes};
   }
@@ -31,6 +32,9 @@ struct Volume {
 /// Traffic of one rank.
 struct Traffic {
   Volume sent, received;
+  Traffic operator+(const Traffic& other) const {
+    return {sent + other.sent, received + other.received};
+  }
   bool operator==(const Traffic&) const = default;
 };
 
@@ -95,7 +99,7 @@ class MessageVolume {
   /// Returns the volume of `count` ranks' messages from `first` on; ranks wrap round.
   Volume of(int first, int count) const {
     Volume sum;
-    for (int i = 0; i < count; ++i) sum = sum + of(first + i);
+    for (int i = 0; i < count; ++i) sum += of(first + i);
     return sum;
   }
   Volume all() const { return of(0, ranks()); }

@@ -2,6 +2,7 @@
 // transport waits.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -24,7 +25,6 @@ struct TransportCounters {
 class Transport {
  public:
   using Request = int;
-  static constexpr Request kNone = -1;
 
   virtual ~Transport() = default;
   virtual int rank() const = 0;
@@ -68,12 +68,33 @@ class IdleRank {
 
   /// Notes a poll without progress. @param now  in seconds
   /// @returns nanoseconds to sleep before the next poll
-  long pause(double now);
+  long pause(double now) {
+    if (!waits_) {
+      waits_ = true;
+      waits_since_ = now;
+      sleep_ = kFirstSleep;
+      asks_ = has_core_ && (short_waits_ >= kMostlyShort || ++slept_ % kProbeEvery == 0);
+    }
+    if (asks_ && now < waits_since_ + kMoment) return 0;
+    if (asks_) short_waits_ -= short_waits_ / kMemory;
+    asks_ = false;
+    const long sleep = sleep_;
+    sleep_ = std::min(2 * sleep_, kLongestSleep);
+    return sleep;
+  }
   /// Notes progress.
-  void progressed();
+  void progressed() {
+    if (asks_) short_waits_ += (kAllShort - short_waits_) / kMemory;
+    waits_ = asks_ = false;
+  }
 
  private:
+  static constexpr long kFirstSleep = 10'000, kLongestSleep = 100'000;  // ns
+  static constexpr double kMoment = 30e-6;                              // s
   static constexpr int kAllShort = 1024;
+  static constexpr int kMostlyShort = 768;  // of kAllShort
+  static constexpr int kMemory = 8;  // waits after which the weight of a wait is about a third
+  static constexpr unsigned kProbeEvery = 16;
 
   bool has_core_;
   bool waits_ = false, asks_ = false;  ///< no progress since pause(); still polls

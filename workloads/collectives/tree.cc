@@ -56,18 +56,14 @@ AllReducePlan tree_all_reduce(const Parameters&, int ranks, int rank) {
   const BinomialTree tree(ranks, rank);
   AllReducePlan plan;
   for (const int child : tree.children)
-    plan.steps.push_back({.kind = StepKind::kAdd,
-                          .peer = child,
-                          .completes = tree.parent < 0 && child == tree.children.back(),
-                          .tag = tag_of_edge(child)});
+    plan.add(child, 0, 1, tag_of_edge(child), tree.parent < 0 && child == tree.children.back());
   if (tree.parent >= 0) {
-    const int tag = tag_of_edge(rank);
-    plan.steps.push_back({.kind = StepKind::kSend, .peer = tree.parent, .tag = tag, .paced = true});
-    plan.steps.push_back({.kind = StepKind::kReplace, .peer = tree.parent, .tag = tag});
+    plan.send(tree.parent, 0, 1, tag_of_edge(rank), /*paced=*/true);
+    plan.replace(tree.parent, 0, 1, tag_of_edge(rank));
   }
   // The largest subtree comes first, since it is the deepest.
   for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child)
-    plan.steps.push_back({.kind = StepKind::kSend, .peer = *child, .tag = tag_of_edge(*child)});
+    plan.send(*child, 0, 1, tag_of_edge(*child));
   return plan;
 }
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "compressors/compressor.h"
-#include "workloads/collectives/exchange_units.h"
+#include "workloads/collectives/push_pull_options.h"
 #include "workloads/collectives/segments.h"
 
 namespace thinpipe {
@@ -83,33 +83,11 @@ bool UnitSender::advance() {
   return moved;
 }
 
-UnitReceiver::UnitReceiver(Transport& transport, int peer, int first_slot, std::size_t window,
-                           int tag)
-    : transport_(transport),
-      peer_(peer),
-      first_slot_(first_slot),
-      tag_(tag),
-      window_(window),
-      staging_(window * kSegmentBytes) {}
-
 bool UnitReceiver::advance(UnitSink& sink) {
-  const auto slot = [&](std::size_t segment) {
-    return first_slot_ + static_cast<int>(segment % window_);
-  };
-  const auto buffer = [&](std::size_t segment) {
-    return std::span(staging_).subspan(segment % window_ * kSegmentBytes, kSegmentBytes);
-  };
-  bool moved = false;
-  for (;;) {
-    for (; posted_ < certain_ && posted_ - arrived_ < window_; ++posted_)
-      transport_.receive(slot(posted_), peer_, tag_, buffer(posted_));
-    std::size_t size = 0;
-    if (arrived_ == posted_ || !transport_.done(slot(arrived_), &size)) return moved;
-    take(buffer(arrived_).first(size), sink);
-    ++arrived_;
-    received_ += size;
-    moved = true;
-  }
+  return window_.advance(transport_, [&](std::span<const std::byte> segment) {
+    take(segment, sink);
+    received_ += segment.size();
+  });
 }
 
 void UnitReceiver::take(std::span<const std::byte> segment, UnitSink& sink) {
@@ -126,7 +104,7 @@ void UnitReceiver::take(std::span<const std::byte> segment, UnitSink& sink) {
     unit_ = head[0];
     payload_ = sink.begin_unit(peer_, unit_, head[1]);
     here_ = 0;
-    certain_ += segments_of_bytes(kUnitHeadBytes + payload_.size()) - 1;
+    window_.expect(segments_of_bytes(kUnitHeadBytes + payload_.size()) - 1);
     arriving_ = true;
   }
   const std::span<std::byte> rest = payload_.subspan(here_);
@@ -140,34 +118,6 @@ void UnitReceiver::take(std::span<const std::byte> segment, UnitSink& sink) {
   if (here_ < payload_.size()) return;
   arriving_ = false;
   sink.end_unit(peer_, unit_, payload_);
-}
-
-void UnitStreams::share(SendBudget* budget) {
-  for (UnitSender& sender : senders) sender.share(budget);
-}
-
-std::size_t UnitStreams::received() const {
-  std::size_t bytes = 0;
-  for (const UnitReceiver& receiver : receivers) bytes += receiver.received();
-  return bytes;
-}
-
-bool UnitStreams::send(std::size_t first) {
-  bool moved = false;
-  for (std::size_t i = 0; i < senders.size(); ++i)
-    moved = senders[(first + i) % senders.size()].advance() || moved;
-  return moved;
-}
-
-bool UnitStreams::receive(UnitSink& sink) {
-  bool moved = false;
-  for (UnitReceiver& receiver : receivers) moved = receiver.advance(sink) || moved;
-  return moved;
-}
-
-bool UnitStreams::idle() const {
-  return std::all_of(senders.begin(), senders.end(),
-                     [](const UnitSender& sender) { return sender.idle(); });
 }
 
 }  // namespace thinpipe

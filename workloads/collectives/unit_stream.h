@@ -1,6 +1,7 @@
 // Transfer of units' payloads from one rank to another, in segments.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -86,10 +87,11 @@ class UnitSink {
 /// Receives the payloads of another rank's UnitSender.
 class UnitReceiver {
  public:
-  UnitReceiver(Transport& transport, int peer, int first_slot, std::size_t window, int tag);
+  UnitReceiver(Transport& transport, int peer, int first_slot, std::size_t window, int tag)
+      : transport_(transport), peer_(peer), window_(peer, first_slot, window, tag) {}
 
-  /// Expects so many payloads more. Receives are posted only for messages that must arrive.
-  void expect(std::size_t units) { certain_ += units; }
+  /// Expects so many payloads more.
+  void expect(std::size_t units) { window_.expect(units); }
 
   /// Takes segments that have arrived. @returns whether any data moved
   /// @throws PayloadError naming the peer for a malformed segment, or from the sink
@@ -101,10 +103,8 @@ class UnitReceiver {
   void take(std::span<const std::byte> segment, UnitSink& sink);
 
   Transport& transport_;
-  int peer_, first_slot_, tag_;
-  std::size_t window_;
-  std::vector<std::byte> staging_;
-  std::size_t certain_ = 0, posted_ = 0, arrived_ = 0;  ///< segments
+  int peer_;
+  ReceiveWindow window_;
   std::size_t received_ = 0;
   std::uint32_t unit_ = 0;  ///< that is arriving
   std::span<std::byte> payload_;
@@ -118,17 +118,35 @@ struct UnitStreams {
   std::vector<UnitReceiver> receivers;
 
   /// Sets a limit for all senders together; null: no limit. Must outlive this.
-  void share(SendBudget* budget);
+  void share(SendBudget* budget) {
+    for (UnitSender& sender : senders) sender.share(budget);
+  }
   /// Returns the bytes received so far, with heads.
-  std::size_t received() const;
+  std::size_t received() const {
+    std::size_t bytes = 0;
+    for (const UnitReceiver& receiver : receivers) bytes += receiver.received();
+    return bytes;
+  }
   /// Sends segments that fit the windows, to peer `first`, then to the next ones, wrapping round.
   /// @returns whether any data moved
-  bool send(std::size_t first);
+  bool send(std::size_t first) {
+    bool moved = false;
+    for (std::size_t i = 0; i < senders.size(); ++i)
+      moved = senders[(first + i) % senders.size()].advance() || moved;
+    return moved;
+  }
   /// Takes segments that have arrived. @returns whether any data moved @throws as
   /// UnitReceiver::advance()
-  bool receive(UnitSink& sink);
+  bool receive(UnitSink& sink) {
+    bool moved = false;
+    for (UnitReceiver& receiver : receivers) moved = receiver.advance(sink) || moved;
+    return moved;
+  }
   /// Returns whether all payloads have been sent.
-  bool idle() const;
+  bool idle() const {
+    return std::all_of(senders.begin(), senders.end(),
+                       [](const UnitSender& sender) { return sender.idle(); });
+  }
 };
 
 }  // namespace thinpipe

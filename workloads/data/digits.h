@@ -23,6 +23,12 @@ enum class InkTone { kAny, kLight };
 /// colours, stray strokes in colours of their own.
 ImageSet draw_colour_digits(std::size_t count, std::uint64_t seed, InkTone tone = InkTone::kAny);
 
+/// 5,000 drawn digits, every fifth held out; always the same ones, so that runs of different seeds
+/// are held against the same images. The coloured ones are of light ink: few hundred steps are to
+/// be enough.
+ImageData drawn_digits();
+ImageData drawn_colour_digits();
+
 /// A point of a digit in a unit square: x to the right, y down; a digit fills about 0.2..0.8 by
 /// 0.1..0.9.
 struct GlyphPoint {

@@ -1,10 +1,10 @@
-// Labelled images in memory: drawn digits, or those of MNIST's and CIFAR-10's files.
+// Labelled images in memory: drawn digits, or those of MNIST's and CIFAR-10's files; and the images
+// that are held out of training.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,16 +35,25 @@ struct ImageSet {
 /// @throws InputError naming the file and field that is wrong.
 ImageSet load_mnist(const std::filesystem::path& folder);
 
-/// MNIST's test set, `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`; nothing where the
-/// folder has no such images. @throws InputError as load_mnist()
-std::optional<ImageSet> load_mnist_test(const std::filesystem::path& folder);
-
 /// CIFAR-10's binary version: every `data_batch_*.bin` in a folder, records of one label byte and
 /// 3072 pixel bytes (https://www.cs.toronto.edu/~kriz/cifar.html, "binary version").
 /// @throws InputError naming the file and record that is wrong.
 ImageSet load_cifar10(const std::filesystem::path& folder);
 
-/// `test_batch.bin`; nothing where the folder has none. @throws InputError as load_cifar10()
-std::optional<ImageSet> load_cifar10_test(const std::filesystem::path& folder);
+/// Images that are learnt from, and images kept apart to see what was learnt.
+struct ImageData {
+  ImageSet training;
+  ImageSet held_out;
+};
+
+/// Every fifth image (4, 9, 14, ...) is held out.
+/// @throws InputError when there are fewer than five
+ImageData hold_out_fifth(const ImageSet& images);
+
+/// MNIST or CIFAR-10 of a folder: the training set whole when the folder has the test set too
+/// (`t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`, or `test_batch.bin`), which is then held
+/// out; else as hold_out_fifth(). @throws InputError as load_mnist(), load_cifar10()
+ImageData load_mnist_data(const std::filesystem::path& folder);
+ImageData load_cifar10_data(const std::filesystem::path& folder);
 
 }  // namespace thinpipe

@@ -38,9 +38,8 @@ void append_file(const fs::path& path, std::vector<std::uint16_t>& symbols) {
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
                               file.bytes().size());
   const std::size_t zero = text.find('\0');
-  if (zero != std::string_view::npos) {
+  if (zero != std::string_view::npos)
     throw InputError(fmt::format("{}: byte {} is zero; expected plain text", path.string(), zero));
-  }
   const auto more = to_symbols(text);
   symbols.insert(symbols.end(), more.begin(), more.end());
 }
@@ -149,9 +148,8 @@ TextCorpus to_words(const TextCorpus& corpus) {
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::map<std::string, std::uint16_t> numbers = {{"", kLineEnd}};
-  for (std::size_t i = 0; i < ranked.size() && kFirstWord + i < kVocabulary; ++i) {
+  for (std::size_t i = 0; i < ranked.size() && kFirstWord + i < kVocabulary; ++i)
     numbers[ranked[i].first] = static_cast<std::uint16_t>(kFirstWord + i);
-  }
   TextCorpus result;
   result.source = corpus.source + ", as words";
   result.symbols.reserve(words.size());
@@ -160,6 +158,20 @@ TextCorpus to_words(const TextCorpus& corpus) {
     result.symbols.push_back(found == numbers.end() ? kUnknown : found->second);
   }
   return result;
+}
+
+TextData hold_out_tenth(TextCorpus corpus) {
+  const std::size_t held_out = corpus.symbols.size() / 10;
+  if (held_out == 0)
+    throw InputError(fmt::format("data: {} symbols of text, expected at least 10 to hold some out",
+                                 corpus.symbols.size()));
+  const auto border = corpus.symbols.end() - static_cast<std::ptrdiff_t>(held_out);
+  TextData data{corpus, corpus};
+  data.training.symbols.assign(corpus.symbols.begin(), border);
+  data.held_out.symbols.assign(border, corpus.symbols.end());
+  data.training.source += ", without the last tenth";
+  data.held_out.source += ", the last tenth";
+  return data;
 }
 
 }  // namespace thinpipe

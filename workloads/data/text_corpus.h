@@ -1,4 +1,5 @@
-// Text as a sequence of 98 symbols, for the character models, and as words.
+// Text as a sequence of 98 symbols, for the character models, and as words; and the text that is
+// held out of training.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +39,16 @@ TextCorpus load_text(const std::filesystem::path& path);
 /// text, by frequency, then by alphabet: what is held out at its end tells nothing about them.
 /// @param corpus  of characters
 TextCorpus to_words(const TextCorpus& corpus);
+
+/// Text that is learnt from, and text kept apart to see what was learnt.
+struct TextData {
+  TextCorpus training;
+  TextCorpus held_out;
+};
+
+/// The last tenth of the text is held out, rounded down.
+/// @throws InputError when that leaves nothing in either part
+TextData hold_out_tenth(TextCorpus corpus);
 
 /// The corpus that ships with thinpipe, from share/thinpipe beside the folder of the running
 /// program (a build folder has the same form). workloads/data/README.md gives its origin.

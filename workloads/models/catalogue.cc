@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -118,19 +119,17 @@ ModelTimes parse_times(const JsonField& field, std::uint64_t multiply_adds) {
 TrainingDefaults parse_training(const JsonField& field) {
   field.allow_only({"data", "batch", "learning_rate", "momentum", "independent_samples", "width"});
   TrainingDefaults training;
+  static const std::map<std::string, DataKind> kKinds = {{"digits", DataKind::kDigits},
+                                                         {"colour", DataKind::kColour},
+                                                         {"text", DataKind::kText},
+                                                         {"words", DataKind::kWords}};
   const std::string data = field.at("data").string();
-  if (data == "digits") {
-    training.data = DataKind::kDigits;
-  } else if (data == "colour") {
-    training.data = DataKind::kColour;
-  } else if (data == "text") {
-    training.data = DataKind::kText;
-  } else if (data == "words") {
-    training.data = DataKind::kWords;
-  } else {
+  const auto kind = kKinds.find(data);
+  if (kind == kKinds.end()) {
     field.at("data").fail("expected digits, colour, text or words, found '" + printable(data) +
                           "'");
   }
+  training.data = kind->second;
   training.batch = field.at("batch").unsigned_integer(1, 1'000'000);
   training.learning_rate = field.at("learning_rate").number(kTiny, kMaxNumber);
   training.momentum = field.at("momentum").number(0, 1);

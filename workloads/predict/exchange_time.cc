@@ -345,10 +345,14 @@ std::optional<FlowTime> ExchangeTimes::sparse_all_reduce(const Spec& collective,
   return time_of(keep(key, {.graph = std::move(*graph), .longer = longer, .times = {}}), link);
 }
 
+bool ExchangeTimes::follows(std::size_t units, int workers) {
+  return 2.0 * workers * static_cast<double>(units) <= kTooManyMessages;
+}
+
 std::optional<FlowTime> ExchangeTimes::push_pull(const std::vector<FlowUnit>& units, int workers,
                                                  int servers,
                                                  const std::vector<LinkFigures>& links) {
-  if (2.0 * workers * static_cast<double>(units.size()) > kTooManyMessages) return std::nullopt;
+  if (!follows(units.size(), workers)) return std::nullopt;
   std::string key = "pushpull|" + std::to_string(workers) + "|" + std::to_string(servers);
   for (const FlowUnit& unit : units)
     for (const double figure :

@@ -52,6 +52,8 @@ class ExchangeTimes {
                                      const LinkFigures& link);
   std::optional<FlowTime> sparse_all_reduce(const Spec& collective, const SparseSizes& sizes,
                                             int ranks, const LinkFigures& link);
+  /// Returns whether push_pull() follows the messages of so many units.
+  static bool follows(std::size_t units, int workers);
   /// @param servers  0: every worker is a server too
   /// @param links    of the workers, then of the servers; or one for all
   std::optional<FlowTime> push_pull(const std::vector<FlowUnit>& units, int workers, int servers,

@@ -125,11 +125,6 @@ void Bucket::share_scales() {
                         std::span(plan_.units).subspan(summed_));
 }
 
-void Bucket::connect(Collective& collective) {
-  collective_ = &collective;
-  push_pull_ = dynamic_cast<PushPull*>(&collective);
-}
-
 void Bucket::start_exchange(std::span<float> aggregate) {
   time_ = {};
   began_ = now_seconds();
@@ -154,11 +149,6 @@ void Bucket::add_rounds_to_payload() {
     payload_.bytes += rounds()->sent(round).size_bytes();
     payload_.summed_bytes += rounds()->sent(round).size_bytes();
   }
-}
-
-void Bucket::begin_payload() {
-  payload_ = {};
-  sums_ = gathers_ = false;
 }
 
 void Bucket::add_to_payload(std::size_t unit, const EncodeReport& report, std::size_t bytes,

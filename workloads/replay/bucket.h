@@ -44,6 +44,12 @@ struct BucketPayload {
 /// clock, in seconds; 0 where gradients are in the host's memory.
 struct BucketCopies {
   double down = 0, up = 0;
+
+  BucketCopies& operator+=(const BucketCopies& more) {
+    down += more.down;
+    up += more.up;
+    return *this;
+  }
 };
 
 /// Elements that were summed in 16 bits.
@@ -78,7 +84,10 @@ class Bucket {
   virtual std::size_t message_capacity() const = 0;
   /// Sets the collective that exchanges the bucket, before the first step. The collective must
   /// outlive this.
-  virtual void connect(Collective& collective);
+  virtual void connect(Collective& collective) {
+    collective_ = &collective;
+    push_pull_ = dynamic_cast<PushPull*>(&collective);
+  }
 
   // A step.
 
@@ -190,10 +199,13 @@ class Bucket {
   /// Allocates scales where any of the all-gathered units shares its own.
   void make_scales();
   /// Forgets the payloads of the previous step.
-  void begin_payload();
-  /// Adds a unit's payload to payload().
-  /// Adds the floats that the last exchange sent in rounds.
+  void begin_payload() {
+    payload_ = {};
+    sums_ = gathers_ = false;
+  }
+  /// Adds the floats that the last exchange sent in rounds to payload().
   void add_rounds_to_payload();
+  /// Adds a unit's payload to payload().
   /// @param bytes  that are sent of the unit @param summed  whether an all-reduce sums these bytes
   void add_to_payload(std::size_t unit, const EncodeReport& report, std::size_t bytes, bool summed);
   /// Splits this rank's message. Called before own_payload() of units that were sent.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,16 +23,18 @@ bool is_plain(std::string_view text) {
          text.substr(0, text.find(':')).find_first_of("*?[") == std::string_view::npos;
 }
 
+// The names of the values of an enumeration, in order.
+constexpr const char* kGranularities[] = {"tensor", "bucket", "model"};
+constexpr const char* kOverlaps[] = {"none", "bucket"};
+
 template <class Value>
-Value one_of(const std::string& text, const std::string& what,
-             const std::vector<std::pair<std::string, Value>>& known) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : known) {
-    if (name == text) return value;
-    names.push_back(name);
-  }
-  throw InputError(fmt::format("{} {}; expected {}{}", what, in_quotes(text),
-                               fmt::join(names, ", "), did_you_mean(text, names)));
+Value one_of(std::span<const char* const> known, const std::string& text, const char* what) {
+  const std::vector<std::string> names(known.begin(), known.end());
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end())
+    throw InputError(fmt::format("{} {}; expected {}{}", what, in_quotes(text),
+                                 fmt::join(names, ", "), did_you_mean(text, names)));
+  return static_cast<Value>(found - names.begin());
 }
 
 // Returns the bytes that a key has; `otherwise` where it is not given.
@@ -113,8 +116,6 @@ std::vector<Spec> CompressorRules::specs() const {
   return specs;
 }
 
-std::string CompressorRules::method() const { return uniform() ? rules_[0].spec.name : "rules"; }
-
 std::string CompressorRules::to_string() const {
   if (uniform()) return rules_[0].spec.to_string();
   std::string text;
@@ -144,28 +145,17 @@ std::string BucketLimits::to_string() const {
 }
 
 const char* to_string(Granularity granularity) {
-  switch (granularity) {
-    case Granularity::kTensor:
-      return "tensor";
-    case Granularity::kBucket:
-      return "bucket";
-    case Granularity::kModel:
-      break;
-  }
-  return "model";
+  return kGranularities[static_cast<std::size_t>(granularity)];
 }
 
-const char* to_string(Overlap overlap) { return overlap == Overlap::kNone ? "none" : "bucket"; }
+const char* to_string(Overlap overlap) { return kOverlaps[static_cast<std::size_t>(overlap)]; }
 
 Granularity parse_granularity(const std::string& text) {
-  return one_of<Granularity>(text, "granularity",
-                             {{"tensor", Granularity::kTensor},
-                              {"bucket", Granularity::kBucket},
-                              {"model", Granularity::kModel}});
+  return one_of<Granularity>(kGranularities, text, "granularity");
 }
 
 Overlap parse_overlap(const std::string& text) {
-  return one_of<Overlap>(text, "overlap", {{"none", Overlap::kNone}, {"bucket", Overlap::kBucket}});
+  return one_of<Overlap>(kOverlaps, text, "overlap");
 }
 
 std::string Bucketing::to_string() const {

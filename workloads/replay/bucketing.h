@@ -43,7 +43,7 @@ class CompressorRules {
   std::vector<Spec> specs() const;
 
   /// Returns the name of the method, or "rules".
-  std::string method() const;
+  std::string method() const { return uniform() ? rules_[0].spec.name : "rules"; }
   /// Returns the canonical text, which parse() reads.
   std::string to_string() const;
   bool operator==(const CompressorRules&) const = default;

@@ -38,11 +38,6 @@ void DeviceResult::fetch(std::span<float> aggregate, std::span<float> update,
   device_.memory->wait();
 }
 
-void DeviceResult::set_velocity(std::span<const float> velocity) {
-  device_.memory->upload(velocity_, velocity.data(), velocity.size_bytes());
-  device_.memory->wait();
-}
-
 DeviceBucket::DeviceBucket(const PlannedBucket& plan, std::size_t number, std::size_t first_unit,
                            const BucketSettings& settings, const RankDevice& device,
                            float* device_aggregate, bool overlaps)
@@ -119,10 +114,6 @@ void DeviceBucket::add_up(Gradients& /*gradients*/, std::uint64_t index) {
   if ((index + 1) % settings_.local_steps != 0) device_.memory->wait();
 }
 
-void DeviceBucket::take_scales(const Gradients& /*gradients*/, std::uint64_t index) {
-  units_->take_scales(index / settings_.local_steps, summed_, scales_);
-}
-
 void DeviceBucket::encode(const Gradients& gradients, std::uint64_t index) {
   begin_payload();
   took_ = {};
@@ -137,17 +128,28 @@ void DeviceBucket::encode(const Gradients& gradients, std::uint64_t index) {
       const EncodeReport& report = units_->report(i);
       add_to_payload(i, report, later ? 0 : report.encoded_bytes, i < summed_);
     }
-  if (sums_ && codes_) codes_->encode(device_floats());
+  if (!sums_ || !codes_) return;
+  std::vector<DevicePayload> floats;
+  for (std::size_t i = 0; i < float_units_; ++i)
+    floats.push_back({units_->payload(i), units_->report(i).encoded_bytes});
+  codes_->encode(floats);
 }
 
 void DeviceBucket::begin_copies() {
   if (sums_ && rounds_) {
     rounds_->begin_copies();
+  } else if (sums_ && codes_) {
+    codes_->begin_copies();
   } else if (sums_ && float_units_ > 0) {
-    codes_ ? codes_->begin_copies() : download_floats();
+    floats_.grow(float_elements_ * sizeof(float));
+    floats_down_ = begin_download(0, float_units_, bus_);
+    has_floats_ = true;
   }
   if (sums_) means_.grow(summed_elements_ * sizeof(float));
-  if (sums_ && halves_) download_halves();
+  if (sums_ && halves_) {
+    own_halves_.grow(halves_->bytes());
+    halves_down_ = begin_download(float_units_, summed_, halves_bus_);
+  }
   if (!gathers_) return;
   for (std::size_t i = summed_; i < units(); ++i)
     payloads_[i - summed_] = {units_->payload(i), units_->report(i).encoded_bytes};
@@ -157,42 +159,27 @@ void DeviceBucket::begin_copies() {
     messages().begin(payloads_);
 }
 
-void DeviceBucket::download_floats() {
-  floats_.grow(float_elements_ * sizeof(float));
-  std::vector<DeviceCopy> copies;
-  for (std::size_t i = 0; i < float_units_; ++i)
-    copies.push_back({floats_.data() + offsets_[i] * sizeof(float), units_->payload(i),
-                      units_->report(i).encoded_bytes});
-  bus_.begin();
-  floats_down_ = DeviceBus::begun(device_.copies->begin_downloads(copies));
-  has_floats_ = true;
+/// Returns where a summed unit's payload is on the host.
+std::byte* DeviceBucket::place_of(std::size_t unit) const {
+  return unit < float_units_ ? floats_.data() + offsets_[unit] * sizeof(float)
+                             : own_halves_.data() + halves_->place(offsets_[unit]);
 }
 
-void DeviceBucket::download_halves() {
-  own_halves_.grow(halves_->bytes());
+/// Starts copying the payloads of the summed units [first, last) to the host.
+BusCopy DeviceBucket::begin_download(std::size_t first, std::size_t last, DeviceBus& bus) {
   std::vector<DeviceCopy> copies;
-  for (std::size_t i = float_units_; i < summed_; ++i)
-    copies.push_back({own_halves_.data() + halves_->place(offsets_[i]), units_->payload(i),
-                      units_->report(i).encoded_bytes});
-  halves_bus_.begin();
-  halves_down_ = DeviceBus::begun(device_.copies->begin_downloads(copies));
-}
-
-std::vector<DevicePayload> DeviceBucket::device_floats() const {
-  std::vector<DevicePayload> floats;
-  for (std::size_t i = 0; i < float_units_; ++i)
-    floats.push_back({units_->payload(i), units_->report(i).encoded_bytes});
-  return floats;
+  for (std::size_t i = first; i < last; ++i)
+    copies.push_back({place_of(i), units_->payload(i), units_->report(i).encoded_bytes});
+  bus.begin();
+  return DeviceBus::begun(device_.copies->begin_downloads(copies));
 }
 
 /// Copies the floats to the host, for checks of a step that copied only codes.
 void DeviceBucket::fetch_floats() const {
   if (has_floats_) return;
-  std::byte* to = floats_.grow(float_elements_ * sizeof(float));
-  for (const DevicePayload& floats : device_floats()) {
-    device_.memory->download(to, floats.data, floats.bytes);
-    to += floats.bytes;
-  }
+  floats_.grow(float_elements_ * sizeof(float));
+  for (std::size_t i = 0; i < float_units_; ++i)
+    device_.memory->download(place_of(i), units_->payload(i), units_->report(i).encoded_bytes);
   device_.memory->wait();
   has_floats_ = true;
 }
@@ -218,8 +205,7 @@ void DeviceBucket::exchange_summed() {
   if (rounds_) {
     time_ = rounds_->run(operation<AllReduce>(collective()), factor(), pace_);
     add_rounds_to_payload();
-    took_.down += rounds_->copies().down;
-    took_.up += rounds_->copies().up;
+    took_ += rounds_->copies();
   } else if (codes_) {
     took_.down +=
         codes_->exchange(operation<CodedAllReduce>(collective()), floats(means_), factor());
@@ -255,10 +241,6 @@ void DeviceBucket::push(PushPull& servers) {
   answers_->pushed().push(
       servers, [&](std::size_t i) { return sent(i); }, split_,
       [&](std::size_t i) { return gather_.come(i); });
-}
-
-bool DeviceBucket::pull(PushPull& servers) {
-  return answers_->pull(servers, [&](std::size_t i) { return sent(i); });
 }
 
 void DeviceBucket::decode(std::span<float> /*aggregate*/) {
@@ -301,38 +283,13 @@ void DeviceBucket::decode_gathered() {
                              aggregate_ + offsets_[i]);
     units_->finish_decodes();
   }
-  const BucketCopies took = messages().finish();
-  took_.down += took.down;
-  took_.up += took.up;
+  took_ += messages().finish();
 }
 
 bool DeviceBucket::sent_as_it_lies() const {
   for (std::size_t i = 0; i < units(); ++i)
     if (!sent(i) || !compressor(i).verbatim()) return false;
   return true;
-}
-
-void DeviceBucket::save_state(std::vector<std::byte>& state) {
-  if (sparse_) sparse_->give_back();
-  units_->save_state(state);
-}
-
-void DeviceBucket::load_state(ByteReader& state) {
-  if (sparse_) sparse_->forget();
-  units_->load_state(state);
-}
-
-std::span<const std::byte> DeviceBucket::own_summed(std::size_t unit) const {
-  if (unit >= float_units_)
-    return {own_halves_.data() + halves_->place(offsets_[unit]),
-            units_->report(unit).encoded_bytes};
-  fetch_floats();
-  return {floats_.data() + offsets_[unit] * sizeof(float), units_->report(unit).encoded_bytes};
-}
-
-Distortion DeviceBucket::unit_distortion(std::size_t unit, const Gradients& gradients,
-                                         std::uint64_t index) const {
-  return units_->distortion(unit, gradients, index, own_payload(unit));
 }
 
 }  // namespace thinpipe

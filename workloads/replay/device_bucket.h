@@ -38,7 +38,10 @@ class DeviceResult {
   /// @param update,  velocity with an outer optimiser, of the same size as `aggregate`; else empty
   void fetch(std::span<float> aggregate, std::span<float> update, std::span<float> velocity);
   /// Restores the velocity from a checkpoint.
-  void set_velocity(std::span<const float> velocity);
+  void set_velocity(std::span<const float> velocity) {
+    device_.memory->upload(velocity_, velocity.data(), velocity.size_bytes());
+    device_.memory->wait();
+  }
 
  private:
   RankDevice device_;
@@ -71,7 +74,9 @@ class DeviceBucket : public Bucket {
   void connect(Collective& collective) override;
   void load(Gradients& gradients, std::uint64_t index) override;
   void add_up(Gradients& gradients, std::uint64_t index) override;
-  void take_scales(const Gradients& gradients, std::uint64_t index) override;
+  void take_scales(const Gradients& /*gradients*/, std::uint64_t index) override {
+    units_->take_scales(index / settings_.local_steps, summed_, scales_);
+  }
   void encode(const Gradients& gradients, std::uint64_t index) override;
   void begin_copies() override;
   void skip() override;
@@ -81,25 +86,38 @@ class DeviceBucket : public Bucket {
 
   bool sent_as_it_lies() const override;
   const RoundFloats* rounds() const override { return rounds_.get(); }
-  void save_state(std::vector<std::byte>& state) override;
-  void load_state(ByteReader& state) override;
+  void save_state(std::vector<std::byte>& state) override {
+    if (sparse_) sparse_->give_back();
+    units_->save_state(state);
+  }
+  void load_state(ByteReader& state) override {
+    if (sparse_) sparse_->forget();
+    units_->load_state(state);
+  }
 
  private:
   void exchange(std::span<float> aggregate) override;
   void push(PushPull& servers) override;
-  bool pull(PushPull& servers) override;
+  bool pull(PushPull& servers) override {
+    return answers_->pull(servers, [&](std::size_t i) { return sent(i); });
+  }
   const Compressor& compressor(std::size_t unit) const override {
     return units_->cpu_compressor(unit);
   }
   bool sent(std::size_t unit) const override { return units_->sent(unit); }
   std::span<const std::byte> own_message() const override { return messages().own(); }
-  std::span<const std::byte> own_summed(std::size_t unit) const override;
+  std::span<const std::byte> own_summed(std::size_t unit) const override {
+    if (unit < float_units_) fetch_floats();
+    return {place_of(unit), units_->report(unit).encoded_bytes};
+  }
   const SparseSums* sparse_sums() const override { return sparse_ ? &sparse_->sums() : nullptr; }
   const PushedUnits* pushed_units() const override {
     return answers_ ? &answers_->pushed() : nullptr;
   }
   Distortion unit_distortion(std::size_t unit, const Gradients& gradients,
-                             std::uint64_t index) const override;
+                             std::uint64_t index) const override {
+    return units_->distortion(unit, gradients, index, own_payload(unit));
+  }
 
   DeviceMessages& messages() {
     if (direct_) return *direct_;
@@ -112,9 +130,8 @@ class DeviceBucket : public Bucket {
   void connect_codes();
   void exchange_summed();
   void exchange_selected();
-  std::vector<DevicePayload> device_floats() const;
-  void download_floats();
-  void download_halves();
+  std::byte* place_of(std::size_t unit) const;
+  BusCopy begin_download(std::size_t first, std::size_t last, DeviceBus& bus);
   void fetch_floats() const;
   void decode_summed();
   void decode_gathered();

@@ -7,8 +7,6 @@
 
 namespace thinpipe {
 
-BusCopy DeviceBus::begun(std::size_t number) { return {.number = number, .begun = now_seconds()}; }
-
 bool DeviceBus::ended(BusCopy& copy) {
   if (!copy.taken) {
     if (!copies_->ended(copy.number)) return false;
@@ -16,16 +14,6 @@ bool DeviceBus::ended(BusCopy& copy) {
     end(copy);
   }
   return now_seconds() >= copy.due;
-}
-
-void DeviceBus::pass(BusCopy& copy) {
-  if (!copy.taken) end(copy);
-  if (slow()) wait_until(copy.due);
-}
-
-double DeviceBus::take(BusCopy& copy) {
-  if (!copy.taken) end(copy);
-  return copy.seconds;
 }
 
 void DeviceBus::end(BusCopy& copy) {
@@ -59,8 +47,6 @@ void DeviceUpload::append(std::span<const std::byte> more) {
   bytes_ = places_.back() + decode_bytes(payloads_.back().bytes);
 }
 
-bool DeviceUpload::fits() const { return bytes_ <= std::min(pinned_.size(), on_device_.size()); }
-
 void DeviceUpload::begin() {
   pinned_.grow(bytes_);
   on_device_.grow(bytes_);
@@ -78,12 +64,6 @@ std::span<const DevicePayload> DeviceUpload::payloads(DeviceBus& bus) {
   if (!under_way_) begin();
   bus.join(copy_);
   return payloads_;
-}
-
-double DeviceUpload::finish(DeviceBus& bus) {
-  const double seconds = under_way_ ? bus.take(copy_) : 0;
-  under_way_ = false;
-  return seconds;
 }
 
 }  // namespace thinpipe

@@ -2,12 +2,14 @@
 // ends, and uploads of payloads to the device.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "compressors/cuda/device/device_copies.h"
 #include "compressors/cuda/device/device_memory.h"
 #include "compressors/cuda/rank_device.h"
@@ -35,19 +37,25 @@ class DeviceBus {
   /// Begins a step: no copies are under way.
   void begin() { free_ = 0; }
   /// Returns the record of copies that have just been begun, by their number in DeviceCopies.
-  static BusCopy begun(std::size_t number);
+  static BusCopy begun(std::size_t number) { return {.number = number, .begun = now_seconds()}; }
 
   /// Returns whether the copies have ended. Called for copies in the order in which they were
   /// begun. @throws RunError as DeviceCopies
   bool ended(BusCopy& copy);
   /// Waits until the copies have ended; likewise in order.
-  void pass(BusCopy& copy);
+  void pass(BusCopy& copy) {
+    if (!copy.taken) end(copy);
+    if (slow()) wait_until(copy.due);
+  }
   /// Makes later work on the memory wait until the copies have ended.
   void join(const BusCopy& copy) {
     if (!copy.taken) copies_->join(copy.number);
   }
   /// Waits until the copies have ended. @returns their duration by the device's clock, in seconds
-  double take(BusCopy& copy);
+  double take(BusCopy& copy) {
+    if (!copy.taken) end(copy);
+    return copy.seconds;
+  }
 
  private:
   void end(BusCopy& copy);
@@ -111,7 +119,7 @@ class DeviceUpload {
   void append(std::span<const std::byte> more);
 
   /// Returns whether the payloads fit the buffers. If not, only the device's thread may begin().
-  bool fits() const;
+  bool fits() const { return bytes_ <= std::min(pinned_.size(), on_device_.size()); }
   /// Starts the copies, through pinned memory.
   void begin();
   bool under_way() const { return under_way_; }
@@ -121,7 +129,11 @@ class DeviceUpload {
   /// (DeviceCompressor::decode_add).
   std::span<const DevicePayload> payloads(DeviceBus& bus);
   /// Ends the step: the device has used the payloads. @returns the copies' duration, in seconds
-  double finish(DeviceBus& bus);
+  double finish(DeviceBus& bus) {
+    const double seconds = under_way_ ? bus.take(copy_) : 0;
+    under_way_ = false;
+    return seconds;
+  }
 
  private:
   struct Part {

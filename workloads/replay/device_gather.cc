@@ -89,17 +89,6 @@ std::size_t DeviceGather::copied() {
   return next_ == 0 ? 0 : stretches_[next_ - 1].end;
 }
 
-std::size_t DeviceGather::ready() { return size_ - asked_ + copied(); }
-
-std::size_t DeviceGather::come(std::size_t unit) {
-  const std::size_t all = copied();
-  return all - std::min(all, copied_before_[unit]);
-}
-
-void DeviceGather::wait_for_own() {
-  for (; next_ < stretches_.size(); ++next_) down_.pass(stretches_[next_].copy);
-}
-
 void DeviceGather::arrived(int rank, std::span<const std::byte> message) {
   if (rank == rank_) return;
   const auto number = static_cast<std::size_t>(rank);
@@ -243,15 +232,13 @@ DeviceAnswers::DeviceAnswers(const RankDevice& device, const DeviceUnits& units,
 }
 
 bool DeviceAnswers::pull(PushPull& servers, const std::function<bool(std::size_t unit)>& sent) {
-  if (state_ == State::kPulling) {
+  if (!goes_up_) {
     if (!pushed_.pull(servers)) return false;
     send_up(sent);
     if (!bus_.slow() || !upload_.under_way()) return true;
-    state_ = State::kGoingUp;
   }
-  if (!bus_.ended(upload_.copy())) return false;
-  state_ = State::kPulling;
-  return true;
+  goes_up_ = !bus_.ended(upload_.copy());
+  return !goes_up_;
 }
 
 // Answers that do not fit the buffers yet are copied when they are decoded, since this thread may

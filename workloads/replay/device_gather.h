@@ -2,6 +2,7 @@
 // directly between devices, or answered by parameter servers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -67,9 +68,14 @@ class DeviceGather : public DeviceMessages, private StagedGather {
 
   // Without an all-gather.
   /// Returns how many bytes of a payload are on the host; once it is complete, possibly more.
-  std::size_t come(std::size_t unit);
+  std::size_t come(std::size_t unit) {
+    const std::size_t all = copied();
+    return all - std::min(all, copied_before_[unit]);
+  }
   /// Waits until all of own() is on the host.
-  void wait_for_own();
+  void wait_for_own() {
+    for (; next_ < stretches_.size(); ++next_) down_.pass(stretches_[next_].copy);
+  }
 
  private:
   /// Copies of this rank's message that are waited for together.
@@ -82,7 +88,7 @@ class DeviceGather : public DeviceMessages, private StagedGather {
     std::exception_ptr malformed;
   };
 
-  std::size_t ready() override;
+  std::size_t ready() override { return size_ - asked_ + copied(); }
   /// Copies a message to the device; one that does not fit the buffers yet waits for payloads_of().
   void arrived(int rank, std::span<const std::byte> message) override;
   void begin_step(std::span<const DevicePayload> payloads);
@@ -168,7 +174,6 @@ class DeviceAnswers {
              std::span<const std::size_t> offsets, float* device_part);
 
  private:
-  enum class State { kPulling, kGoingUp };
   static constexpr std::size_t kOwn = ~std::size_t{0};
   struct Decoder {
     std::size_t group = kOwn, place = 0;  // `place`: index among the group's tensors
@@ -184,7 +189,7 @@ class DeviceAnswers {
   std::vector<std::unique_ptr<DeviceCompressor>> groups_;  ///< of units with answers of one spec
   DeviceBus bus_;
   DeviceUpload upload_;
-  State state_ = State::kPulling;
+  bool goes_up_ = false;  ///< all answers have arrived, and their copies are waited for
 };
 
 }  // namespace thinpipe

@@ -106,23 +106,6 @@ DeviceRounds::DeviceRounds(const RankDevice& device, DeviceUnits& units, std::si
   ends_.reserve(static_cast<std::size_t>(most_rounds_));
 }
 
-void DeviceRounds::begin() {
-  used_ = 0;
-  took_ = {};
-  ends_.clear();
-}
-
-// Returns whether the unit sends floats in the round after `round` rounds.
-bool DeviceRounds::goes_on(std::size_t unit, int round) const {
-  return round == 0 || round < rounds_of(units_.cpu_compressor(unit));
-}
-
-void DeviceRounds::begin_copies() {
-  down_.begin();
-  up_.begin();
-  download(0);
-}
-
 // Starts copying a round's floats to the host. @param round  the number of rounds that have ended
 void DeviceRounds::download(int round) {
   std::vector<DeviceCopy> copies;
@@ -259,16 +242,6 @@ SparseSums DeviceSparse::sums_of(const DeviceUnits& units, std::size_t count) {
             positions_.insert(positions_.end(), positions.begin(), positions.end());
             values_.insert(values_.end(), values.begin(), values.end());
           }};
-}
-
-double DeviceSparse::begin() {
-  sums_.begin();
-  return send_back();
-}
-
-void DeviceSparse::give_back() {
-  sums_.give_back();
-  send_back();
 }
 
 // Restores the values of all units by one copy, since each unit has few bytes.

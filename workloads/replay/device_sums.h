@@ -62,9 +62,17 @@ class DeviceRounds : public RoundFloats {
                int threads);
 
   /// Forgets the previous step.
-  void begin();
+  void begin() {
+    used_ = 0;
+    took_ = {};
+    ends_.clear();
+  }
   /// Starts copying the first round's floats to the host.
-  void begin_copies();
+  void begin_copies() {
+    down_.begin();
+    up_.begin();
+    download(0);
+  }
   /// Runs all rounds with the other ranks. The calling thread also uses the device. The time of
   /// copies counts as exchange.
   /// @param factor  by which sums are multiplied
@@ -85,7 +93,10 @@ class DeviceRounds : public RoundFloats {
     std::size_t at = 0, size = 0;  ///< of its floats in its last round
   };
 
-  bool goes_on(std::size_t unit, int round) const;
+  /// Returns whether the unit sends floats in the round after `round` rounds.
+  bool goes_on(std::size_t unit, int round) const {
+    return round == 0 || round < rounds_of(units_.cpu_compressor(unit));
+  }
   void download(int round);
 
   RankDevice device_;
@@ -122,9 +133,15 @@ class DeviceSparse {
   /// Restores to the residuals on the device the values that the last exchange dropped. Called
   /// before units are encoded or accumulated.
   /// @returns the copy's duration, in seconds
-  double begin();
+  double begin() {
+    sums_.begin();
+    return send_back();
+  }
   /// Restores these values at once, before a checkpoint.
-  void give_back();
+  void give_back() {
+    sums_.give_back();
+    send_back();
+  }
   /// Drops these values, after a checkpoint was loaded.
   void forget() { sums_.forget(); }
 

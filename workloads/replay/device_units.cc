@@ -33,7 +33,9 @@ struct DeviceUnits::Group {
 DeviceUnits::DeviceUnits(const RankDevice& device, const PlannedBucket& plan, std::size_t number,
                          const CompressorSettings& settings, bool adds_up, bool overlaps)
     : device_(device), plan_(plan), number_(number) {
-  make_cpu_compressors(settings);
+  for (const PlannedUnit& planned : plan.units)
+    units_.emplace_back().cpu_compressor =
+        make_compressor(planned.compressor, planned.info, settings);
   if (overlaps && takes_rounds()) device_ = device.beside();
   const auto array = [&](std::size_t elements) {
     return static_cast<float*>(device_.memory->allocate(elements * sizeof(float)));
@@ -74,19 +76,9 @@ DeviceUnits::DeviceUnits(const RankDevice& device, const PlannedBucket& plan, st
 
 DeviceUnits::~DeviceUnits() = default;
 
-void DeviceUnits::make_cpu_compressors(const CompressorSettings& settings) {
-  for (const PlannedUnit& planned : plan_.units)
-    units_.emplace_back().cpu_compressor =
-        make_compressor(planned.compressor, planned.info, settings);
-}
-
 bool DeviceUnits::takes_rounds() const {
   return std::any_of(units_.begin(), units_.end(),
                      [](const Unit& unit) { return rounds_of(*unit.cpu_compressor) > 1; });
-}
-
-bool DeviceUnits::sends(std::size_t unit, std::uint64_t exchange) const {
-  return (exchange + 1) % units_[unit].cpu_compressor->period() == 0;
 }
 
 void DeviceUnits::load(const Gradients& gradients, std::uint64_t index) {
@@ -101,13 +93,6 @@ void DeviceUnits::load(const Gradients& gradients, std::uint64_t index) {
     device_.memory->upload(units_[i].squares, input.squares.data(), input.squares.size_bytes());
   }
   device_.memory->wait();
-}
-
-void DeviceUnits::add_up(bool first) {
-  if (first)
-    device_.memory->copy(sums_, gradients_, floats_ * sizeof(float));
-  else
-    device_.arithmetic->add(sums_, gradients_, floats_);
 }
 
 void DeviceUnits::take_scales(std::uint64_t exchange, std::size_t first, std::span<float> scales) {

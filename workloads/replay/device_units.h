@@ -36,12 +36,19 @@ class DeviceUnits {
   bool takes_rounds() const;
   const Compressor& cpu_compressor(std::size_t unit) const { return *units_[unit].cpu_compressor; }
   /// Returns whether the unit is sent the `exchange`-th time that gradients are handed over.
-  bool sends(std::size_t unit, std::uint64_t exchange) const;
+  bool sends(std::size_t unit, std::uint64_t exchange) const {
+    return (exchange + 1) % units_[unit].cpu_compressor->period() == 0;
+  }
 
   /// Copies the gradients of a step to the device. @throws InputError for missing second moments
   void load(const Gradients& gradients, std::uint64_t index);
   /// Adds the gradients to the units' sums, which begin anew in the first of several local steps.
-  void add_up(bool first);
+  void add_up(bool first) {
+    if (first)
+      device_.memory->copy(sums_, gradients_, floats_ * sizeof(float));
+    else
+      device_.arithmetic->add(sums_, gradients_, floats_);
+  }
   /// Computes this rank's own scale for each unit from number `first` to the last; the greatest
   /// scale of all ranks is found afterwards. A unit is the input of one compressor: a tensor, or
   /// several tensors joined. Writes 0 for units whose ranks do not agree on a scale, and for units
@@ -95,7 +102,6 @@ class DeviceUnits {
   };
   struct Group;
 
-  void make_cpu_compressors(const CompressorSettings& settings);
   std::vector<std::byte> state_of(const Unit& unit) const;
 
   RankDevice device_;

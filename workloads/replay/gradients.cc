@@ -190,16 +190,15 @@ struct GivenGradients::Source : GradientSource {
 namespace {
 
 GeneratedTrace generated_of(GivenDescription description, std::unique_ptr<GradientSource> source) {
-  GeneratedTrace trace;
-  trace.text = "training:" + description.model;
-  trace.identity = std::move(description.identity);
-  trace.model = std::move(description.model);
-  trace.tensors = std::move(description.tensors);
-  trace.ranks = description.ranks;
-  trace.steps = 1;
-  trace.metadata = std::make_shared<const nlohmann::json>(nlohmann::json{{"origin", "training"}});
-  trace.source = std::move(source);
-  return trace;
+  return {
+      .text = "training:" + description.model,
+      .identity = std::move(description.identity),
+      .model = std::move(description.model),
+      .tensors = std::move(description.tensors),
+      .ranks = description.ranks,
+      .steps = 1,
+      .metadata = std::make_shared<const nlohmann::json>(nlohmann::json{{"origin", "training"}}),
+      .source = std::move(source)};
 }
 
 }  // namespace

@@ -12,8 +12,7 @@
 namespace thinpipe {
 
 HalfSums::HalfSums(const PlannedBucket& plan, std::vector<SumGroup> groups, int ranks)
-    : groups_(std::move(groups)), ranks_(ranks) {
-  for (const PlannedUnit& unit : plan.units) units_.push_back({unit.info.name, unit.info.elements});
+    : plan_(plan), groups_(std::move(groups)), ranks_(ranks) {
   const SumGroup& last = groups_.back();
   sums_.resize(last.begin + last.elements - groups_.front().begin);
   if (std::any_of(groups_.begin(), groups_.end(),
@@ -21,22 +20,17 @@ HalfSums::HalfSums(const PlannedBucket& plan, std::vector<SumGroup> groups, int 
     divided_.resize(sums_.size());
 }
 
-std::span<const std::uint16_t> HalfSums::of(std::span<const std::uint16_t> all,
-                                            const SumGroup& group) const {
-  return all.subspan(group.begin - groups_.front().begin, group.elements);
-}
-
 void HalfSums::refuse_overflow(const SumGroup& group, std::span<const std::uint16_t> halves,
                                const char* what) const {
   const HalfFormat format = half_format(group.summation.element);
   std::size_t unit = group.first;
-  for (std::size_t at = 0; unit + 1 < group.last; at += units_[unit++].elements)
-    if (!half_fits(halves.subspan(at, units_[unit].elements), format)) break;
+  for (std::size_t at = 0; unit + 1 < group.last; at += plan_.units[unit++].info.elements)
+    if (!half_fits(halves.subspan(at, plan_.units[unit].info.elements), format)) break;
   throw RunError(fmt::format(
       "unit '{}': {} has a magnitude at or above the greatest {} value, {:g}, so the sum would be "
       "wrong; "
       "expected {}smaller gradients (a smaller loss scale)",
-      units_[unit].name, what, to_string(group.summation.element),
+      plan_.units[unit].info.name, what, to_string(group.summation.element),
       format == HalfFormat::kFp16 ? 65504.0 : 0x1.fep127,
       format == HalfFormat::kFp16 ? "bf16, or " : ""));
 }
@@ -47,12 +41,9 @@ void HalfSums::prepare(std::span<const std::byte> own) {
   for (const SumGroup& group : groups_) {
     const auto halves = of(own_, group);
     const HalfFormat format = half_format(group.summation.element);
-    const bool fits =
-        group.summation.predivides
-            ? half_scale(halves, factor, format,
-                         std::span(divided_).subspan(place(group.begin) / sizeof(std::uint16_t),
-                                                     group.elements))
-            : half_fits(halves, format);
+    const bool fits = group.summation.predivides
+                          ? half_scale(halves, factor, format, of(std::span(divided_), group))
+                          : half_fits(halves, format);
     if (!fits) refuse_overflow(group, halves, "a gradient");
   }
 }
@@ -61,16 +52,15 @@ void HalfSums::exchange(AllReduce& all_reduce) {
   for (const SumGroup& group : groups_) {
     const bool divided = group.summation.predivides;
     const auto from = of(divided ? std::span<const std::uint16_t>(divided_) : own_, group);
-    const auto to =
-        std::span(sums_).subspan(place(group.begin) / sizeof(std::uint16_t), group.elements);
-    all_reduce.all_reduce(group.summation.element, std::as_bytes(from), std::as_writable_bytes(to),
+    all_reduce.all_reduce(group.summation.element, std::as_bytes(from),
+                          std::as_writable_bytes(of(std::span(sums_), group)),
                           divided ? 1.0F : 1.0F / static_cast<float>(ranks_));
   }
 }
 
 void HalfSums::decode(std::span<float> bucket) const {
   for (const SumGroup& group : groups_) {
-    const auto halves = of(sums_, group);
+    const auto halves = of(std::span(sums_), group);
     if (!half_unpack(reinterpret_cast<const std::uint8_t*>(halves.data()),
                      half_format(group.summation.element),
                      bucket.subspan(group.begin, group.elements)))

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "compressors/registry.h"
@@ -23,6 +22,7 @@ struct SumGroup {
 /// A step: prepare(), exchange(), decode().
 class HalfSums {
  public:
+  /// @param plan  of the bucket; must outlive this
   /// @param groups  of 16-bit elements, one after the other, at least one
   HalfSums(const PlannedBucket& plan, std::vector<SumGroup> groups, int ranks);
 
@@ -43,16 +43,15 @@ class HalfSums {
   void decode(std::span<float> bucket) const;
 
  private:
-  std::span<const std::uint16_t> of(std::span<const std::uint16_t> all,
-                                    const SumGroup& group) const;
+  /// Returns a group's elements among those of all groups.
+  template <class Half>
+  std::span<Half> of(std::span<Half> all, const SumGroup& group) const {
+    return all.subspan(group.begin - groups_.front().begin, group.elements);
+  }
   [[noreturn]] void refuse_overflow(const SumGroup& group, std::span<const std::uint16_t> halves,
                                     const char* what) const;
 
-  struct Unit {
-    std::string name;
-    std::size_t elements;
-  };
-  std::vector<Unit> units_;  ///< of the bucket
+  const PlannedBucket& plan_;
   std::vector<SumGroup> groups_;
   int ranks_;
   std::span<const std::uint16_t> own_;

@@ -12,14 +12,24 @@
 #include "workloads/replay/message.h"
 
 namespace thinpipe {
+namespace {
 
-struct HostBucket::Unit {
-  std::unique_ptr<Compressor> compressor;
-  SharedScale* shared_scale = nullptr;
-  bool sent = false;                   // in the last step
-  std::span<const std::byte> payload;  // of summed units
-  bool has_target = false;             // its k is the same on all ranks
-};
+// Returns the pieces joined: in place where they are contiguous, else copied to `joined`.
+std::span<const std::byte> joined_pieces(std::span<const std::span<const std::byte>> pieces,
+                                         std::vector<std::byte>& joined) {
+  std::span<const std::byte> all = pieces.front();
+  for (const std::span<const std::byte> piece : pieces.subspan(1)) {
+    if (piece.data() != all.data() + all.size()) {
+      joined.clear();
+      for (const auto& one : pieces) joined.insert(joined.end(), one.begin(), one.end());
+      return joined;
+    }
+    all = {all.data(), all.size() + piece.size()};
+  }
+  return all;
+}
+
+}  // namespace
 
 HostBucket::HostBucket(const PlannedBucket& plan, std::size_t number, std::size_t first_unit,
                        const BucketSettings& settings)
@@ -62,22 +72,6 @@ HostBucket::HostBucket(const PlannedBucket& plan, std::size_t number, std::size_
   verbatim_ =
       float_units_ > 0 && std::all_of(units_.begin(), units_.begin() + std::ptrdiff_t(float_units_),
                                       [](const Unit& unit) { return unit.compressor->verbatim(); });
-}
-
-HostBucket::~HostBucket() = default;
-
-std::size_t HostBucket::message_capacity() const {
-  return std::max({sparse_ ? 0 : message_.size(), encoded_.size(), scales_.size() * sizeof(float)});
-}
-
-const Compressor& HostBucket::compressor(std::size_t unit) const {
-  return *units_[unit].compressor;
-}
-
-bool HostBucket::sent(std::size_t unit) const { return units_[unit].sent; }
-
-void HostBucket::add_up(Gradients& gradients, std::uint64_t index) {
-  for (std::size_t i = 0; i < units_.size(); ++i) gradients.add(number_, i, plan_.units[i], index);
 }
 
 void HostBucket::take_scales(const Gradients& gradients, std::uint64_t index) {
@@ -153,16 +147,6 @@ bool HostBucket::take_as_they_lie(const Gradients& gradients, std::uint64_t inde
   return true;
 }
 
-void HostBucket::save_state(std::vector<std::byte>& state) {
-  if (sparse_) sparse_->give_back();
-  for (const Unit& unit : units_) append_state(*unit.compressor, state);
-}
-
-void HostBucket::load_state(ByteReader& state) {
-  if (sparse_) sparse_->forget();
-  for (Unit& unit : units_) take_state(state, *unit.compressor);
-}
-
 void HostBucket::encode(const Gradients& gradients, std::uint64_t index) {
   begin_payload();
   as_it_lies_ = false;
@@ -215,13 +199,6 @@ void HostBucket::exchange(std::span<float> aggregate) {
         &operation<AllGather>(collective()).all_gather(std::span(message_).first(message_size_));
 }
 
-void HostBucket::push(PushPull& servers) {
-  pushed_->push(
-      servers, [&](std::size_t i) { return units_[i].sent; }, split_);
-}
-
-bool HostBucket::pull(PushPull& servers) { return pushed_->pull(servers); }
-
 void HostBucket::decode(std::span<float> aggregate) {
   if (!sums_ || rounds_) std::fill_n(aggregate.begin(), float_elements_, 0.0F);
   if (sums_ && rounds_)
@@ -260,7 +237,5 @@ void HostBucket::decode_answers(std::span<float> aggregate) {
     }
   }
 }
-
-std::span<const std::byte> HostBucket::own_summed(std::size_t i) const { return units_[i].payload; }
 
 }  // namespace thinpipe

@@ -1,6 +1,7 @@
 // A bucket whose gradients are in the host's memory and whose compressors run on the CPU.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "compressors/compressor.h"
 #include "workloads/replay/bucket.h"
+#include "workloads/replay/message.h"
 #include "workloads/replay/pace.h"
 
 namespace thinpipe {
@@ -20,11 +22,15 @@ class HostBucket : public Bucket {
   /// @throws InputError for specs that do not fit the bucket or each other
   HostBucket(const PlannedBucket& plan, std::size_t number, std::size_t first_unit,
              const BucketSettings& settings);
-  ~HostBucket() override;
 
-  std::size_t message_capacity() const override;
-
-  void add_up(Gradients& gradients, std::uint64_t index) override;
+  std::size_t message_capacity() const override {
+    return std::max(
+        {sparse_ ? 0 : message_.size(), encoded_.size(), scales_.size() * sizeof(float)});
+  }
+  void add_up(Gradients& gradients, std::uint64_t index) override {
+    for (std::size_t i = 0; i < units_.size(); ++i)
+      gradients.add(number_, i, plan_.units[i], index);
+  }
   void take_scales(const Gradients& gradients, std::uint64_t index) override;
   void encode(const Gradients& gradients, std::uint64_t index) override;
   void skip() override;
@@ -33,21 +39,38 @@ class HostBucket : public Bucket {
 
   bool sent_as_it_lies() const override { return as_it_lies_ && float_units_ == units(); }
   const RoundFloats* rounds() const override { return rounds_.get(); }
-  void save_state(std::vector<std::byte>& state) override;
-  void load_state(ByteReader& state) override;
+  void save_state(std::vector<std::byte>& state) override {
+    if (sparse_) sparse_->give_back();
+    for (const Unit& unit : units_) append_state(*unit.compressor, state);
+  }
+  void load_state(ByteReader& state) override {
+    if (sparse_) sparse_->forget();
+    for (Unit& unit : units_) take_state(state, *unit.compressor);
+  }
 
  private:
-  struct Unit;
+  struct Unit {
+    std::unique_ptr<Compressor> compressor;
+    SharedScale* shared_scale = nullptr;
+    bool sent = false;                        ///< in the last step
+    std::span<const std::byte> payload = {};  ///< of summed units
+    bool has_target = false;                  ///< its k is the same on all ranks
+  };
 
   void exchange(std::span<float> aggregate) override;
-  void push(PushPull& servers) override;
-  bool pull(PushPull& servers) override;
-  const Compressor& compressor(std::size_t unit) const override;
-  bool sent(std::size_t unit) const override;
+  void push(PushPull& servers) override {
+    pushed_->push(
+        servers, [&](std::size_t i) { return units_[i].sent; }, split_);
+  }
+  bool pull(PushPull& servers) override { return pushed_->pull(servers); }
+  const Compressor& compressor(std::size_t unit) const override { return *units_[unit].compressor; }
+  bool sent(std::size_t unit) const override { return units_[unit].sent; }
   std::span<const std::byte> own_message() const override {
     return std::span(message_).first(message_size_);
   }
-  std::span<const std::byte> own_summed(std::size_t unit) const override;
+  std::span<const std::byte> own_summed(std::size_t unit) const override {
+    return units_[unit].payload;
+  }
   const SparseSums* sparse_sums() const override { return sparse_.get(); }
   const PushedUnits* pushed_units() const override { return pushed_.get(); }
 

@@ -6,11 +6,6 @@
 
 namespace thinpipe {
 
-void Pace::begin() {
-  begin_ = now_seconds();
-  own_begin_ = now_seconds(clock());
-}
-
 double Pace::end() {
   const double took = now_seconds(clock()) - own_begin_;
   own_ += took;
@@ -24,17 +19,8 @@ double Pace::end() {
 }
 
 const char* to_string(Phase phase) {
-  switch (phase) {
-    case Phase::kCompute:
-      return "compute";
-    case Phase::kCompress:
-      return "compress";
-    case Phase::kExchange:
-      return "exchange";
-    case Phase::kDecode:
-      break;
-  }
-  return "decode";
+  constexpr const char* kPhases[] = {"compute", "compress", "exchange", "decode"};
+  return kPhases[static_cast<std::size_t>(phase)];
 }
 
 double time_in(const Timeline& timeline, Phase phase) {

@@ -25,7 +25,10 @@ class Pace {
   /// Resets own() and overrun() to 0.
   void reset() { own_ = overrun_ = 0; }
   /// Begins an interval.
-  void begin();
+  void begin() {
+    begin_ = now_seconds();
+    own_begin_ = now_seconds(clock());
+  }
   /// Waits until the interval has lasted as long as the factor requires, and ends it.
   /// @returns the interval's duration at this machine's own speed, in seconds
   double end();

@@ -9,21 +9,6 @@
 
 namespace thinpipe {
 
-// The compression contexts of one of the averager's units.
-struct UnitAverager::Unit {
-  std::unique_ptr<Compressor> push;  // decodes payloads
-  std::unique_ptr<Compressor> pull;  // encodes answers; null: `push` does
-  std::span<float> mean;
-  std::vector<float> estimate;   // the sum of all means, where answers are changes of it
-  std::vector<float> change;     // of the model, with a UnitUpdate
-  std::span<const float> input;  // of the answer's encoder
-  std::span<std::byte> place;    // buffer of the answer
-  std::size_t size = 0;          // of the answer
-  bool taking_part = false;      // in the last step
-
-  Compressor& answering() const { return pull ? *pull : *push; }
-};
-
 UnitAverager::UnitAverager(const std::vector<ReplayUnit>& units, const PushPullLayout& layout,
                            const UnitAveragerOptions& options, int server)
     : workers_(layout.workers),
@@ -32,10 +17,9 @@ UnitAverager::UnitAverager(const std::vector<ReplayUnit>& units, const PushPullL
       epochs_a_step_(options.epochs_a_step),
       pace_(options.time_scale, options.threads),
       own_index_(units.size()) {
-  CompressorSettings settings;
-  settings.seed = options.seed;
-  settings.rank = layout.workers + server;  // draws of its own
-  settings.threads = options.threads;
+  const CompressorSettings settings{.seed = options.seed,
+                                    .rank = layout.workers + server,  // draws of its own
+                                    .threads = options.threads};
   std::size_t elements = 0, bytes = 0;
   for (std::size_t i = 0; i < units.size(); ++i) {
     if (layout.units[i].server != server) continue;
@@ -65,8 +49,6 @@ UnitAverager::UnitAverager(const std::vector<ReplayUnit>& units, const PushPullL
   }
   taking_part_.reserve(units_.size());
 }
-
-UnitAverager::~UnitAverager() = default;
 
 void UnitAverager::set_update(UnitUpdate& update) {
   update_ = &update;
@@ -106,10 +88,6 @@ void UnitAverager::load_state(ByteReader& state) {
     take_state(state, unit.answering());
     take_floats(state, unit.estimate);
   }
-}
-
-UnitAverager::Unit& UnitAverager::context(std::size_t of_layout) {
-  return contexts_[own_index_[of_layout]];
 }
 
 void UnitAverager::add(std::size_t index, int worker, std::span<const std::byte> payload) {

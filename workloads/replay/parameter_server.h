@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -56,7 +57,6 @@ class UnitAverager : public UnitAggregator {
   /// @throws InputError as make_compressor
   UnitAverager(const std::vector<ReplayUnit>& units, const PushPullLayout& layout,
                const UnitAveragerOptions& options, int server);
-  ~UnitAverager() override;
 
   /// Sets what answers are made of in all later steps. `update` must outlive this.
   void set_update(UnitUpdate& update);
@@ -94,8 +94,21 @@ class UnitAverager : public UnitAggregator {
   double relative_error() const;
 
  private:
-  struct Unit;
-  Unit& context(std::size_t of_layout);
+  /// The compression contexts of a unit.
+  struct Unit {
+    std::unique_ptr<Compressor> push;  ///< decodes payloads
+    std::unique_ptr<Compressor> pull;  ///< encodes answers; null: `push` does
+    std::span<float> mean;
+    std::vector<float> estimate;   ///< the sum of all means, where answers are changes of it
+    std::vector<float> change;     ///< of the model, with a UnitUpdate
+    std::span<const float> input;  ///< of the answer's encoder
+    std::span<std::byte> place;    ///< buffer of the answer
+    std::size_t size = 0;          ///< of the answer
+    bool taking_part = false;      ///< in the last step
+
+    Compressor& answering() const { return pull ? *pull : *push; }
+  };
+  Unit& context(std::size_t of_layout) { return contexts_[own_index_[of_layout]]; }
 
   int workers_;
   std::uint64_t local_steps_;

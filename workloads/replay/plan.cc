@@ -25,43 +25,27 @@ std::vector<std::size_t> in_order(std::span<const TraceTensor> tensors, BucketLi
   return places;
 }
 
-Spec compressor_of(const TraceTensor& tensor, const CompressorRules& rules,
-                   const Bucketing& bucketing) {
-  return tensor.elements < bucketing.min_elements ? kUncompressed : rules.of(tensor.name);
-}
-
-PlannedUnit unit_of(std::span<const TraceTensor> tensors, std::size_t tensor, Spec compressor) {
-  const TraceTensor& info = tensors[tensor];
-  return {{info.name, info.shape, info.elements}, std::move(compressor), {tensor}};
-}
-
-// Makes one unit for each tensor.
-PlannedBucket by_tensor(std::span<const TraceTensor> tensors, std::span<const std::size_t> chosen,
-                        const CompressorRules& rules, const Bucketing& bucketing) {
-  PlannedBucket bucket;
-  for (const std::size_t i : chosen)
-    bucket.units.push_back(unit_of(tensors, i, compressor_of(tensors[i], rules, bucketing)));
-  return bucket;
-}
-
-// Makes one unit for each compressor, in the order in which compressors first appear.
-PlannedBucket together(std::span<const TraceTensor> tensors, std::span<const std::size_t> chosen,
-                       const std::string& name, const CompressorRules& rules,
-                       const Bucketing& bucketing) {
+// Makes one unit for each tensor. With a name for joined tensors, makes one unit for each
+// compressor, in the order in which compressors first appear.
+PlannedBucket bucket_of(std::span<const TraceTensor> tensors, std::span<const std::size_t> chosen,
+                        const std::string& joined, const CompressorRules& rules,
+                        const Bucketing& bucketing) {
   PlannedBucket bucket;
   for (const std::size_t i : chosen) {
-    const Spec compressor = compressor_of(tensors[i], rules, bucketing);
-    const auto same =
-        std::find_if(bucket.units.begin(), bucket.units.end(),
-                     [&](const PlannedUnit& unit) { return unit.compressor == compressor; });
+    const TraceTensor& tensor = tensors[i];
+    const Spec& compressor =
+        tensor.elements < bucketing.min_elements ? kUncompressed : rules.of(tensor.name);
+    const auto same = std::find_if(
+        bucket.units.begin(), bucket.units.end(),
+        [&](const PlannedUnit& unit) { return !joined.empty() && unit.compressor == compressor; });
     if (same == bucket.units.end()) {
-      bucket.units.push_back(unit_of(tensors, i, compressor));
+      bucket.units.push_back({{tensor.name, tensor.shape, tensor.elements}, compressor, {i}});
       continue;
     }
     same->tensors.push_back(i);
-    same->info.elements += tensors[i].elements;
+    same->info.elements += tensor.elements;
     same->info.shape = {static_cast<std::int64_t>(same->info.elements)};
-    same->info.name = fmt::format("{}/{}", name, same - bucket.units.begin());
+    same->info.name = fmt::format("{}/{}", joined, same - bucket.units.begin());
   }
   return bucket;
 }
@@ -116,16 +100,14 @@ std::vector<PlannedBucket> plan_buckets(std::span<const TraceTensor> tensors,
   std::vector<std::size_t> all(tensors.size());
   std::iota(all.begin(), all.end(), 0);
   if (bucketing.granularity == Granularity::kModel)
-    return {together(tensors, all, "model", rules, bucketing)};
+    return {bucket_of(tensors, all, "model", rules, bucketing)};
   const bool overlaps = bucketing.overlap == Overlap::kBucket;
-  if (bucketing.granularity == Granularity::kTensor && !overlaps)
-    return {by_tensor(tensors, all, rules, bucketing)};
+  const bool joins = bucketing.granularity == Granularity::kBucket;
+  if (!joins && !overlaps) return {bucket_of(tensors, all, "", rules, bucketing)};
   std::vector<PlannedBucket> buckets;
   for (const std::vector<std::size_t>& chosen : bucket_tensors(tensors, bucketing.limits))
-    buckets.push_back(
-        bucketing.granularity == Granularity::kTensor
-            ? by_tensor(tensors, chosen, rules, bucketing)
-            : together(tensors, chosen, fmt::format("bucket{}", buckets.size()), rules, bucketing));
+    buckets.push_back(bucket_of(
+        tensors, chosen, joins ? fmt::format("bucket{}", buckets.size()) : "", rules, bucketing));
   if (overlaps || buckets.empty()) return buckets;
   PlannedBucket joined;  // all units are sent together
   for (PlannedBucket& bucket : buckets)

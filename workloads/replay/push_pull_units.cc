@@ -1,11 +1,11 @@
 #include "workloads/replay/push_pull_units.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <numeric>
-#include <string_view>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -14,15 +14,6 @@
 
 namespace thinpipe {
 namespace {
-
-struct ElementCode {
-  std::string_view method;
-  std::size_t bytes;
-};
-
-constexpr std::array kElementCodes = {
-    ElementCode{"none", sizeof(float)}, ElementCode{"fedavg", sizeof(float)},
-    ElementCode{"fp16", sizeof(std::uint16_t)}, ElementCode{"bf16", sizeof(std::uint16_t)}};
 
 TensorInfo piece_of(const TensorInfo& whole, std::size_t first, std::size_t elements) {
   return {.name = fmt::format("{}[{}..{}]", whole.name, first, first + elements - 1),
@@ -33,9 +24,10 @@ TensorInfo piece_of(const TensorInfo& whole, std::size_t first, std::size_t elem
 }  // namespace
 
 std::size_t element_bytes(const Spec& spec) {
-  for (const auto& [method, bytes] : kElementCodes)
-    if (method == spec.name) return clips(spec) ? 0 : bytes;
-  return 0;
+  static const std::map<std::string, std::size_t> kBytes = {
+      {"none", 4}, {"fedavg", 4}, {"fp16", 2}, {"bf16", 2}};
+  const auto known = kBytes.find(spec.name);
+  return known == kBytes.end() || clips(spec) ? 0 : known->second;
 }
 
 Pieces pieces_of(std::size_t elements, const Spec& push, const PushPullOptions& options) {
@@ -184,20 +176,6 @@ std::size_t PushedUnits::pulled_bytes() const {
   std::size_t bytes = 0;
   for (const auto& answer : answers_) bytes += answer.size();
   return bytes;
-}
-
-std::span<const std::byte> joined_pieces(std::span<const std::span<const std::byte>> pieces,
-                                         std::vector<std::byte>& joined) {
-  std::span<const std::byte> all = pieces.front();
-  for (const std::span<const std::byte> piece : pieces.subspan(1)) {
-    if (piece.data() != all.data() + all.size()) {
-      joined.clear();
-      for (const auto& one : pieces) joined.insert(joined.end(), one.begin(), one.end());
-      return joined;
-    }
-    all = {all.data(), all.size() + piece.size()};
-  }
-  return all;
 }
 
 }  // namespace thinpipe

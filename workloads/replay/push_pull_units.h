@@ -11,7 +11,6 @@
 #include "compressors/compressor.h"
 #include "compressors/spec.h"
 #include "workloads/collectives/collective.h"
-#include "workloads/collectives/exchange_units.h"
 #include "workloads/collectives/push_pull_options.h"
 #include "workloads/replay/plan.h"
 
@@ -126,9 +125,5 @@ class PushedUnits {
   std::size_t pulled_ = 0;                           ///< of pushes_, from the first
   std::vector<std::span<const std::byte>> answers_;  ///< to pushed_
 };
-
-/// Returns the pieces joined: in place where they are contiguous, else copied to `joined`.
-std::span<const std::byte> joined_pieces(std::span<const std::span<const std::byte>> pieces,
-                                         std::vector<std::byte>& joined);
 
 }  // namespace thinpipe

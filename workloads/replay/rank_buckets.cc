@@ -110,16 +110,6 @@ double RankBuckets::scaled_ready(std::size_t bucket, std::uint64_t index) const 
          options_.stragglers.compute((times.forward + last) * options_.compute_scale, rank_, index);
 }
 
-bool RankBuckets::sends(std::size_t bucket, std::uint64_t index) const {
-  const std::uint64_t local = options_.bucketing.local_steps;
-  return (index + 1) % local == 0 && buckets_[bucket]->sends(index / local);
-}
-
-void RankBuckets::begin_step() {
-  pace_.reset();
-  decode_pace_.reset();
-}
-
 // Runs codec work before an exchange, and adds its durations to the report. Reading a CPU-time
 // clock takes as long as sending a small message. So if `pace_` reads the same clock, it is not
 // read a second time.
@@ -161,11 +151,6 @@ void RankBuckets::encode(std::size_t bucket, std::uint64_t index, StepReport& re
   note(report, Phase::kCompress, bucket, begin);
 }
 
-void RankBuckets::start_exchange(std::size_t bucket) {
-  buckets_[bucket]->start_exchange(
-      std::span(aggregate_).subspan(offsets_[bucket], buckets_[bucket]->elements()));
-}
-
 void RankBuckets::decode(std::size_t bucket, StepReport& report) {
   const double begin = now_seconds();
   if (buckets_[bucket]->decodes()) {
@@ -203,10 +188,6 @@ void RankBuckets::add_payloads(StepReport& report) const {
     report.copy_down += copies.down;
     report.copy_up += copies.up;
   }
-}
-
-void RankBuckets::note(StepReport& report, Phase phase, std::size_t bucket, double begin) const {
-  report.timeline.push_back({phase, bucket, begin - report.begun, now_seconds() - report.begun});
 }
 
 // Checks that refuse combinations of options whose measurements would be wrong.

@@ -88,21 +88,32 @@ class RankBuckets {
   /// after the step's begin.
   double scaled_ready(std::size_t bucket, std::uint64_t index) const;
   /// Returns whether anything of the bucket is sent in the step.
-  bool sends(std::size_t bucket, std::uint64_t index) const;
+  bool sends(std::size_t bucket, std::uint64_t index) const {
+    const std::uint64_t local = options_.bucketing.local_steps;
+    return (index + 1) % local == 0 && buckets_[bucket]->sends(index / local);
+  }
 
-  void begin_step();
+  void begin_step() {
+    pace_.reset();
+    decode_pace_.reset();
+  }
   void add_local_step(std::size_t bucket, std::uint64_t index, StepReport& report);
   /// Computes this rank's scales, before Bucket::share_scales().
   void take_scales(std::size_t bucket, std::uint64_t index, StepReport& report);
   /// Encodes, or accumulates gradients that a delayed method does not send yet; starts the copies.
   void encode(std::size_t bucket, std::uint64_t index, StepReport& report);
-  void start_exchange(std::size_t bucket);
+  void start_exchange(std::size_t bucket) {
+    buckets_[bucket]->start_exchange(
+        std::span(aggregate_).subspan(offsets_[bucket], buckets_[bucket]->elements()));
+  }
   void decode(std::size_t bucket, StepReport& report);
   /// Applies the outer optimiser after an exchange. The time counts as decoding, since both end a
   /// step.
   void apply_outer(StepReport& report);
   void add_payloads(StepReport& report) const;
-  void note(StepReport& report, Phase phase, std::size_t bucket, double begin) const;
+  void note(StepReport& report, Phase phase, std::size_t bucket, double begin) const {
+    report.timeline.push_back({phase, bucket, begin - report.begun, now_seconds() - report.begun});
+  }
 
   const Pace& pace() const { return pace_; }
   const Pace& decode_pace() const { return decode_pace_; }

@@ -14,17 +14,51 @@
 #include "workloads/replay/parameter_server.h"
 #include "workloads/replay/push_pull_units.h"
 #include "workloads/replay/rank_buckets.h"
-#include "workloads/replay/step_checks.h"
 #include "workloads/replay/step_report.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
 
+/// A view of the step that a rank ran last (Replay::checks()).
+class StepChecks {
+ public:
+  explicit StepChecks(const RankBuckets& buckets) : buckets_(buckets) {}
+
+  /// Returns the relative error |decoded - c| / |c| over all units of the last step, whose number
+  /// is `index`. c is the compressed array, gradient plus memory. The call takes CPU time that
+  /// other ranks need for their exchange, so make it when all ranks have ended the step.
+  double relative_error(std::uint64_t index) const;
+
+  /// Returns the results that crossed the network. The first result is the aggregate. For methods
+  /// that exchange in rounds (powersgd), one result per bucket and round follows: the mean over
+  /// ranks of the floats sent in that round. Laid end to end, the results have the order of
+  /// own_contribution(). If takes_mean() is true, each element of the results is the mean over
+  /// ranks of the element of own_contribution() at the same index.
+  std::vector<std::span<const float>> results() const;
+
+  /// Writes this rank's contribution to the results: first the rank's own payloads, decoded (d
+  /// elements), then the floats that the rank sent in every round. `out` has contribution_size()
+  /// elements; unused elements become 0.
+  void own_contribution(std::span<float> out) const;
+  std::size_t contribution_size() const;
+
+  /// Returns whether results() are the mean over ranks of own_contribution(), within rounding.
+  /// Returns false if elements are selected again or arrays are quantised between ranks.
+  bool takes_mean() const;
+  /// Returns the elements of the aggregate that the last step summed in 16 bits.
+  std::vector<RoundedSum> rounded_sums() const;
+  /// Computes the expected results(), laid end to end, from all ranks' contributions to the last
+  /// step. `out` has contribution_size() elements; unused elements become 0.
+  void expected(std::span<const std::span<const float>> contributions, std::span<float> out) const;
+
+ private:
+  const RankBuckets& buckets_;
+};
+
 class Replay {
  public:
   /// @throws InputError as RankBuckets
   Replay(const Trace& trace, const ReplayOptions& options, int rank, int ranks);
-  ~Replay();
 
   /// Makes the collective of one bucket. @param capacity  the longest message it must carry, in
   /// bytes
@@ -54,13 +88,18 @@ class Replay {
   /// disk. @throws InputError naming tensor and element for a non-finite value (kError)
   void prepare(std::uint64_t steps) { buckets_.gradients().prepare(steps); }
   /// Returns whether every step must be loaded first.
-  bool loads() const;
+  bool loads() const {
+    return buckets_.options().device || buckets_.gradients().loads(buckets_.plan());
+  }
   /// Loads a step's gradients (Gradients), onto the device if any. Called before a step, outside
   /// its time.
   void load(std::uint64_t index) { buckets_.load(index); }
 
   /// Runs one step with the other ranks. @throws PayloadError when a peer's payload is malformed.
-  StepReport step(std::uint64_t index);
+  StepReport step(std::uint64_t index) {
+    if (averager_) averager_->begin_step(index);
+    return order_->run(index, true);
+  }
   /// Runs the same step with hooks that do nothing: nothing is compressed or sent. Time beyond
   /// compute is the replay's own cost.
   StepReport step_without_exchange(std::uint64_t index) { return order_->run(index, false); }
@@ -91,8 +130,6 @@ class Replay {
   void load_state(ByteReader& state);
 
  private:
-  void make_averager(int rank);
-
   RankBuckets buckets_;
   std::vector<ReplayUnit> units_;                         ///< of all buckets, with servers
   PushPullLayout layout_;                                 ///< with servers

@@ -31,13 +31,6 @@ Rounds::Rounds(const std::vector<Compressor*>& compressors, int threads) : threa
   ends_.reserve(static_cast<std::size_t>(most_rounds_));
 }
 
-void Rounds::begin() {
-  used_ = next_ = 0;
-  ends_.clear();
-}
-
-std::span<std::byte> Rounds::free() { return std::as_writable_bytes(own_.subspan(used_)); }
-
 void Rounds::add(Tensor& tensor, std::size_t bytes) {
   if (bytes % sizeof(float) != 0 || used_ + bytes / sizeof(float) > means_.size())
     throw RunError(

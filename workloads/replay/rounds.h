@@ -64,7 +64,10 @@ class Rounds : public RoundFloats {
   Rounds(const std::vector<Compressor*>& compressors, int threads);
 
   /// Forgets the previous step.
-  void begin();
+  void begin() {
+    used_ = next_ = 0;
+    ends_.clear();
+  }
 
   /// Encodes the next tensor for the first round.
   EncodeReport encode(const GradientInput& gradient);
@@ -85,7 +88,7 @@ class Rounds : public RoundFloats {
     std::size_t at = 0, size = 0;  ///< of its floats in its last round
   };
 
-  std::span<std::byte> free();
+  std::span<std::byte> free() { return std::as_writable_bytes(own_.subspan(used_)); }
   void add(Tensor& tensor, std::size_t bytes);
 
   std::vector<Tensor> tensors_;

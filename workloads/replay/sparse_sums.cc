@@ -36,12 +36,6 @@ SparseSums::SparseSums(const std::vector<const Compressor*>& compressors, GiveBa
   values_.resize(most);
 }
 
-void SparseSums::begin() {
-  count_ = k_ = 0;
-  without_target_.reset();
-  give_back();
-}
-
 void SparseSums::give_back() {
   if (returned_) return;
   returned_ = true;
@@ -80,17 +74,6 @@ void SparseSums::exchange(SparseAllReduce& sparse, float factor) {
   sum_ = sparse.sparse_all_reduce(
       {std::span(indices_).first(count_), std::span(values_).first(count_)}, k_, elements_, factor);
   returned_ = false;
-}
-
-void SparseSums::decode(std::span<float> sum) const {
-  std::fill(sum.begin(), sum.end(), 0.0F);
-  for (std::size_t i = 0; i < sum_.sum.size(); ++i) sum[sum_.sum.indices[i]] = sum_.sum.values[i];
-}
-
-void SparseSums::expected(const SparseAllReduce& sparse,
-                          std::span<const std::span<const float>> vectors, float factor,
-                          std::span<float> out) const {
-  sparse.expected_sparse(vectors, k_, factor, out);
 }
 
 }  // namespace thinpipe

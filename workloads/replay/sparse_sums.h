@@ -2,6 +2,7 @@
 // payloads all-gathered.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -33,7 +34,11 @@ class SparseSums {
 
   /// Restores to the residuals the values that the last exchange dropped. Called at the beginning
   /// of the next step, so that Compressor::distortion() can be called before.
-  void begin();
+  void begin() {
+    count_ = k_ = 0;
+    without_target_.reset();
+    give_back();
+  }
   /// Restores these values at once, before a checkpoint.
   void give_back();
   /// Drops these values, after a checkpoint was loaded.
@@ -49,11 +54,16 @@ class SparseSums {
   /// Returns the result of the last exchange; valid until the next one.
   const SparseView& sum() const { return sum_.sum; }
   /// Writes the result as elements() floats, 0 where no element was selected.
-  void decode(std::span<float> sum) const;
+  void decode(std::span<float> sum) const {
+    std::fill(sum.begin(), sum.end(), 0.0F);
+    for (std::size_t i = 0; i < sum_.sum.size(); ++i) sum[sum_.sum.indices[i]] = sum_.sum.values[i];
+  }
 
   /// Computes the result of the last exchange from every rank's vector in full.
   void expected(const SparseAllReduce& sparse, std::span<const std::span<const float>> vectors,
-                float factor, std::span<float> out) const;
+                float factor, std::span<float> out) const {
+    sparse.expected_sparse(vectors, k_, factor, out);
+  }
 
  private:
   struct Unit {

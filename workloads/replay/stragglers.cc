@@ -115,8 +115,8 @@ double Stragglers::drawn_factor(const Part& part, std::uint64_t draw) {
   return part.factor * std::max(drawn, 0.0);
 }
 
-Stragglers::Slowdown Stragglers::slowdown(int host, std::uint64_t step) const {
-  Slowdown all;
+double Stragglers::compute(double seconds, int host, std::uint64_t step) const {
+  double factor = 1, stall = 0;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const Part& part = parts_[i];
     if (!part.is_of(host)) continue;
@@ -126,15 +126,10 @@ Stragglers::Slowdown Stragglers::slowdown(int host, std::uint64_t step) const {
     generator.skip(4 * step);
     const std::uint64_t whether = generator.next(), what = generator.next();
     if (uniform(whether) > part.chance) continue;
-    all.factor *= drawn_factor(part, what);
-    all.stall += part.stall;
+    factor *= drawn_factor(part, what);
+    stall += part.stall;
   }
-  return all;
-}
-
-double Stragglers::compute(double seconds, int host, std::uint64_t step) const {
-  const Slowdown slow = slowdown(host, step);
-  return seconds * slow.factor + slow.stall;
+  return seconds * factor + stall;
 }
 
 double Stragglers::longest(double seconds) const {

@@ -53,15 +53,8 @@ class Stragglers {
     std::uint64_t seed = 1;
     bool is_of(int host) const { return host >= first && (last < 0 || host <= last); }
   };
-  /// Factor on a step's compute time, and s by which everything in the step is later (stalls).
-  struct Slowdown {
-    double factor = 1;
-    double stall = 0;
-  };
-
   static Part part_of(const Spec& spec);
   static double drawn_factor(const Part& part, std::uint64_t draw);
-  Slowdown slowdown(int host, std::uint64_t step) const;
 
   std::vector<Part> parts_;
 };

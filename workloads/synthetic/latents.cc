@@ -1,5 +1,4 @@
-#include "workloads/synthetic/latents.h"
-
+// Values from latent normal numbers (draw.h).
 #include <algorithm>
 #include <cmath>
 #include <cstring>

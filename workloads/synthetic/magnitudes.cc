@@ -11,13 +11,8 @@
 namespace thinpipe {
 namespace {
 
-class Exponential final : public Magnitudes {
- public:
-  double upper(double p) const override { return -portable_log(p); }
-  double lower(double q) const override { return -portable_log1p(-q); }
-};
-
-/// The x with (1 + shape x)^(-1/shape) = exp(-e), where e is an exponential's quantile.
+/// The x with (1 + shape x)^(-1/shape) = exp(-e), where e is an exponential's quantile: x = e for
+/// shape 0.
 class GeneralisedPareto final : public Magnitudes {
  public:
   explicit GeneralisedPareto(double shape) : shape_(shape) {}
@@ -29,37 +24,22 @@ class GeneralisedPareto final : public Magnitudes {
   double shape_;
 };
 
-class Gamma final : public Magnitudes {
+/// Magnitudes whose tails beyond x are tails(x).
+template <class Function>
+class Inverted final : public Magnitudes {
  public:
-  explicit Gamma(double shape) : shape_(shape) {}
-  double upper(double p) const override { return invert(p, true); }
-  double lower(double q) const override { return invert(q, false); }
+  explicit Inverted(Function tails) : tails_(tails) {}
+  double upper(double p) const override { return invert_tail(tails_, p, true); }
+  double lower(double q) const override { return invert_tail(tails_, q, false); }
 
  private:
-  double invert(double p, bool upper) const {
-    return invert_tail([&](double x) { return gamma_tails(shape_, x); }, p, upper);
-  }
-  double shape_;
+  Function tails_;
 };
 
-class HalfNormal final : public Magnitudes {
- public:
-  double upper(double p) const override { return invert_tail(normal_magnitude_tails, p, true); }
-  double lower(double q) const override { return invert_tail(normal_magnitude_tails, q, false); }
-};
-
-class HalfStudent final : public Magnitudes {
- public:
-  explicit HalfStudent(double dof) : dof_(dof) {}
-  double upper(double p) const override { return invert(p, true); }
-  double lower(double q) const override { return invert(q, false); }
-
- private:
-  double invert(double p, bool upper) const {
-    return invert_tail([&](double x) { return student_magnitude_tails(dof_, x); }, p, upper);
-  }
-  double dof_;
-};
+template <class Function>
+std::shared_ptr<const Magnitudes> inverted(Function tails) {
+  return std::make_shared<Inverted<Function>>(tails);
+}
 
 class EmpiricalMagnitudes final : public Magnitudes {
  public:
@@ -105,16 +85,17 @@ ValueDistribution make_family(const std::string& name, const FamilyParameters& p
   ValueDistribution made;
   made.negative = made.positive = 0.5 * (1 - parameters.zeros);
   if (name == "laplace") {
-    made.above = std::make_shared<Exponential>();
+    made.above = std::make_shared<GeneralisedPareto>(0);
   } else if (name == "gamma") {
-    made.above = std::make_shared<Gamma>(parameters.shape);
+    made.above = inverted([shape = parameters.shape](double x) { return gamma_tails(shape, x); });
   } else if (name == "gpareto") {
     made.above = std::make_shared<GeneralisedPareto>(parameters.shape);
     made.finite_variance = parameters.shape < 0.5;
   } else if (name == "normal" || name == "bernoulli-gaussian") {
-    made.above = std::make_shared<HalfNormal>();
+    made.above = inverted(normal_magnitude_tails);
   } else if (name == "student") {
-    made.above = std::make_shared<HalfStudent>(parameters.dof);
+    made.above =
+        inverted([dof = parameters.dof](double x) { return student_magnitude_tails(dof, x); });
     made.finite_variance = parameters.dof > 2;
   } else {
     throw std::logic_error("no family '" + name + "'");

@@ -20,7 +20,6 @@
 #include "compressors/kernels/random.h"
 #include "workloads/models/catalogue.h"
 #include "workloads/synthetic/draw.h"
-#include "workloads/synthetic/latents.h"
 #include "workloads/synthetic/magnitudes.h"
 #include "workloads/synthetic/tables.h"
 
@@ -42,7 +41,16 @@ std::uint64_t salted(std::uint64_t seed) {
 /// A distribution with the tables that draw it; tensors may share one.
 struct DrawnDistribution {
   /// @param rho_step, rho_worker  correlations of the values
-  DrawnDistribution(const ValueDistribution& distribution, double rho_step, double rho_worker);
+  DrawnDistribution(const ValueDistribution& distribution, double rho_step, double rho_worker) {
+    if (rho_step == 0 && rho_worker == 0) {
+      quantiles = std::make_unique<QuantileTable>(distribution);
+      return;
+    }
+    copula = std::make_unique<CopulaTable>(distribution);
+    const CopulaCorrelation correlation(*copula);
+    normal_rho_step = correlation.of_normals(rho_step);
+    normal_rho_worker = correlation.of_normals(rho_worker);
+  }
 
   std::unique_ptr<const QuantileTable> quantiles;     ///< of independent values
   std::unique_ptr<const CopulaTable> copula;          ///< of correlated values
@@ -60,11 +68,38 @@ class SyntheticSource final : public GradientSource {
 
   /// @param times  by rank, then step; ranks and steps beyond the last start again at the first
   SyntheticSource(std::vector<Tensor> tensors, std::size_t ranks, std::size_t steps,
-                  std::uint64_t seed, std::vector<std::vector<TraceStepTimes>> times);
+                  std::uint64_t seed, std::vector<std::vector<TraceStepTimes>> times)
+      : tensors_(std::move(tensors)),
+        ranks_(ranks),
+        steps_(steps),
+        seed_(salted(seed)),
+        times_(std::move(times)),
+        slots_(ranks) {}
 
-  std::span<const float> gradient(std::size_t rank, std::size_t step, std::size_t tensor) override;
-  const TraceStepTimes& times(std::size_t rank, std::size_t step) const override;
-  void release(std::size_t rank) override;
+  std::span<const float> gradient(std::size_t rank, std::size_t step, std::size_t tensor) override {
+    if (step >= steps_) throw std::out_of_range("synthetic trace: step");
+    const Tensor& drawn = tensors_.at(tensor);
+    Slot* slot = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      auto& of_rank = slots_.at(rank);
+      if (of_rank.empty()) of_rank.resize(tensors_.size());
+      if (!of_rank[tensor]) of_rank[tensor] = std::make_unique<Slot>();
+      slot = of_rank[tensor].get();
+    }
+    const std::lock_guard lock(slot->mutex);
+    if (!slot->filled || slot->step != step) fill(drawn, rank, step, *slot);
+    return slot->values.first(drawn.elements);
+  }
+  const TraceStepTimes& times(std::size_t rank, std::size_t step) const override {
+    if (rank >= ranks_ || step >= steps_) throw std::out_of_range("synthetic trace: rank or step");
+    const auto& of_rank = times_[rank % times_.size()];
+    return of_rank[step % of_rank.size()];
+  }
+  void release(std::size_t rank) override {
+    const std::lock_guard lock(mutex_);
+    slots_.at(rank).clear();
+  }
 
  private:
   /// Buffers for one tensor of one rank: the gradient values of one step and, if steps correlate,
@@ -87,44 +122,6 @@ class SyntheticSource final : public GradientSource {
   std::vector<std::vector<std::unique_ptr<Slot>>>
       slots_;  ///< by rank, tensor; empty until requested
 };
-
-DrawnDistribution::DrawnDistribution(const ValueDistribution& distribution, double rho_step,
-                                     double rho_worker) {
-  if (rho_step == 0 && rho_worker == 0) {
-    quantiles = std::make_unique<QuantileTable>(distribution);
-    return;
-  }
-  copula = std::make_unique<CopulaTable>(distribution);
-  const CopulaCorrelation correlation(*copula);
-  normal_rho_step = correlation.of_normals(rho_step);
-  normal_rho_worker = correlation.of_normals(rho_worker);
-}
-
-SyntheticSource::SyntheticSource(std::vector<Tensor> tensors, std::size_t ranks, std::size_t steps,
-                                 std::uint64_t seed, std::vector<std::vector<TraceStepTimes>> times)
-    : tensors_(std::move(tensors)),
-      ranks_(ranks),
-      steps_(steps),
-      seed_(salted(seed)),
-      times_(std::move(times)),
-      slots_(ranks) {}
-
-std::span<const float> SyntheticSource::gradient(std::size_t rank, std::size_t step,
-                                                 std::size_t tensor) {
-  if (step >= steps_) throw std::out_of_range("synthetic trace: step");
-  const Tensor& drawn = tensors_.at(tensor);
-  Slot* slot = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    auto& of_rank = slots_.at(rank);
-    if (of_rank.empty()) of_rank.resize(tensors_.size());
-    if (!of_rank[tensor]) of_rank[tensor] = std::make_unique<Slot>();
-    slot = of_rank[tensor].get();
-  }
-  const std::lock_guard lock(slot->mutex);
-  if (!slot->filled || slot->step != step) fill(drawn, rank, step, *slot);
-  return slot->values.first(drawn.elements);
-}
 
 void SyntheticSource::fill(const Tensor& tensor, std::size_t rank, std::size_t step,
                            Slot& slot) const {
@@ -154,17 +151,6 @@ void SyntheticSource::fill(const Tensor& tensor, std::size_t rank, std::size_t s
   }
   slot.step = step;
   slot.filled = true;
-}
-
-const TraceStepTimes& SyntheticSource::times(std::size_t rank, std::size_t step) const {
-  if (rank >= ranks_ || step >= steps_) throw std::out_of_range("synthetic trace: rank or step");
-  const auto& of_rank = times_[rank % times_.size()];
-  return of_rank[step % of_rank.size()];
-}
-
-void SyntheticSource::release(std::size_t rank) {
-  const std::lock_guard lock(mutex_);
-  slots_.at(rank).clear();
 }
 
 bool is_vector(const TraceTensor& tensor) { return tensor.shape.size() <= 1; }
@@ -206,20 +192,13 @@ std::vector<std::vector<TraceStepTimes>> captured_times(const Trace& trace) {
   return times;
 }
 
-std::size_t largest(const std::vector<TraceTensor>& tensors) {
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].elements > tensors[found].elements) found = i;
-  }
-  return found;
-}
-
 /// Returns, for every tensor, the index of the captured tensor whose distribution it gets.
 std::vector<std::size_t> drawn_like(const SyntheticSpec& spec,
                                     const std::vector<TraceTensor>& tensors,
                                     const std::vector<TraceTensor>& captured) {
-  if (spec.elements > 0) return {largest(captured)};
-  return match_tensors(tensors, captured);
+  if (spec.elements == 0) return match_tensors(tensors, captured);
+  const auto largest = std::ranges::max_element(captured, {}, &TraceTensor::elements);
+  return {static_cast<std::size_t>(largest - captured.begin())};
 }
 
 /// Returns the distribution of one tensor's values over all ranks and steps of a trace: its

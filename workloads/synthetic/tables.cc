@@ -69,10 +69,21 @@ class Side {
   StraightPiece* part_;
 };
 
-/// Sets the entry of d = 0: 0 if the table has zeros, else the innermost value.
-void lay_middle(PieceTable& table, std::size_t part, double innermost) {
+/// Lays a part of a table: both sides, each a function of |d|, and the entry of d = 0, which is 0
+/// if the table has zeros, else the innermost value.
+/// @param symmetric  the sides are mirror images
+template <class Positive, class Negative>
+void lay_part(PieceTable& table, std::size_t part, Positive positive, Negative negative,
+              bool symmetric) {
+  Side above(table, part, 1), below(table, part, -1);
+  above.lay(positive);
+  if (symmetric) {
+    below.lay_mirrored(above);
+  } else {
+    below.lay(negative);
+  }
   table.pieces[part * table.part_size()] =
-      piece_of(table.has_zeros() ? 0.0F : static_cast<float>(innermost), 0);
+      piece_of(table.has_zeros() ? 0.0F : static_cast<float>(-negative(0.5)), 0);
 }
 
 }  // namespace
@@ -94,15 +105,9 @@ QuantileTable::QuantileTable(const ValueDistribution& distribution) : PieceTable
         return part == 0 ? side.lower(p) : side.upper(p);
       };
     };
-    const auto negative = values_of(*distribution.below, below);
-    Side above_side(*this, part, 1), below_side(*this, part, -1);
-    above_side.lay(values_of(*distribution.above, above));
-    if (distribution.below == distribution.above && below == above) {
-      below_side.lay_mirrored(above_side);
-    } else {
-      below_side.lay(negative);
-    }
-    lay_middle(*this, part, -negative(0.5));
+    lay_part(*this, part, values_of(*distribution.above, above),
+             values_of(*distribution.below, below),
+             distribution.below == distribution.above && below == above);
   }
 }
 
@@ -128,15 +133,9 @@ CopulaTable::CopulaTable(const ValueDistribution& distribution) : PieceTable(kBi
   // Without zeros both edges are one position, regardless of rounding.
   const bool zeros = distribution.negative + distribution.positive < 1 - 1e-12;
   low = zeros ? std::min(place(-from_below), high - 1) : high;
-  const auto negative = values_of(*distribution.below, from_below);
-  Side above_side(*this, 0, 1), below_side(*this, 0, -1);
-  above_side.lay(values_of(*distribution.above, from_above));
-  if (distribution.below == distribution.above && from_above == from_below) {
-    below_side.lay_mirrored(above_side);
-  } else {
-    below_side.lay(negative);
-  }
-  lay_middle(*this, 0, -negative(0.5));
+  lay_part(*this, 0, values_of(*distribution.above, from_above),
+           values_of(*distribution.below, from_below),
+           distribution.below == distribution.above && from_above == from_below);
 }
 
 double copula_value(const CopulaTable& table, double z) {

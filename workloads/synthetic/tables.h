@@ -57,7 +57,7 @@ struct QuantileTable : PieceTable {
 
 /// A distribution as a function of a normal number instead of random bits, so that correlated
 /// normal numbers give correlated values. v is 65536 x a latent (an integer normal number,
-/// latents.h) plus 16 further bits, the fraction of the latent's unit. v is normal with mean
+/// draw.h) plus 16 further bits, the fraction of the latent's unit. v is normal with mean
 /// kMiddle and standard deviation kSigma.
 struct CopulaTable : PieceTable {
   static constexpr int kBits = 7;

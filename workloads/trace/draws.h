@@ -33,6 +33,12 @@ class Draws {
     return radius * std::cos(kTwoPi * uniform());
   }
 
+  /// Returns a Laplace value of the scale b by the inverse of the distribution function.
+  float laplace(double scale) {
+    const double centred = uniform() - 0.5;
+    return static_cast<float>(std::copysign(scale * std::log1p(-2 * std::fabs(centred)), -centred));
+  }
+
  private:
   SplitMix64 stream_;
 };

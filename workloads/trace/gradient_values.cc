@@ -1,8 +1,10 @@
 #include "workloads/trace/gradient_values.h"
 
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <utility>
+
+#include "compressors/element_type.h"
 
 namespace thinpipe {
 
@@ -10,12 +12,6 @@ namespace {
 
 constexpr std::array<std::pair<const char*, GradientType>, 3> kTypes = {
     {{"F32", GradientType::kF32}, {"BF16", GradientType::kBF16}, {"F16", GradientType::kF16}}};
-
-// A binary16 has 1 sign bit, 5 exponent bits (bias 15) and 10 fraction bits. A binary32 has 1 sign
-// bit, 8 exponent bits (bias 127) and 23 fraction bits.
-constexpr std::uint32_t kExponentShift = 127 - 15;
-constexpr int kFractionShift = 23 - 10;
-constexpr float kSubnormalUnit = 0x1p-24F;  // the smallest positive binary16
 
 }  // namespace
 
@@ -37,21 +33,8 @@ bool parse_gradient_type(const std::string& name, GradientType& type) {
 
 std::size_t gradient_type_bytes(GradientType type) { return type == GradientType::kF32 ? 4 : 2; }
 
-float widen_bf16(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
-
-float widen_f16(std::uint16_t bits) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
-  const std::uint32_t exponent = (bits >> 10) & 0x1FU;
-  const std::uint32_t fraction = bits & 0x3FFU;
-  if (exponent == 0) {  // zero or subnormal: a whole number of units, which FP32 holds exactly
-    const float magnitude = static_cast<float>(fraction) * kSubnormalUnit;
-    return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
-  }
-  const std::uint32_t wide = exponent == 0x1F ? 0xFFU : exponent + kExponentShift;
-  return std::bit_cast<float>(sign | wide << 23 | fraction << kFractionShift);
-}
+float widen_bf16(std::uint16_t bits) { return from_any_half(bits, HalfFormat::kBf16); }
+float widen_f16(std::uint16_t bits) { return from_any_half(bits, HalfFormat::kFp16); }
 
 GradientValues::GradientValues(std::span<const std::byte> bytes, GradientType type)
     : bytes_(bytes), type_(type) {
@@ -66,12 +49,9 @@ std::span<const float> GradientValues::get() const {
     const auto* bits = reinterpret_cast<const std::uint16_t*>(bytes_.data());
     const std::size_t count = bytes_.size() / sizeof *bits;
     widened_->values.resize(count);
-    float* values = widened_->values.data();
-    if (type_ == GradientType::kBF16) {
-      for (std::size_t i = 0; i < count; ++i) values[i] = widen_bf16(bits[i]);
-    } else {
-      for (std::size_t i = 0; i < count; ++i) values[i] = widen_f16(bits[i]);
-    }
+    const HalfFormat format = type_ == GradientType::kBF16 ? HalfFormat::kBf16 : HalfFormat::kFp16;
+    std::transform(bits, bits + count, widened_->values.begin(),
+                   [format](std::uint16_t half) { return from_any_half(half, format); });
   });
   return widened_->values;
 }

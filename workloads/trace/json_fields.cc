@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -61,6 +62,15 @@ json parse_json_strictly(std::string_view text, const std::string& file) {
     what.remove_prefix(std::min(what.find("] ") + 2, what.size()));
     throw InputError(fmt::format("{}: not JSON: {}", file, what.substr(0, 240)));
   }
+}
+
+json parse_json_file(const MappedFile& mapped, const std::string& file, std::size_t max_bytes) {
+  const std::span<const std::byte> bytes = mapped.bytes();
+  if (bytes.size() > max_bytes) {
+    throw InputError(
+        fmt::format("{}: {} bytes, expected at most {}", file, bytes.size(), max_bytes));
+  }
+  return parse_json_strictly({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file);
 }
 
 std::string describe_json(const json& value) {
@@ -142,6 +152,15 @@ double JsonField::number(double at_least, double at_most) const {
     fail(fmt::format("expected a number {}, found {}", bounds, describe_json(*value_)));
   }
   return value_->get<double>();
+}
+
+std::vector<std::int64_t> JsonField::shape(std::uint64_t at_least) const {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> dimensions;
+  for (std::size_t axis = 0; axis < size(); ++axis) {
+    dimensions.push_back(static_cast<std::int64_t>(at(axis).unsigned_integer(at_least, kMax)));
+  }
+  return dimensions;
 }
 
 void JsonField::allow_only(const std::vector<std::string>& keys) const {

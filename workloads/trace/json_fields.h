@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/error.h"
+#include "workloads/trace/mapped_file.h"
 
 namespace thinpipe {
 
@@ -18,6 +19,10 @@ namespace thinpipe {
 /// @param file names the source in messages.
 /// @throws InputError
 nlohmann::json parse_json_strictly(std::string_view text, const std::string& file);
+
+/// Parses the text of a mapped file in the same way. @throws InputError also if it is too long.
+nlohmann::json parse_json_file(const MappedFile& mapped, const std::string& file,
+                               std::size_t max_bytes);
 
 /// One JSON value with its file and its path in the file, e.g. "trace.json" and
 /// "steps[3].workers[0].ready". Every accessor throws InputError
@@ -39,6 +44,8 @@ class JsonField {
   std::uint64_t unsigned_integer(std::uint64_t at_least = 0,
                                  std::uint64_t at_most = UINT64_MAX) const;
   double number(double at_least, double at_most) const;  ///< finite and within the bounds
+  /// A tensor's shape: an array of integers of 63 bits.
+  std::vector<std::int64_t> shape(std::uint64_t at_least) const;
 
   /// Refuses members other than these; the message suggests the nearest name.
   void allow_only(const std::vector<std::string>& keys) const;

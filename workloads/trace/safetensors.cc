@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,7 +28,6 @@ constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kMaxHeader = 100'000'000;
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kMaxDimensions = 64;  // what PyTorch allows
-constexpr std::int64_t kMaxDimension = std::numeric_limits<std::int64_t>::max();
 
 // Returns the bytes of one element; 0 for an unknown dtype.
 std::size_t dtype_bytes(const std::string& dtype) {
@@ -56,23 +56,17 @@ std::string_view header_text(std::span<const std::byte> file, const std::string&
   return {text, static_cast<std::size_t>(length)};
 }
 
-std::vector<std::int64_t> parse_shape(const JsonField& field) {
-  std::vector<std::int64_t> shape;
-  if (field.size() > kMaxDimensions) {
-    field.fail(fmt::format("{} dimensions, expected at most {}", field.size(), kMaxDimensions));
-  }
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    shape.push_back(static_cast<std::int64_t>(field.at(i).unsigned_integer(0, kMaxDimension)));
-  }
-  return shape;
-}
-
 SafetensorsEntry parse_entry(const JsonField& field, std::span<const std::byte> buffer,
                              const std::string& where) {
   field.allow_only({"dtype", "shape", "data_offsets"});
   SafetensorsEntry entry;
   entry.dtype = field.at("dtype").string();
-  entry.shape = parse_shape(field.at("shape"));
+  const JsonField dimensions = field.at("shape");
+  if (dimensions.size() > kMaxDimensions) {
+    dimensions.fail(
+        fmt::format("{} dimensions, expected at most {}", dimensions.size(), kMaxDimensions));
+  }
+  entry.shape = dimensions.shape(0);
   const JsonField offsets = field.at("data_offsets");
   if (offsets.size() != 2)
     offsets.fail("expected two offsets, found " + std::to_string(offsets.size()));
@@ -159,10 +153,10 @@ std::string safetensors_prologue(std::span<const SafetensorsTensor> tensors,
   // would sort them by name, so the text is assembled here.
   std::vector<std::string> members;
   if (!metadata.empty()) members.push_back("\"__metadata__\":" + json(metadata).dump());
-  std::map<std::string, int> seen;
+  std::set<std::string> seen;
   std::size_t offset = 0;
   for (const SafetensorsTensor& tensor : tensors) {
-    if (tensor.name == "__metadata__" || ++seen[tensor.name] > 1) {
+    if (tensor.name == "__metadata__" || !seen.insert(tensor.name).second) {
       throw InputError(fmt::format("tensor '{}': the name is {}", tensor.name,
                                    tensor.name == "__metadata__" ? "reserved" : "used twice"));
     }

@@ -40,10 +40,6 @@ namespace fs = std::filesystem;
 constexpr double kUnbounded = std::numeric_limits<double>::max();
 constexpr std::size_t kMaxRanks = 65'536;
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // Returns a file name from trace.json. Refuses a name that could lie outside the trace's folder on
 // some system: it must be relative, with forward slashes and without parts `.` and `..`.
 std::string parse_file_name(const JsonField& field) {
@@ -75,11 +71,7 @@ std::vector<TraceTensor> parse_tensors(const JsonField& field) {
     tensor.name = entry.at("name").string();
     check_tensor_name(tensor.name, entry.at("name"));
     if (!names.insert(tensor.name).second) entry.at("name").fail("appears twice");
-    const JsonField shape = entry.at("shape");
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
-      tensor.shape.push_back(static_cast<std::int64_t>(shape.at(axis).unsigned_integer(1, kMax)));
-    }
+    tensor.shape = entry.at("shape").shape(1);
     tensor.elements = shape_elements(tensor.shape, kTraceFile + (": " + entry.place()));
     const JsonField order = entry.at("ready_order");
     tensor.ready_order = order.unsigned_integer(0, count - 1);
@@ -143,13 +135,6 @@ std::span<const std::byte> find_values(const std::map<std::string, SafetensorsEn
   return entry.bytes;
 }
 
-std::span<const float> find_floats(const std::map<std::string, SafetensorsEntry>& entries,
-                                   const std::string& key, const TraceTensor& tensor,
-                                   const std::string& file) {
-  const auto bytes = find_values(entries, key, tensor, GradientType::kF32, file);
-  return {reinterpret_cast<const float*>(bytes.data()), tensor.elements};
-}
-
 RecordedFile open_step_file(const JsonField& worker, const fs::path& folder,
                             const std::vector<TraceTensor>& tensors, GradientType type,
                             bool squares) {
@@ -170,18 +155,12 @@ RecordedFile open_step_file(const JsonField& worker, const fs::path& folder,
   for (const TraceTensor& tensor : tensors) {
     file.gradients.emplace_back(find_values(entries, tensor.name, tensor, type, shown), type);
     if (squares) {
-      file.squares.push_back(find_floats(entries, kSquaresPrefix + tensor.name, tensor, shown));
+      const auto moments =
+          find_values(entries, kSquaresPrefix + tensor.name, tensor, GradientType::kF32, shown);
+      file.squares.emplace_back(reinterpret_cast<const float*>(moments.data()), tensor.elements);
     }
   }
   return file;
-}
-
-json parse_trace_file(const MappedFile& file, const std::string& shown) {
-  if (file.bytes().size() > kMaxTraceFileBytes) {
-    throw InputError(fmt::format("{}: {} bytes, expected at most {}", shown, file.bytes().size(),
-                                 kMaxTraceFileBytes));
-  }
-  return parse_json_strictly(as_text(file.bytes()), shown);
 }
 
 MappedFile open_trace_file(const fs::path& folder) {
@@ -225,7 +204,7 @@ Trace::Trace(const fs::path& folder) : state_(std::make_unique<State>()) {
   const std::string shown = (folder / kTraceFile).string();
   {
     const MappedFile file = open_trace_file(folder);
-    state.metadata = parse_trace_file(file, shown);
+    state.metadata = parse_json_file(file, shown, kMaxTraceFileBytes);
     state.identity = "sha256:" + sha256_hex(file.bytes());
   }
   const JsonField root(state.metadata, shown);

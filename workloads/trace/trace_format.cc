@@ -14,6 +14,26 @@ bool has_control_character(const std::string& text) {
                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
+std::string json_lines(const nlohmann::json& array) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < array.size(); ++i) {
+    text += (i == 0 ? "\n  " : ",\n  ") + array[i].dump();
+  }
+  return text + "]";
+}
+
+/// Returns the field's string, which must be one of `known`.
+std::string parse_known(const JsonField& field, const std::vector<std::string>& known) {
+  const std::string text = field.string();
+  if (std::find(known.begin(), known.end(), text) != known.end()) return text;
+  std::string expected;
+  for (const std::string& one : known) {
+    expected += &one == &known.front() ? "" : &one == &known.back() ? " or " : ", ";
+    expected += '"' + one + '"';
+  }
+  field.fail("expected " + expected + ", found " + describe_json(field.value()));
+}
+
 }  // namespace
 
 bool is_known_origin(const std::string& origin) {
@@ -21,40 +41,26 @@ bool is_known_origin(const std::string& origin) {
 }
 
 void check_trace_preamble(const JsonField& root) {
-  if (root.at("format").string() != kTraceFormat) {
-    root.at("format").fail(fmt::format("expected \"{}\", found {}", kTraceFormat,
-                                       describe_json(root.at("format").value())));
-  }
+  parse_known(root.at("format"), {kTraceFormat});
   const std::uint64_t version = root.at("version").unsigned_integer(1);
   if (version != kTraceVersion) {
     root.at("version").fail(fmt::format("found {}, expected {}; a newer thinpipe wrote this trace",
                                         version, kTraceVersion));
   }
-  if (!is_known_origin(root.at("origin").string())) {
-    root.at("origin").fail(fmt::format("expected \"{}\", \"{}\" or \"{}\", found {}",
-                                       kOriginTraining, kOriginSynthetic, kOriginImported,
-                                       describe_json(root.at("origin").value())));
-  }
+  parse_known(root.at("origin"), {kOriginTraining, kOriginSynthetic, kOriginImported});
 }
 
 GradientType parse_gradient_dtype(const JsonField& root) {
   GradientType type = GradientType::kF32;
-  if (root.has("dtype") && !parse_gradient_type(root.at("dtype").string(), type)) {
-    root.at("dtype").fail("expected \"F32\", \"BF16\" or \"F16\", found " +
-                          describe_json(root.at("dtype").value()));
+  if (root.has("dtype")) {
+    parse_gradient_type(parse_known(root.at("dtype"), {"F32", "BF16", "F16"}), type);
   }
   return type;
 }
 
 std::string parse_squares_of(const JsonField& root) {
   if (!root.has("squares_of")) return kSquaresOfSamples;
-  const std::string of = root.at("squares_of").string();
-  if (of != kSquaresOfSamples && of != kSquaresOfMicroBatches) {
-    root.at("squares_of")
-        .fail(fmt::format("expected \"{}\" or \"{}\", found {}", kSquaresOfSamples,
-                          kSquaresOfMicroBatches, describe_json(root.at("squares_of").value())));
-  }
-  return of;
+  return parse_known(root.at("squares_of"), {kSquaresOfSamples, kSquaresOfMicroBatches});
 }
 
 std::vector<std::string> parse_missing(const JsonField& root) {
@@ -80,12 +86,15 @@ void check_tensor_name(const std::string& name, const JsonField& field) {
   }
 }
 
-std::string json_lines(const nlohmann::json& array) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < array.size(); ++i) {
-    text += (i == 0 ? "\n  " : ",\n  ") + array[i].dump();
+std::string trace_json(const std::vector<std::pair<const char*, nlohmann::json>>& members,
+                       const nlohmann::json& tensors, const nlohmann::json& steps) {
+  std::string text =
+      fmt::format("{{\n\"format\": \"{}\",\n\"version\": {},\n", kTraceFormat, kTraceVersion);
+  for (const auto& [name, value] : members) {
+    text += fmt::format("\"{}\": {},\n", name, value.dump());
   }
-  return text + "]";
+  return text + fmt::format("\"tensors\": {},\n\"steps\": {}\n}}\n", json_lines(tensors),
+                            json_lines(steps));
 }
 
 }  // namespace thinpipe

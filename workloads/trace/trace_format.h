@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -48,9 +49,10 @@ std::vector<std::string> parse_missing(const JsonField& root);
 /// (reserved by safetensors) and does not begin with "q:" (reserved for second moments).
 void check_tensor_name(const std::string& name, const JsonField& field);
 
-/// Returns an array of trace.json as text with one element on each line, so that a single step is
-/// easy to find, for a reader or in a diff.
-std::string json_lines(const nlohmann::json& array);
+/// Returns the text of a trace.json: format and version, then these members. Every tensor and every
+/// step has a line of its own, so that a single step is easy to find, for a reader or in a diff.
+std::string trace_json(const std::vector<std::pair<const char*, nlohmann::json>>& members,
+                       const nlohmann::json& tensors, const nlohmann::json& steps);
 
 bool is_known_origin(const std::string& origin);
 

@@ -10,8 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "base/output_file.h"
-#include "workloads/trace/mapped_file.h"
 #include "workloads/trace/safetensors.h"
 #include "workloads/trace/trace_format.h"
 
@@ -21,28 +19,6 @@ namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-/// A file of the trace and its hash.
-class HashedFile {
- public:
-  explicit HashedFile(fs::path path) : file_(std::move(path)) {}
-
-  void write(std::span<const std::byte> bytes) {
-    hash_.update(bytes);
-    file_.write(bytes);
-  }
-  void commit() { file_.commit(); }
-  std::uint64_t size() const { return file_.size(); }
-  std::string sha256() { return hash_.finish(); }
-
- private:
-  OutputFile file_;
-  Sha256 hash_;
-};
-
-std::span<const std::byte> as_bytes(const std::string& text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
 
 bool is_permutation_of_order(const std::vector<TraceTensor>& tensors) {
   std::set<std::size_t> orders;
@@ -63,26 +39,7 @@ void set_order_from(const std::vector<double>& ready, std::vector<TraceTensor>& 
 
 json number_or_null(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
-}  // namespace
-
-struct TraceWriter::State {
-  fs::path folder;
-  TraceDescription description;
-  bool created_folder = false;
-  bool finished = false;
-  json steps = json::array();
-  std::vector<double> first_ready;
-
-  void check_description();
-  void create_folder();
-  bool last_step_is_complete() const {
-    return steps.empty() || steps.back()["workers"].size() == description.ranks;
-  }
-  void check_spans(std::span<const std::span<const float>> spans, const char* what) const;
-  void remove_what_was_written() noexcept;
-};
-
-void TraceWriter::State::check_description() {
+void check_description(const fs::path& folder, TraceDescription& description) {
   const std::string where = folder.string() + ": trace description";
   const auto require = [&](bool holds, const std::string& what) {
     if (!holds) throw InputError(where + ": " + what);
@@ -105,60 +62,74 @@ void TraceWriter::State::check_description() {
   }
 }
 
-void TraceWriter::State::create_folder() {
+}  // namespace
+
+NewFolder::NewFolder(fs::path path, const char* rule) : path_(std::move(path)) {
   std::error_code error;
-  created_folder = fs::create_directories(folder, error);
-  if (error) throw InputError(folder.string() + ": cannot be created: " + error.message());
-  if (!created_folder && !fs::is_empty(folder, error)) {
+  created_ = fs::create_directories(path_, error);
+  if (error) throw InputError(shown() + ": cannot be created: " + error.message());
+  if (!created_ && !fs::is_empty(path_, error)) {
     throw InputError(
-        folder.string() +
-        ": the folder is not empty (expected a new one; a trace is never overwritten)");
+        fmt::format("{}: the folder is not empty (expected a new one; {})", shown(), rule));
   }
 }
+
+NewFolder::~NewFolder() {
+  if (kept_) return;
+  std::error_code ignored;
+  for (const fs::path& file : files_) fs::remove(file, ignored);
+  for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) {
+    fs::remove(*folder, ignored);  // succeeds for empty folders only
+  }
+  if (created_) fs::remove(path_, ignored);
+}
+
+fs::path NewFolder::file(const std::string& name) {
+  fs::path folder = path_;
+  for (const fs::path& part : fs::path(name).parent_path()) {
+    folder /= part;
+    std::error_code error;
+    if (fs::create_directory(folder, error)) folders_.push_back(folder);
+    if (error) throw SystemError("create " + folder.string(), error.value());
+  }
+  return files_.emplace_back(path_ / name);
+}
+
+struct TraceWriter::State {
+  State(fs::path path, TraceDescription what)
+      : folder(std::move(path), "a trace is never overwritten"), description(std::move(what)) {}
+
+  NewFolder folder;
+  TraceDescription description;
+  json steps = json::array();
+  std::vector<double> first_ready;
+
+  bool last_step_is_complete() const {
+    return steps.empty() || steps.back()["workers"].size() == description.ranks;
+  }
+  void check_spans(std::span<const std::span<const float>> spans, const char* what) const;
+};
 
 void TraceWriter::State::check_spans(std::span<const std::span<const float>> spans,
                                      const char* what) const {
   const auto& tensors = description.tensors;
   if (spans.size() != tensors.size()) {
     throw InputError(
-        fmt::format("{}: {} {}, expected {}", folder.string(), spans.size(), what, tensors.size()));
+        fmt::format("{}: {} {}, expected {}", folder.shown(), spans.size(), what, tensors.size()));
   }
   for (std::size_t i = 0; i < spans.size(); ++i) {
     if (spans[i].size() == tensors[i].elements) continue;
-    throw InputError(fmt::format("{}: {} of tensor '{}': {} elements, expected {}", folder.string(),
+    throw InputError(fmt::format("{}: {} of tensor '{}': {} elements, expected {}", folder.shown(),
                                  what, tensors[i].name, spans[i].size(), tensors[i].elements));
   }
 }
 
-// Removes the files of this writer by name, and the folders that are then empty. Other files stay.
-void TraceWriter::State::remove_what_was_written() noexcept {
-  std::error_code ignored;
-  std::set<fs::path> folders;
-  for (const json& step : steps) {
-    for (const json& worker : step["workers"]) {
-      const fs::path file = folder / worker["file"].get_ref<const std::string&>();
-      fs::remove(file, ignored);
-      folders.insert(file.parent_path());
-    }
-  }
-  for (std::size_t rank = 0; rank < description.ranks; ++rank) {
-    fs::remove(folder / fmt::format("rank-{:03d}", rank), ignored);
-  }
-  if (created_folder) fs::remove(folder, ignored);
+TraceWriter::TraceWriter(fs::path folder, TraceDescription description) {
+  check_description(folder, description);
+  state_ = std::make_unique<State>(std::move(folder), std::move(description));
 }
 
-TraceWriter::TraceWriter(fs::path folder, TraceDescription description)
-    : state_(std::make_unique<State>()) {
-  state_->folder = std::move(folder);
-  state_->description = std::move(description);
-  state_->check_description();
-  state_->create_folder();
-}
-
-TraceWriter::~TraceWriter() {
-  if (state_ && !state_->finished) state_->remove_what_was_written();
-}
-
+TraceWriter::~TraceWriter() = default;
 TraceWriter::TraceWriter(TraceWriter&&) noexcept = default;
 
 void TraceWriter::add(std::uint64_t training_step, std::size_t rank, const TraceStepTimes& times,
@@ -166,34 +137,34 @@ void TraceWriter::add(std::uint64_t training_step, std::size_t rank, const Trace
                       std::span<const std::span<const float>> squares) {
   State& state = *state_;
   const TraceDescription& description = state.description;
+  const std::string shown = state.folder.shown();
   state.check_spans(gradients, "gradients");
   if (description.squares) state.check_spans(squares, "squares");
   if (!description.squares && !squares.empty()) {
-    throw InputError(state.folder.string() + ": squares given, but the description has none");
+    throw InputError(shown + ": squares given, but the description has none");
   }
   if (times.ready.size() != description.tensors.size()) {
-    throw InputError(fmt::format("{}: {} ready times, expected {}", state.folder.string(),
-                                 times.ready.size(), description.tensors.size()));
+    throw InputError(fmt::format("{}: {} ready times, expected {}", shown, times.ready.size(),
+                                 description.tensors.size()));
   }
   for (const double seconds : {times.forward, times.backward}) {
     if (!(seconds >= 0 && seconds <= kMaxPassSeconds)) {
       throw InputError(fmt::format("{}: step {}, rank {}: a pass of {} s, expected 0 to {} s",
-                                   state.folder.string(), training_step, rank, seconds,
-                                   kMaxPassSeconds));
+                                   shown, training_step, rank, seconds, kMaxPassSeconds));
     }
   }
   if (state.last_step_is_complete()) {
     if (!state.steps.empty() && state.steps.back()["training_step"] >= training_step) {
-      throw InputError(fmt::format("{}: step {} is not greater than the previous step",
-                                   state.folder.string(), training_step));
+      throw InputError(
+          fmt::format("{}: step {} is not greater than the previous step", shown, training_step));
     }
     state.steps.push_back({{"training_step", training_step}, {"workers", json::array()}});
   }
   json& step = state.steps.back();
   if (step["training_step"] != training_step || step["workers"].size() != rank) {
     throw InputError(fmt::format("{}: step {} rank {} out of order, expected step {} rank {}",
-                                 state.folder.string(), training_step, rank,
-                                 step["training_step"].dump(), step["workers"].size()));
+                                 shown, training_step, rank, step["training_step"].dump(),
+                                 step["workers"].size()));
   }
 
   std::vector<SafetensorsTensor> tensors;
@@ -206,12 +177,9 @@ void TraceWriter::add(std::uint64_t training_step, std::size_t rank, const Trace
     }
   }
   const std::string name = fmt::format("rank-{:03d}/step-{:08d}.safetensors", rank, training_step);
-  std::error_code error;
-  fs::create_directory(state.folder / fmt::format("rank-{:03d}", rank), error);
-  if (error)
-    throw SystemError("create " + (state.folder / name).parent_path().string(), error.value());
-  HashedFile file(state.folder / name);
-  file.write(as_bytes(safetensors_prologue(tensors, {{"format", kTraceFormat}})));
+  const std::string prologue = safetensors_prologue(tensors, {{"format", kTraceFormat}});
+  HashedFile file(state.folder.file(name));
+  file.write(std::as_bytes(std::span(prologue)));
   for (const auto& values : gradients) file.write(std::as_bytes(values));
   for (const auto& values : squares) file.write(std::as_bytes(values));
   file.commit();
@@ -229,10 +197,10 @@ void TraceWriter::add(std::uint64_t training_step, std::size_t rank, const Trace
 void TraceWriter::finish() {
   State& state = *state_;
   if (state.steps.empty()) {
-    throw InputError(state.folder.string() + ": no step was added to the trace");
+    throw InputError(state.folder.shown() + ": no step was added to the trace");
   }
   if (!state.last_step_is_complete()) {
-    throw InputError(fmt::format("{}: step {} has {} ranks, expected {}", state.folder.string(),
+    throw InputError(fmt::format("{}: step {} has {} ranks, expected {}", state.folder.shown(),
                                  state.steps.back()["training_step"].dump(),
                                  state.steps.back()["workers"].size(), state.description.ranks));
   }
@@ -247,19 +215,13 @@ void TraceWriter::finish() {
   }
   const json provenance =
       description.provenance.is_null() ? json::object() : description.provenance;
-  std::string text = "{\n";
-  text += fmt::format("\"format\": \"{}\",\n\"version\": {},\n", kTraceFormat, kTraceVersion);
-  text += fmt::format("\"origin\": {},\n", json(description.origin).dump());
-  text += fmt::format("\"model\": {},\n", json(description.model).dump());
-  text += fmt::format("\"ranks\": {},\n", description.ranks);
-  text += fmt::format("\"squares\": {},\n", description.squares);
-  text += fmt::format("\"provenance\": {},\n", provenance.dump());
-  text += fmt::format("\"tensors\": {},\n", json_lines(tensors));
-  text += fmt::format("\"steps\": {}\n}}\n", json_lines(state.steps));
-  OutputFile file(state.folder / kTraceFile);
-  file.write(text);
-  file.commit();
-  state.finished = true;
+  write_output(state.folder.file(kTraceFile), trace_json({{"origin", description.origin},
+                                                          {"model", description.model},
+                                                          {"ranks", description.ranks},
+                                                          {"squares", description.squares},
+                                                          {"provenance", provenance}},
+                                                         tensors, state.steps));
+  state.folder.keep();
 }
 
 }  // namespace thinpipe

@@ -1,4 +1,5 @@
-// Writes a trace folder; docs/trace-format.md is normative.
+// Writes a trace folder; docs/trace-format.md is normative. Also its parts: a folder that is gone
+// after an error, and a file with its hash.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +8,61 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/output_file.h"
+#include "workloads/trace/mapped_file.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
+
+/// Creates a folder. The destructor removes the folder again unless keep() was called. It removes
+/// only the files and folders that file() has named.
+class NewFolder {
+ public:
+  /// Creates the folder and its parents.
+  /// @param rule  ends the message if the folder is not empty. @throws InputError
+  explicit NewFolder(std::filesystem::path path, const char* rule = "nothing is overwritten");
+  ~NewFolder();
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+  /// Returns the path of a file that is about to be written, and creates its parent folders.
+  /// @param name relative, with `/`. @throws SystemError
+  std::filesystem::path file(const std::string& name);
+  void keep() { kept_ = true; }
+
+  std::string shown() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+  std::vector<std::filesystem::path> files_;
+  std::vector<std::filesystem::path> folders_;  // parents before children
+  bool created_ = false;
+  bool kept_ = false;
+};
+
+/// A file of a trace and its hash.
+class HashedFile {
+ public:
+  explicit HashedFile(std::filesystem::path path) : file_(std::move(path)) {}
+
+  void write(std::span<const std::byte> bytes) {
+    hash_.update(bytes);
+    file_.write(bytes);
+  }
+  void commit() { file_.commit(); }
+  std::uint64_t size() const { return file_.size(); }
+  std::string sha256() { return hash_.finish(); }
+
+ private:
+  OutputFile file_;
+  Sha256 hash_;
+};
 
 /// Description of a trace, without its steps.
 struct TraceDescription {

@@ -15,7 +15,6 @@
 
 #include "base/error.h"
 #include "workloads/data/digits.h"
-#include "workloads/data/held_out.h"
 #include "workloads/data/image_set.h"
 #include "workloads/data/text_corpus.h"
 #include "workloads/models/catalogue.h"
@@ -41,9 +40,7 @@ std::vector<ChannelMoments> channel_moments(const ImageSet& images) {
   for (std::size_t c = 0; c < images.channels; ++c) {
     std::array<std::uint64_t, 256> histogram{};
     for (std::size_t i = 0; i < images.size(); ++i) {
-      for (const std::uint8_t value : images.image(i).subspan(c * plane, plane)) {
-        ++histogram[value];
-      }
+      for (const std::uint8_t value : images.image(i).subspan(c * plane, plane)) ++histogram[value];
     }
     const double count = static_cast<double>(images.size() * plane);
     double sum = 0;
@@ -94,11 +91,10 @@ class ImageBatches : public BatchSource {
       : images_(std::move(images)), moments_(channel_moments(images_)), options_(options) {
     for (std::size_t worker = 0; worker < options.workers; ++worker) {
       shares_.push_back(untouched_share(worker));
-      if (shares_.back().order.size() < options.batch) {
+      if (shares_.back().order.size() < options.batch)
         throw InputError(fmt::format("batch: {} images, but worker {} of {} has only {}",
                                      options.batch, worker, options.workers,
                                      shares_.back().order.size()));
-      }
     }
   }
 
@@ -137,17 +133,15 @@ class ImageBatches : public BatchSource {
 
   Share untouched_share(std::size_t worker) const {
     Share share{.random = Draws(options_.seed * 1'000'003 + worker)};
-    for (std::size_t i = worker; i < images_.size(); i += options_.workers) {
+    for (std::size_t i = worker; i < images_.size(); i += options_.workers)
       share.order.push_back(i);
-    }
     return share;
   }
 
   // Shuffles the previous epoch's order.
   static void shuffle(Share& share) {
-    for (std::size_t left = share.order.size(); left > 1; --left) {
+    for (std::size_t left = share.order.size(); left > 1; --left)
       std::swap(share.order[left - 1], share.order[share.random.below(left)]);
-    }
     ++share.shuffles;
   }
 
@@ -218,11 +212,10 @@ class TextStreams {
         time_(time),
         stream_(corpus_.symbols.size() / (workers * batch)) {
     // A step needs one more symbol than it reads, for the last target.
-    if (stream_ < time + 1) {
+    if (stream_ < time + 1)
       throw InputError(fmt::format(
           "data: {} symbols of text, expected at least {} for {} workers with a batch of {}",
           corpus_.symbols.size(), workers * batch * (time + 1), workers, batch));
-    }
   }
 
   const TextCorpus& corpus() const { return corpus_; }
@@ -313,10 +306,9 @@ std::unique_ptr<HeldOutBatches> make_held_out_text(TextCorpus corpus, std::size_
 
 std::unique_ptr<BatchSource> make_batches(const CaptureOptions& options) {
   const DataKind kind = find_trainable_model(options.model).training->data;
-  if (is_text(kind)) {
+  if (is_text(kind))
     return make_text_batches(text_for(kind, options.data), options.workers, options.batch,
                              text_time(options.model));
-  }
   const std::size_t count = std::max(kDrawnImages, options.workers * options.batch);
   const bool own = options.data.empty();
   ImageSet images;

@@ -86,7 +86,7 @@ std::unique_ptr<HeldOutBatches> make_held_out_text(TextCorpus corpus, std::size_
 /// seed.
 std::unique_ptr<BatchSource> make_batches(const CaptureOptions& options);
 
-/// Training data and held-out data (workloads/data/held_out.h).
+/// Training data and held-out data.
 struct LearnerData {
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<HeldOutBatches> held_out;

@@ -9,7 +9,6 @@
 #include <system_error>
 
 namespace thinpipe {
-
 namespace {
 
 constexpr const char* kCoreType = "OPENBLAS_CORETYPE";

@@ -24,6 +24,7 @@
 #include "workloads/trace/trace_format.h"
 #include "workloads/trace/trace_writer.h"
 #include "workloads/training/batches.h"
+#include "workloads/training/model.h"
 #include "workloads/training/trainer.h"
 
 namespace thinpipe {
@@ -85,9 +86,7 @@ TraceDescription describe(const CaptureOptions& options, const Trainer& trainer)
 
 std::vector<std::span<const float>> spans_of(const std::vector<torch::Tensor>& tensors) {
   std::vector<std::span<const float>> spans;
-  for (const torch::Tensor& tensor : tensors) {
-    spans.emplace_back(tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel()));
-  }
+  for (const torch::Tensor& tensor : tensors) spans.push_back(floats_of(tensor));
   return spans;
 }
 
@@ -119,7 +118,7 @@ CaptureSummary run_capture(const CaptureOptions& options, const StepCallback& af
   const Clock::time_point start = Clock::now();
   for (std::uint64_t step = 0; step < options.steps; ++step) {
     const bool record = std::binary_search(recorded.begin(), recorded.end(), step);
-    losses.push_back(trainer.step([&](const WorkerStep& worker) {
+    losses.push_back(trainer.step([&](const TrainerStep& worker) {
       check_interrupt();
       if (!record) return;
       std::vector<torch::Tensor> squares;
@@ -128,12 +127,11 @@ CaptureSummary run_capture(const CaptureOptions& options, const StepCallback& af
       forward.push_back(worker.times.forward);
       backward.push_back(worker.times.backward);
     }));
-    if (!std::isfinite(losses.back())) {
+    if (!std::isfinite(losses.back()))
       throw RunError(
           fmt::format("the loss is not finite at step {}, so no trace was kept. Try a smaller "
                       "learning rate than {:g}",
                       step, options.learning_rate));
-    }
     if (after_step) after_step(step, losses.back());
   }
   summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();

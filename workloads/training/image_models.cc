@@ -173,9 +173,8 @@ class Vgg16 : public TrainableModel {
 
   torch::Tensor scores(const torch::Tensor& inputs, Carry& /*carry*/) override {
     torch::Tensor x = inputs;
-    for (nn::Conv2d& conv : steps_) {
+    for (nn::Conv2d& conv : steps_)
       x = conv.is_empty() ? torch::max_pool2d(x, 2) : torch::relu(conv(x));
-    }
     return last_(torch::relu(hidden_(x.flatten(1))));
   }
 

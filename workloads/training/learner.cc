@@ -27,7 +27,6 @@
 #include "workloads/training/trainer.h"
 
 namespace thinpipe {
-
 namespace {
 
 constexpr char kArchiveMagic[] = "TPLEARN1";
@@ -49,15 +48,44 @@ std::uint64_t check_sum(std::span<const std::byte> bytes) {
 class ArchiveWriter {
  public:
   /// @param identity  the run of the state; the reader requires the same
-  explicit ArchiveWriter(const std::string& identity);
-  void number(const std::string& name, std::uint64_t value);
+  explicit ArchiveWriter(const std::string& identity) {
+    raw(kArchiveMagic, kMagicBytes);
+    text(identity);
+  }
+  void number(const std::string& name, std::uint64_t value) {
+    text(name);
+    const std::uint8_t head[2] = {kNumber, 0};
+    raw(head, sizeof(head));
+    raw(&value, sizeof(value));
+  }
   /// Adds a tensor of float or int64.
-  void tensor(const std::string& name, const torch::Tensor& tensor);
-  std::vector<std::byte> finish();
+  void tensor(const std::string& name, const torch::Tensor& tensor) {
+    const torch::Tensor flat = tensor.detach().contiguous();
+    const bool floats = flat.scalar_type() == torch::kFloat;
+    TORCH_CHECK(floats || flat.scalar_type() == torch::kLong, name, ": neither float nor int64");
+    text(name);
+    const std::uint8_t head[2] = {floats ? kFloats : kIntegers,
+                                  static_cast<std::uint8_t>(flat.dim())};
+    raw(head, sizeof(head));
+    for (const std::int64_t length : flat.sizes()) raw(&length, sizeof(length));
+    raw(flat.data_ptr(), flat.nbytes());
+  }
+  std::vector<std::byte> finish() {
+    const std::uint64_t sum = check_sum(bytes_);
+    raw(&sum, sizeof(sum));
+    return std::move(bytes_);
+  }
 
  private:
-  void raw(const void* data, std::size_t size);
-  void text(const std::string& text);
+  void raw(const void* data, std::size_t size) {
+    const auto* first = static_cast<const std::byte*>(data);
+    bytes_.insert(bytes_.end(), first, first + size);
+  }
+  void text(const std::string& text) {
+    const std::uint64_t size = text.size();
+    raw(&size, sizeof(size));
+    raw(text.data(), text.size());
+  }
 
   std::vector<std::byte> bytes_;
 };
@@ -67,159 +95,85 @@ class ArchiveWriter {
 /// not the requested one.
 class ArchiveReader {
  public:
-  ArchiveReader(std::span<const std::byte> bytes, const std::string& identity);
-  std::uint64_t number(const std::string& name);
+  ArchiveReader(std::span<const std::byte> bytes, const std::string& identity) : left_(bytes) {
+    constexpr std::size_t kSumBytes = sizeof(std::uint64_t);
+    if (bytes.size() < kMagicBytes + kSumBytes)
+      throw InputError(fmt::format("state: {} bytes, expected more", bytes.size()));
+    if (std::memcmp(take(kMagicBytes).data(), kArchiveMagic, kMagicBytes) != 0)
+      throw InputError("state: not a learner's state (expected TPLEARN1 at the start)");
+    std::uint64_t sum = 0;
+    std::memcpy(&sum, bytes.last(kSumBytes).data(), kSumBytes);
+    if (sum != check_sum(bytes.first(bytes.size() - kSumBytes)))
+      throw InputError("state: damaged: the checksum does not match");
+    left_ = left_.first(left_.size() - kSumBytes);
+    const std::string found = text();
+    if (found != identity)
+      throw InputError(
+          fmt::format("state: from other options: found {}, expected {}", found, identity));
+  }
+  std::uint64_t number(const std::string& name) {
+    expect_entry(name);
+    if (u8() != kNumber || u8() != 0) throw InputError("state: " + name + ": expected a number");
+    return u64();
+  }
   /// Returns a tensor of the same type and shape as `like`.
-  torch::Tensor tensor(const std::string& name, const torch::Tensor& like);
-  torch::Tensor tensor(const std::string& name);
+  torch::Tensor tensor(const std::string& name, const torch::Tensor& like) {
+    torch::Tensor found = tensor(name);
+    if (found.scalar_type() != like.scalar_type() || found.sizes() != like.sizes())
+      throw InputError(fmt::format("state: {}: shape [{}], expected [{}]", name,
+                                   fmt::join(found.sizes(), ", "), fmt::join(like.sizes(), ", ")));
+    return found;
+  }
+  torch::Tensor tensor(const std::string& name) {
+    expect_entry(name);
+    const std::uint8_t type = u8();
+    if (type != kFloats && type != kIntegers)
+      throw InputError(fmt::format("state: {}: type {}, expected a tensor", name, type));
+    std::vector<std::int64_t> shape(u8());
+    const std::size_t width = type == kFloats ? sizeof(float) : sizeof(std::int64_t);
+    std::size_t elements = 1;
+    for (std::int64_t& length : shape) {
+      const std::uint64_t found = u64();
+      if (found > 0 && elements > left_.size() / found)
+        throw InputError("state: " + name + ": truncated");
+      elements *= found;
+      length = static_cast<std::int64_t>(found);
+    }
+    const auto bytes = take(elements * width);
+    torch::Tensor tensor = torch::empty(shape, type == kFloats ? torch::kFloat : torch::kLong);
+    std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
+    return tensor;
+  }
   /// Checks that no bytes are left.
-  void finish() const;
+  void finish() const {
+    if (!left_.empty()) throw InputError(fmt::format("state: {} bytes too many", left_.size()));
+  }
 
  private:
-  std::span<const std::byte> take(std::size_t size);
-  std::uint64_t u64();
-  std::uint8_t u8();
-  std::string text();
-  void expect_entry(const std::string& name);
+  std::span<const std::byte> take(std::size_t size) {
+    if (left_.size() < size) throw InputError("state: truncated");
+    const auto taken = left_.first(size);
+    left_ = left_.subspan(size);
+    return taken;
+  }
+  std::uint64_t u64() {
+    std::uint64_t value = 0;
+    std::memcpy(&value, take(sizeof(value)).data(), sizeof(value));
+    return value;
+  }
+  std::uint8_t u8() { return static_cast<std::uint8_t>(take(1)[0]); }
+  std::string text() {
+    const auto bytes = take(u64());
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  void expect_entry(const std::string& name) {
+    const std::string found = text();
+    if (found != name)
+      throw InputError(fmt::format("state: found '{}', expected '{}'", found, name));
+  }
 
   std::span<const std::byte> left_;
 };
-
-ArchiveWriter::ArchiveWriter(const std::string& identity) {
-  raw(kArchiveMagic, kMagicBytes);
-  text(identity);
-}
-
-void ArchiveWriter::raw(const void* data, std::size_t size) {
-  const auto* first = static_cast<const std::byte*>(data);
-  bytes_.insert(bytes_.end(), first, first + size);
-}
-
-void ArchiveWriter::text(const std::string& text) {
-  const std::uint64_t size = text.size();
-  raw(&size, sizeof(size));
-  raw(text.data(), text.size());
-}
-
-void ArchiveWriter::number(const std::string& name, std::uint64_t value) {
-  text(name);
-  const std::uint8_t head[2] = {kNumber, 0};
-  raw(head, sizeof(head));
-  raw(&value, sizeof(value));
-}
-
-void ArchiveWriter::tensor(const std::string& name, const torch::Tensor& tensor) {
-  const torch::Tensor flat = tensor.detach().contiguous();
-  const bool floats = flat.scalar_type() == torch::kFloat;
-  TORCH_CHECK(floats || flat.scalar_type() == torch::kLong, name, ": neither float nor int64");
-  text(name);
-  const std::uint8_t head[2] = {floats ? kFloats : kIntegers,
-                                static_cast<std::uint8_t>(flat.dim())};
-  raw(head, sizeof(head));
-  for (const std::int64_t length : flat.sizes()) raw(&length, sizeof(length));
-  raw(flat.data_ptr(), flat.nbytes());
-}
-
-std::vector<std::byte> ArchiveWriter::finish() {
-  const std::uint64_t sum = check_sum(bytes_);
-  raw(&sum, sizeof(sum));
-  return std::move(bytes_);
-}
-
-ArchiveReader::ArchiveReader(std::span<const std::byte> bytes, const std::string& identity)
-    : left_(bytes) {
-  constexpr std::size_t kSumBytes = sizeof(std::uint64_t);
-  if (bytes.size() < kMagicBytes + kSumBytes) {
-    throw InputError(fmt::format("state: {} bytes, expected more", bytes.size()));
-  }
-  if (std::memcmp(take(kMagicBytes).data(), kArchiveMagic, kMagicBytes) != 0) {
-    throw InputError("state: not a learner's state (expected TPLEARN1 at the start)");
-  }
-  std::uint64_t sum = 0;
-  std::memcpy(&sum, bytes.last(kSumBytes).data(), kSumBytes);
-  if (sum != check_sum(bytes.first(bytes.size() - kSumBytes))) {
-    throw InputError("state: damaged: the checksum does not match");
-  }
-  left_ = left_.first(left_.size() - kSumBytes);
-  const std::string found = text();
-  if (found != identity) {
-    throw InputError(
-        fmt::format("state: from other options: found {}, expected {}", found, identity));
-  }
-}
-
-std::span<const std::byte> ArchiveReader::take(std::size_t size) {
-  if (left_.size() < size) throw InputError("state: truncated");
-  const auto taken = left_.first(size);
-  left_ = left_.subspan(size);
-  return taken;
-}
-
-std::uint64_t ArchiveReader::u64() {
-  std::uint64_t value = 0;
-  std::memcpy(&value, take(sizeof(value)).data(), sizeof(value));
-  return value;
-}
-
-std::uint8_t ArchiveReader::u8() { return static_cast<std::uint8_t>(take(1)[0]); }
-
-std::string ArchiveReader::text() {
-  const auto bytes = take(u64());
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-void ArchiveReader::expect_entry(const std::string& name) {
-  const std::string found = text();
-  if (found != name) {
-    throw InputError(fmt::format("state: found '{}', expected '{}'", found, name));
-  }
-}
-
-std::uint64_t ArchiveReader::number(const std::string& name) {
-  expect_entry(name);
-  if (u8() != kNumber || u8() != 0) throw InputError("state: " + name + ": expected a number");
-  return u64();
-}
-
-torch::Tensor ArchiveReader::tensor(const std::string& name) {
-  expect_entry(name);
-  const std::uint8_t type = u8();
-  if (type != kFloats && type != kIntegers) {
-    throw InputError(fmt::format("state: {}: type {}, expected a tensor", name, type));
-  }
-  std::vector<std::int64_t> shape(u8());
-  const std::size_t width = type == kFloats ? sizeof(float) : sizeof(std::int64_t);
-  std::size_t elements = 1;
-  for (std::int64_t& length : shape) {
-    const std::uint64_t found = u64();
-    if (found > 0 && elements > left_.size() / found) {
-      throw InputError("state: " + name + ": truncated");
-    }
-    elements *= found;
-    length = static_cast<std::int64_t>(found);
-  }
-  const auto bytes = take(elements * width);
-  torch::Tensor tensor = torch::empty(shape, type == kFloats ? torch::kFloat : torch::kLong);
-  std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
-  return tensor;
-}
-
-torch::Tensor ArchiveReader::tensor(const std::string& name, const torch::Tensor& like) {
-  torch::Tensor found = tensor(name);
-  if (found.scalar_type() != like.scalar_type() || found.sizes() != like.sizes()) {
-    throw InputError(fmt::format("state: {}: shape [{}], expected [{}]", name,
-                                 fmt::join(found.sizes(), ", "), fmt::join(like.sizes(), ", ")));
-  }
-  return found;
-}
-
-void ArchiveReader::finish() const {
-  if (!left_.empty()) throw InputError(fmt::format("state: {} bytes too many", left_.size()));
-}
-
-std::span<const float> floats_of(const torch::Tensor& tensor) {
-  return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
-}
 
 // Checks options that were not parsed by the same rules as parsed ones.
 LearnerOptions checked(const LearnerOptions& options, std::size_t worker) {
@@ -227,9 +181,8 @@ LearnerOptions checked(const LearnerOptions& options, std::size_t worker) {
   if (options.batch == 0) object.erase("batch");
   if (options.optimiser.empty()) object.erase("optimiser");
   LearnerOptions parsed = parse_learner_options(object);
-  if (worker >= parsed.workers) {
+  if (worker >= parsed.workers)
     throw InputError(fmt::format("train: worker {} of {}", worker, parsed.workers));
-  }
   return parsed;
 }
 
@@ -239,11 +192,10 @@ struct Learner::Inside {
   Inside(const LearnerOptions& wanted, std::size_t number)
       : options(checked(wanted, number)),
         worker(number),
-        optimiser_spec(OptimiserSpec::parse(options.optimiser)),
         schedule(RateSchedule::parse(options.schedule, options.steps)),
         data(make_learner_data(options)),
         network(options.model, options.width, options.seed),
-        optimiser(optimiser_spec, network.parameters()) {
+        optimiser(OptimiserSpec::parse(options.optimiser), network.parameters()) {
     for (std::size_t i = 0; i < network.names().size(); ++i) {
       const torch::Tensor& tensor = network.parameters()[i];
       const auto elements = static_cast<std::size_t>(tensor.numel());
@@ -253,10 +205,9 @@ struct Learner::Inside {
   }
 
   void check_sizes(std::span<const std::span<const float>> values) const {
-    if (values.size() != parameters.size()) {
+    if (values.size() != parameters.size())
       throw InputError(
           fmt::format("train: {} tensors, expected {}", values.size(), parameters.size()));
-    }
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (values[i].size() == parameters[i].elements) continue;
       throw InputError(fmt::format("train: {}: {} elements, expected {}", parameters[i].name,
@@ -267,16 +218,13 @@ struct Learner::Inside {
   // Returns the tensors of state() by name; they share memory with the model and the optimiser.
   std::vector<std::pair<std::string, torch::Tensor>> tensors() {
     std::vector<std::pair<std::string, torch::Tensor>> all;
-    for (const auto& item : network.model().named_parameters()) {
+    for (const auto& item : network.model().named_parameters())
       all.emplace_back("parameter " + item.key(), item.value().detach());
-    }
-    for (const auto& item : network.model().named_buffers()) {
+    for (const auto& item : network.model().named_buffers())
       all.emplace_back("buffer " + item.key(), item.value());
-    }
     for (auto& [name, buffers] : optimiser.buffers()) {
-      for (std::size_t i = 0; i < buffers.size(); ++i) {
+      for (std::size_t i = 0; i < buffers.size(); ++i)
         all.emplace_back(name + " " + parameters[i].name, buffers[i]);
-      }
     }
     return all;
   }
@@ -293,7 +241,6 @@ struct Learner::Inside {
 
   LearnerOptions options;
   std::size_t worker;
-  OptimiserSpec optimiser_spec;
   RateSchedule schedule;
   LearnerData data;
   NeuralNetwork network;
@@ -362,21 +309,15 @@ void Learner::mask_momentum(std::size_t parameter, std::span<const float> sent) 
 
 void Learner::set_rate_factor(double factor) { inside_->rate_factor = factor; }
 
-double Learner::learning_rate(std::uint64_t step) const {
-  return inside_->optimiser_spec.learning_rate * inside_->rate_factor *
-         inside_->schedule.factor(step);
-}
-
 std::span<const float> Learner::values(std::size_t parameter) const {
   return floats_of(inside_->network.parameters().at(parameter));
 }
 
 void Learner::assign(std::span<const std::span<const float>> values) {
   inside_->check_sizes(values);
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  for (std::size_t i = 0; i < values.size(); ++i)
     std::copy(values[i].begin(), values[i].end(),
               inside_->network.parameters()[i].data_ptr<float>());
-  }
 }
 
 Evaluation Learner::evaluate() {
@@ -426,9 +367,8 @@ Evaluation Learner::chance() const {
 
 std::uint64_t Learner::digest() const {
   Digest digest;
-  for (const torch::Tensor& parameter : inside_->network.parameters()) {
+  for (const torch::Tensor& parameter : inside_->network.parameters())
     digest.add(floats_of(parameter));
-  }
   return digest.value();
 }
 

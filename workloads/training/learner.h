@@ -82,9 +82,6 @@ class Learner {
   /// initial factor is 1; state() does not contain it.
   void set_rate_factor(double factor);
 
-  /// Returns the rate of apply() at a step.
-  double learning_rate(std::uint64_t step) const;
-
   /// Returns a parameter's current values, for workers with local steps between exchanges.
   std::span<const float> values(std::size_t parameter) const;
   /// Sets all parameters and keeps the optimiser's state. @throws InputError as apply()

@@ -20,12 +20,6 @@
 
 namespace thinpipe {
 
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-}  // namespace
-
 torch::Tensor mean_loss(const torch::Tensor& scores, const torch::Tensor& targets) {
   return torch::cross_entropy_loss(scores, targets.flatten());
 }
@@ -55,9 +49,8 @@ void use_one_thread() {
   // Only OpenBLAS has its own threads. The system's choice of libblas.so.3 decides whether OpenBLAS
   // is loaded, so its function is looked up by name.
   using SetThreads = void (*)(int);
-  if (void* symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
+  if (void* symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))
     reinterpret_cast<SetThreads>(symbol)(1);
-  }
 }
 
 NeuralNetwork::NeuralNetwork(std::string_view model, double width, std::uint64_t seed) {
@@ -78,11 +71,11 @@ NeuralNetwork::NeuralNetwork(std::string_view model, double width, std::uint64_t
 TraceStepTimes NeuralNetwork::compute(const Batch& batch, Carry& carry,
                                       std::vector<torch::Tensor>& gradients) {
   TraceStepTimes times;
-  const Clock::time_point forward_start = Clock::now();
+  const auto forward_start = std::chrono::steady_clock::now();
   const torch::Tensor loss = mean_loss(model_->scores(batch.inputs, carry), batch.targets);
   times.forward = seconds_since(forward_start);
 
-  backward_start_ = Clock::now();
+  backward_start_ = std::chrono::steady_clock::now();
   loss.backward();
   times.backward = seconds_since(backward_start_);
   times.ready = ready_;

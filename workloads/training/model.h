@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,11 @@ class TrainableModel : public torch::nn::Module {
   /// every text position, [batch x time, symbols].
   virtual torch::Tensor scores(const torch::Tensor& inputs, Carry& carry) = 0;
 };
+
+/// Returns the values of a contiguous tensor of float, in the tensor's own memory.
+inline std::span<float> floats_of(const torch::Tensor& tensor) {
+  return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
 
 /// Returns the mean cross-entropy over a mini-batch's images or text positions.
 torch::Tensor mean_loss(const torch::Tensor& scores, const torch::Tensor& targets);

@@ -9,12 +9,7 @@
 #include "workloads/training/trainer.h"
 
 namespace thinpipe {
-
 namespace {
-
-std::span<float> elements_of(const torch::Tensor& tensor) {
-  return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
-}
 
 torch::Tensor copy_of(std::span<const float> values) {
   torch::Tensor tensor = torch::empty(static_cast<std::int64_t>(values.size()));
@@ -43,7 +38,7 @@ ServerModel::ServerModel(const LearnerOptions& options, std::span<const std::siz
   const NeuralNetwork network(options.model, options.width, options.seed);
   std::vector<float> all;
   for (const std::size_t i : order) {
-    const auto values = elements_of(network.parameters().at(i));
+    const auto values = floats_of(network.parameters().at(i));
     all.insert(all.end(), values.begin(), values.end());
   }
   for (const Part& part : parts) {
@@ -59,7 +54,7 @@ void ServerModel::set_rate_factor(double factor) { inside_->rate_factor = factor
 
 void ServerModel::update(std::size_t part, std::span<const float> mean, std::uint64_t step,
                          std::span<float> change) {
-  const auto now = elements_of(inside_->parts.at(part));
+  const auto now = floats_of(inside_->parts.at(part));
   std::copy(now.begin(), now.end(), change.begin());
   inside_->optimisers[part].step({copy_of(mean)},
                                  inside_->rate_factor * inside_->schedule.factor(step));
@@ -67,15 +62,15 @@ void ServerModel::update(std::size_t part, std::span<const float> mean, std::uin
 }
 
 std::span<const float> ServerModel::values(std::size_t part) const {
-  return elements_of(inside_->parts.at(part));
+  return floats_of(inside_->parts.at(part));
 }
 
 ServerModel::State ServerModel::state() {
   State state;
   for (std::size_t i = 0; i < inside_->parts.size(); ++i) {
-    state.arrays.push_back(elements_of(inside_->parts[i]));
+    state.arrays.push_back(floats_of(inside_->parts[i]));
     for (auto& [name, buffers] : inside_->optimisers[i].buffers())
-      state.arrays.push_back(elements_of(buffers.front()));
+      state.arrays.push_back(floats_of(buffers.front()));
     state.updates.push_back(inside_->optimisers[i].updates());
   }
   return state;

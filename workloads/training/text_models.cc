@@ -17,7 +17,6 @@
 #include "workloads/training/model.h"
 
 namespace thinpipe {
-
 namespace {
 
 namespace nn = torch::nn;
@@ -29,51 +28,43 @@ class StackedLstm : public nn::Module {
  public:
   /// Draws parameters uniformly from +-1/sqrt(units), like libtorch.
   /// @param two_biases  true: two biases that are added, as in libtorch's cell; false: bias_ih
-  /// only,
-  ///        as in the original cell
-  StackedLstm(std::int64_t units, std::int64_t layers, bool two_biases);
+  ///        only, as in the original cell
+  StackedLstm(std::int64_t units, std::int64_t layers, bool two_biases)
+      : units_(units), layers_(layers) {
+    for (std::int64_t layer = 0; layer < layers; ++layer) {
+      const std::string suffix = "_l" + std::to_string(layer);
+      for (const char* name : {"weight_ih", "weight_hh"})
+        weights_.push_back(register_parameter(name + suffix, torch::empty({4 * units, units})));
+      weights_.push_back(register_parameter("bias_ih" + suffix, torch::empty({4 * units})));
+      // A second bias of zeros without training equals no second bias.
+      const torch::Tensor second = torch::zeros({4 * units});
+      weights_.push_back(two_biases ? register_parameter("bias_hh" + suffix, second) : second);
+    }
+    const double bound = 1 / std::sqrt(static_cast<double>(units));
+    for (torch::Tensor& parameter : parameters()) nn::init::uniform_(parameter, -bound, bound);
+  }
 
   /// Returns the outputs of the last layer, of the inputs' shape.
   /// @param inputs  [batch, time, units]
   /// @param carry  initial state, zeros if empty; set to the next step's initial state, detached
   ///        from the graph (truncated back-propagation)
-  torch::Tensor forward(const torch::Tensor& inputs, Carry& carry);
+  torch::Tensor forward(const torch::Tensor& inputs, Carry& carry) {
+    if (!carry.hidden.defined()) {
+      const auto shape = {layers_, inputs.size(0), units_};
+      carry = {torch::zeros(shape), torch::zeros(shape)};
+    }
+    const auto [outputs, hidden, cell] =
+        torch::lstm(inputs, {carry.hidden, carry.cell}, weights_, /*has_biases=*/true, layers_,
+                    /*dropout=*/0.0, is_training(), /*bidirectional=*/false, /*batch_first=*/true);
+    carry = {hidden.detach(), cell.detach()};
+    return outputs;
+  }
 
  private:
   std::int64_t units_;
   std::int64_t layers_;
   std::vector<torch::Tensor> weights_;  // in the order of torch::lstm
 };
-
-StackedLstm::StackedLstm(std::int64_t units, std::int64_t layers, bool two_biases)
-    : units_(units), layers_(layers) {
-  for (std::int64_t layer = 0; layer < layers; ++layer) {
-    const std::string suffix = "_l" + std::to_string(layer);
-    for (const char* name : {"weight_ih", "weight_hh"}) {
-      weights_.push_back(register_parameter(name + suffix, torch::empty({4 * units, units})));
-    }
-    weights_.push_back(register_parameter("bias_ih" + suffix, torch::empty({4 * units})));
-    // A second bias of zeros without training equals no second bias.
-    const torch::Tensor second = torch::zeros({4 * units});
-    weights_.push_back(two_biases ? register_parameter("bias_hh" + suffix, second) : second);
-  }
-  const double bound = 1 / std::sqrt(static_cast<double>(units));
-  for (torch::Tensor& parameter : parameters()) {
-    nn::init::uniform_(parameter, -bound, bound);
-  }
-}
-
-torch::Tensor StackedLstm::forward(const torch::Tensor& inputs, Carry& carry) {
-  if (!carry.hidden.defined()) {
-    const auto shape = {layers_, inputs.size(0), units_};
-    carry = {torch::zeros(shape), torch::zeros(shape)};
-  }
-  const auto [outputs, hidden, cell] =
-      torch::lstm(inputs, {carry.hidden, carry.cell}, weights_, /*has_biases=*/true, layers_,
-                  /*dropout=*/0.0, is_training(), /*bidirectional=*/false, /*batch_first=*/true);
-  carry = {hidden.detach(), cell.detach()};
-  return outputs;
-}
 
 // The recurrent models of SBC (sec. IV-A and appendix): a trained embedding, two LSTM layers, a
 // linear layer back to the symbols. There is no dropout, which would hide a compressor's effect.
@@ -127,9 +118,8 @@ class GptBlock : public nn::Module {
     nn::init::normal_(attention_out_->weight, 0, residual);
     nn::init::normal_(mlp_in_->weight, 0, kGptDeviation);
     nn::init::normal_(mlp_out_->weight, 0, residual);
-    for (const nn::Linear& linear : {attention_in_, attention_out_, mlp_in_, mlp_out_}) {
+    for (const nn::Linear& linear : {attention_in_, attention_out_, mlp_in_, mlp_out_})
       nn::init::zeros_(linear->bias);
-    }
   }
 
   /// @param later  [time, time], true for the positions that attention must not use
@@ -176,10 +166,9 @@ class Gpt : public TrainableModel {
         wpe_(register_module("wpe", nn::Embedding(time, units))),
         later_(torch::ones({time, time}, torch::kBool).triu(1)) {
     auto layers = register_module("h", std::make_shared<nn::Module>());
-    for (int layer = 0; layer < kGptLayers; ++layer) {
+    for (int layer = 0; layer < kGptLayers; ++layer)
       blocks_.push_back(layers->register_module(std::to_string(layer),
                                                 std::make_shared<GptBlock>(kGptHeads, units)));
-    }
     ln_f_ = register_module("ln_f", nn::LayerNorm(nn::LayerNormOptions({units})));
     const torch::NoGradGuard no_grad;
     nn::init::normal_(wte_->weight, 0, kGptDeviation);

@@ -11,7 +11,6 @@
 #include <torch/utils.h>
 
 namespace thinpipe {
-
 namespace {
 
 OptimiserSpec optimiser_of(const CaptureOptions& options) {
@@ -28,14 +27,12 @@ ParameterOptimiser::ParameterOptimiser(const OptimiserSpec& spec,
                                        std::vector<at::Tensor> parameters)
     : spec_(spec), parameters_(std::move(parameters)) {
   std::vector<std::string> names = {"mean", "square"};
-  if (spec.rule == OptimiserSpec::Rule::kSgd || spec.rule == OptimiserSpec::Rule::kSignum) {
+  if (spec.rule == OptimiserSpec::Rule::kSgd || spec.rule == OptimiserSpec::Rule::kSignum)
     names = spec.momentum > 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{};
-  }
   for (const std::string& name : names) {
     std::vector<at::Tensor> zeros;
-    for (const at::Tensor& parameter : parameters_) {
+    for (const at::Tensor& parameter : parameters_)
       zeros.push_back(torch::zeros(parameter.sizes()));
-    }
     buffers_.emplace_back(name, std::move(zeros));
   }
 }
@@ -48,9 +45,8 @@ void ParameterOptimiser::step(const std::vector<at::Tensor>& gradients, double r
     at::Tensor gradient = gradients[i];
     const bool adds_decay =
         spec_.rule == OptimiserSpec::Rule::kSgd || spec_.rule == OptimiserSpec::Rule::kAdam;
-    if (spec_.weight_decay != 0 && adds_decay) {
+    if (spec_.weight_decay != 0 && adds_decay)
       gradient = gradient.add_(parameters_[i], spec_.weight_decay);
-    }
     if (spec_.rule == OptimiserSpec::Rule::kSgd) {
       sgd(i, gradient, rate);
     } else if (spec_.rule == OptimiserSpec::Rule::kSignum) {
@@ -72,9 +68,8 @@ void ParameterOptimiser::sgd(std::size_t index, at::Tensor gradient, double rate
 
 void ParameterOptimiser::adam(std::size_t index, at::Tensor gradient, double rate) {
   at::Tensor& parameter = parameters_[index];
-  if (spec_.rule == OptimiserSpec::Rule::kAdamW && spec_.weight_decay != 0) {
+  if (spec_.rule == OptimiserSpec::Rule::kAdamW && spec_.weight_decay != 0)
     parameter.mul_(1 - rate * spec_.weight_decay);
-  }
   at::Tensor& mean = buffers_[0].second[index];
   at::Tensor& square = buffers_[1].second[index];
   mean.mul_(spec_.beta1).add_(gradient, 1 - spec_.beta1);
@@ -119,7 +114,7 @@ double Trainer::step(const Observer& observer) {
   std::vector<torch::Tensor> sums;
   double loss = 0;
   for (std::size_t worker = 0; worker < workers_; ++worker) {
-    WorkerStep result;
+    TrainerStep result;
     result.worker = worker;
     result.batch = batches_->at(worker, step_);
     result.times = network_.compute(result.batch, carries_[worker], result.gradients);

@@ -54,7 +54,7 @@ class ParameterOptimiser {
 void clip_norm(std::vector<at::Tensor>& gradients, double most);
 
 /// One worker's results of one step.
-struct WorkerStep {
+struct TrainerStep {
   std::size_t worker = 0;
   TraceStepTimes times;
   std::vector<torch::Tensor>
@@ -77,7 +77,7 @@ class Trainer {
   const BatchSource& batches() const { return *batches_; }
 
   /// Callback for every worker of a step, in order, before the parameters change. It may throw.
-  using Observer = std::function<void(const WorkerStep&)>;
+  using Observer = std::function<void(const TrainerStep&)>;
 
   /// Runs one step. @return the mean of the workers' losses
   double step(const Observer& observer = {});

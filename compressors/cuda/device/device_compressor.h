@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -91,6 +92,12 @@ class DeviceCompressor {
   virtual void save_state(std::size_t tensor, std::vector<std::byte>& state) = 0;
   virtual void load_state(std::size_t tensor, std::span<const std::byte> state) = 0;
 };
+
+/// Makes the compressors of some tensors on a device.
+/// @throws InputError for an unknown spec or one without a GPU implementation; RunError if the
+/// device's memory does not suffice
+using MakeDeviceCompressor = std::function<std::unique_ptr<DeviceCompressor>(
+    const Spec& spec, std::span<const TensorInfo> tensors, const CompressorSettings& settings)>;
 
 /// Compressors whose scales all workers may share, as SharedScale.
 class DeviceSharedScale {

@@ -7,14 +7,19 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "base/error.h"
 #include "compressors/compressor.h"
 #include "compressors/kernels/random.h"
-#include "compressors/methods/common.h"
 #include "compressors/registry.h"
 
 namespace thinpipe::cuda {
+
+[[noreturn]] inline void refuse(const Parameters& parameters, const std::string& what) {
+  throw InputError("compressor '" + parameters.text() + "' with device=cuda: " + what);
+}
 
 /// A spec, and the tensors for which its parts are made.
 struct MakerInput {
@@ -23,19 +28,22 @@ struct MakerInput {
   std::span<const TensorInfo> tensors;
   const CompressorSettings& settings;
 
+  /// Returns of(tensor) for every tensor.
+  template <class Of>
+  auto by_tensor(const Of& of) const {
+    std::vector<std::invoke_result_t<Of, const TensorInfo&>> all;
+    for (const TensorInfo& tensor : tensors) all.push_back(of(tensor));
+    return all;
+  }
   /// Returns by tensor the seed that all workers share.
   std::vector<std::uint64_t> seeds() const {
-    std::vector<std::uint64_t> seeds;
-    for (const TensorInfo& tensor : tensors)
-      seeds.push_back(settings.seed ^ hash_name(tensor.name));
-    return seeds;
+    return by_tensor([&](const TensorInfo& one) { return settings.seed ^ hash_name(one.name); });
   }
   /// Returns by tensor the random stream of this worker.
   std::vector<std::uint64_t> streams() const {
-    std::vector<std::uint64_t> streams;
-    for (const TensorInfo& tensor : tensors)
-      streams.push_back(random_stream(settings.seed, settings.rank, tensor.name));
-    return streams;
+    return by_tensor([&](const TensorInfo& one) {
+      return random_stream(settings.seed, settings.rank, one.name);
+    });
   }
 };
 

@@ -5,11 +5,9 @@
 
 #include <cstdint>
 
-#include "compressors/cuda/kernels/chunk_layout.h"
-#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/laid_positions.h"
-#include "compressors/cuda/kernels/payload_view.h"
+#include "compressors/cuda/kernels/payload.h"
 #include "compressors/cuda/kernels/scanned_positions.h"
 
 namespace thinpipe::cuda {
@@ -40,12 +38,8 @@ struct ChunkedPositions {
 };
 
 /// Writes the positions of the sent elements. Grid: the tiles of kTile elements.
-struct LayChunked {
+struct LayChunked : OnTiles {
   static constexpr int kThreads = 512;
-  struct Shared {};
-
-  const Job* jobs;
-  const Tile* tiles;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
@@ -65,17 +59,10 @@ struct LayChunked {
         lay(block, job.payload, bit, positions[i] & (job.chunks.size() - 1));
         if (code.complete || (i > 0 && positions[i - 1] >> bits == chunk)) return;
         // Position i is the first of its chunk; the last is at most k positions later.
-        std::uint32_t low = i + 1;
-        std::uint32_t high = count - i < job.chunks.k ? count : i + job.chunks.k;
-        while (low < high) {
-          const std::uint32_t middle = low + (high - low) / 2;
-          if (positions[middle] >> bits == chunk) {
-            low = middle + 1;
-          } else {
-            high = middle;
-          }
-        }
-        lay(block, job.payload, bit - code.number_bits(), low - i);
+        const std::uint32_t most = count - i < job.chunks.k ? count : i + job.chunks.k;
+        const std::uint32_t end = first_where(
+            i + 1, most, [&](std::uint32_t at) { return positions[at] >> bits != chunk; });
+        lay(block, job.payload, bit - code.number_bits(), end - i);
       });
     });
   }
@@ -110,8 +97,7 @@ struct FindChunks {
                          payload.bits_at(first + code.bits(parts.count)) == 0;
       if (!exact) parts.problem = PayloadProblem::kLength;
     }
-    block.each([&](int t) {
-      if (t != 0) return;
+    once(block, [&] {
       if (parts.problem != PayloadProblem::kNone) tell(block, job, parts.problem);
       shared.bit = 0;
       shared.chunk = shared.count = 0;
@@ -120,13 +106,10 @@ struct FindChunks {
     if (shared.bad || code.complete) return;
     const std::uint32_t chunks = layout.chunks();
     while (shared.chunk < chunks && !shared.bad) {
-      block.each([&](int t) {
-        for (auto i = static_cast<std::uint32_t>(t); i <= kWords; i += kThreads)
-          shared.words[i] = payload.bits_at(first + shared.bit + std::uint64_t{32} * i);
+      each_of(block, kWords + 1, [&](std::uint32_t i) {
+        shared.words[i] = payload.bits_at(first + shared.bit + std::uint64_t{32} * i);
       });
-      block.each([&](int t) {
-        if (t == 0) walk(job.begins, parts, code, shared);
-      });
+      once(block, [&] { walk(job.begins, parts, code, shared); });
     }
     block.each([&](int t) {
       if (t == 0 && (shared.bad || shared.count != parts.count))
@@ -194,16 +177,8 @@ struct ReadChunked {
                                                 std::uint32_t i) {
     const ChunkLayout& layout = job.chunks;
     if (code.complete) return i / layout.most_of(layout.size());
-    std::uint32_t low = 0;
-    for (std::uint32_t high = layout.chunks() - 1; low < high;) {
-      const std::uint32_t middle = low + (high - low + 1) / 2;
-      if (job.begins[middle] <= i) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    return low;
+    const auto is_later = [&](std::uint32_t chunk) { return job.begins[chunk] > i; };
+    return first_where(1, layout.chunks(), is_later) - 1;
   }
 };
 

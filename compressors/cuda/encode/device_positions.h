@@ -7,16 +7,14 @@
 #include <vector>
 
 #include "compressors/cuda/encode/chunked_positions.h"
-#include "compressors/cuda/encode/device_scans.h"
-#include "compressors/cuda/encode/elias_positions.h"
+#include "compressors/cuda/encode/device_decodes.h"
 #include "compressors/cuda/encode/fixed_positions.h"
-#include "compressors/cuda/encode/golomb_positions.h"
+#include "compressors/cuda/encode/gap_codes.h"
 #include "compressors/cuda/encode/packed_positions.h"
-#include "compressors/cuda/encode/read_packed.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/draw.h"
 #include "compressors/cuda/kernels/laid_positions.h"
-#include "compressors/encode/gap_codes.h"
+#include "compressors/encode/position_codec.h"
 #include "compressors/methods/selectors.h"
 
 namespace thinpipe::cuda {
@@ -26,8 +24,8 @@ class DevicePositions {
  public:
   virtual ~DevicePositions() = default;
 
-  /// Returns the maximum number of positions in a payload of `bytes` bytes.
-  virtual std::size_t most(std::size_t bytes) const = 0;
+  /// Returns the maximum number of positions in a payload of `bytes` bytes: one for each bit.
+  virtual std::size_t most(std::size_t bytes) const { return 8 * bytes; }
   /// Sets the job fields that writing needs.
   virtual void prepare(Device& /*device*/, Job& /*job*/) const {}
   /// Launches the kernels that write the positions of all tensors.
@@ -44,7 +42,7 @@ class CodedFixed : public DevicePositions<Device> {
  public:
   std::size_t most(std::size_t bytes) const override { return 8 * bytes / bits; }
   void write(Device& device, const Batch& batch) const override {
-    device.launch(WritePositions<FixedPositions<bits>>{batch.jobs, batch.parts}, batch.part_count);
+    batch.launch_parts<WritePositions<FixedPositions<bits>>>(device);
   }
   void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const override {
     const std::size_t elements = std::min<std::size_t>(own.n, most(job.payload.bytes));
@@ -55,10 +53,10 @@ class CodedFixed : public DevicePositions<Device> {
   }
 };
 
-template <class Device, class Code>
+template <class Code, class Lay = LayPositions<Code>, class Device>
 void write_laid(Device& device, const Batch& batch) {
-  device.launch(ClearPositions<Code>{batch.jobs, batch.parts}, batch.part_count);
-  device.launch(LayPositions<Code>{batch.jobs, batch.tiles}, batch.tile_count);
+  batch.launch_parts<ClearPositions<Code>>(device);
+  batch.launch_tiles<Lay>(device);
 }
 
 template <class Device>
@@ -66,7 +64,7 @@ class CodedRun16 : public DevicePositions<Device> {
  public:
   std::size_t most(std::size_t bytes) const override { return bytes / sizeof(std::uint16_t); }
   void write(Device& device, const Batch& batch) const override {
-    write_laid<Device, Run16Positions>(device, batch);
+    write_laid<Run16Positions>(device, batch);
   }
   void plan_read(const Job& /*own*/, DecodeJob& job, DecodePlan& plan) const override {
     plan_scan(job.payload.bytes / sizeof(std::uint16_t), plan);
@@ -79,9 +77,8 @@ class CodedRun16 : public DevicePositions<Device> {
 template <class Device>
 class CodedBitmap : public DevicePositions<Device> {
  public:
-  std::size_t most(std::size_t bytes) const override { return 8 * bytes; }
   void write(Device& device, const Batch& batch) const override {
-    write_laid<Device, BitmapPositions>(device, batch);
+    write_laid<BitmapPositions>(device, batch);
   }
   void plan_read(const Job& own, DecodeJob& /*job*/, DecodePlan& plan) const override {
     plan_scan(own.n / 32, plan);
@@ -97,7 +94,7 @@ class CodedSeeded : public DevicePositions<Device> {
  public:
   std::size_t most(std::size_t /*bytes*/) const override { return 0xffffffff; }
   void write(Device& device, const Batch& batch) const override {
-    device.launch(WritePositions<SeededTag>{batch.jobs, batch.parts}, batch.part_count);
+    batch.launch_parts<WritePositions<SeededTag>>(device);
   }
   void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const override {
     job.drawn = own.drawn;
@@ -114,10 +111,7 @@ class CodedSeeded : public DevicePositions<Device> {
 template <class Device, class Laid, class Stream>
 class CodedStream : public DevicePositions<Device> {
  public:
-  std::size_t most(std::size_t bytes) const override { return 8 * bytes; }
-  void write(Device& device, const Batch& batch) const override {
-    write_laid<Device, Laid>(device, batch);
-  }
+  void write(Device& device, const Batch& batch) const override { write_laid<Laid>(device, batch); }
   void plan_read(const Job& /*own*/, DecodeJob& job, DecodePlan& plan) const override {
     plan_states<Stream>(job.payload, plan);
   }
@@ -137,8 +131,7 @@ class CodedPacked : public DevicePositions<Device> {
   /// A block whose gaps are all 0 takes one byte.
   std::size_t most(std::size_t bytes) const override { return kPackedBlock * bytes; }
   void write(Device& device, const Batch& batch) const override {
-    device.launch(ClearPositions<PackedPositions>{batch.jobs, batch.parts}, batch.part_count);
-    device.launch(LayPacked{batch.jobs, batch.tiles}, batch.tile_count);
+    write_laid<PackedPositions, LayPacked>(device, batch);
   }
   void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const override {
     plan[DecodeGrid::kPositions] = PackedWorkspace::segments(job.payload);
@@ -176,11 +169,7 @@ class CodedGolomb : public CodedStream<Device, GolombPositions, GolombStream> {
       }
       densities[static_cast<std::size_t>(bits)] = low;
     }
-    auto* const device_densities =
-        static_cast<std::uint32_t*>(device.allocate(densities.size() * sizeof(std::uint32_t)));
-    device.upload(device_densities, densities.data(), densities.size() * sizeof(std::uint32_t));
-    device.wait();
-    job.densities = device_densities;
+    job.densities = uploaded(device, densities);
   }
 };
 
@@ -213,8 +202,7 @@ class CodedChunked : public DevicePositions<Device> {
     job.chunks = layout_of(chunks_, job.n);
   }
   void write(Device& device, const Batch& batch) const override {
-    device.launch(ClearPositions<ChunkedPositions>{batch.jobs, batch.parts}, batch.part_count);
-    device.launch(LayChunked{batch.jobs, batch.tiles}, batch.tile_count);
+    write_laid<ChunkedPositions, LayChunked>(device, batch);
   }
   void plan_read(const Job& own, DecodeJob& job, DecodePlan& plan) const override {
     job.chunks = own.chunks;

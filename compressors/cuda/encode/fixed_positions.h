@@ -3,11 +3,9 @@
 
 #include <cstdint>
 
-#include "compressors/cuda/kernels/decode_job.h"
-#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/cuda/kernels/payload_view.h"
-#include "compressors/cuda/kernels/sent_tile.h"
+#include "compressors/cuda/kernels/laid_positions.h"
+#include "compressors/cuda/kernels/payload.h"
 
 namespace thinpipe::cuda {
 
@@ -44,12 +42,8 @@ struct SeededTag {
 /// Writes the positions of the sent elements. Runs before the kernel that writes the values, which
 /// completes the word that values and positions share. Grid: the parts.
 template <class Code>
-struct WritePositions {
+struct WritePositions : OnParts {
   static constexpr int kThreads = 512;
-  struct Shared {};
-
-  const Job* jobs;
-  const Part* parts;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {

@@ -12,39 +12,41 @@
 
 namespace thinpipe::cuda {
 
-// A measure has
-//   add()    returns a value's term of the sum
-//   rank()   returns a value's rank, of which the maximum is found
-//   found()  takes the sum, of at least one value, and the maximum rank
-
 struct NoMeasure {};
 
-struct MeanOfValues {
+/// The common part of measures. A measure also has found(), which takes the sum, of at least one
+/// value, and the maximum rank.
+struct AnyMeasure {
+  /// Returns a value's term of the sum.
   THINPIPE_KERNEL static double add(float value) { return static_cast<double>(value); }
+  /// Returns a value's rank, of which the maximum is found.
   THINPIPE_KERNEL static std::uint32_t rank(float /*value*/) { return 0; }
+};
+
+struct MeanOfValues : AnyMeasure {
   THINPIPE_KERNEL static void found(const Job& job, double sum, std::uint32_t count,
                                     std::uint32_t /*greatest*/) {
     job.findings->scale = one_nan(static_cast<float>(sum / static_cast<double>(count)));
   }
 };
 
-struct MeanOfMagnitudes {
+struct MeanOfMagnitudes : AnyMeasure {
   THINPIPE_KERNEL static double add(float value) { return static_cast<double>(std::fabs(value)); }
-  THINPIPE_KERNEL static std::uint32_t rank(float /*value*/) { return 0; }
   THINPIPE_KERNEL static void found(const Job& job, double sum, std::uint32_t count,
                                     std::uint32_t /*greatest*/) {
     job.findings->scale = finite(sum / static_cast<double>(count));
   }
 };
 
-/// Returns the key of a magnitude; 0 for a NaN, so that it is never the maximum.
-THINPIPE_KERNEL inline std::uint32_t number_rank(float value) {
-  return value != value ? 0 : std::bit_cast<std::uint32_t>(value) & 0x7fffffff;
-}
-
-struct StepOfLevels {
+/// Finds the maximum magnitude; its key is the rank. A NaN is never the maximum.
+struct MaxMeasure {
   THINPIPE_KERNEL static double add(float /*value*/) { return 0; }
-  THINPIPE_KERNEL static std::uint32_t rank(float value) { return number_rank(value); }
+  THINPIPE_KERNEL static std::uint32_t rank(float value) {
+    return value != value ? 0 : std::bit_cast<std::uint32_t>(value) & 0x7fffffff;
+  }
+};
+
+struct StepOfLevels : MaxMeasure {
   THINPIPE_KERNEL static void found(const Job& job, double /*sum*/, std::uint32_t /*count*/,
                                     std::uint32_t greatest) {
     constexpr float kLevels = 127;
@@ -53,9 +55,7 @@ struct StepOfLevels {
 };
 
 /// Stores the greatest exponent in Findings::scale, which represents it exactly.
-struct GreatestExponent {
-  THINPIPE_KERNEL static double add(float /*value*/) { return 0; }
-  THINPIPE_KERNEL static std::uint32_t rank(float value) { return number_rank(value); }
+struct GreatestExponent : MaxMeasure {
   THINPIPE_KERNEL static void found(const Job& job, double /*sum*/, std::uint32_t /*count*/,
                                     std::uint32_t greatest) {
     job.findings->scale = static_cast<float>(greatest_exponent(greatest));
@@ -63,8 +63,7 @@ struct GreatestExponent {
 };
 
 /// Mean and minimum magnitude of one side (SBC).
-struct SideMean {
-  THINPIPE_KERNEL static double add(float value) { return static_cast<double>(value); }
+struct SideMean : AnyMeasure {
   /// Ranks the minimum highest; a NaN is never the minimum.
   THINPIPE_KERNEL static std::uint32_t rank(float value) {
     return value != value ? 0 : ~(std::bit_cast<std::uint32_t>(value) & 0x7fffffff);
@@ -81,16 +80,13 @@ struct SideMean {
 /// Adds up the chosen elements in the order of kernels/sums.h. Grid: the tiles of kSumTile
 /// elements.
 template <class Measure>
-struct MeasureValues {
+struct MeasureValues : OnTiles {
   static constexpr int kThreads = kValueLanes;
   static_assert(kValueBlock == kSumTile);
   struct Shared {
     double lanes[kValueLanes];
     double sums[kValueParts];
   };
-
-  const Job* jobs;
-  const Tile* tiles;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
@@ -115,30 +111,24 @@ struct MeasureValues {
       ranks[t] = greatest;
     });
     const std::uint32_t greatest = block.greatest(ranks);
-    block.each([&](int t) {
-      if (t >= static_cast<int>(kValueParts)) return;
+    each_of(block, kValueParts, [&](std::uint32_t part) {
       double sum = 0;
-      for (std::uint32_t i = static_cast<std::uint32_t>(t); i < kValueLanes; i += kValueParts)
-        sum += shared.lanes[i];
-      shared.sums[t] = sum;
+      for (std::uint32_t i = part; i < kValueLanes; i += kValueParts) sum += shared.lanes[i];
+      shared.sums[part] = sum;
     });
-    block.each([&](int t) {
-      if (t != 0) return;
+    once(block, [&] {
       job.block_sums[tile.index] = total(shared);
       block.set_greatest(&job.findings->most, greatest);
     });
     if (!block.is_last(&job.findings->arrived, blocks)) return;
-    block.each([&](int t) {
-      if (t >= static_cast<int>(kValueParts)) return;
-      const auto part = static_cast<std::uint64_t>(t);
+    each_of(block, kValueParts, [&](std::uint64_t part) {
       double sum = 0;
       for (std::uint64_t i = blocks * part / kValueParts; i < blocks * (part + 1) / kValueParts;
            ++i)
         sum += job.block_sums[i];
-      shared.sums[t] = sum;
+      shared.sums[part] = sum;
     });
-    block.each([&](int t) {
-      if (t != 0) return;
+    once(block, [&] {
       Measure::found(job, total(shared), count, job.findings->most);
       job.findings->most = 0;
     });

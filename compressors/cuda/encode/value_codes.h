@@ -7,7 +7,7 @@
 
 #include "compressors/cuda/encode/measure_values.h"
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/cuda/kernels/payload_view.h"
+#include "compressors/cuda/kernels/payload.h"
 #include "compressors/cuda/kernels/rules.h"
 #include "compressors/element_type.h"
 #include "compressors/encode/value_codes.h"
@@ -15,17 +15,22 @@
 
 namespace thinpipe::cuda {
 
-// A code has
-//   size()      the encoded size of values
-//   Measure     statistics of all values that it needs before it writes; NoMeasure: none
-//   word()      the i-th word of the encoded values; bytes after the last value are 0
-//   decoded()   the i-th value after encoding and decoding
-//   good()      whether the header before the values is valid
-//   read()      the i-th value of a payload; clears `good` if the value is invalid
+/// The common part of codes. A code also has
+///   size()      the encoded size of values
+///   word()      the i-th word of the encoded values; bytes after the last value are 0
+///   decoded()   the i-th value after encoding and decoding
+///   read()      the i-th value of a payload; clears `good` if the value is invalid
+struct PlainCode {
+  using Measure = NoMeasure;  ///< statistics of all values that it needs before it writes
+
+  /// Returns whether the header before the values, at byte `at`, is valid.
+  THINPIPE_KERNEL static bool good(const PayloadView& /*view*/, std::uint32_t /*at*/) {
+    return true;
+  }
+};
 
 /// 32-bit floats.
-struct Fp32Values {
-  using Measure = NoMeasure;
+struct Fp32Values : PlainCode {
   static ValueSize size() { return {}; }
 
   THINPIPE_KERNEL std::uint32_t word(const Job& /*job*/, const float* values,
@@ -35,9 +40,6 @@ struct Fp32Values {
   THINPIPE_KERNEL float decoded(const Job& /*job*/, std::uint32_t /*i*/, float value) const {
     return value;
   }
-  THINPIPE_KERNEL bool good(const PayloadView& /*view*/, std::uint32_t /*at*/) const {
-    return true;
-  }
   THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t i,
                              bool& /*good*/) const {
     return std::bit_cast<float>(view.word_at(at + 4 * i));
@@ -45,8 +47,7 @@ struct Fp32Values {
 };
 
 /// 16-bit floats.
-struct HalfValues {
-  using Measure = NoMeasure;
+struct HalfValues : PlainCode {
   static ValueSize size() { return {.bits = 16}; }
 
   HalfFormat format;
@@ -59,9 +60,6 @@ struct HalfValues {
   }
   THINPIPE_KERNEL float decoded(const Job& /*job*/, std::uint32_t /*i*/, float value) const {
     return from_half(to_half(value, format), format);
-  }
-  THINPIPE_KERNEL bool good(const PayloadView& /*view*/, std::uint32_t /*at*/) const {
-    return true;
   }
   THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t i,
                              bool& good) const {
@@ -85,8 +83,7 @@ THINPIPE_KERNEL inline bool sign_at(const PayloadView& view, std::uint32_t at, s
 }
 
 /// Strom's steps: one sign bit per value.
-struct TauValues {
-  using Measure = NoMeasure;
+struct TauValues : PlainCode {
   static ValueSize size() { return {.bits = 1}; }
 
   float tau;
@@ -98,9 +95,6 @@ struct TauValues {
   THINPIPE_KERNEL float decoded(const Job& /*job*/, std::uint32_t /*i*/, float value) const {
     return std::signbit(value) ? -tau : tau;
   }
-  THINPIPE_KERNEL bool good(const PayloadView& /*view*/, std::uint32_t /*at*/) const {
-    return true;
-  }
   THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t i,
                              bool& /*good*/) const {
     return sign_at(view, at, i) ? -tau : tau;
@@ -110,9 +104,15 @@ struct TauValues {
 THINPIPE_KERNEL inline bool good_scale(const PayloadView& view, std::uint32_t at) {
   return view.word_at(at) < kInfinityBits;  // finite, its sign bit clear
 }
+/// The common part of codes whose header is a scale.
+struct ScaledCode {
+  THINPIPE_KERNEL static bool good(const PayloadView& view, std::uint32_t at) {
+    return good_scale(view, at);
+  }
+};
 
 /// One mean magnitude, and a sign bit per value.
-struct SignedMeans {
+struct SignedMeans : ScaledCode {
   using Measure = MeanOfMagnitudes;
   static ValueSize size() { return {.bits = 1, .head = 4}; }
 
@@ -124,9 +124,6 @@ struct SignedMeans {
   THINPIPE_KERNEL float decoded(const Job& job, std::uint32_t /*i*/, float value) const {
     return value < 0 ? -job.findings->scale : job.findings->scale;
   }
-  THINPIPE_KERNEL bool good(const PayloadView& view, std::uint32_t at) const {
-    return good_scale(view, at);
-  }
   THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t i,
                              bool& /*good*/) const {
     const float mean = std::bit_cast<float>(view.word_at(at));
@@ -135,7 +132,7 @@ struct SignedMeans {
 };
 
 /// One mean for all values.
-struct MeanValues {
+struct MeanValues : PlainCode {
   using Measure = MeanOfValues;
   static ValueSize size() { return {.bits = 0, .head = 4}; }
 
@@ -146,9 +143,6 @@ struct MeanValues {
   THINPIPE_KERNEL float decoded(const Job& job, std::uint32_t /*i*/, float /*value*/) const {
     return job.findings->scale;
   }
-  THINPIPE_KERNEL bool good(const PayloadView& /*view*/, std::uint32_t /*at*/) const {
-    return true;
-  }
   THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t /*i*/,
                              bool& /*good*/) const {
     return std::bit_cast<float>(view.word_at(at));
@@ -156,7 +150,7 @@ struct MeanValues {
 };
 
 /// 255 equal levels.
-struct Int8Values {
+struct Int8Values : ScaledCode {
   using Measure = StepOfLevels;
   static ValueSize size() { return {.bits = 8, .head = 4}; }
 
@@ -172,9 +166,6 @@ struct Int8Values {
   }
   THINPIPE_KERNEL float decoded(const Job& job, std::uint32_t /*i*/, float value) const {
     return level_of(job, value) * job.findings->scale;
-  }
-  THINPIPE_KERNEL bool good(const PayloadView& view, std::uint32_t at) const {
-    return good_scale(view, at);
   }
   THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t i,
                              bool& /*good*/) const {
@@ -227,19 +218,125 @@ struct Exp4Values {
 };
 
 /// Keeps the values that three bits of exponent can represent.
-struct Exp4Admitted {
-  static constexpr bool kTies = false;
-
+struct Exp4Admitted : ChosenAsIs {
   int greatest;
 
   THINPIPE_KERNEL static Exp4Admitted of(const Job& job) {
-    return {static_cast<int>(job.findings->scale)};
+    return {{}, static_cast<int>(job.findings->scale)};
   }
   THINPIPE_KERNEL Kept look(std::uint32_t /*i*/, float value) const {
     return exponent_below(value, greatest) <= kMaxBelow ? Kept::kYes : Kept::kNo;
   }
-  THINPIPE_KERNEL std::uint32_t ties(std::uint32_t /*count*/) const { return 0; }
-  THINPIPE_KERNEL float sent(float value) const { return value; }
+};
+
+/// A group's two levels, then two bits for each of its values.
+struct Int2Values : PlainCode {  // MeasureInt2 measures each group
+  static constexpr std::uint32_t kGroup = kInt2Group;
+  static constexpr std::uint32_t kHeadWords = 2;
+  static constexpr std::uint32_t kWordCodes = 16;
+  static constexpr std::uint32_t kGroupWords = kHeadWords + kGroup / kWordCodes;
+  static constexpr std::uint32_t kGroupBytes = 4 * kGroupWords;
+
+  static ValueSize size() { return {.bits = 2, .head = 4 * kHeadWords, .group = kGroup}; }
+
+  THINPIPE_KERNEL std::uint32_t word(const Job& job, const float* values, std::uint32_t count,
+                                     std::uint32_t i) const {
+    const std::uint32_t group = i / kGroupWords;
+    const std::uint32_t within = i % kGroupWords;
+    const Int2Levels levels = job.levels[group];
+    if (within < kHeadWords)
+      return std::bit_cast<std::uint32_t>(within == 0 ? levels.low : levels.high);
+    const std::uint32_t first = group * kGroup + (within - kHeadWords) * kWordCodes;
+    std::uint32_t bits = 0;
+    for (std::uint32_t j = 0; j < kWordCodes && first + j < count; ++j)
+      bits |= levels.code(values[first + j]) << 2 * j;
+    return bits;
+  }
+  THINPIPE_KERNEL float decoded(const Job& job, std::uint32_t i, float value) const {
+    const Int2Levels levels = job.levels[i / kGroup];
+    return levels.value(levels.code(value));
+  }
+  THINPIPE_KERNEL float read(const PayloadView& view, std::uint32_t at, std::uint32_t i,
+                             bool& good) const {
+    const std::uint32_t group = at + i / kGroup * kGroupBytes;
+    const std::uint32_t within = i % kGroup;
+    good = good && good_scale(view, group) && good_scale(view, group + 4);
+    const Int2Levels levels{.mean = 0,
+                            .low = std::bit_cast<float>(view.word_at(group)),
+                            .high = std::bit_cast<float>(view.word_at(group + 4))};
+    return levels.value(view.byte_at(group + 4 * kHeadWords + within / 4) >> within % 4 * 2 & 3U);
+  }
+};
+
+/// Sets Job::levels to the levels of the sent elements. Grid: the tiles of kTile elements.
+struct MeasureInt2 : OnTiles {
+  static constexpr int kThreads = 512;
+  static constexpr std::uint32_t kLanes = kInt2Lanes;
+  static constexpr std::uint32_t kGroups = kTile / kInt2Group;  ///< of a tile
+  static_assert(kGroups * kLanes == kThreads);
+  struct Shared {
+    double sums[kThreads];
+    Int2Sum low[kThreads];
+    Int2Sum high[kThreads];
+    double means[kGroups];
+  };
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const std::uint32_t count = job.findings->counts[job.sent];
+    const std::uint32_t begin = tile.index * kTile;
+    if (begin >= count) return;
+    const float* const values = job.chosen.values;
+    // Each thread is one lane of a group.
+    const auto each_value = [&](int t, auto body) {
+      const auto thread = static_cast<std::uint32_t>(t);
+      const std::uint32_t first = begin + thread / kLanes * kInt2Group;
+      for (std::uint32_t i = thread % kLanes; i < kInt2Group && first + i < count; i += kLanes)
+        body(int2_magnitude(values[first + i]));
+    };
+    block.each([&](int t) {
+      double sum = 0;
+      each_value(t, [&](double magnitude) { sum += magnitude; });
+      shared.sums[t] = sum;
+    });
+    const auto size_of = [&](std::uint32_t group) {
+      const std::uint32_t first = begin + group * kInt2Group;
+      if (first >= count) return 0U;
+      return count - first < kInt2Group ? count - first : static_cast<std::uint32_t>(kInt2Group);
+    };
+    each_of(block, kGroups, [&](std::uint32_t group) {
+      if (size_of(group) == 0) return;
+      double sum = 0;
+      for (std::uint32_t i = 0; i < kLanes; ++i) sum += shared.sums[group * kLanes + i];
+      shared.means[group] = sum / static_cast<double>(size_of(group));
+    });
+    block.each([&](int t) {
+      const double mean = shared.means[static_cast<std::uint32_t>(t) / kLanes];
+      Int2Sum low;
+      Int2Sum high;
+      each_value(t, [&](double magnitude) {
+        if (magnitude < mean) {
+          low.add({magnitude, 1});
+        } else {
+          high.add({magnitude, 1});
+        }
+      });
+      shared.low[t] = low;
+      shared.high[t] = high;
+    });
+    each_of(block, kGroups, [&](std::uint32_t group) {
+      if (size_of(group) == 0) return;
+      Int2Sum low;
+      Int2Sum high;
+      for (std::uint32_t i = group * kLanes; i < (group + 1) * kLanes; ++i) {
+        low.add(shared.low[i]);
+        high.add(shared.high[i]);
+      }
+      job.levels[begin / kInt2Group + group] = {shared.means[group], low.mean(), high.mean()};
+    });
+  }
 };
 
 }  // namespace thinpipe::cuda

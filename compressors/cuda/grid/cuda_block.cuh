@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-#include "compressors/cuda/grid/warp.h"
 #include "compressors/cuda/kernels/prefix.h"
 
 namespace thinpipe::cuda {

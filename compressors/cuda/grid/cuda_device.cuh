@@ -1,17 +1,19 @@
-// A GPU: its memory, and kernels on one stream.
+// A GPU: its memory, kernels on one stream, and asynchronous copies to and from the host.
 #pragma once
 
 #include <cuda_runtime.h>
-
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "compressors/cuda/device/device_clock.h"
+#include "compressors/cuda/device/device_copies.h"
 #include "compressors/cuda/device/device_memory.h"
 #include "compressors/cuda/grid/cuda_launch.cuh"
 
@@ -22,24 +24,11 @@ inline void check(cudaError_t error, const char* attempt) {
   throw RunError(std::string("CUDA: ") + attempt + ": " + cudaGetErrorString(error));
 }
 
-/// An instantiated CUDA graph.
-class CudaRecording {
- public:
-  explicit CudaRecording(cudaGraphExec_t graph) : graph_(graph) {}
-  ~CudaRecording() {
-    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
-  }
-  CudaRecording(CudaRecording&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
-  CudaRecording& operator=(CudaRecording&& other) noexcept {
-    std::swap(graph_, other.graph_);
-    return *this;
-  }
-
-  cudaGraphExec_t graph() const { return graph_; }
-
- private:
-  cudaGraphExec_t graph_;
+struct DestroyGraph {
+  void operator()(cudaGraphExec_t graph) const { cudaGraphExecDestroy(graph); }
 };
+/// An instantiated CUDA graph.
+using CudaRecording = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, DestroyGraph>;
 
 class CudaDevice : public DeviceMemory, public DeviceClock {
  public:
@@ -159,7 +148,7 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
   /// Launches the captured graph.
   template <class Enqueue>
   void repeat(const Recording& recording, const Enqueue& /*enqueue*/) {
-    check(cudaGraphLaunch(recording.graph(), stream_), "launch a graph");
+    check(cudaGraphLaunch(recording.get(), stream_), "launch a graph");
   }
 
   std::uint32_t processors() const { return processors_; }
@@ -179,6 +168,101 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
   std::vector<void*> memory_, host_memory_;
   std::vector<cudaEvent_t> events_;  ///< by mark number
   std::optional<std::size_t> mark_of_waits_;
+};
+
+/// GPUs have a copy engine for each direction: one stream per direction keeps both busy.
+class CudaCopies : public DeviceCopies {
+ public:
+  explicit CudaCopies(std::shared_ptr<CudaDevice> device) : device_(std::move(device)) {
+    for (cudaStream_t* stream : {&down_, &up_})
+      check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "create a stream for copies");
+    check(cudaEventCreateWithFlags(&enqueued_, cudaEventDisableTiming), "create an event");
+  }
+  ~CudaCopies() override {
+    for (cudaStream_t stream : {down_, up_}) cudaStreamSynchronize(stream);
+    for (const UnderWay& one : all_) {
+      cudaEventDestroy(one.begin);
+      cudaEventDestroy(one.end);
+    }
+    cudaEventDestroy(enqueued_);
+    for (cudaStream_t stream : {down_, up_}) cudaStreamDestroy(stream);
+  }
+  CudaCopies(const CudaCopies&) = delete;
+  CudaCopies& operator=(const CudaCopies&) = delete;
+
+  void use_in_this_thread() override { check(cudaSetDevice(device_->number()), "set the device"); }
+  std::size_t begin_downloads(std::span<const DeviceCopy> copies) override {
+    const std::lock_guard lock(mutex_);
+    check(cudaEventRecord(enqueued_, device_->stream()), "record an event");
+    check(cudaStreamWaitEvent(down_, enqueued_, 0), "make copies wait for kernels");
+    const std::size_t number = begin(down_);
+    for (const DeviceCopy& copy : copies)
+      check(cudaMemcpyAsync(copy.to, copy.from, copy.bytes, cudaMemcpyDeviceToHost, down_),
+            "copy from the device");
+    check(cudaEventRecord(all_[number].end, down_), "record an event");
+    return number;
+  }
+  std::size_t begin_upload(const DeviceCopy& copy) override {
+    const std::lock_guard lock(mutex_);
+    const std::size_t number = begin(up_);
+    check(cudaMemcpyAsync(copy.to, copy.from, copy.bytes, cudaMemcpyHostToDevice, up_),
+          "copy to the device");
+    check(cudaEventRecord(all_[number].end, up_), "record an event");
+    return number;
+  }
+  void join(std::size_t number) override {
+    const std::lock_guard lock(mutex_);
+    check(cudaStreamWaitEvent(device_->stream(), all_.at(number).end, 0),
+          "make kernels wait for a copy");
+  }
+
+  // Neither function needs the device to be the calling thread's current one.
+  bool ended(std::size_t number) override {
+    const cudaError_t found = cudaEventQuery(end_of(number));
+    if (found == cudaErrorNotReady) return false;
+    check(found, "copy");
+    return true;
+  }
+  double take(std::size_t number) override {
+    check(cudaEventSynchronize(end_of(number)), "copy");
+    const std::lock_guard lock(mutex_);
+    UnderWay& one = all_.at(number);
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, one.begin, one.end), "read the time between events");
+    one.used = false;
+    constexpr double kMilli = 1e-3;
+    return kMilli * static_cast<double>(milliseconds);
+  }
+
+ private:
+  struct UnderWay {
+    cudaEvent_t begin = nullptr, end = nullptr;
+    bool used = false;
+  };
+
+  std::size_t begin(cudaStream_t stream) {
+    use_in_this_thread();
+    std::size_t number = 0;
+    while (number < all_.size() && all_[number].used) ++number;
+    if (number == all_.size()) {
+      all_.emplace_back();
+      for (cudaEvent_t* event : {&all_.back().begin, &all_.back().end})
+        check(cudaEventCreate(event), "create an event");
+    }
+    all_[number].used = true;
+    check(cudaEventRecord(all_[number].begin, stream), "record an event");
+    return number;
+  }
+  cudaEvent_t end_of(std::size_t number) {
+    const std::lock_guard lock(mutex_);
+    return all_.at(number).end;
+  }
+
+  std::shared_ptr<CudaDevice> device_;
+  cudaStream_t down_ = nullptr, up_ = nullptr;
+  cudaEvent_t enqueued_ = nullptr;
+  std::mutex mutex_;
+  std::vector<UnderWay> all_;
 };
 
 }  // namespace thinpipe::cuda

@@ -1,5 +1,5 @@
-// A simulated GPU on the CPU: its memory, and kernels that run at the latest when the host waits
-// for them.
+// A simulated GPU on the CPU: its memory, its stream, and kernels that run at the latest when the
+// host waits for them.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
-#include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -19,11 +20,61 @@
 #include <utility>
 #include <vector>
 
-#include "compressors/cuda/device/device_clock.h"
+#include "base/splitmix64.h"
 #include "compressors/cuda/device/device_memory.h"
-#include "compressors/cuda/grid/serial_stream.h"
 
 namespace thinpipe::cuda {
+
+/// Runs enqueued work in order: at random moments, and at the latest when the host waits for it. A
+/// host that reads results or changes inputs too early therefore gets other results than on a
+/// device that runs all work immediately. Thread-safe.
+class SerialStream {
+ public:
+  using Work = std::function<void()>;
+
+  explicit SerialStream(std::uint64_t seed) : random_(seed) {}
+
+  void enqueue(Work work) {
+    const std::lock_guard lock(mutex_);
+    queued_.push_back(std::move(work));
+    // A GPU may also have finished all enqueued work by now.
+    constexpr std::uint64_t kOneOf = 8;
+    if (random_.below(kOneOf) == 0) run_until(enqueued());
+  }
+  /// Returns how many operations have been enqueued.
+  std::uint64_t enqueued() {
+    const std::lock_guard lock(mutex_);
+    return begun_ + queued_.size();
+  }
+  bool is_idle() {
+    const std::lock_guard lock(mutex_);
+    return queued_.empty();
+  }
+  /// Runs the first `number` enqueued operations.
+  void run_until(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    while (begun_ < number && !queued_.empty()) {
+      const Work work = std::move(queued_.front());
+      queued_.pop_front();
+      ++begun_;
+      work();  // may call run_until() again, for earlier work
+    }
+  }
+  void run() { run_until(enqueued()); }
+  /// Returns a random choice between two behaviours of hardware.
+  bool either() {
+    const std::lock_guard lock(mutex_);
+    return random_.below(2) == 0;
+  }
+  /// For operations outside of the stream, which lock it around their work. Recursive.
+  std::recursive_mutex& mutex() { return mutex_; }
+
+ private:
+  std::recursive_mutex mutex_;
+  SplitMix64 random_;
+  std::deque<Work> queued_;
+  std::uint64_t begun_ = 0;
+};
 
 /// Fill byte of memory that is unwritten or the target of a pending copy.
 constexpr unsigned char kGarbage = 0xa5;

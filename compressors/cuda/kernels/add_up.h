@@ -19,6 +19,12 @@ enum class Of {
   kTail,  ///< magnitude keys of at least Findings::limit
 };
 
+/// Sets the threshold that chosen elements exceed.
+THINPIPE_KERNEL inline void set_threshold(const Job& job, double threshold) {
+  job.findings->threshold = threshold;
+  job.findings->limit = static_cast<std::uint32_t>(key_above(threshold));
+}
+
 /// Results of adding up all elements.
 struct Totals {
   double sum = 0;       ///< of magnitudes, or of signed values (SpreadSums)
@@ -132,7 +138,7 @@ struct LogSums {
 /// thread block reads one block of moments.cc: four streams of rows of 16 elements. A thread adds,
 /// in float, the elements of one lane in at most 128 rows. Grid: the tiles of kSumTile elements.
 template <Reading reading, Of of, class Then, class Sums = MagnitudeSums>
-struct AddUp {
+struct AddUp : OnTiles {
   using Partial = typename Sums::Partial;
   using Total = typename Sums::Total;
   static_assert(sizeof(Total) <= kSumDoubles * sizeof(double));
@@ -145,11 +151,9 @@ struct AddUp {
     Total sums[kMomentPartials];
   };
 
-  const Job* jobs;
-  const Tile* tiles;
-  std::uint32_t fit;     ///< number of this fit, from 1; tensors with fewer fits are skipped
-  std::uint32_t choice;  ///< the choice whose elements are read (kChosen)
-  Then then;
+  Then then = {};
+  std::uint32_t fit = 1;     ///< number of this fit, from 1; tensors with fewer fits are skipped
+  std::uint32_t choice = 0;  ///< the choice whose elements are read (kChosen)
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
@@ -208,8 +212,7 @@ struct AddUp {
     });
     const std::uint32_t most = block.greatest(keys);
     const std::uint32_t count = block.sum(counts);
-    block.each([&](int t) {
-      if (t != 0) return;
+    once(block, [&] {
       Total sum{};
       for (std::uint32_t i = 0; i < kMomentPartials; ++i) sum += shared.sums[i];
       block_sums(job)[tile.index] = sum;
@@ -244,16 +247,13 @@ struct AddUp {
   THINPIPE_KERNEL void finish(Block& block, Shared& shared, const Job& job, std::uint32_t n,
                               std::uint32_t blocks) const {
     const std::uint32_t full = n / kSumTile;
-    block.each([&](int t) {
-      if (t >= static_cast<int>(kMomentParts)) return;
-      const auto part = static_cast<std::uint64_t>(t);
+    each_of(block, kMomentParts, [&](std::uint64_t part) {
       Total sum{};
       for (std::uint64_t i = full * part / kMomentParts; i < full * (part + 1) / kMomentParts; ++i)
         sum += block_sums(job)[i];
-      shared.sums[t] = sum;
+      shared.sums[part] = sum;
     });
-    block.each([&](int t) {
-      if (t != 0) return;
+    once(block, [&] {
       Total sum{};
       if (full < blocks) sum = block_sums(job)[full];
       for (std::uint32_t part = 0; part < kMomentParts; ++part) sum += shared.sums[part];

@@ -1,15 +1,57 @@
-// All tensors of a step, for kernel launches.
+// All tensors of a step, for kernel launches, and the tables that launches read.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/kernels/streams.h"
 
 namespace thinpipe::cuda {
+
+/// Allocates zeroed device memory for `count` values.
+template <class T, class Device>
+T* device_array(Device& device, std::size_t count) {
+  return static_cast<T*>(device.allocate(count * sizeof(T)));
+}
+/// Allocates pinned host memory for `count` values, for what every step uploads and downloads.
+template <class T, class Device>
+std::span<T> host_array(Device& device, std::size_t count) {
+  T* const values = static_cast<T*>(device.allocate_host(count * sizeof(T)));
+  std::uninitialized_value_construct_n(values, count);
+  return {values, count};
+}
+/// Copies values to device memory of their own, and waits.
+template <class Device, class Values>
+auto* uploaded(Device& device, const Values& values) {
+  using T = typename Values::value_type;
+  T* const device_values = device_array<T>(device, values.size());
+  device.upload(device_values, values.data(), values.size() * sizeof(T));
+  device.wait();
+  return device_values;
+}
+
+/// Adds the `count` tiles or parts of a job to a table.
+template <class T>
+void add_tiles(std::uint32_t job, std::uint32_t count, std::vector<T>& tiles) {
+  for (std::uint32_t i = 0; i < count; ++i) tiles.push_back({job, i});
+}
+/// A method's own table of tiles.
+struct TileTable {
+  std::vector<Tile> tiles;
+  const Tile* on_device = nullptr;
+
+  void add(std::uint32_t job, std::uint32_t count) { add_tiles(job, count, tiles); }
+  template <class Device>
+  void upload(Device& device) {
+    on_device = uploaded(device, tiles);
+  }
+  std::size_t count() const { return tiles.size(); }
+};
 
 struct Batch {
   const Job* jobs = nullptr;  ///< device pointer, as all pointers of this struct
@@ -22,6 +64,20 @@ struct Batch {
   std::size_t part_count = 0;
   std::uint32_t fits = 0;     ///< maximum over the tensors in this step
   std::uint32_t choices = 0;  ///< maximum over the tensors in this step
+
+  /// Launches a kernel on all tiles or parts. @param rest  the members after those of its grid
+  template <class Kernel, class Device, class... Rest>
+  void launch_tiles(Device& device, const Rest&... rest) const {
+    device.launch(Kernel{OnTiles{jobs, tiles}, rest...}, tile_count);
+  }
+  template <class Kernel, class Device, class... Rest>
+  void launch_sum_tiles(Device& device, const Rest&... rest) const {
+    device.launch(Kernel{OnTiles{jobs, sum_tiles}, rest...}, sum_tile_count);
+  }
+  template <class Kernel, class Device, class... Rest>
+  void launch_parts(Device& device, const Rest&... rest) const {
+    device.launch(Kernel{OnParts{jobs, parts}, rest...}, part_count);
+  }
 };
 
 /// Divides the tensors' elements evenly among the blocks that a device runs at a time, at least one
@@ -35,10 +91,44 @@ inline std::vector<Part> divide_in_parts(std::span<Job> jobs, std::uint32_t proc
     const std::uint64_t blocks = std::uint64_t{processors} * kBlocksPerProcessor;
     jobs[i].parts =
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(tiles * blocks / all, 1, tiles));
-    for (std::uint32_t part = 0; part < jobs[i].parts; ++part)
-      parts.push_back({static_cast<std::uint32_t>(i), part});
+    add_tiles(static_cast<std::uint32_t>(i), jobs[i].parts, parts);
   }
   return parts;
+}
+
+/// Divides the tensors of a step, all but Batch::jobs. Sets Job::parts.
+/// @param tile  elements of a tile
+template <class Device>
+Batch make_batch(Device& device, std::span<Job> jobs, std::uint32_t tile = kTile) {
+  std::vector<Tile> sum_tiles, tiles;
+  for (std::uint32_t i = 0; i < jobs.size(); ++i) {
+    add_tiles(i, tiles_of(jobs[i].n, kSumTile), sum_tiles);
+    add_tiles(i, tiles_of(jobs[i].n, tile), tiles);
+  }
+  const std::vector<Part> parts = divide_in_parts(jobs, device.processors());
+  return {.tensors = jobs.size(),
+          .sum_tiles = uploaded(device, sum_tiles),
+          .sum_tile_count = sum_tiles.size(),
+          .tiles = uploaded(device, tiles),
+          .tile_count = tiles.size(),
+          .parts = uploaded(device, parts),
+          .part_count = parts.size()};
+}
+
+/// Allocates a job's arrays for up to `count` chosen elements.
+template <class Device>
+void allocate_chosen(Device& device, std::size_t count, Job& job) {
+  for (Chosen* const chosen : {&job.chosen, &job.staged})
+    *chosen = {device_array<std::uint32_t>(device, count), device_array<float>(device, count)};
+}
+/// Allocates a job's workspace that has entries for tiles and parts.
+template <class Device>
+void allocate_workspace(Device& device, Job& job) {
+  const std::size_t sums = kSumDoubles * (tiles_of(job.n, kSumTile) + kMomentPartials);
+  job.block_sums = device_array<double>(device, sums);
+  for (PrefixState*& states : job.states)
+    states = device_array<PrefixState>(device, tiles_of(job.n, kTile));
+  job.part_counts = device_array<Counts>(device, tiles_of(job.n, kTile) + 1);
 }
 
 }  // namespace thinpipe::cuda

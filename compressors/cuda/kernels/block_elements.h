@@ -1,5 +1,5 @@
-// Encodes and decodes single elements of blocks, as kernels/block_integers-inl.h and
-// block_floats-inl.h do in vectors.
+// Encodes and decodes single elements of blocks, as kernels/block_integers.cc and
+// block_floats.cc do in vectors.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Blocks of a few elements with a scale each (kernels/block_encode-inl.h). A tile of blocks is
+// Blocks of a few elements with a scale each (kernels/blocks-inl.h). A tile of blocks is
 // rotated, scaled and coded in shared memory, in one pass over the tensor.
 #pragma once
 
@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/both.h"
 #include "compressors/cuda/kernels/block_elements.h"
 #include "compressors/cuda/kernels/chains.h"
-#include "compressors/cuda/kernels/hadamard.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/cuda/kernels/words.h"
@@ -17,6 +17,44 @@
 #include "compressors/wire/scale.h"
 
 namespace thinpipe::cuda {
+
+// The fast Walsh-Hadamard transform of blocks in shared memory, in stages from stride 1 up, as in
+// kernels/hadamard-inl.h: bit for bit the same results.
+
+/// Blocks of `block` elements, a power of two. The last block may have fewer, also a power of two.
+struct Blocks {
+  std::uint32_t block = 0;
+  std::uint32_t elements = 0;
+
+  /// Returns the elements of the block that contains element i.
+  THINPIPE_BOTH std::uint32_t size_at(std::uint32_t i) const {
+    const std::uint32_t begin = i & ~(block - 1);
+    return elements - begin < block ? elements - begin : block;
+  }
+  /// Returns 1 / sqrt(size_at(i)), which makes the transform orthonormal. Both operations are
+  /// rounded correctly.
+  THINPIPE_BOTH float norm_at(std::uint32_t i) const {
+    return 1.0F / std::sqrt(static_cast<float>(size_at(i)));
+  }
+};
+
+/// Transforms all blocks without the factor 1 / sqrt(n).
+template <class Block>
+THINPIPE_KERNEL void hadamard_blocks(Block& block, float* values, const Blocks& blocks) {
+  for (std::uint32_t stride = 1; stride < blocks.block; stride *= 2) {
+    block.each([&](int t) {
+      for (auto pair = static_cast<std::uint32_t>(t); pair < blocks.elements / 2;
+           pair += Block::kSize) {
+        const std::uint32_t low = (pair & ~(stride - 1)) * 2 + (pair & (stride - 1));
+        if (stride >= blocks.size_at(low)) continue;
+        const float a = values[low];
+        const float b = values[low + stride];
+        values[low] = a + b;
+        values[low + stride] = a - b;
+      }
+    });
+  }
+}
 
 constexpr int kBlockThreads = 512;
 constexpr std::uint32_t kMaxBlocks = kTile / kMinBlock;  ///< per tile
@@ -59,7 +97,7 @@ THINPIPE_KERNEL inline float tamed(float x) {
 /// and updated the memories. Sets Findings::counts[1] to the number of elements that may decode to
 /// a value other than zero. Grid: the tiles of kTile elements.
 template <class Element>
-struct EncodeBlocks {
+struct EncodeBlocks : OnTiles {
   static constexpr int kThreads = kBlockThreads;
   struct Shared {
     float values[kTile];
@@ -69,8 +107,6 @@ struct EncodeBlocks {
     WrittenScale scales[kMaxBlocks];
   };
 
-  const Job* jobs;
-  const Tile* tiles;
   BlockLayout layout;
 
   template <class Block>
@@ -92,9 +128,8 @@ struct EncodeBlocks {
       }
       if (first < blocks.elements) block.set_greatest(&shared.most[first / blocks.block], most);
     });
-    block.each([&](int t) {
-      const auto at = static_cast<std::uint32_t>(t);
-      if (at >= kMaxBlocks || at * blocks.block >= blocks.elements) return;
+    each_of(block, kMaxBlocks, [&](std::uint32_t at) {
+      if (at * blocks.block >= blocks.elements) return;
       BlockFormat own = format;
       if (format.scale == BlockScale::kGiven) own.given = job.findings->scale;
       auto* const scales = reinterpret_cast<std::byte*>(job.payload);
@@ -223,9 +258,7 @@ struct DecodeBlocks {
     const std::uint32_t some = n - begin < kTile ? n - begin : kTile;
     const Blocks blocks = layout.blocks(some);
     const auto coded = static_cast<std::uint32_t>(coded_elements(layout.format, some));
-    block.each([&](int t) {
-      const auto at = static_cast<std::uint32_t>(t);
-      if (at >= kMaxBlocks) return;
+    each_of(block, kMaxBlocks, [&](std::uint32_t at) {
       if (at * blocks.block >= blocks.elements && at > 0) return;
       shared.scales[at] =
           scale_at(payload, begin / blocks.block + at, at * blocks.block < blocks.elements);
@@ -234,27 +267,23 @@ struct DecodeBlocks {
     const auto* const codes = reinterpret_cast<const std::uint8_t*>(payload) + layout.scales(n) +
                               code_bytes(layout.format, begin);
     const bool nibbles = element_bits(layout.format.element) == 4;
-    block.each([&](int t) {
-      for (auto i = static_cast<std::uint32_t>(t); i < blocks.elements; i += kThreads) {
-        std::uint32_t code = 0;
-        if (i < coded) code = nibbles ? codes[i / 2] >> (i % 2 * 4) & 0xf : codes[i];
-        if ((code & Element::kMagnitude) > Element::kMaxCode) tell(block, job, BlockProblem::kCode);
-        if (nibbles && i + 1 == coded && i % 2 == 0 && codes[i / 2] >> 4 != 0)
-          tell(block, job, BlockProblem::kPadding);
-        shared.values[i] = Element::decode(code) * shared.scales[i / blocks.block];
-      }
+    each_of(block, blocks.elements, [&](std::uint32_t i) {
+      std::uint32_t code = 0;
+      if (i < coded) code = nibbles ? codes[i / 2] >> (i % 2 * 4) & 0xf : codes[i];
+      if ((code & Element::kMagnitude) > Element::kMaxCode) tell(block, job, BlockProblem::kCode);
+      if (nibbles && i + 1 == coded && i % 2 == 0 && codes[i / 2] >> 4 != 0)
+        tell(block, job, BlockProblem::kPadding);
+      shared.values[i] = Element::decode(code) * shared.scales[i / blocks.block];
     });
     if (layout.format.hadamard) hadamard_blocks(block, shared.values, blocks);
-    block.each([&](int t) {
-      for (auto i = static_cast<std::uint32_t>(t); i < some; i += kThreads) {
-        float value = shared.values[i];
-        if (layout.format.hadamard) {
-          value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value * blocks.norm_at(i)) ^
-                                       job.signs[i & (blocks.block - 1)]);
-        }
-        const float term = job.factor * value;
-        job.out[begin + i] = job.out[begin + i] + term;
+    each_of(block, some, [&](std::uint32_t i) {
+      float value = shared.values[i];
+      if (layout.format.hadamard) {
+        value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value * blocks.norm_at(i)) ^
+                                     job.signs[i & (blocks.block - 1)]);
       }
+      const float term = job.factor * value;
+      job.out[begin + i] = job.out[begin + i] + term;
     });
   }
 
@@ -275,15 +304,13 @@ struct DecodeBlocks {
 /// `range`, sets it instead to the distance between two levels, where the greatest level is `range`
 /// times this maximum, or `range` times the maximum that workers share. The last thread block sets
 /// the scale. Grid: the tiles of kTile elements.
-struct FindRange {
+struct FindRange : OnTiles {
   static constexpr int kThreads = kBlockThreads;
   struct Shared {
     float values[kTile];
     ChainWorkspace<double, kThreads> chains;
   };
 
-  const Job* jobs;
-  const Tile* tiles;
   BlockLayout layout;
   float range;  ///< 0: the root mean square itself
 
@@ -293,10 +320,8 @@ struct FindRange {
     const Job job = jobs[tile.job];
     const std::uint32_t begin = tile.index * kTile;
     const std::uint32_t some = job.n - begin < kTile ? job.n - begin : kTile;
-    block.each([&](int t) {
-      for (auto i = static_cast<std::uint32_t>(t); i < some; i += kThreads)
-        shared.values[i] = element<Reading::kSum>(job, begin + i);
-    });
+    each_of(block, some,
+            [&](std::uint32_t i) { shared.values[i] = element<Reading::kSum>(job, begin + i); });
     const auto length = static_cast<std::uint32_t>(layout.format.block);
     add_chains(block, shared.chains, shared.values, some, length, SquareChains::chain,
                [&](std::uint32_t /*at*/, const float* x, std::uint32_t n, const double* partials) {
@@ -304,8 +329,7 @@ struct FindRange {
                  block.set_greatest(&job.findings->most, std::bit_cast<std::uint32_t>(most));
                });
     if (!block.is_last(&job.findings->arrived, tiles_of(job.n, kTile))) return;
-    block.each([&](int t) {
-      if (t != 0) return;
+    once(block, [&] {
       Findings& findings = *job.findings;
       const float own = std::bit_cast<float>(findings.most);
       const bool is_shared = job.shared_scale > 0 && job.shared_scale - job.shared_scale == 0;

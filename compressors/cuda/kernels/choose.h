@@ -7,7 +7,6 @@
 
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/cuda/kernels/lanes.h"
 #include "compressors/cuda/kernels/rules.h"
 #include "compressors/cuda/kernels/source.h"
 
@@ -52,7 +51,7 @@ struct Choice {
 /// the numbers of both in all earlier parts, and calls then(job, count) once per tensor, when all
 /// blocks have read the rule's limits. Grid: the parts.
 template <Reading reading, class Rule, class Then = NothingMore>
-struct StageChosen {
+struct StageChosen : OnParts {
   static constexpr int kThreads = 256;
   static constexpr int kMinBlocks = static_cast<int>(kBlocksPerProcessor);
   static constexpr unsigned kWarps = kThreads / 32;
@@ -61,19 +60,14 @@ struct StageChosen {
   static_assert(!Rule::kTies || std::is_same_v<Then, NothingMore>);
 
   template <class T>
-  struct Rows {
-    static constexpr unsigned kSize = kRows;
-    T words[kRows];
-  };
+  using Rows = WarpRows<T, kRows>;
 
   struct Shared {
     Counts warps[kWarps];  ///< elements of the tile that each warp keeps
   };
 
-  const Job* jobs;
-  const Part* parts;
   std::uint32_t choice;  ///< number of this choice, from 1
-  Then then;
+  Then then = {};
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
@@ -85,9 +79,7 @@ struct StageChosen {
     Counts kept;
     for (std::uint32_t tile = pass.part.first; tile < pass.part.last; ++tile)
       kept = kept + stage(block, shared, job, pass, rule, tile, kept);
-    block.each([&](int t) {
-      if (t == 0) job.part_counts[own.index] = kept;
-    });
+    once(block, [&] { job.part_counts[own.index] = kept; });
     if (block.is_last(&job.findings->arrived, pass.part.parts)) add_up(block, job, pass, rule);
   }
 
@@ -193,12 +185,9 @@ struct StageChosen {
 /// Moves the staged elements to Job::chosen, by ascending position, without the ties that the rule
 /// does not keep. Grid: the parts.
 template <Reading reading, class Rule>
-struct PlaceChosen {
+struct PlaceChosen : OnParts {
   static constexpr int kThreads = 256;
-  struct Shared {};
 
-  const Job* jobs;
-  const Part* parts;
   std::uint32_t choice;
 
   template <class Block>
@@ -213,26 +202,24 @@ struct PlaceChosen {
     const std::uint32_t above = after.first - before.first;
     const std::uint32_t ties = after.second - before.second;
     const std::uint32_t* const positions = job.staged.positions;
-    block.each([&](int t) {
-      for (auto i = static_cast<std::uint32_t>(t); i < above + ties; i += kThreads) {
-        const bool is_tie = i >= above;
-        const std::uint32_t tie = i - above;
-        const std::uint32_t from = is_tie ? pass.end() - 1 - tie : pass.begin() + i;
-        const std::uint32_t position = positions[from];
-        std::uint32_t at = before.first + rule.ties(before.second);
-        if (!Rule::kTies) {
-          at += i;
-        } else if (is_tie) {
-          const std::uint32_t kept = rule.ties(before.second + tie);
-          if (rule.ties(before.second + tie + 1) == kept) continue;
-          at = before.first + kept + lower(positions + pass.begin(), above, 1, position);
-        } else {
-          const std::uint32_t earlier = lower(positions + pass.end() - 1, ties, -1, position);
-          at = before.first + i + rule.ties(before.second + earlier);
-        }
-        job.chosen.positions[at] = position;
-        job.chosen.values[at] = job.staged.values[from];
+    each_of(block, above + ties, [&](std::uint32_t i) {
+      const bool is_tie = i >= above;
+      const std::uint32_t tie = i - above;
+      const std::uint32_t from = is_tie ? pass.end() - 1 - tie : pass.begin() + i;
+      const std::uint32_t position = positions[from];
+      std::uint32_t at = before.first + rule.ties(before.second);
+      if (!Rule::kTies) {
+        at += i;
+      } else if (is_tie) {
+        const std::uint32_t kept = rule.ties(before.second + tie);
+        if (rule.ties(before.second + tie + 1) == kept) return;
+        at = before.first + kept + lower(positions + pass.begin(), above, 1, position);
+      } else {
+        const std::uint32_t earlier = lower(positions + pass.end() - 1, ties, -1, position);
+        at = before.first + i + rule.ties(before.second + earlier);
       }
+      job.chosen.positions[at] = position;
+      job.chosen.values[at] = job.staged.values[from];
     });
   }
 
@@ -240,25 +227,17 @@ struct PlaceChosen {
   /// Returns how many of `count` positions, which ascend in steps of `step`, are below a position.
   THINPIPE_KERNEL static std::uint32_t lower(const std::uint32_t* positions, std::uint32_t count,
                                              int step, std::uint32_t position) {
-    std::uint32_t low = 0;
-    for (std::uint32_t high = count; low < high;) {
-      const std::uint32_t middle = low + (high - low) / 2;
-      if (positions[step * static_cast<std::int64_t>(middle)] < position) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return first_where(0, count, [&](std::uint32_t at) {
+      return positions[step * static_cast<std::int64_t>(at)] >= position;
+    });
   }
 };
 
 /// Performs selection pass number `choice` of a step; skips tensors with fewer passes.
 template <Reading reading, class Rule, class Then = NothingMore, class Device>
 void choose_elements(Device& device, const Batch& batch, std::uint32_t choice) {
-  device.launch(StageChosen<reading, Rule, Then>{batch.jobs, batch.parts, choice, {}},
-                batch.part_count);
-  device.launch(PlaceChosen<reading, Rule>{batch.jobs, batch.parts, choice}, batch.part_count);
+  batch.launch_parts<StageChosen<reading, Rule, Then>>(device, choice);
+  batch.launch_parts<PlaceChosen<reading, Rule>>(device, choice);
 }
 
 }  // namespace thinpipe::cuda

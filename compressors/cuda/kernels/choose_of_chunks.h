@@ -4,9 +4,8 @@
 
 #include <cstdint>
 
-#include "compressors/cuda/kernels/digits.h"
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/cuda/kernels/lanes.h"
+#include "compressors/cuda/kernels/kth.h"
 #include "compressors/cuda/kernels/rules.h"
 #include "compressors/cuda/kernels/source.h"
 
@@ -17,7 +16,7 @@ namespace thinpipe::cuda {
 /// minimum of the chunks' k-th magnitudes. Grid: the tiles of kTile elements; a chunk of several
 /// tiles belongs to the block of its first tile.
 template <Reading reading>
-struct ChooseOfChunks {
+struct ChooseOfChunks : OnTiles {
   static constexpr int kThreads = 512;
   static constexpr unsigned kRows = kTile / kThreads;  ///< rows of 32 elements per warp
   static constexpr std::uint32_t kTileRows = kTile / 32;
@@ -32,10 +31,7 @@ struct ChooseOfChunks {
   static_assert(kBins == kTile / 2 && kBinsEach == 1U << (kMinBits - 1));
 
   template <class T>
-  struct Rows {
-    static constexpr unsigned kSize = kRows;
-    T words[kRows];
-  };
+  using Rows = WarpRows<T, kRows>;
 
   struct Shared {
     std::uint32_t bins[kBins];
@@ -43,9 +39,6 @@ struct ChooseOfChunks {
     std::uint32_t greater[kTile >> kMinBits];  ///< by chunk, keys counted before it
     std::uint32_t rows[kTileRows];  ///< in the rows before: kept (16 bits), ties (16 bits)
   };
-
-  const Job* jobs;
-  const Tile* tiles;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
@@ -240,8 +233,7 @@ struct ChooseOfChunks {
         block.set_greatest(&findings.most, kMaxKey - shared.searches[chunk].known);
     });
     if (!block.is_last(&findings.arrived, tiles_of(job.n, parts * kTile))) return;
-    block.each([&](int t) {
-      if (t != 0) return;
+    once(block, [&] {
       const std::uint32_t lowest_key = kMaxKey - findings.most;
       findings.threshold = job.n == 0 ? 0 : magnitude_of(static_cast<std::int32_t>(lowest_key));
       findings.counts[place_of(1)] = job.target;

@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/chains.h"
-#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/runs.h"
 #include "compressors/cuda/kernels/source.h"
@@ -68,7 +67,7 @@ struct CodeLayout {
 /// kernel has also updated the memories. Sets Findings::counts[1] to the number of elements that do
 /// not decode to zero. Grid: the tiles of CodeLayout::tile() elements.
 template <class Code>
-struct EncodeCodes {
+struct EncodeCodes : OnTiles {
   static constexpr int kThreads = kCodeThreads;
   struct Shared {
     float values[kTile];  ///< elements, then their decoded values
@@ -76,8 +75,6 @@ struct EncodeCodes {
     CodeValues scales[kMaxBuckets];
   };
 
-  const Job* jobs;
-  const Tile* tiles;
   Code code;
   CodeLayout layout;
   bool packs = false;  ///< writes to Job::packed, from which another kernel makes the payload
@@ -138,10 +135,8 @@ struct EncodeCodes {
         if (first < size) group(shared, job, out, begin, at, first, size, nonzero[t]);
       }
     });
-    block.each([&](int t) {
-      for (auto i = static_cast<std::uint32_t>(t); job.minds_sent() && i < some; i += kThreads)
-        leave(job, begin + i, job.c()[begin + i], shared.values[i]);
-    });
+    each_of(block, job.minds_sent() ? some : 0,
+            [&](std::uint32_t i) { leave(job, begin + i, job.c()[begin + i], shared.values[i]); });
     count_nonzero(block, job, nonzero, tiles_of(job.n, layout.tile()));
   }
 
@@ -182,7 +177,7 @@ struct EncodeCodes {
   THINPIPE_KERNEL void group(Shared& shared, const Job& job, std::uint8_t* out, std::uint32_t begin,
                              std::uint32_t at, std::uint32_t first, std::uint32_t size,
                              std::uint32_t& nonzero) const {
-    const std::uint32_t length = layout.bucket == 0 ? 0 : layout.bucket;
+    const std::uint32_t length = layout.bucket;
     const CodeValues scales = shared.scales[at];
     // The bucket's record; without buckets, the tensor's.
     std::uint8_t* const record =
@@ -219,11 +214,8 @@ struct DecodeCodes {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
     if (layout.bucket != 0) {
-      block.each([&](int t) {
-        each_in_tile<kThreads>(t, block.index(), job.payload.n,
-                               [&](std::uint32_t i) { add(block, job, i); });
-      });
-      return;
+      return each_of_tile(block, block.index(), job.payload.n,
+                          [&](std::uint32_t i) { add(block, job, i); });
     }
     const auto* const record = reinterpret_cast<const std::uint8_t*>(job.payload.words);
     const CodeValues values = values_of(record);
@@ -259,7 +251,7 @@ struct DecodeCodes {
   template <class Block>
   THINPIPE_KERNEL void add(Block& block, const DecodeJob& job, std::uint32_t i) const {
     const std::uint32_t n = job.payload.n;
-    const std::uint32_t length = layout.bucket == 0 ? n : layout.bucket;
+    const std::uint32_t length = layout.bucket;
     const std::uint32_t at = i / length;
     const std::uint32_t j = i - at * length;  // within the bucket
     const auto* const record = reinterpret_cast<const std::uint8_t*>(job.payload.words) +

@@ -1,10 +1,13 @@
-// Counts the elements that reach several thresholds, to search a threshold.
+// Searches of a threshold: counts the elements that reach several thresholds, for RedSync's probes
+// and MSTopK's bisection.
 #pragma once
 
 #include <cstdint>
 
-#include "compressors/cuda/kernels/in_tile.h"
+#include "base/splitmix64.h"
+#include "compressors/cuda/kernels/add_up.h"
 #include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/rules.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/kernels/keys.h"
 
@@ -17,7 +20,7 @@ namespace thinpipe::cuda {
 ///   found()  called with all limits and counts
 /// and ends when Findings::settled is set. Grid: the parts.
 template <Reading reading, class Search>
-struct CountLimits {
+struct CountLimits : OnParts {
   static constexpr int kThreads = 512;
   static constexpr int kLimits = Search::kLimits;
   struct Shared {
@@ -25,8 +28,6 @@ struct CountLimits {
     std::uint32_t counts[kLimits];
   };
 
-  const Job* jobs;
-  const Part* parts;
   Search search;
 
   template <class Block>
@@ -65,6 +66,181 @@ struct CountLimits {
     block.each([&](int t) {
       if (t < kLimits) job.histogram[t] = 0;
     });
+  }
+};
+
+// RedSync's probes: thresholds between the mean and the maximum magnitude.
+
+/// Returns the threshold at fraction q of the range from the mean to the maximum magnitude.
+THINPIPE_KERNEL inline double probe_at(const Findings& findings, double q) {
+  return findings.mean + q * findings.range;
+}
+
+/// Sets Findings::limit to the key of the lowest threshold that bisection may use. A threshold is
+/// at fraction q of the range from the mean to the maximum magnitude; the lowest is at q = 1/8. If
+/// all magnitudes are equal, the rounded mean may be above them. Thresholds then decrease with q.
+struct FitRange {
+  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
+    constexpr double kLowest = 0.125, kHighest = 0.875;
+    Findings& findings = *job.findings;
+    findings.threshold = 0;
+    findings.settled = false;
+    findings.limit = static_cast<std::uint32_t>(kMaxKey);
+    if (totals.count == 0) return;
+    findings.mean = totals.sum / totals.count;
+    findings.range =
+        static_cast<double>(magnitude_of(static_cast<std::int32_t>(totals.most))) - findings.mean;
+    const std::int32_t low = key_above(probe_at(findings, kLowest));
+    const std::int32_t high = key_above(probe_at(findings, kHighest));
+    findings.limit = static_cast<std::uint32_t>(low < high ? low : high);
+  }
+};
+
+/// The seven thresholds that three halvings of RedSync's search may use (methods/redsync.cc). Sets
+/// Findings::limit to the key of the last threshold that the search used.
+struct ProbeHalves {
+  static constexpr int kLimits = 7;
+
+  THINPIPE_KERNEL std::int32_t limit(const Findings& findings, int i) const {
+    return key_above(probe_at(findings, (i + 1) / 8.0));
+  }
+  THINPIPE_KERNEL void found(const Job& job, const std::int32_t* limits,
+                             const std::uint32_t* counts) const {
+    Findings& findings = *job.findings;
+    const std::uint64_t k = job.target;
+    int low = 0, high = kLimits + 1;  // in eighths
+    while (high - low > 1) {
+      const int probe = (low + high) / 2;
+      const std::uint64_t z = counts[probe - 1];
+      findings.threshold = probe_at(findings, probe / 8.0);
+      findings.limit = static_cast<std::uint32_t>(limits[probe - 1]);
+      if (k < z && z < 2 * k) break;
+      (2 * z < k ? high : low) = probe;
+    }
+  }
+};
+
+/// Eight of the thresholds of variant=trim, from number `first`: finds the first one that k
+/// elements exceed.
+struct TrimRange {
+  static constexpr int kLimits = 8;
+  static constexpr int kMax = 32;
+
+  int first;
+
+  THINPIPE_KERNEL std::int32_t limit(const Findings& findings, int i) const {
+    return key_above(threshold(findings, i));
+  }
+  THINPIPE_KERNEL void found(const Job& job, const std::int32_t* limits,
+                             const std::uint32_t* counts) const {
+    Findings& findings = *job.findings;
+    for (int i = 0; i < kLimits && !findings.settled; ++i) {
+      findings.threshold = threshold(findings, i);
+      findings.limit = static_cast<std::uint32_t>(limits[i]);
+      findings.settled = counts[i] >= job.target;
+    }
+    if (findings.range <= 0) findings.settled = true;  // all thresholds are the same
+  }
+
+ private:
+  /// Divides by 10 once, as in methods/redsync.cc.
+  THINPIPE_KERNEL double threshold(const Findings& findings, int i) const {
+    return probe_at(findings, (8 - 2 * static_cast<double>(first + i)) / 10);
+  }
+};
+
+// MSTopK's bisection (methods/mstopk.cc) for the two thresholds that bracket k elements.
+
+/// Starts the bisection: neither threshold is known.
+struct FitBracket {
+  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
+    Findings& findings = *job.findings;
+    findings.threshold = 0;
+    findings.settled = false;
+    findings.low = 0;
+    findings.high = 1;
+    findings.lower = findings.lower_count = findings.upper_count = 0;
+    findings.upper = static_cast<std::uint32_t>(kMaxKey) + 1;
+    findings.ties = findings.first_tie = 0;
+    if (totals.count == 0) return;
+    findings.mean = totals.sum / totals.count;
+    const double range =
+        static_cast<double>(magnitude_of(static_cast<std::int32_t>(totals.most))) - findings.mean;
+    findings.range = range > 0 ? range : 0;
+    findings.limit = static_cast<std::uint32_t>(key_reaching(findings.mean));
+  }
+};
+
+/// Does up to three rounds of MSTopK's bisection. Element counts at seven thresholds suffice for
+/// three rounds. Sets Findings::limit to the magnitude key of the lowest threshold that later
+/// rounds may use.
+struct HalveBracket {
+  static constexpr int kLimits = 7;
+  static constexpr int kRounds = 3;
+
+  int rounds;  ///< of bisection in this kernel
+  bool last;   ///< these are the last rounds
+
+  THINPIPE_KERNEL std::int32_t limit(const Findings& findings, int i) const {
+    const double step = (findings.high - findings.low) / (kLimits + 1);
+    return key_reaching(probe_at(findings, findings.low + (i + 1) * step));
+  }
+  THINPIPE_KERNEL void found(const Job& job, const std::int32_t* limits,
+                             const std::uint32_t* counts) const {
+    Findings& findings = *job.findings;
+    int low = 0, high = kLimits + 1;  // exact: each round adds one binary digit to q
+    for (int round = 0; round < rounds; ++round) {
+      const int middle = (low + high) / 2;
+      const double q = (findings.low + findings.high) / 2;
+      const auto limit = static_cast<std::uint32_t>(limits[middle - 1]);
+      const std::uint32_t count = counts[middle - 1];
+      if (count <= job.target) {
+        high = middle;
+        findings.high = q;
+        findings.upper = limit;
+        findings.upper_count = count;
+      } else {
+        low = middle;
+        findings.low = q;
+        findings.lower = findings.limit = limit;
+        findings.lower_count = count;
+        findings.threshold = probe_at(findings, q);
+      }
+    }
+    if (last) choose_neighbours(job, findings);
+  }
+
+ private:
+  /// Chooses the missing elements from those between the two thresholds, consecutive ones from a
+  /// random start.
+  THINPIPE_KERNEL static void choose_neighbours(const Job& job, Findings& findings) {
+    const std::uint32_t reach = findings.lower_count > 0 ? findings.lower_count : job.n;
+    SplitMix64 random(job.sample_seed);
+    findings.ties = job.target - findings.upper_count;
+    findings.first_tie = static_cast<std::uint32_t>(random.below(reach - job.target + 1));
+  }
+};
+
+/// Keeps all elements that reach the upper threshold, and the consecutive ones chosen above.
+struct Bracketed : ChosenAsIs {
+  static constexpr bool kTies = true;
+
+  std::uint32_t low;
+  std::uint32_t upper;
+  std::uint32_t first;
+  std::uint32_t allowed;
+
+  THINPIPE_KERNEL static Bracketed of(const Job& job) {
+    const Findings& findings = *job.findings;
+    return {{}, findings.lower, findings.upper, findings.first_tie, findings.ties};
+  }
+  THINPIPE_KERNEL Kept look(std::uint32_t /*i*/, float value) const {
+    const std::uint32_t rank = rank_of<KeyOrder::kMagnitude>(value);
+    return rank >= upper ? Kept::kYes : rank >= low ? Kept::kTie : Kept::kNo;
+  }
+  THINPIPE_KERNEL std::uint32_t ties(std::uint32_t count) const {
+    const std::uint32_t after = count < first ? 0 : count - first;
+    return after < allowed ? after : allowed;
   }
 };
 

@@ -1,15 +1,124 @@
-// DeMo's passes over a tensor: to the coefficients of its chunks, and back from the coefficients
-// that are sent. A thread block holds whole chunks.
+// DeMo's passes over a tensor: to the cosine coefficients of its chunks, and back from the
+// coefficients that are sent. A thread block holds whole chunks.
 #pragma once
 
 #include <cstdint>
 
-#include "compressors/cuda/kernels/dct.h"
-#include "compressors/cuda/kernels/decode_job.h"
+#include "base/both.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
+#include "compressors/kernels/transforms.h"
 
 namespace thinpipe::cuda {
+
+// The discrete cosine transform of many short lines by one thread block, bit for bit that of
+// compressors/kernels/dct.cc.
+
+/// Division of kTile numbers into lines of 2^bits elements, with a stride of 2^apart. For rows,
+/// apart is 0; for the columns of a matrix, 2^apart is the number of columns.
+struct DctLines {
+  std::uint32_t bits = 0;
+  std::uint32_t apart = 0;
+  float first = 1;   ///< sqrt(1/n)
+  float others = 1;  ///< sqrt(2/n)
+
+  /// Returns the index of element i of a line.
+  THINPIPE_BOTH std::uint32_t index(std::uint32_t line, std::uint32_t i) const {
+    return (line >> apart << (apart + bits)) + (line & ((std::uint32_t{1} << apart) - 1)) +
+           (i << apart);
+  }
+  /// Returns the weight of the coefficient at index `at`.
+  THINPIPE_BOTH float weight(std::uint32_t at) const {
+    return (at >> apart & ((std::uint32_t{1} << bits) - 1)) == 0 ? first : others;
+  }
+  /// Calls body(line, i) for thread t's elements, out of all i < 2^some of all lines.
+  template <class Body>
+  THINPIPE_KERNEL void each(int t, int threads, std::uint32_t some, Body body) const {
+    const std::uint32_t lines = kTile >> bits;
+    for (auto at = static_cast<std::uint32_t>(t); at < lines << some;
+         at += static_cast<std::uint32_t>(threads)) {
+      // Consecutive threads read consecutive addresses: within a line, or of adjacent lines.
+      if (apart == 0) {
+        body(at >> some, at & ((std::uint32_t{1} << some) - 1));
+      } else {
+        body(at % lines, at / lines);
+      }
+    }
+  }
+};
+
+/// Transforms the lines of x. All threads of a block take part.
+/// @param other  workspace of the same size
+/// @returns x or other, whichever holds the result
+template <class Block>
+THINPIPE_KERNEL float* dct(Block& block, const DctLines& lines, const float* cosines, float* x,
+                           float* other) {
+  if (lines.bits == 0) return x;
+  // The lower of two mirrored elements becomes their sum, the upper one their difference.
+  for (std::uint32_t level = lines.bits; level > 0; --level) {
+    const std::uint32_t half = std::uint32_t{1} << (level - 1);
+    block.each([&](int t) {
+      lines.each(t, Block::kSize, level - 1, [&](std::uint32_t line, std::uint32_t i) {
+        float& low = x[lines.index(line, i)];
+        float& high = x[lines.index(line, 2 * half - 1 - i)];
+        const float a = low;
+        const float b = high;
+        low = a + b;
+        high = a - b;
+      });
+    });
+    const float* const matrix = cosines + first_cosine(std::size_t{2} * half);
+    block.each([&](int t) {
+      lines.each(t, Block::kSize, level - 1, [&](std::uint32_t line, std::uint32_t k) {
+        float sum = 0;
+        // The matrix is symmetric, so that consecutive threads read consecutive addresses.
+        for (std::uint32_t i = 0; i < half; ++i) {
+          const float product = x[lines.index(line, 2 * half - 1 - i)] * matrix[i * half + k];
+          sum = sum + product;
+        }
+        other[lines.index(line, (2 * k + 1) << (lines.bits - level))] = sum * lines.others;
+      });
+    });
+  }
+  block.each([&](int t) {
+    lines.each(t, Block::kSize, 0, [&](std::uint32_t line, std::uint32_t i) {
+      other[lines.index(line, i)] = x[lines.index(line, i)] * lines.first;
+    });
+  });
+  return other;
+}
+
+/// The inverse transform, with the same arguments.
+template <class Block>
+THINPIPE_KERNEL float* inverse_dct(Block& block, const DctLines& lines, const float* cosines,
+                                   float* x, float* other) {
+  if (lines.bits == 0) return x;
+  each_of(block, kTile, [&](std::uint32_t at) { x[at] = x[at] * lines.weight(at); });
+  block.each([&](int t) {
+    lines.each(t, Block::kSize, 0, [&](std::uint32_t line, std::uint32_t i) {
+      other[lines.index(line, i)] = x[lines.index(line, i)];
+    });
+  });
+  for (std::uint32_t level = 1; level <= lines.bits; ++level) {
+    const std::uint32_t half = std::uint32_t{1} << (level - 1);
+    const float* const matrix = cosines + first_cosine(std::size_t{2} * half);
+    block.each([&](int t) {
+      lines.each(t, Block::kSize, level - 1, [&](std::uint32_t line, std::uint32_t i) {
+        float sum = 0;
+        for (std::uint32_t k = 0; k < half; ++k) {
+          const float product =
+              x[lines.index(line, (2 * k + 1) << (lines.bits - level))] * matrix[k * half + i];
+          sum = sum + product;
+        }
+        float& low = other[lines.index(line, i)];
+        const float even = low;
+        low = even + sum;
+        other[lines.index(line, 2 * half - 1 - i)] = even - sum;
+      });
+    });
+  }
+  return other;
+}
 
 /// DemoGrid (compressors/methods/quantizers.h) for kernels.
 struct DemoCut {
@@ -60,16 +169,8 @@ THINPIPE_KERNEL const float* turn_back(Block& block, DemoShared& shared, const D
     if (t > 1) return;
     // Thread 0 finds the first coefficient of the tile, thread 1 that of the next tile.
     const std::uint32_t first = (tile + static_cast<std::uint32_t>(t)) * kTile;
-    std::uint32_t low = 0;
-    for (std::uint32_t high = sent.count; low < high;) {
-      const std::uint32_t middle = low + (high - low) / 2;
-      if (sent.positions[middle] < first) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    (t == 0 ? shared.begin : shared.end) = low;
+    (t == 0 ? shared.begin : shared.end) =
+        first_where(0, sent.count, [&](std::uint32_t at) { return sent.positions[at] >= first; });
   });
   block.each([&](int t) {
     for (std::uint32_t i = shared.begin + static_cast<std::uint32_t>(t); i < shared.end;
@@ -81,9 +182,8 @@ THINPIPE_KERNEL const float* turn_back(Block& block, DemoShared& shared, const D
   return inverse_dct(block, cut.column, cut.cosines, rows, other);
 }
 
-/// Updates the memory and computes the coefficients of all chunks of c. Grid: the tiles of kTile
-/// coefficients.
-struct TransformDemo {
+/// Common part of the kernels of encoding. Grid: the tiles of kTile coefficients.
+struct DemoKernel {
   static constexpr int kThreads = 512;
   using Shared = DemoShared;
 
@@ -91,41 +191,32 @@ struct TransformDemo {
   const Job* coefficients;  ///< jobs whose tensors are the coefficients
   const DemoCut* cuts;
   const Tile* tiles;
+};
 
+/// Updates the memory and computes the coefficients of all chunks of c.
+struct TransformDemo : DemoKernel {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
     const DemoCut cut = cuts[tile.job];
     float* const to = coefficients[tile.job].r;
-    block.each([&](int t) {
-      for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += kThreads) {
-        const std::uint32_t at = cut.element_of(tile.index * kTile + i);
-        shared.x[i] = at == DemoCut::kOutside ? 0 : dct_input(element<Reading::kSum>(job, at));
-      }
+    each_of(block, kTile, [&](std::uint32_t i) {
+      const std::uint32_t at = cut.element_of(tile.index * kTile + i);
+      shared.x[i] = at == DemoCut::kOutside ? 0 : dct_input(element<Reading::kSum>(job, at));
     });
     float* const rows = dct(block, cut.row, cut.cosines, shared.x, shared.other);
     float* const other = rows == shared.x ? shared.other : shared.x;
     const float* const all = dct(block, cut.column, cut.cosines, rows, other);
-    block.each([&](int t) {
-      for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += kThreads) {
-        const std::uint32_t at = tile.index * kTile + i;
-        if (at < cut.coefficients) to[at] = all[i];
-      }
+    each_of(block, kTile, [&](std::uint32_t i) {
+      const std::uint32_t at = tile.index * kTile + i;
+      if (at < cut.coefficients) to[at] = all[i];
     });
   }
 };
 
-/// Subtracts the decoded payload from the memory. Grid: as TransformDemo.
-struct LeaveDemo {
-  static constexpr int kThreads = 512;
-  using Shared = DemoShared;
-
-  const Job* jobs;
-  const Job* coefficients;
-  const DemoCut* cuts;
-  const Tile* tiles;
-
+/// Subtracts the decoded payload from the memory.
+struct LeaveDemo : DemoKernel {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
@@ -142,11 +233,9 @@ struct LeaveDemo {
     if (!job.minds_sent()) return;
     const float* const decoded =
         turn_back(block, shared, cut, tile.index, {of.chosen.positions, of.decoded, count});
-    block.each([&](int t) {
-      for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += kThreads) {
-        const std::uint32_t at = cut.element_of(tile.index * kTile + i);
-        if (at != DemoCut::kOutside) leave(job, at, job.c()[at], decoded[i]);
-      }
+    each_of(block, kTile, [&](std::uint32_t i) {
+      const std::uint32_t at = cut.element_of(tile.index * kTile + i);
+      if (at != DemoCut::kOutside) leave(job, at, job.c()[at], decoded[i]);
     });
   }
 };
@@ -166,13 +255,11 @@ struct AddDemo {
     const std::uint32_t tile = block.index();
     const float* const decoded =
         turn_back(block, shared, cut, tile, {job.positions, job.values, job.payload.open().count});
-    block.each([&](int t) {
-      for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += kThreads) {
-        const std::uint32_t at = cut.element_of(tile * kTile + i);
-        if (at == DemoCut::kOutside) continue;
-        const float value = job.factor * decoded[i];
-        job.out[at] = job.out[at] + value;
-      }
+    each_of(block, kTile, [&](std::uint32_t i) {
+      const std::uint32_t at = cut.element_of(tile * kTile + i);
+      if (at == DemoCut::kOutside) return;
+      const float value = job.factor * decoded[i];
+      job.out[at] = job.out[at] + value;
     });
   }
 };

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "base/splitmix64.h"
-#include "compressors/cuda/kernels/decode_job.h"
 #include "compressors/cuda/kernels/job.h"
 
 namespace thinpipe::cuda {
@@ -21,9 +20,7 @@ THINPIPE_KERNEL void draw(Block& block, std::uint32_t* bitmap, std::uint32_t n, 
   const std::uint32_t draws = others ? n - count : count;
   const SplitMix64 first(SplitMix64::mix(seed ^ SplitMix64::mix(tag)));
   const auto words = static_cast<std::uint32_t>((std::uint64_t{n} + 31) / 32);
-  block.each([&](int t) {
-    for (auto i = static_cast<std::uint32_t>(t); i < words; i += kDrawThreads) bitmap[i] = 0;
-  });
+  each_of(block, words, [&](std::uint32_t i) { bitmap[i] = 0; });
   std::uint64_t numbers = 0;
   for (std::uint32_t drawn = 0; drawn < draws;) {
     const std::uint32_t some = draws - drawn;
@@ -42,11 +39,9 @@ THINPIPE_KERNEL void draw(Block& block, std::uint32_t* bitmap, std::uint32_t n, 
     drawn += block.sum(fresh);
   }
   if (!others) return;
-  block.each([&](int t) {
-    for (auto i = static_cast<std::uint32_t>(t); i < words; i += kDrawThreads) {
-      const bool part = i + 1 == words && n % 32 != 0;
-      bitmap[i] = ~bitmap[i] & (part ? (std::uint32_t{1} << n % 32) - 1 : ~std::uint32_t{0});
-    }
+  each_of(block, words, [&](std::uint32_t i) {
+    const bool part = i + 1 == words && n % 32 != 0;
+    bitmap[i] = ~bitmap[i] & (part ? (std::uint32_t{1} << n % 32) - 1 : ~std::uint32_t{0});
   });
 }
 

@@ -1,17 +1,40 @@
-// Tensors as kernels see them. All pointers are device pointers.
+// Tensors and payloads as kernels see them. All pointers are device pointers.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/both.h"
-#include "compressors/cuda/kernels/chunk_layout.h"
-#include "compressors/cuda/kernels/payload_words.h"
+#include "compressors/cuda/kernels/payload.h"
 #include "compressors/cuda/kernels/prefix.h"
 #include "compressors/encode/value_codes.h"
 #include "compressors/kernels/random.h"
 
 namespace thinpipe::cuda {
+
+/// Division of a tensor into consecutive chunks of 2^bits elements; the last one may have fewer.
+struct ChunkLayout {
+  std::uint32_t n = 0;     ///< elements of the tensor
+  std::uint32_t bits = 0;  ///< of a position in a chunk
+  std::uint32_t k = 0;     ///< elements selected per chunk; all of a smaller chunk
+
+  THINPIPE_BOTH std::uint32_t size() const { return std::uint32_t{1} << bits; }
+  THINPIPE_BOTH std::uint32_t chunks() const { return n == 0 ? 0 : ((n - 1) >> bits) + 1; }
+  /// Returns the number of elements chosen from a chunk of `elements` elements.
+  THINPIPE_BOTH std::uint32_t most_of(std::uint32_t elements) const {
+    return k < elements ? k : elements;
+  }
+  /// Returns the number of elements chosen from chunk `chunk`.
+  THINPIPE_BOTH std::uint32_t most_at(std::uint32_t chunk) const {
+    const std::uint32_t left = n - (chunk << bits);
+    return most_of(left < size() ? left : size());
+  }
+  /// Returns the number of elements chosen from all chunks.
+  THINPIPE_BOTH std::uint32_t selected() const {
+    return (n >> bits) * most_of(size()) + most_of(n & (size() - 1));
+  }
+};
 
 /// Chosen elements, by ascending position.
 struct Chosen {
@@ -138,6 +161,21 @@ struct Part {
   std::uint32_t index = 0;  ///< of the part in the tensor
 };
 
+// The first members of kernels for many tensors, by their grid. Kernels that need shared memory
+// declare a Shared of their own.
+struct OnTiles {
+  struct Shared {};
+
+  const Job* jobs;
+  const Tile* tiles;
+};
+struct OnParts {
+  struct Shared {};
+
+  const Job* jobs;
+  const Part* parts;
+};
+
 /// Blocks per multiprocessor in grids of parts: as many as run at a time. Each block works on
 /// several tiles, so that it loads a tensor's job once, and kernels of few elements start few
 /// blocks.
@@ -174,6 +212,143 @@ constexpr std::uint32_t kSumTile = 32768;
 
 THINPIPE_BOTH constexpr std::uint32_t tiles_of(std::uint32_t n, std::uint32_t tile) {
   return n == 0 ? 1 : (n - 1) / tile + 1;
+}
+
+/// Calls body() in one thread of a block, and waits.
+template <class Block, class Body>
+THINPIPE_KERNEL void once(Block& block, Body body) {
+  block.each([&](int t) {
+    if (t == 0) body();
+  });
+}
+/// Calls body(i) for each i < n, in all threads of a block, and waits. Consecutive threads get
+/// consecutive numbers.
+template <class Block, class Body>
+THINPIPE_KERNEL void each_of(Block& block, std::uint32_t n, Body body) {
+  block.each([&](int t) {
+    for (auto i = static_cast<std::uint32_t>(t); i < n; i += Block::kSize) body(i);
+  });
+}
+
+/// Returns the first number from `low` on, and below `high`, for which test() is true. It must be
+/// true for all later numbers, too. Returns `high` if there is none.
+template <class Test>
+THINPIPE_KERNEL std::uint32_t first_where(std::uint32_t low, std::uint32_t high, Test test) {
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (test(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+/// Calls body(i) for each element i of a tile that thread t processes. A tile has kSize elements; n
+/// is the number of elements of all tiles together. Consecutive threads get consecutive elements.
+template <int kThreads, std::uint32_t kSize = kTile, class Number, class Body>
+THINPIPE_KERNEL void each_in_tile(int t, std::uint32_t tile, Number n, Body body) {
+  for (std::uint32_t j = 0; j < kSize; j += kThreads) {
+    const std::uint32_t within = j + static_cast<std::uint32_t>(t);
+    const Number i = Number{tile} * kSize + within;
+    if (i >= n || (kSize % kThreads != 0 && within >= kSize)) return;
+    body(i);
+  }
+}
+/// As each_of(), for the elements of a tile.
+template <std::uint32_t kSize = kTile, class Block, class Number, class Body>
+THINPIPE_KERNEL void each_of_tile(Block& block, std::uint32_t tile, Number n, Body body) {
+  block.each([&](int t) { each_in_tile<Block::kSize, kSize>(t, tile, n, body); });
+}
+
+struct Passed;
+
+/// Launch grids of the decoding kernels. Every payload has its own number of blocks in each grid,
+/// possibly 0. Each compression method decides which of its kernels use which grid.
+enum class DecodeGrid : std::uint32_t { kPositions, kElements, kTiles, kParts, kEach };
+constexpr std::size_t kPlannedGrids = 4;  ///< all but kEach, in which each payload has one block
+constexpr std::size_t kDecodeGrids = kPlannedGrids + 1;
+
+/// One payload and its output. All pointers are device pointers.
+struct DecodeJob {
+  PayloadView payload = {};
+  std::uint32_t tensor = 0;  ///< index in the compressor
+  float factor = 1;
+  float* out = nullptr;
+  std::uint32_t* problem = nullptr;  ///< 0 at first; set by kernels
+  std::uint32_t* arrived = nullptr;  ///< 0 between kernels
+
+  // Fields for methods, which set those that they need.
+  Passed* passed = nullptr;              ///< workspace of DecodePlan::passed entries
+  std::uint32_t* positions = nullptr;    ///< output array
+  float* values = nullptr;               ///< output array
+  std::uint32_t* begins = nullptr;       ///< of chunks or buckets
+  PrefixState* states = nullptr;         ///< one per tile of kTile bytes; empty
+  const std::uint32_t* signs = nullptr;  ///< Job::signs
+  std::uint32_t columns = 0;             ///< Job::columns
+  std::uint32_t part = 0;                ///< index in a method's own table
+  std::uint32_t bits = 0;                ///< of codes of equal length (LevelView)
+  std::uint32_t bucket = 0;              ///< SliceCut::bucket
+  std::uint32_t* drawn = nullptr;        ///< Job::drawn
+  std::uint64_t seed = 0;                ///< of drawn positions
+  ChunkLayout chunks = {};               ///< Job::chunks
+
+  std::uint32_t first_block[kDecodeGrids] = {};  ///< first block of this job, by grid
+};
+
+/// Reports a problem of a payload by a method's number; the maximum number is kept.
+template <class Block, class Problem>
+THINPIPE_KERNEL void tell(Block& block, const DecodeJob& job, Problem found) {
+  block.set_greatest(job.problem, static_cast<std::uint32_t>(found));
+}
+/// Reports the problem, if any, in all threads of a block. @returns whether there is one
+template <class Block, class Problem>
+THINPIPE_KERNEL bool tell_all(Block& block, const DecodeJob& job, Problem found) {
+  if (found == Problem::kNone) return false;
+  once(block, [&] { tell(block, job, found); });
+  return true;
+}
+
+// Bit operations on rows of a warp's lanes.
+
+THINPIPE_KERNEL inline std::uint32_t ones(std::uint32_t word) {
+#ifdef __CUDACC__
+  return static_cast<std::uint32_t>(__popc(word));
+#else
+  return static_cast<std::uint32_t>(std::popcount(word));
+#endif
+}
+/// Returns the index of the highest 1 bit of a word, which must not be 0.
+THINPIPE_KERNEL inline std::uint32_t highest(std::uint32_t word) {
+#ifdef __CUDACC__
+  return 31 - static_cast<std::uint32_t>(__clz(static_cast<int>(word)));
+#else
+  return 31 - static_cast<std::uint32_t>(std::countl_zero(word));
+#endif
+}
+/// Returns the index of the lowest 1 bit of a word; 32 if the word is 0.
+THINPIPE_KERNEL inline std::uint32_t lowest(std::uint32_t word) {
+  return word == 0 ? 32 : highest(word & (0 - word));
+}
+/// Returns a mask of the lanes before thread t's lane.
+THINPIPE_KERNEL inline std::uint32_t lanes_before(int t) {
+  return (std::uint32_t{1} << t % 32) - 1;
+}
+
+/// A thread's values, one for each row of its warp.
+template <class T, unsigned rows>
+struct WarpRows {
+  static constexpr unsigned kSize = rows;
+  T words[rows];
+};
+
+/// Returns the position in the tensor of thread t's j-th element of a tile. Each warp has a
+/// contiguous range of `rows` rows of 32 elements.
+THINPIPE_KERNEL inline std::uint32_t row_position(std::uint32_t tile, int t, unsigned j,
+                                                  unsigned rows) {
+  const auto thread = static_cast<std::uint32_t>(t);
+  return tile * kTile + thread / 32 * (32 * rows) + j * 32 + thread % 32;
 }
 
 }  // namespace thinpipe::cuda

@@ -4,10 +4,30 @@
 #include <cstdint>
 
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/cuda/kernels/payload_words.h"
-#include "compressors/cuda/kernels/sent_tile.h"
+#include "compressors/cuda/kernels/payload.h"
 
 namespace thinpipe::cuda {
+
+/// View of the sent elements for kernels that write positions.
+struct SentTile {
+  Job job;
+  std::uint32_t index;             ///< of the tile or part
+  std::uint32_t count;             ///< positions of the tensor
+  const std::uint32_t* positions;  ///< all of them
+  std::uint32_t begin;             ///< first byte of the positions in the payload
+
+  /// @param tile  a Tile or a Part
+  template <class Range>
+  THINPIPE_KERNEL SentTile(const Job* jobs, const Range& tile)
+      : job(jobs[tile.job]),
+        index(tile.index),
+        count(job.findings->counts[job.sent]),
+        positions(job.chosen.positions),
+        begin(positions_at(job.values, count)) {}
+
+  /// Returns the number of tiles with positions.
+  THINPIPE_KERNEL std::uint32_t tiles() const { return tiles_of(count, kTile); }
+};
 
 /// Writes a value's bits to words in which these bits are 0.
 template <class Block>
@@ -28,15 +48,19 @@ THINPIPE_KERNEL void lay(Block& block, std::uint32_t* words, std::uint64_t bit,
 //   bits()    bits of a position after a gap
 //   put()     writes a position
 
-/// 16-bit lengths of runs of zeros (encode/gap_lengths.cc).
-struct Run16Positions {
+/// The common part of codes without parameters.
+template <class Code>
+struct ConstantCode {
   static constexpr bool kChained = true;
+
+  THINPIPE_KERNEL static Code of(const Job& /*job*/, std::uint32_t /*count*/) { return {}; }
+  THINPIPE_KERNEL static std::uint32_t head(std::uint32_t /*count*/) { return 0; }
+};
+
+/// 16-bit lengths of runs of zeros (encode/position_codec.cc).
+struct Run16Positions : ConstantCode<Run16Positions> {
   static constexpr std::uint32_t kSplit = 65535;
 
-  THINPIPE_KERNEL static Run16Positions of(const Job& /*job*/, std::uint32_t /*count*/) {
-    return {};
-  }
-  THINPIPE_KERNEL static std::uint32_t head(std::uint32_t /*count*/) { return 0; }
   THINPIPE_KERNEL static std::uint64_t most(std::uint32_t count, std::uint32_t n) {
     return (std::uint64_t{count} + n / kSplit) * sizeof(std::uint16_t);
   }
@@ -50,13 +74,9 @@ struct Run16Positions {
 };
 
 /// One bit per element (encode/position_codec.cc).
-struct BitmapPositions {
+struct BitmapPositions : ConstantCode<BitmapPositions> {
   static constexpr bool kChained = false;
 
-  THINPIPE_KERNEL static BitmapPositions of(const Job& /*job*/, std::uint32_t /*count*/) {
-    return {};
-  }
-  THINPIPE_KERNEL static std::uint32_t head(std::uint32_t /*count*/) { return 0; }
   THINPIPE_KERNEL static std::uint64_t most(std::uint32_t /*count*/, std::uint32_t n) {
     return (std::uint64_t{n} + 7) / 8;
   }
@@ -97,12 +117,8 @@ struct GolombPositions {
 
 /// Clears the words that LayPositions will write. Grid: the parts.
 template <class Code>
-struct ClearPositions {
+struct ClearPositions : OnParts {
   static constexpr int kThreads = 512;
-  struct Shared {};
-
-  const Job* jobs;
-  const Part* parts;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
@@ -139,13 +155,9 @@ THINPIPE_KERNEL void each_gap(int t, const SentTile& tile, Body body) {
 /// Writes the positions of the sent elements. Finds where each position begins by a decoupled
 /// look-back over the tiles' prefix states (prefix.h). Grid: the tiles of kTile elements, in order.
 template <class Code>
-struct LayPositions {
+struct LayPositions : OnTiles {
   static constexpr int kThreads = 512;
   static_assert(kTile == kThreads * kLaidEach);
-  struct Shared {};
-
-  const Job* jobs;
-  const Tile* tiles;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {

@@ -5,8 +5,6 @@
 #include <cstdint>
 
 #include "base/splitmix64.h"
-#include "compressors/cuda/kernels/decode_job.h"
-#include "compressors/cuda/kernels/in_tile.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/element_type.h"
@@ -37,6 +35,15 @@ struct LowRankMatrix {
     const auto some = static_cast<std::uint32_t>(size);
     return (rows + some - 1) / some;
   }
+};
+
+/// The first members of kernels for tiles of matrices: Tile::job is the index of the matrix.
+struct OnMatrices {
+  struct Shared {};
+
+  const Job* jobs;
+  const LowRankMatrix* matrices;
+  const Tile* tiles;
 };
 
 /// Returns element i of p q^T, summed over the rank in order.
@@ -75,29 +82,22 @@ struct RenewColumns {
         filled[t] += q[i] != 0 ? 1 : 0;
     });
     const bool is_empty = block.sum(filled) == 0;
-    block.each([&](int t) {
-      if (!is_empty && !anew) return;
-      for (auto i = static_cast<std::uint32_t>(t); i < matrix.columns; i += kThreads) {
-        SplitMix64 random(matrix.seed + tile.index);
-        random.skip(i);
-        q[i] = low_rank_random(random.next());
-      }
+    each_of(block, is_empty || anew ? matrix.columns : 0, [&](std::uint32_t i) {
+      SplitMix64 random(matrix.seed + tile.index);
+      random.skip(i);
+      q[i] = low_rank_random(random.next());
     });
   }
 };
 
 /// Computes p = c q. Grid: kRows rows of every matrix.
-struct MultiplyLeft {
+struct MultiplyLeft : OnMatrices {
   static constexpr std::uint32_t kRows = 32;
   static constexpr std::uint32_t kAtOnce = 4;  ///< columns of q
   static constexpr int kThreads = static_cast<int>(kRows * kLowRankPartials);
   struct Shared {
     float partial[kAtOnce][kThreads];
   };
-
-  const Job* jobs;
-  const LowRankMatrix* matrices;
-  const Tile* tiles;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
@@ -145,14 +145,9 @@ struct MultiplyLeft {
 /// Computes the contribution of every segment of rows to q = c^T p. One thread per column adds up
 /// the segment's rows in order. Grid: the columns of every segment of every matrix, kThreads per
 /// block.
-struct MultiplyRight {
+struct MultiplyRight : OnMatrices {
   static constexpr int kThreads = 128;
   static constexpr std::uint32_t kAtOnce = 4;
-  struct Shared {};
-
-  const Job* jobs;
-  const LowRankMatrix* matrices;
-  const Tile* tiles;
 
   THINPIPE_BOTH static std::uint32_t blocks(const LowRankMatrix& matrix) {
     constexpr auto kColumns = static_cast<std::uint32_t>(kThreads);
@@ -209,27 +204,20 @@ struct AddSegments {
     const Tile tile = tiles[block.index()];
     const LowRankMatrix matrix = matrices[tile.job];
     const std::uint32_t count = matrix.columns * matrix.rank;
-    block.each([&](int t) {
-      each_in_tile<kThreads>(t, tile.index, count, [&](std::uint32_t i) {
-        float sum = matrix.workspace[i];
-        for (std::uint32_t segment = 1; segment < matrix.segments(); ++segment)
-          sum = sum + matrix.workspace[std::size_t{segment} * count + i];
-        matrix.q[i] = sum;
-        if (!is_finite(sum)) block.set_greatest(matrix.bad, 1);
-      });
+    each_of_tile(block, tile.index, count, [&](std::uint32_t i) {
+      float sum = matrix.workspace[i];
+      for (std::uint32_t segment = 1; segment < matrix.segments(); ++segment)
+        sum = sum + matrix.workspace[std::size_t{segment} * count + i];
+      matrix.q[i] = sum;
+      if (!is_finite(sum)) block.set_greatest(matrix.bad, 1);
     });
   }
 };
 
 /// Writes the payload: p, then q. If any element of a matrix's factors is not finite, writes zeros
 /// for all of them. Grid: kTile numbers of every matrix's factors.
-struct WriteFactors {
+struct WriteFactors : OnMatrices {
   static constexpr int kThreads = 512;
-  struct Shared {};
-
-  const Job* jobs;
-  const LowRankMatrix* matrices;
-  const Tile* tiles;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
@@ -253,13 +241,8 @@ struct WriteFactors {
 };
 
 /// Subtracts p q^T from the memory. Grid: kTile elements of every matrix.
-struct LeaveLowRank {
+struct LeaveLowRank : OnMatrices {
   static constexpr int kThreads = 512;
-  struct Shared {};
-
-  const Job* jobs;
-  const LowRankMatrix* matrices;
-  const Tile* tiles;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
@@ -267,10 +250,8 @@ struct LeaveLowRank {
     const LowRankMatrix matrix = matrices[tile.job];
     const Job job = jobs[matrix.job];
     if (!job.minds_sent()) return;
-    block.each([&](int t) {
-      each_in_tile<kThreads>(t, tile.index, job.n, [&](std::uint32_t i) {
-        leave(job, i, job.c()[i], low_rank_element(matrix, matrix.p, matrix.q, i));
-      });
+    each_of_tile(block, tile.index, job.n, [&](std::uint32_t i) {
+      leave(job, i, job.c()[i], low_rank_element(matrix, matrix.p, matrix.q, i));
     });
   }
 };
@@ -283,10 +264,8 @@ struct CheckFactors {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
     const std::uint32_t count = job.payload.bytes / 4;
-    block.each([&](int t) {
-      each_in_tile<kThreads>(t, block.index(), count, [&](std::uint32_t i) {
-        if (!is_finite(std::bit_cast<float>(job.payload.words[i]))) tell(block, job, 1);
-      });
+    each_of_tile(block, block.index(), count, [&](std::uint32_t i) {
+      if (!is_finite(std::bit_cast<float>(job.payload.words[i]))) tell(block, job, 1);
     });
   }
 };
@@ -303,12 +282,31 @@ struct AddLowRank {
     if (*job.problem != 0) return;
     const LowRankMatrix matrix = matrices[job.part];
     const auto* const p = reinterpret_cast<const float*>(job.payload.words);
-    block.each([&](int t) {
-      each_in_tile<kThreads>(t, block.index(), job.payload.n, [&](std::uint32_t i) {
-        const float value = low_rank_element(matrix, p, p + matrix.rows * matrix.rank, i);
-        const float term = job.factor * value;
-        job.out[i] = job.out[i] + term;
-      });
+    each_of_tile(block, block.index(), job.payload.n, [&](std::uint32_t i) {
+      const float value = low_rank_element(matrix, p, p + matrix.rows * matrix.rank, i);
+      const float term = job.factor * value;
+      job.out[i] = job.out[i] + term;
+    });
+  }
+};
+
+/// Copies Job::mean to p or q, and sets LowRankMatrix::bad if a number is not finite. Grid: the
+/// tiles of WriteFactors.
+struct TakeMean : OnMatrices {
+  static constexpr int kThreads = 512;
+
+  bool is_p;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const LowRankMatrix matrix = matrices[tile.job];
+    const float* const mean = jobs[matrix.job].mean;
+    float* const to = is_p ? matrix.p : matrix.q;
+    const std::uint32_t count = (is_p ? matrix.rows : matrix.columns) * matrix.rank;
+    each_of_tile(block, tile.index, count, [&](std::uint32_t i) {
+      to[i] = mean[i];
+      if (!is_finite(mean[i])) block.set_greatest(matrix.bad, 1);
     });
   }
 };

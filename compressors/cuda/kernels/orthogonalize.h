@@ -102,15 +102,13 @@ struct FactorProducts {
     if (pass >= orthogonalize_passes(matrix.rank)) return;
     const std::uint32_t rank = matrix.rank;
     double* const products = matrix.products;
-    block.each([&](int t) {
-      for (auto at = static_cast<std::uint32_t>(t); at < rank * rank; at += kThreads) {
-        if (at % rank < at / rank) continue;
-        double sum = 0;
-        for (std::uint32_t segment = 0; segment < matrix.dot_segments(); ++segment)
-          sum += products[std::size_t{segment} * rank * rank + at];
-        products[at] = sum;
-        if (at % rank == at / rank) matrix.scales[at / rank] = sum;  // before
-      }
+    each_of(block, rank * rank, [&](std::uint32_t at) {
+      if (at % rank < at / rank) return;
+      double sum = 0;
+      for (std::uint32_t segment = 0; segment < matrix.dot_segments(); ++segment)
+        sum += products[std::size_t{segment} * rank * rank + at];
+      products[at] = sum;
+      if (at % rank == at / rank) matrix.scales[at / rank] = sum;  // before
     });
     for (std::uint32_t k = 0; k < rank; ++k) {
       double* const shares = products + k * rank;

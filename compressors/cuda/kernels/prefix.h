@@ -49,4 +49,6 @@ THINPIPE_BOTH constexpr Counts counts_of(PrefixState state) {
           static_cast<std::uint32_t>(state & kMask)};
 }
 
+constexpr int kWarpThreads = 32;  ///< threads of a warp
+
 }  // namespace thinpipe::cuda

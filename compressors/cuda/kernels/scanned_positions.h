@@ -5,10 +5,8 @@
 
 #include <cstdint>
 
-#include "compressors/cuda/kernels/decode_job.h"
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/cuda/kernels/lanes.h"
-#include "compressors/cuda/kernels/payload_view.h"
+#include "compressors/cuda/kernels/payload.h"
 
 namespace thinpipe::cuda {
 
@@ -40,8 +38,7 @@ THINPIPE_KERNEL Passed join_segments(Block& block, Passed* parts, Passed* segmen
     for (std::uint32_t i = begin_of(part); i < begin_of(part + 1); ++i) add(all, segments[i]);
     parts[t] = all;
   });
-  block.each([&](int t) {
-    if (t != 0) return;
+  once(block, [&] {
     Passed before;
     for (std::uint64_t part = 0; part < kParts; ++part) {
       const Passed own = parts[part];
@@ -69,7 +66,7 @@ THINPIPE_KERNEL Passed join_segments(Block& block, Passed* parts, Passed* segmen
 //   read()   calls body(i, position) for each position of a unit
 //   good()   whether the totals are those of a valid payload
 
-/// Run lengths: units of 16 bits (encode/gap_lengths.cc).
+/// Run lengths: units of 16 bits (encode/position_codec.cc).
 struct Run16Units {
   static constexpr std::uint32_t kSplit = 65535;
 
@@ -157,6 +154,26 @@ constexpr std::uint32_t kScanUnits = 2048;
 constexpr int kScanThreads = 512;
 constexpr std::uint32_t kScanEach = kScanUnits / kScanThreads;
 
+/// Calls body(unit) for the units of a segment that thread t reads.
+template <class Body>
+THINPIPE_KERNEL void each_unit(std::uint32_t segment, int t, std::uint32_t units, Body body) {
+  const std::uint32_t first = segment * kScanUnits + static_cast<std::uint32_t>(t) * kScanEach;
+  for (std::uint32_t unit = first; unit < first + kScanEach && unit < units; ++unit) body(unit);
+}
+/// Sets each thread's totals of a segment.
+template <class Block, class Code, class Local>
+THINPIPE_KERNEL void count_units(Block& block, const Code& code, const PayloadView& payload,
+                                 const PayloadParts& parts, std::uint32_t units, Local& counts,
+                                 Local& elements) {
+  block.each([&](int t) {
+    Passed own;
+    each_unit(block.index(), t, units,
+              [&](std::uint32_t unit) { code.add(payload, parts, unit, own); });
+    counts[t] = own.count;
+    elements[t] = static_cast<std::uint32_t>(own.elements);
+  });
+}
+
 /// Computes the totals of every segment, then replaces them by the totals of all segments before
 /// it. Reports a problem for positions that no compressor writes. Grid: the maximum number of
 /// segments.
@@ -175,30 +192,15 @@ struct PassPositions {
     std::uint32_t units = 0;
     if (parts.problem == PayloadProblem::kNone && !code.units(payload, parts, units))
       parts.problem = PayloadProblem::kLength;
-    if (parts.problem != PayloadProblem::kNone) {
-      block.each([&](int t) {
-        if (t == 0) tell(block, job, parts.problem);
-      });
-      return;
-    }
+    if (tell_all(block, job, parts.problem)) return;
     const std::uint32_t segments = tiles_of(units, kScanUnits);
     if (block.index() >= segments) return;
     typename Block::template Local<std::uint32_t> counts;
     typename Block::template Local<std::uint32_t> elements;
-    block.each([&](int t) {
-      Passed own;
-      const std::uint32_t first =
-          block.index() * kScanUnits + static_cast<std::uint32_t>(t) * kScanEach;
-      for (std::uint32_t unit = first; unit < first + kScanEach && unit < units; ++unit)
-        code.add(payload, parts, unit, own);
-      counts[t] = own.count;
-      elements[t] = static_cast<std::uint32_t>(own.elements);
-    });
+    count_units(block, code, payload, parts, units, counts, elements);
     const std::uint32_t count = block.sum(counts);
     const std::uint32_t passed = block.sum(elements);
-    block.each([&](int t) {
-      if (t == 0) job.passed[block.index()] = {passed, count, 0};
-    });
+    once(block, [&] { job.passed[block.index()] = {passed, count, 0}; });
     if (!block.is_last(job.arrived, segments)) return;
     const Passed all = join_segments(block, shared.parts, job.passed, segments);
     block.each([&](int t) {
@@ -224,26 +226,17 @@ struct ReadPositions {
     if (block.index() >= tiles_of(units, kScanUnits)) return;
     typename Block::template Local<std::uint32_t> counts;
     typename Block::template Local<std::uint32_t> elements;
-    const auto first = [&](int t) {
-      return block.index() * kScanUnits + static_cast<std::uint32_t>(t) * kScanEach;
-    };
-    block.each([&](int t) {
-      Passed own;
-      for (std::uint32_t unit = first(t); unit < first(t) + kScanEach && unit < units; ++unit)
-        code.add(payload, parts, unit, own);
-      counts[t] = own.count;
-      elements[t] = static_cast<std::uint32_t>(own.elements);
-    });
+    count_units(block, code, payload, parts, units, counts, elements);
     block.prefix(counts);
     block.prefix(elements);
     block.each([&](int t) {
       Passed before = job.passed[block.index()];
       before.count += counts[t];
       before.elements += elements[t];
-      for (std::uint32_t unit = first(t); unit < first(t) + kScanEach && unit < units; ++unit) {
+      each_unit(block.index(), t, units, [&](std::uint32_t unit) {
         code.read(payload, parts, unit, before,
                   [&](std::uint32_t i, std::uint32_t position) { job.positions[i] = position; });
-      }
+      });
     });
   }
 };

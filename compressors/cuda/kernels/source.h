@@ -17,9 +17,8 @@ enum class Reading {
   kGradient,  ///< reads g instead of c
 };
 
-/// Returns the sum of a memory's and a gradient's element, by the rules of memory/residual.cc,
-/// memory/momentum.cc, memory/ef21.cc and memory/none.cc: products are rounded before they are
-/// added.
+/// Returns the sum of a memory's and a gradient's element, by the rules of memory/memory.cc:
+/// products are rounded before they are added.
 THINPIPE_BOTH inline float sum_of(const Job& job, float r, float g) {
   const float from = job.anew ? 0.0F : r;
   if (job.decay == 1.0F && job.scale == 1.0F) return canonical(from + g);
@@ -126,5 +125,19 @@ THINPIPE_BOTH inline void take_off(const Job& job, std::uint32_t i, float decode
   if (job.clears) job.r[i] = 0;
   if (job.u != nullptr && job.masking) job.u[i] = 0.0F;
 }
+
+/// Adds the gradients to the memories, in steps without an exchange. Grid: the tiles of kSumTile
+/// elements.
+struct HoldGradients : OnTiles {
+  static constexpr int kThreads = 512;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    each_of_tile<kSumTile>(block, tile.index, job.n,
+                           [&](std::uint32_t i) { element<Reading::kSum>(job, i); });
+  }
+};
 
 }  // namespace thinpipe::cuda

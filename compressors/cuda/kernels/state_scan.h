@@ -22,6 +22,55 @@ namespace thinpipe::cuda {
 //                calls body(i, end) after each code, where i is the code's index
 //   good()       returns whether the totals are those of a valid payload
 
+/// The common part of streams of bits, in segments of kBits bits.
+template <std::uint32_t states, std::uint32_t segments_of_block, std::uint32_t bits_of_segment>
+struct BitStream {
+  static constexpr std::uint32_t kStates = states;
+  static constexpr std::uint32_t kSegments = segments_of_block;
+  static constexpr std::uint32_t kBits = bits_of_segment;
+
+  std::uint64_t begin = 0;  ///< bit of the payload at which the codes begin
+  std::uint64_t bits = 0;   ///< of all codes
+
+  THINPIPE_KERNEL std::uint32_t segments() const {
+    return static_cast<std::uint32_t>((bits + kBits - 1) / kBits);
+  }
+};
+
+/// The common part of streams of codes of at most 63 bits. A segment's state is the bit at which
+/// its first own code begins.
+struct CodeStream : BitStream<64, 8, 2048> {
+  static constexpr std::uint32_t kStuck = 63;  ///< no valid code where one should begin
+
+  THINPIPE_KERNEL static std::uint32_t states() { return kStates; }
+
+  /// Reads a segment, and calls body(end) after each code.
+  /// @param read  read(bit, elements) reads the code at bit `bit` of the payload and sets the
+  /// elements up to and including the one that the code selects; returns the code's length in bits,
+  /// 0 without a valid code
+  template <class Read, class Body>
+  THINPIPE_KERNEL void read_codes(std::uint32_t segment, Passed& passed, Read read,
+                                  Body body) const {
+    if (passed.state == kStuck) return;
+    const std::uint64_t first = std::uint64_t{kBits} * segment;
+    const std::uint64_t end = first + kBits < bits ? first + kBits : bits;
+    std::uint64_t at = first + passed.state;
+    while (at < end) {
+      std::uint32_t elements = 0;
+      const std::uint32_t length = read(begin + at, elements);
+      if (length == 0 || at + length > bits) {
+        passed.state = kStuck;
+        return;
+      }
+      at += length;
+      passed.elements += elements;
+      body(at);
+      ++passed.count;
+    }
+    passed.state = static_cast<std::uint32_t>(at - end);
+  }
+};
+
 /// Adds a segment's totals. Saturates at numbers larger than any tensor's.
 THINPIPE_KERNEL inline void pass_on(Passed& before, const Passed& own) {
   constexpr std::uint64_t kTooMany = std::uint64_t{1} << 62;
@@ -71,12 +120,7 @@ struct PassStates {
     const auto payload = Stream::view_of(job);
     auto parts = payload.open();
     const Stream stream(payload, parts);
-    if (parts.problem != PayloadProblem::kNone) {
-      block.each([&](int t) {
-        if (t == 0) tell(block, job, parts.problem);
-      });
-      return;
-    }
+    if (tell_all(block, job, parts.problem)) return;
     const std::uint32_t first = block.index() * kSegments;
     const std::uint32_t segments = stream.segments();
     if (first >= segments) return;
@@ -91,9 +135,7 @@ struct PassStates {
       shared.passed[t] = own;
       states.of_segment(segment)[state] = own;
     });
-    block.each([&](int t) {
-      const auto state = static_cast<std::uint32_t>(t);
-      if (state >= stream.states()) return;
+    each_of(block, stream.states(), [&](std::uint32_t state) {
       Passed all;
       all.state = state;
       for (std::uint32_t i = 0; i < kSegments && first + i < segments; ++i)
@@ -140,17 +182,14 @@ struct JoinStates {
         pass_on(all, states.of_block(i)[all.state]);
       shared.passed[t] = all;
     });
-    block.each([&](int t) {
-      if (t != 0) return;
+    once(block, [&] {
       Passed before;
       for (std::uint32_t part = 0; part < kParts; ++part) {
         shared.before[part] = before;
         if (part + 1 < kParts) pass_on(before, shared.passed[part * kStates + before.state]);
       }
     });
-    block.each([&](int t) {
-      const auto part = static_cast<std::uint32_t>(t);
-      if (part >= kParts) return;
+    each_of(block, kParts, [&](std::uint32_t part) {
       Passed before = shared.before[part];
       for (std::uint32_t i = begin_of(part); i < begin_of(part + 1); ++i) {
         const Passed own = states.of_block(i)[before.state];

@@ -1,5 +1,5 @@
 // 3LC: ternary values, five per byte (compressors/kernels/ternary.cc). FoldZeros then folds runs of
-// zero bytes (fold_zeros.h).
+// zero bytes (zero_runs.h).
 #pragma once
 
 #include <bit>
@@ -64,15 +64,12 @@ struct TernaryDigit {
 /// states (prefix.h) and sets Findings::counts[1] to the number of values that are not zero. A
 /// byte's five elements are a fifth of the tensor apart; consecutive threads pack consecutive
 /// bytes. Grid: the parts.
-struct PackTernary {
+struct PackTernary : OnParts {
   static constexpr int kThreads = 256;
   static constexpr int kMinBlocks = static_cast<int>(kBlocksPerProcessor);
   static constexpr std::uint32_t kDigits = 5;  ///< of a byte
   static constexpr std::uint32_t kAtOnce = 4;  ///< bytes for which a thread reads before it writes
-  struct Shared {};
 
-  const Job* jobs;
-  const Part* parts;
   TernaryDigit digit;
 
   template <class Block>
@@ -131,7 +128,7 @@ struct PackTernary {
 /// Packs elements as PackTernary does, for tensors that are divided into buckets. In the same pass,
 /// finds each bucket's scale and updates the memory. Grid: the tiles of TernaryLayout::tile()
 /// elements.
-struct PackTernaryBuckets {
+struct PackTernaryBuckets : OnTiles {
   static constexpr int kThreads = 512;
   struct Shared {
     float values[kTile];  ///< elements, then their decoded values
@@ -139,8 +136,6 @@ struct PackTernaryBuckets {
     float scales[kMaxBuckets];
   };
 
-  const Job* jobs;
-  const Tile* tiles;
   TernaryLayout layout;
   float sparsity;
 
@@ -177,10 +172,8 @@ struct PackTernaryBuckets {
       for (auto i = static_cast<std::uint32_t>(t); i < bytes; i += kThreads)
         packed[i] = byte_of(shared, some, i / length, i % length, nonzero[t]);
     });
-    block.each([&](int t) {
-      for (auto i = static_cast<std::uint32_t>(t); job.minds_sent() && i < some; i += kThreads)
-        leave(job, begin + i, job.c()[begin + i], shared.values[i]);
-    });
+    each_of(block, job.minds_sent() ? some : 0,
+            [&](std::uint32_t i) { leave(job, begin + i, job.c()[begin + i], shared.values[i]); });
     count_nonzero(block, job, nonzero, tiles_of(job.n, layout.tile()));
   }
 
@@ -200,6 +193,58 @@ struct PackTernaryBuckets {
       const bool sent = is_near(value, scale);
       code += digit_of(value, sent, scale, value);
       nonzero += sent ? 1 : 0;
+    }
+    return static_cast<std::uint8_t>(code);
+  }
+};
+
+/// Packs elements as PackTernary does, for buckets larger than a tile, each of which is a job of
+/// its own. A thread packs one byte at a time. Clears the prefix states of the buckets' tensors.
+/// Grid: the tiles of kTile elements of every bucket.
+struct PackTernaryParts : OnTiles {
+  static constexpr int kThreads = 256;
+  static constexpr std::uint32_t kBytes = (kTile + 4) / 5;  ///< per tile
+
+  TernaryLayout layout;
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const auto length = static_cast<std::uint32_t>(quartic_size(job.n));
+    auto* const bytes =
+        (job.packed == nullptr ? reinterpret_cast<std::uint8_t*>(job.payload) : job.packed) +
+        job.at;
+    typename Block::template Local<std::uint32_t> nonzero;
+    block.each([&](int t) {
+      nonzero[t] = 0;
+      if (t == 0) {
+        const std::uint32_t at = job.first / kTile + tile.index;
+        job.states[0][at] = job.states[1][at] = 0;
+        if (tile.index == 0)
+          job.payload[job.first / layout.bucket] =
+              std::bit_cast<std::uint32_t>(job.findings->scale);
+      }
+      const std::uint32_t begin = tile.index * kBytes;
+      const std::uint32_t end = begin + kBytes < length ? begin + kBytes : length;
+      for (auto j = begin + static_cast<std::uint32_t>(t); j < end; j += kThreads)
+        bytes[j] = byte_of(job, length, j, nonzero[t]);
+    });
+    count_nonzero(block, job, nonzero, tiles_of(job.n, kTile));
+  }
+
+ private:
+  THINPIPE_KERNEL static std::uint8_t byte_of(const Job& job, std::uint32_t length, std::uint32_t j,
+                                              std::uint32_t& nonzero) {
+    constexpr TernaryDigit kDigit{.stochastic = false};
+    std::uint32_t code = 0;
+    for (std::uint64_t part = 0; part < 5; ++part) {
+      const std::uint64_t i = part * length + j;
+      code *= 3;
+      if (i < job.n) {
+        code +=
+            kDigit(job, job.findings->scale, static_cast<std::uint32_t>(i), job.c()[i], nonzero);
+      }
     }
     return static_cast<std::uint8_t>(code);
   }

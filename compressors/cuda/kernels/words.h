@@ -2,10 +2,8 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 
-#include "compressors/cuda/kernels/decode_job.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/runs.h"
 #include "compressors/element_type.h"
@@ -132,12 +130,9 @@ THINPIPE_KERNEL void count_nonzero(Block& block, const Job& job, Counters& nonze
                                    std::uint32_t tiles) {
   Findings& findings = *job.findings;
   const std::uint32_t count = block.sum(nonzero);
-  block.each([&](int t) {
-    if (t == 0) block.add(&findings.counts[0], count);
-  });
+  once(block, [&] { block.add(&findings.counts[0], count); });
   if (!block.is_last(&findings.arrived, tiles)) return;
-  block.each([&](int t) {
-    if (t != 0) return;
+  once(block, [&] {
     findings.counts[1] = findings.counts[0];
     findings.counts[0] = 0;
   });
@@ -146,12 +141,9 @@ THINPIPE_KERNEL void count_nonzero(Block& block, const Job& job, Counters& nonze
 /// Writes the payloads of all tensors. Sets Findings::counts[1] to the number of elements. Grid:
 /// the tiles of kTile elements.
 template <class Code>
-struct EncodeWords {
+struct EncodeWords : OnTiles {
   static constexpr int kThreads = kRunsPerTile;
-  struct Shared {};
 
-  const Job* jobs;
-  const Tile* tiles;
   Code code;
 
   template <class Block>

@@ -31,8 +31,18 @@ struct LevelTile {
   }
 };
 
+/// Common part of the kernels of a tile.
+struct LevelKernel : OnTiles {
+  const LevelWorkspace* workspaces;
+  CodeLayout layout;
+
+  THINPIPE_KERNEL std::uint32_t level_of(std::uint32_t code) const {
+    return code & ((std::uint32_t{1} << (layout.bits - 1)) - 1);
+  }
+};
+
 /// Measures the codes of every slice. Grid: SliceCut::tiles() of every tensor.
-struct MeasureLevels {
+struct MeasureLevels : LevelKernel {
   static constexpr int kThreads = kLevelThreads;
   struct Shared {
     LevelMask mask;
@@ -42,19 +52,13 @@ struct MeasureLevels {
     std::uint32_t last[kMaxBuckets];
   };
 
-  const Job* jobs;
-  const Tile* tiles;
-  const LevelWorkspace* workspaces;
-  CodeLayout layout;
-
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const LevelTile tile(jobs, workspaces, layout, tiles[block.index()]);
     const SliceCut& cut = tile.cut;
     typename Block::template Local<TileLevels> codes;
-    block.each([&](int t) {
-      if (static_cast<std::uint32_t>(t) >= kMaxBuckets) return;
-      shared.bits[t] = shared.count[t] = shared.from_end[t] = shared.last[t] = 0;
+    each_of(block, kMaxBuckets, [&](std::uint32_t at) {
+      shared.bits[at] = shared.count[at] = shared.from_end[at] = shared.last[at] = 0;
     });
     take_levels(block, shared.mask, tile.job, layout, cut, tile.index, codes);
     block.each([&](int t) {
@@ -81,11 +85,6 @@ struct MeasureLevels {
       tile.workspace.runs[slice] = {shared.bits[at], shared.count[at],
                                     passed + (kTile - shared.from_end[at]) + 1, shared.last[at]};
     });
-  }
-
- private:
-  THINPIPE_KERNEL std::uint32_t level_of(std::uint32_t code) const {
-    return code & ((std::uint32_t{1} << (layout.bits - 1)) - 1);
   }
 };
 
@@ -124,8 +123,7 @@ struct JoinLevels {
       shared.runs[t] = run;
       shared.begins[t] = begins;
     });
-    block.each([&](int t) {
-      if (t != 0) return;
+    once(block, [&] {
       LevelRun before;
       for (int part = 0; part < kThreads; ++part) {
         const LevelRun own = shared.runs[part];
@@ -174,22 +172,15 @@ struct JoinLevels {
 };
 
 /// Clears the words that two tiles may share, and the last word. Grid: as MeasureLevels.
-struct ClearLevels {
+struct ClearLevels : LevelKernel {
   static constexpr int kThreads = 32;
-  struct Shared {};
-
-  const Job* jobs;
-  const Tile* tiles;
-  const LevelWorkspace* workspaces;
-  CodeLayout layout;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
     const LevelTile tile(jobs, workspaces, layout, tiles[block.index()]);
     const Job& job = tile.job;
     if (job.n == 0) return;
-    block.each([&](int t) {
-      if (t != 0) return;
+    once(block, [&] {
       job.payload[tile.first_bit(tile.index) / 32] = 0;
       if (tile.index == 0) job.payload[job.findings->encoded / 4] = 0;
     });
@@ -197,7 +188,7 @@ struct ClearLevels {
 };
 
 /// Writes a tile's records, or its slice of a record. Grid: as MeasureLevels.
-struct WriteLevels {
+struct WriteLevels : LevelKernel {
   static constexpr int kThreads = kLevelThreads;
   /// Maximum bits per element: a distance of 1, a sign and a level of seven bits. Greater distances
   /// need no more, because an element at distance g takes fewer bits than g elements at distance 1.
@@ -211,11 +202,6 @@ struct WriteLevels {
     std::uint32_t before[kMaxBuckets];  ///< bits of the tile's earlier slices
   };
 
-  const Job* jobs;
-  const Tile* tiles;
-  const LevelWorkspace* workspaces;
-  CodeLayout layout;
-
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
     const LevelTile tile(jobs, workspaces, layout, tiles[block.index()]);
@@ -225,9 +211,7 @@ struct WriteLevels {
     if (job.n == 0) return;
     typename Block::template Local<TileLevels> codes;
     typename Block::template Local<std::uint32_t> bits;
-    block.each([&](int t) {
-      for (auto i = static_cast<std::uint32_t>(t); i < kWords; i += kThreads) shared.words[i] = 0;
-    });
+    each_of(block, kWords, [&](std::uint32_t i) { shared.words[i] = 0; });
     take_levels(block, shared.mask, tile.job, layout, cut, tile.index, codes);
     block.each([&](int t) {
       bits[t] = 0;
@@ -281,9 +265,6 @@ struct WriteLevels {
   }
 
  private:
-  THINPIPE_KERNEL std::uint32_t level_of(std::uint32_t code) const {
-    return code & ((std::uint32_t{1} << (layout.bits - 1)) - 1);
-  }
   THINPIPE_KERNEL std::uint32_t bits_of(std::uint32_t distance, std::uint32_t code) const {
     return omega_bits(distance) + 1 + omega_bits(level_of(code));
   }

@@ -23,7 +23,9 @@ template <class Device, class Element>
 class BlockQuantizer : public DeviceQuantizer<Device> {
  public:
   explicit BlockQuantizer(DeviceBlockOptions options)
-      : options_(std::move(options)), layout_{options_.format} {}
+      : DeviceQuantizer<Device>(std::move(options.streams)),
+        options_(std::move(options)),
+        layout_{options_.format} {}
 
   std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {
     return layout_.bytes(elements);
@@ -32,24 +34,15 @@ class BlockQuantizer : public DeviceQuantizer<Device> {
     if (!options_.format.hadamard) return;
     std::vector<std::uint32_t> signs(options_.format.block);
     random_signs(options_.sign_seeds[tensor], signs);
-    const std::size_t bytes = signs.size() * sizeof signs[0];
-    auto* const device_signs = static_cast<std::uint32_t*>(device.allocate(bytes));
-    device.upload(device_signs, signs.data(), bytes);
-    device.wait();
-    job.signs = device_signs;
-  }
-  void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
-    job.key = random_key(options_.streams[tensor], step.step);
+    job.signs = uploaded(device, signs);
   }
   bool shares_scale() const override { return options_.format.scale == BlockScale::kGiven; }
   void launch_scales(Device& device, const Batch& batch) override {
-    device.launch(FindRange{batch.jobs, batch.tiles, layout_, 0}, batch.tile_count);
+    batch.launch_tiles<FindRange>(device, layout_, 0.0F);
   }
   void launch(Device& device, const Batch& batch) override {
-    if (options_.format.scale == BlockScale::kGiven) {
-      device.launch(FindRange{batch.jobs, batch.tiles, layout_, options_.range}, batch.tile_count);
-    }
-    device.launch(EncodeBlocks<Element>{batch.jobs, batch.tiles, layout_}, batch.tile_count);
+    if (shares_scale()) batch.launch_tiles<FindRange>(device, layout_, options_.range);
+    batch.launch_tiles<EncodeBlocks<Element>>(device, layout_);
   }
   void decode(Device& device, const DecodeBatch& batch) override {
     batch.launch(device, DecodeGrid::kElements, DecodeBlocks<Element>{layout_});
@@ -59,7 +52,7 @@ class BlockQuantizer : public DeviceQuantizer<Device> {
       case BlockProblem::kNone:
         break;
       case BlockProblem::kScale:
-        return options_.format.scale == BlockScale::kGiven
+        return shares_scale()
                    ? "distance of two levels in the payload is not a finite number of at least 0"
                    : "scale of a block in the payload is not a finite number of at least 0";
       case BlockProblem::kCode:

@@ -11,7 +11,6 @@
 #include "compressors/cuda/kernels/choose_of_chunks.h"
 #include "compressors/cuda/kernels/demo.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
-#include "compressors/kernels/streams.h"
 #include "compressors/methods/quantizers.h"
 
 namespace thinpipe::cuda {
@@ -45,13 +44,6 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
 
   void open(Device& device, std::size_t tensor, Job& job) override {
     const DemoGrid& grid = options_.grids[tensor];
-    const auto array = [&]<class T>(T* /*of*/, std::size_t count) {
-      auto* const device_values = static_cast<T*>(device.allocate(count * sizeof(T)));
-      device.zero(device_values, count * sizeof(T));
-      return device_values;
-    };
-    constexpr std::uint32_t* kWords = nullptr;
-    constexpr float* kFloats = nullptr;
     const std::size_t n = grid.coefficients();
     const std::size_t selected = chunks_of(tensor).selected(n);
     Job own;
@@ -60,37 +52,28 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
     own.target = static_cast<std::uint32_t>(selected);
     own.place = place_of(1);
     own.sent = values_->drops() ? 1 - own.place : own.place;
-    own.r = array(kFloats, n);
-    for (Chosen* const chosen : {&own.chosen, &own.staged})
-      *chosen = {array(kWords, selected), array(kFloats, selected)};
-    own.part_counts = array(static_cast<Counts*>(nullptr), tiles_of(own.n, kTile) + 1);
-    own.decoded = array(kFloats, selected);
-    own.block_sums = array(static_cast<double*>(nullptr),
-                           kSumDoubles * (tiles_of(own.n, kSumTile) + kMomentPartials));
-    for (PrefixState*& states : own.states)
-      states = array(static_cast<PrefixState*>(nullptr), tiles_of(own.n, kTile));
+    own.r = device_array<float>(device, n);
+    allocate_chosen(device, selected, own);
+    own.decoded = device_array<float>(device, selected);
+    allocate_workspace(device, own);
     own.payload = job.payload;
     own.capacity = static_cast<std::uint32_t>(max_encoded_size(tensor, job.n));
     own.values = values_->size();
-    own.findings = array(static_cast<Findings*>(nullptr), 1);
+    own.findings = device_array<Findings>(device, 1);
     values_->prepare(device, selected, own);
     jobs_.push_back(own);
     cuts_.push_back(cut_of(grid, device));
-    const auto number = static_cast<std::uint32_t>(tensor);
-    for (std::uint32_t i = 0; i < tiles_of(own.n, kTile); ++i) tiles_.push_back({number, i});
-    for (std::uint32_t i = 0; i < tiles_of(own.n, kSumTile); ++i) sum_tiles_.push_back({number, i});
   }
 
   void launch(Device& device, const Batch& batch) override {
     if (coefficients_.jobs == nullptr) upload(device);
-    const Tile* const tiles = coefficients_.tiles;
-    const std::size_t count = coefficients_.tile_count;
-    device.launch(TransformDemo{batch.jobs, coefficients_.jobs, device_cuts_, tiles}, count);
-    device.launch(ChooseOfChunks<Reading::kAsIs>{coefficients_.jobs, tiles}, count);
+    const DemoKernel tiles{batch.jobs, coefficients_.jobs, device_cuts_, coefficients_.tiles};
+    device.launch(TransformDemo{tiles}, coefficients_.tile_count);
+    coefficients_.launch_tiles<ChooseOfChunks<Reading::kAsIs>>(device);
     values_->measure(device, coefficients_);
     CodedChunked<Device>({}).write(device, coefficients_);
     values_->write(device, coefficients_);
-    device.launch(LeaveDemo{batch.jobs, coefficients_.jobs, device_cuts_, tiles}, count);
+    device.launch(LeaveDemo{tiles}, coefficients_.tile_count);
   }
 
   void plan_decode(Device& device, DecodeJob& job, DecodePlan& plan) override {
@@ -125,12 +108,7 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
   }
 
   DemoCut cut_of(const DemoGrid& grid, Device& device) {
-    if (cosines_ == nullptr) {
-      const auto cosines = dct_cosines();
-      cosines_ = static_cast<float*>(device.allocate(cosines.size_bytes()));
-      device.upload(cosines_, cosines.data(), cosines.size_bytes());
-      device.wait();
-    }
+    if (cosines_ == nullptr) cosines_ = uploaded(device, dct_cosines());
     const auto lines = [](std::size_t n, std::size_t beside) {
       return DctLines{.bits = static_cast<std::uint32_t>(std::bit_width(n) - 1),
                       .apart = static_cast<std::uint32_t>(std::bit_width(beside) - 1),
@@ -148,22 +126,9 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
 
   /// Uploads the jobs once, when all tensors are known; they do not change.
   void upload(Device& device) {
-    const auto uploaded = [&]<class T>(const std::vector<T>& values) {
-      auto* const device_values = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
-      device.upload(device_values, values.data(), values.size() * sizeof(T));
-      return device_values;
-    };
-    const std::vector<Part> parts = divide_in_parts(jobs_, device.processors());
-    coefficients_ = {.jobs = uploaded(jobs_),
-                     .tensors = jobs_.size(),
-                     .sum_tiles = uploaded(sum_tiles_),
-                     .sum_tile_count = sum_tiles_.size(),
-                     .tiles = uploaded(tiles_),
-                     .tile_count = tiles_.size(),
-                     .parts = uploaded(parts),
-                     .part_count = parts.size()};
-    device_cuts_ = uploaded(cuts_);
-    device.wait();
+    coefficients_ = make_batch(device, jobs_);
+    coefficients_.jobs = uploaded(device, jobs_);
+    device_cuts_ = uploaded(device, cuts_);
   }
 
   DeviceDemoOptions options_;
@@ -171,8 +136,6 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
   std::unique_ptr<ValueCodec> value_codec_;
   std::vector<Job> jobs_;  ///< of the coefficients
   std::vector<DemoCut> cuts_;
-  std::vector<Tile> tiles_;
-  std::vector<Tile> sum_tiles_;
   Batch coefficients_;
   DemoCut* device_cuts_ = nullptr;
   float* cosines_ = nullptr;

@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "compressors/compressor.h"
 #include "compressors/cuda/device/device_compressor.h"
 #include "compressors/cuda/encode/device_decodes.h"
 #include "compressors/cuda/kernels/batch.h"
+#include "compressors/kernels/random.h"
 #include "compressors/wire/bytes.h"
 
 namespace thinpipe::cuda {
@@ -16,6 +19,9 @@ namespace thinpipe::cuda {
 template <class Device>
 class DeviceQuantizer {
  public:
+  /// @param streams  random_stream() of each tensor, for stochastic quantisers
+  explicit DeviceQuantizer(std::vector<std::uint64_t> streams = {})
+      : streams_(std::move(streams)) {}
   virtual ~DeviceQuantizer() = default;
 
   virtual std::size_t max_encoded_size(std::size_t tensor, std::size_t elements) const = 0;
@@ -26,7 +32,9 @@ class DeviceQuantizer {
   /// Allocates a tensor's permanent workspace on the device.
   virtual void open(Device& /*device*/, std::size_t /*tensor*/, Job& /*job*/) {}
   /// Sets this step's random key, for stochastic quantisers.
-  virtual void prepare(std::size_t /*tensor*/, const DeviceStep& /*step*/, Job& /*job*/) {}
+  void prepare(std::size_t tensor, const DeviceStep& step, Job& job) const {
+    if (!streams_.empty()) job.key = random_key(streams_[tensor], step.step);
+  }
   /// Returns whether all workers may share one scale. If so, launch_scales() launches the kernels
   /// that find this worker's scales (Findings::scale) and update the memories.
   virtual bool shares_scale() const { return false; }
@@ -62,6 +70,9 @@ class DeviceQuantizer {
 
   /// Returns the message for a problem that decoding found.
   virtual std::string problem(std::uint32_t number) const = 0;
+
+ private:
+  std::vector<std::uint64_t> streams_;
 };
 
 }  // namespace thinpipe::cuda

@@ -5,9 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "compressors/cuda/encode/device_scans.h"
+#include "compressors/cuda/encode/device_decodes.h"
 #include "compressors/cuda/kernels/read_levels.h"
-#include "compressors/cuda/kernels/read_records.h"
 #include "compressors/cuda/kernels/write_levels.h"
 #include "compressors/cuda/quantize/codes.h"
 #include "compressors/methods/quantizers.h"
@@ -35,29 +34,24 @@ class EliasQuantizer : public CodeQuantizer<Device, LevelCode<NormRange>> {
   }
   void open(Device& device, std::size_t tensor, Job& job) override {
     Fixed::open(device, tensor, job);
-    const auto array = [&]<class T>(T* /*of*/, std::size_t count) {
-      return static_cast<T*>(device.allocate(count * sizeof(T)));
-    };
     const SliceCut cut = SliceCut::of(job.n, layout().bucket);
-    job.packed = array(static_cast<std::uint8_t*>(nullptr), layout().bytes(job.n) + 4);
-    workspaces_.push_back({.runs = array(static_cast<LevelRun*>(nullptr), cut.slices()),
-                           .records = array(static_cast<LevelRecord*>(nullptr), cut.buckets())});
-    for (std::uint32_t i = 0; i < cut.tiles(); ++i)
-      tiles_.push_back({static_cast<std::uint32_t>(tensor), i});
+    job.packed = device_array<std::uint8_t>(device, layout().bytes(job.n) + 4);
+    workspaces_.push_back({.runs = device_array<LevelRun>(device, cut.slices()),
+                           .records = device_array<LevelRecord>(device, cut.buckets())});
+    tiles_.add(static_cast<std::uint32_t>(tensor), cut.tiles());
   }
 
   void launch(Device& device, const Batch& batch) override {
-    if (device_tiles_ == nullptr) {
-      device_tiles_ = uploaded(device, tiles_);
+    if (tiles_.on_device == nullptr) {
+      tiles_.upload(device);
       device_workspaces_ = uploaded(device, workspaces_);
-      device.wait();
     }
     Fixed::launch(device, batch);
-    const std::size_t count = tiles_.size();
-    device.launch(MeasureLevels{batch.jobs, device_tiles_, device_workspaces_, layout()}, count);
+    const LevelKernel tiles{{batch.jobs, tiles_.on_device}, device_workspaces_, layout()};
+    device.launch(MeasureLevels{tiles}, tiles_.count());
     device.launch(JoinLevels{batch.jobs, device_workspaces_, layout()}, batch.tensors);
-    device.launch(ClearLevels{batch.jobs, device_tiles_, device_workspaces_, layout()}, count);
-    device.launch(WriteLevels{batch.jobs, device_tiles_, device_workspaces_, layout()}, count);
+    device.launch(ClearLevels{tiles}, tiles_.count());
+    device.launch(WriteLevels{tiles}, tiles_.count());
   }
 
   /// Plans the grids of the decoding kernels. The kernels of grid kParts find the records, and
@@ -94,15 +88,8 @@ class EliasQuantizer : public CodeQuantizer<Device, LevelCode<NormRange>> {
  private:
   const CodeLayout& layout() const { return this->layout_; }
 
-  template <class T>
-  static T* uploaded(Device& device, const std::vector<T>& values) {
-    auto* const device_values = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
-    device.upload(device_values, values.data(), values.size() * sizeof(T));
-    return device_values;
-  }
   std::vector<LevelWorkspace> workspaces_;
-  std::vector<Tile> tiles_;
-  Tile* device_tiles_ = nullptr;
+  TileTable tiles_;
   LevelWorkspace* device_workspaces_ = nullptr;
 };
 

@@ -4,10 +4,8 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "compressors/cuda/device/makers.h"
-#include "compressors/cuda/device/refuse.h"
 #include "compressors/cuda/quantize/blocks.h"
 #include "compressors/cuda/quantize/codes.h"
 #include "compressors/cuda/quantize/columns.h"
@@ -15,8 +13,6 @@
 #include "compressors/cuda/quantize/elias.h"
 #include "compressors/cuda/quantize/power_sgd.h"
 #include "compressors/cuda/quantize/ternary.h"
-#include "compressors/cuda/quantize/words.h"
-#include "compressors/methods/common.h"
 #include "compressors/methods/quantizers.h"
 
 namespace thinpipe::cuda {
@@ -54,10 +50,8 @@ std::unique_ptr<DeviceQuantizer<Device>> make_mean_quantizer(const MakerInput& i
   if (!input.parameters.flag("columns"))
     return make_code_quantizer<Device>(input, SignCode<SignScale::kMeans>{}, bucket_of(input),
                                        "a mean in the payload is not finite");
-  std::vector<std::size_t> columns;
-  for (const TensorInfo& tensor : input.tensors)
-    columns.push_back(columns_of(tensor.shape, tensor.elements));
-  return std::make_unique<ColumnQuantizer<Device>>(std::move(columns));
+  return std::make_unique<ColumnQuantizer<Device>>(
+      input.by_tensor([](const TensorInfo& one) { return columns_of(one.shape, one.elements); }));
 }
 
 template <class Device>
@@ -103,8 +97,8 @@ std::unique_ptr<DeviceQuantizer<Device>> make_power_sgd_quantizer(const MakerInp
   DevicePowerSgdOptions options{.warm_start = input.parameters.flag("warm"),
                                 .in_rounds = input.parameters.choice("exchange") == "allreduce"};
   const auto rank = static_cast<std::size_t>(input.parameters.integer("rank"));
-  for (const TensorInfo& tensor : input.tensors)
-    options.shapes.push_back(low_rank_shape(tensor.shape, tensor.elements, rank));
+  options.shapes = input.by_tensor(
+      [&](const TensorInfo& one) { return low_rank_shape(one.shape, one.elements, rank); });
   options.seeds = input.seeds();
   return std::make_unique<PowerSgdQuantizer<Device>>(std::move(options));
 }

@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "compressors/cuda/kernels/low_rank.h"
-#include "compressors/cuda/kernels/low_rank_rounds.h"
-#include "compressors/cuda/kernels/memory.h"
 #include "compressors/cuda/kernels/orthogonalize.h"
+#include "compressors/cuda/kernels/source.h"
+#include "compressors/cuda/quantize/codes.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
-#include "compressors/cuda/quantize/words.h"
 #include "compressors/kernels/sums.h"
 #include "compressors/kernels/transforms.h"
 
@@ -42,10 +41,8 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     const auto number = static_cast<std::uint32_t>(tensor);
     const LowRankShape& shape = options_.shapes[tensor];
     which_.push_back(matrices_.size());
-    if (shape.rank == 0) return add_tiles(as_is_tiles_, number, tiles_of(job.n, kTile));
-    const auto array = [&](std::size_t count) {
-      return static_cast<float*>(device.allocate(count * sizeof(float)));
-    };
+    if (shape.rank == 0) return as_is_tiles_.add(number, tiles_of(job.n, kTile));
+    const auto array = [&](std::size_t count) { return device_array<float>(device, count); };
     LowRankMatrix matrix{.job = number,
                          .rows = static_cast<std::uint32_t>(shape.rows),
                          .columns = static_cast<std::uint32_t>(shape.columns),
@@ -53,13 +50,11 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
                          .seed = options_.seeds[tensor],
                          .p = array(shape.rows * shape.rank),
                          .q = array(shape.columns * shape.rank)};
-    const auto doubles = [&](std::size_t count) {
-      return static_cast<double*>(device.allocate(count * sizeof(double)));
-    };
     if (matrix.segments() > 1)
       matrix.workspace = array(matrix.segments() * shape.columns * shape.rank);
-    matrix.products = doubles(matrix.dot_segments() * shape.rank * shape.rank);
-    matrix.scales = doubles(shape.rank);
+    const std::size_t products = matrix.dot_segments() * shape.rank * shape.rank;
+    matrix.products = device_array<double>(device, products);
+    matrix.scales = device_array<double>(device, shape.rank);
     const auto at = static_cast<std::uint32_t>(matrices_.size());
     matrices_.push_back(matrix);
     most_passes_ = std::max(most_passes_, orthogonalize_passes(matrix.rank));
@@ -68,16 +63,15 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
       own.q = array(shape.columns * shape.rank);
       own_.push_back(own);
     }
-    add_tiles(sum_tiles_, number, tiles_of(job.n, kSumTile));
-    add_tiles(columns_, at, matrix.rank);
-    add_tiles(left_, at, tiles_of(matrix.rows, MultiplyLeft::kRows));
-    add_tiles(pairs_, at, matrix.dot_segments() * ColumnPairs::blocks(matrix.rank));
-    add_tiles(rows_, at, tiles_of(matrix.rows, SubtractComponents::kRows));
-    add_tiles(right_, at, matrix.segments() * MultiplyRight::blocks(matrix));
-    if (matrix.segments() > 1)
-      add_tiles(segmented_, at, tiles_of(matrix.columns * matrix.rank, kTile));
-    add_tiles(factors_, at, tiles_of(matrix.factors(), kTile));
-    add_tiles(elements_, at, tiles_of(job.n, kTile));
+    sum_tiles_.add(number, tiles_of(job.n, kSumTile));
+    columns_.add(at, matrix.rank);
+    left_.add(at, tiles_of(matrix.rows, MultiplyLeft::kRows));
+    pairs_.add(at, matrix.dot_segments() * ColumnPairs::blocks(matrix.rank));
+    rows_.add(at, tiles_of(matrix.rows, SubtractComponents::kRows));
+    right_.add(at, matrix.segments() * MultiplyRight::blocks(matrix));
+    if (matrix.segments() > 1) segmented_.add(at, tiles_of(matrix.columns * matrix.rank, kTile));
+    factors_.add(at, tiles_of(matrix.factors(), kTile));
+    elements_.add(at, tiles_of(job.n, kTile));
   }
 
   void launch(Device& device, const Batch& batch) override {
@@ -85,8 +79,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     orthogonalize(device);
     multiply_right(device, batch, device_matrices_);
     write(device, batch, device_matrices_);
-    device.launch(LeaveLowRank{batch.jobs, device_matrices_, elements_.on_device},
-                  elements_.count());
+    launch_on<LeaveLowRank>(device, batch, device_matrices_, elements_);
   }
 
   /// Known before open(): a tensor with factors takes two rounds.
@@ -106,8 +99,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
       return write(device, batch, device_p_);
     }
     clear_bad(device);
-    device.launch(TakeMean{batch.jobs, device_matrices_, factors_.on_device, round == 2},
-                  factors_.count());
+    launch_on<TakeMean>(device, batch, device_matrices_, factors_, round == 2);
     if (round == 2) {
       orthogonalize(device);
       clear_bad(device);
@@ -115,7 +107,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
       return write(device, batch, device_own_q_);
     }
     write(device, batch, device_matrices_);
-    device.launch(LeaveLowRank{batch.jobs, device_own_, elements_.on_device}, elements_.count());
+    launch_on<LeaveLowRank>(device, batch, device_own_, elements_);
   }
   void own_payload(Device& device, std::size_t tensor, ByteWriter& out) const override {
     const LowRankMatrix& own = own_[which_[tensor]];
@@ -167,15 +159,12 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   }
 
  private:
-  /// Tiles on which kernels are launched.
-  struct Tiles {
-    std::vector<Tile> tiles;
-    Tile* on_device = nullptr;
-
-    std::size_t count() const { return tiles.size(); }
-  };
-  static void add_tiles(Tiles& tiles, std::uint32_t job, std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i) tiles.tiles.push_back({job, i});
+  /// Launches a kernel on tiles of matrices.
+  template <class Kernel, class... Rest>
+  static void launch_on(Device& device, const Batch& batch, const LowRankMatrix* matrices,
+                        const TileTable& tiles, const Rest&... rest) {
+    device.launch(Kernel{OnMatrices{batch.jobs, matrices, tiles.on_device}, rest...},
+                  tiles.count());
   }
 
   /// Returns the number of floats in a tensor's q.
@@ -187,11 +176,11 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   void begin(Device& device, const Batch& batch) {
     upload(device);
     using AsIs = EncodeWords<Fp32Code>;
-    device.launch(AsIs{batch.jobs, as_is_tiles_.on_device, {}}, as_is_tiles_.count());
-    device.launch(HoldGradients{batch.jobs, sum_tiles_.on_device}, sum_tiles_.count());
+    device.launch(AsIs{{batch.jobs, as_is_tiles_.on_device}, {}}, as_is_tiles_.count());
+    device.launch(HoldGradients{{batch.jobs, sum_tiles_.on_device}}, sum_tiles_.count());
     clear_bad(device);
     renew(device, !options_.warm_start);
-    device.launch(MultiplyLeft{batch.jobs, device_matrices_, left_.on_device}, left_.count());
+    launch_on<MultiplyLeft>(device, batch, device_matrices_, left_);
   }
   /// Launches the orthonormalisation of p, in up to two passes (compressors/kernels/transforms.h).
   void orthogonalize(Device& device) const {
@@ -203,11 +192,11 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   }
   /// Launches q = c^T p.
   void multiply_right(Device& device, const Batch& batch, const LowRankMatrix* matrices) const {
-    device.launch(MultiplyRight{batch.jobs, matrices, right_.on_device}, right_.count());
+    launch_on<MultiplyRight>(device, batch, matrices, right_);
     device.launch(AddSegments{matrices, segmented_.on_device}, segmented_.count());
   }
   void write(Device& device, const Batch& batch, const LowRankMatrix* matrices) const {
-    device.launch(WriteFactors{batch.jobs, matrices, factors_.on_device}, factors_.count());
+    launch_on<WriteFactors>(device, batch, matrices, factors_);
   }
   void clear_bad(Device& device) const {
     device.zero(bad_, matrices_.size() * sizeof(std::uint32_t));
@@ -218,26 +207,20 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   /// Uploads the tables once, when all tensors are known.
   void upload(Device& device) {
     if (device_matrices_ != nullptr) return;
-    const auto uploaded = [&]<class T>(const std::vector<T>& values) {
-      auto* const device_values = static_cast<T*>(device.allocate(values.size() * sizeof(T)));
-      device.upload(device_values, values.data(), values.size() * sizeof(T));
-      device.wait();
-      return device_values;
-    };
-    for (Tiles* tiles : {&as_is_tiles_, &sum_tiles_, &columns_, &left_, &pairs_, &rows_, &right_,
-                         &segmented_, &factors_, &elements_})
-      tiles->on_device = uploaded(tiles->tiles);
-    bad_ = static_cast<std::uint32_t*>(device.allocate(matrices_.size() * sizeof(std::uint32_t)));
+    for (TileTable* const tiles : {&as_is_tiles_, &sum_tiles_, &columns_, &left_, &pairs_, &rows_,
+                                   &right_, &segmented_, &factors_, &elements_})
+      tiles->upload(device);
+    bad_ = device_array<std::uint32_t>(device, matrices_.size());
     for (std::size_t i = 0; i < matrices_.size(); ++i) matrices_[i].bad = bad_ + i;
-    device_matrices_ = uploaded(matrices_);
+    device_matrices_ = uploaded(device, matrices_);
     if (own_.empty()) return;
     for (std::size_t i = 0; i < own_.size(); ++i) own_[i].bad = bad_ + i;
-    device_own_ = uploaded(own_);
+    device_own_ = uploaded(device, own_);
     std::vector<LowRankMatrix> p = matrices_, own_q = own_;
     for (LowRankMatrix& one : p) one.columns = 0;
     for (LowRankMatrix& one : own_q) one.rows = 0;
-    device_p_ = uploaded(p);
-    device_own_q_ = uploaded(own_q);
+    device_p_ = uploaded(device, p);
+    device_own_q_ = uploaded(device, own_q);
   }
 
   DevicePowerSgdOptions options_;
@@ -246,8 +229,8 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   std::vector<LowRankMatrix> own_;  ///< in rounds: the same p, with this worker's q
   std::vector<std::size_t> which_;  ///< by tensor, its index in matrices_
   std::size_t most_passes_ = 0;     ///< maximum over all matrices
-  Tiles as_is_tiles_, sum_tiles_;
-  Tiles columns_, left_, pairs_, rows_, right_, segmented_, factors_, elements_;
+  TileTable as_is_tiles_, sum_tiles_;
+  TileTable columns_, left_, pairs_, rows_, right_, segmented_, factors_, elements_;
   LowRankMatrix *device_matrices_ = nullptr, *device_own_ = nullptr;
   LowRankMatrix *device_p_ = nullptr, *device_own_q_ = nullptr;  ///< with one factor only
   std::uint32_t* bad_ = nullptr;

@@ -4,10 +4,8 @@
 #include <vector>
 
 #include "compressors/cuda/kernels/add_up.h"
-#include "compressors/cuda/kernels/fold_zeros.h"
 #include "compressors/cuda/kernels/ternary.h"
-#include "compressors/cuda/kernels/ternary_parts.h"
-#include "compressors/cuda/kernels/unpack_ternary.h"
+#include "compressors/cuda/kernels/zero_runs.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
 #include "compressors/cuda/quantize/great_buckets.h"
 
@@ -35,16 +33,15 @@ template <class Device>
 class TernaryQuantizer : public DeviceQuantizer<Device> {
  public:
   explicit TernaryQuantizer(DeviceTernaryOptions options)
-      : options_(std::move(options)), layout_{options_.bucket} {}
+      : DeviceQuantizer<Device>(std::move(options.streams)),
+        options_(std::move(options)),
+        layout_{options_.bucket} {}
 
   std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {
     return scale_bytes(elements) + layout_.bytes(elements);
   }
   std::uint32_t tile() const override { return layout_.tile(); }
   bool packs() const override { return options_.zero_run; }
-  void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
-    if (options_.stochastic) job.key = random_key(options_.streams[tensor], step.step);
-  }
   void open(Device& device, std::size_t /*tensor*/, Job& job) override {
     states_of_.push_back(states_count_);
     states_count_ += tiles_of(static_cast<std::uint32_t>(layout_.bytes(job.n)), kTile);
@@ -58,23 +55,21 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
     if (is_great()) {
       const Batch buckets = great_.split(device, batch);
       find_scales(device, buckets);
-      device.launch(PackTernaryParts{buckets.jobs, buckets.tiles, layout_}, buckets.tile_count);
+      buckets.launch_tiles<PackTernaryParts>(device, layout_);
       great_.join(device, batch);
     } else if (options_.bucket != 0) {
-      device.launch(PackTernaryBuckets{batch.jobs, batch.tiles, layout_, options_.sparsity},
-                    batch.tile_count);
+      batch.launch_tiles<PackTernaryBuckets>(device, layout_, options_.sparsity);
     } else {
-      pack_whole(device, batch);
+      find_scales(device, batch);
+      batch.launch_parts<PackTernary>(device, TernaryDigit{options_.stochastic});
     }
-    if (options_.zero_run)
-      device.launch(FoldZeros{batch.jobs, batch.tiles, layout_}, batch.tile_count);
+    if (options_.zero_run) batch.launch_tiles<FoldZeros>(device, layout_);
   }
   bool fits(std::size_t tensor, std::size_t bytes, std::size_t elements) const override {
     return bytes >= scale_bytes(elements) && bytes <= max_encoded_size(tensor, elements);
   }
   void plan_decode(Device& device, DecodeJob& job, DecodePlan& plan) override {
-    if (states_ == nullptr)
-      states_ = static_cast<PrefixState*>(device.allocate(states_count_ * sizeof(PrefixState)));
+    if (states_ == nullptr) states_ = device_array<PrefixState>(device, states_count_);
     job.states = states_ + states_of_[job.tensor];
     const auto codes = job.payload.bytes - static_cast<std::uint32_t>(scale_bytes(job.payload.n));
     plan[DecodeGrid::kElements] = tiles_of(codes, kTile);
@@ -106,12 +101,7 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
   bool is_great() const { return options_.bucket > kMaxBucket; }
   void find_scales(Device& device, const Batch& batch) {
     using Greatest = AddUp<Reading::kSum, Of::kAll, FitTernary>;
-    device.launch(Greatest{batch.jobs, batch.sum_tiles, 1, 0, {options_.sparsity}},
-                  batch.sum_tile_count);
-  }
-  void pack_whole(Device& device, const Batch& batch) {
-    find_scales(device, batch);
-    device.launch(PackTernary{batch.jobs, batch.parts, {options_.stochastic}}, batch.part_count);
+    batch.launch_sum_tiles<Greatest>(device, FitTernary{options_.sparsity});
   }
 
   DeviceTernaryOptions options_;

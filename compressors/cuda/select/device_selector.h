@@ -4,12 +4,22 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "compressors/compressor.h"
+#include "base/splitmix64.h"
 #include "compressors/cuda/device/device_compressor.h"
 #include "compressors/cuda/kernels/batch.h"
+#include "compressors/select/selector.h"
 #include "compressors/wire/bytes.h"
 
 namespace thinpipe::cuda {
+
+/// Returns how many of the job's elements a fraction takes.
+inline std::uint32_t count_of(double fraction, const Job& job) {
+  return static_cast<std::uint32_t>(target_count(fraction, job.n));
+}
+/// Returns the seed of a step's random choices.
+inline std::uint64_t seed_of(std::uint64_t seed, const DeviceStep& step) {
+  return SplitMix64::mix(seed ^ SplitMix64::mix(step.step));
+}
 
 /// Selects elements of all tensors of a compressor. A step is: prepare() for each tensor's job,
 /// launch(), and, when its kernels have finished, note() for each tensor's findings.
@@ -19,7 +29,7 @@ class DeviceSelector {
   virtual ~DeviceSelector() = default;
 
   /// Returns the maximum number of elements selected from `elements`.
-  virtual std::size_t max_selected(std::size_t elements) const = 0;
+  virtual std::size_t max_selected(std::size_t elements) const { return elements; }
   /// Returns the maximum size of a sample that several kernels use; 0: no such sample.
   virtual std::size_t max_sampled(std::size_t /*elements*/) const { return 0; }
   /// Allocates a tensor's further workspace on the device.

@@ -4,21 +4,14 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "compressors/cuda/device/makers.h"
-#include "compressors/cuda/select/chunked_top_k.h"
-#include "compressors/cuda/select/dgc.h"
-#include "compressors/cuda/select/gaussiank.h"
-#include "compressors/cuda/select/mstopk.h"
-#include "compressors/cuda/select/random_k.h"
-#include "compressors/cuda/select/redsync.h"
+#include "compressors/cuda/select/one_pass.h"
 #include "compressors/cuda/select/sampled.h"
 #include "compressors/cuda/select/sbc.h"
+#include "compressors/cuda/select/searched.h"
 #include "compressors/cuda/select/sidco.h"
-#include "compressors/cuda/select/threshold.h"
 #include "compressors/cuda/select/top_k.h"
-#include "compressors/cuda/select/variance.h"
 #include "compressors/methods/common.h"
 #include "compressors/methods/selectors.h"
 
@@ -37,10 +30,9 @@ inline DeviceSampleOptions sample_options(const MakerInput& input) {
 
 template <class Device>
 std::unique_ptr<DeviceSelector<Device>> make_variance_selector(const MakerInput& input, float tau) {
-  std::vector<std::string> names;
-  for (const TensorInfo& tensor : input.tensors) names.push_back(tensor.name);
-  return std::make_unique<VarianceSelector<Device>>(tau, variance_options(input.parameters, {}),
-                                                    std::move(names));
+  return std::make_unique<VarianceSelector<Device>>(
+      tau, variance_options(input.parameters, {}),
+      input.by_tensor([](const TensorInfo& one) { return one.name; }));
 }
 
 /// Returns the makers of all sparse methods.

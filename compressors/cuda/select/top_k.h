@@ -7,9 +7,8 @@
 
 #include "compressors/cuda/kernels/choose.h"
 #include "compressors/cuda/kernels/kth.h"
-#include "compressors/cuda/kernels/sample_limit.h"
+#include "compressors/cuda/kernels/sample.h"
 #include "compressors/cuda/select/device_selector.h"
-#include "compressors/select/selector.h"
 
 namespace thinpipe::cuda {
 
@@ -22,7 +21,7 @@ inline void sample_for_top_k(const DeviceStep& step, Job& job) {
   constexpr std::uint32_t kSampleDivisor = 64;
   constexpr double kDeviations = 4;
   job.sampled = std::min(job.n / kSampleDivisor, kMaxSample);
-  job.sample_seed = SplitMix64::mix(job.n ^ SplitMix64::mix(step.step));
+  job.sample_seed = seed_of(job.n, step);
   job.sample_rank = 0;
   if (job.n < kMinSampled) return;
   const double fraction = static_cast<double>(job.target) / job.n;
@@ -41,28 +40,25 @@ class TopKSelector : public DeviceSelector<Device> {
     return target_count(ratio_.greatest(), elements);
   }
   void prepare(std::size_t /*tensor*/, const DeviceStep& step, Job& job) override {
-    job.target = static_cast<std::uint32_t>(target_count(ratio_.at(step.epoch), job.n));
+    job.target = count_of(ratio_.at(step.epoch), job);
     job.choices = 2;
     sample_for_top_k(step, job);
   }
-  void launch(Device& device, const Batch& batch) override {
-    device.launch(SampleLimit<>{batch.jobs, batch.jobs}, batch.tensors);
-    choose_elements<Reading::kSum, Reaching<>>(device, batch, 1);
-    refine(device, batch);
-  }
+  void launch(Device& device, const Batch& batch) override { choose<Reading::kSum>(device, batch); }
   /// Returns false if the sample misled the selection: about one step in 16 000.
   bool note(std::size_t /*tensor*/, const Job& job, const Findings& findings) override {
     return findings.counts[job.place] == job.target;
   }
   void retry(std::size_t /*tensor*/, Job& job) override { job.sample_rank = 0; }
   void launch_again(Device& device, const Batch& batch) override {
-    device.launch(SampleLimit<>{batch.jobs, batch.jobs}, batch.tensors);
-    choose_elements<Reading::kAsIs, Reaching<>>(device, batch, 1);
-    refine(device, batch);
+    choose<Reading::kAsIs>(device, batch);
   }
 
  private:
-  static void refine(Device& device, const Batch& batch) {
+  template <Reading reading>
+  static void choose(Device& device, const Batch& batch) {
+    device.launch(SampleLimit<>{batch.jobs, batch.jobs}, batch.tensors);
+    choose_elements<reading, Reaching<>>(device, batch, 1);
     find_kth<ChosenKeys<>>(device, batch);
     choose_elements<Reading::kChosen, ReachingWithTies<>>(device, batch, 2);
   }

@@ -173,9 +173,8 @@ TEST(Models, WidthScalesChannelsAndUnits) {
   const auto count = [](const char* name, double width) {
     std::size_t sum = 0;
     const auto model = make_model(name, width);
-    for (const torch::Tensor& parameter : model->parameters()) {
+    for (const torch::Tensor& parameter : model->parameters())
       sum += static_cast<std::size_t>(parameter.numel());
-    }
     return sum;
   };
   // Width 0.5 leaves half of 64, 128, 256 and 512 channels. Each convolution and the hidden layer
@@ -194,5 +193,4 @@ TEST(Models, WidthScalesChannelsAndUnits) {
 }
 
 }  // namespace
-
 }  // namespace thinpipe

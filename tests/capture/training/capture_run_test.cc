@@ -57,9 +57,8 @@ TEST(CaptureRun, LossFallsAndTheTraceOpens) {
   for (std::size_t rank = 0; rank < 2; ++rank) {
     const TraceStepTimes& times = trace.times(rank, 0);
     std::vector<double> in_order(trace.tensors().size());
-    for (std::size_t i = 0; i < in_order.size(); ++i) {
+    for (std::size_t i = 0; i < in_order.size(); ++i)
       in_order[trace.tensors()[i].ready_order] = times.ready[i];
-    }
     EXPECT_TRUE(std::is_sorted(in_order.begin(), in_order.end()));
     EXPECT_LE(in_order.back(), times.backward);
   }
@@ -74,10 +73,9 @@ TEST(CaptureRun, SameSeedSameTrace) {
   }
   const Trace a(folder / "a");
   const Trace b(folder / "b");
-  for (std::size_t step = 0; step < a.steps(); ++step) {
+  for (std::size_t step = 0; step < a.steps(); ++step)
     EXPECT_EQ(a.metadata()["steps"][step]["workers"][1]["sha256"],
               b.metadata()["steps"][step]["workers"][1]["sha256"]);
-  }
 }
 
 TEST(CaptureRun, SquaresStandBesideTheGradientsAndChangeNothing) {
@@ -140,9 +138,8 @@ class CaptureProgram : public ::testing::Test {
     const std::string err = (folder_ / "stderr").string();
     const pid_t child = fork();
     if (child == 0) {
-      if (!std::freopen(out.c_str(), "w", stdout) || !std::freopen(err.c_str(), "w", stderr)) {
+      if (!std::freopen(out.c_str(), "w", stdout) || !std::freopen(err.c_str(), "w", stderr))
         _exit(99);
-      }
       if (file_limit_ > 0) {
         const rlimit limit{file_limit_, file_limit_};
         setrlimit(RLIMIT_FSIZE, &limit);
@@ -213,5 +210,4 @@ TEST(BlasKernels, OnlyTheFallbackIsReplacedAndOnlyByWhatTheProcessorHas) {
 }
 
 }  // namespace
-
 }  // namespace thinpipe

@@ -1,21 +1,26 @@
+// Trainings in one process, and the model of a parameter server.
 #include "workloads/training/trainer.h"
-
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <memory>
-#include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/types.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "workloads/data/digits.h"
 #include "workloads/training/batches.h"
+#include "workloads/training/learner.h"
+#include "workloads/training/server_model.h"
 
 namespace thinpipe {
 namespace {
@@ -95,9 +100,8 @@ CaptureOptions options_for(const std::string& model, std::size_t workers) {
 }
 
 std::unique_ptr<BatchSource> small_batches(const CaptureOptions& options) {
-  if (options.model == "charlstm") {
+  if (options.model == "charlstm")
     return make_text_batches(load_shipped_text(), options.workers, options.batch, 10);
-  }
   ImageSet images = options.model == "lenet5" ? draw_digits(200, 1) : draw_colour_digits(200, 1);
   return make_image_batches(
       std::move(images),
@@ -124,7 +128,7 @@ TEST_P(TrainerTest, MeanOfRecordedGradientsIsTheUpdate) {
   trainer.step();
   const auto before = copy_of(trainer.parameters());
   std::vector<torch::Tensor> sums;
-  trainer.step([&](const WorkerStep& worker) {
+  trainer.step([&](const TrainerStep& worker) {
     ASSERT_EQ(worker.gradients.size(), before.size());
     for (std::size_t i = 0; i < before.size(); ++i) {
       if (worker.worker == 0) {
@@ -150,7 +154,7 @@ TEST_P(TrainerTest, ReadyTimesGrowInReadyOrderAndEndWithinTheBackwardPass) {
   Trainer trainer(options, small_batches(options));
   std::vector<std::size_t> first_order;
   for (int step = 0; step < 3; ++step) {
-    trainer.step([&](const WorkerStep& worker) {
+    trainer.step([&](const TrainerStep& worker) {
       const std::vector<double>& ready = worker.times.ready;
       ASSERT_EQ(ready.size(), trainer.names().size());
       std::vector<std::size_t> order(ready.size());
@@ -177,18 +181,16 @@ TEST_P(TrainerTest, SameSeedSameGradientsBitForBit) {
   const auto run = [&] {
     Trainer trainer(options, small_batches(options));
     std::vector<std::vector<torch::Tensor>> gradients;
-    for (int step = 0; step < 3; ++step) {
-      trainer.step([&](const WorkerStep& worker) { gradients.push_back(worker.gradients); });
-    }
+    for (int step = 0; step < 3; ++step)
+      trainer.step([&](const TrainerStep& worker) { gradients.push_back(worker.gradients); });
     return gradients;
   };
   const auto first = run();
   const auto second = run();
   ASSERT_EQ(first.size(), second.size());
   for (std::size_t i = 0; i < first.size(); ++i) {
-    for (std::size_t j = 0; j < first[i].size(); ++j) {
+    for (std::size_t j = 0; j < first[i].size(); ++j)
       EXPECT_TRUE(torch::equal(first[i][j], second[i][j])) << i << " " << j;
-    }
   }
 }
 
@@ -204,9 +206,7 @@ std::shared_ptr<TrainableModel> copy_of(const Trainer& trainer) {
   const auto model = make_model("lenet5");
   const torch::NoGradGuard no_grad;
   const auto parameters = model->parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    parameters[i].copy_(trainer.parameters()[i]);
-  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].copy_(trainer.parameters()[i]);
   return model;
 }
 
@@ -218,12 +218,11 @@ TEST(Trainer, GradientsAreThoseAutogradComputesAnew) {
   for (int step = 0; step < 3; ++step) trainer.step();
   const auto model = copy_of(trainer);
   const auto parameters = model->parameters();
-  trainer.step([&](const WorkerStep& worker) {
+  trainer.step([&](const TrainerStep& worker) {
     Carry carry;
     const auto expected = torch::autograd::grad({loss_of(*model, worker.batch, carry)}, parameters);
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
+    for (std::size_t i = 0; i < parameters.size(); ++i)
       EXPECT_TRUE(torch::equal(worker.gradients[i], expected[i])) << trainer.names()[i];
-    }
   });
 }
 
@@ -234,7 +233,7 @@ TEST(Trainer, SquaresAreThoseOfEverySamplesGradient) {
   for (int step = 0; step < 3; ++step) trainer.step();
   const auto model = copy_of(trainer);
   const auto parameters = model->parameters();
-  trainer.step([&](const WorkerStep& worker) {
+  trainer.step([&](const TrainerStep& worker) {
     const auto squares = trainer.squares(worker.batch);
     std::vector<torch::Tensor> expected(parameters.size());
     std::vector<torch::Tensor> sums(parameters.size());
@@ -262,6 +261,131 @@ TEST(Trainer, WorkersSeeDifferentData) {
   EXPECT_FALSE(torch::equal(batches->at(0, 0).inputs, batches->at(1, 0).inputs));
 }
 
-}  // namespace
+LearnerOptions options_with(const std::string& optimiser) {
+  LearnerOptions options;
+  options.model = "lenet5";
+  options.batch = 4;
+  options.steps = 4;
+  options.optimiser = optimiser;
+  options.schedule = "step:at=2,factor=0.1";
+  return options;
+}
 
+constexpr const char* kOptimisers[] = {
+    "sgd:lr=0.1,momentum=0.9,weight_decay=0.01", "sgd:lr=0.1,momentum=0.9,nesterov=1",
+    "adam:lr=0.001", "adamw:lr=0.001,weight_decay=0.1", "signum:lr=0.001,momentum=0.9"};
+
+/// A learner, and a server with all of its parameters in reverse order.
+class Pair {
+ public:
+  explicit Pair(const LearnerOptions& options) : learner_(options, 0) {
+    std::vector<std::size_t> order(learner_.parameters().size());
+    std::iota(order.rbegin(), order.rend(), 0);
+    std::vector<ServerModel::Part> parts;
+    std::size_t begin = 0;
+    for (const std::size_t i : order) {
+      parts.push_back({begin, learner_.parameters()[i].elements});
+      begin += parts.back().elements;
+    }
+    server_.emplace(options, order, parts);
+  }
+
+  Learner& learner() { return learner_; }
+  ServerModel& server() { return *server_; }
+  std::size_t count() const { return learner_.parameters().size(); }
+  std::span<const float> on_server(std::size_t parameter) const {
+    return server_->values(count() - 1 - parameter);
+  }
+
+  /// Takes a step on both sides and checks the changes. The factor is a plateau's.
+  void step(std::uint64_t number, double factor) {
+    learner_.compute(number);
+    learner_.set_rate_factor(factor);
+    server_->set_rate_factor(factor);
+    std::vector<std::vector<float>> gradients, before;
+    for (std::size_t i = 0; i < count(); ++i) {
+      const auto gradient = learner_.gradient(i), values = learner_.values(i);
+      gradients.emplace_back(gradient.begin(), gradient.end());
+      before.emplace_back(values.begin(), values.end());
+    }
+    learner_.apply(std::vector<std::span<const float>>(gradients.begin(), gradients.end()), number);
+    for (std::size_t i = 0; i < count(); ++i) {
+      std::vector<float> change(gradients[i].size());
+      server_->update(count() - 1 - i, gradients[i], number, change);
+      for (std::size_t j = 0; j < change.size(); ++j)
+        ASSERT_EQ(change[j], learner_.values(i)[j] - before[i][j]) << number << ' ' << i;
+    }
+  }
+
+ private:
+  Learner learner_;
+  std::optional<ServerModel> server_;
+};
+
+TEST(ServerModel, UpdatesAsALearnerDoes) {
+  for (const char* optimiser : kOptimisers) {
+    SCOPED_TRACE(optimiser);
+    Pair pair(options_with(optimiser));
+    for (std::uint64_t step = 0; step < 4; ++step) {
+      pair.step(step, step == 3 ? 0.25 : 1);
+      for (std::size_t i = 0; i < pair.count(); ++i)
+        ASSERT_TRUE(std::ranges::equal(pair.on_server(i), pair.learner().values(i))) << step;
+    }
+  }
+}
+
+TEST(ServerModel, GoesOnFromASavedState) {
+  for (const char* optimiser : kOptimisers) {
+    SCOPED_TRACE(optimiser);
+    Pair pair(options_with(optimiser)), other(options_with(optimiser));
+    pair.step(0, 1);
+    pair.step(1, 1);
+    const ServerModel::State from = pair.server().state(), to = other.server().state();
+    ASSERT_EQ(from.arrays.size(), to.arrays.size());
+    for (std::size_t i = 0; i < from.arrays.size(); ++i)
+      std::copy(from.arrays[i].begin(), from.arrays[i].end(), to.arrays[i].begin());
+    EXPECT_EQ(from.updates, std::vector<std::int64_t>(pair.count(), 2));
+    other.server().set_updates(from.updates);
+    other.learner().restore(pair.learner().state());
+    pair.step(2, 1);
+    other.step(2, 1);
+    for (std::size_t i = 0; i < pair.count(); ++i)
+      EXPECT_TRUE(std::ranges::equal(pair.on_server(i), other.on_server(i)));
+  }
+}
+
+// libtorch computes the last elements of an array in a different way than the elements before them.
+// So values may differ in their last bit if an array is cut.
+TEST(ServerModel, MayBeCutAnywhere) {
+  const LearnerOptions options = options_with(kOptimisers[0]);
+  Learner learner(options, 0);
+  std::vector<std::size_t> order(learner.parameters().size());
+  std::iota(order.begin(), order.end(), 0);
+  std::size_t elements = 0;
+  for (const LearnerParameter& one : learner.parameters()) elements += one.elements;
+  const ServerModel::Part parts[] = {{0, 1}, {1, 10000}, {10001, elements - 10001}};
+  ServerModel server(options, order, parts);
+  for (std::uint64_t step = 0; step < 2; ++step) {
+    learner.compute(step);
+    std::vector<std::span<const float>> gradients;
+    std::vector<float> all;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      gradients.push_back(learner.gradient(i));
+      all.insert(all.end(), gradients.back().begin(), gradients.back().end());
+    }
+    for (std::size_t i = 0; i < std::size(parts); ++i) {
+      std::vector<float> change(parts[i].elements);
+      server.update(i, std::span(all).subspan(parts[i].begin, parts[i].elements), step, change);
+    }
+    learner.apply(gradients, step);
+  }
+  std::vector<float> expected;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    expected.insert(expected.end(), learner.values(i).begin(), learner.values(i).end());
+  for (std::size_t i = 0; i < std::size(parts); ++i)
+    for (std::size_t j = 0; j < parts[i].elements; ++j)
+      ASSERT_NEAR(server.values(i)[j], expected[parts[i].begin + j], 1e-6) << i << ' ' << j;
+}
+
+}  // namespace
 }  // namespace thinpipe

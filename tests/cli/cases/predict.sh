@@ -35,6 +35,8 @@ said = json.load(sys.stdin, parse_float=lambda text: float("%.4g" % float(text))
 print(said.pop("created")[:2], said.pop("fingerprint")["thinpipe"])  # now, and this machine
 print(json.dumps(said, indent=1))'
 predict -c 3lc --topology racks:racks=2,oversubscription=20 --link rate=1gbit 2>/dev/null
+# An uplink of eight hosts has twice their rate, which ends the search for the break-even rate.
+predict -c 3lc --topology racks:racks=2 --ranks 16 --link rate=100mbit 2>/dev/null
 predict -c 3lc --link rate=1gbit --collective openmpi 2>/dev/null
 predict -c 3lc --link rate=1gbit,loss=1% 2>/dev/null
 predict --device cuda -c 3lc --ranks '4|64' --link 'rate=1gbit|100gbit' 2>/dev/null

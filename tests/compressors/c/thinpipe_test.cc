@@ -39,8 +39,7 @@ thinpipe_report empty_report() {
 
 /// A compressor of the C interface.
 struct Handle {
-  explicit Handle(const std::string& spec, const std::vector<std::int64_t>& shape = kShape) {
-    const thinpipe_setup setup = setup_of(shape);
+  explicit Handle(const std::string& spec, const thinpipe_setup& setup = setup_of()) {
     EXPECT_EQ(thinpipe_open(spec.c_str(), &setup, &compressor, &error), THINPIPE_OK)
         << spec << ": " << error.message;
     properties.struct_size = sizeof properties;
@@ -53,6 +52,13 @@ struct Handle {
 
   int encode(const thinpipe_gradient& gradient) {
     return thinpipe_encode(compressor, &gradient, payload.data(), payload.size(), &report, &error);
+  }
+  int decode_add(float factor, std::vector<float>& out) {
+    return thinpipe_decode_add(compressor, payload.data(), report.encoded_bytes, factor, out.data(),
+                               out.size(), &error);
+  }
+  std::vector<std::byte> encoded() const {
+    return {payload.begin(), payload.begin() + static_cast<std::ptrdiff_t>(report.encoded_bytes)};
   }
   std::vector<std::byte> state() {
     const void* data = nullptr;
@@ -111,9 +117,7 @@ TEST_P(EverySpec, GivesTheBytesOfTheCppInterface) {
     }
     const testing::Encoded encoded = testing::encode(*expected, values, step);
     ASSERT_EQ(handle.encode(gradient), THINPIPE_OK) << handle.error.message;
-    ASSERT_EQ(handle.report.encoded_bytes, encoded.payload.size());
-    ASSERT_EQ(std::memcmp(handle.payload.data(), encoded.payload.data(), encoded.payload.size()), 0)
-        << "step " << step;
+    ASSERT_EQ(handle.encoded(), encoded.payload) << "step " << step;
     EXPECT_EQ(handle.report.target_elements, encoded.report.target_elements);
     EXPECT_EQ(handle.report.selected_elements, encoded.report.selected_elements);
     EXPECT_EQ(handle.report.passes, encoded.report.passes);
@@ -121,11 +125,7 @@ TEST_P(EverySpec, GivesTheBytesOfTheCppInterface) {
     std::vector<float> decoded(kElements, 1.0F);
     std::vector<float> wanted(kElements, 1.0F);
     expected->decode_add(encoded.payload, 0.5F, wanted);
-    ASSERT_EQ(
-        thinpipe_decode_add(handle.compressor, handle.payload.data(), handle.report.encoded_bytes,
-                            0.5F, decoded.data(), kElements, &handle.error),
-        THINPIPE_OK)
-        << handle.error.message;
+    ASSERT_EQ(handle.decode_add(0.5F, decoded), THINPIPE_OK) << handle.error.message;
     EXPECT_EQ(bits(decoded), bits(wanted));
 
     double error_squares = -1;
@@ -139,8 +139,7 @@ TEST_P(EverySpec, GivesTheBytesOfTheCppInterface) {
     EXPECT_EQ(error_squares, distortion.error_squares);
     EXPECT_EQ(input_squares, distortion.input_squares);
   }
-  std::vector<std::byte> state;
-  expected->save_state(state);
+  const std::vector<std::byte> state = testing::state_of(*expected);
   EXPECT_EQ(handle.state(), state);
 
   Handle restored(GetParam());
@@ -163,8 +162,7 @@ TEST_P(EverySpec, AllocatesNothingAfterTheFirstSteps) {
       continue;
     }
     handle.encode(gradient);
-    thinpipe_decode_add(handle.compressor, handle.payload.data(), handle.report.encoded_bytes, 1.0F,
-                        out.data(), kElements, &handle.error);
+    handle.decode_add(1.0F, out);
   }
   EXPECT_EQ(testing::allocations_of_thread() - before, 0U);
 }
@@ -242,30 +240,21 @@ TEST(CInterface, SharesTernGradsScale) {
   std::vector<std::byte> wanted(expected->max_encoded_size());
   const EncodeReport report =
       expected->encode({.values = values, .squares = {}, .shared_scale = 2 * scale}, wanted);
+  wanted.resize(report.encoded_bytes);
   ASSERT_EQ(handle.encode(gradient), THINPIPE_OK);
-  EXPECT_EQ(std::memcmp(handle.payload.data(), wanted.data(), report.encoded_bytes), 0);
+  EXPECT_EQ(handle.encoded(), wanted);
 }
 
 TEST(CInterface, SeedAndRankDrawTheRandomNumbers) {
   const std::vector<float> values = heavy(kElements, 3);
-  const thinpipe_gradient gradient = c_gradient(values, {}, 0);
   thinpipe_setup setup = setup_of();
   setup.seed = 9;
   setup.rank = 5;
-  thinpipe_compressor* compressor = nullptr;
-  ASSERT_EQ(thinpipe_open("qsgd", &setup, &compressor, nullptr), THINPIPE_OK);
-  const auto expected = make_compressor(
-      parse_spec("qsgd"), {.name = "layer.weight", .shape = kShape, .elements = kElements},
-      {.seed = 9, .rank = 5});
-  std::vector<std::byte> wanted(expected->max_encoded_size());
-  std::vector<std::byte> payload(wanted.size());
-  const std::size_t size =
-      expected->encode({.values = values, .squares = {}}, wanted).encoded_bytes;
-  ASSERT_EQ(
-      thinpipe_encode(compressor, &gradient, payload.data(), payload.size(), nullptr, nullptr),
-      THINPIPE_OK);
-  EXPECT_EQ(std::memcmp(payload.data(), wanted.data(), size), 0);
-  thinpipe_close(compressor);
+  Handle handle("qsgd", setup);
+  ASSERT_EQ(handle.encode(c_gradient(values, {}, 0)), THINPIPE_OK);
+  const auto expected =
+      testing::make_of_shape("qsgd", kShape, {.seed = 9, .rank = 5}, "layer.weight");
+  EXPECT_EQ(handle.encoded(), testing::encode(*expected, values).payload);
 }
 
 TEST(CInterface, ThreadsMayShareACompressor) {
@@ -273,12 +262,8 @@ TEST(CInterface, ThreadsMayShareACompressor) {
   const std::vector<float> values = heavy(kElements, 3);
   const thinpipe_gradient gradient = c_gradient(values, {}, 0);
   ASSERT_EQ(handle.encode(gradient), THINPIPE_OK);
-  const std::vector<std::byte> payload(
-      handle.payload.begin(),
-      handle.payload.begin() + static_cast<std::ptrdiff_t>(handle.report.encoded_bytes));
   std::vector<float> wanted(kElements, 0.0F);
-  thinpipe_decode_add(handle.compressor, payload.data(), payload.size(), 1, wanted.data(),
-                      kElements, nullptr);
+  ASSERT_EQ(handle.decode_add(1, wanted), THINPIPE_OK);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&] {
@@ -415,7 +400,10 @@ TEST(CInterface, AStateThatIsRefusedLeavesAResetCompressor) {
   for (const char* spec : {"topk:ratio=0.1", "powersgd", "dgc"}) {
     Handle used(spec), fresh(spec);
     const std::vector<float> values = heavy(kElements, 3);
-    ASSERT_EQ(used.encode(c_gradient(values, {}, 0)), THINPIPE_OK);
+    const thinpipe_gradient gradient = c_gradient(values, {}, 0);
+    ASSERT_EQ(thinpipe_encode(used.compressor, &gradient, used.payload.data(), used.payload.size(),
+                              nullptr, nullptr),
+              THINPIPE_OK);
     std::vector<std::byte> state = used.state();
     ASSERT_NE(state, fresh.state()) << spec;
     state.pop_back();
@@ -428,14 +416,12 @@ TEST(CInterface, AStateThatIsRefusedLeavesAResetCompressor) {
 TEST(CInterface, EmptyTensorsAndScalarsWork) {
   for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, {0}, {3, 0}, {1}}) {
     const std::size_t elements = shape.empty() || shape[0] == 1 ? 1 : 0;
-    Handle handle("topk", shape);
+    Handle handle("topk", setup_of(shape));
     EXPECT_EQ(handle.properties.elements, elements);
     const std::vector<float> values(elements, 2.0F);
     ASSERT_EQ(handle.encode(c_gradient(values, {}, 0)), THINPIPE_OK) << handle.error.message;
     std::vector<float> out(elements);
-    ASSERT_EQ(thinpipe_decode_add(handle.compressor, handle.payload.data(),
-                                  handle.report.encoded_bytes, 1, out.data(), elements, nullptr),
-              THINPIPE_OK);
+    ASSERT_EQ(handle.decode_add(1, out), THINPIPE_OK);
     EXPECT_EQ(out, values);
   }
   thinpipe_close(nullptr);

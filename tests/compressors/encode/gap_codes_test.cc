@@ -1,14 +1,11 @@
 // Compares the codes of gaps with plain writers that write one bit at a time, and with the entropy,
 // the lower bound of the codes' length.
-#include "compressors/encode/gap_codes.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "compressors/encode/position_codec.h"
-#include "compressors/kernels/random.h"
 #include "compressors/kernels/rice.h"
 #include "tests/compressors/support/positions.h"
 #include "tests/compressors/support/targets.h"
@@ -42,17 +39,11 @@ TEST(Golomb, ParameterAtOtherDensities) {
 TEST(Golomb, MeasuredMeanLengthAgreesWithTheFormula) {
   for (double density : {0.1, 0.01, 0.001}) {
     constexpr std::size_t kElements = 4000000;
-    SplitMix64 random(1);
-    std::vector<std::uint32_t> positions;
-    for (std::uint32_t i = 0; i < kElements; ++i) {
-      if (static_cast<double>(random.next()) < density * 0x1p64) positions.push_back(i);
-    }
+    const Positions positions = testing::positions_at(density, kElements, 1);
     const auto codec = make_golomb_codec();
-    std::vector<std::byte> bytes(codec->max_size(positions.size(), kElements));
-    ByteWriter out(bytes);
-    codec->encode(positions, kElements, out);
+    const std::size_t size = encode(*codec, positions, kElements).size();
     const double measured =
-        8.0 * static_cast<double>(out.size() - 1) / static_cast<double>(positions.size());
+        8.0 * static_cast<double>(size - 1) / static_cast<double>(positions.size());
     // The standard deviation of the length of a gap's code is about 2 bits. So the mean of at least
     // 3900 gaps has a standard deviation of 0.03 bits. The limit is four standard deviations.
     EXPECT_NEAR(measured, codec->expected_bits(density), 0.13) << density;
@@ -173,7 +164,7 @@ std::vector<std::byte> packed_slowly(const testing::Positions& positions) {
 }
 
 TEST(Packed, BlocksAreAsWideAsTheirLargestGap) {
-  const auto codec = make_packed_codec();
+  const auto codec = make_position_codec("packed");
   for (const auto& test : testing::position_cases()) {
     SCOPED_TRACE(test.name());
     EXPECT_EQ(encode(*codec, test.positions, test.elements), packed_slowly(test.positions));
@@ -183,14 +174,15 @@ TEST(Packed, BlocksAreAsWideAsTheirLargestGap) {
 TEST(Packed, AllElementsTakeAByteABlock) {
   testing::Positions all(300);
   for (std::uint32_t i = 0; i < 300; ++i) all[i] = i;
-  EXPECT_EQ(encode(*make_packed_codec(), all, 300), std::vector<std::byte>(3));
+  EXPECT_EQ(encode(*make_position_codec("packed"), all, 300), std::vector<std::byte>(3));
 }
 
 TEST(Packed, RefusesWhatNoWriterWrites) {
   const auto refused = [](std::vector<std::uint8_t> bytes, std::size_t count,
                           std::size_t elements) {
-    EXPECT_THROW(decode(*make_packed_codec(), std::as_bytes(std::span(bytes)), count, elements),
-                 PayloadError);
+    EXPECT_THROW(
+        decode(*make_position_codec("packed"), std::as_bytes(std::span(bytes)), count, elements),
+        PayloadError);
   };
   refused({33, 0, 0, 0, 0, 0}, 1, 10);  // wider than any gap
   refused({4, 9, 0}, 1, 10);            // a byte left over
@@ -200,7 +192,7 @@ TEST(Packed, RefusesWhatNoWriterWrites) {
   refused({32, 255, 255, 255}, 1, 10);  // truncated
   refused({32, 255, 255, 255, 255}, 1, 4294967295U);
   const std::vector<std::uint8_t> wide = {32, 9, 0, 0, 0};  // wider than needed: any reader's right
-  EXPECT_EQ(decode(*make_packed_codec(), std::as_bytes(std::span(wide)), 1, 10),
+  EXPECT_EQ(decode(*make_position_codec("packed"), std::as_bytes(std::span(wide)), 1, 10),
             testing::Positions{9});
 }
 
@@ -216,58 +208,52 @@ std::vector<std::byte> rice_slowly(const Positions& positions, int bits) {
   return out.bytes();
 }
 
-/// Parameters under which no code is so long that the slow writer takes seconds.
-std::vector<int> parameters_for(std::size_t elements) {
-  std::vector<int> all;
-  for (int bits : {0, 1, 3, 6, 9, 13, 20, 27, 28, 31}) {
-    if (elements >> bits <= 4000000) all.push_back(bits);
-  }
-  return all;
-}
-
-TEST(Rice, WritesTheCodes) {
-  testing::for_each_target([] {
+/// Calls check(positions, bits, their codes) on every target, with parameters under which no code
+/// is so long that the slow writer takes seconds.
+template <class Check>
+void for_each_rice(Check check) {
+  testing::for_each_target([&] {
     for (const auto& test : testing::position_cases()) {
-      for (int bits : parameters_for(test.elements)) {
+      for (int bits : {0, 1, 3, 6, 9, 13, 20, 27, 28, 31}) {
+        if (test.elements >> bits > 4000000) continue;
         SCOPED_TRACE(test.name() + ", " + std::to_string(bits) + " bits");
-        const auto expected = rice_slowly(test.positions, bits);
-        std::vector<std::byte> bytes(expected.size());  // not a byte more than they take
-        EXPECT_EQ(rice_encode(test.positions, bits, bytes), expected.size());
-        ASSERT_TRUE(bytes == expected);
+        check(test.positions, bits, rice_slowly(test.positions, bits));
       }
     }
   });
 }
 
+TEST(Rice, WritesTheCodes) {
+  for_each_rice([](const Positions& positions, int bits, const std::vector<std::byte>& expected) {
+    std::vector<std::byte> bytes(expected.size());  // not a byte more than they take
+    EXPECT_EQ(rice_encode(positions, bits, bytes), expected.size());
+    ASSERT_TRUE(bytes == expected);
+  });
+}
+
 TEST(Rice, ReadsAPrefixOfThem) {
-  testing::for_each_target([] {
-    for (const auto& test : testing::position_cases()) {
-      for (int bits : parameters_for(test.elements)) {
-        SCOPED_TRACE(test.name() + ", " + std::to_string(bits) + " bits");
-        const auto bytes = rice_slowly(test.positions, bits);
-        const auto gaps = testing::gaps_of(test.positions);
-        // From every of the first codes on, so that reading starts at every bit of a byte.
-        RiceCursor start;
-        for (std::size_t first = 0; first < std::min<std::size_t>(20, gaps.size()); ++first) {
-          RiceCursor cursor = start;
-          // The true mean, and wrong ones.
-          const double mean = 8.0 * static_cast<double>(bytes.size()) /
-                              static_cast<double>(gaps.size()) *
-                              (first % 3 == 0 ? 1 : 0.3 * static_cast<double>(first));
-          Positions read(gaps.size() - first);
-          const std::size_t count = rice_decode(bytes, bits, mean, cursor, read);
-          ASSERT_LE(count, read.size());
-          std::uint64_t bit = start.bit;
-          for (std::size_t i = 0; i < count; ++i) {
-            ASSERT_EQ(read[i], test.positions[first + i]);
-            bit += ((gaps[first + i] - 1) >> bits) + 1 + static_cast<std::uint64_t>(bits);
-          }
-          ASSERT_EQ(cursor.bit, bit);
-          ASSERT_EQ(cursor.next, count == 0 ? start.next : read[count - 1] + std::uint64_t{1});
-          start.bit += ((gaps[first] - 1) >> bits) + 1 + static_cast<std::uint64_t>(bits);
-          start.next = std::uint64_t{test.positions[first]} + 1;
-        }
+  for_each_rice([](const Positions& positions, int bits, const std::vector<std::byte>& bytes) {
+    const auto gaps = testing::gaps_of(positions);
+    // From every of the first codes on, so that reading starts at every bit of a byte.
+    RiceCursor start;
+    for (std::size_t first = 0; first < std::min<std::size_t>(20, gaps.size()); ++first) {
+      RiceCursor cursor = start;
+      // The true mean, and wrong ones.
+      const double mean = 8.0 * static_cast<double>(bytes.size()) /
+                          static_cast<double>(gaps.size()) *
+                          (first % 3 == 0 ? 1 : 0.3 * static_cast<double>(first));
+      Positions read(gaps.size() - first);
+      const std::size_t count = rice_decode(bytes, bits, mean, cursor, read);
+      ASSERT_LE(count, read.size());
+      std::uint64_t bit = start.bit;
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(read[i], positions[first + i]);
+        bit += ((gaps[first + i] - 1) >> bits) + 1 + static_cast<std::uint64_t>(bits);
       }
+      ASSERT_EQ(cursor.bit, bit);
+      ASSERT_EQ(cursor.next, count == 0 ? start.next : read[count - 1] + std::uint64_t{1});
+      start.bit += ((gaps[first] - 1) >> bits) + 1 + static_cast<std::uint64_t>(bits);
+      start.next = std::uint64_t{positions[first]} + 1;
     }
   });
 }

@@ -29,8 +29,7 @@ std::vector<float> decoded(const ValueCodec& codec, std::span<const std::byte> b
 }
 
 TEST(ValueCodec, DecodesWhatEncodeSaysItWill) {
-  auto inputs = testing::finite_inputs();
-  for (auto& input : testing::non_finite_inputs()) inputs.push_back(std::move(input));
+  const auto inputs = testing::with_non_finite();
   for (const std::string& name : value_codec_names()) {
     const auto codec = make_value_codec(name);
     for (auto [input, values] : inputs) {
@@ -49,19 +48,19 @@ TEST(ValueCodec, DecodesWhatEncodeSaysItWill) {
 }
 
 TEST(ValueCodec, SizesAndValues) {
-  const auto mean = make_mean_codec();
+  const auto mean = make_value_codec("mean");
   EXPECT_EQ(mean->size(1000), 4U);
   EXPECT_EQ(mean->size(0), 0U);
   std::vector<float> values = {1, 2, 6};
   encoded(*mean, values);
   EXPECT_EQ(values, (std::vector<float>{3, 3, 3}));
-  EXPECT_EQ(make_fp32_codec()->size(1000), 4000U);
-  EXPECT_EQ(make_fp16_codec()->size(1000), 2000U);
-  EXPECT_EQ(make_bf16_codec()->size(1000), 2000U);
-  EXPECT_EQ(make_int8_codec()->size(1000), 1004U);
-  EXPECT_EQ(make_int2_codec()->size(1000), 2 * 8 + 128 + 122U);
-  EXPECT_EQ(make_exp4_codec()->size(1001), 2 + 501U);
-  EXPECT_EQ(make_sign_codec()->size(1001), 4 + 126U);
+  EXPECT_EQ(make_value_codec("fp32")->size(1000), 4000U);
+  EXPECT_EQ(make_value_codec("fp16")->size(1000), 2000U);
+  EXPECT_EQ(make_value_codec("bf16")->size(1000), 2000U);
+  EXPECT_EQ(make_value_codec("int8")->size(1000), 1004U);
+  EXPECT_EQ(make_value_codec("int2")->size(1000), 2 * 8 + 128 + 122U);
+  EXPECT_EQ(make_value_codec("exp4")->size(1001), 2 + 501U);
+  EXPECT_EQ(make_value_codec("sign")->size(1001), 4 + 126U);
   for (const std::string& name : value_codec_names()) {
     EXPECT_EQ(make_value_codec(name)->size(0), 0U);
     // Many values: the size in a listing.
@@ -79,46 +78,45 @@ TEST(ValueCodec, Int8IsTheNearestOf255Levels) {
     double most = 0;
     for (float value : values) most = std::max(most, std::fabs(static_cast<double>(value)));
     const auto before = values;
-    encoded(*make_int8_codec(), values);
+    encoded(*make_value_codec("int8"), values);
     for (std::size_t i = 0; i < values.size(); ++i) {
       // Half a level, and the largest error of three float roundings of a quotient up to 127.
       ASSERT_NEAR(values[i], before[i], most / 127 * (0.5 + 3 * 127 * 0x1p-24));
     }
   }
   std::vector<float> values = {-127, 1.5F, 2.5F, 0.4F};  // ties to even
-  encoded(*make_int8_codec(), values);
+  encoded(*make_value_codec("int8"), values);
   EXPECT_EQ(values, (std::vector<float>{-127, 2, 2, 0}));
 }
 
 TEST(ValueCodec, AMeanThatIsNoNumberIsOneNan) {
   // The sum of infinities of both signs is a NaN whose bits depend on the CPU, and a NaN among the
   // values may have any bits. Both must be encoded as the same NaN.
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::vector<std::byte> one_nan = {std::byte{0}, std::byte{0}, std::byte{0xc0},
                                           std::byte{0x7f}};
-  const auto mean = make_mean_codec();
-  std::vector<float> infinities = {kInfinity, -kInfinity};
+  const auto mean = make_value_codec("mean");
+  std::vector<float> infinities = {testing::kInfinity, -testing::kInfinity};
   EXPECT_EQ(encoded(*mean, infinities), one_nan);
-  std::vector<float> nan = {1, -std::numeric_limits<float>::quiet_NaN()};
+  std::vector<float> nan = {1, -testing::kNan};
   EXPECT_EQ(encoded(*mean, nan), one_nan);
 }
 
 TEST(ValueCodec, SignIsTheMeanMagnitude) {
   std::vector<float> values = {1, -2, 6, -0.0F};
-  encoded(*make_sign_codec(), values);
+  encoded(*make_value_codec("sign"), values);
   EXPECT_EQ(values, (std::vector<float>{2.25F, -2.25F, 2.25F, 2.25F}));
 }
 
 TEST(ValueCodec, Int2IsTheMeanOfEachHalfOfAGroup) {
   // The mean magnitude is 3: below it 1 and 2, else 3 and 6.
   std::vector<float> values = {1, -2, 6, -3};
-  encoded(*make_int2_codec(), values);
+  encoded(*make_value_codec("int2"), values);
   EXPECT_EQ(values, (std::vector<float>{1.5F, -1.5F, 4.5F, -4.5F}));
   // The next group has levels of its own; all of one magnitude are exact.
   values.assign(513, -7);
   values[512] = 0.5F;
   const auto before = values;
-  encoded(*make_int2_codec(), values);
+  encoded(*make_value_codec("int2"), values);
   EXPECT_EQ(values, before);
 }
 
@@ -126,7 +124,7 @@ TEST(ValueCodec, Exp4WorkedExample) {
   // Tsuzuku et al., appendix B: exponents dropped, 7, 2, 1, 0 below 2^5.
   std::vector<float> values = {0.04F, 0.31F, -6.25F, 22.25F, -35.75F};
   std::vector<std::uint32_t> positions = {3, 5, 8, 13, 21};
-  const auto codec = make_exp4_codec();
+  const auto codec = make_value_codec("exp4");
   ASSERT_EQ(codec->admit(positions, values), 4U);
   values.resize(4);
   EXPECT_EQ(values, (std::vector<float>{0.31F, -6.25F, 22.25F, -35.75F}));
@@ -158,7 +156,7 @@ TEST(ValueCodec, Exp4IsTheNearerPowerOfTwo) {
       rounded.push_back(static_cast<float>(value < 0 ? -power : power));
     }
     std::vector<std::uint32_t> positions(values.size());
-    const auto codec = make_exp4_codec();
+    const auto codec = make_value_codec("exp4");
     values.resize(codec->admit(positions, values));
     ASSERT_EQ(values, kept);
     encoded(*codec, values);
@@ -167,10 +165,8 @@ TEST(ValueCodec, Exp4IsTheNearerPowerOfTwo) {
 }
 
 TEST(ValueCodec, RefuseScalesThatNoWriterMakes) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const char* name : {"int8", "sign", "int2"}) {
-    for (float scale : {kNan, kInfinity, -1.0F, -0.0F}) {
+    for (float scale : {testing::kNan, testing::kInfinity, -1.0F, -0.0F}) {
       std::vector<float> values = {1, 2, 3};
       auto bytes = encoded(*make_value_codec(name), values);
       std::memcpy(bytes.data(), &scale, sizeof scale);
@@ -179,23 +175,22 @@ TEST(ValueCodec, RefuseScalesThatNoWriterMakes) {
   }
   for (int exponent : {-150, 128, 1000}) {
     std::vector<float> values = {1, 2, 3};
-    auto bytes = encoded(*make_exp4_codec(), values);
+    auto bytes = encoded(*make_value_codec("exp4"), values);
     const auto damaged = static_cast<std::int16_t>(exponent);
     std::memcpy(bytes.data(), &damaged, sizeof damaged);
-    EXPECT_THROW(decoded(*make_exp4_codec(), bytes, 3), PayloadError);
+    EXPECT_THROW(decoded(*make_value_codec("exp4"), bytes, 3), PayloadError);
   }
   const std::vector<std::byte> fp16 = {std::byte{0x00}, std::byte{0x7c}};  // infinity
-  EXPECT_THROW(decoded(*make_fp16_codec(), fp16, 1), PayloadError);
+  EXPECT_THROW(decoded(*make_value_codec("fp16"), fp16, 1), PayloadError);
   const std::vector<std::byte> bf16 = {std::byte{0x81}, std::byte{0xff}};  // a NaN
-  EXPECT_THROW(decoded(*make_bf16_codec(), bf16, 1), PayloadError);
+  EXPECT_THROW(decoded(*make_value_codec("bf16"), bf16, 1), PayloadError);
 }
 
 TEST(ValueCodec, StepsOfLevelsNeverOverflow) {
   constexpr float kMax = std::numeric_limits<float>::max();
   for (float levels : {1.0F, 7.0F, 127.0F}) {
-    for (float largest :
-         {kMax, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
-          std::numeric_limits<float>::denorm_min(), 1.0F}) {
+    for (float largest : {kMax, testing::kInfinity, testing::kNan,
+                          std::numeric_limits<float>::denorm_min(), 1.0F}) {
       const float step = level_step(largest, levels);
       EXPECT_GT(step, 0);
       EXPECT_TRUE(std::isfinite(levels * step));
@@ -210,9 +205,7 @@ TEST(TauCodec, OneBitAValue) {
   // bit of the first byte, and both bits of the second byte.
   std::vector<float> values = {2, -2, -0.5F, 3, 0, 1, -1, 1, -2, -2};
   const auto codec = make_tau_codec(0.5F);
-  std::vector<std::byte> bytes(codec->size(values.size()));
-  ByteWriter out(bytes);
-  codec->encode(values, out);
+  const auto bytes = encoded(*codec, values);
   EXPECT_EQ(bytes, (std::vector<std::byte>{std::byte{0b01000110}, std::byte{0b11}}));
   const std::vector<float> expected = {0.5, -0.5, -0.5, 0.5, 0.5, 0.5, -0.5, 0.5, -0.5, -0.5};
   EXPECT_EQ(values, expected);

@@ -11,6 +11,7 @@
 #include "compressors/kernels/random.h"
 #include "compressors/kernels/select.h"
 #include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/parts.h"
 #include "tests/compressors/support/targets.h"
 
 namespace thinpipe {
@@ -20,6 +21,7 @@ using testing::bits;
 using testing::for_each_target;
 
 constexpr KeyOrder kOrders[] = {KeyOrder::kMagnitude, KeyOrder::kLargest, KeyOrder::kSmallest};
+constexpr std::size_t kSlack = 64;  // one of the widest vectors
 
 struct Pairs {
   std::vector<std::uint32_t> positions;
@@ -70,14 +72,8 @@ void expect_same(const Cut& cut, const Pairs& from) {
   EXPECT_TRUE(bits(own.values) == bits(expected.values));
 }
 
-std::vector<testing::NamedInput> some_inputs() {
-  auto all = testing::finite_inputs();
-  for (auto& input : testing::non_finite_inputs()) all.push_back(std::move(input));
-  return all;
-}
-
 TEST(Cut, SameAsAPlainLoop) {
-  const auto all = some_inputs();
+  const auto all = testing::with_non_finite();
   for_each_target([&] {
     for (const auto& [name, x] : all) {
       SCOPED_TRACE(name);
@@ -146,21 +142,12 @@ TEST(Cut, SameOnAnyNumberOfThreads) {
   }
 }
 
-constexpr KeyOrder kKeyOrders[] = {KeyOrder::kMagnitude, KeyOrder::kLargest, KeyOrder::kSmallest};
-constexpr std::size_t kSlack = 64;  // one of the widest vectors
-
-std::vector<testing::NamedInput> all_inputs() {
-  auto all = testing::finite_inputs();
-  for (auto& input : testing::non_finite_inputs()) all.push_back(std::move(input));
-  return all;
-}
-
 TEST(Filter, KeysAgreeWithAPlainLoop) {
-  const auto all = all_inputs();
+  const auto all = testing::with_non_finite();
   for_each_target([&] {
     for (const auto& [name, x] : all) {
       SCOPED_TRACE(name);
-      for (KeyOrder order : kKeyOrders) {
+      for (KeyOrder order : kOrders) {
         std::vector<std::int32_t> plain;
         for (float value : x) plain.push_back(key_of(value, order));
         std::vector<std::int32_t> keys(x.size());
@@ -206,10 +193,6 @@ TEST(Filter, SameOnAnyNumberOfThreads) {
   for (const auto& keys : keys_of_all) EXPECT_EQ(keys, keys_of_all[0]);
 }
 
-// Compaction and counts against plain loops.
-
-constexpr KeyOrder kAllOrders[] = {KeyOrder::kMagnitude, KeyOrder::kLargest, KeyOrder::kSmallest};
-
 void expect_plain(std::span<const float> x, KeyOrder order, std::int32_t limit) {
   std::vector<std::uint32_t> plain_positions;
   std::vector<float> plain_values;
@@ -231,12 +214,11 @@ void expect_plain(std::span<const float> x, KeyOrder order, std::int32_t limit) 
 }
 
 TEST(Compact, SameAsAPlainLoop) {
-  auto inputs = testing::finite_inputs();
-  for (auto& input : testing::non_finite_inputs()) inputs.push_back(std::move(input));
+  const auto inputs = testing::with_non_finite();
   for_each_target([&] {
     for (const auto& [name, x] : inputs) {
       SCOPED_TRACE(name);
-      for (KeyOrder order : kAllOrders) {
+      for (KeyOrder order : kOrders) {
         expect_plain(x, order, kMinKey);
         expect_plain(x, order, kMaxKey);
         for (std::size_t i = 0; i < std::min<std::size_t>(x.size(), 3); ++i) {
@@ -251,12 +233,7 @@ TEST(Compact, SameOnAnyNumberOfThreadsAndAtAnyDensity) {
   // Large enough for blocks of both kinds and for several threads.
   const auto x = testing::heavy(1100011, 5);
   for (double threshold : {0.0, 0.001, 0.004, 0.02, 0.2, 3.0}) {
-    std::vector<std::uint32_t> plain;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      if (static_cast<double>(std::fabs(x[i])) > threshold) {
-        plain.push_back(static_cast<std::uint32_t>(i));
-      }
-    }
+    const auto plain = testing::positions_above(x, threshold);
     for_each_target([&] {
       for (int threads : {1, 2, 3, 4, 9}) {
         const UseThreads use(threads);
@@ -272,8 +249,7 @@ TEST(Compact, SameOnAnyNumberOfThreadsAndAtAnyDensity) {
 }
 
 TEST(Keys, RankAsDocumented) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  using testing::kInfinity, testing::kNan;
   constexpr float kTiny = std::numeric_limits<float>::denorm_min();
   const auto rank = [](std::vector<float> values, KeyOrder order) {
     for (std::size_t i = 1; i < values.size(); ++i) {
@@ -283,7 +259,7 @@ TEST(Keys, RankAsDocumented) {
   rank({-kNan, -kInfinity, 3, -2, kTiny, -0.0F}, KeyOrder::kMagnitude);
   rank({kNan, kInfinity, 3, 2, kTiny, -0.0F, -kTiny, -2, -kInfinity, -kNan}, KeyOrder::kLargest);
   rank({-kNan, -kInfinity, -3, -2, -kTiny, 0, kTiny, 2, kInfinity, kNan}, KeyOrder::kSmallest);
-  for (KeyOrder order : kAllOrders) {
+  for (KeyOrder order : kOrders) {
     EXPECT_EQ(key_of(-0.0F, order), key_of(0.0F, order));
     for (std::uint32_t all_ones : {0x7fffffffU, 0xffffffffU}) {
       EXPECT_GT(key_of(std::bit_cast<float>(all_ones), order), kMinKey);
@@ -305,13 +281,12 @@ TEST(Keys, AboveAThresholdComparesExactly) {
   }
   EXPECT_EQ(key_above(-1), 0);
   EXPECT_GT(key_above(std::numeric_limits<double>::quiet_NaN()),
-            key_of(std::numeric_limits<float>::infinity(), KeyOrder::kMagnitude));
+            key_of(testing::kInfinity, KeyOrder::kMagnitude));
 }
 
 TEST(Count, SameAsAPlainLoop) {
-  auto inputs = testing::finite_inputs();
-  for (auto& input : testing::non_finite_inputs()) inputs.push_back(std::move(input));
-  testing::for_each_target([&] {
+  const auto inputs = testing::with_non_finite();
+  for_each_target([&] {
     for (const auto& [name, x] : inputs) {
       SCOPED_TRACE(name);
       for (std::size_t number : {0UL, 1UL, 5UL, kMaxLimits}) {

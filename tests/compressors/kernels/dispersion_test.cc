@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
+#include <utility>
 #include <vector>
 
 #include "compressors/kernels/keys.h"
@@ -42,8 +42,7 @@ TEST(Dispersion, AgreesWithSumsInLongDouble) {
 }
 
 TEST(Dispersion, SpreadHasTheGreatestMagnitude) {
-  auto inputs = testing::finite_inputs();
-  for (auto& input : testing::non_finite_inputs()) inputs.push_back(std::move(input));
+  const auto inputs = testing::with_non_finite();
   testing::for_each_target([&] {
     for (const auto& [name, x] : inputs) {
       SCOPED_TRACE(name);
@@ -52,9 +51,8 @@ TEST(Dispersion, SpreadHasTheGreatestMagnitude) {
       const Spread spread = signed_spread(x);
       EXPECT_EQ(std::bit_cast<std::int32_t>(spread.max_magnitude), most);
       const Dispersion sums = signed_dispersion(x);
-      EXPECT_EQ(std::bit_cast<std::uint64_t>(spread.sum), std::bit_cast<std::uint64_t>(sums.sum));
-      EXPECT_EQ(std::bit_cast<std::uint64_t>(spread.squares),
-                std::bit_cast<std::uint64_t>(sums.squares));
+      EXPECT_EQ(testing::bits(spread.sum), testing::bits(sums.sum));
+      EXPECT_EQ(testing::bits(spread.squares), testing::bits(sums.squares));
     }
   });
 }
@@ -72,14 +70,10 @@ TEST(Dispersion, MeanAndVariance) {
 TEST(Dispersion, SameBitsOnEveryTarget) {
   for (std::size_t n : {64UL, 1000UL, 100003UL}) {
     const auto x = testing::heavy(n, 4);
-    std::vector<std::uint64_t> sums;
-    std::vector<std::uint64_t> squares;
-    testing::for_each_target([&] {
-      sums.push_back(std::bit_cast<std::uint64_t>(signed_dispersion(x).sum));
-      squares.push_back(std::bit_cast<std::uint64_t>(magnitude_dispersion(x).squares));
+    testing::same_on_every_target([&] {
+      return std::pair(testing::bits(signed_dispersion(x).sum),
+                       testing::bits(magnitude_dispersion(x).squares));
     });
-    EXPECT_EQ(sums, std::vector<std::uint64_t>(sums.size(), sums[0]));
-    EXPECT_EQ(squares, std::vector<std::uint64_t>(squares.size(), squares[0]));
   }
 }
 
@@ -98,7 +92,6 @@ void expect_logarithms(const std::vector<float>& x, bool huge) {
   EXPECT_NEAR(moments.sum_log, static_cast<double>(logs),
               0x1p-24 * static_cast<double>(nonzero) + 1e-12 * std::fabs(moments.sum_log));
   EXPECT_EQ(moments.nonzero, nonzero);
-  EXPECT_EQ(moments.count, x.size());
   if (!huge) {
     EXPECT_NEAR(moments.sum_magnitude, sum, 1e-6 * sum);
   }
@@ -126,14 +119,10 @@ TEST(Logs, AgreeWithTheLibrarysLogarithm) {
 TEST(Logs, SameBitsOnEveryTarget) {
   for (std::size_t n : {64UL, 1000UL, 100003UL}) {
     const auto x = testing::heavy(n, 4);
-    std::vector<std::uint64_t> logs;
-    std::vector<std::uint64_t> sums;
-    testing::for_each_target([&] {
-      logs.push_back(std::bit_cast<std::uint64_t>(log_moments(x).sum_log));
-      sums.push_back(std::bit_cast<std::uint64_t>(log_moments(x).sum_magnitude));
+    testing::same_on_every_target([&] {
+      const LogMoments moments = log_moments(x);
+      return std::pair(testing::bits(moments.sum_log), testing::bits(moments.sum_magnitude));
     });
-    EXPECT_EQ(logs, std::vector<std::uint64_t>(logs.size(), logs[0]));
-    EXPECT_EQ(sums, std::vector<std::uint64_t>(sums.size(), sums[0]));
   }
 }
 

@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
+#include <utility>
 #include <vector>
 
 #include "compressors/kernels/select.h"
@@ -132,18 +133,16 @@ TEST(Ambiguity, SameAsAPlainLoop) {
         }
         const Chosen chosen = choose(r, q, options, v);
         EXPECT_EQ(chosen.positions, expected.positions);
-        EXPECT_EQ(testing::bits(chosen.values), testing::bits(expected.values));
-        EXPECT_EQ(testing::bits(chosen.variances), testing::bits(expected.variances));
-        EXPECT_EQ(testing::bits(v), testing::bits(expected_v));
+        EXPECT_EQ(bits(chosen.values), bits(expected.values));
+        EXPECT_EQ(bits(chosen.variances), bits(expected.variances));
+        EXPECT_EQ(bits(v), bits(expected_v));
       }
     }
   });
 }
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 TEST(Ambiguity, WhatIsNotFiniteIsChosen) {
+  using testing::kInfinity, testing::kNan;
   testing::for_each_target([] {
     for (const auto& [r, q] : {std::pair{kNan, 1.0F}, std::pair{1.0F, kNan},
                                std::pair{-kInfinity, 1.0F}, std::pair{1.0F, kInfinity},

@@ -41,8 +41,7 @@ std::vector<std::uint8_t> plain_pack(const std::vector<float>& c, float scale,
 }
 
 TEST(Ternary, PacksAsThePaperSays) {
-  auto inputs = testing::finite_inputs();
-  for (auto& input : testing::non_finite_inputs()) inputs.push_back(std::move(input));
+  const auto inputs = testing::with_non_finite();
   for_each_target([&] {
     for (const auto& [name, c] : inputs) {
       SCOPED_TRACE(name);

@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "compressors/kernels/buffer.h"
@@ -46,32 +48,21 @@ TEST(Hadamard, KeepsTheNormAndIsItsOwnInverse) {
     Aligned work;
     std::copy(input.begin(), input.end(), work.x);
     hadamard({work.x, n});
-    double before = 0;
-    double after = 0;
-    double most = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      before += std::pow(static_cast<double>(input[i]), 2);
-      after += std::pow(static_cast<double>(work.x[i]), 2);
-    }
-    EXPECT_NEAR(after, before, 1e-5 * before);
+    const double before = testing::norm_of(input);
+    EXPECT_NEAR(testing::norm_of({work.x, n}), before, 5e-6 * before);
     hadamard({work.x, n});
-    for (std::size_t i = 0; i < n; ++i) {
-      most = std::max(most, std::fabs(static_cast<double>(work.x[i] - input[i])));
-    }
-    EXPECT_LT(most, 1e-6 * std::sqrt(before));
+    for (std::size_t i = 0; i < n; ++i) ASSERT_NEAR(work.x[i], input[i], 1e-6 * before);
   }
 }
 
 TEST(Hadamard, SameBitsOnEveryTarget) {
   const auto input = testing::heavy(2048, 1);
-  std::vector<std::vector<std::uint32_t>> results;
-  testing::for_each_target([&] {
+  testing::same_on_every_target([&] {
     Aligned work;
     std::copy(input.begin(), input.end(), work.x);
     hadamard({work.x, 2048});
-    results.push_back(testing::bits({work.x, 2048}));
+    return testing::bits({work.x, 2048});
   });
-  for (const auto& result : results) EXPECT_EQ(result, results[0]);
 }
 
 TEST(Hadamard, SignsAreAgreedAndBalanced) {
@@ -168,21 +159,32 @@ TEST(Dct, ALineIsTheSameInWhateverCompany) {
 
 TEST(Dct, SameBitsOnEveryTarget) {
   const auto input = testing::heavy(64 * 20, 1);
-  std::vector<std::vector<std::uint32_t>> results;
-  testing::for_each_target([&] {
+  testing::same_on_every_target([&] {
     auto x = input;
     dct({.base = x.data(), .count = 20, .line_step = 64, .length = 64, .step = 1});
-    auto all = testing::bits(x);
+    const auto transformed = testing::bits(x);
     inverse_dct({.base = x.data(), .count = 64, .line_step = 1, .length = 16, .step = 64});
-    for (std::uint32_t word : testing::bits(x)) all.push_back(word);
-    results.push_back(all);
+    return std::pair(transformed, testing::bits(x));
   });
-  for (const auto& result : results) EXPECT_EQ(result, results[0]);
 }
 
 const std::vector<LowRankShape> kShapes = {{1, 1, 1},   {1, 40, 1},  {40, 1, 1},   {5, 7, 3},
                                            {16, 16, 4}, {33, 17, 5}, {130, 67, 9}, {3, 1000, 2},
                                            {257, 9, 2}, {700, 21, 3}};  // several ranges
+
+/// Expects the sum of `count` products of two factors.
+template <class Factors>
+void expect_product(float found, std::size_t count, Factors factors) {
+  double sum = 0;
+  double scale = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto [a, b] = factors(i);
+    const double term = static_cast<double>(a) * static_cast<double>(b);
+    sum += term;
+    scale += std::fabs(term);
+  }
+  ASSERT_NEAR(found, sum, 2e-6 * scale + 1e-6);
+}
 
 TEST(LowRank, AreTheMatrixProducts) {
   testing::for_each_target([] {
@@ -192,37 +194,22 @@ TEST(LowRank, AreTheMatrixProducts) {
       const auto m = testing::bell(rows * columns, 1);
       const auto p = testing::bell(rows * rank, 2);
       const auto q = testing::bell(columns * rank, 3);
-      const auto near = [](float found, double expected, double scale) {
-        return std::fabs(static_cast<double>(found) - expected) <= 2e-6 * scale + 1e-6;
-      };
       std::vector<float> left(p.size());
       low_rank_left(shape, m.data(), q.data(), left.data());
       for (std::size_t i = 0; i < rows; ++i) {
         for (std::size_t k = 0; k < rank; ++k) {
-          double sum = 0;
-          double scale = 0;
-          for (std::size_t j = 0; j < columns; ++j) {
-            const double term =
-                static_cast<double>(m[i * columns + j]) * static_cast<double>(q[k * columns + j]);
-            sum += term;
-            scale += std::fabs(term);
-          }
-          ASSERT_TRUE(near(left[k * rows + i], sum, scale));
+          expect_product(left[k * rows + i], columns, [&](std::size_t j) {
+            return std::pair(m[i * columns + j], q[k * columns + j]);
+          });
         }
       }
       std::vector<float> right(q.size()), workspace(low_rank_workspace(shape));
       low_rank_right(shape, m.data(), p.data(), workspace, right.data());
       for (std::size_t j = 0; j < columns; ++j) {
         for (std::size_t k = 0; k < rank; ++k) {
-          double sum = 0;
-          double scale = 0;
-          for (std::size_t i = 0; i < rows; ++i) {
-            const double term =
-                static_cast<double>(m[i * columns + j]) * static_cast<double>(p[k * rows + i]);
-            sum += term;
-            scale += std::fabs(term);
-          }
-          ASSERT_TRUE(near(right[k * columns + j], sum, scale));
+          expect_product(right[k * columns + j], rows, [&](std::size_t i) {
+            return std::pair(m[i * columns + j], p[k * rows + i]);
+          });
         }
       }
       std::vector<float> added(m);
@@ -251,8 +238,7 @@ TEST(LowRank, SameBitsOnEveryTarget) {
   for (const LowRankShape& shape : kShapes) {
     const auto m = testing::heavy(shape.rows * shape.columns, 1);
     const auto q = testing::bell(shape.columns * shape.rank, 3);
-    std::vector<std::vector<std::uint32_t>> results;
-    testing::for_each_target([&] {
+    testing::same_on_every_target([&] {
       std::vector<float> p(shape.rows * shape.rank);
       std::vector<float> back(q.size());
       std::vector<float> left(m.size());
@@ -261,12 +247,8 @@ TEST(LowRank, SameBitsOnEveryTarget) {
       low_rank_right(shape, m.data(), p.data(), workspace, back.data());
       low_rank_subtract(shape, p.data(), back.data(), m.data(), left.data());
       low_rank_add(shape, p.data(), back.data(), 0.3F, left.data());
-      auto all = testing::bits(p);
-      for (std::uint32_t word : testing::bits(back)) all.push_back(word);
-      for (std::uint32_t word : testing::bits(left)) all.push_back(word);
-      results.push_back(all);
+      return std::tuple(testing::bits(p), testing::bits(back), testing::bits(left));
     });
-    for (const auto& result : results) EXPECT_EQ(result, results[0]);
   }
 }
 

@@ -9,27 +9,20 @@
 
 #include "compressors/methods/quantizers.h"
 #include "compressors/methods/selectors.h"
-#include "compressors/registry.h"
 #include "tests/compressors/support/inputs.h"
-#include "tests/compressors/support/laws.h"
 #include "tests/compressors/support/methods.h"
 #include "tests/compressors/support/parts.h"
+#include "tests/compressors/support/positions.h"
 #include "tests/compressors/support/targets.h"
 
 namespace thinpipe {
 namespace {
 
-using testing::decode;
 using testing::encode;
 using testing::make;
+using testing::make_of_shape;
+using testing::sent_values;
 using Matrix = std::vector<std::vector<double>>;
-
-std::unique_ptr<Compressor> made_demo(const std::string& spec, std::vector<std::int64_t> shape) {
-  std::size_t elements = 1;
-  for (std::int64_t side : shape) elements *= static_cast<std::size_t>(side);
-  return make_compressor(parse_spec(spec),
-                         {.name = "w", .shape = std::move(shape), .elements = elements}, {});
-}
 
 double basis(std::size_t k, std::size_t i, std::size_t n) {
   const auto size = static_cast<double>(n);
@@ -105,11 +98,10 @@ TEST(Demo, DecodesToTheGreatestCoefficientsOfEveryChunk) {
        {Case{{1000}, 1, 1000, 64, 32}, Case{{1}, 1, 1, 64, 32}, Case{{5}, 1, 5, 64, 2},
         Case{{130, 70}, 130, 70, 64, 32}, Case{{3, 5, 7}, 3, 35, 16, 4},
         Case{{17, 1}, 17, 1, 16, 3}, Case{{64, 64}, 64, 64, 64, 4096}}) {
-    const auto compressor = made_demo(
+    const auto compressor = make_of_shape(
         "demo:memory=none,chunk=" + std::to_string(chunk) + ",topk=" + std::to_string(k), shape);
     const auto c = testing::bell(rows * columns, 3);
-    const auto encoded = encode(*compressor, c);
-    const auto decoded = decode(*compressor, encoded.payload);
+    const auto decoded = sent_values(*compressor, c);
     const auto expected = plain_demo(c, rows, columns, chunk, k);
     for (std::size_t i = 0; i < c.size(); ++i) {
       ASSERT_NEAR(static_cast<double>(decoded[i]), expected[i], 3e-5) << rows << ' ' << i;
@@ -119,31 +111,18 @@ TEST(Demo, DecodesToTheGreatestCoefficientsOfEveryChunk) {
 
 TEST(Demo, SizesByHand) {
   // Four chunks of 64 x 64, 32 coefficients each: count of two bytes, floats, 12 bits each.
-  const auto matrix = made_demo("demo", {128, 128});
+  const auto matrix = make_of_shape("demo", {128, 128});
   EXPECT_EQ(encode(*matrix, testing::bell(128UL * 128, 1)).payload.size(),
             2 + 128U * 4 + 128 * 12 / 8);
   // Two chunks of 64: 6 bits each.
-  const auto vector = made_demo("demo:topk=8", {128});
+  const auto vector = make_of_shape("demo:topk=8", {128});
   EXPECT_EQ(encode(*vector, testing::bell(128, 1)).payload.size(), 1 + 16U * 4 + 16 * 6 / 8);
-}
-
-TEST(Demo, InputsAreDecodedOrStillInTheMemory) {
-  // With decay 1 the memory loses nothing: inputs = decoded + memory.
-  constexpr std::size_t kRows = 70;
-  constexpr std::size_t kColumns = 50;
-  for (const char* spec : {"demo:decay=1", "demo:decay=1,values=sign", "demo:decay=1,chunk=16"}) {
-    SCOPED_TRACE(spec);
-    const auto compressor = made_demo(spec, {kRows, kColumns});
-    const testing::Accounts accounts(*compressor, 100);
-    accounts.expect_balance(testing::floats_of_state(*compressor, kRows * kColumns));
-  }
 }
 
 TEST(Demo, OneCosineIsOneCoefficient) {
   std::vector<float> gradient(64);
   for (std::size_t i = 0; i < 64; ++i) gradient[i] = static_cast<float>(basis(5, i, 64));
-  const auto compressor = made_demo("demo:topk=1", {64});
-  const auto decoded = decode(*compressor, encode(*compressor, gradient).payload);
+  const auto decoded = sent_values(*make_of_shape("demo:topk=1", {64}), gradient);
   for (std::size_t i = 0; i < 64; ++i) ASSERT_NEAR(decoded[i], gradient[i], 1e-6);
 }
 
@@ -163,19 +142,15 @@ std::vector<std::uint32_t> plain_chunks(const std::vector<float>& c, const Chunk
 }
 
 TEST(ChunkedTopK, IsTopKOfEveryChunk) {
-  auto inputs = testing::finite_inputs();
-  for (auto& input : testing::non_finite_inputs()) inputs.push_back(std::move(input));
-  for (std::size_t n : {4, 6, 69, 71, 4095, 4096, 4097, 65535, 65537}) {
-    inputs.push_back({"heavy " + std::to_string(n), testing::heavy(n, n)});
-  }
+  const auto inputs = testing::with_non_finite(
+      testing::finite_inputs({4, 6, 69, 71, 4095, 4096, 4097, 65535, 65537}));
   testing::for_each_target([&] {
     for (const Chunks& chunks :
          {Chunks{4096, 64}, Chunks{64, 1}, Chunks{64, 64}, Chunks{256, 300}, Chunks{1024, 500}}) {
       for (const auto& [name, c] : inputs) {
         SCOPED_TRACE(name + " in chunks of " + std::to_string(chunks.size));
         const auto selector = make_chunked_top_k_selector(c.size(), chunks);
-        Selection selection = testing::make_selection(c.size());
-        selector->select(c, {}, selection);
+        const Selection selection = testing::select(*selector, c);
         ASSERT_EQ(testing::positions_of(selection), plain_chunks(c, chunks));
         ASSERT_EQ(selection.count, chunks.selected(c.size()));
         ASSERT_EQ(selector->max_selected(), selection.count);
@@ -187,10 +162,7 @@ TEST(ChunkedTopK, IsTopKOfEveryChunk) {
 std::vector<std::uint32_t> round_trip(const PositionCodec& codec,
                                       const std::vector<std::uint32_t>& positions,
                                       std::size_t elements, std::size_t block) {
-  std::vector<std::byte> bytes(codec.max_size(positions.size(), elements));
-  ByteWriter out(bytes);
-  codec.encode(positions, elements, out);
-  bytes.resize(out.size());
+  const auto bytes = testing::encode(codec, positions, elements);
   PositionCursor cursor = codec.start(ByteReader(bytes), positions.size(), elements);
   std::vector<std::uint32_t> decoded(positions.size());
   for (std::size_t at = 0; at < decoded.size(); at += block) {
@@ -222,10 +194,7 @@ TEST(ChunkedCodec, TwelveBitsEach) {
   // SparseLoCo: 64 of 4096, 12 bits a position.
   const auto codec = make_chunked_codec({});
   const auto positions = plain_chunks(testing::heavy(40960, 2), {});
-  std::vector<std::byte> bytes(codec->max_size(positions.size(), 40960));
-  ByteWriter out(bytes);
-  codec->encode(positions, 40960, out);
-  EXPECT_EQ(out.size(), 640U * 12 / 8);
+  EXPECT_EQ(testing::encode(*codec, positions, 40960).size(), 640U * 12 / 8);
   EXPECT_EQ(codec->expected_bits(0.01), 12);
 }
 
@@ -233,26 +202,18 @@ TEST(ChunkedCodec, RefusesPositionsOutOfOrder) {
   // Two of 64: positions 5 and 3.
   const auto codec = make_chunked_codec({64, 2});
   std::vector<std::byte> bytes(2);
-  const auto refused = [&](std::uint32_t first, std::uint32_t second, std::size_t elements) {
+  const auto read = [&](std::uint32_t first, std::uint32_t second, std::size_t elements) {
     BitWriter writer(bytes);
     writer.put(first, 6);
     writer.put(second, 6);
     writer.finish();
-    try {
-      PositionCursor cursor = codec->start(ByteReader(bytes), 2, elements);
-      std::vector<std::uint32_t> positions(2);
-      codec->decode(cursor, positions);
-      codec->finish(cursor);
-    } catch (const PayloadError&) {
-      return true;
-    }
-    return false;
+    testing::decode(*codec, bytes, 2, elements);
   };
-  EXPECT_FALSE(refused(3, 5, 64));
-  EXPECT_TRUE(refused(5, 3, 64));
-  EXPECT_TRUE(refused(5, 5, 64));
-  EXPECT_TRUE(refused(3, 50, 40));  // past the end
-  EXPECT_TRUE(refused(63, 0, 64));
+  EXPECT_NO_THROW(read(3, 5, 64));
+  EXPECT_THROW(read(5, 3, 64), PayloadError);
+  EXPECT_THROW(read(5, 5, 64), PayloadError);
+  EXPECT_THROW(read(3, 50, 40), PayloadError);  // past the end
+  EXPECT_THROW(read(63, 0, 64), PayloadError);
   EXPECT_THROW(codec->start(ByteReader(bytes), 3, 64), PayloadError);
 }
 
@@ -261,12 +222,11 @@ TEST(SparseLoCo, SendsSixtyFourOfEachChunkAndForgetsATwentieth) {
   const auto compressor = make("sparseloco:values=fp32", gradient.size());
   const auto first = encode(*compressor, gradient);
   EXPECT_EQ(first.report.selected_elements, 3U * 64);
-  const auto decoded = decode(*compressor, first.payload);
+  const auto decoded = testing::decode(*compressor, first.payload);
   // Without a new gradient the next step sends 0.95 of what was left.
   auto left = gradient;
   for (std::size_t i = 0; i < left.size(); ++i) left[i] = 0.95F * (left[i] - decoded[i]);
-  const auto next =
-      decode(*compressor, encode(*compressor, std::vector<float>(gradient.size(), 0.0F)).payload);
+  const auto next = sent_values(*compressor, std::vector<float>(gradient.size(), 0.0F));
   std::vector<float> expected(left.size(), 0.0F);
   for (std::uint32_t i : plain_chunks(left, {})) expected[i] = left[i];
   EXPECT_EQ(next, expected);

@@ -13,7 +13,6 @@
 namespace thinpipe {
 namespace {
 
-using testing::make_selection;
 using testing::plain_top_k;
 using testing::positions_above;
 using testing::positions_of;
@@ -51,12 +50,7 @@ PlainDgc plain_dgc(const std::vector<float>& c, const DgcOptions& options, std::
   auto threshold = static_cast<double>(sample[std::max<std::size_t>(top, 1) - 1]);
   PlainDgc plain;
   for (int lowered = 0;; ++lowered) {
-    plain.positions.clear();
-    for (std::size_t i = 0; i < d; ++i) {
-      if (static_cast<double>(std::fabs(c[i])) > threshold) {
-        plain.positions.push_back(static_cast<std::uint32_t>(i));
-      }
-    }
+    plain.positions = positions_above(c, threshold);
     ++plain.passes;
     if (static_cast<double>(plain.positions.size()) >= 0.8 * static_cast<double>(k)) break;
     if (lowered == 10) break;
@@ -77,9 +71,8 @@ TEST(Dgc, SameAsItsDescription) {
         const DgcOptions options{
             .ratio = {.ratio = ratio}, .sample = 0.02, .sampling = sampling, .seed = 7};
         const auto selector = make_dgc_selector(c.size(), options);
-        Selection selection = make_selection(c.size());
         for (std::uint64_t step : {0UL, 1UL, 12UL}) {
-          selector->select(c, {.step = step}, selection);
+          const Selection selection = testing::select(*selector, c, {.step = step});
           const PlainDgc plain = plain_dgc(c, options, step);
           ASSERT_EQ(positions_of(selection), plain.positions);
           EXPECT_EQ(selection.passes, plain.passes);
@@ -96,11 +89,10 @@ TEST(Dgc, CountStaysNearTheTarget) {
   for (Sampling sampling : {Sampling::kUniform, Sampling::kStrided, Sampling::kLines}) {
     const auto selector =
         make_dgc_selector(c.size(), {.ratio = {.ratio = 0.01}, .sampling = sampling});
-    Selection selection = make_selection(c.size());
     for (std::uint64_t step = 0; step < 20; ++step) {
-      selector->select(c, {.step = step}, selection);
-      EXPECT_GE(selection.count, 1600U);  // 0.8 k, k = 2000
-      EXPECT_LE(selection.count, 2600U);  // 1.3 k
+      const std::size_t count = testing::select(*selector, c, {.step = step}).count;
+      EXPECT_GE(count, 1600U);  // 0.8 k, k = 2000
+      EXPECT_LE(count, 2600U);  // 1.3 k
     }
   }
 }
@@ -109,22 +101,18 @@ TEST(Dgc, WarmsUp) {
   const auto c = testing::heavy(10000, 1);
   const auto selector =
       make_dgc_selector(c.size(), {.ratio = {.ratio = 0.001, .warmup = {0.25, 0.0625}}});
-  Selection selection = make_selection(c.size());
   const std::pair<double, std::size_t> targets[] = {{0.5, 2500}, {1.5, 625}, {2, 10}, {9, 10}};
   for (const auto& [epoch, target] : targets) {
-    selector->select(c, {.step = 0, .epoch = epoch}, selection);
-    EXPECT_EQ(selection.target, target);
+    EXPECT_EQ(testing::select(*selector, c, {.epoch = epoch}).target, target);
   }
   EXPECT_EQ(selector->max_selected(), 3250U);  // 1.3 * 2500
 }
 
 TEST(Threshold, TakesWhatExceedsIt) {
-  for (const auto& [name, c] : testing::selection_inputs()) {
+  for (const auto& [name, c] : testing::part_inputs()) {
     SCOPED_TRACE(name);
     for (double tau : {0.0, 0.01, 1.0, 3.0}) {
-      const auto selector = make_threshold_selector(c.size(), tau);
-      Selection selection = make_selection(c.size());
-      selector->select(c, {}, selection);
+      const Selection selection = testing::select(*make_threshold_selector(c.size(), tau), c);
       EXPECT_EQ(positions_of(selection), positions_above(c, tau));
       EXPECT_EQ(selection.threshold, tau);
       EXPECT_EQ(selection.target, 0U);
@@ -133,13 +121,12 @@ TEST(Threshold, TakesWhatExceedsIt) {
 }
 
 TEST(SampledThreshold, IsARankOfTheSample) {
-  for (const auto& [name, c] : testing::selection_inputs()) {
+  for (const auto& [name, c] : testing::part_inputs()) {
     if (c.empty()) continue;
     SCOPED_TRACE(name);
     for (double ratio : {0.001, 0.1, 0.6}) {
       const auto selector = make_sampled_threshold_selector(
           c.size(), {.ratio = {.ratio = ratio}, .sample = 0.02, .seed = 5});
-      Selection selection = make_selection(c.size());
       for (std::uint64_t step : {0UL, 3UL}) {
         SplitMix64 random(SplitMix64::mix(5 ^ SplitMix64::mix(step)));
         std::vector<float> sample(target_count(0.02, c.size()));
@@ -147,7 +134,7 @@ TEST(SampledThreshold, IsARankOfTheSample) {
         std::sort(sample.begin(), sample.end(), std::greater<>());
         const auto threshold =
             static_cast<double>(sample[target_count(0.02 * ratio, c.size()) - 1]);
-        selector->select(c, {.step = step}, selection);
+        const Selection selection = testing::select(*selector, c, {.step = step});
         EXPECT_EQ(selection.threshold, threshold);
         EXPECT_EQ(positions_of(selection), positions_above(c, threshold));
         EXPECT_EQ(selection.target, target_count(ratio, c.size()));

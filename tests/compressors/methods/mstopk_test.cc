@@ -15,7 +15,6 @@
 namespace thinpipe {
 namespace {
 
-using testing::make_selection;
 using testing::positions_above;
 using testing::positions_of;
 
@@ -64,7 +63,7 @@ std::vector<std::uint32_t> plain_mstopk(const std::vector<float>& c, std::size_t
 
 TEST(MsTopK, SameAsItsDescription) {
   testing::for_each_target([] {
-    for (const auto& [name, c] : testing::selection_inputs()) {
+    for (const auto& [name, c] : testing::part_inputs()) {
       if (c.empty() || name.starts_with("huge")) continue;  // the sum of huge ones overflows
       SCOPED_TRACE(name);
       for (int rounds : {1, 4, 25}) {
@@ -72,8 +71,7 @@ TEST(MsTopK, SameAsItsDescription) {
           const std::size_t k = target_count(ratio, c.size());
           const auto selector = make_mstopk_selector(
               c.size(), {.ratio = {.ratio = ratio}, .rounds = rounds, .seed = 3});
-          Selection selection = make_selection(c.size());
-          selector->select(c, {.step = 7}, selection);
+          const Selection selection = testing::select(*selector, c, {.step = 7});
           ASSERT_EQ(positions_of(selection), plain_mstopk(c, k, rounds, 3, 7))
               << rounds << " " << ratio;
           for (std::size_t i = 0; i < selection.count; ++i) {
@@ -87,17 +85,14 @@ TEST(MsTopK, SameAsItsDescription) {
 }
 
 TEST(MsTopK, ExactlyKOfAnything) {
-  auto inputs = testing::non_finite_inputs();
+  auto inputs = testing::with_non_finite();
   for (std::uint32_t bits : {0x7fffffffU, 0xffffffffU}) {  // the NaN that ranks above all others
     inputs.push_back({"nan", std::vector<float>(300, std::bit_cast<float>(bits))});
   }
-  for (auto& input : testing::finite_inputs()) inputs.push_back(std::move(input));
   for (const auto& [name, c] : inputs) {
     SCOPED_TRACE(name);
     const auto selector = make_mstopk_selector(c.size(), {.ratio = {.ratio = 0.05}});
-    Selection selection = make_selection(c.size());
-    selector->select(c, {}, selection);
-    EXPECT_EQ(selection.count, target_count(0.05, c.size()));
+    EXPECT_EQ(testing::select(*selector, c).count, target_count(0.05, c.size()));
   }
 }
 
@@ -132,15 +127,14 @@ double plain_redsync(const std::vector<float>& c, std::size_t k, bool trim) {
 
 TEST(RedSync, SameAsItsDescription) {
   testing::for_each_target([] {
-    for (const auto& [name, c] : testing::selection_inputs()) {
+    for (const auto& [name, c] : testing::part_inputs()) {
       if (c.empty()) continue;
       SCOPED_TRACE(name);
       for (bool trim : {false, true}) {
         for (double ratio : {0.0001, 0.01, 0.1, 0.5, 1.0}) {
           const auto selector =
               make_redsync_selector(c.size(), {.ratio = {.ratio = ratio}, .trim = trim});
-          Selection selection = make_selection(c.size());
-          selector->select(c, {}, selection);
+          const Selection selection = testing::select(*selector, c);
           const double threshold = plain_redsync(c, target_count(ratio, c.size()), trim);
           if (std::isnan(threshold)) continue;  // the sum of huge ones overflows
           ASSERT_EQ(selection.threshold, threshold) << trim << " " << ratio;
@@ -156,20 +150,16 @@ TEST(RedSync, TrimmingReachesTheTarget) {
     const auto c = testing::heavy(65537, 3);
     const auto selector =
         make_redsync_selector(c.size(), {.ratio = {.ratio = ratio}, .trim = true});
-    Selection selection = make_selection(c.size());
-    selector->select(c, {}, selection);
+    const Selection selection = testing::select(*selector, c);
     EXPECT_GE(selection.count, selection.target);
   }
 }
 
 TEST(RedSync, EmptyAndEqualTensorsSendNothing) {
   for (bool trim : {false, true}) {
-    Selection selection = make_selection(100);
-    make_redsync_selector(0, {.trim = trim})->select({}, {}, selection);
-    EXPECT_EQ(selection.count, 0U);
+    EXPECT_EQ(testing::select(*make_redsync_selector(0, {.trim = trim}), {}).count, 0U);
     const std::vector<float> zeros(100, 0.0F);
-    make_redsync_selector(100, {.trim = trim})->select(zeros, {}, selection);
-    EXPECT_EQ(selection.count, 0U);
+    EXPECT_EQ(testing::select(*make_redsync_selector(100, {.trim = trim}), zeros).count, 0U);
   }
 }
 
@@ -195,15 +185,14 @@ double plain_gaussiank(const std::vector<float>& c, double ratio, bool oktopk) {
 
 TEST(GaussianK, SameAsItsDescription) {
   testing::for_each_target([] {
-    for (const auto& [name, c] : testing::selection_inputs()) {
+    for (const auto& [name, c] : testing::part_inputs()) {
       if (c.empty()) continue;
       SCOPED_TRACE(name);
       for (bool oktopk : {false, true}) {
         for (double ratio : {0.0001, 0.01, 0.1, 0.5, 1.0}) {
           const auto selector =
               make_gaussiank_selector(c.size(), {.ratio = {.ratio = ratio}, .oktopk = oktopk});
-          Selection selection = make_selection(c.size());
-          selector->select(c, {}, selection);
+          const Selection selection = testing::select(*selector, c);
           const double threshold = plain_gaussiank(c, ratio, oktopk);
           ASSERT_EQ(selection.threshold, threshold) << oktopk << " " << ratio;
           ASSERT_EQ(positions_of(selection), positions_above(c, threshold));
@@ -221,8 +210,7 @@ TEST(GaussianK, FindsTheTargetOfANormalDistribution) {
   }
   for (double ratio : {0.1, 0.01}) {
     const auto selector = make_gaussiank_selector(c.size(), {.ratio = {.ratio = ratio}});
-    Selection selection = make_selection(c.size());
-    selector->select(c, {}, selection);
+    const Selection selection = testing::select(*selector, c);
     const double k = ratio * static_cast<double>(c.size());
     EXPECT_NEAR(static_cast<double>(selection.count), k, 0.02 * k);
   }

@@ -16,6 +16,7 @@
 #include "compressors/registry.h"
 #include "tests/compressors/support/allocations.h"
 #include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/laws.h"
 #include "tests/compressors/support/methods.h"
 #include "tests/compressors/support/targets.h"
 
@@ -24,8 +25,11 @@ namespace {
 
 using testing::bits;
 using testing::decode;
+using testing::distance_of;
 using testing::encode;
 using testing::heavy;
+using testing::norm_of;
+using testing::state_of;
 
 // Workers whose all-reduces are sums in memory.
 
@@ -35,28 +39,8 @@ constexpr std::size_t kElements = kRows * kColumns;
 
 using Matrices = std::vector<std::vector<float>>;  // one a worker
 
-std::unique_ptr<Compressor> make(const std::string& spec, int rank = 0) {
-  return make_compressor(parse_spec(spec),
-                         {.name = "w", .shape = {kRows, kColumns}, .elements = kElements},
-                         {.seed = 4, .rank = rank});
-}
-
-std::vector<std::byte> state_of(const Compressor& compressor) {
-  std::vector<std::byte> state;
-  compressor.save_state(state);
-  return state;
-}
-
-double norm(std::span<const float> x) {
-  double sum = 0;
-  for (float value : x) sum += static_cast<double>(value) * static_cast<double>(value);
-  return std::sqrt(sum);
-}
-
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  std::vector<float> difference(a.size());
-  for (std::size_t i = 0; i < a.size(); ++i) difference[i] = a[i] - b[i];
-  return norm(difference);
+std::unique_ptr<Compressor> make_worker(const std::string& spec, int rank = 0) {
+  return testing::make_of_shape(spec, {kRows, kColumns}, {.seed = 4, .rank = rank});
 }
 
 /// The workers of a job, whose all-reduce is a sum in double.
@@ -64,7 +48,7 @@ class Job {
  public:
   Job(const std::string& spec, int workers) {
     for (int rank = 0; rank < workers; ++rank) {
-      workers_.push_back(make(spec, rank));
+      workers_.push_back(make_worker(spec, rank));
       payloads_.emplace_back(workers_.back()->max_encoded_size());
     }
   }
@@ -130,8 +114,8 @@ TEST(PowerSgdRounds, OneWorkersRoundsAreItsEncode) {
        std::vector<std::string>{"rank=2", "memory=none,warm=false", "memory=ef21,rank=3"}) {
     SCOPED_TRACE(options);
     Job job("powersgd:" + options, 1);
-    const auto alone = make("powersgd:" + options);
-    const auto gathered = make("powersgd:exchange=allgather," + options);
+    const auto alone = make_worker("powersgd:" + options);
+    const auto gathered = make_worker("powersgd:exchange=allgather," + options);
     for (std::uint64_t step = 0; step < 5; ++step) {
       const auto gradients = gradients_of(1, step);
       const auto aggregate = job.step(gradients, step);
@@ -161,17 +145,15 @@ TEST(PowerSgdRounds, ARestoredJobGoesOnAlike) {
 }
 
 TEST(PowerSgdRounds, SameBitsOnEveryTarget) {
-  std::vector<std::vector<std::uint32_t>> results;
-  testing::for_each_target([&] {
+  testing::same_on_every_target([] {
     Job job("powersgd", 3);
     for (std::uint64_t step = 0; step < 2; ++step) job.step(gradients_of(3, step), step);
-    results.push_back(bits(job.step(gradients_of(3, 2), 2)));
+    return bits(job.step(gradients_of(3, 2), 2));
   });
-  for (const auto& result : results) EXPECT_EQ(result, results[0]);
 }
 
 TEST(PowerSgdRounds, BadNumbersSpoilNothingForLong) {
-  for (float bad : {std::nanf(""), std::numeric_limits<float>::infinity(), 3e38F}) {
+  for (float bad : {testing::kNan, testing::kInfinity, 3e38F}) {
     for (std::size_t bad_workers : {1UL, 2UL}) {
       Job job("powersgd:memory=none", 2);
       auto gradients = gradients_of(2, 0);
@@ -183,24 +165,23 @@ TEST(PowerSgdRounds, BadNumbersSpoilNothingForLong) {
         aggregate = job.step(gradients_of(2, step), step);
         for (float value : aggregate) ASSERT_TRUE(std::isfinite(value));
       }
-      EXPECT_GT(norm(aggregate), 0);
+      EXPECT_GT(norm_of(aggregate), 0);
     }
   }
 }
 
 TEST(PowerSgdRounds, RefuseWhatDoesNotFit) {
-  EXPECT_EQ(rounds_of(*make("powersgd")), 2);
+  EXPECT_EQ(rounds_of(*make_worker("powersgd")), 2);
   const std::vector<float> gradient(kElements, 1.0F);
   const GradientInput input{.values = gradient, .squares = {}};
-  const auto vector = make_compressor(
-      parse_spec("powersgd"), {.name = "b", .shape = {kElements}, .elements = kElements}, {});
+  const auto vector = testing::make_of_shape("powersgd", {kElements});
   std::vector<std::byte> payload(vector->max_encoded_size());
-  const auto none = make("none"), gathered = make("powersgd:exchange=allgather");
+  const auto none = make_worker("none"), gathered = make_worker("powersgd:exchange=allgather");
   for (const Compressor* one : {none.get(), gathered.get(), vector.get()}) {
     EXPECT_EQ(rounds_of(*one), 1);
     EXPECT_EQ(dynamic_cast<const MultiRound*>(one), nullptr);
   }
-  const auto made = make("powersgd:rank=1");
+  const auto made = make_worker("powersgd:rank=1");
   const std::size_t most = made->max_encoded_size();
   auto& compressor = dynamic_cast<MultiRound&>(*made);
   const std::vector<float> p(kRows, 1.0F);
@@ -217,7 +198,7 @@ TEST(PowerSgdRounds, RefuseWhatDoesNotFit) {
 TEST(PowerSgdRounds, NothingIsAllocatedAfterTheFirstStep) {
   if (!testing::counts_allocations()) GTEST_SKIP() << "the sanitizer's operator new is in use";
   for (const char* spec : {"powersgd", "powersgd:memory=ef21"}) {
-    const auto made = make(spec);
+    const auto made = make_worker(spec);
     auto& compressor = dynamic_cast<MultiRound&>(*made);
     const auto gradients = gradients_of(1, 0);
     std::vector<std::byte> payload(made->max_encoded_size());
@@ -308,19 +289,16 @@ TEST(PowerSgdPaper, AreTheAlgorithmOfThePaper) {
   // an aggregate.
   constexpr std::size_t kRank = 3;
   Job job("powersgd:rank=3", 3);
-  const auto state = state_of(job.worker(0));
-  std::vector<float> q(kRank * kColumns);
-  std::memcpy(q.data(), state.data() + state.size() - q.size() * sizeof(float),
-              q.size() * sizeof(float));
+  const auto q = testing::floats_of_state(job.worker(0), kRank * kColumns);
   Reference reference(3, kRank, std::vector<double>(q.begin(), q.end()));
   for (std::uint64_t step = 0; step < 10; ++step) {
     const auto gradients = gradients_of(3, step);
     const auto aggregate = job.step(gradients, step);
     const auto expected = reference.step(gradients);
     const std::vector<float> rounded(expected.begin(), expected.end());
-    ASSERT_GT(norm(rounded), 0);
+    ASSERT_GT(norm_of(rounded), 0);
     // Rounding to float, carried on and made greater by errors and factors from step to step.
-    ASSERT_LT(distance(aggregate, rounded), 1e-4 * norm(rounded)) << step;
+    ASSERT_LT(distance_of(aggregate, rounded), 1e-4 * norm_of(rounded)) << step;
   }
 }
 
@@ -341,16 +319,16 @@ TEST(PowerSgdPaper, AreExactWhereTheMeanHasTheirRank) {
   }
   Job job("powersgd:memory=none,rank=2", 2);
   for (std::uint64_t step = 0; step < 4; ++step) {
-    EXPECT_LT(distance(job.step(gradients, step), mean), 1e-4 * norm(mean)) << step;
+    EXPECT_LT(distance_of(job.step(gradients, step), mean), 1e-4 * norm_of(mean)) << step;
   }
   // Every worker's own factors cannot do that.
   std::vector<float> gathered(kElements, 0.0F);
   for (int rank = 0; rank < 2; ++rank) {
-    const auto one = make("powersgd:memory=none,rank=2,exchange=allgather", rank);
+    const auto one = make_worker("powersgd:memory=none,rank=2,exchange=allgather", rank);
     const auto& gradient = gradients[static_cast<std::size_t>(rank)];
     one->decode_add(encode(*one, gradient).payload, 0.5F, gathered);
   }
-  EXPECT_GT(distance(gathered, mean), 0.1 * norm(mean));
+  EXPECT_GT(distance_of(gathered, mean), 0.1 * norm_of(mean));
 }
 
 TEST(PowerSgdPaper, InputsAreDecodedOrStillInTheResiduals) {

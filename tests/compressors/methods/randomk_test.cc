@@ -11,7 +11,6 @@
 namespace thinpipe {
 namespace {
 
-using testing::make_selection;
 using testing::positions_of;
 
 /// Draws the positions into a std::set, and draws again if a position was drawn before. If fewer
@@ -35,9 +34,8 @@ TEST(RandomK, DrawsDistinctPositions) {
     for (double ratio : {0.0001, 0.1, 0.5, 0.51, 0.9, 1.0}) {
       const auto drawn = std::make_shared<SeededPositions>(d, 9);
       const auto selector = make_random_k_selector(d, {.ratio = ratio}, false, drawn);
-      Selection selection = make_selection(d);
       for (std::uint64_t step : {0UL, 1UL, 77UL, (5UL << 32) + 3}) {
-        selector->select(c, {.step = step}, selection);
+        const Selection selection = testing::select(*selector, c, {.step = step});
         const std::size_t k = target_count(ratio, d);
         ASSERT_EQ(positions_of(selection),
                   plain_positions(9, static_cast<std::uint32_t>(step), k, d));
@@ -53,10 +51,9 @@ TEST(RandomK, DrawsDistinctPositions) {
 TEST(RandomK, ReceiversDrawWhatTheSenderDrew) {
   // Another worker decodes payloads of any steps in any order, and encodes in between.
   const auto gradient = testing::heavy(1003, 1);
-  const Spec spec = parse_spec("randomk:ratio=0.1,memory=none");
-  const TensorInfo tensor{.name = "w", .shape = {1003}, .elements = 1003};
-  const auto sender = make_compressor(spec, tensor, {.seed = 4, .rank = 0});
-  const auto receiver = make_compressor(spec, tensor, {.seed = 4, .rank = 1});
+  const std::string spec = "randomk:ratio=0.1,memory=none";
+  const auto sender = testing::make_of_shape(spec, {1003}, {.seed = 4, .rank = 0});
+  const auto receiver = testing::make_of_shape(spec, {1003}, {.seed = 4, .rank = 1});
   std::vector<std::vector<std::byte>> payloads;
   for (std::uint64_t step = 0; step < 6; ++step) {
     payloads.push_back(testing::encode(*sender, gradient, step).payload);
@@ -75,9 +72,8 @@ TEST(RandomK, ReceiversDrawWhatTheSenderDrew) {
     }
     EXPECT_EQ(sent, 101U);
   }
-  const TensorInfo other{.name = "v", .shape = {1003}, .elements = 1003};
-  EXPECT_NE(testing::encode(*make_compressor(spec, other, {.seed = 4}), gradient, 0).payload,
-            payloads[0]);
+  const auto other = testing::make_of_shape(spec, {1003}, {.seed = 4}, "v");
+  EXPECT_NE(testing::encode(*other, gradient, 0).payload, payloads[0]);
 }
 
 TEST(RandomK, UnbiasedWithinFiveStandardErrors) {
@@ -89,8 +85,7 @@ TEST(RandomK, UnbiasedWithinFiveStandardErrors) {
         testing::make(std::string("randomk:scale=true,memory=none,ratio=") + ratio, kElements);
     std::vector<double> mean(kElements, 0.0);
     for (std::uint64_t step = 0; step < kDraws; ++step) {
-      const auto decoded =
-          testing::decode(*compressor, testing::encode(*compressor, gradient, step).payload);
+      const auto decoded = testing::sent_values(*compressor, gradient, step);
       for (std::size_t i = 0; i < kElements; ++i) mean[i] += double{decoded[i]} / kDraws;
     }
     // An element is g d/k with probability k/d, else 0: variance g^2 (d/k - 1).

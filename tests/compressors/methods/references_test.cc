@@ -13,7 +13,6 @@ namespace {
 
 using testing::dequantize;
 using testing::quantize;
-using testing::quantizer_inputs;
 using testing::read;
 
 std::unique_ptr<Quantizer> whole(std::unique_ptr<BucketCodec> codec) {
@@ -31,7 +30,7 @@ float uniform_of(std::size_t i, std::uint64_t step) {
 }
 
 TEST(References, HalvesAreTheNearest) {
-  for (const auto& [name, c] : quantizer_inputs()) {
+  for (const auto& [name, c] : testing::part_inputs()) {
     for (HalfFormat format : {HalfFormat::kFp16, HalfFormat::kBf16}) {
       const auto result = quantize(*whole(make_half_bucket(format)), c);
       ASSERT_EQ(result.payload.size(), 2 * c.size());
@@ -43,7 +42,7 @@ TEST(References, HalvesAreTheNearest) {
 }
 
 TEST(References, Int8) {
-  for (const auto& [name, c] : quantizer_inputs()) {
+  for (const auto& [name, c] : testing::part_inputs()) {
     SCOPED_TRACE(name);
     if (c.empty()) continue;
     const auto result = quantize(*whole(make_int8_bucket()), c);
@@ -66,7 +65,7 @@ TEST(References, Int8) {
 }
 
 TEST(References, TwoMeans) {
-  for (const auto& [name, c] : quantizer_inputs()) {
+  for (const auto& [name, c] : testing::part_inputs()) {
     SCOPED_TRACE(name);
     if (c.empty()) continue;
     double sums[2] = {0, 0};
@@ -134,7 +133,7 @@ TEST(References, ColumnMeans) {
 }
 
 TEST(References, Stoch3) {
-  for (const auto& [name, c] : quantizer_inputs()) {
+  for (const auto& [name, c] : testing::part_inputs()) {
     SCOPED_TRACE(name);
     const auto result =
         quantize(*make_ternary_quantizer(c.size(), {1, false, true, 5}), c, {.step = 2});
@@ -181,7 +180,7 @@ void expect_codes(const std::vector<float>& c, std::size_t first, float step, in
 }
 
 TEST(References, Qsgd) {
-  for (const auto& [name, c] : quantizer_inputs()) {
+  for (const auto& [name, c] : testing::part_inputs()) {
     SCOPED_TRACE(name);
     if (name.starts_with("huge")) continue;  // the norm is over a float's range
     for (int bits : {2, 3, 4, 8}) {
@@ -213,7 +212,7 @@ TEST(References, Qsgd) {
 }
 
 TEST(References, TernGrad) {
-  for (const auto& [name, c] : quantizer_inputs()) {
+  for (const auto& [name, c] : testing::part_inputs()) {
     SCOPED_TRACE(name);
     if (c.empty()) continue;
     double sum = 0;
@@ -244,7 +243,7 @@ TEST(References, TernGrad) {
 }
 
 TEST(References, Natural) {
-  for (const auto& [name, c] : quantizer_inputs()) {
+  for (const auto& [name, c] : testing::part_inputs()) {
     SCOPED_TRACE(name);
     const auto result = quantize(*whole(make_natural_bucket()), c, {.step = 6});
     ASSERT_EQ(result.payload.size(), c.size() + (c.size() + 7) / 8);

@@ -67,7 +67,7 @@ TEST(Methods, NonFiniteInputNeverCrashesAndAlwaysDecodes) {
       }
       compressor->reset();
       const std::vector<float> sound = testing::bell(gradient.size(), 1);
-      for (float value : decode(*compressor, encode(*compressor, sound).payload)) {
+      for (float value : testing::sent_values(*compressor, sound)) {
         ASSERT_TRUE(std::isfinite(value));
       }
     }
@@ -93,13 +93,11 @@ TEST(Methods, SamePayloadOnEveryTarget) {
   const auto gradient = testing::heavy(20003, 1);
   for (const std::string& spec : all_specs()) {
     SCOPED_TRACE(spec);
-    std::vector<std::vector<std::byte>> payloads;
-    testing::for_each_target([&] {
+    testing::same_on_every_target([&] {
       const auto compressor = make(spec, gradient.size());
       for (std::uint64_t step = 0; step < 3; ++step) encode(*compressor, gradient, step);
-      payloads.push_back(encode(*compressor, gradient, 3).payload);
+      return encode(*compressor, gradient, 3).payload;
     });
-    for (const auto& payload : payloads) EXPECT_EQ(payload, payloads[0]);
   }
 }
 
@@ -109,16 +107,11 @@ TEST(Methods, RelativeErrorIsOfWhatWasCompressed) {
   for (const char* spec : {"topk:memory=none", "3lc:memory=none", "sbc:memory=none,p=0.1"}) {
     const auto compressor = make(spec, gradient.size());
     const auto encoded = encode(*compressor, gradient);
-    const auto decoded = decode(*compressor, encoded.payload);
-    double error = 0;
-    double norm = 0;
-    for (std::size_t i = 0; i < gradient.size(); ++i) {
-      error += std::pow(static_cast<double>(decoded[i]) - static_cast<double>(gradient[i]), 2);
-      norm += std::pow(static_cast<double>(gradient[i]), 2);
-    }
+    const double error = testing::distance_of(decode(*compressor, encoded.payload), gradient) /
+                         testing::norm_of(gradient);
     EXPECT_NEAR(
         compressor->distortion({.values = gradient, .squares = {}}, encoded.payload).relative(),
-        std::sqrt(error / norm), 1e-12)
+        error, 1e-12)
         << spec;
     // In the first step a residual memory compresses the gradient alone: the same error.
     std::string with_memory = spec;
@@ -126,7 +119,7 @@ TEST(Methods, RelativeErrorIsOfWhatWasCompressed) {
     const auto other = make(with_memory, gradient.size());
     const auto again = encode(*other, gradient);
     EXPECT_NEAR(other->distortion({.values = gradient, .squares = {}}, again.payload).relative(),
-                std::sqrt(error / norm), 1e-6);
+                error, 1e-6);
   }
 }
 
@@ -158,12 +151,8 @@ TEST(Threads, SamePayloadAndStateOnAnyNumber) {
     SCOPED_TRACE(spec);
     std::vector<std::vector<std::byte>> results;
     for (int threads : {1, 3}) {
-      const auto compressor = make_compressor(
-          parse_spec(spec),
-          {.name = "t", .shape = {static_cast<std::int64_t>(kElements)}, .elements = kElements},
-          {.threads = threads});
-      std::vector<std::byte> result;
-      compressor->save_state(result);
+      const auto compressor = testing::make_of_shape(spec, {kElements}, {.threads = threads});
+      std::vector<std::byte> result = testing::state_of(*compressor);
       std::vector<std::byte> payload(compressor->max_encoded_size());
       for (std::uint64_t step = 0; step < gradients.size(); ++step) {
         const auto report = compressor->encode(
@@ -175,8 +164,7 @@ TEST(Threads, SamePayloadAndStateOnAnyNumber) {
         const auto bytes = std::as_bytes(std::span(decoded));
         result.insert(result.end(), bytes.begin(), bytes.end());
       }
-      std::vector<std::byte> state;
-      compressor->save_state(state);
+      const auto state = testing::state_of(*compressor);
       result.insert(result.end(), state.begin(), state.end());
       results.push_back(std::move(result));
     }
@@ -188,10 +176,7 @@ TEST(Threads, SamePayloadAndStateOnAnyNumber) {
 // The lengths and ratios at which something begins, ends or does not fit, for every method.
 
 std::unique_ptr<Compressor> of_rank(const std::string& spec, std::size_t elements, int rank) {
-  return make_compressor(
-      parse_spec(spec),
-      {.name = "layer.weight", .shape = testing::matrix_shape(elements), .elements = elements},
-      {.rank = rank});
+  return testing::make_of_shape(spec, testing::matrix_shape(elements), {.rank = rank});
 }
 
 /// Encodes two steps on rank 1. A compressor of rank 0 that never encoded must decode the values

@@ -8,7 +8,6 @@
 namespace thinpipe {
 namespace {
 
-using testing::make_selection;
 using testing::plain_top_k;
 using testing::positions_of;
 
@@ -24,8 +23,7 @@ TEST(Sbc, TakesTheSideWithTheGreaterMean) {
       for (std::uint32_t i : largest) plus += static_cast<double>(c[i]);
       for (std::uint32_t i : smallest) minus -= static_cast<double>(c[i]);
       const auto selector = make_sbc_selector(c.size(), {.ratio = {.ratio = p}});
-      Selection selection = make_selection(c.size());
-      selector->select(c, {}, selection);
+      const Selection selection = testing::select(*selector, c);
       EXPECT_EQ(positions_of(selection), plus >= minus ? largest : smallest);
       EXPECT_EQ(selection.count, k);
       EXPECT_EQ(selector->max_selected(), k);
@@ -34,14 +32,13 @@ TEST(Sbc, TakesTheSideWithTheGreaterMean) {
 }
 
 TEST(Sbc, SampledThresholds) {
-  for (const auto& [name, c] : testing::selection_inputs()) {
+  for (const auto& [name, c] : testing::part_inputs()) {
     if (c.empty()) continue;
     SCOPED_TRACE(name);
     for (double p : {0.01, 0.3}) {
       const auto selector =
           make_sbc_selector(c.size(), {.ratio = {.ratio = p}, .sample = 0.1, .seed = 3});
-      Selection selection = make_selection(c.size());
-      selector->select(c, {.step = 4}, selection);
+      const Selection selection = testing::select(*selector, c, {.step = 4});
       SplitMix64 random(SplitMix64::mix(3 ^ SplitMix64::mix(4)));
       std::vector<float> sample(target_count(0.1, c.size()));
       for (float& value : sample) value = c[random.below(c.size())];
@@ -75,8 +72,7 @@ TEST(Sbc, SmallExample) {
   // k = 2 of 8. Largest: 3 and 2, mean 2.5; smallest: -4 and -1.5, mean -2.75.
   const std::vector<float> c = {0, 3, -1.5, 1, 2, -4, 0.5, -1};
   const auto selector = make_sbc_selector(c.size(), {.ratio = {.ratio = 0.25}});
-  Selection selection = make_selection(c.size());
-  selector->select(c, {}, selection);
+  const Selection selection = testing::select(*selector, c);
   EXPECT_EQ(positions_of(selection), (std::vector<std::uint32_t>{2, 5}));
   EXPECT_EQ(selection.threshold, 1.5);
 }

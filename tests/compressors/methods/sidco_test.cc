@@ -290,7 +290,7 @@ std::vector<SidcoOptions> all_options() {
 
 TEST(Sidco, ThresholdIsTheFormulasInDouble) {
   const auto options = all_options();
-  for (const auto& [name, c] : testing::selection_inputs()) {
+  for (const auto& [name, c] : testing::part_inputs()) {
     if (c.size() < 2 || name.starts_with("huge")) continue;
     SCOPED_TRACE(name);
     for (const SidcoOptions& option : options) {
@@ -308,9 +308,7 @@ TEST(Sidco, ThresholdIsTheFormulasInDouble) {
                              option.distribution == Distribution::kExponential &&
                              option.ratio.ratio < option.first_ratio;
       testing::for_each_target([&] {
-        const auto selector = make_sidco_selector(c.size(), option);
-        Selection selection = make_selection(c.size());
-        selector->select(c, {}, selection);
+        const Selection selection = testing::select(*make_sidco_selector(c.size(), option), c);
         // The mean of the first stage is summed in floats, emptied into doubles.
         EXPECT_NEAR(selection.threshold, expected, (gamma ? 1e-5 : 2e-6) * std::fabs(expected))
             << option.fixed_stages << " " << option.ratio.ratio << " "
@@ -330,24 +328,18 @@ TEST(Sidco, FindsTheTargetOnExponentialMagnitudes) {
     const double share = (static_cast<double>(i) + 0.5) / static_cast<double>(c.size());
     c[i] = static_cast<float>(i % 2 == 0 ? -std::log(share) : std::log(share));
   }
-  Selection selection = make_selection(c.size());
   for (double ratio : {0.1, 0.01, 0.001}) {
     const auto selector =
         make_sidco_selector(c.size(), {.ratio = {.ratio = ratio}, .fixed_stages = 1});
-    selector->select(c, {}, selection);
     const double k = ratio * static_cast<double>(c.size());
-    EXPECT_NEAR(static_cast<double>(selection.count), k, 0.01 * k + 1) << ratio;
+    EXPECT_NEAR(static_cast<double>(testing::select(*selector, c).count), k, 0.01 * k + 1) << ratio;
   }
 }
 
 TEST(Sidco, EmptyAndZeroTensorsSendNothing) {
-  Selection selection = make_selection(10);
-  const auto empty = make_sidco_selector(0, {});
-  empty->select({}, {}, selection);
-  EXPECT_EQ(selection.count, 0U);
-  const auto selector = make_sidco_selector(10, {.fixed_stages = 3});
+  EXPECT_EQ(testing::select(*make_sidco_selector(0, {}), {}).count, 0U);
   const std::vector<float> zeros(10, 0.0F);
-  selector->select(zeros, {}, selection);
+  const Selection selection = testing::select(*make_sidco_selector(10, {.fixed_stages = 3}), zeros);
   EXPECT_EQ(selection.count, 0U);
   EXPECT_EQ(selection.threshold, 0);
 }

@@ -1,4 +1,5 @@
 // 3LC: zero runs; buckets against the wire format; payloads that do not conform to it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "compressors/kernels/quantize.h"
 #include "compressors/kernels/random.h"
 #include "compressors/methods/quantizers.h"
+#include "tests/base/support.h"
 #include "tests/compressors/support/parts.h"
 #include "tests/compressors/support/targets.h"
 
@@ -110,8 +112,7 @@ std::vector<std::uint8_t> unfolded(std::span<const std::byte> codes) {
 }
 
 TEST(TernaryBuckets, AreAsTheWireFormatSays) {
-  auto inputs = testing::quantizer_inputs();
-  for (auto& input : testing::non_finite_inputs()) inputs.push_back(std::move(input));
+  const auto inputs = testing::with_non_finite(testing::part_inputs());
   testing::for_each_target([&] {
     for (const auto& [name, c] : inputs) {
       for (const std::size_t bucket : {1UL, 7UL, 80UL, 512UL, 640UL}) {
@@ -141,7 +142,7 @@ TEST(TernaryBuckets, AreAsTheWireFormatSays) {
 }
 
 TEST(TernaryBuckets, OneBucketIsTheWholeTensor) {
-  for (const auto& [name, c] : testing::quantizer_inputs()) {
+  for (const auto& [name, c] : testing::part_inputs()) {
     if (c.empty()) continue;
     const auto whole = make_ternary_quantizer(c.size(), {});
     const auto one = make_ternary_quantizer(c.size(), {.bucket = c.size()});
@@ -166,12 +167,8 @@ class BadPayload : public ::testing::Test {
     std::memcpy(payload.data(), &scale, sizeof scale);
     std::memcpy(payload.data() + 4, &scale, sizeof scale);
     for (const std::uint8_t code : codes) payload.push_back(std::byte{code});
-    try {
-      testing::dequantize(*quantizer_, payload, 9);
-      ADD_FAILURE() << "expected: " << problem;
-    } catch (const PayloadError& error) {
-      EXPECT_NE(std::string(error.what()).find(problem), std::string::npos) << error.what();
-    }
+    EXPECT_THAT(error_text<PayloadError>([&] { testing::dequantize(*quantizer_, payload, 9); }),
+                ::testing::HasSubstr(problem));
   }
 
   std::unique_ptr<Quantizer> quantizer_ = make_ternary_quantizer(9, {.bucket = 6});
@@ -191,7 +188,7 @@ TEST_F(BadPayload, IsRefused) {
   expect_error({121, kZeros, kZeros}, "padding is not zero");
   expect_error({kZeros, kZeros, 118}, "padding is not zero");
   expect_error({kZeros, kZeros, kZeros}, "the scale", -1.0F);
-  expect_error({kZeros, kZeros, kZeros}, "the scale", std::numeric_limits<float>::infinity());
+  expect_error({kZeros, kZeros, kZeros}, "the scale", testing::kInfinity);
 }
 
 }  // namespace

@@ -1,20 +1,24 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "compressors/kernels/random.h"
 #include "compressors/methods/selectors.h"
+#include "tests/base/support.h"
 #include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/laws.h"
 #include "tests/compressors/support/methods.h"
 #include "tests/compressors/support/parts.h"
 
 namespace thinpipe {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using testing::make_selection;
 using testing::positions_of;
 
@@ -129,12 +133,7 @@ struct PlainVariance {
 };
 
 std::vector<float> variances_of(const Compressor& compressor) {
-  std::vector<std::byte> state;
-  compressor.save_state(state);
-  std::vector<float> v(compressor.elements());
-  std::memcpy(v.data(), state.data() + state.size() - v.size() * sizeof(float),
-              v.size() * sizeof(float));
-  return v;
+  return testing::floats_of_state(compressor, compressor.elements());
 }
 
 TEST(Variance, TheAlgorithmsOfThePaper) {
@@ -179,13 +178,9 @@ TEST(Variance, NeedsSecondMoments) {
     const auto compressor = testing::make(spec, 3, "conv1.weight");
     const std::vector<float> gradient(3, 1.0F);
     std::vector<std::byte> payload(compressor->max_encoded_size());
-    try {
-      compressor->encode({.values = gradient, .squares = {}}, payload);
-      FAIL();
-    } catch (const InputError& error) {
-      EXPECT_NE(std::string(error.what()).find("'conv1.weight'"), std::string::npos);
-      EXPECT_NE(std::string(error.what()).find("captured with --squares"), std::string::npos);
-    }
+    EXPECT_THAT(
+        input_error([&] { compressor->encode({.values = gradient, .squares = {}}, payload); }),
+        AllOf(HasSubstr("'conv1.weight'"), HasSubstr("captured with --squares")));
     for (const char* key : {":delay=2", ":clip=1"}) {
       EXPECT_THROW(testing::make(std::string(spec) + key, 3), InputError);
     }
@@ -197,7 +192,7 @@ TEST(Strom, SendsStepsOfOneSize) {
   // is left. Second element: 5 is sent in steps of 0.4.
   const auto compressor = testing::make("strom:tau=0.4", 3);
   const auto step = [&](const std::vector<float>& gradient) {
-    return testing::decode(*compressor, testing::encode(*compressor, gradient).payload);
+    return testing::sent_values(*compressor, gradient);
   };
   EXPECT_EQ(step({0.1F, 5, 0.4F}), (std::vector<float>{0, 0.4F, 0}));
   EXPECT_EQ(step({-0.6F, 0, 0}), (std::vector<float>{-0.4F, 0.4F, 0}));

@@ -6,14 +6,19 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compressors/kernels/random.h"
 
 namespace thinpipe::testing {
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 /// Uniform in [-1, 1), 24 bits.
 inline float uniform(SplitMix64& random) {
@@ -45,8 +50,9 @@ struct NamedInput {
   std::vector<float> values;
 };
 
-/// Finite inputs of many sizes and shapes, the empty one among them.
-inline std::vector<NamedInput> finite_inputs() {
+/// Finite inputs of many sizes and shapes, the empty one among them; also heavy tails of `more`
+/// sizes.
+inline std::vector<NamedInput> finite_inputs(std::initializer_list<std::size_t> more = {}) {
   std::vector<NamedInput> inputs;
   for (std::size_t n : {0, 1, 2, 3, 5, 7, 63, 64, 70, 257, 1000, 9001, 40000}) {
     inputs.push_back({"bell " + std::to_string(n), bell(n, n + 1)});
@@ -69,13 +75,12 @@ inline std::vector<NamedInput> finite_inputs() {
     for (float& value : huge) value *= std::numeric_limits<float>::max() / 4;
     inputs.push_back({"huge " + std::to_string(n), huge});
   }
+  for (std::size_t n : more) inputs.push_back({"heavy " + std::to_string(n), heavy(n, n + 2)});
   return inputs;
 }
 
 /// Inputs with NaN and infinities.
 inline std::vector<NamedInput> non_finite_inputs() {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   std::vector<NamedInput> inputs;
   for (std::size_t n : {1, 70, 1003, 20000}) {
     for (const auto& [name, value] : {std::pair{"nan", kNan}, std::pair{"-nan", -kNan},
@@ -93,12 +98,34 @@ inline std::vector<NamedInput> non_finite_inputs() {
   return inputs;
 }
 
+/// `inputs`, and those with NaN and infinities.
+inline std::vector<NamedInput> with_non_finite(std::vector<NamedInput> inputs = finite_inputs()) {
+  for (NamedInput& input : non_finite_inputs()) inputs.push_back(std::move(input));
+  return inputs;
+}
+
 inline std::vector<std::uint32_t> bits(std::span<const float> values) {
   std::vector<std::uint32_t> result(values.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
     result[i] = std::bit_cast<std::uint32_t>(values[i]);
   }
   return result;
+}
+
+inline std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
+
+/// The Euclidean norm of a - b.
+inline double distance_of(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    sum += difference * difference;
+  }
+  return std::sqrt(sum);
+}
+
+inline double norm_of(std::span<const float> x) {
+  return distance_of(x, std::vector<float>(x.size()));
 }
 
 }  // namespace thinpipe::testing

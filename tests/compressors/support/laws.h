@@ -32,7 +32,7 @@ class Accounts {
         compressor.hold({.values = gradient, .squares = {}, .step = step});
         continue;
       }
-      const auto values = decode(compressor, encode(compressor, gradient, step).payload);
+      const auto values = sent_values(compressor, gradient, step);
       for (std::size_t i = 0; i < values.size(); ++i) elements_[i].out(values[i]);
     }
   }
@@ -75,8 +75,7 @@ class Accounts {
 /// So many floats of a compressor's state (docs/wire-format.md), `before_end` bytes before its end.
 inline std::vector<float> floats_of_state(const Compressor& compressor, std::size_t count,
                                           std::size_t before_end = 0) {
-  std::vector<std::byte> state;
-  compressor.save_state(state);
+  const std::vector<std::byte> state = state_of(compressor);
   std::vector<float> values(count);
   const std::size_t bytes = count * sizeof(float);
   std::memcpy(values.data(), state.data() + state.size() - before_end - bytes, bytes);

@@ -1,8 +1,12 @@
 // Specs that between them use every component, and short ways to run a compressor.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compressors/kernels/random.h"
@@ -122,10 +126,19 @@ inline std::vector<std::int64_t> matrix_shape(std::size_t elements) {
   return {rows, n / rows};
 }
 
+inline std::unique_ptr<Compressor> make_of_shape(const std::string& spec,
+                                                 std::vector<std::int64_t> shape,
+                                                 const CompressorSettings& settings = {},
+                                                 const std::string& name = "w") {
+  std::size_t elements = 1;
+  for (std::int64_t side : shape) elements *= static_cast<std::size_t>(side);
+  return make_compressor(parse_spec(spec),
+                         {.name = name, .shape = std::move(shape), .elements = elements}, settings);
+}
+
 inline std::unique_ptr<Compressor> make(const std::string& spec, std::size_t elements,
                                         const std::string& name = "layer.weight") {
-  return make_compressor(parse_spec(spec),
-                         {.name = name, .shape = matrix_shape(elements), .elements = elements}, {});
+  return make_of_shape(spec, matrix_shape(elements), {}, name);
 }
 
 struct Encoded {
@@ -158,6 +171,26 @@ inline std::vector<float> decode(const Compressor& compressor, std::span<const s
   std::vector<float> out(compressor.elements(), 0.0F);
   compressor.decode_add(payload, 1.0F, out);
   return out;
+}
+
+/// The bytes of a new compressor's first payload.
+inline std::vector<int> first_payload(const std::string& spec, const std::vector<float>& gradient) {
+  const Encoded encoded = encode(*make(spec, gradient.size()), gradient);
+  std::vector<int> bytes;
+  for (std::byte byte : encoded.payload) bytes.push_back(std::to_integer<int>(byte));
+  return bytes;
+}
+
+/// The values that receivers decode from one encode().
+inline std::vector<float> sent_values(Compressor& compressor, std::span<const float> gradient,
+                                      std::uint64_t step = 0) {
+  return decode(compressor, encode(compressor, gradient, step).payload);
+}
+
+inline std::vector<std::byte> state_of(const Compressor& compressor) {
+  std::vector<std::byte> state;
+  compressor.save_state(state);
+  return state;
 }
 
 }  // namespace thinpipe::testing

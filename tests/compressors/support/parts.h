@@ -29,19 +29,22 @@ inline Selection make_selection(std::size_t elements) {
   return selection;
 }
 
+/// One select() into a selection of its own.
+inline Selection select(Selector& selector, std::span<const float> c,
+                        const SelectContext& context = {}) {
+  Selection selection = make_selection(c.size());
+  selector.select(c, context, selection);
+  return selection;
+}
+
 inline std::vector<std::uint32_t> positions_of(const Selection& selection) {
   const auto positions = selection.positions.first(selection.count);
   return {positions.begin(), positions.end()};
 }
 
-/// finite_inputs() and heavy tails of more sizes around multiples of vectors and of 65536.
-inline std::vector<NamedInput> selection_inputs() {
-  std::vector<NamedInput> inputs = finite_inputs();
-  for (std::size_t n : {4, 6, 69, 71, 65535, 65537}) {
-    inputs.push_back({"heavy " + std::to_string(n), heavy(n, n + 2)});
-  }
-  return inputs;
-}
+/// Inputs of selectors and quantisers: also of sizes around five partitions, multiples of vectors,
+/// seventy elements and 65536.
+inline std::vector<NamedInput> part_inputs() { return finite_inputs({4, 6, 69, 71, 65535, 65537}); }
 
 /// Where |x| > threshold.
 inline std::vector<std::uint32_t> positions_above(const std::vector<float>& x, double threshold) {
@@ -103,15 +106,6 @@ T read(std::span<const std::byte> payload, std::size_t at) {
   T value;
   std::memcpy(&value, payload.subspan(at, sizeof value).data(), sizeof value);
   return value;
-}
-
-/// All inputs, and the lengths around five partitions, seventy elements and 2^16.
-inline std::vector<NamedInput> quantizer_inputs() {
-  auto inputs = finite_inputs();
-  for (std::size_t n : {4, 6, 69, 71, 65535, 65537}) {
-    inputs.push_back({"heavy " + std::to_string(n), heavy(n, n)});
-  }
-  return inputs;
 }
 
 }  // namespace thinpipe::testing

@@ -12,6 +12,7 @@
 #include "compressors/kernels/random.h"
 #include "compressors/wire/checks.h"
 #include "compressors/wire/states.h"
+#include "tests/base/support.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
 
@@ -44,20 +45,28 @@ Bytes written(const Frame& frame) {
 }
 
 /// Reads all frames of a file. @returns the error, or "".
-std::string frame_error(std::span<const std::byte> file, std::vector<Frame>* frames = nullptr) {
+std::string frame_error(std::span<const std::byte> file) {
   // A copy of exactly this size lets a sanitizer see any read past its end.
   const Bytes exact(file.begin(), file.end());
   try {
     FrameReader reader(exact);
-    while (!reader.done()) {
-      const Frame frame = reader.next();
-      if (frames) frames->push_back(frame);
-    }
+    while (!reader.done()) reader.next();
     reader.expect_end();
   } catch (const PayloadError& error) {
     return error.what();
   }
   return "";
+}
+
+/// Calls check(bit, copy) for every bit of a file, with a copy in which that bit is flipped.
+template <class Check>
+void for_each_flip(const Bytes& file, Check check) {
+  for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
+    Bytes damaged = file;
+    damaged[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
+    SCOPED_TRACE(bit);
+    check(bit, damaged);
+  }
 }
 
 void expect_same(const Frame& a, const Frame& b) {
@@ -156,12 +165,8 @@ TEST(Frame, EveryTruncationAndExtensionIsRefused) {
 }
 
 TEST(Frame, EveryFlippedBitIsFound) {
-  const Bytes file = written(sample());
-  for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
-    Bytes damaged = file;
-    damaged[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
-    EXPECT_NE(frame_error(damaged), "") << "bit " << bit;
-  }
+  for_each_flip(written(sample()),
+                [](std::size_t, const Bytes& damaged) { EXPECT_NE(frame_error(damaged), ""); });
 }
 
 TEST(Frame, WithoutChecksumAFlippedBitOfThePayloadIsThePayloads) {
@@ -169,11 +174,9 @@ TEST(Frame, WithoutChecksumAFlippedBitOfThePayloadIsThePayloads) {
   frame.checksum = false;
   const Bytes file = written(frame);
   const std::size_t header = file.size() - kPayload.size();
-  for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
-    Bytes damaged = file;
-    damaged[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
-    EXPECT_EQ(frame_error(damaged).empty(), bit / 8 >= header) << "bit " << bit;
-  }
+  for_each_flip(file, [&](std::size_t bit, const Bytes& damaged) {
+    EXPECT_EQ(frame_error(damaged).empty(), bit / 8 >= header);
+  });
 }
 
 TEST(Frame, RandomBytesEndInAnError) {
@@ -314,12 +317,7 @@ Bytes sample_states() {
 
 std::string states_error(std::span<const std::byte> file) {
   const Bytes exact(file.begin(), file.end());
-  try {
-    read_states(exact);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return input_error([&] { read_states(exact); });
 }
 
 TEST(States, RoundTrip) {
@@ -338,11 +336,8 @@ TEST(States, DamageIsFound) {
   for (std::size_t size = 0; size < file.size(); ++size) {
     EXPECT_NE(states_error(std::span(file).first(size)), "") << size;
   }
-  for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
-    Bytes damaged = file;
-    damaged[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
-    EXPECT_NE(states_error(damaged), "") << bit;
-  }
+  for_each_flip(file,
+                [](std::size_t, const Bytes& damaged) { EXPECT_NE(states_error(damaged), ""); });
   Bytes longer = file;
   longer.push_back(std::byte{0});
   EXPECT_NE(states_error(longer), "");

@@ -31,6 +31,14 @@ inline Bucketing local_bucketing() {
   return bucketing;
 }
 
+/// @param rules  for compressors, or one spec for all tensors
+inline ReplayOptions options_of(const std::string& rules, const Bucketing& bucketing = {}) {
+  ReplayOptions options;
+  options.compressor = CompressorRules::parse(rules);
+  options.bucketing = bucketing;
+  return options;
+}
+
 class DeviceReplayTest : public ::testing::Test {
  protected:
   // Result of one step on one rank.

@@ -15,50 +15,37 @@ TEST_F(DeviceReplayTest, EndsWithTheSameBits) {
         "topk:ratio=0.01,positions=golomb", "variance", "threshold:tau=0.001", "strom:tau=0.001",
         "fedavg:delay=2", "sbc:p=0.01,delay=2", "ef21:ratio=0.01"}) {
     SCOPED_TRACE(spec);
-    ReplayOptions options;
-    options.compressor = parse_spec(spec);
-    expect_same(options, 3);
+    expect_same(options_of(spec), 3);
   }
 }
 
 TEST_F(DeviceReplayTest, EndsWithTheSameBitsOfSharedScales) {
   for (const char* spec : {"terngrad", "terngrad:memory=residual,delay=2", "thc"}) {
     SCOPED_TRACE(spec);
-    ReplayOptions options;
-    options.compressor = parse_spec(spec);
-    expect_same(options, 2);
-    options.bucketing.overlap = Overlap::kBucket;
-    options.bucketing.limits = BucketLimits::parse("first=1kb,rest=10kb");
-    expect_same(options, 2);
+    for (const Bucketing& bucketing : {Bucketing{}, bucketed_bucketing()})
+      expect_same(options_of(spec, bucketing), 2);
   }
 }
 
 TEST_F(DeviceReplayTest, SeveralCompressorsHaveTheirOwnTensors) {
-  ReplayOptions options;
   for (const char* rules :
        {"tensor-0:topk:ratio=0.1;tensor-3:3lc;*:none", "tensor-3:none;*:fedavg:delay=1",
         "tensor-0:sbc:p=0.1,delay=2;*:topk:ratio=0.01"}) {
     SCOPED_TRACE(rules);
-    options.compressor = CompressorRules::parse(rules);
-    expect_same(options, 3);
+    expect_same(options_of(rules), 3);
   }
 }
 
 TEST_F(DeviceReplayTest, BucketsAreEncodedDuringOtherExchanges) {
-  Bucketing inline_codec, beside, joined, model;
-  inline_codec.overlap = beside.overlap = joined.overlap = Overlap::kBucket;
-  inline_codec.limits = beside.limits = BucketLimits::parse("first=1kb,rest=10kb");
-  joined.limits = beside.limits;
+  const Bucketing inline_codec = bucketed_bucketing();
+  Bucketing beside = inline_codec, joined = inline_codec, model;
   joined.granularity = Granularity::kBucket;
   beside.codec_beside = true;
   model.granularity = Granularity::kModel;
   for (const Bucketing& bucketing : {inline_codec, beside, joined, model})
     for (const char* spec : {"topk:ratio=0.05", "int8", "none", "sbc:p=0.01,delay=2"}) {
       SCOPED_TRACE(bucketing.to_string() + " " + spec);
-      ReplayOptions options;
-      options.bucketing = bucketing;
-      options.compressor = parse_spec(spec);
-      expect_same(options, 3);
+      expect_same(options_of(spec, bucketing), 3);
     }
 }
 
@@ -67,26 +54,18 @@ TEST_F(DeviceReplayTest, ByAnyCollectiveThatAllGathers) {
        {"recursive-doubling", "halving-doubling", "tree", "hierarchical:group=2"})
     for (const char* spec : {"none", "int8"}) {
       SCOPED_TRACE(std::string(collective) + " " + spec);
-      ReplayOptions options;
-      options.compressor = parse_spec(spec);
-      expect_same(options, 4, collective, 2);
+      expect_same(options_of(spec), 4, collective, 2);
     }
-  ReplayOptions alone;
-  alone.compressor = parse_spec("topk:ratio=0.01");
-  expect_same(alone, 1);
+  expect_same(options_of("topk:ratio=0.01"), 1);
 }
 
 TEST_F(DeviceReplayTest, LocalStepsAreAddedUpOnTheGpu) {
-  ReplayOptions options;
-  options.bucketing.local_steps = 2;
+  Bucketing at_once;
+  at_once.local_steps = 2;
   for (const char* spec : {"none", "topk:ratio=0.05", "terngrad", "sbc:p=0.01,delay=2"}) {
     SCOPED_TRACE(spec);
-    options.compressor = parse_spec(spec);
-    options.bucketing.overlap = Overlap::kNone;
-    expect_same(options, 3, "ring", 5);
-    options.bucketing.overlap = Overlap::kBucket;
-    options.bucketing.limits = BucketLimits::parse("first=1kb,rest=10kb");
-    expect_same(options, 2, "ring", 5);
+    expect_same(options_of(spec, at_once), 3, "ring", 5);
+    expect_same(options_of(spec, local_bucketing()), 2, "ring", 5);
   }
 }
 
@@ -106,19 +85,91 @@ TEST_F(DeviceReplayTest, AnOuterOptimiserRunsOnTheGpu) {
 }
 
 TEST_F(DeviceReplayTest, PayloadsStayOnTheGpuIfTheCollectiveTakesDevicePointers) {
-  ReplayOptions options;
   for (const char* rules : {"topk:ratio=0.05", "fp16", "terngrad", "none",
                             "tensor-3:none;*:topk:ratio=0.1", "sbc:p=0.01,delay=2"})
-    for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket}) {
+    for (const Bucketing& bucketing : {Bucketing{}, bucketed_bucketing()}) {
       SCOPED_TRACE(rules);
-      options.compressor = CompressorRules::parse(rules);
-      options.bucketing.overlap = overlap;
-      options.bucketing.limits = BucketLimits::parse("first=1kb,rest=10kb");
-      options.time_scale = 1;
+      ReplayOptions options = options_of(rules, bucketing);
       expect_same(options, 3, kBetweenDevices);
       options.time_scale = 2;  // uses copies to the host, which can be slowed down
       for (const std::vector<Stepped>& steps : run(options, true, 2, 2, kBetweenDevices))
         EXPECT_GT(steps[1].report.copy_down, 0);
+    }
+}
+
+// Rounds of all-reduces.
+
+TEST_F(DeviceReplayTest, RoundsOfAllReducesEndWithTheSameBits) {
+  for (const char* rules :
+       {"powersgd", "powersgd:rank=2,memory=ef21,delay=2", "powersgd:rank=1,warm=false,memory=none",
+        "tensor-3:powersgd;tensor-0:powersgd:rank=2;*:none",
+        "tensor-3:powersgd;*:topk:ratio=0.1"}) {
+    SCOPED_TRACE(rules);
+    expect_same(options_of(rules), 3);
+  }
+  ReplayOptions options = options_of("powersgd:rank=2");
+  for (const char* collective : {"recursive-doubling", "tree"})
+    expect_same(options, 4, collective, 2);
+  expect_same(options, 1);
+  options.bucketing.local_steps = 2;
+  options.bucketing.outer = OuterOptions{};
+  expect_same(options, 2, "ring", 5);
+  options.bucketing = {};
+  options.bucketing.granularity = Granularity::kModel;
+  expect_same(options, 2);  // a vector, of one round
+}
+
+// Matrices in three buckets: the GPU works on one bucket between all-reduces while it encodes
+// another.
+TEST_F(DeviceReplayTest, RoundsOfSomeBucketsGoOnWhileOthersAreEncoded) {
+  make_trace({{40, 50}, {60, 50}, {7}, {50, 60}, {20}});
+  Bucketing beside = bucketed_bucketing(), delayed = local_bucketing();
+  beside.codec_beside = true;
+  delayed.outer = OuterOptions{};
+  for (const char* rules :
+       {"powersgd:rank=2", "powersgd:memory=ef21,delay=2", "tensor-3:powersgd;*:none",
+        "tensor-3:powersgd;tensor-1:topk:ratio=0.1;*:powersgd:rank=1"})
+    for (const Bucketing& bucketing : {bucketed_bucketing(), beside, delayed}) {
+      SCOPED_TRACE(std::string(rules) + " " + bucketing.to_string());
+      expect_same(options_of(rules, bucketing), 3);
+    }
+}
+
+// Parameter servers.
+
+TEST_F(DeviceReplayTest, ServersAnswersAreDecodedOnTheGpu) {
+  for (const char* servers : {"ps:servers=2", "ps:pull=int8", "ps:pull=fp16", "ps:pull=powersgd"})
+    for (const char* spec :
+         {"none", "3lc", "terngrad", "tensor-0:topk:ratio=0.1;*:fedavg:delay=2"}) {
+      SCOPED_TRACE(std::string(servers) + " " + spec);
+      for (const Bucketing& bucketing : {Bucketing{}, bucketed_bucketing(), local_bucketing()}) {
+        ReplayOptions options = options_of(spec, bucketing);
+        options.servers = push_pull_options(parse_spec(servers), 2);
+        expect_same(options, 2);
+      }
+    }
+}
+
+// The CPU of every rank averages slices; the GPU encodes them and decodes the answers.
+TEST_F(DeviceReplayTest, SlicesAreEncodedAndDecodedOnTheGpu) {
+  for (const char* collective : {"twoshot", "twoshot:second=(int8:bucket=512)"})
+    for (const char* spec : {"none", "blockint4", "topk:ratio=0.05", "fp16:memory=residual"}) {
+      SCOPED_TRACE(std::string(collective) + " " + spec);
+      for (const Bucketing& bucketing : {Bucketing{}, bucketed_bucketing(), local_bucketing()}) {
+        ReplayOptions options = options_of(spec, bucketing);
+        options.servers = push_pull_options(parse_spec(collective), 3);
+        expect_same(options, 3);
+      }
+    }
+}
+
+// 16-bit payloads are downloaded and summed on the CPU; the means are uploaded as floats.
+TEST_F(DeviceReplayTest, SumsIn16Bits) {
+  for (const char* spec : {"fp16", "bf16:predivide=false,memory=residual",
+                           "tensor-0:none;tensor-1:bf16;*:fp16", "tensor-0:powersgd:rank=2;*:bf16"})
+    for (const Bucketing& bucketing : {Bucketing{}, bucketed_bucketing(), local_bucketing()}) {
+      SCOPED_TRACE(std::string(spec) + " " + bucketing.to_string());
+      expect_same(options_of(spec, bucketing), 3, "ring");
     }
 }
 

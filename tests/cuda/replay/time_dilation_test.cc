@@ -17,6 +17,13 @@ void expect_slowed(const StepReport& report, double time_scale, double copies) {
   EXPECT_GE(report.compress, time_scale * report.codec * 0.999);
 }
 
+// Calls check(report) for every rank and step but the first step, which allocates buffers.
+template <class AllSteps, class Check>
+void each_report(const AllSteps& all, const Check& check) {
+  for (const auto& steps : all)
+    for (std::size_t step = 1; step < steps.size(); ++step) check(steps[step].report);
+}
+
 TEST_F(DeviceReplayTest, TimeDilationChangesOnlyTimes) {
   ReplayOptions options;
   options.time_scale = 3;
@@ -37,11 +44,9 @@ TEST_F(DeviceReplayTest, DownloadsOfSumsAreDilated) {
   for (const char* spec : {"none", "fp16"}) {
     SCOPED_TRACE(spec);
     options.compressor = parse_spec(spec);
-    for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "ring"))
-      for (std::size_t step = 1; step < steps.size(); ++step) {  // the first step allocates buffers
-        const StepReport& report = steps[step].report;
-        expect_slowed(report, options.time_scale, report.copy_down);
-      }
+    each_report(run(options, true, 2, 3, "ring"), [&](const StepReport& report) {
+      expect_slowed(report, options.time_scale, report.copy_down);
+    });
   }
 }
 
@@ -51,14 +56,12 @@ TEST_F(DeviceReplayTest, CopiesOfAllGatheredPayloadsAreDilated) {
   for (const char* spec : {"terngrad", "topk:ratio=0.1"}) {
     SCOPED_TRACE(spec);
     options.compressor = parse_spec(spec);
-    for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "ring"))
-      for (std::size_t step = 1; step < steps.size(); ++step) {  // the first step allocates buffers
-        const StepReport& report = steps[step].report;
-        EXPECT_GT(report.copy_down, 0);
-        EXPECT_GT(report.copy_up, 0);
-        // Both directions overlap.
-        expect_slowed(report, options.time_scale, std::max(report.copy_down, report.copy_up));
-      }
+    each_report(run(options, true, 2, 3, "ring"), [&](const StepReport& report) {
+      EXPECT_GT(report.copy_down, 0);
+      EXPECT_GT(report.copy_up, 0);
+      // Both directions overlap.
+      expect_slowed(report, options.time_scale, std::max(report.copy_down, report.copy_up));
+    });
   }
 }
 
@@ -71,13 +74,11 @@ TEST_F(DeviceReplayTest, DownloadsOfCodesAreDilated) {
     expect_same(options, 2, "qgz", 2);
   }
   options.bucketing = {};
-  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "qgz:group=1"))
-    for (std::size_t step = 1; step < steps.size(); ++step) {  // the first step allocates buffers
-      const StepReport& report = steps[step].report;
-      // The host waits while the GPU quantises; sums are uploaded when they are decoded.
-      EXPECT_GT(report.codec, 0);
-      expect_slowed(report, options.time_scale, report.copy_down);
-    }
+  each_report(run(options, true, 2, 3, "qgz:group=1"), [&](const StepReport& report) {
+    // The host waits while the GPU quantises; sums are uploaded when they are decoded.
+    EXPECT_GT(report.codec, 0);
+    expect_slowed(report, options.time_scale, report.copy_down);
+  });
 }
 
 TEST_F(DeviceReplayTest, CopiesBetweenRoundsAreDilated) {
@@ -85,26 +86,22 @@ TEST_F(DeviceReplayTest, CopiesBetweenRoundsAreDilated) {
   options.time_scale = 20;
   options.compressor = parse_spec("powersgd");
   expect_same(options, 2, "ring", 2);
-  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "ring"))
-    for (std::size_t step = 1; step < steps.size(); ++step) {
-      const StepReport& report = steps[step].report;
-      EXPECT_GT(report.codec, 0);
-      // These copies do not overlap, unlike those of payloads.
-      expect_slowed(report, options.time_scale);
-      EXPECT_GE(report.compress, options.time_scale * report.codec * 0.999);
-    }
+  each_report(run(options, true, 2, 3, "ring"), [&](const StepReport& report) {
+    EXPECT_GT(report.codec, 0);
+    // These copies do not overlap, unlike those of payloads.
+    expect_slowed(report, options.time_scale);
+    EXPECT_GE(report.compress, options.time_scale * report.codec * 0.999);
+  });
 }
 
 TEST_F(DeviceReplayTest, UploadsOfSelectedElementsAreDilated) {
   ReplayOptions options;
   options.compressor = parse_spec("topk:ratio=0.1,memory=none");  // nothing to restore
   options.time_scale = 50;
-  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, "gtopk"))
-    for (std::size_t step = 1; step < steps.size(); ++step) {  // the first step allocates buffers
-      const StepReport& report = steps[step].report;
-      EXPECT_GT(report.copy_up, 0);
-      expect_slowed(report, options.time_scale);
-    }
+  each_report(run(options, true, 2, 3, "gtopk"), [&](const StepReport& report) {
+    EXPECT_GT(report.copy_up, 0);
+    expect_slowed(report, options.time_scale);
+  });
 }
 
 TEST_F(DeviceReplayTest, UploadsOfServersAnswersAreDilated) {
@@ -112,13 +109,11 @@ TEST_F(DeviceReplayTest, UploadsOfServersAnswersAreDilated) {
   options.servers = PushPullOptions{};
   options.compressor = parse_spec("fp16");
   options.time_scale = 50;
-  for (const std::vector<Stepped>& steps : run(options, true, 2, 3, ""))
-    for (std::size_t step = 1; step < steps.size(); ++step) {  // the first step allocates buffers
-      const StepReport& report = steps[step].report;
-      EXPECT_GT(report.copy_up, 0);
-      // An answer waits for the pushed payloads.
-      expect_slowed(report, options.time_scale);
-    }
+  each_report(run(options, true, 2, 3, ""), [&](const StepReport& report) {
+    EXPECT_GT(report.copy_up, 0);
+    // An answer waits for the pushed payloads.
+    expect_slowed(report, options.time_scale);
+  });
 }
 
 }  // namespace

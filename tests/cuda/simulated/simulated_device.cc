@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "compressors/cuda/arithmetic.h"
-#include "compressors/cuda/grid/serial_copies.h"
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/make.h"
 #include "compressors/cuda/roofline.h"
@@ -29,11 +28,7 @@ RankDevice simulated_rank_device(std::uint64_t seed, int busy_polls) {
           .memory = device,
           .copies = std::make_shared<SerialCopies>(device, busy_polls),
           .arithmetic = std::make_shared<Arithmetic<SerialDevice>>(device),
-          .make =
-              [device](const Spec& spec, std::span<const TensorInfo> tensors,
-                       const CompressorSettings& settings) {
-                return make_device_compressor(device, spec, tensors, settings);
-              },
+          .make = maker_on(device),
           .beside = [seed, busy_polls] { return simulated_rank_device(seed + 1, busy_polls); }};
 }
 
@@ -43,10 +38,7 @@ TimedDevice simulated_timed_device(std::uint64_t seed) {
           .memory = device,
           .clock = device,
           .roofline = std::make_shared<Roofline<SerialDevice>>(device),
-          .make = [device](const Spec& spec, std::span<const TensorInfo> tensors,
-                           const CompressorSettings& settings) {
-            return make_device_compressor(device, spec, tensors, settings);
-          }};
+          .make = maker_on(device)};
 }
 
 std::unique_ptr<DeviceCompressor> make_simulated_compressor(

@@ -4,7 +4,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "base/error.h"
 #include "compressors/cuda/gpu.h"

@@ -18,7 +18,6 @@
 #include "compressors/cuda/make.h"
 #include "compressors/cuda/roofline.h"
 #include "harness/bench/bench.h"
-#include "harness/bench/device_subject.h"
 #include "harness/bench/device_tensor_bench.h"
 #include "harness/bench/results.h"
 #include "harness/bench/subject.h"
@@ -424,5 +423,4 @@ TEST(DeviceTensorBench, WhatIsNotThereIsAnErrorWhereItWasNamed) {
 }
 
 }  // namespace
-
 }  // namespace thinpipe

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "compressors/simd.h"
 #include "harness/bench/roofline.h"
-#include "harness/bench/timed_roofline.h"
 #include "netem/file_descriptor.h"
 
 namespace thinpipe {
@@ -164,57 +163,53 @@ TEST(MeasureInTurns, AnErrorStopsItsRowAlone) {
 // Sizes that are no multiple of vectors, streams or threads; some smaller than all of these.
 constexpr std::size_t kSizes[] = {0, 1, 7, 16, 65, 1000, 4096, 70001};
 
-TEST(Roofline, EveryStreamCountReadsEveryElementOnce) {
+// Calls `body` with every size and a team, for every instruction set and some numbers of threads.
+template <class Body>
+void with_every_team(Body body) {
   for (const std::string& target : simd_targets()) {
     set_simd_target(target);
     for (const int threads : {1, 2, 3}) {
+      SCOPED_TRACE(target + ", " + std::to_string(threads) + " threads");
       Team team(threads);
-      for (const std::size_t n : kSizes) {
-        // The elements are small whole numbers, 0, 1, ..., 6, 0, 1, ..., so their sum is exact in
-        // any order. The sum shows whether each element was added once.
-        std::vector<float> x(n);
-        double expected = 0;
-        for (std::size_t i = 0; i < n; ++i) expected += x[i] = static_cast<float>(i % 7);
-        for (const int streams : kStreamCounts) {
-          EXPECT_EQ(read_streams(x, streams, team), expected)
-              << target << ", " << threads << " threads, " << n << ", " << streams << " streams";
-        }
-        if (n == 0) continue;
-        // One element more shows up wherever it stands.
-        for (const std::size_t at : {std::size_t{0}, n / 2, n - 1}) {
-          x[at] += 100;
-          for (const int streams : kStreamCounts) {
-            EXPECT_EQ(read_streams(x, streams, team), expected + 100) << n << " at " << at;
-          }
-          x[at] -= 100;
-        }
-      }
+      for (const std::size_t n : kSizes) body(n, team);
     }
   }
   set_simd_target("best");
 }
 
-TEST(Roofline, CopyAndTriadWriteEveryElement) {
-  for (const std::string& target : simd_targets()) {
-    set_simd_target(target);
-    for (const int threads : {1, 2, 3}) {
-      Team team(threads);
-      for (const std::size_t n : kSizes) {
-        std::vector<float> a(n), b(n), out(n, -1.0F);
-        for (std::size_t i = 0; i < n; ++i) {
-          a[i] = static_cast<float>(i);
-          b[i] = static_cast<float>(i % 5);
-        }
-        copy_array(a, out, team);
-        EXPECT_EQ(out, a) << target << " " << n;
-        triad(a, b, 0.5F, out, team);
-        for (std::size_t i = 0; i < n; ++i) {
-          ASSERT_EQ(out[i], static_cast<float>(i) + 0.5F * static_cast<float>(i % 5)) << i;
-        }
-      }
+TEST(Roofline, EveryStreamCountReadsEveryElementOnce) {
+  with_every_team([](std::size_t n, Team& team) {
+    // The elements are small whole numbers, 0, 1, ..., 6, 0, 1, ..., so their sum is exact in any
+    // order. The sum shows whether each element was added once.
+    std::vector<float> x(n);
+    double expected = 0;
+    for (std::size_t i = 0; i < n; ++i) expected += x[i] = static_cast<float>(i % 7);
+    for (const int streams : kStreamCounts)
+      EXPECT_EQ(read_streams(x, streams, team), expected) << n << ", " << streams << " streams";
+    if (n == 0) return;
+    // One element more shows up wherever it stands.
+    for (const std::size_t at : {std::size_t{0}, n / 2, n - 1}) {
+      x[at] += 100;
+      for (const int streams : kStreamCounts)
+        EXPECT_EQ(read_streams(x, streams, team), expected + 100) << n << " at " << at;
+      x[at] -= 100;
     }
-  }
-  set_simd_target("best");
+  });
+}
+
+TEST(Roofline, CopyAndTriadWriteEveryElement) {
+  with_every_team([](std::size_t n, Team& team) {
+    std::vector<float> a(n), b(n), out(n, -1.0F);
+    for (std::size_t i = 0; i < n; ++i) {
+      a[i] = static_cast<float>(i);
+      b[i] = static_cast<float>(i % 5);
+    }
+    copy_array(a, out, team);
+    EXPECT_EQ(out, a) << n;
+    triad(a, b, 0.5F, out, team);
+    for (std::size_t i = 0; i < n; ++i)
+      ASSERT_EQ(out[i], static_cast<float>(i) + 0.5F * static_cast<float>(i % 5)) << i;
+  });
 }
 
 TEST(Team, EveryThreadWorksOnceARound) {
@@ -227,5 +222,4 @@ TEST(Team, EveryThreadWorksOnceARound) {
 }
 
 }  // namespace
-
 }  // namespace thinpipe

@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "harness/commands/step_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/plan/plan.h"
-#include "harness/sweep/records.h"
+#include "harness/sweep/measure.h"
 #include "reports/text/provenance.h"
 
 namespace thinpipe {

@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 #include "harness/commands/gate_launcher.h"
-#include "harness/commands/trace_stats.h"
+#include "harness/commands/trace.h"
 #include "harness/options/arguments.h"
 #include "harness/options/help.h"
 #include "harness/options/terminal.h"

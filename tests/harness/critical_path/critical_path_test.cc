@@ -29,6 +29,10 @@ double seconds_of(const std::vector<PathPiece>& pieces, int rank, PathPhase phas
   return 0;
 }
 
+double seconds_of_both(const StepPath& path, PathPhase phase) {
+  return seconds_of(path.pieces, 0, phase) + seconds_of(path.pieces, 1, phase);
+}
+
 double sum_of(const std::vector<PathPiece>& pieces) {
   double sum = 0;
   for (const PathPiece& piece : pieces) sum += piece.seconds;
@@ -168,13 +172,8 @@ TEST(CriticalPath, OfBucketsThatAreLimitedByComputeIsTheLastOnes) {
   const StepPath path = critical_path(
       std::vector<StepTimeline>{overlapped(1, 4, 0.3, 2, 6), overlapped(1, 4, 0.3, 2, 6)});
   EXPECT_DOUBLE_EQ(path.length, 6.5);
-  EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kCompute) +
-                  seconds_of(path.pieces, 1, PathPhase::kCompute),
-              4, 1e-9);
-  // Compute stood still for both.
-  EXPECT_NEAR(seconds_of(path.pieces, 0, PathPhase::kCompress) +
-                  seconds_of(path.pieces, 1, PathPhase::kCompress),
-              0.6, 1e-9);
+  EXPECT_NEAR(seconds_of_both(path, PathPhase::kCompute), 4, 1e-9);
+  EXPECT_NEAR(seconds_of_both(path, PathPhase::kCompress), 0.6, 1e-9);  // compute stood still
   EXPECT_NEAR(sum_of(path.pieces), 6.5, 1e-9);
 }
 
@@ -182,26 +181,17 @@ TEST(CriticalPath, OfBucketsThatAreLimitedByTheLinkIsTheFirstOnes) {
   // The first exchange lasts from 1.3 to 6, the second follows at once.
   const StepPath path = critical_path(
       std::vector<StepTimeline>{overlapped(1, 4, 0.3, 6, 9), overlapped(1, 4, 0.3, 6, 9)});
-  double exchange = 0, compute = 0;
-  for (int rank : {0, 1}) {
-    exchange += seconds_of(path.pieces, rank, PathPhase::kExchange);
-    compute += seconds_of(path.pieces, rank, PathPhase::kCompute);
-  }
-  EXPECT_NEAR(exchange, 7.7, 1e-9);
-  EXPECT_NEAR(compute, 1, 1e-9);
+  EXPECT_NEAR(seconds_of_both(path, PathPhase::kExchange), 7.7, 1e-9);
+  EXPECT_NEAR(seconds_of_both(path, PathPhase::kCompute), 1, 1e-9);
   EXPECT_NEAR(sum_of(path.pieces), 9.5, 1e-9);
 }
 
 TEST(CriticalPath, ACodecBesideComputeHoldsItUpNowhere) {
   const StepPath path = critical_path(
       std::vector<StepTimeline>{overlapped(1, 4, 0.3, 2, 6), overlapped(1, 4, 0.3, 2, 6)}, true);
-  double compute = 0, compress = 0;
-  for (int rank : {0, 1}) {
-    compute += seconds_of(path.pieces, rank, PathPhase::kCompute);
-    compress += seconds_of(path.pieces, rank, PathPhase::kCompress);
-  }
-  EXPECT_NEAR(compute, 4.3, 1e-9);  // to where the second bucket's compression began
-  EXPECT_NEAR(compress, 0.3, 1e-9);
+  // To where the second bucket's compression began.
+  EXPECT_NEAR(seconds_of_both(path, PathPhase::kCompute), 4.3, 1e-9);
+  EXPECT_NEAR(seconds_of_both(path, PathPhase::kCompress), 0.3, 1e-9);
   EXPECT_NEAR(sum_of(path.pieces), 6.5, 1e-9);
 }
 

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/doctor/software.h"
 #include "harness/machine/machine.h"
 #include "tests/base/support.h"
 
@@ -100,19 +99,16 @@ TEST(DoctorNetemTests, SaysWhichKernelTheyHave) {
 class DoctorMachine : public ::testing::Test {
  protected:
   void SetUp() override {
-    root_ =
-        fs::path(::testing::TempDir()) /
-        ("doctor_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
     write("proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\n");
     write("proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable:    4194304 kB\n");
     write("proc/loadavg", "0.10 0.20 0.30 1/100 1234\n");
   }
-  void TearDown() override { fs::remove_all(root_); }
   void write(const fs::path& name, const std::string& text) {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << text;
   }
-  fs::path root_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
 };
 
 State state_of(const MachineState& machine, const std::string& name) {
@@ -207,5 +203,4 @@ TEST(DoctorGraphics, MpiIsAskedWhetherItKnowsCuda) {
 }
 
 }  // namespace
-
 }  // namespace thinpipe

@@ -247,5 +247,4 @@ TEST(TensorFile, RefusesWhatIsNoGradient) {
 }
 
 }  // namespace
-
 }  // namespace thinpipe

@@ -15,9 +15,8 @@ using Tensors = std::vector<std::pair<std::string, std::vector<float>>>;
 
 inline void write_tensors(const std::filesystem::path& path, const Tensors& tensors) {
   std::vector<TensorInfo> infos;
-  for (const auto& [name, values] : tensors) {
+  for (const auto& [name, values] : tensors)
     infos.push_back({name, {static_cast<std::int64_t>(values.size())}, values.size()});
-  }
   TensorFileWriter writer(path, infos, {});
   for (const auto& [name, values] : tensors) writer.add(values);
   writer.commit();
@@ -26,9 +25,8 @@ inline void write_tensors(const std::filesystem::path& path, const Tensors& tens
 inline Tensors read_tensors(const std::filesystem::path& path) {
   const TensorFile file(path);
   Tensors tensors;
-  for (const FileTensor& tensor : file.tensors()) {
+  for (const FileTensor& tensor : file.tensors())
     tensors.push_back({tensor.info.name, {tensor.values.begin(), tensor.values.end()}});
-  }
   return tensors;
 }
 

@@ -1,6 +1,7 @@
 // The machine: its CPU, read from a made-up tree of /proc and /sys, GPUs and programs.
 #include "harness/machine/fingerprint.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,6 +16,9 @@
 
 namespace thinpipe {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 void write(const std::filesystem::path& file, const std::string& text) {
   std::filesystem::create_directories(file.parent_path());
@@ -172,15 +176,9 @@ TEST(Programs, FoundBesideThisOne) {
 }
 
 TEST(Programs, AbsenceSaysWhereAndWhatItMeans) {
-  try {
-    find_program("thinpipe-nowhere");
-    FAIL();
-  } catch (const RunError& error) {
-    const std::string text = error.what();
-    EXPECT_NE(text.find("thinpipe-nowhere in /"), std::string::npos) << text;
-    EXPECT_NE(text.find("libexec/thinpipe"), std::string::npos) << text;
-    EXPECT_NE(text.find("incomplete"), std::string::npos) << text;
-  }
+  EXPECT_THAT(error_text<RunError>([] { find_program("thinpipe-nowhere"); }),
+              AllOf(HasSubstr("thinpipe-nowhere in /"), HasSubstr("libexec/thinpipe"),
+                    HasSubstr("incomplete")));
 }
 
 TEST(Programs, PathIsSearched) {
@@ -191,5 +189,4 @@ TEST(Programs, PathIsSearched) {
 }
 
 }  // namespace
-
 }  // namespace thinpipe

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "harness/files/open_trace.h"
 #include "harness/predict/codec_calibration.h"
+#include "tests/base/document.h"
 #include "workloads/replay/device_gather.h"
 #include "workloads/synthetic/synthetic.h"
 

@@ -239,7 +239,7 @@ class PredictorTest : public ::testing::Test {
     std::iota(bucket.tensors.begin(), bucket.tensors.end(), std::size_t{0});
     bucket.compress = compress;
     bucket.exchanges.push_back({.exchange = exchange, .bytes = {bytes}});
-    predictor_.know(parse_spec(name), {}, profile);
+    predictor_.know(parse_spec(name), {}, parse_spec("ring"), profile);
   }
 
   double pays_below(const std::vector<CompressorRules>& baselines) {

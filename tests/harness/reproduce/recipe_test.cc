@@ -1,6 +1,7 @@
 // Recipes of reproductions, their commands, and the figures of the paper.
 #include "harness/reproduce/recipe.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,11 +19,12 @@
 #include "harness/machine/programs.h"
 #include "harness/paper/paper.h"
 #include "harness/reproduce/columns.h"
-#include "harness/reproduce/perform.h"
 #include "tests/base/support.h"
 
 namespace thinpipe {
 namespace {
+
+using ::testing::HasSubstr;
 
 std::vector<Recipe> all_recipes() {
   std::vector<Recipe> all;
@@ -116,15 +118,9 @@ TEST(Recipes, CommandsOfTrainingsStayAsTheyWere) {
 }
 
 TEST(Recipes, AnUnknownOneIsNamed) {
-  try {
-    find_recipe("dgc-fig4");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(),
-                 "no recipe 'dgc-fig4'; did you mean 'dgc-fig3'?; `thinpipe reproduce --list` "
-                 "shows all, and "
-                 "a file's name ends with .toml");
-  }
+  EXPECT_EQ(input_error([] { find_recipe("dgc-fig4"); }),
+            "no recipe 'dgc-fig4'; did you mean 'dgc-fig3'?; `thinpipe reproduce --list` shows "
+            "all, and a file's name ends with .toml");
 }
 
 // A recipe with one of everything.
@@ -214,12 +210,9 @@ TEST(RecipeFiles, NameFileAndPlaceOfWhatIsWrong) {
     const std::size_t at = text.find(wrong.before);
     ASSERT_NE(at, std::string::npos) << wrong.before;
     text.replace(at, std::string(wrong.before).size(), wrong.after);
-    try {
-      parse_recipe("mine", text, "mine.toml");
-      ADD_FAILURE() << wrong.after;
-    } catch (const InputError& error) {
-      EXPECT_NE(std::string(error.what()).find(wrong.complaint), std::string::npos) << error.what();
-    }
+    EXPECT_THAT(input_error([&] { parse_recipe("mine", text, "mine.toml"); }),
+                HasSubstr(wrong.complaint))
+        << wrong.after;
   }
 }
 
@@ -307,24 +300,11 @@ TEST(Paper, FiguresAreWrittenInTheirFormat) {
 TEST(Paper, WhatIsMissingIsNamedWithItsPackage) {
   const TemporaryFolder folder;
   const EmptyPath without;
-  const auto said = [](auto&& work) -> std::string {
-    try {
-      work();
-    } catch (const RunError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  EXPECT_NE(said([&] {
-              write_figure(kSquare, "png", folder.path(), folder.path() / "a.png");
-            }).find("Debian: librsvg2-bin"),
-            std::string::npos);
-  EXPECT_NE(said([&] {
-              write_page_pdf("<p>x", folder.path(), folder.path() / "a.pdf");
-            }).find("Debian: chromium"),
-            std::string::npos);
+  const auto png = [&] { write_figure(kSquare, "png", folder.path(), folder.path() / "a.png"); };
+  const auto pdf = [&] { write_page_pdf("<p>x", folder.path(), folder.path() / "a.pdf"); };
+  EXPECT_THAT(error_text<RunError>(png), HasSubstr("Debian: librsvg2-bin"));
+  EXPECT_THAT(error_text<RunError>(pdf), HasSubstr("Debian: chromium"));
 }
 
 }  // namespace
-
 }  // namespace thinpipe

@@ -1,7 +1,9 @@
 #include "harness/sweep/samples.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +11,7 @@ namespace thinpipe {
 namespace {
 
 using nlohmann::json;
+using ::testing::HasSubstr;
 
 WorkerStep stepped(double compute, double exchange, std::size_t payload) {
   WorkerStep step;
@@ -211,40 +214,31 @@ TEST(PointWarnings, EachSignIsNamed) {
     const auto warnings = warnings_about(samples);
     return warnings.size() == 1 ? warnings[0] : std::to_string(warnings.size()) + " warnings";
   };
-  EXPECT_NE(warning([](auto& s) { s.goodput_ratio = 0.96; }).find("TCP ceiling"),
-            std::string::npos);
-  EXPECT_NE(warning([](auto& s) { s.goodput_ratio = 1.04; }).find("TCP ceiling"),
-            std::string::npos);
-  EXPECT_NE(warning([](auto& s) { s.idle_cpu = 0.01; }).find("CPU idle time was 1.0 % (limit 2 %)"),
-            std::string::npos);
-  EXPECT_NE(warning([](auto& s) {
-              s.steps[0].workers[0].late = 0.003;
-            }).find("5 % of timed waits overran by 3 ms or more (limit 2 ms)"),
-            std::string::npos);
-  EXPECT_NE(warning([](auto& s) {
-              s.goodput_ratio = 0.96;
-              s.goodput_of = "rack0-spine up";
-            }).find("rack0-spine up delivered 96.0 %"),
-            std::string::npos);
+  EXPECT_THAT(warning([](auto& s) { s.goodput_ratio = 0.96; }), HasSubstr("TCP ceiling"));
+  EXPECT_THAT(warning([](auto& s) { s.goodput_ratio = 1.04; }), HasSubstr("TCP ceiling"));
+  EXPECT_THAT(warning([](auto& s) { s.idle_cpu = 0.01; }),
+              HasSubstr("CPU idle time was 1.0 % (limit 2 %)"));
+  EXPECT_THAT(warning([](auto& s) { s.steps[0].workers[0].late = 0.003; }),
+              HasSubstr("5 % of timed waits overran by 3 ms or more (limit 2 ms)"));
+  EXPECT_THAT(warning([](auto& s) {
+                s.goodput_ratio = 0.96;
+                s.goodput_of = "rack0-spine up";
+              }),
+              HasSubstr("rack0-spine up delivered 96.0 %"));
   // A link that delivers nothing, or no number, is no link that was not measured.
-  EXPECT_NE(warning([](auto& s) { s.goodput_ratio = 0; }).find("TCP ceiling"), std::string::npos);
-  EXPECT_NE(warning([](auto& s) {
-              s.goodput_ratio = std::numeric_limits<double>::quiet_NaN();
-            }).find("TCP ceiling"),
-            std::string::npos);
-  EXPECT_NE(warning([](auto& s) { s.wire.restarted = true; }).find("counters restarted"),
-            std::string::npos);
+  EXPECT_THAT(warning([](auto& s) { s.goodput_ratio = 0; }), HasSubstr("TCP ceiling"));
+  EXPECT_THAT(warning([](auto& s) { s.goodput_ratio = std::nan(""); }), HasSubstr("TCP ceiling"));
+  EXPECT_THAT(warning([](auto& s) { s.wire.restarted = true; }), HasSubstr("counters restarted"));
   // Bytes that never crossed the links, as with a shared-memory shortcut.
-  EXPECT_NE(warning([](auto& s) { s.wire.sent = 1000; }).find("bypassed"), std::string::npos);
+  EXPECT_THAT(warning([](auto& s) { s.wire.sent = 1000; }), HasSubstr("bypassed"));
   // Bytes that crossed them twice.
-  EXPECT_NE(warning([](auto& s) { s.wire.sent = 20000; }).find("twice"), std::string::npos);
-  EXPECT_NE(warning([](auto& s) {
-              s.steps[0].workers[0].sent.bytes = 1000000;
-              s.steps[0].workers[0].sent.frames = 700;
-              s.wire.sent = 1060000;
-              s.wire.switches = {{"spine", 2000000, 1990000}, {"rack1", 1060000, 900000}};
-            }).find("dropped"),
-            std::string::npos);
+  EXPECT_THAT(warning([](auto& s) { s.wire.sent = 20000; }), HasSubstr("twice"));
+  EXPECT_THAT(warning([](auto& s) {
+                s.steps[0].workers[0].sent = {1, 1000000, 700};
+                s.wire.sent = 1060000;
+                s.wire.switches = {{"spine", 2000000, 1990000}, {"rack1", 1060000, 900000}};
+              }),
+              HasSubstr("dropped"));
 }
 
 // Ranks that share cores end their waits at the same moment, so some waits end late. This delay is
@@ -321,5 +315,4 @@ TEST(PointErrors, AreAWrongAggregateAndRanksThatDiffer) {
 }
 
 }  // namespace
-
 }  // namespace thinpipe

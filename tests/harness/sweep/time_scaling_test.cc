@@ -6,7 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "harness/sweep/comparison.h"
+#include "harness/sweep/samples.h"
 #include "netem/topology/spec.h"
 
 namespace thinpipe {
@@ -303,5 +303,4 @@ TEST(Comparison, TakesProjectionsWhereNoElementsAreShared) {
 }
 
 }  // namespace
-
 }  // namespace thinpipe

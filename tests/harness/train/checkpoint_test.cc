@@ -59,7 +59,7 @@ TEST(RankStateFile, RefusesWhatIsDamagedOrAnothers) {
   }
 }
 
-// As TrainPoint leaves it after so many steps.
+// As train_point() leaves it after so many steps.
 nlohmann::json point_after(std::uint64_t steps) {
   TrainSeries series;
   for (auto* of_steps : {&series.loss, &series.seconds, &series.bytes}) of_steps->assign(steps, 1);
@@ -115,13 +115,8 @@ TEST(CheckpointsOfAPoint, WhatIsMissingOrDamagedIsNamed) {
   checkpoints.finish(3, point_after(3));
   checkpoints.check_last("of", 2);
   const fs::path whole = checkpoints.last()->folder;
-  const auto complaint = [&](const std::string& identity, int hosts) -> std::string {
-    try {
-      checkpoints.check_last(identity, hosts);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+  const auto complaint = [&](const std::string& identity, int hosts) {
+    return input_error([&] { checkpoints.check_last(identity, hosts); });
   };
   const auto expect = [&](const std::string& found, const fs::path& file, const char* why) {
     EXPECT_TRUE(found.starts_with(file.string())) << found;
@@ -262,5 +257,4 @@ TEST(TrainSeriesTest, RecordsHaveTheRatesFactorWhereItFell) {
 }
 
 }  // namespace
-
 }  // namespace thinpipe

@@ -58,10 +58,9 @@ using Pieces = std::vector<std::span<const float>>;
 class SharedContributionsTest : public ::testing::Test {
  protected:
   void make(int ranks, std::size_t elements) {
-    for (int rank = 0; rank < ranks; ++rank) {
+    for (int rank = 0; rank < ranks; ++rank)
       ranks_.push_back(
           std::make_unique<SharedContributions>(folder_.path().string(), rank, ranks, elements));
-    }
   }
   void fill(std::size_t rank, const std::vector<float>& values) {
     const std::span<float> own = ranks_[rank]->own();
@@ -338,5 +337,4 @@ TEST(Projections, WhatIsNotFiniteOrMissingIsWrong) {
 }
 
 }  // namespace
-
 }  // namespace thinpipe

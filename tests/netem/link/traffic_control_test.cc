@@ -16,14 +16,12 @@
 #include <string>
 #include <utility>
 
-#include "base/error.h"
 #include "netem/file_descriptor.h"
 #include "netem/link/netlink.h"
 #include "netem/link/qdisc.h"
 #include "netem/link/qdisc_netem.h"
 #include "netem/link/shaping.h"
 #include "netem/probe.h"
-#include "netem/sandbox.h"
 #include "tests/netem/helpers.h"
 
 namespace thinpipe {
@@ -32,10 +30,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kInterface = "a0";
-
-void demand(bool condition, const std::string& what) {
-  if (!condition) throw RunError(what);
-}
 
 const char* tc_program() {
   for (const char* path : {"/usr/sbin/tc", "/sbin/tc", "/usr/bin/tc"})
@@ -47,7 +41,7 @@ const char* tc_program() {
 std::string tc_text(const std::string& options) {
   const std::string command = std::string(tc_program()) + " " + options + " dev " + kInterface;
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  demand(pipe != nullptr, command);
+  require(pipe != nullptr, command);
   std::string text;
   std::array<char, 4096> block;
   while (const std::size_t got = fread(block.data(), 1, block.size(), pipe.get()))
@@ -58,56 +52,53 @@ std::string tc_text(const std::string& options) {
 json tc(const std::string& options) { return json::parse(tc_text("-j " + options)).at(0); }
 
 void expect_near(const json& found, double wanted, double tolerance, const std::string& what) {
-  demand(found.is_number() && std::fabs(found.get<double>() - wanted) <= tolerance,
-         what + ": wanted " + std::to_string(wanted) + ", tc says " + found.dump());
+  require(found.is_number() && std::fabs(found.get<double>() - wanted) <= tolerance,
+          what + ": wanted " + std::to_string(wanted) + ", tc says " + found.dump());
 }
 
-// Runs `body` with an interface and a socket in a sandbox; RunErrors fail the test by exit code.
-int with_interface(const std::function<void(Netlink&)>& body) {
-  return run_in_sandbox([&](const Sandbox&) {
+// Runs `body` with an interface and a socket in a sandbox.
+void with_interface(const std::function<void(Netlink&)>& body) {
+  expect_in_sandbox([&] {
     Netlink netlink;
     const FileDescriptor here(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
     netlink.add_veth(kInterface, "a1", here.get());
     netlink.set_up(kInterface);
     body(netlink);
-    return 0;
   });
+}
+
+Shaping port_of(const std::string& link, std::uint64_t stream = 0) {
+  return shaping_of(parse_link_spec(link), stream).port;
 }
 
 // The whole range: settings are read back inside set_qdisc, which throws if they differ.
 TEST(TrafficControl, EveryRateIsTaken) {
-  EXPECT_EQ(with_interface([](Netlink& netlink) {
-              for (const char* shaper : {"tbf", "htb"})
-                for (const char* rate :
-                     {"1kbit", "10kbit", "1mbit", "123456789bit", "34.5gbit", "40gbit", "100gbit"})
-                  install(
-                      netlink, kInterface,
-                      shaping_of(parse_link_spec(std::string("rate=") + rate + ",shaper=" + shaper))
-                          .port);
-            }),
-            0);
+  with_interface([](Netlink& netlink) {
+    for (const char* shaper : {"tbf", "htb"})
+      for (const char* rate :
+           {"1kbit", "10kbit", "1mbit", "123456789bit", "34.5gbit", "40gbit", "100gbit"})
+        install(netlink, kInterface, port_of(fmt::format("rate={},shaper={}", rate, shaper)));
+  });
 }
 
 TEST(TrafficControl, TcDecodesTbfAsItWasAsked) {
   if (tc_program() == nullptr) GTEST_SKIP() << "tc is not installed";
-  EXPECT_EQ(with_interface([](Netlink& netlink) {
-              for (const TbfSettings& asked :
-                   {TbfSettings{125, 3028, 5000, 0}, TbfSettings{12500000, 12500, 625000, 24},
-                    TbfSettings{12500000000, 12500000, 16000000, 0}}) {
-                netlink.set_qdisc(kInterface, {}, tbf_request(asked));
-                const json plain = tc("qdisc show"), raw = tc("-r qdisc show");
-                const json& options = plain.at("options");
-                demand(plain.at("kind") == "tbf" && plain.at("root") == true, plain.dump());
-                expect_near(options.at("rate"), static_cast<double>(asked.rate), 0, "rate");
-                // tc prints the bucket in whole microseconds of the rate; the kernel keeps overhead
-                // in it.
-                expect_near(options.at("burst"), asked.burst + asked.overhead,
-                            2 + 2e-6 * static_cast<double>(asked.rate), "burst");
-                expect_near(raw.at("options").at("limit"), asked.limit, 0, "limit");
-                expect_near(options.value("overhead", 0), asked.overhead, 0, "overhead");
-              }
-            }),
-            0);
+  with_interface([](Netlink& netlink) {
+    for (const TbfSettings& asked :
+         {TbfSettings{125, 3028, 5000, 0}, TbfSettings{12500000, 12500, 625000, 24},
+          TbfSettings{12500000000, 12500000, 16000000, 0}}) {
+      netlink.set_qdisc(kInterface, {}, tbf_request(asked));
+      const json plain = tc("qdisc show"), raw = tc("-r qdisc show");
+      const json& options = plain.at("options");
+      require(plain.at("kind") == "tbf" && plain.at("root") == true, plain.dump());
+      expect_near(options.at("rate"), static_cast<double>(asked.rate), 0, "rate");
+      // tc prints the bucket in whole microseconds of the rate; the kernel keeps overhead in it.
+      expect_near(options.at("burst"), asked.burst + asked.overhead,
+                  2 + 2e-6 * static_cast<double>(asked.rate), "burst");
+      expect_near(raw.at("options").at("limit"), asked.limit, 0, "limit");
+      expect_near(options.value("overhead", 0), asked.overhead, 0, "overhead");
+    }
+  });
 }
 
 // Fractions as tc has them, within its six digits.
@@ -120,158 +111,132 @@ void expect_share(const json& options, const char* name, double share, double co
 TEST(TrafficControl, TcDecodesNetemAsItWasAsked) {
   if (tc_program() == nullptr) GTEST_SKIP() << "tc is not installed";
   if (!probe_kernel().netem.available) GTEST_SKIP() << probe_kernel().netem.detail;
-  EXPECT_EQ(
-      with_interface([](Netlink& netlink) {
-        const auto told = [&](const char* link) {
-          const Shaping port = shaping_of(parse_link_spec(link)).port;
-          netlink.set_qdisc(kInterface, port[0].at, port[0].request);  // changed in place
-          return tc("qdisc show").at("options");
-        };
-        json options = told(
-            "rate=40gbit,shaper=netem,overhead=24,queue=15140,delay=20ms,jitter=1ms,loss=1%,"
-            "duplicate=2%,corrupt=3%,reorder=4%,gap=5");
-        // 40 Gbit/s for 24 ms are 79260 frames of 1514 bytes, rounded up, and ten wait.
-        expect_near(options.at("limit"), 79261 + 10, 1, "limit");
-        expect_near(options.at("delay").at("delay"), 0.02, 1e-9, "delay");
-        expect_near(options.at("delay").at("jitter"), 0.001, 1e-9, "jitter");
-        expect_near(options.at("rate").at("rate"), 5e9, 0, "rate");
-        expect_near(options.at("rate").at("packetoverhead"), 24, 0, "overhead");
-        expect_near(options.at("gap"), 5, 0, "gap");
-        expect_share(options, "loss", 0.01, 0);
-        expect_share(options, "duplicate", 0.02, 0);
-        expect_share(options, "corrupt", 0.03, 0);
-        expect_share(options, "reorder", 0.04, 0);
-        // A correlated chance is set as the threshold that hits its fraction.
-        options = told("delay=1ms,loss=1%/25%,duplicate=2%/50%,corrupt=3%/10%,reorder=4%/20%");
-        expect_share(options, "loss", correlated_threshold(0.01, 0.25), 0.25);
-        expect_share(options, "duplicate", correlated_threshold(0.02, 0.5), 0.5);
-        expect_share(options, "corrupt", correlated_threshold(0.03, 0.1), 0.1);
-        expect_share(options, "reorder", correlated_threshold(0.04, 0.2), 0.2);
-        options = told("loss=ge:1%/10%/90%/0.1%");
-        const json& bursts = options.at("loss-gemodel");
-        expect_near(bursts.at("p"), 0.01, 1e-6, "p");
-        expect_near(bursts.at("r"), 0.1, 1e-6, "r");
-        expect_near(bursts.at("1-h"), 0.9, 1e-6, "1-h");
-        expect_near(bursts.at("1-k"), 0.001, 1e-6, "1-k");
-        // Nothing of all that was set before is left.
-        for (const char* old : {"delay", "duplicate", "corrupt", "reorder", "rate", "loss-random"})
-          demand(!options.contains(old), std::string(old) + " was kept: " + options.dump());
-      }),
-      0);
+  with_interface([](Netlink& netlink) {
+    const auto told = [&](const char* link) {
+      const Shaping port = port_of(link);
+      netlink.set_qdisc(kInterface, port[0].at, port[0].request);  // changed in place
+      return tc("qdisc show").at("options");
+    };
+    json options = told(
+        "rate=40gbit,shaper=netem,overhead=24,queue=15140,delay=20ms,jitter=1ms,loss=1%,"
+        "duplicate=2%,corrupt=3%,reorder=4%,gap=5");
+    // 40 Gbit/s for 24 ms are 79260 frames of 1514 bytes, rounded up, and ten wait.
+    expect_near(options.at("limit"), 79261 + 10, 1, "limit");
+    expect_near(options.at("delay").at("delay"), 0.02, 1e-9, "delay");
+    expect_near(options.at("delay").at("jitter"), 0.001, 1e-9, "jitter");
+    expect_near(options.at("rate").at("rate"), 5e9, 0, "rate");
+    expect_near(options.at("rate").at("packetoverhead"), 24, 0, "overhead");
+    expect_near(options.at("gap"), 5, 0, "gap");
+    expect_share(options, "loss", 0.01, 0);
+    expect_share(options, "duplicate", 0.02, 0);
+    expect_share(options, "corrupt", 0.03, 0);
+    expect_share(options, "reorder", 0.04, 0);
+    // A correlated chance is set as the threshold that hits its fraction.
+    options = told("delay=1ms,loss=1%/25%,duplicate=2%/50%,corrupt=3%/10%,reorder=4%/20%");
+    expect_share(options, "loss", correlated_threshold(0.01, 0.25), 0.25);
+    expect_share(options, "duplicate", correlated_threshold(0.02, 0.5), 0.5);
+    expect_share(options, "corrupt", correlated_threshold(0.03, 0.1), 0.1);
+    expect_share(options, "reorder", correlated_threshold(0.04, 0.2), 0.2);
+    options = told("loss=ge:1%/10%/90%/0.1%");
+    const json& bursts = options.at("loss-gemodel");
+    expect_near(bursts.at("p"), 0.01, 1e-6, "p");
+    expect_near(bursts.at("r"), 0.1, 1e-6, "r");
+    expect_near(bursts.at("1-h"), 0.9, 1e-6, "1-h");
+    expect_near(bursts.at("1-k"), 0.001, 1e-6, "1-k");
+    // Nothing of all that was set before is left.
+    for (const char* old : {"delay", "duplicate", "corrupt", "reorder", "rate", "loss-random"})
+      require(!options.contains(old), std::string(old) + " was kept: " + options.dump());
+  });
 }
 
 TEST(TrafficControl, TcDecodesHtbAsItWasAsked) {
   if (tc_program() == nullptr) GTEST_SKIP() << "tc is not installed";
-  EXPECT_EQ(with_interface([](Netlink& netlink) {
-              // tc 6.1 prints classes as text only; `buffer` are the kernel's own ticks.
-              for (const auto& [text, printed] :
-                   {std::pair{"rate=100mbit,shaper=htb,overhead=24",
-                              "rate 100Mbit overhead 24 ceil 100Mbit"},
-                    std::pair{"rate=40gbit,shaper=htb,burst=5mb", "rate 40Gbit ceil 40Gbit"}}) {
-                const LinkSpec link = parse_link_spec(text).with_defaults();
-                install(netlink, kInterface, shaping_of(link).port);
-                const json root = tc("qdisc show");
-                demand(root.at("kind") == "htb" && root.at("options").at("default") == "0x1",
-                       root.dump());
-                const std::string one = tc_text("-d -r class show");
-                const std::uint32_t ticks = transmit_ticks(link.down.burst, link.down.rate / 8);
-                for (const std::string& part :
-                     {std::string(printed), std::string("quantum 15140"),
-                      fmt::format("buffer [{:08x}] cbuffer [{:08x}]", ticks, ticks)})
-                  demand(one.find(part) != std::string::npos, part + " in: " + one);
-              }
-            }),
-            0);
+  with_interface([](Netlink& netlink) {
+    // tc 6.1 prints classes as text only; `buffer` are the kernel's own ticks.
+    for (const auto& [text, printed] :
+         {std::pair{"rate=100mbit,shaper=htb,overhead=24", "rate 100Mbit overhead 24 ceil 100Mbit"},
+          std::pair{"rate=40gbit,shaper=htb,burst=5mb", "rate 40Gbit ceil 40Gbit"}}) {
+      const LinkSpec link = parse_link_spec(text).with_defaults();
+      install(netlink, kInterface, shaping_of(link).port);
+      const json root = tc("qdisc show");
+      require(root.at("kind") == "htb" && root.at("options").at("default") == "0x1", root.dump());
+      const std::string one = tc_text("-d -r class show");
+      const std::uint32_t ticks = transmit_ticks(link.down.burst, link.down.rate / 8);
+      for (const std::string& part :
+           {std::string(printed), std::string("quantum 15140"),
+            fmt::format("buffer [{:08x}] cbuffer [{:08x}]", ticks, ticks)})
+        require_has(one, part);
+    }
+  });
 }
 
 TEST(TrafficControl, NetemTakesEverySetting) {
   if (!probe_kernel().netem.available) GTEST_SKIP() << probe_kernel().netem.detail;
-  EXPECT_EQ(with_interface([](Netlink& netlink) {
-              for (const char* link :
-                   {"rate=1mbit,delay=100ms,jitter=10ms,dist=pareto,loss=1%/30%",
-                    "rate=40gbit,shaper=netem,overhead=24,delay=5s,loss=ge:1%/10%/90%/0.1%",
-                    "delay=1ms,reorder=25%/50%,gap=5,duplicate=1%/10%,corrupt=0.1%/20%"})
-                install(netlink, kInterface, shaping_of(parse_link_spec(link)).port);
-            }),
-            0);
+  with_interface([](Netlink& netlink) {
+    for (const char* link :
+         {"rate=1mbit,delay=100ms,jitter=10ms,dist=pareto,loss=1%/30%",
+          "rate=40gbit,shaper=netem,overhead=24,delay=5s,loss=ge:1%/10%/90%/0.1%",
+          "delay=1ms,reorder=25%/50%,gap=5,duplicate=1%/10%,corrupt=0.1%/20%"})
+      install(netlink, kInterface, port_of(link));
+  });
 }
 
 // Changed in place, a netem keeps none of its earlier settings.
 TEST(TrafficControl, AChangedNetemKeepsNothing) {
   if (!probe_kernel().netem.available) GTEST_SKIP() << probe_kernel().netem.detail;
-  EXPECT_EQ(with_interface([](Netlink& netlink) {
-              const Shaping full =
-                  shaping_of(parse_link_spec(
-                                 "rate=40gbit,shaper=netem,overhead=24,delay=5s,jitter=1ms,loss=ge:"
-                                 "1%/10%,reorder=25%/50%,gap=5,duplicate=1%/10%,corrupt=0.1%/20%"))
-                      .port;
-              const Shaping bare = shaping_of(parse_link_spec("delay=1ms")).port;
-              netlink.set_qdisc(kInterface, full[0].at, full[0].request);
-              netlink.set_qdisc(kInterface, bare[0].at, bare[0].request);
-            }),
-            0);
+  with_interface([](Netlink& netlink) {
+    for (const char* link :
+         {"rate=40gbit,shaper=netem,overhead=24,delay=5s,jitter=1ms,loss=ge:1%/10%,reorder=25%/"
+          "50%,gap=5,duplicate=1%/10%,corrupt=0.1%/20%",
+          "delay=1ms"}) {
+      const Shaping port = port_of(link);
+      netlink.set_qdisc(kInterface, port[0].at, port[0].request);
+    }
+  });
 }
 
 TEST(TrafficControl, FrameLimitsAreTakenAndReadBack) {
-  EXPECT_EQ(with_interface([](Netlink& netlink) {
-              netlink.set_frame_limits(kInterface, 9000, 1);
-              netlink.set_frame_limits(kInterface, 1500, 65535);
-            }),
-            0);
+  with_interface([](Netlink& netlink) {
+    netlink.set_frame_limits(kInterface, 9000, 1);
+    netlink.set_frame_limits(kInterface, 1500, 65535);
+  });
 }
 
 TEST(TrafficControl, ErrorsNameTheInterfaceAndTheAttempt) {
-  EXPECT_EQ(
-      with_interface([](Netlink& netlink) {
-        const auto error_of = [](const std::function<void()>& attempt) -> std::string {
-          try {
-            attempt();
-          } catch (const RunError& error) {
-            return error.what();
-          }
-          return "";
-        };
-        const QdiscRequest tbf = tbf_request({.rate = 1000, .burst = 2000, .limit = 5000});
-        demand(error_of([&] { netlink.set_qdisc("nowhere0", {}, tbf); }).find("nowhere0") !=
-                   std::string::npos,
-               "interface");
-        const std::string unknown = error_of([&] {
-          netlink.set_qdisc(kInterface, {}, {"nosuchqdisc", {}, tbf.mismatches});
-        });
-        demand(unknown.find("qdisc nosuchqdisc on a0: this kernel has no nosuchqdisc") == 0,
-               unknown);
-        // A setting that is read back differently: set with one request, compared with another.
-        const std::string differs = error_of([&] {
-          netlink.set_qdisc(kInterface, {},
-                            {"tbf", tbf.options,
-                             tbf_request({.rate = 1001, .burst = 2000, .limit = 5000}).mismatches});
-        });
-        demand(differs.find("a0: the kernel applied other settings: tbf rate in bytes/s "
-                            "(TCA_TBF_RATE64): requested 1001, got 1000") != std::string::npos,
-               differs);
-        // The same of a class.
-        netlink.delete_root_qdisc(kInterface);
-        netlink.set_qdisc(kInterface, {}, htb_request());
-        const std::string of_class = error_of([&] {
-          netlink.set_class(
-              kInterface, {0x10000, 0x10001},
-              {"htb", htb_class_request({.rate = 1000, .burst = 2000, .quantum = 2000}).options,
-               htb_class_request({.rate = 1000, .burst = 2000, .quantum = 2001}).mismatches});
-        });
-        demand(of_class ==
-                   "class 1:1 of htb on a0: the kernel applied other settings: htb quantum "
-                   "(TCA_HTB_PARMS): requested 2001, got 2000",
-               of_class);
-      }),
-      0);
+  with_interface([](Netlink& netlink) {
+    const auto error_of = [&](const char* name, TrafficHandle at, const QdiscRequest& request) {
+      return run_error([&] { netlink.set_qdisc(name, at, request); });
+    };
+    const QdiscRequest tbf = tbf_request({.rate = 1000, .burst = 2000, .limit = 5000});
+    require_has(error_of("nowhere0", {}, tbf), "nowhere0");
+    const std::string unknown = error_of(kInterface, {}, {"nosuchqdisc", {}, tbf.mismatches});
+    require(unknown.starts_with("qdisc nosuchqdisc on a0: this kernel has no nosuchqdisc"),
+            unknown);
+    // A setting that is read back differently: set with one request, compared with another.
+    const QdiscRequest other = tbf_request({.rate = 1001, .burst = 2000, .limit = 5000});
+    require_has(error_of(kInterface, {}, {"tbf", tbf.options, other.mismatches}),
+                "a0: the kernel applied other settings: tbf rate in bytes/s (TCA_TBF_RATE64): "
+                "requested 1001, got 1000");
+    // The same of a class.
+    netlink.delete_root_qdisc(kInterface);
+    netlink.set_qdisc(kInterface, {}, htb_request());
+    const std::string of_class =
+        error_of(kInterface, {0x10000, 0x10001},
+                 {"htb", htb_class_request({.rate = 1000, .burst = 2000, .quantum = 2000}).options,
+                  htb_class_request({.rate = 1000, .burst = 2000, .quantum = 2001}).mismatches});
+    require(of_class ==
+                "class 1:1 of htb on a0: the kernel applied other settings: htb quantum "
+                "(TCA_HTB_PARMS): requested 2001, got 2000",
+            of_class);
+  });
 }
 
 // "tbf@1: netem@1:1" and so on.
 std::string kinds(const Shaping& shaping) {
   std::string text;
-  for (const ShapingStep& step : shaping)
-    text += fmt::format("{}{}{}@{:x}:{:x}", text.empty() ? "" : " ", step.is_class ? "class " : "",
-                        step.request.kind, step.at.parent >> 16, step.at.parent & 0xffff);
+  for (const auto& [at, request] : shaping)
+    text += fmt::format("{}{}{}@{:x}:{:x}", text.empty() ? "" : " ", at.is_class() ? "class " : "",
+                        request.kind, at.parent >> 16, at.parent & 0xffff);
   return text;
 }
 
@@ -326,8 +291,7 @@ TEST(Shaping, NetemHoldsThePipeAndTheQueue) {
 
 // netem's attribute 14, the seed, or "" without one.
 std::string seed_of(const char* link, std::uint64_t stream) {
-  const Shaping port = shaping_of(parse_link_spec(link), stream).port;
-  const std::string bytes = hex(port.back().request.options);
+  const std::string bytes = hex(port_of(link, stream).back().request.options);
   const std::size_t at = bytes.find("0c000e00");
   return at == std::string::npos ? "" : bytes.substr(at);
 }

@@ -7,6 +7,7 @@
 #include <net/route.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
+#include <netlink/netlink.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -24,18 +25,16 @@
 #include "netem/file_descriptor.h"
 #include "netem/link/netlink.h"
 #include "netem/real_nic/guard.h"
-#include "netem/real_nic/messages.h"
 #include "netem/real_nic/saved_qdiscs.h"
-#include "netem/real_nic/state_file.h"
 #include "netem/sandbox.h"
 #include "tests/netem/helpers.h"
 
 namespace thinpipe {
 
 /// Runs `body` in a sandbox that has a /run of its own and the interfaces nic0 and nic1, up, with
-/// 10.1.0.1/24 and 10.2.0.1/24. @returns the exit code.
-inline int with_nics(const std::function<void()>& body) {
-  return run_in_sandbox([&](const Sandbox&) {
+/// 10.1.0.1/24 and 10.2.0.1/24, as expect_in_sandbox() does.
+inline void with_nics(const std::function<void()>& body, int code = kExitGood) {
+  const auto prepared = [&] {
     require(mount("test", "/run", "tmpfs", 0, nullptr) == 0, "a /run of our own");
     Netlink netlink;
     const FileDescriptor here(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
@@ -48,8 +47,8 @@ inline int with_nics(const std::function<void()>& body) {
       netlink.set_up(peer);
     }
     body();
-    return 0;
-  });
+  };
+  expect_in_sandbox(prepared, code);
 }
 
 inline void add_default_route(const std::string& interface, const char* gateway) {
@@ -75,11 +74,16 @@ inline void add_default_route(const std::string& interface, const char* gateway)
 /// reads and restores are compared with this message.
 inline void add_qdisc(const std::string& interface, std::uint32_t parent, std::uint32_t handle,
                       const char* kind, const void* options, int size) {
-  const NetlinkMessage message = traffic_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE,
-                                                 interface_index(interface), parent, handle);
-  nla_put_string(message.get(), TCA_KIND, kind);
-  if (size > 0) nla_put(message.get(), TCA_OPTIONS, size, options);
-  NetlinkConversation().request(message, std::string("the test's ") + kind);
+  nl_msg* message = nlmsg_alloc_simple(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE);
+  tcmsg header = {};
+  header.tcm_ifindex = interface_index(interface);
+  header.tcm_parent = parent;
+  header.tcm_handle = handle;
+  nlmsg_append(message, &header, sizeof(header), NLMSG_ALIGNTO);
+  nla_put_string(message, TCA_KIND, kind);
+  if (size > 0) nla_put(message, TCA_OPTIONS, size, options);
+  const NetlinkSocket kernel = open_rtnetlink();
+  check_netlink(nl_send_sync(kernel.get(), message), std::string("the test's ") + kind);
 }
 
 inline RawQdisc root_qdisc(const std::string& interface) {

@@ -2,60 +2,59 @@
 #include "netem/schedule/links.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "base/error.h"
 #include "netem/schedule/curve.h"
-#include "netem/topology/spec.h"
 #include "tests/base/support.h"
+#include "tests/netem/helpers.h"
 
 namespace thinpipe {
 namespace {
 
+using ::testing::HasSubstr;
+
 std::vector<ScheduledLink> links(const char* topology, int hosts, const char* link,
                                  const std::string& schedule) {
-  return scheduled_links(parse_topology(topology).plan(hosts, parse_link_spec(link)),
-                         parse_schedule(schedule));
+  return scheduled_links(planned(topology, hosts, link), parse_schedule(schedule));
 }
 
-// "host0 10 5": names, and the rates up at 0 and 15 s in Mbit/s.
-std::string rates(const char* topology, int hosts, const char* link, const std::string& schedule) {
-  const Topology planned = parse_topology(topology).plan(hosts, parse_link_spec(link));
+// "host0 10 5": names, and the rates up at 0 and 15 s in Mbit/s; "host0 10/10 10/5" with `both`.
+std::string rates(const char* topology, int hosts, const std::string& schedule, bool both = false) {
+  const Topology net = planned(topology, hosts, "rate=10mbit");
   std::string text;
-  for (const ScheduledLink& one : scheduled_links(planned, parse_schedule(schedule)))
-    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", planned.link_name(one.link),
-                        one.up.at(0).rate / 1e6, one.up.at(15).rate / 1e6);
+  for (const ScheduledLink& one : scheduled_links(net, parse_schedule(schedule))) {
+    text += (text.empty() ? "" : ", ") + net.link_name(one.link);
+    for (const double t : {0.0, 15.0})
+      text += fmt::format(" {}", one.up.at(t).rate / 1e6) +
+              (both ? fmt::format("/{}", one.down.at(t).rate / 1e6) : "");
+  }
   return text;
 }
 
 TEST(ScheduledLinks, WithoutANameAllThatHaveARate) {
-  EXPECT_EQ(rates("star", 2, "rate=10mbit", "steps:0s=100%,10s=50%"), "host0 10 5, host1 10 5");
+  EXPECT_EQ(rates("star", 2, "steps:0s=100%,10s=50%"), "host0 10 5, host1 10 5");
   // The hosts of a datacentre are not throttled; links between sites are.
-  EXPECT_EQ(rates("wan:sites=3", 3, "rate=10mbit", "steps:0s=100%,10s=50%"),
+  EXPECT_EQ(rates("wan:sites=3", 3, "steps:0s=100%,10s=50%"),
             "site0-site1 10 5, site0-site2 10 5, site1-site2 10 5");
-  EXPECT_EQ(rates("racks", 2, "rate=10mbit", "steps:0s=100%,10s=50%"),
+  EXPECT_EQ(rates("racks", 2, "steps:0s=100%,10s=50%"),
             "host0 10 5, host1 10 5, rack0-spine 2.5 1.25, rack1-spine 2.5 1.25");
-  EXPECT_EQ(rates("star", 2, "rate=10mbit", "none"), "");
+  EXPECT_EQ(rates("star", 2, "none"), "");
   // Nor is a host that is given a rate by its name for the rest like all.
-  EXPECT_EQ(rates("wan:sites=2", 2, "rate=10mbit",
+  EXPECT_EQ(rates("wan:sites=2", 2,
                   "steps:0s=100%,10s=50%;outage:first=14s,lasts=2s;host0:steps:0s=5mbit"),
             "host0 5 5, site0-site1 10 0");
 }
 
 TEST(ScheduledLinks, ByNameOnlyThose) {
   const char* topology = "racks:uplink=(rate=30mbit)";
-  EXPECT_EQ(rates(topology, 4, "rate=10mbit", "host3: steps:0s=100%,10s=50%"), "host3 10 5");
-  EXPECT_EQ(rates(topology, 4, "rate=10mbit", "host1-2:steps:0s=100%,10s=50%"),
-            "host1 10 5, host2 10 5");
-  EXPECT_EQ(rates(topology, 4, "rate=10mbit", "rack1:steps:0s=100%,10s=50%"), "rack1-spine 30 15");
-  EXPECT_EQ(rates(topology, 4, "rate=10mbit", "rack0-spine:steps:0s=100%,10s=50%"),
-            "rack0-spine 30 15");
-  EXPECT_EQ(rates(topology, 2, "rate=10mbit", "trunks:steps:0s=100%,10s=50%"),
+  EXPECT_EQ(rates(topology, 4, "host3: steps:0s=100%,10s=50%"), "host3 10 5");
+  EXPECT_EQ(rates(topology, 4, "host1-2:steps:0s=100%,10s=50%"), "host1 10 5, host2 10 5");
+  EXPECT_EQ(rates(topology, 4, "rack1:steps:0s=100%,10s=50%"), "rack1-spine 30 15");
+  EXPECT_EQ(rates(topology, 4, "rack0-spine:steps:0s=100%,10s=50%"), "rack0-spine 30 15");
+  EXPECT_EQ(rates(topology, 2, "trunks:steps:0s=100%,10s=50%"),
             "rack0-spine 30 15, rack1-spine 30 15");
-  EXPECT_EQ(rates(topology, 2, "rate=10mbit", "hosts:steps:0s=100%,10s=50%"),
-            "host0 10 5, host1 10 5");
+  EXPECT_EQ(rates(topology, 2, "hosts:steps:0s=100%,10s=50%"), "host0 10 5, host1 10 5");
 }
 
 TEST(ScheduledLinks, WhatIsNamedReplacesWhatIsNotQuantityByQuantity) {
@@ -63,11 +62,10 @@ TEST(ScheduledLinks, WhatIsNamedReplacesWhatIsNotQuantityByQuantity) {
   const std::string schedule =
       "steps:0s=100%,10s=50%;host1:steps:0s=20%;outage:first=14s,lasts=2s;host2:outage:first=20s,"
       "lasts=1s";
-  EXPECT_EQ(rates("star", 3, "rate=10mbit", schedule), "host0 10 0, host1 2 0, host2 10 5");
+  EXPECT_EQ(rates("star", 3, schedule), "host0 10 0, host1 2 0, host2 10 5");
   // The order does not matter between all and one; of two names the later counts.
-  EXPECT_EQ(rates("star", 3, "rate=10mbit", "host1:steps:0s=20%;steps:0s=50%"),
-            "host0 5 5, host1 2 2, host2 5 5");
-  EXPECT_EQ(rates("star", 3, "rate=10mbit", "host1:steps:0s=20%;hosts:steps:0s=50%"),
+  EXPECT_EQ(rates("star", 3, "host1:steps:0s=20%;steps:0s=50%"), "host0 5 5, host1 2 2, host2 5 5");
+  EXPECT_EQ(rates("star", 3, "host1:steps:0s=20%;hosts:steps:0s=50%"),
             "host0 5 5, host1 5 5, host2 5 5");
 }
 
@@ -95,18 +93,10 @@ TEST(ScheduledLinks, TheirTextIsCanonical) {
   EXPECT_FALSE(parse_schedule("host1:steps:0s=50%").empty());
 }
 
-// "host0 10/10 10/5": up and down, at 0 and 15 s.
-std::string two_ways(const char* topology, const std::string& schedule) {
-  const Topology planned = parse_topology(topology).plan(2, parse_link_spec("rate=10mbit"));
-  std::string text;
-  for (const ScheduledLink& one : scheduled_links(planned, parse_schedule(schedule)))
-    text += fmt::format("{}{} {}/{} {}/{}", text.empty() ? "" : ", ", planned.link_name(one.link),
-                        one.up.at(0).rate / 1e6, one.down.at(0).rate / 1e6,
-                        one.up.at(15).rate / 1e6, one.down.at(15).rate / 1e6);
-  return text;
-}
-
 TEST(ScheduledLinks, OneDirectionByName) {
+  const auto two_ways = [](const char* topology, const char* schedule) {
+    return rates(topology, 2, schedule, true);
+  };
   EXPECT_EQ(two_ways("star", "host1.down:steps:0s=100%,10s=50%"), "host1 10/10 10/5");
   EXPECT_EQ(two_ways("star", "up:steps:0s=20%;down:steps:0s=100%,10s=50%"),
             "host0 2/10 2/5, host1 2/10 2/5");
@@ -142,8 +132,7 @@ TEST(ScheduledLinks, SayWhatTheKernelMustHave) {
 // Rates a tenth, moments ten times as late, also of a link with a name.
 TEST(ScheduledLinks, PlayUnderTimeDilation) {
   const ScheduleSpec spec = parse_schedule("host1:steps:0s=100%,2s=5mbit").slowed(10);
-  const auto found =
-      scheduled_links(parse_topology("star").plan(2, parse_link_spec("rate=1mbit")), spec);
+  const auto found = scheduled_links(planned("star", 2, "rate=1mbit"), spec);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_NEAR(found[0].up.at(19.9).rate, 1e6, 1e-3);
   EXPECT_NEAR(found[0].up.at(20.1).rate, 0.5e6, 1e-3);
@@ -182,12 +171,7 @@ TEST(ScheduledLinks, RefusesNamesThatAreNone) {
         std::pair{"host1:stesp:0s=1mbit", "'host1' is neither a kind of schedule"},
         std::pair{"host1:steps:0s=1mbit;host1:steps:0s=2mbit",
                   "schedule of host1 'steps:0s=2mbit': the rate is scheduled already"}})
-    try {
-      parse_schedule(text);
-      ADD_FAILURE() << text;
-    } catch (const InputError& error) {
-      EXPECT_NE(std::string(error.what()).find(complaint), std::string::npos) << error.what();
-    }
+    EXPECT_THAT(input_error([given = text] { parse_schedule(given); }), HasSubstr(complaint));
 }
 
 // Integrates a curve by the midpoint rule with many steps. The code is obviously right, and is

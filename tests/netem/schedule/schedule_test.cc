@@ -1,11 +1,10 @@
 #include "netem/schedule/schedule.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
 
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
 
 #include "base/error.h"
 #include "tests/base/support.h"
@@ -13,16 +12,14 @@
 namespace thinpipe {
 namespace {
 
+using ::testing::HasSubstr;
+
 constexpr LinkState kLink = {100e6, 0.01, 0};
 
 Schedule on_link(const std::string& text) { return parse_schedule(text).on(kLink); }
 
-std::string complaint(const std::string& text) {
-  return input_error([&] { on_link(text); });
-}
-
 void expect_complaint(const std::string& text, const std::string& part) {
-  EXPECT_NE(complaint(text).find(part), std::string::npos) << text << ": " << complaint(text);
+  EXPECT_THAT(input_error([&] { on_link(text); }), HasSubstr(part)) << text;
 }
 
 TEST(Schedule, NoneChangesNothing) {
@@ -159,21 +156,12 @@ TEST(Schedule, ComplaintsNameThePartAndItsKey) {
 
 class ScheduleFiles : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("thinpipe-schedule-" + std::to_string(::getpid()) + "-" +
-               ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::string& content) {
-    const std::string path = (folder_ / name).string();
-    std::ofstream(path, std::ios::binary) << content;
-    return path;
+    write_bytes(folder_ / name, content);
+    return folder_ / name;
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(ScheduleFiles, MahimahiTracesAreDeliveriesOf1500Bytes) {

@@ -1,6 +1,7 @@
 // Topologies: paths, flows on common links, changes of a link, and drawings.
 #include "netem/topology/topology.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,17 +13,15 @@
 #include "netem/topology/drawing.h"
 #include "netem/topology/flows.h"
 #include "netem/topology/link_change.h"
-#include "netem/topology/spec.h"
+#include "tests/netem/helpers.h"
 
 namespace thinpipe {
 namespace {
 
-Topology star(int hosts) {
-  return parse_topology("star").plan(hosts, parse_link_spec("rate=100mbit"));
-}
+using ::testing::HasSubstr;
 
 TEST(LinksNamed, AHostARangeAllHosts) {
-  const Topology topology = star(4);
+  const Topology topology = planned("star", 4);
   EXPECT_EQ(topology.links_named("host0"), std::vector<int>{0});
   EXPECT_EQ(topology.links_named("host3"), std::vector<int>{3});
   EXPECT_EQ(topology.links_named("host1-2"), (std::vector<int>{1, 2}));
@@ -30,16 +29,12 @@ TEST(LinksNamed, AHostARangeAllHosts) {
 }
 
 TEST(LinksNamed, NoHostIsOutsideOfTheTopology) {
-  const Topology topology = star(4);
+  const Topology topology = planned("star", 4);
   for (const char* name :
        {"host-1", "host-2", "host-4", "host-0", "host-2147483648", "host-4-2", "host-4--2",
         "host1--2", "host-", "host1-", "host+1", "host 1", "host4", "host2-4", "host2-1",
         "host99999999999999999999", "host0-99999999999999999999", "host1.", "host1-2-3"})
     EXPECT_THROW(topology.links_named(name), InputError) << name;
-}
-
-Topology route_plan(const char* text, int hosts) {
-  return parse_topology(text).plan(hosts, parse_link_spec("rate=100mbit"));
 }
 
 std::vector<Hop> reversed(std::vector<Hop> path) {
@@ -49,21 +44,21 @@ std::vector<Hop> reversed(std::vector<Hop> path) {
 }
 
 TEST(Routes, CrossTheSpineOnlyBetweenRacks) {
-  const Topology racks = route_plan("racks", 4);  // hosts 0 1 | 2 3; links 4, 5 are the uplinks
+  const Topology racks = planned("racks", 4);  // hosts 0 1 | 2 3; links 4, 5 are the uplinks
   const Routes routes(racks);
   EXPECT_EQ(routes.path(0, 1), (std::vector<Hop>{{0, true}, {1, false}}));
   EXPECT_EQ(routes.path(0, 3), (std::vector<Hop>{{0, true}, {4, true}, {5, false}, {3, false}}));
 }
 
 TEST(Routes, TakeTheDirectLinkBetweenSites) {
-  const Topology wan = route_plan("wan:sites=3", 3);  // links 3: 0-1, 4: 0-2, 5: 1-2
+  const Topology wan = planned("wan:sites=3", 3);  // links 3: 0-1, 4: 0-2, 5: 1-2
   const Routes routes(wan);
   EXPECT_EQ(routes.path(2, 1), (std::vector<Hop>{{2, true}, {5, false}, {1, false}}));
 }
 
 TEST(Routes, OfEqualWaysAllSwitchesTakeTheSameBothWays) {
   // A ring of six: opposite switches have two paths of three trunks each.
-  const Topology ring = route_plan(
+  const Topology ring = planned(
       "switch a hosts=1; switch b hosts=1; switch c hosts=1; switch d hosts=1; switch e hosts=1; "
       "switch f hosts=1; link a b; link b c; link c d; link d e; link e f; link f a",
       6);
@@ -79,25 +74,21 @@ TEST(Routes, OfEqualWaysAllSwitchesTakeTheSameBothWays) {
   EXPECT_EQ(routes.path(0, 3)[1], (Hop{6, true}));
 }
 
-Topology flow_plan(const char* text, int hosts, const char* link = "rate=100mbit") {
-  return parse_topology(text).plan(hosts, parse_link_spec(link));
-}
-
 TEST(Flows, APathHasTheRateOfItsNarrowestLink) {
-  const Topology wan = flow_plan("wan:sites=2,hosts=(rate=50mbit),host3=(rate=20mbit)", 4);
+  const Topology wan = planned("wan:sites=2,hosts=(rate=50mbit),host3=(rate=20mbit)", 4);
   const Routes routes(wan);
   EXPECT_EQ(figures_of(wan, routes.path(0, 2)).rate, 50e6);
   EXPECT_EQ(figures_of(wan, routes.path(0, 3)).rate, 20e6);
   EXPECT_EQ(figures_of(wan, routes.path(0, 3)).narrowest, 3);
   EXPECT_DOUBLE_EQ(figures_of(wan, routes.path(0, 3)).goodput, 20e6 * 1448 / 1514);
-  EXPECT_EQ(figures_of(flow_plan("wan:sites=2", 4), routes.path(0, 1)).narrowest, -1);
+  EXPECT_EQ(figures_of(planned("wan:sites=2", 4), routes.path(0, 1)).narrowest, -1);
 }
 
 TEST(Flows, ShareTheLinkOnWhichTheyMeet) {
   // Four hosts with links of 100 Mbit/s share a rack's uplink of 100 Mbit/s. Four flows between the
   // racks get a quarter of the uplink each. A flow that stays in its rack gets the rest of host 0's
   // link.
-  const Topology racks = flow_plan("racks", 8);
+  const Topology racks = planned("racks", 8);
   const Routes routes(racks);
   std::vector<std::vector<Hop>> flows;
   for (int i = 0; i < 4; ++i) flows.push_back(routes.path(i, i + 4));
@@ -108,52 +99,49 @@ TEST(Flows, ShareTheLinkOnWhichTheyMeet) {
 }
 
 TEST(Flows, BothDirectionsAreLinksOfTheirOwn) {
-  const Topology star = flow_plan("star", 2);
+  const Topology star = planned("star", 2);
   const Routes routes(star);
   EXPECT_EQ(fair_rates(star, {routes.path(0, 1), routes.path(1, 0)}),
             (std::vector<double>{100e6, 100e6}));
 }
 
 TEST(Flows, NothingHoldsBackAFlowOverUnthrottledLinks) {
-  const Topology wan = flow_plan("wan:sites=2", 4);
+  const Topology wan = planned("wan:sites=2", 4);
   const Routes routes(wan);
   EXPECT_EQ(fair_rates(wan, {routes.path(0, 1), routes.path(0, 2)}),
             (std::vector<double>{0, 100e6}));
 }
 
-LinkSpec changed(const char* base, const char* change, const char* reference) {
-  return LinkChange::parse(change).applied_to(parse_link_spec(base), parse_link_spec(reference));
+std::string changed(const char* base, const char* change, const char* reference) {
+  return LinkChange::parse(change)
+      .applied_to(parse_link_spec(base), parse_link_spec(reference))
+      .to_string();
 }
 
 TEST(LinkChange, LeavesWhatItDoesNotName) {
   EXPECT_EQ(changed("rate=100mbit,delay=5ms", "rate=10mbit", "rate=1gbit"),
-            parse_link_spec("rate=10mbit,delay=5ms"));
-  EXPECT_EQ(changed("rate=100mbit", "(delay=5ms)", "rate=1gbit"),
-            parse_link_spec("rate=100mbit,delay=5ms"));
-  EXPECT_EQ(changed("rate=100mbit,delay=5ms", "unthrottled", "rate=1gbit"), LinkSpec{});
-  EXPECT_EQ(LinkChange().applied_to(parse_link_spec("rate=1mbit"), {}),
-            parse_link_spec("rate=1mbit"));
+            "rate=10mbit,delay=5ms");
+  EXPECT_EQ(changed("rate=100mbit", "(delay=5ms)", "rate=1gbit"), "rate=100mbit,delay=5ms");
+  EXPECT_EQ(changed("rate=100mbit,delay=5ms", "unthrottled", "rate=1gbit"), "unthrottled");
+  EXPECT_EQ(LinkChange().applied_to(parse_link_spec("rate=1mbit"), {}).to_string(), "rate=1mbit");
 }
 
 TEST(LinkChange, ANameIsAWholeLink) {
   EXPECT_EQ(changed("rate=100mbit,loss=1%", "wan-100ms,rate=7mbit", "rate=1gbit"),
-            parse_link_spec("wan-100ms,rate=7mbit"));
+            parse_link_spec("wan-100ms,rate=7mbit").to_string());
 }
 
 TEST(LinkChange, ARateForBothDirectionsReplacesThoseOfEach) {
-  EXPECT_EQ(changed("up.rate=1mbit,down.rate=8mbit", "rate=5mbit", "rate=1gbit"),
-            parse_link_spec("rate=5mbit"));
-  EXPECT_EQ(changed("rate=8mbit", "up.rate=1mbit", "rate=1gbit"),
-            parse_link_spec("rate=8mbit,up.rate=1mbit"));
+  EXPECT_EQ(changed("up.rate=1mbit,down.rate=8mbit", "rate=5mbit", "rate=1gbit"), "rate=5mbit");
+  EXPECT_EQ(changed("rate=8mbit", "up.rate=1mbit", "rate=1gbit"), "up.rate=1mbit,down.rate=8mbit");
 }
 
 TEST(LinkChange, MultiplesAreOfTheReference) {
-  EXPECT_EQ(changed("rate=7mbit,delay=5ms", "rate=0.1x", "rate=100mbit"),
-            parse_link_spec("rate=10mbit,delay=5ms"));
+  EXPECT_EQ(changed("rate=7mbit,delay=5ms", "rate=0.1x", "rate=100mbit"), "rate=10mbit,delay=5ms");
   EXPECT_EQ(changed("rate=7mbit", "rate=2x", "up.rate=1mbit,down.rate=8mbit"),
-            parse_link_spec("up.rate=2mbit,down.rate=16mbit"));
+            "up.rate=2mbit,down.rate=16mbit");
   EXPECT_EQ(changed("rate=7mbit", "down.rate=2x", "rate=100mbit"),
-            parse_link_spec("rate=7mbit,down.rate=200mbit"));
+            "up.rate=7mbit,down.rate=200mbit");
   EXPECT_THROW(changed("rate=7mbit", "rate=2x", "unthrottled"), InputError);
   EXPECT_THROW(changed("rate=7mbit", "rate=1000x", "rate=100gbit"), InputError);
 }
@@ -169,17 +157,13 @@ TEST(LinkChange, ErrorsNameTheKey) {
     EXPECT_THROW(LinkChange::parse(text), InputError) << text;
 }
 
-Topology drawn(const std::string& text, int hosts, const char* link = "rate=100mbit") {
-  return parse_topology(text).plan(hosts, parse_link_spec(link));
-}
-
 std::size_t columns(const std::string& line) {
   return static_cast<std::size_t>(
       std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 TEST(TextDrawing, ShowsATreeFromItsSpine) {
-  EXPECT_EQ(draw_as_text(drawn("racks:host3=(rate=0.1x)", 4)), R"(racks:host3=(rate=0.1x)
+  EXPECT_EQ(draw_as_text(planned("racks:host3=(rate=0.1x)", 4)), R"(racks:host3=(rate=0.1x)
 4 hosts, 3 switches, 6 links
 
   spine
@@ -203,9 +187,9 @@ All hosts at once (max-min fair): TCP ceiling of the slowest flow
 }
 
 TEST(TextDrawing, ListsTheLinksOfAMesh) {
-  const std::string text = draw_as_text(drawn("wan:sites=3,site0-site2=(rate=1mbit)", 3));
-  EXPECT_NE(text.find("  site1\n  └── host1  unthrottled\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("  site0 ═══ site2  1mbit\n"), std::string::npos) << text;
+  const std::string text = draw_as_text(planned("wan:sites=3,site0-site2=(rate=1mbit)", 3));
+  EXPECT_THAT(text, HasSubstr("  site1\n  └── host1  unthrottled\n"));
+  EXPECT_THAT(text, HasSubstr("  site0 ═══ site2  1mbit\n"));
 }
 
 TEST(TextDrawing, FitsIn80Columns) {
@@ -213,10 +197,11 @@ TEST(TextDrawing, FitsIn80Columns) {
                      std::string(32, 'b') + " hosts=1; link " + std::string(32, 'a') + " " +
                      std::string(32, 'b') +
                      " rate=123456789,burst=100kb,queue=1000kb; host3 rate=1mbit";
-  for (const Topology& net : {drawn(file, 41), drawn("racks:racks=4", 64), drawn("star", 250),
-                              drawn("star:host0=(rate=1mbit),host1=(rate=2mbit),host2=(rate=3mbit),"
-                                    "host3=(rate=4mbit),host4=(rate=5mbit)",
-                                    5)}) {
+  for (const Topology& net :
+       {planned(file, 41), planned("racks:racks=4", 64), planned("star", 250),
+        planned("star:host0=(rate=1mbit),host1=(rate=2mbit),host2=(rate=3mbit),host3=(rate=4mbit),"
+                "host4=(rate=5mbit)",
+                5)}) {
     std::istringstream lines(draw_as_text(net));
     for (std::string line; std::getline(lines, line);) {
       EXPECT_LE(columns(line), 80U) << line;
@@ -226,14 +211,14 @@ TEST(TextDrawing, FitsIn80Columns) {
 }
 
 TEST(TextDrawing, JoinsNeighboursThatAreAlike) {
-  const std::string text = draw_as_text(drawn("ps:host0=(rate=1mbit)", 20));
-  EXPECT_NE(text.find("├── host0            1mbit\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("├── host1 … host18   18 × 100mbit\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("└── host19 (server)  100mbit\n"), std::string::npos) << text;
+  const std::string text = draw_as_text(planned("ps:host0=(rate=1mbit)", 20));
+  EXPECT_THAT(text, HasSubstr("├── host0            1mbit\n"));
+  EXPECT_THAT(text, HasSubstr("├── host1 … host18   18 × 100mbit\n"));
+  EXPECT_THAT(text, HasSubstr("└── host19 (server)  100mbit\n"));
 }
 
 TEST(SvgDrawing, HasEveryHostSwitchAndLinkOnce) {
-  const Topology net = drawn("wan:sites=4,host3=(rate=10mbit)", 8);
+  const Topology net = planned("wan:sites=4,host3=(rate=10mbit)", 8);
   const std::string svg = draw_as_svg(net);
   const auto count = [&](const std::string& what) {
     std::size_t found = 0;
@@ -248,8 +233,8 @@ TEST(SvgDrawing, HasEveryHostSwitchAndLinkOnce) {
 }
 
 TEST(SvgDrawing, NothingStandsOnAnother) {
-  for (const Topology& net : {drawn("star", 30), drawn("racks:racks=5", 23),
-                              drawn("wan:sites=7", 9), drawn("racks", 2)}) {
+  for (const Topology& net : {planned("star", 30), planned("racks:racks=5", 23),
+                              planned("wan:sites=7", 9), planned("racks", 2)}) {
     const Layout layout = lay_out(net);
     std::vector<Spot> spots = layout.hosts;
     spots.insert(spots.end(), layout.switches.begin(), layout.switches.end());

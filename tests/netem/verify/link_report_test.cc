@@ -9,13 +9,11 @@
 #include <thread>
 
 #include "netem/link/qdisc.h"
-#include "netem/link/qdisc_netem.h"
 #include "netem/link/shaping.h"
 #include "netem/probe.h"
 #include "netem/schedule/throttle.h"
-#include "netem/topology/spec.h"
-#include "netem/verify/change_latency.h"
 #include "netem/verify/judge.h"
+#include "netem/verify/shaper.h"
 #include "netem/verify/verify_topology.h"
 #include "tests/netem/measured.h"
 
@@ -61,9 +59,7 @@ void expect_loss_holds(Network& network, const LinkSpec& link, const LinkReportO
 
 void expect_found_out(Network& network, const LinkSpec& link, const LinkReportOptions& options,
                       const std::string& reason) {
-  const std::string found = found_against(report_of(network, link, options));
-  require(found.find(reason) != std::string::npos,
-          fmt::format("expected '{}', found '{}'", reason, found));
+  require_has(found_against(report_of(network, link, options)), reason);
 }
 
 // Sets host 0's uplink, as another program would.
@@ -71,24 +67,28 @@ void tamper(Network& network, const TbfSettings& settings) {
   network.host(0).inside([&] { Netlink().set_qdisc("thin0", {}, tbf_request(settings)); });
 }
 
-TEST(LinkReport, FindsAnotherRate) {
-  measure_between_two([](Network& network) {
-    const LinkSpec link = parse_link_spec("rate=40mbit");
+// Runs `body` with two hosts that have this link.
+void measure_link(const char* text, const std::function<void(Network&, const LinkSpec&)>& body) {
+  measure_between_two([&](Network& network) {
+    const LinkSpec link = parse_link_spec(text);
     network.set_links(link);
+    body(network, link);
+  });
+}
+
+TEST(LinkReport, FindsAnotherRate) {
+  measure_link("rate=40mbit", [](Network& network, const LinkSpec& link) {
     expect_holds(network, link, only(Measure::kGoodput));
     // 4.5 MB/s for 5.
     tamper(network, {.rate = 4500000, .burst = 5000, .limit = 262144});
-    const LinkReport report = report_of(network, link, only(Measure::kGoodput));
-    const std::string found = found_against(report);
-    require(found.find("forward goodput") != std::string::npos, found);
+    const std::string found = found_against(report_of(network, link, only(Measure::kGoodput)));
+    require_has(found, "forward goodput");
     require(found.find("reverse goodput is") == std::string::npos, found);
   });
 }
 
 TEST(LinkReport, FindsAnotherQueue) {
-  measure_between_two([](Network& network) {
-    const LinkSpec link = parse_link_spec("rate=20mbit,queue=100kb");
-    network.set_links(link);
+  measure_link("rate=20mbit,queue=100kb", [](Network& network, const LinkSpec& link) {
     expect_holds(network, link, only(Measure::kRoundTrip));
     tamper(network, {.rate = 2500000, .burst = 3028, .limit = 60000});
     expect_found_out(network, link, only(Measure::kRoundTrip), "full queue");
@@ -96,9 +96,7 @@ TEST(LinkReport, FindsAnotherQueue) {
 }
 
 TEST(LinkReport, FindsFramesThatAreLost) {
-  measure_between_two([](Network& network) {
-    const LinkSpec link = parse_link_spec("rate=20mbit");
-    network.set_links(link);
+  measure_link("rate=20mbit", [](Network& network, const LinkSpec& link) {
     expect_holds(network, link, only(Measure::kLoss));
     // The train takes half of 20 Mbit/s: a link of 1 drops most of it.
     tamper(network, {.rate = 125000, .burst = 3028, .limit = 10000});
@@ -107,9 +105,7 @@ TEST(LinkReport, FindsFramesThatAreLost) {
 }
 
 TEST(LinkReport, FindsAnotherBucket) {
-  measure_between_two([](Network& network) {
-    const LinkSpec link = parse_link_spec("rate=20mbit,burst=30000");
-    network.set_links(link);
+  measure_link("rate=20mbit,burst=30000", [](Network& network, const LinkSpec& link) {
     expect_holds(network, link, only(Measure::kBurst));
     // A larger one before it changes nothing: the lesser of the two decides.
     tamper(network, {.rate = 2500000, .burst = 90000, .limit = 262144});
@@ -130,9 +126,8 @@ TEST(LinkReportWithNetem, FindsAnotherLossAndAnotherDelay) {
   if (!probe_kernel().netem.available) GTEST_SKIP() << probe_kernel().netem.detail;
   measure_between_two([](Network& network) {
     const LinkSpec link = parse_link_spec("rate=20mbit,delay=10ms,loss=5%");
-    const Measures measures = {Measure::kLoss, Measure::kRoundTrip};
     LinkReportOptions options = only(Measure::kLoss);
-    options.measures = measures;
+    options.measures.insert(Measure::kRoundTrip);
     for (const char* bursts : {"rate=20mbit,loss=ge:2%/20%", "rate=20mbit,duplicate=5%"}) {
       network.set_links(parse_link_spec(bursts));
       expect_loss_holds(network, parse_link_spec(bursts), only(Measure::kLoss));
@@ -191,7 +186,7 @@ TEST(ChangeLatency, IsShortAndLosesNothing) {
   measure_between_two([](Network& network) {
     network.set_links(kChangedLink);
     const ChangeFigures found = of_valid([&] {
-      return measure_change_latency(network, kChangedLink, {0, 1}, {});
+      return measure_change_latency(network, kChangedLink, {0, 1});
     });
     require(found.not_measured.empty(), found.not_measured);
     require(found.lost == 0 && found.sent > 500,
@@ -209,7 +204,7 @@ TEST(ChangeLatency, ShowsOneThatIsSlowAndOneThatLoses) {
     network.host(0).inside([&] {
       ScheduleQdisc throttle("thin0", {.highest_rate = 20e6, .queue = 262144});
       const ChangeFigures slow = of_valid([&] {
-        return measure_changes(network, kChangedLink, {0, 1}, {}, [&](double rate) {
+        return measure_changes(network, kChangedLink, {0, 1}, kRateChanges, [&](double rate) {
           std::this_thread::sleep_for(std::chrono::milliseconds(30));
           throttle.set_rate(rate);
         });
@@ -220,7 +215,7 @@ TEST(ChangeLatency, ShowsOneThatIsSlowAndOneThatLoses) {
     network.host(0).inside([&] {
       Netlink netlink;
       const ChangeFigures loses =
-          measure_changes(network, kChangedLink, {0, 1}, {}, [&](double rate) {
+          measure_changes(network, kChangedLink, {0, 1}, kRateChanges, [&](double rate) {
             LinkSpec link = kChangedLink;
             link.up.rate = rate;
             install(netlink, "thin0", shaping_of(link).host);
@@ -235,14 +230,14 @@ TEST(ChangeLatency, ShowsOneThatDoesNothing) {
   measure_between_two([](Network& network) {
     network.set_links(kChangedLink);
     const ChangeFigures found = of_valid([&] {
-      return measure_changes(network, kChangedLink, {0, 1}, {.changes = 4}, [](double) {});
+      return measure_changes(network, kChangedLink, {0, 1}, 4, [](double) {});
     });
     require(found.unseen == 4, fmt::format("{} of 4 not seen", found.unseen));
   });
 }
 
 std::vector<LinkProbe> probes_of(const char* topology, int hosts, const char* link) {
-  return link_probes(parse_topology(topology).plan(hosts, parse_link_spec(link)));
+  return link_probes(planned(topology, hosts, link));
 }
 
 TEST(Probes, AStarNeedsOne) {

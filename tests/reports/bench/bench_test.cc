@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "reports/record/reader.h"
-#include "tests/reports/markup.h"
+#include "tests/reports/sample.h"
 
 namespace thinpipe {
 namespace {

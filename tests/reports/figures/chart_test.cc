@@ -17,7 +17,7 @@
 #include "reports/figures/figure.h"
 #include "reports/text/phrases.h"
 #include "tests/base/support.h"
-#include "tests/reports/markup.h"
+#include "tests/reports/sample.h"
 
 namespace thinpipe {
 namespace {
@@ -43,25 +43,18 @@ Chart simple_chart() {
   Chart chart;
   chart.id = "c";
   chart.alt = "a < b";
-  chart.x = {"rate", true, format_rate, {}, {}};
-  chart.y = {"time", false, format_time, {}, {}};
-  chart.curves = {
-      {1,
-       true,
-       true,
-       {{1e7, 1, Interval{0.9, 1.2}, true, "first"}, {1e9, 3, std::nullopt, true, "<last>"}}}};
+  chart.x = {"rate", true, format_rate};
+  chart.y = {"time", false, format_time};
+  const std::vector<ChartPoint> points = {{1e7, 1, Interval{0.9, 1.2}, true, "first"},
+                                          {1e9, 3, std::nullopt, true, "<last>"}};
+  chart.curves = {{1, true, true, points}};
   return chart;
 }
 
 TEST(Gnuplot, WithoutItTheMessageSaysWhatToInstall) {
   const WithoutGnuplot without;
-  try {
-    draw_chart(simple_chart());
-    FAIL();
-  } catch (const RunError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("gnuplot-nox"));
-    EXPECT_THAT(error.what(), HasSubstr("--format md"));
-  }
+  EXPECT_THAT(error_text<RunError>([] { draw_chart(simple_chart()); }),
+              AllOf(HasSubstr("gnuplot-nox"), HasSubstr("--format md")));
 }
 
 TEST(Chart, HasNativeTooltipsAndEscapes) {
@@ -90,10 +83,8 @@ TEST(Bars, OfHostileLabels) {
   BarChart chart;
   chart.id = "b";
   chart.format = format_time;
-  chart.bars = {{"<script>alert(1)</script> \xc3\xa9\xc3\xa9\xc3\xa9",
-                 "1 s",
-                 true,
-                 {{1, "a&b"}, {0, "nothing"}}},
+  const std::string label = "<script>alert(1)</script> \xc3\xa9\xc3\xa9\xc3\xa9";
+  chart.bars = {{label, "1 s", true, {{1, "a&b"}, {0, "nothing"}}},
                 {"x", "", false, {{0, ""}, {0.5, "\"c\""}}}};
   const std::string svg = draw_bars(chart);
   const sample::Markup markup = sample::check_markup(svg);
@@ -247,12 +238,8 @@ TEST(Ticks, RangesHoldTheirValuesAndHaveExtent) {
 // Drawing with the real gnuplot.
 
 TEST(Gnuplot, ComplaintsBecomeRunErrors) {
-  try {
-    run_gnuplot("set nonsense\n");
-    FAIL();
-  } catch (const RunError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("gnuplot failed"));
-  }
+  EXPECT_THAT(error_text<RunError>([] { run_gnuplot("set nonsense\n"); }),
+              HasSubstr("gnuplot failed"));
 }
 
 TEST(Gnuplot, QuotedTextStaysText) {

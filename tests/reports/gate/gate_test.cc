@@ -13,15 +13,16 @@
 
 #include "base/error.h"
 #include "reports/gate/measured.h"
-#include "reports/gate/output.h"
 #include "tests/base/document.h"
-#include "tests/reports/markup.h"
+#include "tests/reports/sample.h"
 
 namespace thinpipe {
 namespace {
 
-MetricSeries series(const std::string& kind, const std::string& better,
-                    std::vector<std::vector<double>> launches, const std::string& unit = "s") {
+using Launches = std::vector<std::vector<double>>;
+
+MetricSeries series(const std::string& kind, const std::string& better, Launches launches,
+                    const std::string& unit = "s") {
   return {unit, better, kind, std::move(launches)};
 }
 
@@ -33,16 +34,32 @@ Measured measured(std::size_t launches) {
   return result;
 }
 
+/// The two sides of a comparison.
+struct Sides {
+  explicit Sides(std::size_t launches) : before(measured(launches)), after(measured(launches)) {}
+
+  void add_times(const SeriesName& name, Launches old, Launches now,
+                 const std::string& unit = "s") {
+    before.series[name] = series("timed", "lower", std::move(old), unit);
+    after.series[name] = series("timed", "lower", std::move(now), unit);
+  }
+  GateOutcome look(const GatePolicy& policy = {}) const {
+    return PairedGate(policy).look(before, after);
+  }
+  GateOutcome stored(Times times) const { return judge_stored(before, after, GatePolicy(), times); }
+
+  Measured before, after;
+};
+
 /// Returns one build's measured durations, one per launch, each about exp(shift) seconds. A pair of
 /// launches, one of each build, shares one value of `drift`, the machine's noise. Each launch also
 /// has noise of its own with standard deviation `noise`; one launch in 20 takes up to e^0.5 times
 /// as long, as on a machine with other users. `drift`, `shift` and `noise` are logarithms.
-std::vector<std::vector<double>> launch_times(std::mt19937_64& generator,
-                                              const std::vector<double>& drift, double shift,
-                                              double noise) {
+Launches launch_times(std::mt19937_64& generator, const std::vector<double>& drift, double shift,
+                      double noise) {
   std::normal_distribution<double> normal(0, noise);
   std::uniform_real_distribution<double> uniform(0, 1);
-  std::vector<std::vector<double>> launches;
+  Launches launches;
   for (const double common : drift) {
     double logarithm = common + shift + normal(generator);
     if (uniform(generator) < 0.05) logarithm += 0.5 * uniform(generator);
@@ -61,61 +78,62 @@ std::vector<double> drifts(std::mt19937_64& generator, std::size_t launches) {
 
 const SeriesName kName{"point", "metric"};
 
-MetricComparison exact(std::vector<std::vector<double>> before,
-                       std::vector<std::vector<double>> after, bool direction_counts = false) {
+Verdict exact(Launches before, Launches after, bool direction_counts = false) {
   return compare_exact(kName, series("exact", "lower", std::move(before), "B"),
-                       series("exact", "lower", std::move(after), "B"), direction_counts);
+                       series("exact", "lower", std::move(after), "B"), direction_counts)
+      .verdict;
 }
 
 TEST(CompareExact, OneByteMoreIsFound) {
-  EXPECT_EQ(exact({{34000, 34000}}, {{34000, 34000}}).verdict, Verdict::kSame);
-  EXPECT_EQ(exact({{34000, 34000}}, {{34000, 34001}}).verdict, Verdict::kWorse);
-  EXPECT_EQ(exact({{34000, 34000}}, {{34000, 34001}}, true).verdict, Verdict::kWorse);
+  EXPECT_EQ(exact({{34000, 34000}}, {{34000, 34000}}), Verdict::kSame);
+  EXPECT_EQ(exact({{34000, 34000}}, {{34000, 34001}}), Verdict::kWorse);
+  EXPECT_EQ(exact({{34000, 34000}}, {{34000, 34001}}, true), Verdict::kWorse);
 }
 
 // Compared with a stored baseline, a better value fails too, because it is not equal. Compared with
 // an older build, it passes.
 TEST(CompareExact, OneByteLess) {
-  EXPECT_EQ(exact({{34000}}, {{33999}}).verdict, Verdict::kWorse);
-  EXPECT_EQ(exact({{34000}}, {{33999}}, true).verdict, Verdict::kBetter);
+  EXPECT_EQ(exact({{34000}}, {{33999}}), Verdict::kWorse);
+  EXPECT_EQ(exact({{34000}}, {{33999}}, true), Verdict::kBetter);
 }
 
 TEST(CompareExact, SameMeanOfOtherValuesIsAnotherValue) {
-  EXPECT_EQ(exact({{1, 3}}, {{2, 2}}, true).verdict, Verdict::kWorse);
-  EXPECT_EQ(exact({{1, 3}}, {{1, 3, 2}}, true).verdict, Verdict::kWorse);
+  EXPECT_EQ(exact({{1, 3}}, {{2, 2}}, true), Verdict::kWorse);
+  EXPECT_EQ(exact({{1, 3}}, {{1, 3, 2}}, true), Verdict::kWorse);
 }
 
 TEST(CompareExact, WhatChangesFromLaunchToLaunchIsNotExact) {
-  EXPECT_EQ(exact({{1}, {1}}, {{1}, {2}}).verdict, Verdict::kWorse);
-  EXPECT_EQ(exact({{1}, {2}}, {{2}, {2}}).verdict, Verdict::kWorse);
-  EXPECT_EQ(exact({{2}, {2}}, {{2}, {2}}).verdict, Verdict::kSame);
+  EXPECT_EQ(exact({{1}, {1}}, {{1}, {2}}), Verdict::kWorse);
+  EXPECT_EQ(exact({{1}, {2}}, {{2}, {2}}), Verdict::kWorse);
+  EXPECT_EQ(exact({{2}, {2}}, {{2}, {2}}), Verdict::kSame);
 }
 
-MetricComparison quality(const std::string& better, double before, double after,
-                         const GateMargins& margins = {.margin = 0.01}) {
+Verdict quality(const std::string& better, double before, double after,
+                const GateMargins& margins = {.margin = 0.01}) {
   return compare_quality(kName, series("quality", better, {{before}}, "1"),
-                         series("quality", better, {{after}}, "1"), margins);
+                         series("quality", better, {{after}}, "1"), margins)
+      .verdict;
 }
 
 TEST(CompareQuality, InTheDirectionOfTheMetric) {
-  EXPECT_EQ(quality("lower", 0.5, 0.51).verdict, Verdict::kWorse);  // 2 %
-  EXPECT_EQ(quality("lower", 0.5, 0.504).verdict, Verdict::kSame);
-  EXPECT_EQ(quality("lower", 0.5, 0.49).verdict, Verdict::kBetter);
-  EXPECT_EQ(quality("higher", 0.5, 0.49).verdict, Verdict::kWorse);
-  EXPECT_EQ(quality("higher", 0.5, 0.51).verdict, Verdict::kBetter);
+  EXPECT_EQ(quality("lower", 0.5, 0.51), Verdict::kWorse);  // 2 %
+  EXPECT_EQ(quality("lower", 0.5, 0.504), Verdict::kSame);
+  EXPECT_EQ(quality("lower", 0.5, 0.49), Verdict::kBetter);
+  EXPECT_EQ(quality("higher", 0.5, 0.49), Verdict::kWorse);
+  EXPECT_EQ(quality("higher", 0.5, 0.51), Verdict::kBetter);
 }
 
 // k^/k of 1.02 and of 0.98 are equally far from 1.
 TEST(CompareQuality, DistanceFromTheTarget) {
-  EXPECT_EQ(quality("target:1", 1, 1.02).verdict, Verdict::kWorse);
-  EXPECT_EQ(quality("target:1", 1, 0.98).verdict, Verdict::kWorse);
-  EXPECT_EQ(quality("target:1", 1.02, 0.98).verdict, Verdict::kSame);
-  EXPECT_EQ(quality("target:1", 1.02, 1).verdict, Verdict::kBetter);
+  EXPECT_EQ(quality("target:1", 1, 1.02), Verdict::kWorse);
+  EXPECT_EQ(quality("target:1", 1, 0.98), Verdict::kWorse);
+  EXPECT_EQ(quality("target:1", 1.02, 0.98), Verdict::kSame);
+  EXPECT_EQ(quality("target:1", 1.02, 1), Verdict::kBetter);
 }
 
 TEST(CompareQuality, FromNothingToSomething) {
-  EXPECT_EQ(quality("lower", 0, 0.02).verdict, Verdict::kWorse);
-  EXPECT_EQ(quality("lower", 0, 0).verdict, Verdict::kSame);
+  EXPECT_EQ(quality("lower", 0, 0.02), Verdict::kWorse);
+  EXPECT_EQ(quality("lower", 0, 0), Verdict::kSame);
   EXPECT_EQ(compare_quality(kName, series("quality", "lower", {{1}}),
                             series("quality", "lower", {{}}), {.margin = 0.01})
                 .verdict,
@@ -123,10 +141,9 @@ TEST(CompareQuality, FromNothingToSomething) {
 }
 
 TEST(CompareQuality, BoundsOfThePolicy) {
-  EXPECT_EQ(quality("target:1", 1, 1.005, {.margin = 0.1, .most = 1.001}).verdict, Verdict::kWorse);
-  EXPECT_EQ(quality("target:1", 1, 0.995, {.margin = 0.1, .least = 0.999}).verdict,
-            Verdict::kWorse);
-  EXPECT_EQ(quality("target:1", 1, 0.995, {.margin = 0.1, .least = 0.99}).verdict, Verdict::kSame);
+  EXPECT_EQ(quality("target:1", 1, 1.005, {.margin = 0.1, .most = 1.001}), Verdict::kWorse);
+  EXPECT_EQ(quality("target:1", 1, 0.995, {.margin = 0.1, .least = 0.999}), Verdict::kWorse);
+  EXPECT_EQ(quality("target:1", 1, 0.995, {.margin = 0.1, .least = 0.99}), Verdict::kSame);
 }
 
 TEST(PairedDifferences, PairsWithoutATimeAreLeftOut) {
@@ -182,15 +199,14 @@ GateOutcome simulated(std::mt19937_64& generator, int metrics, double shift,
                       double noise = kNoise) {
   const GatePolicy policy;
   const auto most = static_cast<std::size_t>(policy.most_pairs());
-  Measured before = measured(most), after = measured(most);
+  Sides sides(most);
   for (int i = 0; i < metrics; ++i) {
     const std::vector<double> drift = drifts(generator, most);
-    const SeriesName name{"point" + std::to_string(i), "encode_time"};
-    before.series[name] = series("timed", "lower", launch_times(generator, drift, 0, noise));
-    after.series[name] =
-        series("timed", "lower", launch_times(generator, drift, i == 0 ? shift : 0, noise));
+    Launches old = launch_times(generator, drift, 0, noise);
+    sides.add_times({"point" + std::to_string(i), "encode_time"}, std::move(old),
+                    launch_times(generator, drift, i == 0 ? shift : 0, noise));
   }
-  return whole_gate(before, after, policy);
+  return whole_gate(sides.before, sides.after, policy);
 }
 
 TEST(PairedGate, TwoThatAreTheSameRaiseNoAlarm) {
@@ -228,41 +244,34 @@ TEST(PairedGate, FasterIsBetterAndPasses) {
 
 // Higher is better: a bandwidth that halves is worse, and its change is positive.
 TEST(PairedGate, DirectionOfTheMetricCounts) {
-  Measured before = measured(10), after = measured(10);
+  Sides sides(10);
   const SeriesName name{"point", "bus_bandwidth"};
-  before.series[name] =
-      series("timed", "higher", std::vector<std::vector<double>>(10, {2e8}), "bit/s");
-  after.series[name] =
-      series("timed", "higher", std::vector<std::vector<double>>(10, {1e8}), "bit/s");
-  const GateOutcome outcome = PairedGate(GatePolicy()).look(before, after);
+  sides.before.series[name] = series("timed", "higher", Launches(10, {2e8}), "bit/s");
+  sides.after.series[name] = series("timed", "higher", Launches(10, {1e8}), "bit/s");
+  const GateOutcome outcome = sides.look();
   EXPECT_EQ(only_verdict(outcome), Verdict::kWorse);
   EXPECT_NEAR(outcome.comparisons[0].change, 1, 1e-9);  // takes twice as long for the same bytes
   EXPECT_EQ(exit_code(outcome, false), 1);
 }
 
 TEST(PairedGate, WithinTheMarginIsTheSameHoweverSure) {
-  Measured before = measured(20), after = measured(20);
-  const SeriesName name{"point", "encode_time"};
+  Launches old, now;
   for (int i = 0; i < 20; ++i) {
-    before.series[name].launches.push_back({1 + 1e-6 * i});
-    after.series[name].launches.push_back({1.015 * (1 + 1e-6 * i)});
+    old.push_back({1 + 1e-6 * i});
+    now.push_back({1.015 * (1 + 1e-6 * i)});
   }
-  for (Measured* side : {&before, &after}) {
-    side->series[name].kind = "timed";
-    side->series[name].better = "lower";
-    side->series[name].unit = "s";
-  }
-  EXPECT_EQ(only_verdict(PairedGate(GatePolicy()).look(before, after)), Verdict::kSame);
+  Sides sides(20);
+  sides.add_times({"point", "encode_time"}, old, now);
+  EXPECT_EQ(only_verdict(sides.look()), Verdict::kSame);
   GatePolicy strict;
   strict.margin = 0.01;
-  EXPECT_EQ(only_verdict(PairedGate(strict).look(before, after)), Verdict::kWorse);
+  EXPECT_EQ(only_verdict(sides.look(strict)), Verdict::kWorse);
 }
 
 TEST(PairedGate, TooLittleIsUnclearNotTheSame) {
-  Measured before = measured(3), after = measured(3);
-  before.series[{"point", "encode_time"}] = series("timed", "lower", {{1}, {1}, {1}});
-  after.series[{"point", "encode_time"}] = series("timed", "lower", {{9}, {9}, {9}});
-  const GateOutcome outcome = PairedGate(GatePolicy()).look(before, after);
+  Sides sides(3);
+  sides.add_times({"point", "encode_time"}, {{1}, {1}, {1}}, {{9}, {9}, {9}});
+  const GateOutcome outcome = sides.look();
   EXPECT_EQ(only_verdict(outcome), Verdict::kUnclear);
   EXPECT_EQ(exit_code(outcome, false), 0);
   EXPECT_EQ(exit_code(outcome, true), 3);
@@ -273,15 +282,14 @@ TEST(PairedGate, TooLittleIsUnclearNotTheSame) {
 // look may use a probability of 0.05 / 3 = 0.0167.
 TEST(PairedGate, TellsApartBySevenPairsOfSevenAndNotBySixOfSix) {
   const auto verdict_of = [](std::size_t pairs) {
-    Measured before = measured(pairs), after = measured(pairs);
-    std::vector<std::vector<double>> old_times, times;
+    Launches old, now;
     for (std::size_t i = 0; i < pairs; ++i) {
-      old_times.push_back({1 + 1e-3 * static_cast<double>(i)});
-      times.push_back({2 + 1e-2 * static_cast<double>(i)});
+      old.push_back({1 + 1e-3 * static_cast<double>(i)});
+      now.push_back({2 + 1e-2 * static_cast<double>(i)});
     }
-    before.series[{"point", "encode_time"}] = series("timed", "lower", old_times);
-    after.series[{"point", "encode_time"}] = series("timed", "lower", times);
-    return only_verdict(PairedGate(GatePolicy()).look(before, after));
+    Sides sides(pairs);
+    sides.add_times({"point", "encode_time"}, old, now);
+    return only_verdict(sides.look());
   };
   EXPECT_EQ(verdict_of(6), Verdict::kUnclear);
   EXPECT_EQ(verdict_of(7), Verdict::kWorse);
@@ -290,20 +298,19 @@ TEST(PairedGate, TellsApartBySevenPairsOfSevenAndNotBySixOfSix) {
 TEST(PairedGate, WhatWasToldApartStaysSo) {
   std::mt19937_64 generator(5);
   const std::vector<double> drift = drifts(generator, 40);
-  Measured before = measured(40), after = measured(40);
-  const SeriesName name{"point", "encode_time"};
-  before.series[name] = series("timed", "lower", launch_times(generator, drift, 0, kNoise));
-  after.series[name] = series("timed", "lower", launch_times(generator, drift, 0.2, kNoise));
+  Launches old = launch_times(generator, drift, 0, kNoise);
+  Sides sides(40);
+  sides.add_times({"point", "encode_time"}, old, launch_times(generator, drift, 0.2, kNoise));
   PairedGate gate{GatePolicy()};
-  EXPECT_EQ(only_verdict(gate.look(first_launches(before, 10), first_launches(after, 10))),
-            Verdict::kWorse);
-  EXPECT_EQ(only_verdict(gate.look(before, before)), Verdict::kWorse);
+  EXPECT_EQ(
+      only_verdict(gate.look(first_launches(sides.before, 10), first_launches(sides.after, 10))),
+      Verdict::kWorse);
+  EXPECT_EQ(only_verdict(gate.look(sides.before, sides.before)), Verdict::kWorse);
 }
 
 // A gate that compares nothing must not pass: the mutation that every comparator has to fail.
 TEST(Gate, NothingComparedIsNoPass) {
-  const GateOutcome outcome = PairedGate(GatePolicy()).look(measured(10), measured(10));
-  EXPECT_EQ(exit_code(outcome, false), 5);
+  EXPECT_EQ(exit_code(Sides(10).look(), false), 5);
   GatePolicy ignores_all;
   ignores_all.rules.push_back({.ignore = true});
   Measured side = measured(10);
@@ -312,23 +319,21 @@ TEST(Gate, NothingComparedIsNoPass) {
 }
 
 TEST(Gate, NamesThatOneSideHasAreNeverSilent) {
-  Measured before = measured(1), after = measured(1);
-  before.series[{"kept", "passes"}] = series("exact", "lower", {{1}}, "1");
-  after.series[{"kept", "passes"}] = series("exact", "lower", {{1}}, "1");
-  before.series[{"gone", "passes"}] = series("exact", "lower", {{1}}, "1");
-  after.series[{"kept", "new"}] = series("exact", "lower", {{1}}, "1");
-  const GateOutcome outcome = PairedGate(GatePolicy()).look(before, after);
-  ASSERT_EQ(outcome.missing.size(), 2U);
-  EXPECT_EQ(outcome.missing[0], "in the baseline only: point gone");
-  EXPECT_EQ(outcome.missing[1], "not in the baseline: new of kept");
+  Sides sides(1);
+  const MetricSeries one = series("exact", "lower", {{1}}, "1");
+  sides.before.series = {{{"kept", "passes"}, one}, {{"gone", "passes"}, one}};
+  sides.after.series = {{{"kept", "passes"}, one}, {{"kept", "new"}, one}};
+  const GateOutcome outcome = sides.look();
+  EXPECT_EQ(outcome.missing, (std::vector<std::string>{"in the baseline only: point gone",
+                                                       "not in the baseline: new of kept"}));
   EXPECT_EQ(exit_code(outcome, false), 5);
 }
 
 TEST(Gate, AFailedPointIsAFailureNotAGap) {
-  Measured before = measured(1), after = measured(1);
-  before.series[{"point", "passes"}] = series("exact", "lower", {{1}}, "1");
-  after.not_good["point"] = "failed: decoded is not what was encoded";
-  const GateOutcome outcome = PairedGate(GatePolicy()).look(before, after);
+  Sides sides(1);
+  sides.before.series[{"point", "passes"}] = series("exact", "lower", {{1}}, "1");
+  sides.after.not_good["point"] = "failed: decoded is not what was encoded";
+  const GateOutcome outcome = sides.look();
   EXPECT_TRUE(outcome.missing.empty());
   EXPECT_EQ(outcome.failed,
             (std::vector<std::string>{"point: failed: decoded is not what was encoded"}));
@@ -336,41 +341,40 @@ TEST(Gate, AFailedPointIsAFailureNotAGap) {
 }
 
 TEST(Gate, RecordsOfAnotherKindAreRefused) {
-  Measured before = measured(1), after = measured(1);
-  after.kind = kRunKind;
-  EXPECT_THROW(PairedGate(GatePolicy()).look(before, after), InputError);
+  Sides sides(1);
+  sides.after.kind = kRunKind;
+  EXPECT_THROW(sides.look(), InputError);
 }
 
 TEST(StoredGate, RatiosTravelSecondsDoNot) {
   std::mt19937_64 generator(7);
-  Measured before = measured(10), after = measured(10);
+  Sides sides(10);
   const std::vector<double> none(10, 0.0);
   for (const char* unit : {"s", "1"}) {
-    const SeriesName name{"point", std::string("encode_in_") + unit};
-    before.series[name] = series("timed", "lower", launch_times(generator, none, 0, 0.01), unit);
-    after.series[name] = series("timed", "lower", launch_times(generator, none, 0.3, 0.01), unit);
+    Launches old = launch_times(generator, none, 0, 0.01);
+    sides.add_times({"point", std::string("encode_in_") + unit}, std::move(old),
+                    launch_times(generator, none, 0.3, 0.01), unit);
   }
-  before.fingerprint = document({{"cpu", "A"}});
-  after.fingerprint = document({{"cpu", "B"}});
-  const GateOutcome ratios = judge_stored(before, after, GatePolicy(), Times::kRatios);
+  sides.before.fingerprint = document({{"cpu", "A"}});
+  sides.after.fingerprint = document({{"cpu", "B"}});
+  const GateOutcome ratios = sides.stored(Times::kRatios);
   EXPECT_EQ(only_verdict(ratios), Verdict::kWorse);
   EXPECT_EQ(ratios.comparisons[0].unit, "1");
   EXPECT_EQ(exit_code(ratios, false), 1);
-  const GateOutcome all = judge_stored(before, after, GatePolicy(), Times::kAll);
+  const GateOutcome all = sides.stored(Times::kAll);
   EXPECT_EQ(
       all.missing,
       (std::vector<std::string>{"another machine than the baseline's: cpu: \"A\" against \"B\""}));
   EXPECT_EQ(exit_code(all, false), 5);
-  after.fingerprint = before.fingerprint;
-  EXPECT_EQ(judge_stored(before, after, GatePolicy(), Times::kAll).comparisons.size(), 2U);
+  sides.after.fingerprint = sides.before.fingerprint;
+  EXPECT_EQ(sides.stored(Times::kAll).comparisons.size(), 2U);
 }
 
 TEST(StoredGate, ABaselineOfOneLaunchSaysNothingOfTimes) {
-  Measured before = measured(1), after = measured(10);
-  const SeriesName name{"point", "encode_over_read"};
-  before.series[name] = series("timed", "lower", {{1, 1, 1, 1}}, "1");
-  after.series[name] = series("timed", "lower", std::vector<std::vector<double>>(10, {1}), "1");
-  const GateOutcome outcome = judge_stored(before, after, GatePolicy(), Times::kRatios);
+  Sides sides(10);
+  sides.before.launches = 1;
+  sides.add_times({"point", "encode_over_read"}, {{1, 1, 1, 1}}, Launches(10, {1}), "1");
+  const GateOutcome outcome = sides.stored(Times::kRatios);
   ASSERT_EQ(outcome.missing.size(), 1U);
   EXPECT_NE(outcome.missing[0].find("1 launches"), std::string::npos);
   EXPECT_EQ(exit_code(outcome, false), 5);
@@ -381,13 +385,13 @@ TEST(StoredGate, TwoThatAreTheSameRaiseNoAlarm) {
   int alarms = 0;
   const std::vector<double> none(10, 0.0);
   for (int i = 0; i < 200; ++i) {
-    Measured before = measured(10), after = measured(10);
+    Sides sides(10);
     for (int metric = 0; metric < 10; ++metric) {
-      const SeriesName name{"point" + std::to_string(metric), "encode_over_read"};
-      before.series[name] = series("timed", "lower", launch_times(generator, none, 0, 0.05), "1");
-      after.series[name] = series("timed", "lower", launch_times(generator, none, 0, 0.05), "1");
+      Launches old = launch_times(generator, none, 0, 0.05);
+      sides.add_times({"point" + std::to_string(metric), "encode_over_read"}, std::move(old),
+                      launch_times(generator, none, 0, 0.05), "1");
     }
-    alarms += judge_stored(before, after, GatePolicy(), Times::kRatios).count(Verdict::kWorse) > 0;
+    alarms += sides.stored(Times::kRatios).count(Verdict::kWorse) > 0;
   }
   EXPECT_LE(alarms, 2);
 }
@@ -395,18 +399,15 @@ TEST(StoredGate, TwoThatAreTheSameRaiseNoAlarm) {
 constexpr const char* kHostileName = "<b>&\"' | % \n ::error::";
 
 GateOutcome sample_outcome() {
-  Measured before = measured(10), after = measured(10);
-  const std::vector<std::vector<double>> second(10, {1.0}), slower(10, {1.25}), faster(10, {0.5});
-  before.series[{"a/" + std::string(kHostileName), "encode_time"}] =
-      series("timed", "lower", second);
-  after.series[{"a/" + std::string(kHostileName), "encode_time"}] =
-      series("timed", "lower", slower);
-  before.series[{"b", "encode_time"}] = series("timed", "lower", second);
-  after.series[{"b", "encode_time"}] = series("timed", "lower", faster);
-  before.series[{"b", "passes"}] = series("exact", "lower", second, "1");
-  after.series[{"b", "passes"}] = series("exact", "lower", second, "1");
-  before.series[{"gone", "passes"}] = series("exact", "lower", second, "1");
-  return PairedGate(GatePolicy()).look(before, after);
+  Sides sides(10);
+  const Launches second(10, {1.0}), slower(10, {1.25}), faster(10, {0.5});
+  sides.add_times({"a/" + std::string(kHostileName), "encode_time"}, second, slower);
+  sides.add_times({"b", "encode_time"}, second, faster);
+  const MetricSeries passes = series("exact", "lower", second, "1");
+  sides.before.series[{"b", "passes"}] = passes;
+  sides.after.series[{"b", "passes"}] = passes;
+  sides.before.series[{"gone", "passes"}] = passes;
+  return sides.look();
 }
 
 TEST(GateOutput, SentenceNamesTheWorst) {

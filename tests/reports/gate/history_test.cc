@@ -219,33 +219,25 @@ std::string complaint(const std::string& text) {
 }
 
 TEST(GatePolicyFile, ComplaintsNameLineAndKey) {
-  EXPECT_EQ(complaint("[gate]\nmargin = 200%\n"),
-            "gate.ini line 2: margin: expected a fraction above 0 and below 100 %, as 2% or 0.02, "
-            "found '200%'");
-  EXPECT_EQ(complaint("[gate]\nmargn = 2%\n"),
-            "gate.ini line 2: unknown key 'margn' in this section; did you mean 'margin'?");
-  EXPECT_EQ(complaint("margin = 2%\n"),
-            "gate.ini line 1: expected a section first, as [gate], found 'margin = 2%'");
-  EXPECT_EQ(complaint("[gate\n"),
-            "gate.ini line 1: expected a section, as [gate] or [encode_time], found '[gate'");
-  EXPECT_EQ(complaint("[gate]\nmargin\n"),
-            "gate.ini line 2: expected 'key = value', found 'margin'");
-  EXPECT_EQ(complaint("[gate]\npairs = 3.5\n"),
-            "gate.ini line 2: pairs: expected a whole number from 4 to 1000, found '3.5'");
-  EXPECT_EQ(complaint("[x]\nignore = perhaps\n"),
-            "gate.ini line 2: ignore: expected true or false, found 'perhaps'");
+  const std::pair<const char*, const char*> wrong[] = {
+      {"[gate]\nmargin = 200%\n",
+       "2: margin: expected a fraction above 0 and below 100 %, as 2% or 0.02, found '200%'"},
+      {"[gate]\nmargn = 2%\n", "2: unknown key 'margn' in this section; did you mean 'margin'?"},
+      {"margin = 2%\n", "1: expected a section first, as [gate], found 'margin = 2%'"},
+      {"[gate\n", "1: expected a section, as [gate] or [encode_time], found '[gate'"},
+      {"[gate]\nmargin\n", "2: expected 'key = value', found 'margin'"},
+      {"[gate]\npairs = 3.5\n", "2: pairs: expected a whole number from 4 to 1000, found '3.5'"},
+      {"[x]\nignore = perhaps\n", "2: ignore: expected true or false, found 'perhaps'"}};
+  for (const auto& [text, expected] : wrong)
+    EXPECT_EQ(complaint(text), std::string("gate.ini line ") + expected);
   for (const char* text : {"[]\n", "[ ]\n", "[", "]", "=", "[gate]\n=\n", "[gate]\nmargin=\n",
                            "[gate]\nmargin=nan\n", "[gate]\nmargin=-1%\n"})
     EXPECT_NE(complaint(text), "") << text;
 }
 
 TEST(GatePolicyFile, AMissingFileIsNamed) {
-  try {
-    read_policy("/nowhere/gate.ini");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("/nowhere/gate.ini"), std::string::npos);
-  }
+  const std::string error = input_error([] { read_policy("/nowhere/gate.ini"); });
+  EXPECT_NE(error.find("/nowhere/gate.ini"), std::string::npos) << error;
 }
 
 }  // namespace

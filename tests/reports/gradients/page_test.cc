@@ -1,5 +1,5 @@
 // Reports of trace statistics: their findings, and that nothing in the records can break them.
-#include "reports/gradients/page.h"
+#include "reports/gradients/summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,10 +14,8 @@
 #include "base/error.h"
 #include "reports/figures/style.h"
 #include "reports/gradients/records.h"
-#include "reports/gradients/summary.h"
 #include "reports/report.h"
 #include "tests/base/support.h"
-#include "tests/reports/markup.h"
 #include "tests/reports/sample.h"
 
 namespace thinpipe {
@@ -88,9 +86,8 @@ std::string stats_text(const std::string& model = "toy", const std::string& tens
   std::string text = stats_header(model).dump() + "\n";
   for (const int step : {10, 11}) {
     for (const std::string& name : {tensor, std::string("b"), std::string("*")}) {
-      for (const bool feedback : {false, true}) {
+      for (const bool feedback : {false, true})
         text += stats_gradient(name, step, feedback, name == "*" ? 3000 : 1500).dump() + "\n";
-      }
       text += stats_similarity(name, "workers", step).dump() + "\n";
       if (step > 10) text += stats_similarity(name, "steps", step).dump() + "\n";
     }

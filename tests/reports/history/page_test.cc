@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "reports/report.h"
 #include "tests/base/support.h"
-#include "tests/reports/markup.h"
 #include "tests/reports/sample.h"
 
 namespace thinpipe {

@@ -1,5 +1,5 @@
 // Elements of pages, figures cut out of them, and the phrases in both.
-#include "reports/page/html.h"
+#include "reports/page/page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,11 +12,9 @@
 #include "base/error.h"
 #include "reports/figures/figure.h"
 #include "reports/figures/style.h"
-#include "reports/page/standalone.h"
-#include "reports/text/escape.h"
 #include "reports/text/phrases.h"
 #include "reports/text/provenance.h"
-#include "tests/reports/markup.h"
+#include "tests/base/support.h"
 #include "tests/reports/sample.h"
 
 namespace thinpipe {
@@ -188,11 +186,7 @@ TEST(Standalone, HasColoursInPlaceOfVariables) {
 }
 
 std::string complaint_about(const std::string& page, const std::string& name) {
-  try {
-    return "found " + html::figure_called(page, name);
-  } catch (const InputError& error) {
-    return error.what();
-  }
+  return input_error([&] { html::figure_called(page, name); });
 }
 
 TEST(Standalone, AnUnknownNameSaysWhichThereAre) {
@@ -201,13 +195,13 @@ TEST(Standalone, AnUnknownNameSaysWhichThereAre) {
 }
 
 TEST(Standalone, TheGroupNeedNotBeNamedWhereThereIsOne) {
-  EXPECT_EQ(complaint_about(page_with_figures(), "parts"), "found g0-parts");
+  EXPECT_EQ(html::figure_called(page_with_figures(), "parts"), "g0-parts");
   EXPECT_EQ(html::standalone_svg(page_with_figures(), "parts"),
             html::standalone_svg(page_with_figures(), "g0-parts"));
   const std::string two = "<figure id=\"g0-parts\"><figure id=\"g1-parts\">";
   EXPECT_EQ(complaint_about(two, "parts"),
             "figure 'parts' is ambiguous in this report: g0-parts, g1-parts");
-  EXPECT_EQ(complaint_about(two, "g1-parts"), "found g1-parts");
+  EXPECT_EQ(html::figure_called(two, "g1-parts"), "g1-parts");
 }
 
 // Units, labels, escapes: the text that a person reads.

@@ -12,7 +12,7 @@
 #include "reports/report.h"
 #include "tests/base/document.h"
 #include "tests/base/support.h"
-#include "tests/reports/markup.h"
+#include "tests/reports/sample.h"
 
 namespace thinpipe {
 namespace {

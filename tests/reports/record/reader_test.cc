@@ -20,10 +20,11 @@ using ::testing::HasSubstr;
 
 std::string line(const nlohmann::json& json) { return json.dump() + "\n"; }
 
+const std::string kHead = line(header_json(sample::header()));
+
 std::string small_file() {
-  return line(header_json(sample::header())) +
-         line(point_json(sample::point("none", 1e6, 0, {0.5, 0.25}))) +
-         line(point_json(sample::point("topk:ratio=0.01", 1e6, 0, {0.125})));
+  return sample::records_text(sample::records({sample::point("none", 1e6, 0, {0.5, 0.25}),
+                                               sample::point("topk:ratio=0.01", 1e6, 0, {0.125})}));
 }
 
 std::string records_error(const std::string& text) {
@@ -49,8 +50,7 @@ TEST(Reader, ReadsEveryField) {
   point.critical_path = document({{"waits", nlohmann::json::array()}});
   point.prediction = document({{"step_time", 0.5}});
   point.training = document({{"digest", "a"}});
-  const Records records =
-      parse_records(line(header_json(sample::header())) + line(point_json(point)), "f");
+  const Records records = parse_records(kHead + line(point_json(point)), "f");
   ASSERT_EQ(records.headers.size(), 1u);
   EXPECT_EQ(records.headers[0].command.at(3), "synthetic trace");
   EXPECT_EQ(records.headers[0].seed, 1u);
@@ -98,8 +98,7 @@ TEST(Reader, TheLaterRecordOfAnIdCounts) {
   const Point other = sample::point("topk", 1e6, 0, {0.5});
   const Point again = sample::point("none", 1e6, 0, {0.25});
   const Records records = parse_records(
-      line(header_json(sample::header())) + line(point_json(first)) + line(point_json(other)) +
-          line(header_json(sample::header())) + line(point_json(again)),
+      kHead + line(point_json(first)) + line(point_json(other)) + kHead + line(point_json(again)),
       "f");
   EXPECT_EQ(records.headers.size(), 2u);
   ASSERT_EQ(records.points.size(), 2u);
@@ -136,17 +135,15 @@ TEST(Reader, FinishedIdsLeaveOutFailedOnes) {
 
 TEST(Reader, NullSamplesBecomeNaNAndAreNotAmongTheFinite) {
   Point point = sample::point("none", 1e6, 0, {0.5, std::nan(""), 0.25});
-  const Records records =
-      parse_records(line(header_json(sample::header())) + line(point_json(point)), "f");
+  const Records records = parse_records(kHead + line(point_json(point)), "f");
   EXPECT_EQ(records.points[0].metrics.at("step_time").samples.size(), 3u);
   EXPECT_THAT(records.points[0].samples("step_time"_metric), ElementsAre(0.5, 0.25));
 }
 
 TEST(Reader, DamageInTheMiddleNamesFileAndLine) {
-  const std::string head = line(header_json(sample::header()));
   const std::string point = line(point_json(sample::point("none", 1e6, 0, {1})));
-  EXPECT_THAT(records_error(head + "{\"rec\n" + point), HasSubstr("f.jsonl line 2: not JSON"));
-  EXPECT_THAT(records_error(head + "[]\n" + point),
+  EXPECT_THAT(records_error(kHead + "{\"rec\n" + point), HasSubstr("f.jsonl line 2: not JSON"));
+  EXPECT_THAT(records_error(kHead + "[]\n" + point),
               HasSubstr("f.jsonl line 2: expected an object"));
   EXPECT_THAT(records_error(point), HasSubstr("line 1: field 'record': the first record must be"));
 }
@@ -163,14 +160,12 @@ TEST(Reader, EveryRequiredFieldIsNamedWhenItIsWrong) {
   const nlohmann::json head = header_json(sample::header());
   for (const char* key :
        {"record", "version", "kind", "created", "command", "seed", "trace", "fingerprint"}) {
-    nlohmann::json missing = head;
+    nlohmann::json missing = head, mistyped = head;
     missing.erase(key);
-    EXPECT_THAT(records_error(line(missing)),
-                HasSubstr("line 1: field '" + std::string(key) + "'"));
-    nlohmann::json mistyped = head;
     mistyped[key] = false;
-    EXPECT_THAT(records_error(line(mistyped)),
-                HasSubstr("line 1: field '" + std::string(key) + "'"));
+    for (const nlohmann::json& wrong : {missing, mistyped})
+      EXPECT_THAT(records_error(line(wrong)),
+                  HasSubstr("line 1: field '" + std::string(key) + "'"));
   }
   const nlohmann::json point = point_json(sample::point("none", 1e6, 0, {1}));
   for (const char* pointer :
@@ -181,23 +176,20 @@ TEST(Reader, EveryRequiredFieldIsNamedWhenItIsWrong) {
     const nlohmann::json::json_pointer place(pointer);
     std::string field = std::string(pointer).substr(1);
     std::replace(field.begin(), field.end(), '/', '.');
-    nlohmann::json mistyped = point;
+    nlohmann::json mistyped = point, missing = point;
     mistyped[place] = false;
-    EXPECT_THAT(records_error(line(head) + line(mistyped)),
-                HasSubstr("f.jsonl line 2: field '" + field + "'"));
-    nlohmann::json missing = point;
     missing[place.parent_pointer()].erase(place.back());
-    EXPECT_THAT(records_error(line(head) + line(missing)),
-                HasSubstr("f.jsonl line 2: field '" + field + "'"));
+    for (const nlohmann::json& wrong : {mistyped, missing})
+      EXPECT_THAT(records_error(kHead + line(wrong)),
+                  HasSubstr("f.jsonl line 2: field '" + field + "'"));
   }
 }
 
 TEST(Reader, TimelinesAreReadAndChecked) {
-  const nlohmann::json head = header_json(sample::header());
   nlohmann::json point = point_json(sample::point("none", 1e6, 0, {1}));
   point["timeline"] = {{"step", 3},
                        {"ranks", {{{"compute", 0, 0.0, 0.5}, {"exchange", 2, 0.1, 0.7}}, {}}}};
-  const Records records = parse_records(line(head) + line(point), "f");
+  const Records records = parse_records(kHead + line(point), "f");
   ASSERT_EQ(records.points[0].timeline.size(), 2U);
   EXPECT_EQ(records.points[0].timeline[0][1].phase, "exchange");
   EXPECT_EQ(records.points[0].timeline[0][1].bucket, 2);
@@ -206,8 +198,7 @@ TEST(Reader, TimelinesAreReadAndChecked) {
       {{"compute", 0, 0.5, 0.1}}, {{"compute", 0, 0.5}}, {{0, 0, 0.1, 0.5}}, {"compute"}, 7};
   for (const nlohmann::json& rank : broken) {
     point["timeline"]["ranks"][0] = rank;
-    EXPECT_THAT(records_error(line(head) + line(point)),
-                HasSubstr("line 2: field 'timeline.ranks'"))
+    EXPECT_THAT(records_error(kHead + line(point)), HasSubstr("line 2: field 'timeline.ranks'"))
         << rank;
   }
 }
@@ -230,7 +221,6 @@ TEST(Reader, ThreadsAndInstructionSetMayBeMissing) {
 }
 
 TEST(Reader, ImpossibleValuesAreRefused) {
-  const nlohmann::json head = header_json(sample::header());
   const nlohmann::json point = point_json(sample::point("none", 1e6, 0, {1}));
   const std::vector<std::pair<std::string, nlohmann::json>> wrong = {
       {"/axes/rate", 0},
@@ -249,18 +239,14 @@ TEST(Reader, ImpossibleValuesAreRefused) {
   for (const auto& [pointer, value] : wrong) {
     nlohmann::json changed = point;
     changed[nlohmann::json::json_pointer(pointer)] = value;
-    EXPECT_THAT(records_error(line(head) + line(changed)), HasSubstr("line 2: field")) << pointer;
+    EXPECT_THAT(records_error(kHead + line(changed)), HasSubstr("line 2: field")) << pointer;
   }
 }
 
 TEST(Reader, AMissingFileIsNamed) {
   const TemporaryFolder folder;
-  try {
-    read_records(folder.path());
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr((folder.path() / "records.jsonl").string()));
-  }
+  EXPECT_THAT(input_error([&] { read_records(folder.path()); }),
+              HasSubstr((folder / "records.jsonl").string()));
 }
 
 // Axes are a run's own: those of other kinds are not looked into.
@@ -276,20 +262,15 @@ TEST(Reader, OtherKindsHaveOtherAxes) {
   const Records records = parse_records(line(head) + line(point), "f");
   EXPECT_EQ(records.kind(), "bench");
   EXPECT_EQ(records.points.at(0).id, "topk");
-  EXPECT_THROW(parse_records(line(header_json(sample::header())) + line(point), "f"), InputError);
+  EXPECT_THROW(parse_records(kHead + line(point), "f"), InputError);
 }
 
 TEST(Reader, OneKindAFile) {
   nlohmann::json other = header_json(sample::header());
   other["kind"] = "bench";
-  try {
-    parse_records(line(header_json(sample::header())) + line(other), "f.jsonl");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "f.jsonl line 2: field 'kind': expected 'run' as in the header before it, found 'bench'");
-  }
+  EXPECT_EQ(
+      records_error(kHead + line(other)),
+      "f.jsonl line 2: field 'kind': expected 'run' as in the header before it, found 'bench'");
 }
 
 }  // namespace

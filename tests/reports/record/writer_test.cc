@@ -73,8 +73,8 @@ TEST(Writer, CreateRefusesRecordsAndResumeContinuesThem) {
 // Whichever byte a crash stopped at, resuming leaves whole records and appends after them.
 TEST(Writer, ResumesAfterACutAtEveryByte) {
   const TemporaryFolder folder;
-  const std::string text = header_json(sample::header()).dump() + "\n" +
-                           point_json(sample::point("none", 1e8, 0, {0.1})).dump() + "\n";
+  const std::string text =
+      sample::records_text(sample::records({sample::point("none", 1e8, 0, {0.1})}));
   const std::filesystem::path file = folder.path() / kRecordFileName;
   for (std::size_t length = 0; length <= text.size(); ++length) {
     std::ofstream(file, std::ios::binary) << text.substr(0, length);

@@ -288,6 +288,55 @@ TEST(PredictedColumns, ReadWhatPredictPrints) {
             (std::vector<std::string>{"too few"}));
 }
 
+// Two networks. On the slow one Top-k pays over both baselines, by its faster collective, and int8
+// over none alone; on the fast one nothing pays by 5 %. With memory-bound codecs Top-k pays there.
+TEST(PredictedColumns, CountCellsInWhichCompressionPays) {
+  nlohmann::json points = nlohmann::json::array();
+  const auto add = [&](const char* compressor, const char* collective, double rate, double step,
+                       double bound) {
+    points.push_back({{"axes",
+                       {{"compressor", compressor},
+                        {"collective", collective},
+                        {"rate", rate},
+                        {"delay", 0},
+                        {"ranks", 4}}},
+                      {"prediction", {{"step_time", step}}},
+                      {"at_memory_pace", {{"prediction", {{"step_time", bound}}}}}});
+  };
+  add("none", "ring", 1e9, 4, 4);
+  add("bf16:predivide=true", "ring", 1e9, 3, 3);
+  add("bf16:predivide=true", "twoshot", 1e9, 2, 2);
+  add("topk", "ring", 1e9, 5, 5);
+  add("topk", "twoshot", 1e9, 1, 1);
+  add("int8", "twoshot", 1e9, 2, 2);
+  add("none", "ring", 1e10, 1, 1);
+  add("bf16:predivide=true", "ring", 1e10, 0.9, 0.9);
+  add("topk", "ring", 1e10, 0.98, 0.5);
+  add("int8", "ring", 1e10, 2, 1);
+  ArmRecords arm{.label = "a"};
+  arm.printed = document({{"points", points}});
+  using Values = std::vector<double>;
+  const auto cells = [&](const columns::PayingCells& chosen, const char* compressor) {
+    return columns::paying_cells(chosen).measure(arm, compressor).values();
+  };
+  EXPECT_EQ(cells({.over = "both"}, "topk"), (Values{100, 0}));
+  EXPECT_EQ(cells({.over = "none"}, "topk"), (Values{100, 0}));
+  EXPECT_EQ(cells({.over = "none"}, "int8"), (Values{100, 0}));
+  EXPECT_EQ(cells({.over = "bf16"}, "int8"), (Values{0, 0}));
+  EXPECT_EQ(cells({.over = "both", .memory_bound = true}, "topk"), (Values{100, 100}));
+  EXPECT_EQ(cells({.over = "both", .rate = 1e10}, ""), (Values{0, 0}));
+  EXPECT_EQ(cells({.over = "both"}, "").size(), 4U);  // baselines are no cells
+
+  ReproductionPlan plan;
+  plan.columns = {columns::paying_cells({.over = "both"})};
+  plan.rows = {{.label = "all", .arm = kAllArms, .paper = {}}};
+  ArmRecords other = arm;
+  other.label = "b";
+  const Reproduction both = reproduced(plan, {arm, other}, false);
+  EXPECT_EQ(both.cells.at(0).at(0).repetitions.size(), 8U);
+  EXPECT_DOUBLE_EQ(both.cells.at(0).at(0).estimate().value, 25);
+}
+
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
 MeasuredCell cell(const std::vector<double>& values) {

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "tests/reports/markup.h"
 #include "tests/reports/sample.h"
 
 namespace thinpipe {

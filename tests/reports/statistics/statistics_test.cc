@@ -88,9 +88,8 @@ TEST(ExactMedianInterval, CoversTheTrueMedian) {
   int covered = 0;
   for (int trial = 0; trial < 1000; ++trial) {
     std::vector<double> samples;
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 20; ++i)
       samples.push_back(-std::log1p(-static_cast<double>(generator() >> 11) * 0x1p-53));
-    }
     covered += exact_median_interval(samples)->holds(std::log(2.0)) ? 1 : 0;
   }
   EXPECT_GE(covered, 940);

@@ -18,11 +18,28 @@ std::vector<double> around(double value) {
   return samples;
 }
 
+struct Timed {
+  std::string compressor;
+  double rate, seconds;
+};
+
+// Points whose steps take about so long.
+std::vector<Point> timed(const std::vector<Timed>& all) {
+  std::vector<Point> points;
+  for (const auto& [compressor, rate, seconds] : all)
+    points.push_back(sample::point(compressor, rate, 0, around(seconds)));
+  return points;
+}
+
+Records run_of(const std::vector<Timed>& all) { return sample::records(timed(all)); }
+
 TEST(Verdict, SaysWhoWinsByHowMuchAndWhereItStops) {
-  const Records records = sample::records(
-      {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),
-       sample::point("topk", 1e7, 0, around(0.5)), sample::point("topk", 1e9, 0, around(4)),
-       sample::point("sbc", 1e7, 0, around(1)), sample::point("sbc", 1e9, 0, around(8))});
+  const Records records = run_of({{"none", 1e7, 2},
+                                  {"none", 1e9, 2},
+                                  {"topk", 1e7, 0.5},
+                                  {"topk", 1e9, 4},
+                                  {"sbc", 1e7, 1},
+                                  {"sbc", 1e9, 8}});
   const std::vector<std::string> sentences = verdict(records);
   ASSERT_EQ(sentences.size(), 3u);
   EXPECT_THAT(sentences[0],
@@ -40,8 +57,7 @@ TEST(Verdict, SaysWhoWinsByHowMuchAndWhereItStops) {
 // bf16 takes 1 s at 10 Mbit/s and 2 s at 1 Gbit/s; none takes 2 s at 10 Mbit/s and 1.5 s at 1
 // Gbit/s.
 std::vector<Point> both_baselines() {
-  return {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(1.5)),
-          sample::point("bf16", 1e7, 0, around(1)), sample::point("bf16", 1e9, 0, around(2))};
+  return timed({{"none", 1e7, 2}, {"none", 1e9, 1.5}, {"bf16", 1e7, 1}, {"bf16", 1e9, 2}});
 }
 
 TEST(Verdict, PaysWhoIsFasterThanTheFasterOfBothBaselines) {
@@ -113,20 +129,15 @@ TEST(Verdict, NamesTheFastestAtEqualError) {
       equal_error_sentence(summarize(sample::records(points)).groups[0]),
       "Fastest with a relative error of at most 1 %: int8 at 10 Mbit/s, bf16 at 1 Gbit/s; of at "
       "most 90 %: topk at every rate.");
-  EXPECT_EQ(equal_error_sentence(
-                summarize(sample::records({sample::point("none", 1e7, 0, around(1))})).groups[0]),
-            "");
+  EXPECT_EQ(equal_error_sentence(summarize(run_of({{"none", 1e7, 1}})).groups[0]), "");
 }
 
 TEST(Verdict, DoesNotNameAWinnerThatTheIntervalsCannotTell) {
-  const Records records = sample::records(
-      {sample::point("none", 1e7, 0, around(1)), sample::point("topk", 1e7, 0, around(0.9995))});
+  const Records records = run_of({{"none", 1e7, 1}, {"topk", 1e7, 0.9995}});
   EXPECT_THAT(verdict(records)[0],
               HasSubstr("is statistically indistinguishable from none (fp32): 1\xc3\x97 over "
                         "fp32 ("));
-  const Records tie = sample::records({sample::point("none", 1e7, 0, around(1)),
-                                       sample::point("sbc", 1e7, 0, around(0.5)),
-                                       sample::point("topk", 1e7, 0, around(0.5001))});
+  const Records tie = run_of({{"none", 1e7, 1}, {"sbc", 1e7, 0.5}, {"topk", 1e7, 0.5001}});
   EXPECT_THAT(verdict(tie)[0], HasSubstr("). topk is statistically indistinguishable from it."));
 }
 
@@ -150,7 +161,7 @@ TEST(Verdict, SaysThatAWinnerSendsAnotherNumberOfElementsThanAsked) {
 }
 
 TEST(Verdict, SaysWhichLinksDeliveredWhatTheyWereSetTo) {
-  Records records = sample::records({sample::point("none", 1e8, 0, around(1))});
+  Records records = run_of({{"none", 1e8, 1}});
   EXPECT_EQ(verdict(records).back(), "The point passed its link, clock and aggregate checks.");
   records.headers[0].calibration = document(sample::calibration());
   EXPECT_THAT(verdict(records).back(),
@@ -170,7 +181,7 @@ TEST(Verdict, SaysWhichLinksDeliveredWhatTheyWereSetTo) {
 
 // A header is outside input.
 TEST(Verdict, CalibrationOfAnotherShapeIsPassedOver) {
-  Records records = sample::records({sample::point("none", 1e8, 0, around(1))});
+  Records records = run_of({{"none", 1e8, 1}});
   for (const nlohmann::json& odd :
        {nlohmann::json{{"links", 3}}, nlohmann::json{{"links", {1, nullptr, "x"}}},
         nlohmann::json{{"links", {{{"link", 3}, {"verdict", "holds"}}}}},
@@ -192,8 +203,7 @@ nlohmann::json path(double waited, double busy) {
 }
 
 TEST(CriticalPathSentence, NamesWhomStepsWaitedForAndTheSlowLink) {
-  Records records = sample::records(
-      {sample::point("none", 1e7, 0, around(2)), sample::point("topk", 1e7, 0, around(1))});
+  Records records = run_of({{"none", 1e7, 2}, {"topk", 1e7, 1}});
   EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]), "");
   records.points[1].critical_path = document(path(0.62, 0.5));
   EXPECT_EQ(
@@ -222,8 +232,7 @@ TEST(CriticalPathSentence, NamesWhomStepsWaitedForAndTheSlowLink) {
 }
 
 TEST(CriticalPathSentence, StragglersAreGroupsOfTheirOwn) {
-  Records records = sample::records(
-      {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e7, 0, around(4))});
+  Records records = run_of({{"none", 1e7, 2}, {"none", 1e7, 4}});
   records.points[1].axes.stragglers = "host3:compute=2";
   const Summary summary = summarize(records);
   ASSERT_EQ(summary.groups.size(), 2u);
@@ -232,12 +241,15 @@ TEST(CriticalPathSentence, StragglersAreGroupsOfTheirOwn) {
 }
 
 TEST(BreakEvenLines, SayUpToWhichRateEachCompressorPays) {
-  const Records records = sample::records(
-      {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),
-       sample::point("topk:ratio=0.01", 1e7, 0, around(0.5)),
-       sample::point("topk:ratio=0.01", 1e9, 0, around(4)), sample::point("sbc", 1e7, 0, around(1)),
-       sample::point("sbc", 1e9, 0, around(1)), sample::point("qsgd", 1e7, 0, around(3)),
-       sample::point("qsgd", 1e9, 0, around(4)), sample::point("dgc", 1e9, 0, around(4))});
+  const Records records = run_of({{"none", 1e7, 2},
+                                  {"none", 1e9, 2},
+                                  {"topk:ratio=0.01", 1e7, 0.5},
+                                  {"topk:ratio=0.01", 1e9, 4},
+                                  {"sbc", 1e7, 1},
+                                  {"sbc", 1e9, 1},
+                                  {"qsgd", 1e7, 3},
+                                  {"qsgd", 1e9, 4},
+                                  {"dgc", 1e9, 4}});
   const std::vector<std::string> lines = break_even_lines(summarize(records));
   ASSERT_EQ(lines.size(), 4u);
   // Only one rate was measured: 2 s over 4 s.
@@ -252,9 +264,8 @@ TEST(BreakEvenLines, SayUpToWhichRateEachCompressorPays) {
 
 // 2 s against 1.99 +- 0.008: neither faster nor slower; at the other rate twice as fast.
 TEST(BreakEvenLines, SayWhatCannotBeTold) {
-  const Records records = sample::records(
-      {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),
-       sample::point("topk", 1e7, 0, around(1)), sample::point("topk", 1e9, 0, around(1.999))});
+  const Records records =
+      run_of({{"none", 1e7, 2}, {"none", 1e9, 2}, {"topk", 1e7, 1}, {"topk", 1e9, 1.999}});
   const std::vector<std::string> lines = break_even_lines(summarize(records));
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_THAT(lines[0], HasSubstr("topk is faster at 10 Mbit/s: 2\xc3\x97 over fp32 ("));
@@ -265,8 +276,7 @@ TEST(BreakEvenLines, SayWhatCannotBeTold) {
 }
 
 TEST(BreakEvenLines, WithoutTheBaselineSayThatItIsMissing) {
-  const Records records = sample::records(
-      {sample::point("topk", 1e7, 0, around(1)), sample::point("topk", 1e9, 0, around(1))});
+  const Records records = run_of({{"topk", 1e7, 1}, {"topk", 1e9, 1}});
   EXPECT_EQ(break_even_lines(summarize(records)),
             (std::vector<std::string>{"topk has no baseline: neither bf16 nor none was measured"}));
 }
@@ -274,10 +284,12 @@ TEST(BreakEvenLines, WithoutTheBaselineSayThatItIsMissing) {
 // Beside the measurement, the models' predictions; of several links the one nearest to the
 // statement.
 TEST(BreakEvenLines, SayWhatWasPredicted) {
-  Records records = sample::records(
-      {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),
-       sample::point("topk", 1e7, 0, around(0.5)), sample::point("topk", 1e9, 0, around(4)),
-       sample::point("sbc", 1e7, 0, around(1)), sample::point("sbc", 1e9, 0, around(1))});
+  Records records = run_of({{"none", 1e7, 2},
+                            {"none", 1e9, 2},
+                            {"topk", 1e7, 0.5},
+                            {"topk", 1e9, 4},
+                            {"sbc", 1e7, 1},
+                            {"sbc", 1e9, 1}});
   const auto predict = [&](std::size_t point, const nlohmann::json& rate, bool always) {
     records.points[point].prediction = document(
         {{"break_even",
@@ -305,10 +317,8 @@ TEST(BreakEvenLines, SayWhatWasPredicted) {
 
 TEST(BreakEvenLines, FitTheScreenAndSayWhatElseIsKnown) {
   const std::string name = "topk:memory=residual," + std::string(80, 'x') + "=1";
-  Records records = sample::records(
-      {sample::point("none", 1e7, 0, around(2)), sample::point("none", 1e9, 0, around(2)),
-       sample::point(name, 1e7, 0, around(0.5)), sample::point(name, 1e9, 0, around(4)),
-       sample::point("topk", 1e7, 0, around(1))});
+  Records records = run_of(
+      {{"none", 1e7, 2}, {"none", 1e9, 2}, {name, 1e7, 0.5}, {name, 1e9, 4}, {"topk", 1e7, 1}});
   const auto note = [](const Group&, const Series& series) {
     return std::string(series.compressor == "topk" ? "" : "limited by codecs");
   };
@@ -341,8 +351,7 @@ TEST(Verdict, InvalidPointsDecideNothing) {
 }
 
 TEST(Verdict, WithoutABaselineItStillRanks) {
-  const Records records = sample::records(
-      {sample::point("sbc", 1e7, 0, around(0.5)), sample::point("topk", 1e7, 0, around(0.25))});
+  const Records records = run_of({{"sbc", 1e7, 0.5}, {"topk", 1e7, 0.25}});
   const std::vector<std::string> sentences = verdict(records);
   EXPECT_THAT(sentences[0], HasSubstr("topk is fastest at 10 Mbit/s with 250 ms a step; there is "
                                       "no trusted baseline to compare with."));
@@ -393,7 +402,7 @@ TEST(Verdict, FewStepsHaveNoIntervalAndThatIsSaid) {
 }
 
 TEST(Verdict, DifferentTracesAreACaution) {
-  Records records = sample::records({sample::point("none", 1e7, 0, around(1))});
+  Records records = run_of({{"none", 1e7, 1}});
   records.headers.push_back(sample::header());
   records.headers[1].trace = document({{"identity", "sha256:11"}});
   EXPECT_THAT(verdict(records).back(), HasSubstr("different traces"));

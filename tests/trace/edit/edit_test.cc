@@ -8,7 +8,7 @@
 #include "tests/base/support.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/trace_tools.h"
-#include "workloads/trace/edit/export.h"
+#include "workloads/trace/trace_writer.h"
 
 namespace thinpipe {
 namespace {

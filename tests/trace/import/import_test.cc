@@ -9,7 +9,7 @@
 #include "tests/base/support.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/trace_tools.h"
-#include "workloads/trace/edit/export.h"
+#include "workloads/trace/edit/edit.h"
 #include "workloads/trace/import/arrays.h"
 
 namespace thinpipe {

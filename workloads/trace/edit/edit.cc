@@ -1,7 +1,5 @@
 #include "workloads/trace/edit/edit.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -9,7 +7,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,10 +16,12 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
+#include "workloads/trace/import/names.h"
 #include "workloads/trace/json_fields.h"
 #include "workloads/trace/mapped_file.h"
 #include "workloads/trace/safetensors.h"
 #include "workloads/trace/trace_format.h"
+#include "workloads/trace/trace_writer.h"
 
 namespace thinpipe {
 
@@ -86,22 +85,17 @@ json copy_worker(const WorkerOf& worker, const Assembly& assembly,
         source.string(), found, from["sha256"].get<std::string>(), kTraceFile));
   }
   const auto found = parse_safetensors(mapped.bytes(), source.string());
-  Sha256 hash;
-  OutputFile file(place);
-  const auto write = [&](std::span<const std::byte> bytes) {
-    hash.update(bytes);
-    file.write(bytes);
-  };
+  HashedFile file(place);
   const std::string prologue = safetensors_prologue(entries, {{"format", kTraceFormat}});
-  write(std::as_bytes(std::span(prologue)));
-  for (const SafetensorsTensor& entry : entries) write(found.at(entry.name).bytes);
+  file.write(std::as_bytes(std::span(prologue)));
+  for (const SafetensorsTensor& entry : entries) file.write(found.at(entry.name).bytes);
   file.commit();
   const TraceStepTimes& times = worker.trace->times(worker.rank, worker.step);
   json ready = json::array();
   for (const std::size_t i : assembly.tensors) ready.push_back(times.ready[i]);
   return {{"file", name},
           {"bytes", file.size()},
-          {"sha256", hash.finish()},
+          {"sha256", file.sha256()},
           {"forward", from["forward"]},
           {"backward", from["backward"]},
           {"loss", from["loss"]},
@@ -121,31 +115,25 @@ json tensors_json(const Assembly& assembly) {
   return tensors;
 }
 
-std::string trace_json(const Assembly& assembly, const json& steps) {
+std::string text_of(const Assembly& assembly, const json& steps) {
   const Trace& like = *assembly.like;
   const bool squares = !like.squares(0, 0, 0).empty();
-  std::string text = "{\n";
-  const auto member = [&](const char* name, const json& value) {
-    text += fmt::format("\"{}\": {},\n", name, value.dump());
-  };
-  member("format", kTraceFormat);
-  member("version", kTraceVersion);
-  member("origin", like.metadata()["origin"]);
-  member("model", like.model());
-  member("ranks", assembly.steps.front().workers.size());
-  member("dtype", gradient_type_name(like.gradient_type()));
-  member("squares", squares);
+  std::vector<std::pair<const char*, json>> members = {
+      {"origin", like.metadata()["origin"]},
+      {"model", like.model()},
+      {"ranks", assembly.steps.front().workers.size()},
+      {"dtype", gradient_type_name(like.gradient_type())},
+      {"squares", squares}};
   if (squares) {
-    member("squares_of",
-           like.squares_of_micro_batches() ? kSquaresOfMicroBatches : kSquaresOfSamples);
+    members.emplace_back(
+        "squares_of", like.squares_of_micro_batches() ? kSquaresOfMicroBatches : kSquaresOfSamples);
   }
   if (!assembly.complete) {
-    member("complete", false);
-    member("missing", assembly.missing);
+    members.emplace_back("complete", false);
+    members.emplace_back("missing", assembly.missing);
   }
-  member("provenance", assembly.provenance);
-  text += fmt::format("\"tensors\": {},\n", json_lines(tensors_json(assembly)));
-  return text + fmt::format("\"steps\": {}\n}}\n", json_lines(steps));
+  members.emplace_back("provenance", assembly.provenance);
+  return trace_json(members, tensors_json(assembly), steps);
 }
 
 void write_assembly(const Assembly& assembly, const fs::path& out) {
@@ -162,9 +150,7 @@ void write_assembly(const Assembly& assembly, const fs::path& out) {
     }
     steps.push_back({{"training_step", step.training_step}, {"workers", workers}});
   }
-  OutputFile file(folder.file(kTraceFile));
-  file.write(trace_json(assembly, steps));
-  file.commit();
+  write_output(folder.file(kTraceFile), text_of(assembly, steps));
   folder.keep();
 }
 
@@ -177,41 +163,6 @@ bool is_in(std::uint64_t value, const Ranges& ranges) {
 }
 
 }  // namespace
-
-NewFolder::NewFolder(fs::path path) : path_(std::move(path)) {
-  std::error_code error;
-  created_ = fs::create_directories(path_, error);
-  if (error) throw InputError(path_.string() + ": cannot be created: " + error.message());
-  if (!created_ && !fs::is_empty(path_, error)) {
-    throw InputError(path_.string() +
-                     ": the folder is not empty (expected a new one; nothing is overwritten)");
-  }
-}
-
-NewFolder::~NewFolder() {
-  if (kept_) return;
-  std::error_code ignored;
-  for (const fs::path& file : files_) fs::remove(file, ignored);
-  for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) {
-    fs::remove(*folder, ignored);  // succeeds for empty folders only
-  }
-  if (created_) fs::remove(path_, ignored);
-}
-
-fs::path NewFolder::file(const std::string& name) {
-  const fs::path place = path_ / name;
-  std::vector<fs::path> missing;
-  for (fs::path folder = place.parent_path(); folder != path_; folder = folder.parent_path()) {
-    missing.push_back(folder);
-  }
-  for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
-    std::error_code error;
-    if (fs::create_directory(*folder, error)) folders_.push_back(*folder);
-    if (error) throw SystemError("create " + folder->string(), error.value());
-  }
-  files_.push_back(place);
-  return place;
-}
 
 SliceParts slice_parts(const Trace& trace, const SliceOptions& options) {
   SliceParts parts;
@@ -233,21 +184,15 @@ SliceParts slice_parts(const Trace& trace, const SliceOptions& options) {
   }
   for (const std::string& glob : options.tensors) {
     const bool any =
-        std::any_of(trace.tensors().begin(), trace.tensors().end(), [&](const TraceTensor& tensor) {
-          return fnmatch(glob.c_str(), tensor.name.c_str(), 0) == 0;
-        });
+        std::any_of(trace.tensors().begin(), trace.tensors().end(),
+                    [&](const TraceTensor& tensor) { return is_wanted(tensor.name, {glob}); });
     if (any) continue;
     throw InputError(fmt::format("{}: no tensor is named '{}' (the first of {} is '{}')", folder,
                                  printable(glob), trace.tensors().size(),
                                  printable(trace.tensors().front().name)));
   }
   for (std::size_t i = 0; i < trace.tensors().size(); ++i) {
-    const bool wanted =
-        options.tensors.empty() ||
-        std::any_of(options.tensors.begin(), options.tensors.end(), [&](const std::string& glob) {
-          return fnmatch(glob.c_str(), trace.tensors()[i].name.c_str(), 0) == 0;
-        });
-    if (wanted) parts.tensors.push_back(i);
+    if (is_wanted(trace.tensors()[i].name, options.tensors)) parts.tensors.push_back(i);
   }
   return parts;
 }

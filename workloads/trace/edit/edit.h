@@ -1,5 +1,5 @@
 // Traces made from other traces by slicing and merging. Values are copied bit for bit, in their
-// dtype.
+// dtype. Also the export of gradients to NumPy and safetensors files.
 #pragma once
 
 #include <cstddef>
@@ -13,29 +13,6 @@
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
-
-/// Creates a folder. The destructor removes the folder again unless keep() was called. It removes
-/// only the files and folders that file() has named.
-class NewFolder {
- public:
-  /// Creates the folder and its parents. @throws InputError if the folder is not empty.
-  explicit NewFolder(std::filesystem::path path);
-  ~NewFolder();
-  NewFolder(const NewFolder&) = delete;
-  NewFolder& operator=(const NewFolder&) = delete;
-
-  /// Returns the path of a file that is about to be written, and creates its parent folders.
-  /// @param name relative, with `/`. @throws SystemError
-  std::filesystem::path file(const std::string& name);
-  void keep() { kept_ = true; }
-
- private:
-  std::filesystem::path path_;
-  std::vector<std::filesystem::path> files_;
-  std::vector<std::filesystem::path> folders_;  // parents before children
-  bool created_ = false;
-  bool kept_ = false;
-};
 
 /// The steps, ranks and tensors to keep of a trace. An empty list keeps all.
 struct SliceOptions {
@@ -74,5 +51,17 @@ enum class MergeBy { kAuto, kRanks, kSteps };
 /// @throws InputError naming the folder and the difference; SystemError if writing fails. After an
 /// error nothing new is left in `out`.
 MergeBy merge_traces(std::span<const Trace> traces, MergeBy by, const std::filesystem::path& out);
+
+enum class ExportFormat { kNpy, kNpz, kSafetensors };
+
+/// Writes rank-RRR/step-SSSSSSSS.npz or .safetensors for each selected rank and step, or one .npy a
+/// tensor in the folder rank-RRR/step-SSSSSSSS. Ranks keep their numbers. Values are FP32 in
+/// row-major order; second moments are named "q:NAME". In the names of .npy files every byte except
+/// letters, digits, '.', '_' and '-' is written as %XX.
+/// @return the number of files written.
+/// @throws InputError if the folder is not empty; RunError if writing fails. After an error nothing
+/// new is left in `out`.
+std::size_t export_trace(const Trace& trace, const SliceParts& parts, ExportFormat format,
+                         const std::filesystem::path& out);
 
 }  // namespace thinpipe

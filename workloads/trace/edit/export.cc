@@ -1,5 +1,4 @@
-#include "workloads/trace/edit/export.h"
-
+// Export of gradients to NumPy and safetensors files (edit.h).
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,6 +14,7 @@
 #include "workloads/trace/import/names.h"
 #include "workloads/trace/safetensors.h"
 #include "workloads/trace/trace_format.h"
+#include "workloads/trace/trace_writer.h"
 #include "workloads/trace/zip.h"
 
 namespace thinpipe {

@@ -1,11 +1,9 @@
 #include "workloads/trace/import/chakra.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,11 +72,7 @@ std::vector<std::int64_t> parse_gradient_shape(const JsonField& node, const std:
     types.fail("expected a tensor, found \"" + printable(type) + "\"");
   }
   const JsonField dimensions = shapes.at(std::size_t{0});
-  std::vector<std::int64_t> shape;
-  constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
-  for (std::size_t axis = 0; axis < dimensions.size(); ++axis) {
-    shape.push_back(static_cast<std::int64_t>(dimensions.at(axis).unsigned_integer(1, kMax)));
-  }
+  const std::vector<std::int64_t> shape = dimensions.shape(1);
   shape_elements(shape, file + ": " + dimensions.place());
   return shape;
 }
@@ -118,22 +112,6 @@ ChakraStep finished(OpenStep open) {
     step.backward = std::max(step.backward, step.ready.back());
   }
   return step;
-}
-
-json parse_json_file(const fs::path& path) {
-  const MappedFile file(path);
-  if (file.bytes().size() > kMaxJsonBytes) {
-    throw InputError(fmt::format("{}: {} bytes, expected at most {}", path.string(),
-                                 file.bytes().size(), kMaxJsonBytes));
-  }
-  const auto* text = reinterpret_cast<const char*>(file.bytes().data());
-  return parse_json_strictly({text, file.bytes().size()}, path.string());
-}
-
-/// Draws a Laplace variate.
-float laplace_draw(Draws& draws, double scale) {
-  const double centred = draws.uniform() - 0.5;
-  return static_cast<float>(std::copysign(scale * std::log1p(-2 * std::fabs(centred)), -centred));
 }
 
 TraceStepTimes times_of(const ChakraStep& step, const std::vector<TraceTensor>& tensors,
@@ -194,14 +172,16 @@ ImportSummary import_chakra(const std::vector<ImportFile>& files, const fs::path
                             const fs::path& out, const ImportOptions& options) {
   std::vector<std::vector<ChakraStep>> ranks;
   for (const ImportFile& file : files) {
-    ranks.push_back(parse_chakra(parse_json_file(file.place), file.place.string()));
+    const std::string shown = file.place.string();
+    ranks.push_back(
+        parse_chakra(parse_json_file(MappedFile(file.place), shown, kMaxJsonBytes), shown));
     const auto& first = ranks.front();
     if (ranks.back().size() != first.size() ||
         ranks.back().front().shapes != first.front().shapes) {
       throw InputError(fmt::format(
-          "{}: {} steps of {} gradients, expected {} of {}, of the same shapes, as in {}",
-          file.place.string(), ranks.back().size(), ranks.back().front().shapes.size(),
-          first.size(), first.front().shapes.size(), files.front().place.string()));
+          "{}: {} steps of {} gradients, expected {} of {}, of the same shapes, as in {}", shown,
+          ranks.back().size(), ranks.back().front().shapes.size(), first.size(),
+          first.front().shapes.size(), files.front().place.string()));
     }
   }
   const auto& shapes = ranks.front().front().shapes;
@@ -260,7 +240,7 @@ ImportSummary import_chakra(const std::vector<ImportFile>& files, const fs::path
       std::vector<std::vector<float>> values;
       for (const TraceTensor& tensor : description.tensors) {
         std::vector<float>& drawn = values.emplace_back(tensor.elements);
-        for (float& value : drawn) value = laplace_draw(draws, options.scale);
+        for (float& value : drawn) value = draws.laplace(options.scale);
       }
       const std::vector<std::span<const float>> gradients(values.begin(), values.end());
       ChakraStep step = ranks[rank][s];

@@ -103,12 +103,6 @@ std::vector<std::span<const float>> in_order(const std::vector<NamedArray>& arra
   return spans;
 }
 
-void set_ready_order(std::vector<TraceTensor>& tensors, bool first_ready_first) {
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    tensors[i].ready_order = first_ready_first ? i : tensors.size() - 1 - i;
-  }
-}
-
 /// Imports .npy, .npz or safetensors files.
 ImportSummary import_arrays(const std::vector<ImportFile>& files, ImportFormat format,
                             const fs::path& input, const fs::path& out,
@@ -131,13 +125,11 @@ ImportSummary import_arrays(const std::vector<ImportFile>& files, ImportFormat f
   }
   std::set<std::string> narrowed;
   for (const NamedArray& array : first.gradients) {
-    TraceTensor tensor;
-    tensor.name = array.name;
-    tensor.shape = array.shape;
-    description.tensors.push_back(std::move(tensor));
+    const std::size_t i = description.tensors.size();
+    description.tensors.push_back({array.name, array.shape, 0,
+                                   options.first_ready_first ? i : first.gradients.size() - 1 - i});
     if (array.dtype != "F32") narrowed.insert(array.dtype);
   }
-  set_ready_order(description.tensors, options.first_ready_first);
   description.squares = !first.squares.empty();
   description.provenance = {{"program", "thinpipe trace import"},
                             {"format", import_format_name(format)},
@@ -174,21 +166,6 @@ ImportSummary import_arrays(const std::vector<ImportFile>& files, ImportFormat f
 }
 
 }  // namespace
-
-const char* import_format_name(ImportFormat format) {
-  switch (format) {
-    case ImportFormat::kNpy:
-      return "npy";
-    case ImportFormat::kNpz:
-      return "npz";
-    case ImportFormat::kSafetensors:
-      return "safetensors";
-    case ImportFormat::kChakra:
-      return "chakra";
-    default:
-      return "auto";
-  }
-}
 
 ImportSummary import_trace(const std::vector<fs::path>& inputs, const fs::path& out,
                            const ImportOptions& options) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <system_error>
@@ -58,46 +59,39 @@ std::vector<ImportFile> files_in(const fs::path& folder) {
   return files;
 }
 
-// Returns the patterns that are tried in turn if the user gives none.
-const std::vector<std::string>& default_patterns(ImportFormat format) {
+struct FormatInfo {
+  const char* name;
+  std::string extension;
+  /// Patterns that are tried in turn if the user gives none, without the extension.
+  std::vector<std::string> patterns;
+};
+
+const FormatInfo& info_of(ImportFormat format) {
   // The first pattern is that of SIDCo's published gradients, one vector for the whole model:
   // grads/cifar10_resnet20_r0_gradients_iter_100.npy.
-  static const std::vector<std::string> kNpy = {
-      "*r{rank}_gradients_iter_{step}.npy", "rank-{rank}/step-{step}/{tensor}.npy",
-      "{step}/{rank}/{tensor}.npy", "{step}/{tensor}.npy", "{tensor}.npy"};
-  static const std::vector<std::string> kNpz = {"rank-{rank}/step-{step}.npz",
-                                                "{step}/{rank}.npz",
-                                                "*rank{rank}*step{step}.npz",
-                                                "*step{step}.npz",
-                                                "{step}.npz",
-                                                "*.npz"};
-  static const std::vector<std::string> kSafetensors = {"rank-{rank}/step-{step}.safetensors",
-                                                        "{step}/{rank}.safetensors",
-                                                        "*rank{rank}*step{step}.safetensors",
-                                                        "*step{step}.safetensors",
-                                                        "{step}.safetensors",
-                                                        "*.safetensors"};
-  static const std::vector<std::string> kNone;
-  return format == ImportFormat::kNpy           ? kNpy
-         : format == ImportFormat::kNpz         ? kNpz
-         : format == ImportFormat::kSafetensors ? kSafetensors
-                                                : kNone;
+  static const std::vector<std::string> kArrays = {
+      "*r{rank}_gradients_iter_{step}", "rank-{rank}/step-{step}/{tensor}",
+      "{step}/{rank}/{tensor}", "{step}/{tensor}", "{tensor}"};
+  static const std::vector<std::string> kArchives = {"rank-{rank}/step-{step}",
+                                                     "{step}/{rank}",
+                                                     "*rank{rank}*step{step}",
+                                                     "*step{step}",
+                                                     "{step}",
+                                                     "*"};
+  static const std::map<ImportFormat, FormatInfo> kFormats = {
+      {ImportFormat::kAuto, {"auto", ".json", {}}},
+      {ImportFormat::kNpy, {"npy", ".npy", kArrays}},
+      {ImportFormat::kNpz, {"npz", ".npz", kArchives}},
+      {ImportFormat::kSafetensors, {"safetensors", ".safetensors", kArchives}},
+      {ImportFormat::kChakra, {"chakra", ".json", {}}}};
+  return kFormats.at(format);
 }
 
 }  // namespace
 
-const char* import_extension(ImportFormat format) {
-  switch (format) {
-    case ImportFormat::kNpy:
-      return ".npy";
-    case ImportFormat::kNpz:
-      return ".npz";
-    case ImportFormat::kSafetensors:
-      return ".safetensors";
-    default:
-      return ".json";
-  }
-}
+const char* import_format_name(ImportFormat format) { return info_of(format).name; }
+
+const std::string& import_extension(ImportFormat format) { return info_of(format).extension; }
 
 std::vector<ImportFile> find_input_files(const std::vector<fs::path>& inputs) {
   std::vector<ImportFile> files;
@@ -135,7 +129,11 @@ PlacedFiles place_input_files(const std::vector<ImportFile>& files, ImportFormat
                               const std::string& given, const std::string& shown,
                               std::string& used) {
   const bool chosen = !given.empty();
-  const std::vector<std::string> patterns = chosen ? std::vector{given} : default_patterns(format);
+  std::vector<std::string> patterns = {given};
+  if (!chosen) {
+    patterns = info_of(format).patterns;
+    for (std::string& pattern : patterns) pattern += import_extension(format);
+  }
   std::string left_over;
   for (const std::string& text : patterns) {
     const PathPattern pattern(text);

@@ -34,7 +34,7 @@ using PlacedFiles = std::map<std::pair<std::uint64_t, std::uint64_t>, std::vecto
 std::vector<ImportFile> find_input_files(const std::vector<std::filesystem::path>& inputs);
 
 /// Returns the format's file extension, e.g. ".npy"; ".json" for Chakra.
-const char* import_extension(ImportFormat format);
+const std::string& import_extension(ImportFormat format);
 
 /// Returns the format of the files, guessed from their extensions. JSON files count only if no file
 /// has another format.

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,6 +48,8 @@ std::string unescaped(const std::string& text) {
 }  // namespace
 
 PathPattern::PathPattern(const std::string& text) : text_(text) {
+  static const std::map<std::string, Kind> kKinds = {
+      {"step", Kind::kStep}, {"rank", Kind::kRank}, {"tensor", Kind::kTensor}};
   std::string literal;
   const auto add = [&](Kind kind) {
     if (!literal.empty()) pieces_.push_back({Kind::kLiteral, std::exchange(literal, "")});
@@ -64,17 +67,13 @@ PathPattern::PathPattern(const std::string& text) : text_(text) {
     } else {
       const std::size_t end = text.find('}', i);
       const std::string name = end == std::string::npos ? "" : text.substr(i + 1, end - i - 1);
-      if (name == "step") {
-        add(Kind::kStep);
-      } else if (name == "rank") {
-        add(Kind::kRank);
-      } else if (name == "tensor") {
-        add(Kind::kTensor);
-      } else {
+      const auto kind = kKinds.find(name);
+      if (kind == kKinds.end()) {
         throw InputError(
             fmt::format("pattern '{}': expected {{step}}, {{rank}} or {{tensor}}, found '{}'",
                         text_, printable(text.substr(i, 16))));
       }
+      add(kind->second);
       i = end;
     }
   }

@@ -109,6 +109,11 @@ std::vector<std::size_t> decay_places(std::size_t elements) {
   return places;
 }
 
+std::size_t best_k(double ratio, std::size_t elements) {
+  const auto k = static_cast<std::size_t>(std::ceil(ratio * static_cast<double>(elements)));
+  return std::min(std::max<std::size_t>(k, 1), elements);
+}
+
 std::vector<double> best_k_errors(std::span<const float> descending,
                                   std::span<const std::size_t> ks) {
   std::vector<double> errors(ks.size());
@@ -153,9 +158,7 @@ PowerDecay fit_decay(std::span<const float> descending, std::span<const double> 
   const std::size_t none = 0;
   const double norm = best_k_errors(descending, std::span(&none, 1)).front();
   for (const double ratio : ratios) {
-    const auto share =
-        static_cast<std::size_t>(std::ceil(ratio * static_cast<double>(descending.size())));
-    const std::size_t k = std::min(std::max<std::size_t>(share, 1), descending.size());
+    const std::size_t k = best_k(ratio, descending.size());
     decay.best_k_error.push_back(best_k_errors(descending, std::span(&k, 1)).front() / norm);
   }
   return decay;

@@ -20,11 +20,6 @@ constexpr std::size_t kCurvePoints = 100;
 
 float finite_magnitude(float value) { return std::isfinite(value) ? std::fabs(value) : 0; }
 
-std::size_t k_of(double ratio, std::size_t elements) {
-  const double k = std::ceil(ratio * static_cast<double>(elements));
-  return std::min(elements, std::max<std::size_t>(1, static_cast<std::size_t>(k)));
-}
-
 StatsCurves curves_of(const GradientDistribution& distribution,
                       const std::array<FittedDistribution, 4>& fits,
                       std::span<const float> descending) {
@@ -122,12 +117,12 @@ class Unit {
       if (std::isfinite(values[i])) residual[i] += values[i];
     }
     report(residual, step, rank, true);
-    const std::size_t k = k_of(options_.feedback_ratio, residual.size());
+    const std::size_t k = best_k(options_.feedback_ratio, residual.size());
     for (const std::size_t place : top_k_places(residual, k)) residual[place] = 0;
   }
 
   void compare(SimilarityStats stats, std::span<const float> a, std::span<const float> b) {
-    const std::size_t k = k_of(options_.overlap_ratio, a.size());
+    const std::size_t k = best_k(options_.overlap_ratio, a.size());
     stats.tensor = name_;
     stats.cosine = cosine_of(a, b);
     stats.overlap = overlap_of(top_k_places(a, k), top_k_places(b, k));

@@ -1,0 +1,77 @@
+#include "harness/commands/model_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "harness/machine/fingerprint.h"
+#include "harness/predict/network_model.h"
+
+namespace thinpipe {
+namespace {
+
+constexpr const char* kMeasured = "measured";
+
+double message_time_of(const Arguments& arguments) {
+  const std::string& text = arguments.text("message-time");
+  return text == kMeasured ? loopback_message_time() : parse_time(text);
+}
+
+}  // namespace
+
+std::vector<OptionInfo> machine_model_options() {
+  using Type = OptionInfo::Type;
+  return {
+      {.name = "message-time",
+       .value_name = "T",
+       .type = Type::kText,
+       .default_value = kMeasured,
+       .help = "fixed time per message in addition to the link's delay, such as 20us; `measured` "
+               "measures it on this machine's loopback interface"},
+      {.name = "cores",
+       .value_name = "N",
+       .type = Type::kReal,
+       .default_value = "0",
+       .help = "number of cores that all ranks share, as emulated hosts do; 0 gives each rank a "
+               "machine of its own",
+       .minimum = 0,
+       .maximum = 1e6},
+  };
+}
+
+MachineModel::MachineModel(const Arguments& arguments)
+    : cores_(arguments.real("cores")), message_time_(message_time_of(arguments)) {}
+
+void MachineModel::check(const Arguments& arguments) {
+  if (arguments.text("message-time") != kMeasured) parse_time(arguments.text("message-time"));
+}
+
+PredictedMachines MachineModel::of(int ranks) const {
+  const double crowd = cores_ > 0 ? std::max(1.0, ranks / cores_) : 1;
+  return {.network = {.message_time = message_time_ * crowd, .slower = 1}, .cores = cores_};
+}
+
+std::string compute_origin(const Trace& trace, double compute_scale) {
+  if (compute_scale == 0) return "disabled";
+  const nlohmann::json provenance = trace.metadata().value("provenance", nlohmann::json::object());
+  std::string where = "recorded in the trace";
+  for (const char* key : {"device", "cpu"})
+    if (const auto found = provenance.find(key);
+        found != provenance.end() && found->is_string() && where == "recorded in the trace")
+      where = found->get<std::string>();
+  if (const auto source = provenance.find("times");
+      source != provenance.end() && source->is_string())
+    where += ", " + source->get<std::string>();
+  return where + (compute_scale == 1 ? "" : fmt::format(", times {}", compute_scale));
+}
+
+std::string measured_origin(int threads) {
+  const nlohmann::json machine = machine_description();
+  return fmt::format("measured now on the trace's gradients, {} of {}",
+                     threads == 1 ? "one core" : fmt::format("{} threads", threads),
+                     machine.value("cpu", "this machine's CPU"));
+}
+
+}  // namespace thinpipe

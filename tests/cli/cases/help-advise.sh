@@ -1,0 +1,1 @@
+thinpipe advise --help

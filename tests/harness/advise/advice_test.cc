@@ -1,0 +1,126 @@
+// Advice: the ranking, the recommended compressors, and compressors that are left out.
+#include "harness/advise/advice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "workloads/synthetic/synthetic.h"
+
+namespace thinpipe {
+namespace {
+
+// A machine of fixed message time, so that only codec times vary from run to run.
+AdviceRequest request_of(const char* link, const std::vector<const char*>& compressors) {
+  AdviceRequest request;
+  request.sweep.baselines = {kUncompressed, parse_spec("bf16")};
+  for (const char* compressor : compressors)
+    request.sweep.compressors.emplace_back(parse_spec(compressor));
+  request.sweep.links = {parse_link_spec(link)};
+  request.sweep.ranks = {4};
+  request.sweep.collectives = {parse_spec("ring"), parse_spec("twoshot")};
+  request.sweep.trace = "synthetic:model=lenet5,steps=2";
+  request.machines = {.network = {.message_time = 20e-6, .slower = 1}, .cores = 0};
+  return request;
+}
+
+Advice advice_of(const AdviceRequest& request) {
+  const Trace trace = open_gradients(request.sweep.trace);
+  return advise(request, trace, [](double done, const std::string&) { EXPECT_LE(done, 1.0001); });
+}
+
+const SpecAdvice& spec_of(const Advice& advice, const std::string& compressor) {
+  const auto found = std::ranges::find_if(advice.specs, [&](const SpecAdvice& one) {
+    return one.point.compressor.to_string() == compressor;
+  });
+  EXPECT_NE(found, advice.specs.end()) << compressor;
+  return *found;
+}
+
+// 1.7 MB at 1 Mbit/s take many seconds, so that no codec time of a busy machine changes the order.
+TEST(Advice, OnASlowLinkFewerBytesAreFaster) {
+  const Advice advice = advice_of(request_of("rate=1mbit", {"topk:ratio=0.01", "int8"}));
+  ASSERT_EQ(advice.specs.size(), 4U);
+  EXPECT_EQ(advice.specs[0].point.compressor.to_string(), "topk:ratio=0.01");
+  EXPECT_EQ(advice.specs[3].point.compressor.to_string(), "none");
+  EXPECT_EQ(advice.fastest(), &advice.specs[0]);
+  for (std::size_t i = 1; i < advice.specs.size(); ++i)
+    EXPECT_GE(advice.specs[i].step.prediction.step, advice.specs[i - 1].step.prediction.step);
+  const SpecAdvice& topk = advice.specs[0];
+  // The ring's all-reduce sends 2 * 3/4 * 4 bytes for each element. Top-k by two shots sends 2 *
+  // 3/4
+  // * 8/100 bytes: 50 times less, of which headers and the other work of a step take a part.
+  EXPECT_EQ(topk.point.collective.to_string(), "twoshot");
+  EXPECT_GT(topk.step.over_none().value(), 25);
+  EXPECT_LT(topk.step.over_none().value(), 51);
+  EXPECT_GT(topk.error, 0.5);
+  EXPECT_LT(topk.error, 1);
+  EXPECT_NEAR(topk.estimation.value(), 1, 0.05);
+  EXPECT_FALSE(topk.trainings.empty());
+  EXPECT_EQ(spec_of(advice, "none").error, 0);
+  EXPECT_FALSE(spec_of(advice, "none").estimation);
+}
+
+TEST(Advice, NamesTheFastestThatLosesLittle) {
+  const AdviceRequest request = request_of("rate=1mbit", {"topk:ratio=0.01", "int8"});
+  const Advice advice = advice_of(request);
+  const SpecAdvice* faithful = advice.fastest_within(0.1);
+  ASSERT_NE(faithful, nullptr);
+  EXPECT_EQ(faithful->point.compressor.to_string(), "int8");
+  EXPECT_LT(faithful->error, 0.1);
+  EXPECT_EQ(advice.fastest_within(0), nullptr);
+}
+
+// At 100 Gbit/s the exchange is hidden behind the backward pass.
+TEST(Advice, OnAFastLinkNothingPays) {
+  const Advice advice = advice_of(request_of("rate=100gbit", {"topk:ratio=0.01"}));
+  EXPECT_EQ(advice.fastest(), nullptr);
+}
+
+TEST(Advice, HasEveryTensorInOneClass) {
+  const Advice advice = advice_of(request_of("rate=10mbit", {"topk:ratio=0.01"}));
+  ASSERT_EQ(advice.classes.size(), 2U);  // matrices and vectors; LeNet-5 has no embedding
+  EXPECT_EQ(advice.classes[0].tensor_class, TensorClass::kMatrix);
+  EXPECT_EQ(advice.classes[1].tensor_class, TensorClass::kVector);
+  EXPECT_EQ(advice.classes[0].tensors + advice.classes[1].tensors, 8U);
+  EXPECT_EQ(advice.classes[0].elements + advice.classes[1].elements, 431080);
+  for (const ClassAdvice& one : advice.classes) {
+    EXPECT_EQ(one.rows.size(), 3U);
+    EXPECT_TRUE(std::ranges::is_sorted(one.rows, {}, &ClassAdvice::Row::seconds));
+  }
+}
+
+// A ResNet-20's vectors have 1,386 of its 269,722 elements, and no matrix is smaller than 432.
+TEST(Advice, LeavesSmallTensorsUncompressed) {
+  AdviceRequest request = request_of("rate=1mbit", {"int8"});
+  request.sweep.trace = "synthetic:model=resnet20,steps=2";
+  const Advice advice = advice_of(request);
+  const Trace trace = open_gradients(request.sweep.trace);
+  double below = 0;
+  for (const TraceTensor& tensor : trace.tensors())
+    if (tensor.elements < advice.min_elements) below += static_cast<double>(tensor.elements);
+  EXPECT_EQ(advice.uncompressed_elements, below);
+  // Uncompressed elements take 4 times as long as int8's. So less than 1 % in all is below 0.34 %
+  // of the elements.
+  EXPECT_LT(below, 0.0034 * static_cast<double>(trace.elements()));
+}
+
+TEST(Advice, LeavesOutWhatIsNotMeasuredInTime) {
+  AdviceRequest request = request_of("rate=10mbit", {"topk:ratio=0.01"});
+  request.seconds = 0;
+  const Advice advice = advice_of(request);
+  EXPECT_EQ(advice.specs.size(), 2U);  // the baselines
+  ASSERT_EQ(advice.left_out.size(), 1U);
+  EXPECT_EQ(advice.left_out[0].first, "topk:ratio=0.01");
+}
+
+TEST(Advice, RefusesWhatHasNoModel) {
+  EXPECT_THROW(advice_of(request_of("rate=10mbit,loss=1%", {"topk:ratio=0.01"})), InputError);
+}
+
+}  // namespace
+}  // namespace thinpipe
