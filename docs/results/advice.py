@@ -50,7 +50,8 @@ def measured(out, program, steps, advice, model, ranks, rate):
             left_out += 1
             continue
         axes = record["axes"]
-        steps_of[axes["compressor"], axes["collective"]] = statistics.median(
+        collective = axes["collective"].split("-", 1)[1]  # without the operation: "allgather-ring"
+        steps_of[axes["compressor"], collective] = statistics.median(
             record["metrics"]["step_time"]["samples"])
     return steps_of, left_out
 
