@@ -52,6 +52,7 @@ CAUSES = [
     ("dgc-table3", "", "Encoding of DGC's table 3"),
     ("dgc-fig6", "", "DGC's codec on one core"),
     ("ef-momentum", "", "Momentum after error feedback"),
+    ("utility", "", "Batch size decides whether compression pays"),
     ("modern", "PowerSGD", "PowerSGD starts at random"),
     ("modern", "", "DeMo and SparseLoCo in 200 steps"),
 ]
