@@ -91,8 +91,7 @@ ReproductionPicture predicted_scaling(const PictureRequest& request,
 // The percentage of cells in which compression pays, over the links' rate.
 ReproductionPicture paying_cells(const PictureRequest& request,
                                  const std::vector<ArmRecords>& arms) {
-  ReproductionPicture picture =
-      empty_picture("paying", request, "link rate, bit/s", "cells that pay, %");
+  ReproductionPicture picture = empty_picture("paying", request, "link rate", "cells that pay, %");
   picture.chart.x.is_log = true;
   picture.chart.x.format = format_rate;
   picture.chart.x.ticks = request.rates;
@@ -110,11 +109,10 @@ ReproductionPicture paying_cells(const PictureRequest& request,
         rates.push_back(rate);
         shares.push_back(mean(cells));
       }
-      add_points(
-          picture,
-          std::string(over == std::string_view("none") ? "over fp32" : "over fp32 and bf16") +
-              (memory_bound ? ", memory-bound codec" : ", codec on a CPU core"),
-          rates, shares);
+      add_points(picture,
+                 std::string(over == std::string_view("none") ? "over fp32" : "over both") +
+                     (memory_bound ? ", memory-bound" : ", CPU core"),
+                 rates, shares);
     }
   return picture;
 }
