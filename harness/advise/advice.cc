@@ -74,6 +74,7 @@ class Adviser {
         trace_(trace),
         sample_(trace, request.bad_values),
         predictor_(trace, request.sweep),
+        buckets_(bucket_tensors(trace.tensors(), advised_bucketing().limits)),
         begin_(now_seconds()),
         all_(trace.tensors().size()) {
     for (std::size_t i = 0; i < all_.size(); ++i) all_[i] = i;
@@ -162,7 +163,6 @@ class Adviser {
   }
 
   void measure(const CompressorRules& compressor) {
-    const auto buckets = bucket_tensors(trace_.tensors(), advised_bucketing().limits);
     for (const Spec& collective : request_.sweep.collectives) {
       if (!serves_all(collective, compressor)) continue;
       const double left = request_.seconds - (now_seconds() - begin_);
@@ -174,7 +174,7 @@ class Adviser {
         profiles_.emplace(
             key, profile_by_tensor(sample_, trace_, compressor, collective, request_.sweep, share));
       predictor_.know(compressor, advised_bucketing(), collective,
-                      joined_profile(profiles_.at(key), buckets));
+                      joined_profile(profiles_.at(key), buckets_));
     }
     qualities_.emplace(compressor.to_string(),
                        SampledQuality(quality_of(compressor.specs().front()), sample_));
@@ -288,7 +288,6 @@ class Adviser {
     if (!profiles_.contains(uncompressed)) return;
     const CodecProfile& by_tensor =
         profiles_.at(profile_key(best.point.compressor, best.point.collective));
-    const auto buckets = bucket_tensors(trace_.tensors(), advised_bucketing().limits);
     for (const std::size_t threshold : kThresholds) {
       std::vector<std::size_t> small;
       double elements = 0;
@@ -300,7 +299,7 @@ class Adviser {
       if (small.empty() || small.size() == all_.size()) continue;
       const auto step = predict(
           best.point,
-          joined_profile(with_tensors_of(by_tensor, profiles_.at(uncompressed), small), buckets));
+          joined_profile(with_tensors_of(by_tensor, profiles_.at(uncompressed), small), buckets_));
       if (!step || step->step > kSlowerByThreshold * best.step.prediction.step) continue;
       advice_.min_elements = threshold;
       advice_.uncompressed_elements = elements;
@@ -312,6 +311,7 @@ class Adviser {
   const Trace& trace_;
   TensorSample sample_;
   Predictor predictor_;
+  std::vector<std::vector<std::size_t>> buckets_;
   double begin_;
   double unmeasured_ = 0;                         // measurements to come
   std::vector<std::size_t> all_;                  // tensors

@@ -174,7 +174,8 @@ std::string sentences(const Advice& advice, const AdviceRequest& request, const 
   }
   std::string text = fmt::format("Fastest: {}, {}", fastest->point.compressor.to_string(),
                                  cost_words(*fastest, trace));
-  text += " Of steps that differ by less than 2 %, the one with the least error counts as fastest.";
+  text +=
+      " Among steps that differ by less than 2 %, the one with the least error counts as fastest.";
   if (faithful == fastest)
     text += " It is also the fastest with " + little + ".";
   else if (faithful == nullptr)

@@ -27,7 +27,7 @@ class TensorSample {
  public:
   /// At most six sizes of each class are sampled, among them the smallest and the largest.
   static constexpr std::size_t kSizes = 6;
-  /// Of a larger tensor only the first rows are sampled, with this many elements or less.
+  /// Only the first rows of a larger tensor are sampled, with this many elements or less.
   static constexpr std::size_t kMaxElements = std::size_t{1} << 19;
   /// Steps of the trace's first rank that are copied, at most.
   static constexpr std::size_t kMaxSteps = 3;

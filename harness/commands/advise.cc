@@ -30,8 +30,6 @@
 namespace thinpipe {
 namespace {
 
-using Type = OptionInfo::Type;
-
 // One compressor of each kind, at the sizes that papers use.
 constexpr const char* kAdvised[] = {"fp8",
                                     "int8",
@@ -46,7 +44,6 @@ constexpr const char* kAdvised[] = {"fp8",
                                     "sidco:ratio=0.01",
                                     "sbc:p=0.01",
                                     "demo"};
-constexpr const char* kCodecsByTrace = "auto";
 
 std::vector<CompressorRules> advised_compressors(const Arguments& arguments) {
   std::vector<Spec> specs = all_compressors(arguments);
@@ -131,61 +128,33 @@ std::vector<OptionInfo> advise_options() {
   trace.required = false;
   OptionInfo compressors = compressor_option(true);
   compressors.required = false;
-  compressors.help = "compressors to choose from; by default one of each kind: " +
-                     fmt::format("{}", fmt::join(kAdvised, " "));
+  compressors.help = fmt::format("compressors to choose from; by default one of each kind: {}",
+                                 fmt::join(kAdvised, " "));
   std::vector<std::string> models;
   for (const ModelInfo& model : model_catalogue()) models.push_back(model.name);
   return {
       trace,
-      {.name = "model",
-       .letter = 'm',
-       .value_name = "NAME",
-       .type = Type::kText,
-       .help = "model of the catalogue in place of a trace, with generated gradients; see "
-               "`thinpipe list models`",
-       .suggestions = std::move(models)},
+      text_option("model,m", "NAME", "",
+                  "model of the catalogue in place of a trace, with generated gradients; see "
+                  "`thinpipe list models`",
+                  models),
       compressors,
       plugin_option(),
-      link_option(
-          "link of each host, such as rate=1gbit,delay=50us, or a preset; see `thinpipe list "
-          "links`"),
+      link_option("link of each host, such as rate=1gbit,delay=50us, or a preset; see `thinpipe "
+                  "list links`"),
       topology_option(),
       hosts_option("8"),
-      {.name = "collective",
-       .value_name = "SPEC",
-       .type = Type::kText,
-       .default_value = "ring|twoshot",
-       .help = "collectives to choose from"},
-      {.name = "codecs",
-       .value_name = "WHERE",
-       .type = Type::kChoice,
-       .default_value = kCodecsByTrace,
-       .help = "codec times that rank the compressors: this CPU's (cpu), or the lower bound by the "
-               "memory bandwidth of the GPU that computes (memory); auto takes the bound where the "
-               "compute times are a GPU's",
-       .choices = {kCodecsByTrace, "cpu", "memory"}},
-      {.name = "max-error",
-       .value_name = "PERCENT",
-       .type = Type::kReal,
-       .default_value = "10",
-       .help = "the advice also names the fastest compressor whose decoded gradient differs by no "
-               "more",
-       .minimum = 0,
-       .maximum = 1e6},
-      {.name = "seconds",
-       .value_name = "S",
-       .type = Type::kReal,
-       .default_value = "6",
-       .help = "time for measuring compressors; those that are not measured then are left out",
-       .minimum = 0,
-       .maximum = 1e6},
-      {.name = "seed",
-       .value_name = "N",
-       .type = Type::kInteger,
-       .default_value = "1",
-       .help = "random seed of compressors that sample",
-       .minimum = 0,
-       .maximum = 9e15},
+      text_option("collective", "SPEC", "ring|twoshot", "collectives to choose from"),
+      choice_option("codecs", "WHERE", "auto", {"auto", "cpu", "memory"},
+                    "codec times that rank the compressors: this CPU's (cpu), or the lower bound "
+                    "by the memory bandwidth of the GPU that computes (memory); auto takes the "
+                    "bound where the compute times are a GPU's"),
+      real_option("max-error", "PERCENT", "10", {0, 1e6},
+                  "the advice also names the fastest compressor whose decoded gradient differs by "
+                  "no more"),
+      real_option("seconds", "S", "6", {0, 1e6},
+                  "time for measuring compressors; those that are not measured then are left out"),
+      integer_option("seed", "N", "1", {0, 9e15}, "random seed of compressors that sample"),
       non_finite_option(),
       threads_option("each rank's encode and decode"),
       simd_option(),

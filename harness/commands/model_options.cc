@@ -22,22 +22,13 @@ double message_time_of(const Arguments& arguments) {
 }  // namespace
 
 std::vector<OptionInfo> machine_model_options() {
-  using Type = OptionInfo::Type;
   return {
-      {.name = "message-time",
-       .value_name = "T",
-       .type = Type::kText,
-       .default_value = kMeasured,
-       .help = "fixed time per message in addition to the link's delay, such as 20us; `measured` "
-               "measures it on this machine's loopback interface"},
-      {.name = "cores",
-       .value_name = "N",
-       .type = Type::kReal,
-       .default_value = "0",
-       .help = "number of cores that all ranks share, as emulated hosts do; 0 gives each rank a "
-               "machine of its own",
-       .minimum = 0,
-       .maximum = 1e6},
+      text_option("message-time", "T", kMeasured,
+                  "fixed time per message in addition to the link's delay, such as 20us; "
+                  "`measured` measures it on this machine's loopback interface"),
+      real_option("cores", "N", "0", {0, 1e6},
+                  "number of cores that all ranks share, as emulated hosts do; 0 gives each rank a "
+                  "machine of its own"),
   };
 }
 

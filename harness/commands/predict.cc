@@ -35,8 +35,6 @@
 namespace thinpipe {
 namespace {
 
-using Type = OptionInfo::Type;
-
 // Returns the points in the order of the axes. `run` uses a random order against machine drift.
 std::vector<SweepPoint> ordered_points(const SweepOptions& options) {
   std::vector<SweepPoint> points;
@@ -232,23 +230,15 @@ OptionInfo optional_trace() {
 
 std::vector<OptionInfo> predicting_options() {
   return {
-      {.name = "codec-times",
-       .value_name = "RUN",
-       .type = Type::kFile,
-       .help = "use codec times and payload sizes from a run's records (its folder, or "
-               "records.jsonl) instead of measuring them"},
-      {.name = "device",
-       .value_name = "NAME",
-       .type = Type::kChoice,
-       .default_value = kDeviceCpu,
-       .help = "device of the points of --codec-times; with cuda, every rank is assumed to have "
-               "such a GPU",
-       .choices = {kDeviceCpu, kDeviceCuda}},
-      {.name = "records",
-       .value_name = "RUN",
-       .type = Type::kFile,
-       .help = "predict the points of a run from its recorded codec times and links, and print "
-               "predicted and measured times; other options except --json have no effect"},
+      file_option("codec-times", "RUN", "",
+                  "use codec times and payload sizes from a run's records (its folder, or "
+                  "records.jsonl) instead of measuring them"),
+      choice_option("device", "NAME", kDeviceCpu, {kDeviceCpu, kDeviceCuda},
+                    "device of the points of --codec-times; with cuda, every rank is assumed to "
+                    "have such a GPU"),
+      file_option("records", "RUN", "",
+                  "predict the points of a run from its recorded codec times and links, and print "
+                  "predicted and measured times; other options except --json have no effect"),
   };
 }
 

@@ -8,7 +8,7 @@
 
 namespace thinpipe {
 
-/// A header and the points after it, up to the next header, as JSON. Of several points with one id,
+/// A header and the points after it, up to the next header, as JSON. If several points have one id,
 /// the last one counts.
 struct LaunchRecords {
   nlohmann::json header;

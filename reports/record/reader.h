@@ -27,7 +27,7 @@ namespace thinpipe {
 inline constexpr std::size_t kMaxRecordBytes = 256'000'000;
 
 /// Reads `records.jsonl` of a folder, or the file itself, which may be a pipe. An unfinished last
-/// line is skipped with a note. Of several records with one id, the last one counts. A file without
+/// line is skipped with a note. If several records have one id, the last one counts. A file without
 /// a finished record has no headers and no points. @throws InputError when the file does not exist
 /// (naming it), and for a line that is not a record (naming file, line and field)
 Records read_records(const std::filesystem::path& folder_or_file);

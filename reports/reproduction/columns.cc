@@ -116,10 +116,6 @@ std::map<PredictedNetwork, std::map<std::string, double>> shortest_steps(const A
   return steps;
 }
 
-std::string method_in(const std::string& compressor) {
-  return compressor.substr(0, compressor.find(':'));
-}
-
 MeasuredCell encode_samples(const std::vector<const Point*>& points) {
   MeasuredCell cell = values_of(points, repeat_of, [](const Point&) { return std::nullopt; });
   for (const Point* point : points)
@@ -253,13 +249,13 @@ ReproductionColumn paying_cells(const PayingCells& cells) {
               if (cells.rate > 0 && std::get<1>(network) != cells.rate) continue;
               double baseline = std::numeric_limits<double>::infinity();
               for (const auto& [name, step] : steps)
-                if (const std::string method = method_in(name);
+                if (const std::string method = spec_name(name);
                     method == cells.over ||
                     (cells.over == "both" && (method == "none" || method == "bf16")))
                   baseline = std::min(baseline, step);
               if (!std::isfinite(baseline)) continue;
               for (const auto& [name, step] : steps) {
-                const std::string method = method_in(name);
+                const std::string method = spec_name(name);
                 if (method == "none" || method == "bf16") continue;
                 if (!compressor.empty() && name != compressor) continue;
                 cell.repetitions.push_back(

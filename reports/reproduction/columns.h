@@ -131,7 +131,7 @@ inline std::uint64_t repeat_of(const Point& point) {
 using PointValue = std::function<std::optional<double>(const Point&)>;
 
 /// Returns one value per point. Failed points become complaints; points without the value are
-/// ignored. Of times, all points that are not `ok` become complaints.
+/// ignored. If the values are times, all points that are not `ok` become complaints.
 MeasuredCell values_of(const std::vector<const Point*>& points, PointKey key,
                        const PointValue& value, bool are_times = false);
 MeasuredCell times_of(const std::vector<const Point*>& points, PointKey key,

@@ -250,7 +250,7 @@ BreakEven break_even(std::span<const SpeedupAtRate> points) {
   result.rate = from_faster ? *stops : last_crossing(curve, false).value_or(0);
   result.low = crossing_of_ends(points, from_faster, &Interval::low);
   result.high = crossing_of_ends(points, from_faster, &Interval::high);
-  // Of a compressor that is faster above a rate, the pessimistic curve crosses later.
+  // The pessimistic curve of a compressor that is faster above a rate crosses later.
   if (!from_faster) std::swap(result.low, result.high);
   return result;
 }

@@ -16,11 +16,6 @@ namespace {
 
 bool is_rules(const std::string& spec) { return spec.find(';') != std::string::npos; }
 
-// Returns the method's name; rules keep their whole text.
-std::string spec_name(const std::string& spec) {
-  return is_rules(spec) ? spec : spec.substr(0, spec.find(':'));
-}
-
 // Writes a parameter only where some spec of that name lacks it.
 std::string label_of(const std::string& spec, const std::map<std::string, int>& uses, int specs) {
   std::string label = spec_name(spec);
@@ -40,6 +35,10 @@ std::string exchange_of_all(const std::set<std::string>& collectives) {
 }
 
 }  // namespace
+
+std::string spec_name(const std::string& spec) {
+  return is_rules(spec) ? spec : spec.substr(0, spec.find(':'));
+}
 
 std::string format_number(double value) {
   if (std::isnan(value)) return "not a number";

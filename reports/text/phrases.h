@@ -37,6 +37,9 @@ std::string listed(std::vector<std::string> names);
 /// labels unchanged.
 std::string baseline_words(const std::string& label);
 
+/// Returns the method's name of a spec; rules keep their whole text.
+std::string spec_name(const std::string& spec);
+
 /// Returns "memory=none" and "ratio=0.01" of "topk:memory=none,ratio=0.01", in the spec's order.
 /// Empty for rules.
 std::vector<std::string> spec_parameters(const std::string& spec);

@@ -191,7 +191,7 @@ std::vector<std::string> method_notes() {
       "Speed-up is the median step time of a baseline over that of the compressor at the same link "
       "rate and number of ranks. The baselines are none (fp32), which sends gradients in 32 bits, "
       "and bf16, which sums them in 16 bits. A compressor is worth it where it is faster than the "
-      "faster of none and bf16. Of a baseline with several collectives, the fastest counts.",
+      "faster of none and bf16. A baseline with several collectives counts with its fastest one.",
       "The break-even rate is the link rate with a speed-up of 1. Between neighbouring measured "
       "rates, ln(speed-up) is taken as linear in ln(rate). The interval of the break-even rate "
       "ends where the ends of the speed-up's intervals are 1. Nothing is extrapolated beyond the "

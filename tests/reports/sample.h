@@ -93,7 +93,7 @@ Records synthetic_run(const SyntheticRun& run = {});
 /// The same as the text of a records file.
 std::string records_text(const Records& records);
 
-/// What a small strict checker of well-formed XML elements finds, for SVG in a page.
+/// The findings of a small strict checker of well-formed XML elements, for SVG in a page.
 struct Markup {
   std::string error;                 ///< "" when well-formed
   std::vector<std::string> ids;      ///< of all elements, in order
