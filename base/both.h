@@ -1,15 +1,15 @@
 // Macros for arithmetic that the host and GPUs share.
 #pragma once
 
-/// Marks a function that CUDA code calls as well. The same source then makes the same bits on the
-/// host and on the GPU. Expands to nothing where no CUDA compiler reads it.
+/// Marks a function that host code and CUDA code call, so that both compute the same bits. Expands
+/// to nothing in a compiler other than CUDA's.
 #ifdef __CUDACC__
 #define THINPIPE_BOTH __host__ __device__
 #else
 #define THINPIPE_BOTH
 #endif
 
-/// Marks a kernel's body, which runs on a GPU, or on the host where it simulates a GPU
+/// Marks a kernel's body, which runs on a GPU, or on the host if it simulates a GPU
 /// (compressors/cuda/grid/serial_device.h).
 #ifdef __CUDACC__
 #define THINPIPE_KERNEL __device__

@@ -31,13 +31,13 @@ inline clockid_t processor_clock(int threads) {
   return threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID;
 }
 
-/// Upper limit of times in seconds: 126 years. Every clock of thinpipe can hold this time,
-/// including those that count nanoseconds in 63 bits (up to 9.2e9 s). A trace's times can exceed
-/// the limit after time dilation and a straggler's factor have multiplied them.
+/// Upper limit of times in seconds: 126 years. Every clock of thinpipe can hold it: those that
+/// count nanoseconds in 63 bits reach 9.2e9 s. A trace's times can exceed the limit, because time
+/// dilation and stragglers multiply them.
 inline constexpr double kLastMoment = 4e9;
 
 /// Sleeps until the monotonic clock shows `seconds`, at most until kLastMoment. A rank replays
-/// captured compute time by such sleeping, while other ranks use the cores.
+/// captured compute time by this sleep, so that other ranks can use the core.
 inline void wait_until(double seconds) {
   if (!(seconds < kLastMoment)) seconds = kLastMoment;
   const auto whole = static_cast<time_t>(seconds);
@@ -48,9 +48,9 @@ inline void wait_until(double seconds) {
 
 /// Waits as wait_until() does, but stays awake for the last moment (kAwake), so that neither a late
 /// timer nor a sleeping core delays the return. While awake, this thread yields its core to any
-/// other thread that wants it. After such a yield it sleeps for an instant. The kernel looks for an
-/// idle core when a thread wakes up, so this thread moves there at once instead of a few
-/// milliseconds later.
+/// other thread that wants it. If another thread did run, this thread sleeps for an instant: when a
+/// thread wakes up, the kernel looks for an idle core, so this thread moves there at once instead
+/// of a few milliseconds later.
 inline void wait_awake_until(double seconds) {
   constexpr double kLate = 60e-6;  // greatest lateness of a virtual machine's timers
   constexpr double kAwake = 150e-6;

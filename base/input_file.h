@@ -29,8 +29,8 @@ enum class Pipes { kTaken, kRefused };
 /// /dev/zero never ends and opening some devices has side effects.
 class InputFile {
  public:
-  /// Opens the file and waits for a pipe's writer. A signal ends the wait: by its default action
-  /// or, where the program handles the signal (without SA_RESTART), with a RunError.
+  /// Opens the file; for a pipe, waits until it has a writer. A signal that the program handles
+  /// without SA_RESTART ends the wait with a RunError.
   /// @param expected  what is read, for messages: "records"
   /// @throws InputError when the file is missing, unreadable, a folder, a device or a socket
   InputFile(std::filesystem::path path, std::string expected, Pipes pipes = Pipes::kTaken)
@@ -57,8 +57,8 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  /// Appends up to `most` bytes to `text`. Returns false at the end. @throws SystemError; RunError
-  /// at a signal
+  /// Appends up to `most` bytes to `text`. Returns false at the end.
+  /// @throws SystemError; RunError when a signal interrupts the wait for a pipe's data
   bool read_more(std::string& text, std::size_t most) {
     const std::size_t before = text.size();
     text.resize(before + most);
@@ -168,7 +168,7 @@ class InputLines {
   bool finished() const { return finished_; }             ///< the line ends with '\n'
   std::size_t number() const { return number_; }          ///< of the line, from 1
   std::uint64_t end() const { return place_ + taken(); }  ///< bytes up to the next line
-  /// Returns true when no byte follows the line. Reads on where that is not known yet.
+  /// Returns true when no byte follows the line. Reads on if necessary.
   bool last() { return begin_ + taken() == text().size() && !refill(); }
 
  private:

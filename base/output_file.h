@@ -26,7 +26,7 @@ namespace thinpipe {
 namespace output_detail {
 
 // Returns the descriptor number N if the path is /dev/fd/N, /proc/self/fd/N or the path to which
-// /dev/stdout links. Returns nothing for other paths.
+// /dev/stdout links. Returns nullopt for other paths.
 inline std::optional<int> descriptor_named(const std::filesystem::path& path) {
   std::error_code failure;
   const auto ours = std::filesystem::canonical("/proc/self/fd", failure);
@@ -56,14 +56,14 @@ inline Target follow_links(std::filesystem::path path) {
 
 /// Writes an output.
 ///
-/// A regular file, new or existing, is written as an unnamed file in its folder (or, where the file
-/// system cannot do that, under a temporary name). The file takes its name on commit() and
-/// otherwise disappears. An unnamed file disappears even when the process is killed. Symbolic links
-/// stay and their target is replaced. A replaced file keeps its mode and, where this process may
-/// give files away, its owner. Only flush() forces data to the disk.
+/// A regular file is written as an unnamed file in the target's folder, which takes the target's
+/// name on commit() and otherwise disappears, even when the process is killed. On file systems
+/// without unnamed files, it has a temporary name, which stays if the process is killed. Symbolic
+/// links stay, and their target is replaced. A replaced file keeps its mode and, if this process
+/// may give files away, its owner. Only flush() forces data to the disk.
 ///
-/// Devices, pipes and sockets are written directly. /dev/stdout and /dev/fd/N write to that
-/// descriptor at its own offset.
+/// Devices, pipes and sockets are written directly. For /dev/stdout and /dev/fd/N, the descriptor
+/// is written at its own offset.
 class OutputFile {
  public:
   /// Opens the output. @throws InputError when the target is a folder or its folder is missing;

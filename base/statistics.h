@@ -33,7 +33,8 @@ inline double quantile(std::span<const double> values, double q) {
   return low + fraction * (high - low);
 }
 
-/// Returns the 0.5-quantile: the mean of the two middle values of an even number. NaN if empty.
+/// Returns the 0.5-quantile, which is the mean of the two middle values if their number is even.
+/// NaN if empty.
 inline double median(std::span<const double> values) { return quantile(values, 0.5); }
 
 }  // namespace thinpipe

@@ -119,16 +119,18 @@ inline std::string shell_quoted(const std::vector<std::string>& arguments) {
   return line;
 }
 
-/// Returns "; did you mean 'topk'?", or "" where nothing is near.
+/// Returns "; did you mean 'topk'?", or "" if no candidate is near.
 inline std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string best = nearest(word, candidates);
   return best.empty() ? "" : "; did you mean '" + best + "'?";
 }
 
-/// Parses the whole of `text` as a decimal number from `least` to `most`. Returns nothing for any
-/// other text: empty, with a plus or a blank, infinite or not a number, with a point or an exponent
-/// where `Number` is an integer, or with a minus where `least` is not negative (so "-0" is not an
-/// index). The bounds have the returned type, so nothing is narrowed after the check.
+/// Parses the whole of `text` as a decimal number from `least` to `most`. Returns nullopt for any
+/// other text, which includes:
+/// * empty text, a plus or a blank, infinity and NaN;
+/// * a point or an exponent, if `Number` is an integer;
+/// * a minus, if `least` is not negative, so that "-0" is not an index.
+/// The bounds have the returned type, so nothing is narrowed after the check.
 template <typename Number>
 std::optional<Number> parse_number(
     std::string_view text,
@@ -144,7 +146,7 @@ std::optional<Number> parse_number(
 }
 
 /// Removes `suffix` from the end of `text` and parses the rest of the text as parse_number() does.
-/// Returns nothing if the suffix is missing.
+/// Returns nullopt if the suffix is missing.
 template <typename Number>
 std::optional<Number> parse_number_with(
     std::string_view suffix, std::string_view text,
@@ -155,7 +157,8 @@ std::optional<Number> parse_number_with(
   return parse_number<Number>(text, least, most);
 }
 
-/// Greatest number of alternatives of one text: enough for a week of points of two minutes each.
+/// Greatest number of texts to which one text with alternatives (`a|b`) may expand. To measure so
+/// many points of two minutes each takes a week.
 inline constexpr std::size_t kMaxAlternatives = 5000;
 
 /// Checks the product of `found` and `more` alternatives before a text is expanded to that many

@@ -17,9 +17,9 @@ struct Character {
   std::size_t bytes;  ///< 0: not UTF-8
 };
 
-// Decodes the character at `place`. Characters that a terminal obeys have at most three bytes, so
-// all characters of four bytes give the same code, 0x10000. For a byte that is not UTF-8, the code
-// is the byte and the length is 0.
+// Decodes the character at `place`. For a byte that is not UTF-8, the code is the byte and the
+// length is 0. All characters of four bytes give the same code, 0x10000, because a terminal obeys
+// none of them.
 inline Character character_at(std::string_view text, std::size_t place) {
   const auto byte = [&](std::size_t i) -> std::uint32_t {
     return place + i < text.size() ? static_cast<unsigned char>(text[place + i]) : 0;

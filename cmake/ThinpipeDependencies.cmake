@@ -31,7 +31,24 @@ if(NOT THINPIPE_TRAINING STREQUAL "OFF")
   endif()
 endif()
 
+set(THINPIPE_HAS_PROTOBUF OFF)
+if(NOT THINPIPE_PROTOBUF STREQUAL "OFF")
+  find_package(Protobuf QUIET)
+  set(protoc_version "")
+  if(Protobuf_FOUND AND Protobuf_PROTOC_EXECUTABLE)
+    execute_process(COMMAND ${Protobuf_PROTOC_EXECUTABLE} --version OUTPUT_VARIABLE protoc_version
+                    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  endif()
+  # The library's headers refuse code that another version of its compiler made.
+  if(protoc_version STREQUAL "libprotoc ${Protobuf_VERSION}")
+    set(THINPIPE_HAS_PROTOBUF ON)
+  elseif(THINPIPE_PROTOBUF STREQUAL "ON")
+    message(FATAL_ERROR "THINPIPE_PROTOBUF=ON but protobuf and its compiler, of one version, were not "
+                        "found (Debian: libprotobuf-dev, protobuf-compiler)")
+  endif()
+endif()
+
 include(ThinpipeCuda)
 
 message(STATUS "thinpipe: training (libtorch) ${THINPIPE_HAS_TRAINING}, "
-               "CUDA Toolkit ${THINPIPE_HAS_CUDA}")
+               "protobuf ${THINPIPE_HAS_PROTOBUF}, CUDA Toolkit ${THINPIPE_HAS_CUDA}")

@@ -1,4 +1,6 @@
-// The interface of every gradient compressor, whatever its parts.
+// The interface of every gradient compressor. In each step of training, a compressor encodes the
+// gradient of one tensor into a payload. Its memory is the state that it carries from step to step,
+// such as the residual: the sum of the values that were not sent so far.
 //
 // Example:
 //
@@ -23,11 +25,11 @@
 
 namespace thinpipe {
 
-/// Difference between what receivers decode and what was to be sent, as sums of squares, so that
-/// the distortions of several tensors add up to the distortion of all of them.
+/// Difference between a decoded payload and the array that was encoded, as sums of squares. The
+/// distortion of several tensors is the sum of their distortions.
 struct Distortion {
   double error_squares = 0;  ///< |decoded - c|^2
-  double input_squares = 0;  ///< |c|^2; c is the compressed array, gradient plus memory
+  double input_squares = 0;  ///< |c|^2; c is the encoded array, gradient plus memory
 
   /// Returns |decoded - c| / |c| (L2 norms); 0 when c is all zeros.
   double relative() const {
@@ -42,7 +44,7 @@ struct Distortion {
 
 /// How payloads of several workers become one aggregate.
 enum class Aggregation {
-  kAllReduce,  ///< the payload is a dense array (Summation), summed element by element
+  kAllReduce,  ///< the payload is a dense array; arrays are summed element by element
   kAllGather,  ///< every worker receives every payload and decodes all of them
 };
 
@@ -57,7 +59,8 @@ class PayloadError : public InputError {
   using InputError::InputError;
 };
 
-/// Tensor properties that both ends know beforehand (shared configuration, SBC section II).
+/// Tensor properties that sender and receivers know beforehand, so that payloads do not contain
+/// them (Sparse Binary Compression, SBC, section II).
 struct TensorInfo {
   std::string name;
   std::vector<std::int64_t> shape;  ///< row-major; empty for a scalar
@@ -73,7 +76,7 @@ struct CompressorSettings {
 
 /// One tensor's gradient in one step.
 struct GradientInput {
-  std::span<const float> values;   ///< d elements. Must be finite: see Compressor::encode.
+  std::span<const float> values;   ///< the tensor's d elements, which should be finite
   std::span<const float> squares;  ///< d second moments q (Tsuzuku et al.), or empty
   std::uint64_t step = 0;          ///< counts from 0
   double epoch = 0;                ///< for warm-up schedules
@@ -90,13 +93,12 @@ struct EncodeReport {
   int passes = 0;                     ///< passes over the d elements
 };
 
-/// One tensor's compressor with the state that it carries between steps. Not thread-safe. A method
-/// that can do more also derives from SharedScale, MultiRound or SparsePayload; callers ask with
-/// dynamic_cast.
+/// One tensor's compressor with its memory. Not thread-safe. A method that can do more also derives
+/// from SharedScale, MultiRound or SparsePayload, which callers find by dynamic_cast.
 ///
-/// Non-finite input: `encode` never crashes and its payload always decodes. Each method decides
-/// what a NaN or an infinity becomes; thinpipe's drivers look for non-finite values before
-/// encoding.
+/// Gradients should be finite, and thinpipe's commands check that before they encode. Otherwise
+/// encode() does not crash, and the payload can be decoded. Each method decides what it sends for a
+/// NaN or an infinity.
 class Compressor {
  public:
   virtual ~Compressor() = default;
@@ -104,8 +106,7 @@ class Compressor {
   /// Returns d, the number of elements of the tensor.
   virtual std::size_t elements() const = 0;
 
-  /// Returns the upper bound of a payload in bytes for any input. It is known before the first
-  /// step.
+  /// Returns an upper bound of the payload in bytes, for any input in any step.
   virtual std::size_t max_encoded_size() const = 0;
 
   /// Adds the gradient to the memory, compresses the sum, writes the payload to the front of
@@ -113,42 +114,41 @@ class Compressor {
   /// @throws InputError when sizes do not fit or a required input (squares) is missing.
   virtual EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) = 0;
 
-  /// Returns true where encode() copies the gradient's floats unchanged, selects all of them and
-  /// carries nothing over. A caller that can send the floats from their own address need not call
-  /// encode().
+  /// Returns true if the payload consists of the gradient's floats and the compressor has no
+  /// memory. A caller may then send the floats from their own address instead of calling encode().
   virtual bool verbatim() const { return false; }
 
-  /// Returns true where payloads decode to a change of the previous estimate, so that the gradient
-  /// estimate is the sum over all steps (EF21).
+  /// Returns true if payloads decode to changes of an estimate of the gradient (EF21). The estimate
+  /// is the sum of all changes so far.
   virtual bool incremental() const { return false; }
 
-  /// Computes out += factor * decoded. Needs only the payload and the shared configuration, so any
-  /// worker's compressor of the same spec and tensor decodes any other worker's payload.
+  /// Computes out += factor * decoded. Does not use the memory, so any worker's compressor decodes
+  /// any other worker's payload if both have the same spec and tensor.
   /// @throws PayloadError when the payload is malformed; `out` is then unspecified.
   virtual void decode_add(std::span<const std::byte> payload, float factor,
                           std::span<float> out) const = 0;
 
-  /// Returns the distortion of the last encode; c is the gradient plus the memory. Call it right
-  /// after encode() with the same gradient and the payload written, or after the last round with
-  /// MultiRound::own_payload(). It is not part of a step's time.
+  /// Returns the distortion of the last encode(), which had this gradient and wrote this payload.
+  /// Call it right after encode(). With MultiRound, call it after the last round, with the payload
+  /// of own_payload(). It is not part of a step's time.
   virtual Distortion distortion(const GradientInput& gradient,
                                 std::span<const std::byte> payload) const = 0;
 
-  /// Returns the unsent residual carried over to the next step: d elements, or empty without such a
-  /// memory. Valid after encode() or hold(), until the next call that changes the compressor.
+  /// Returns the residual: d elements, or empty if the memory has none. Valid after encode() or
+  /// hold(), until the next call that changes the compressor.
   virtual std::span<const float> residual() const { return {}; }
 
-  /// Returns the number of steps per exchange (SBC fig. 2a "delay"); 1 for all but delayed methods.
-  /// In steps without an exchange, the driver calls hold() instead of encode().
+  /// Returns the number of steps per exchange, which is 1 unless the spec has a longer delay (SBC,
+  /// fig. 2a). In steps without an exchange, the caller calls hold() instead of encode().
   virtual std::uint64_t period() const { return 1; }
-  /// Accumulates the gradient of a step without an exchange. For a period longer than 1.
+  /// Adds the gradient of a step without an exchange to the memory. For a period longer than 1.
   virtual void hold(const GradientInput& gradient) = 0;
 
-  /// Discards everything carried between steps.
+  /// Discards the memory.
   virtual void reset() = 0;
 
-  /// Saves and restores everything carried between steps.
-  /// load_state @throws InputError when the bytes are not of this spec and tensor.
+  /// Saves and loads the memory.
+  /// @throws InputError from load_state() when the bytes are not of this spec and tensor.
   virtual void save_state(std::vector<std::byte>& state) const = 0;
   virtual void load_state(std::span<const std::byte> state) = 0;
 };
@@ -165,10 +165,10 @@ class SharedScale {
   ~SharedScale() = default;
 };
 
-/// A compressor that needs several all-reduces in one step, one after the other (PowerSGD, alg. 1:
-/// of P, then of Q). A job with one worker calls encode() in a step. A job with several workers
-/// calls first_round() instead, and then next_round() rounds() times. Between the rounds of a step
-/// the state cannot be saved, and the gradient must stay at its address.
+/// A compressor that needs several all-reduces in one step, one after the other (PowerSGD, alg. 1).
+/// A job with one worker calls encode() in a step. A job with several workers calls first_round()
+/// instead, and then next_round() rounds() times. Between the rounds of a step the state cannot be
+/// saved, and the gradient must stay at its address.
 class MultiRound {
  public:
   /// Returns the number of all-reduces, at least 2.
@@ -183,9 +183,9 @@ class MultiRound {
   /// @returns bytes written, at most max_encoded_size(). @throws InputError when sizes do not fit.
   virtual std::size_t next_round(std::span<const float> mean, std::span<std::byte> payload) = 0;
 
-  /// Writes the payload of this worker's own contribution, after the last round. The aggregate is
-  /// the mean over workers of the decoded contributions. This worker's memory keeps c (gradient
-  /// plus memory) less its own contribution.
+  /// Writes the payload of this worker's own contribution; call it after the last round. The
+  /// aggregate is the mean over workers of the decoded contributions. The memory keeps c minus this
+  /// worker's contribution.
   /// @returns bytes written
   virtual std::size_t own_payload(std::span<std::byte> payload) const = 0;
 
@@ -201,7 +201,8 @@ inline int rounds_of(const Compressor& compressor) {
 
 /// A compressor whose payload is a list of pairs of a position and a value. A sparse all-reduce
 /// adds the pairs of the workers and selects again from the sums
-/// (workloads/collectives/sparse_pairs.h). The all-reduce does not use the payload's codecs.
+/// (workloads/collectives/sparse_pairs.h). The all-reduce sends pairs in its own format instead of
+/// the payload's.
 class SparsePayload {
  public:
   /// Returns the greatest number of pairs of a payload.
@@ -214,14 +215,14 @@ class SparsePayload {
                                    std::span<std::uint32_t> positions,
                                    std::span<float> values) const = 0;
 
-  /// Restores to the memory values that were sent but that a selection after the exchange dropped,
-  /// as if they had not been sent. Adds them to a residual or an accumulated velocity; subtracts
-  /// them from EF21's estimate. Over all workers, element by element, the sum of the inputs then
-  /// equals the sum of the aggregates plus the sum of the memories. The values need not be this
-  /// worker's own: any worker may restore dropped values. Other effects of sending remain: a masked
-  /// velocity, the variances of Tsuzuku et al. Without a memory, the values are lost. Call it after
-  /// distortion(), if the caller needs the distortion, and before the next encode() or hold().
-  /// Positions ascend strictly and are less than elements().
+  /// Restores to the memory values that were sent but that the selection from the sums dropped.
+  /// Adds them to a residual or an accumulated velocity; subtracts them from EF21's estimate. No
+  /// value is then lost: for each element, the sum of all workers' gradients equals the sum of the
+  /// aggregates plus the sum of all memories. This sum does not depend on the worker that restores
+  /// a value, so the values may come from other workers. Other effects of sending remain: a masked
+  /// velocity, the variances of Tsuzuku et al. Without a memory, the values are lost.
+  /// Call it before the next encode() or hold(), but after distortion() if the caller needs the
+  /// distortion. Positions ascend strictly and are less than elements().
   /// @throws InputError for sizes or positions that do not fit.
   virtual void give_back(std::span<const std::uint32_t> positions,
                          std::span<const float> values) = 0;

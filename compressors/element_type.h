@@ -46,7 +46,7 @@ THINPIPE_BOTH inline std::uint16_t to_half(float x, HalfFormat format) {
   return static_cast<std::uint16_t>(sign | half);
 }
 
-/// Returns the exact value. Only for halves that are finite.
+/// Returns the exact value of a 16-bit float, which must be finite.
 THINPIPE_BOTH inline float from_half(std::uint16_t half, HalfFormat format) {
   const std::uint32_t bits = half;
   if (format == HalfFormat::kBf16) return std::bit_cast<float>(bits << 16);
@@ -63,20 +63,20 @@ THINPIPE_BOTH inline std::uint16_t to_half_or_infinity(float x, HalfFormat forma
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t magnitude = bits & 0x7fffffff;
   if (magnitude > kInfinityBits) return fp16 ? 0x7e00 : 0x7fc0;
-  // The limit is halfway between the greatest finite number and the next one of an unlimited
-  // exponent.
+  // The limit is halfway between the greatest finite number and the number that would follow it if
+  // the exponent had no limit.
   if (magnitude < (fp16 ? kMaxFp16Bits + 0x1000 : kMaxBf16Bits + 0x8000)) return to_half(x, format);
   return static_cast<std::uint16_t>((fp16 ? 0x7c00 : 0x7f80) | ((bits >> 16) & 0x8000));
 }
 
-/// Returns the exact value, infinities and NaN included.
+/// Returns the exact value of any 16-bit float, infinities and NaN included.
 THINPIPE_BOTH inline float from_any_half(std::uint16_t half, HalfFormat format) {
   if (format == HalfFormat::kFp16 && (half & 0x7c00) == 0x7c00)
     return std::bit_cast<float>(((half & 0x8000U) << 16) | kInfinityBits | ((half & 0x3ffU) << 13));
   return from_half(half, format);
 }
 
-/// Returns true for a half that is neither infinite nor NaN.
+/// Returns true for a 16-bit float that is neither infinite nor NaN.
 THINPIPE_BOTH inline bool is_finite_half(std::uint16_t half, HalfFormat format) {
   const std::uint16_t exponent = format == HalfFormat::kFp16 ? 0x7c00 : 0x7f80;
   return (half & exponent) != exponent;

@@ -57,6 +57,12 @@ std::optional<double> expected_bits(const Spec& spec) {
   return method.expected_bits(parameters_of(spec));
 }
 
+EncodeTraffic traffic_of(const Spec& spec) {
+  const MethodInfo& method = find_method(spec.name);
+  const Parameters parameters = parameters_of(spec);
+  return method.traffic ? method.traffic(parameters) : EncodeTraffic{};
+}
+
 Aggregation aggregation_of(const Spec& spec) {
   const MethodInfo& method = find_method(spec.name);
   const Parameters parameters = parameters_of(spec);

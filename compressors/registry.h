@@ -1,4 +1,5 @@
-// The named methods. Each registers itself from its own file, with its parameters and its source.
+// The registry of compression methods, by name. Each method registers itself from its own file,
+// with its parameters and the paper that it comes from.
 //
 // Example:
 //
@@ -60,7 +61,7 @@ class Parameters {
   const std::string& choice(const std::string& name) const;
   bool flag(const std::string& name) const;
   std::vector<double> reals(const std::string& name) const;  ///< empty for `none`
-  std::optional<Spec> spec(const std::string& name) const;   ///< nothing for `same`
+  std::optional<Spec> spec(const std::string& name) const;   ///< nullopt for `same`
 
   /// Returns the spec with every parameter written out in one normal form; equal for equal meaning.
   const std::string& text() const { return text_; }
@@ -79,11 +80,27 @@ class Parameters {
 /// How an all-reduce sums a method's payloads (Aggregation::kAllReduce).
 struct Summation {
   ElementType element = ElementType::kFloat32;  ///< of the payload arrays
-  /// True: every worker divides its array by the number of workers before the all-reduce sums the
-  /// arrays, as the hooks of PyTorch's DDP do. False: the sum is divided afterwards. Only for
-  /// 16-bit elements.
+  /// False: the sum is divided by the number of workers. True, for 16-bit elements only: every
+  /// worker divides its array before the all-reduce sums the arrays, as the hooks of PyTorch's DDP
+  /// do.
   bool predivides = false;
   bool operator==(const Summation&) const = default;
+};
+
+/// The least memory traffic and arithmetic of one encode that a method's definition allows, for
+/// each element of a large matrix of d elements. The payload is not included. An uncertain number
+/// is set to its lower bound.
+struct EncodeTraffic {
+  double inputs = 1;  ///< arrays of d floats that the caller passes: the gradient, its squares
+  /// Reads of the vector to encode: 1, or 2 if encoding the first element needs a result of all
+  /// elements, such as the greatest magnitude as scale. An exact top-k needs 1, because one read
+  /// can collect candidates for the k largest elements. A residual that depends on such a result
+  /// needs no further read, because the next step's read can compute it.
+  double sweeps = 1;
+  bool residual = false;     ///< the gradient is added to an array of d floats and written back
+  double states = 0;         ///< further arrays of d floats that are read and written back
+  double multiply_adds = 0;  ///< of a transform or a product; an addition counts as one
+  bool operator==(const EncodeTraffic&) const = default;
 };
 
 struct MethodInfo {
@@ -103,6 +120,7 @@ struct MethodInfo {
   std::vector<ParameterInfo> parameters;
   /// Expected payload bits per element of a large tensor, for listings; not a measurement.
   std::function<double(const Parameters&)> expected_bits;
+  std::function<EncodeTraffic(const Parameters&)> traffic = {};  ///< empty: one read of one input
   Factory make;
 };
 
@@ -125,9 +143,13 @@ void check_spec(const Spec& spec);
 /// @throws InputError as check_spec.
 Parameters parameters_of(const Spec& spec);
 
-/// Returns the expected payload bits per element of a spec (MethodInfo::expected_bits). Returns
-/// nothing if the method does not declare expected_bits. @throws InputError as check_spec.
+/// Returns the expected payload bits per element of a spec (MethodInfo::expected_bits); nullopt if
+/// the method declares none. @throws InputError as check_spec.
 std::optional<double> expected_bits(const Spec& spec);
+
+/// Returns the least traffic of one encode by the spec (MethodInfo::traffic).
+/// @throws InputError as check_spec.
+EncodeTraffic traffic_of(const Spec& spec);
 
 /// Returns how payloads of the spec become one aggregate. @throws InputError as check_spec.
 Aggregation aggregation_of(const Spec& spec);

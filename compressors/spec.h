@@ -1,4 +1,4 @@
-// The grammar of compressor specs: `name:key=value,key=value`, alternatives by `|`.
+// The grammar of compressor specs: `name:key=value,key=value`. `|` separates alternatives.
 //
 // Example:
 //
@@ -34,7 +34,7 @@ struct Spec {
 /// @throws InputError naming the problem and the expected form.
 Spec parse_spec(std::string_view text);
 
-/// Parses the spec that a value is: `(topk:ratio=0.1)`, or a name alone.
+/// Parses a value that is itself a spec: `(topk:ratio=0.1)`, or a name alone.
 /// @throws InputError as parse_spec.
 Spec spec_of_value(std::string_view value);
 

@@ -1,9 +1,15 @@
-// A file descriptor that is closed on destruction.
+// A file descriptor that is closed on destruction, and pipes of them.
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
+#include <string>
 #include <utility>
+
+#include "base/error.h"
 
 namespace thinpipe {
 
@@ -31,5 +37,29 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+struct Pipe {
+  FileDescriptor reading, writing;
+};
+
+/// Makes a pipe whose ends started programs do not inherit. @throws SystemError
+inline Pipe make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw SystemError("pipe");
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+/// Reads a pipe until its writing end is closed. @throws SystemError
+inline std::string read_to_end(const FileDescriptor& reading) {
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t count = ::read(reading.get(), buffer, sizeof(buffer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw SystemError("read a pipe");
+    if (count == 0) return text;
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+}
 
 }  // namespace thinpipe

@@ -36,7 +36,7 @@ class Host {
 };
 
 /// Sets a host's TCP sysctls in the network namespace of the calling thread. Returns every setting
-/// with its value afterwards, for the record. The kernel may refuse a value, which then stays as
+/// with its value afterwards, for the record. A setting whose new value the kernel refuses stays as
 /// before.
 std::map<std::string, std::string> tune_tcp();
 

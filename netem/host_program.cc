@@ -51,13 +51,11 @@ HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words
   set_signals(attributes);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  FileDescriptor writing;
+  Pipe kept;
   if (output < 0 && streams == Streams::kKept) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw SystemError("pipe");
-    reading_ = FileDescriptor(ends[0]);
-    writing = FileDescriptor(ends[1]);
-    output = writing.get();
+    kept = make_pipe();
+    reading_ = std::move(kept.reading);
+    output = kept.writing.get();
   }
   if (output >= 0) {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);

@@ -41,13 +41,13 @@ class HostProgram {
   HostProgram& operator=(const HostProgram&) = delete;
 
   /// Waits until the program has closed its output and exited. Kills the program after `seconds` s
-  /// or when a stop is requested.
+  /// or when a stop is requested (stop_requested()).
   /// @returns the exit code; -1 if the program was killed.
   int wait(double seconds);
   /// Waits until the program exits. Forwards a requested stop to the program.
   /// @returns the exit code, or 128 plus the number of the terminating signal, as a shell does.
   int wait_and_pass_on_stops();
-  /// Returns the exit code as wait_and_pass_on_stops() does; nothing while the program runs.
+  /// Returns the exit code as wait_and_pass_on_stops() does; nullopt while the program runs.
   std::optional<int> exit_code();
   /// Sends a signal, if the program still runs.
   void signal(int number);

@@ -11,9 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "netem/host.h"
 #include "netem/limits.h"
-#include "netem/topology/flows.h"
 
 namespace thinpipe {
 namespace {

@@ -32,13 +32,14 @@ namespace thinpipe {
 ///   control: host i, interface ctl0,  198.19.0.(i+2)/16, not throttled, on a bridge in the
 ///            sandbox's first namespace, which is 198.19.0.1
 ///
-/// Every switch is a namespace that routes between the veth pairs of its links, by Routes. Its
-/// address 198.18.255.(j+1) answers traceroute. Switches route rather than bridge for two reasons:
-/// fully meshed sites would form bridging loops; and a host's only neighbour is its switch, so that
-/// neighbour entries are set once and no ARP crosses a measured link. A host's uplink is shaped at
-/// the sender, where a full queue pushes back on TCP instead of dropping. Its downlink is shaped at
-/// the switch's port, where several senders compete (tail drop). docs/links.md describes the
-/// placement of all qdiscs.
+/// Switch j is a namespace that routes between the veth pairs of its links, as Routes says. Its
+/// address 198.18.255.(j+1) answers traceroute. Switches route instead of bridging for two reasons.
+/// In fully meshed sites, bridges would form loops. And a host's only neighbour is then its switch,
+/// so neighbour entries are set once, and no ARP crosses a measured link.
+///
+/// By default, a host's uplink is shaped at the sender, where a full queue makes TCP wait instead
+/// of dropping frames. Its downlink is shaped at the switch's port, where several senders compete
+/// and a full queue drops frames. docs/links.md describes the placement of all qdiscs.
 class Network {
  public:
   /// Builds a star by default.
@@ -57,8 +58,8 @@ class Network {
   static constexpr const char* kControlNetwork = "198.19.0.0/16";
   static constexpr const char* kDataInterface = "thin0";  ///< of every host
 
-  /// Sets every link of the topology anew, with `link` as in TopologySpec::plan(). Queued frames
-  /// are dropped, so call it between transfers. Afterwards buckets are full and counters are 0.
+  /// Sets every link of the topology anew, from `link` as TopologySpec::plan() does. Drops queued
+  /// frames, so call it between transfers. Afterwards token buckets are full and counters are 0.
   /// @param time_scale  factor of time dilation of all links (netem/topology/time_scale.h)
   /// @throws InputError as plan() does; RunError when the kernel lacks a feature (see
   /// require_kernel_features) or changes a setting.
@@ -69,9 +70,9 @@ class Network {
   Topology plan(const LinkSpec& link, double time_scale = 1) const {
     return slowed(spec_.plan(size(), link), time_scale);
   }
-  /// Sets a topology from plan(), in which links may have been changed.
+  /// Sets a topology that plan() returned and whose links the caller may have changed.
   void set_topology(Topology planned);
-  /// Returns the topology of the last set_links(). Before that no link is throttled.
+  /// Returns the topology that was set last. Before the first set_links(), no link is throttled.
   const Topology& topology() const { return topology_; }
   const Routes& routes() const { return routes_; }
   /// Returns the figures of the path from one host to another.
@@ -82,8 +83,8 @@ class Network {
   /// Returns the counters of a link. Links are numbered as in Topology: the access links of hosts 0
   /// to size()-1 first, then the trunks.
   LinkCounters counters(int link) const;
-  /// Returns the drift of qdiscs since set_links(), each with the link's name, in words; empty
-  /// without drift.
+  /// Returns the settings of qdiscs that have changed since set_links() (drift), each with the
+  /// link's name, in words.
   std::vector<std::string> drift() const;
   /// Returns a link's two interfaces (see ShapedLink). lower() and upper() return the hosts or
   /// switches of the two ends.
@@ -95,7 +96,8 @@ class Network {
   /// down".
   std::vector<std::string> interruptions() const;
 
-  /// Returns the value of THINPIPE_HOSTS for thinpipe-enter.
+  /// Returns the value of the environment variable THINPIPE_HOSTS, by which thinpipe-enter finds
+  /// the hosts' namespaces.
   std::string enter_table() const;
   const std::map<std::string, std::string>& sysctls() const { return sysctls_; }
 

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -179,10 +178,8 @@ int run_outside_sandbox(const std::function<int(const Sandbox&)>& body) {
 }
 
 int run_in_sandbox(const std::function<int(const Sandbox&)>& body, bool keyboard_to_commands) {
-  int hello[2], go[2];  // child -> caller: PDEATHSIG is set; caller -> child: begin
-  if (pipe2(hello, O_CLOEXEC) != 0 || pipe2(go, O_CLOEXEC) != 0) throw SystemError("pipe");
-  FileDescriptor hello_read(hello[0]), hello_write(hello[1]), go_read(go[0]), go_write(go[1]);
-
+  Pipe hello = make_pipe();  // child -> caller: PDEATHSIG is set
+  Pipe go = make_pipe();     // caller -> child: begin
   const uid_t uid = geteuid();
   const gid_t gid = getegid();
   // Root without the capabilities gets them in a user namespace, like any other user.
@@ -195,12 +192,13 @@ int run_in_sandbox(const std::function<int(const Sandbox&)>& body, bool keyboard
   if (child < 0) throw RunError(namespace_advice(errno) + (uid == 0 ? rights_advice() : ""));
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    hello_read.reset();
-    go_write.reset();
+    hello.reading.reset();
+    go.writing.reset();
     char byte = 'h';
     // If the caller died before prctl took effect, the write or the read fails.
-    if (write(hello_write.get(), &byte, 1) != 1 || read(go_read.get(), &byte, 1) != 1) _exit(1);
-    hello_write.reset();
+    if (write(hello.writing.get(), &byte, 1) != 1 || read(go.reading.get(), &byte, 1) != 1)
+      _exit(1);
+    hello.writing.reset();
     const int result = body_result(body, map, uid, gid, keyboard_to_commands);
     std::fflush(nullptr);
     _exit(result);
@@ -208,10 +206,10 @@ int run_in_sandbox(const std::function<int(const Sandbox&)>& body, bool keyboard
   g_child = child;
   const SignalHandlers handlers(forward_stop);
   if (keyboard_to_commands) handlers.ignore(SIGINT);
-  hello_write.reset();
-  go_read.reset();
+  hello.writing.reset();
+  go.reading.reset();
   char byte = 'g';
-  if (read(hello_read.get(), &byte, 1) != 1 || write(go_write.get(), &byte, 1) != 1)
+  if (read(hello.reading.get(), &byte, 1) != 1 || write(go.writing.get(), &byte, 1) != 1)
     kill(child, SIGKILL);
   const int result = wait_for(child);
   g_child = 0;

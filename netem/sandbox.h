@@ -20,15 +20,15 @@ struct Sandbox {
   std::string scratch;  ///< in-memory folder, private to the sandbox and removed with it
 };
 
-/// Runs `body` as the first process of new PID, network, UTS, mount (and, for an ordinary user,
-/// user) namespaces and returns the body's result. An exception's text goes to stderr; the result
-/// is then the exception's exit code (base/error.h).
+/// Runs `body` as the first process of new PID, network, UTS and mount namespaces (an ordinary user
+/// also gets a user namespace). Returns the body's result. If the body throws, prints the
+/// exception's text on stderr and returns its exit code (base/error.h).
 ///
 /// The kernel kills every process started inside when the body's process ends, and kills the body
 /// when the caller ends. Nothing needs cleaning up, even after SIGKILL. The first SIGINT, SIGTERM
 /// or SIGHUP is forwarded to the body (see stop_requested). The second one kills the sandbox.
-/// @param keyboard_to_commands  leaves SIGINT to the programs that the body starts, such as shells,
-/// since a terminal sends it to them too
+/// @param keyboard_to_commands  ignores SIGINT in the caller and in the body, because a terminal
+/// also sends it to the programs that the body starts, such as a shell
 /// @throws RunError with advice when namespaces cannot be created.
 int run_in_sandbox(const std::function<int(const Sandbox&)>& body,
                    bool keyboard_to_commands = false);
@@ -44,7 +44,7 @@ bool stop_requested();
 /// Returns the signal that requested the stop, or 0.
 int stop_signal();
 
-/// Blocks all signals in the calling thread, so that they interrupt the main thread's waits.
+/// Blocks all signals in the calling thread, so that the main thread gets them and its waits end.
 void block_signals();
 
 }  // namespace thinpipe

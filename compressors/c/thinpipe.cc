@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -119,7 +121,7 @@ void fill(Struct* given, const Struct& result) {
 
 // The sizes of the structs in version 1. They stay as they are when a struct grows.
 constexpr std::size_t kSetupSize = sizeof(thinpipe_setup);
-constexpr std::size_t kPropertiesSize = sizeof(thinpipe_properties);
+constexpr std::size_t kPropertiesSize = offsetof(thinpipe_properties, max_pairs);
 constexpr std::size_t kGradientSize = sizeof(thinpipe_gradient);
 constexpr std::size_t kReportSize = sizeof(thinpipe_report);
 
@@ -158,6 +160,7 @@ thinpipe_properties describe(const thinpipe_compressor& handle, const Spec& spec
   const MethodInfo& method = find_method(spec.name);
   const Summation summation = summation_of(spec);
   const bool gathers = aggregation_of(spec) == Aggregation::kAllGather;
+  const auto* const sparse = dynamic_cast<const SparsePayload*>(&compressor);
   return {.struct_size = sizeof(thinpipe_properties),
           .spec = handle.spec.c_str(),
           .elements = compressor.elements(),
@@ -171,7 +174,8 @@ thinpipe_properties describe(const thinpipe_compressor& handle, const Spec& spec
           .needs_squares = method.needs_squares ? 1 : 0,
           .needs_whole = method.needs_whole ? 1 : 0,
           .incremental = compressor.incremental() ? 1 : 0,
-          .has_target = method.has_target ? 1 : 0};
+          .has_target = method.has_target ? 1 : 0,
+          .max_pairs = sparse == nullptr ? 0 : sparse->max_pairs()};
 }
 
 GradientInput input_of(const Compressor& compressor, const thinpipe_gradient* gradient) {
@@ -340,6 +344,35 @@ int thinpipe_own_payload(thinpipe_compressor* compressor, void* payload, size_t 
   return locked(compressor, error, [&](Compressor& own) {
     require(encoded_bytes, "encoded_bytes");
     *encoded_bytes = as<MultiRound>(own, "rounds").own_payload(payload_of(own, payload, capacity));
+  });
+}
+
+int thinpipe_decode_pairs(thinpipe_compressor* compressor, const void* payload, size_t size,
+                          uint32_t* positions, float* values, size_t capacity, size_t* pairs,
+                          thinpipe_error* error) {
+  return locked(compressor, error, [&](Compressor& own) {
+    require(pairs, "pairs");
+    const auto& sparse = as<SparsePayload>(own, "max_pairs");
+    if (capacity < sparse.max_pairs())
+      throw InputError(fmt::format("capacity: found {}, expected at least {} pairs (max_pairs)",
+                                   capacity, sparse.max_pairs()));
+    *pairs = sparse.decode_pairs(bytes(payload, size, "payload"),
+                                 array(positions, capacity, "positions"),
+                                 array(values, capacity, "values"));
+  });
+}
+
+int thinpipe_give_back(thinpipe_compressor* compressor, const uint32_t* positions,
+                       const float* values, size_t pairs, thinpipe_error* error) {
+  return locked(compressor, error, [&](Compressor& own) {
+    auto& sparse = as<SparsePayload>(own, "max_pairs");
+    const std::span<const std::uint32_t> where = array(positions, pairs, "positions");
+    // With the last position in range, as give_back() checks, all are.
+    const auto found = std::adjacent_find(where.begin(), where.end(), std::greater_equal<>());
+    if (found != where.end())
+      throw InputError(fmt::format("positions: found {} after {}, expected ascending positions",
+                                   *std::next(found), *found));
+    sparse.give_back(where, array(values, pairs, "values"));
   });
 }
 

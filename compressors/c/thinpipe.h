@@ -1,6 +1,6 @@
-/* The C interface of thinpipe's compressors, for programs in any language. Plain C99, no other
-   header of thinpipe; link libthinpipe_compressors. docs/embedding.md explains the example, and
-   plugin/thinpipe_plugin.h is the interface for methods that a program adds to thinpipe.
+/* The C interface of thinpipe's compressors, for programs in any language. The header is plain C99
+   and includes no other header of thinpipe. Link libthinpipe_compressors. docs/embedding.md
+   explains the example. To add a method to thinpipe, use plugin/thinpipe_plugin.h instead.
 
    Example:
 
@@ -13,8 +13,10 @@
        return compressor;
      }
 
-   In this file, the memory of a compressor is what it carries from step to step: the residual
-   (values that were not sent so far), a momentum. */
+   In each step of training, every worker encodes its gradient into a payload, and the workers
+   exchange the payloads. The aggregate is the mean of the decoded payloads. A compressor's memory
+   is the state that it carries from step to step, such as a momentum or the residual (the sum of
+   the values that were not sent so far). */
 #ifndef THINPIPE_H
 #define THINPIPE_H
 
@@ -26,8 +28,9 @@ extern "C" {
 #endif
 
 /* The version of this interface. It changes only when a declaration in this file changes its
-   meaning. Structs grow at their end without a new version. Each but thinpipe_error has a member
-   with its size, which the caller sets; a call refuses a struct larger than the library's. */
+   meaning. Structs may grow at their end without a new version. Therefore every struct except
+   thinpipe_error begins with struct_size, which the caller sets to the size of the struct. A call
+   fails if this size is larger than the library's. */
 #define THINPIPE_API 1u
 
 #define THINPIPE_EXPORT __attribute__((visibility("default")))
@@ -47,16 +50,15 @@ enum {
   THINPIPE_FAILED = 3 /* any other failure, such as a lack of memory */
 };
 
-/* Receives the reason of a failure: what was found, and what was expected. Every function accepts
-   NULL. After a success the message is "". */
+/* Receives the reason for a failure: what was found, and what was expected. Every function accepts
+   NULL instead of a thinpipe_error. After a success the message is "". */
 typedef struct thinpipe_error {
   char message[512];
 } thinpipe_error;
 
-/* One tensor's compressor with the state that it carries between steps (residual, momentum,
-   thresholds). Every call locks its compressor, so threads may share one; calls with different
-   compressors run in parallel. After the first steps, thinpipe_encode, thinpipe_hold and
-   thinpipe_decode_add allocate nothing. */
+/* One tensor's compressor with its memory. Several threads may use one compressor, because every
+   call locks it. Calls with different compressors run in parallel. After the first steps,
+   thinpipe_encode, thinpipe_hold and thinpipe_decode_add allocate no heap memory. */
 typedef struct thinpipe_compressor thinpipe_compressor;
 
 typedef struct thinpipe_setup {
@@ -69,9 +71,9 @@ typedef struct thinpipe_setup {
   int32_t threads; /* threads that one call may use; at least 1 */
 } thinpipe_setup;
 
-/* Opens a compressor. `spec` is a method with its parameters, such as "sidco:ratio=0.001";
-   `thinpipe list` prints them all. The arguments are copied. Workers that exchange payloads need
-   the same spec, seed, tensor name and shape. */
+/* Opens a compressor and copies the arguments. `spec` is a method with its parameters, such as
+   "sidco:ratio=0.001"; `thinpipe list compressors` prints all methods and their parameters. All
+   workers that exchange payloads need the same spec, seed, tensor name and shape. */
 THINPIPE_EXPORT int thinpipe_open(const char* spec, const thinpipe_setup* setup,
                                   thinpipe_compressor** compressor, thinpipe_error* error);
 /* Frees a compressor. NULL is allowed. No other call with this compressor may be running. */
@@ -110,6 +112,8 @@ typedef struct thinpipe_properties {
   int32_t needs_whole;   /* 1: it uses the tensor's shape, so slices of a tensor do not work */
   int32_t incremental;   /* 1: payloads decode to a change of the previous estimate (EF21) */
   int32_t has_target;    /* 1: the number of elements to send, k, is known beforehand */
+  size_t max_pairs;      /* upper bound of the pairs of a payload; 0: payloads have no pairs. See
+                            thinpipe_decode_pairs */
 } thinpipe_properties;
 
 THINPIPE_EXPORT int thinpipe_describe(thinpipe_compressor* compressor,
@@ -125,7 +129,7 @@ typedef struct thinpipe_gradient {
   size_t elements;
   uint64_t step;      /* counts from 0 */
   double epoch;       /* for warm-up schedules */
-  float shared_scale; /* the greatest thinpipe_prepare over all workers; 0: this worker's own */
+  float shared_scale; /* the workers' greatest scale (thinpipe_prepare); 0: this worker's own */
 } thinpipe_gradient;
 
 /* Statistics of one encode. */
@@ -139,15 +143,16 @@ typedef struct thinpipe_report {
 } thinpipe_report;
 
 /* Adds the gradient to the memory, compresses the sum, writes the payload to the front of `payload`
-   (`capacity` bytes, at least max_encoded_size), and keeps unsent values in the memory. A gradient
-   with NaN or an infinity is no error: every method decides what it becomes. */
+   (`capacity` bytes, at least max_encoded_size), and keeps unsent values in the memory. A NaN or an
+   infinity in the gradient is no error: each method decides what it sends for such a value. */
 THINPIPE_EXPORT int thinpipe_encode(thinpipe_compressor* compressor,
                                     const thinpipe_gradient* gradient, void* payload,
                                     size_t capacity, thinpipe_report* report,
                                     thinpipe_error* error);
 
-/* Accumulates the gradient of a step without an exchange. Steps count from 0; with the period P,
-   the steps P - 1, 2 P - 1 and so on exchange. */
+/* Adds the gradient to the memory, in a step without an exchange. With thinpipe_properties.period
+   P, call thinpipe_encode in the steps P - 1, 2 P - 1 and so on (steps count from 0), and
+   thinpipe_hold in all other steps. */
 THINPIPE_EXPORT int thinpipe_hold(thinpipe_compressor* compressor,
                                   const thinpipe_gradient* gradient, thinpipe_error* error);
 
@@ -158,25 +163,24 @@ THINPIPE_EXPORT int thinpipe_decode_add(thinpipe_compressor* compressor, const v
                                         size_t size, float factor, float* out, size_t elements,
                                         thinpipe_error* error);
 
-/* Computes |decoded - c|^2 and |c|^2 of the last thinpipe_encode, where c is the gradient plus the
-   memory. Call it with the gradient and the payload of that call, before the next one. Allocates.
- */
+/* Computes |decoded - c|^2 and |c|^2, where c is the gradient plus the memory. `gradient` and
+   `payload` must be those of the last thinpipe_encode. Allocates heap memory. */
 THINPIPE_EXPORT int thinpipe_distortion(thinpipe_compressor* compressor,
                                         const thinpipe_gradient* gradient, const void* payload,
                                         size_t size, double* error_squares, double* input_squares,
                                         thinpipe_error* error);
 
-/* Adds the gradient to the memory and returns this worker's scale (TernGrad, section 4.3). Leave
-   the gradient's values where they are, and pass them, with the greatest scale of all workers, to
-   thinpipe_encode. */
+/* Adds the gradient to the memory and writes this worker's scale to `scale` (TernGrad, section
+   4.3). Requires thinpipe_properties.shares_scale. Then call thinpipe_encode with the same gradient
+   at the same address, and with the greatest scale of all workers in its shared_scale. */
 THINPIPE_EXPORT int thinpipe_prepare(thinpipe_compressor* compressor,
                                      const thinpipe_gradient* gradient, float* scale,
                                      thinpipe_error* error);
 
 /* ---- Several all-reduces in one step (PowerSGD, algorithm 1). A job of several workers calls
-   thinpipe_first_round in place of thinpipe_encode, and then thinpipe_next_round `rounds` times.
-   Between these calls do not call thinpipe_save, and do not free or change the gradient's values.
- */
+   thinpipe_first_round in place of thinpipe_encode, and then thinpipe_next_round as many times as
+   thinpipe_properties.rounds says. Between these calls do not call thinpipe_save, and do not free
+   or change the gradient's values. */
 
 /* Writes the floats of the first all-reduce to `payload`. report->encoded_bytes is their size. */
 THINPIPE_EXPORT int thinpipe_first_round(thinpipe_compressor* compressor,
@@ -189,30 +193,47 @@ THINPIPE_EXPORT int thinpipe_first_round(thinpipe_compressor* compressor,
 THINPIPE_EXPORT int thinpipe_next_round(thinpipe_compressor* compressor, const float* mean,
                                         size_t floats, void* payload, size_t capacity,
                                         size_t* encoded_bytes, thinpipe_error* error);
-/* Writes the payload of this worker's own contribution, after the last round. */
+/* Writes the payload of this worker's own contribution to the aggregate. Call it after the last
+   round. */
 THINPIPE_EXPORT int thinpipe_own_payload(thinpipe_compressor* compressor, void* payload,
                                          size_t capacity, size_t* encoded_bytes,
                                          thinpipe_error* error);
 
-/* ---- Two-shot exchange: cuts an array into slices, one for each worker. Each slice is compressed
-   by a compressor of its own, and goes to one worker, which decodes and averages it, compresses the
-   mean, and sends that to all workers. */
+/* ---- Sparse all-reduce: payloads are lists of pairs of a position and a value. The caller adds
+   the pairs of all workers and selects again from the sums (gTop-k, Ok-Topk). */
 
-/* Writes the end of each slice, in elements, to `ends`, which has room for `workers` of them. Small
-   arrays have fewer slices than workers. `thinpipe run --collective twoshot` cuts in the same way.
- */
+/* Writes the pairs of a payload to the front of two arrays, each of `capacity` elements. `capacity`
+   must be at least thinpipe_properties.max_pairs. Positions ascend strictly, and the values are
+   those that thinpipe_decode_add adds with factor 1. After an error the arrays are unspecified. */
+THINPIPE_EXPORT int thinpipe_decode_pairs(thinpipe_compressor* compressor, const void* payload,
+                                          size_t size, uint32_t* positions, float* values,
+                                          size_t capacity, size_t* pairs, thinpipe_error* error);
+/* Restores to the memory values that were sent but that the selection from the sums dropped. Any
+   worker may have sent them. Positions ascend strictly. Call it before the next thinpipe_encode or
+   thinpipe_hold. Without a memory the values are lost. */
+THINPIPE_EXPORT int thinpipe_give_back(thinpipe_compressor* compressor, const uint32_t* positions,
+                                       const float* values, size_t pairs, thinpipe_error* error);
+
+/* ---- Two-shot exchange: every worker cuts its array into slices, one for each worker, and
+   compresses each slice by a compressor of its own. One worker receives a slice from all workers,
+   decodes and averages them, compresses the mean, and sends it to all workers. */
+
+/* Writes the end of each slice, in elements, to `ends`, which has `workers` entries, and the number
+   of slices to `count`. Small arrays have fewer slices than workers. `thinpipe run --collective
+   twoshot` cuts in the same way. */
 THINPIPE_EXPORT int thinpipe_slices(const char* spec, size_t elements, int32_t workers,
                                     size_t* ends, int32_t* count, thinpipe_error* error);
 
 /* ---- State between steps */
 
-/* Discards everything carried between steps. */
+/* Discards the memory. */
 THINPIPE_EXPORT int thinpipe_reset(thinpipe_compressor* compressor, thinpipe_error* error);
-/* Serializes the state into memory of the compressor, valid until the next call with it. The bytes
-   are those that `thinpipe compress --state` stores for a tensor (docs/wire-format.md). */
+/* Serializes the memory into a buffer that belongs to the compressor, and sets `state` to it. The
+   buffer is valid until the next call with this compressor. The bytes are those that `thinpipe
+   compress --state` stores for a tensor (docs/wire-format.md). */
 THINPIPE_EXPORT int thinpipe_save(thinpipe_compressor* compressor, const void** state, size_t* size,
                                   thinpipe_error* error);
-/* Restores a saved state. After an error the compressor is reset. */
+/* Loads a saved memory. After an error the compressor is reset. */
 THINPIPE_EXPORT int thinpipe_load(thinpipe_compressor* compressor, const void* state, size_t size,
                                   thinpipe_error* error);
 

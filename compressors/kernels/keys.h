@@ -31,7 +31,7 @@ THINPIPE_BOTH inline std::int32_t key_of(float x, KeyOrder order) {
   return std::max(order == KeyOrder::kLargest ? ascending : ~ascending, kMinKey + 1);
 }
 
-/// Returns the number that exactly the keys >= limit exceed.
+/// Returns the number that all keys >= limit exceed, and no other keys.
 THINPIPE_BOTH constexpr std::int32_t just_below(std::int32_t limit) {
   return limit == kMinKey ? kMinKey : limit - 1;  // no key is kMinKey
 }

@@ -26,7 +26,7 @@ class UseThreads {
 /// Returns the threads of the innermost UseThreads; 1 without one.
 int current_threads();
 
-/// Returns the threads for a pass over `elements`: current_threads(), or 1 where that is faster.
+/// Returns the threads for a pass over `elements`: current_threads(), or 1 if that is faster.
 int threads_for(std::size_t elements);
 
 /// Calls body(part) once for every part in [0, parts), on up to `threads` threads. Each thread
@@ -68,7 +68,8 @@ void parallel_stretches(std::size_t n, std::size_t grain, Body body) {
   parallel_parts(parts, threads, [&](std::size_t part) { body(cut(part), cut(part + 1)); });
 }
 
-/// Returns the sum of the numbers that body(begin, end) returns for such ranges.
+/// Returns the sum of the numbers that body(begin, end) returns for the ranges of
+/// parallel_stretches().
 template <class Body>
 std::size_t sum_of_stretches(std::size_t n, std::size_t grain, Body body) {
   std::atomic<std::size_t> sum = 0;
@@ -77,7 +78,7 @@ std::size_t sum_of_stretches(std::size_t n, std::size_t grain, Body body) {
   return sum;
 }
 
-/// Returns true if body(begin, end) returns true for all such ranges.
+/// Returns true if body(begin, end) returns true for all ranges of parallel_stretches().
 template <class Body>
 bool all_stretches(std::size_t n, std::size_t grain, Body body) {
   std::atomic<bool> all = true;
@@ -87,8 +88,8 @@ bool all_stretches(std::size_t n, std::size_t grain, Body body) {
   return all;
 }
 
-/// Copies bytes as memcpy does, or as memmove where both overlap; large copies run on the current
-/// threads.
+/// Copies bytes as memmove does. Large copies run on several threads (threads_for()) if source and
+/// destination do not overlap.
 void copy_bytes(void* to, const void* from, std::size_t bytes);
 
 }  // namespace thinpipe

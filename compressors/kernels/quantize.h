@@ -128,11 +128,12 @@ constexpr std::uint8_t kQuarticZero = 121;
 /// The greatest byte of five ternary values.
 constexpr std::uint8_t kQuarticMax = 242;
 
-/// Packs q = round(c / scale) limited to {-1, 0, 1}, halves away from zero; NaN gives 0, scale = 0
-/// gives 0 everywhere. Byte i of `packed` (quartic_size bytes) holds q + 1 of elements i, i + L,
-/// ..., i + 4 L with weights 81, 27, 9, 3, 1, L = quartic_size; elements past the end count as
-/// digit 0. `remainder`, where not empty, becomes c - scale * q (0 where that is not finite); it
-/// may be the same array as c. @returns the number of q that are not 0.
+/// Packs q = round(c / scale) limited to {-1, 0, 1}, halves away from zero. A NaN gives 0, and
+/// scale = 0 gives 0 everywhere. Let L = quartic_size(), the number of bytes in `packed`. Byte i is
+/// a number of five digits to base 3: the digits are q + 1 of elements i, i + L, ..., i + 4 L,
+/// highest digit first. Elements past the end count as digit 0. `remainder`, where not empty,
+/// becomes c - scale * q (0 where that is not finite); it may be the same array as c. @returns the
+/// number of q that are not 0.
 std::size_t ternary_pack(std::span<const float> c, float scale, std::span<float> remainder,
                          std::uint8_t* packed);
 
@@ -163,7 +164,7 @@ std::size_t stochastic_ternary_pack(std::span<const float> c, float scale, Rando
 constexpr std::uint8_t kFirstRunByte = 243;
 constexpr std::size_t kLongestRun = 14;
 
-/// Returns the number of bytes of zeros of a byte >= kFirstRunByte.
+/// Returns the length of the run that a byte >= kFirstRunByte encodes, in bytes of five zeros.
 THINPIPE_BOTH constexpr std::size_t run_length(std::uint8_t byte) {
   return static_cast<std::size_t>(byte - kFirstRunByte) + 2;
 }

@@ -38,8 +38,8 @@ void count_magnitudes(std::span<const float> x, std::span<const std::int32_t> li
 
 // Cuts filter compacted elements: fewer elements, in the caches.
 
-/// Selects pairs of position and value by the value's key. Pairs with an index in [begin, end) are
-/// selected if the key is greater than `below_within`, all other pairs if it is greater than
+/// Selects pairs of position and value by the value's key. A pair with an index in [begin, end) is
+/// selected if its key is greater than `below_within`, any other pair if its key is greater than
 /// `below`.
 struct Cut {
   KeyOrder order = KeyOrder::kMagnitude;
@@ -55,8 +55,8 @@ constexpr Cut cut_at(KeyOrder order, std::int32_t limit) {
 }
 
 /// Returns the cut that selects all keys greater than `most`, and `take` of the keys in [low,
-/// most]: consecutive ones among these, from the start-th on (counted from 0). At least start +
-/// take keys must lie in [low, most].
+/// most]. Among the keys in [low, most], counted from 0, these are start, start + 1, ..., start +
+/// take - 1; so many keys must lie there.
 Cut cut_between(KeyOrder order, std::int32_t low, std::int32_t most, std::size_t start,
                 std::size_t take, std::span<const float> values);
 
@@ -102,11 +102,11 @@ struct AmbiguityOptions {
   std::int32_t limit = 0;  ///< magnitude key that r must reach too
 };
 
-/// Sets v = v + q for every element. Chooses the element when r^2 > alpha v and |r| reaches the
-/// limit, then sets v = zeta v (Tsuzuku et al., fig. 1). Writes the position, r and v (before the
-/// decay) of each chosen element, in order of position, to outputs with space for r.size() entries.
-/// All products and sums are in float, each rounded once. For an element whose r or v is not
-/// finite, the limit alone decides, so that the element can be sent and forgotten.
+/// Sets v = v + q for every element. Chooses the element if r^2 > alpha v and |r| reaches the
+/// limit. Then sets v = zeta v for every element (Tsuzuku et al., fig. 1). Writes the position, r
+/// and v (before the decay) of each chosen element, in order of position, to outputs with space for
+/// r.size() entries. All products and sums are in float, each rounded once. For an element whose r
+/// or v is not finite, the limit alone decides, so that the element can be sent and forgotten.
 /// @returns the number chosen.
 std::size_t choose_unambiguous(std::span<const float> r, std::span<const float> q,
                                const AmbiguityOptions& options, std::span<float> v,

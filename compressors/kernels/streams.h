@@ -1,6 +1,6 @@
-// Access order of passes over a tensor: several streams, which use more of the memory bandwidth
-// than one; prefetched cache lines; and sums whose order does not depend on the width of the
-// vectors.
+// The order in which passes read a tensor: in several streams, which use more of the memory
+// bandwidth than one; with prefetched cache lines; and with sums whose order does not depend on the
+// width of the vectors.
 #pragma once
 
 #include <array>
@@ -62,7 +62,7 @@ constexpr std::size_t kMomentBlockRows = kMomentFlushes * kMomentRows;
 constexpr std::size_t kMomentLanes = kRowLanes;
 constexpr std::size_t kMomentPartials = kPartials;
 constexpr std::size_t kMomentBlock = kStreams * kMomentBlockRows * kRowLanes;
-/// Parts with a sum of their own, which any number of threads shares.
+/// Parts of a tensor, each with a sum of its own. Any number of threads shares the parts.
 constexpr std::size_t kMomentParts = 64;
 
 /// Returns the sum over n elements, block by block. blocks(begin, count, rows, part) adds `count`

@@ -12,7 +12,8 @@
 namespace thinpipe {
 
 /// A sum that is still to be computed: r[i] = decay * r[i] + scale * g[i] for i < n, rounded as
-/// accumulate() rounds. The first pass that reads a memory's sum can compute and store it.
+/// accumulate() rounds. The first pass that reads the sum computes and stores it, which saves a
+/// pass.
 struct PendingSum {
   const float* g = nullptr;
   float* r = nullptr;
@@ -135,10 +136,10 @@ std::size_t first_non_finite(std::span<const float> x);
 
 /// Values per block.
 constexpr std::size_t kValueBlock = 32768;
-/// Partial sums of a block: its value i is added to partial sum i modulo kValueLanes. Partial sum j
-/// is then added to sum j modulo kValueParts.
+/// Partial sums of a block: value i of the block is added to partial sum i modulo kValueLanes.
+/// Partial sum j is then added to sum j modulo kValueParts.
 constexpr std::size_t kValueLanes = 512;
-/// Parts of all blocks with a sum of their own.
+/// Number of these sums, and of the parts into which all blocks are divided, each with its own sum.
 constexpr std::size_t kValueParts = 64;
 
 namespace value_sum {

@@ -1,5 +1,6 @@
 // Blocks of elements with one scale each: integers of 8 and 4 bits, floats of 8 and 4 bits, rotated
 // or not. This file lays out scales and codes in a payload; the kernels do the arithmetic.
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -133,6 +134,10 @@ MethodInfo block_method(const BlockMethod& method) {
                    8 * static_cast<double>(scale_bytes(format.scale)) /
                        static_cast<double>(format.block);
           },
+      .traffic =
+          [method](const Parameters& parameters) {
+            return EncodeTraffic{.multiply_adds = rotation_adds(format_of(method, parameters))};
+          },
   });
 }
 
@@ -193,6 +198,10 @@ const Registration kSdp4Bit{block_method({
 
 std::unique_ptr<Quantizer> make_block_quantizer(const BlockOptions& options) {
   return std::make_unique<BlockQuantizer>(options);
+}
+
+double rotation_adds(const BlockFormat& format) {
+  return format.hadamard ? std::log2(static_cast<double>(format.block)) : 0;
 }
 
 BlockFormat block_format_of(const Parameters& parameters, BlockElement element) {

@@ -122,6 +122,29 @@ std::uint64_t period_of(const Parameters& parameters) {
   return static_cast<std::uint64_t>(parameters.integer("delay"));
 }
 
+std::function<EncodeTraffic(const Parameters&)> traffic_with_memory(
+    std::function<EncodeTraffic(const Parameters&)> own) {
+  return [own = std::move(own)](const Parameters& parameters) {
+    EncodeTraffic traffic = own ? own(parameters) : EncodeTraffic{};
+    const std::string& kind = parameters.choice("memory");
+    const bool clips = parameters.real("clip") > 0;
+    if (kind == "none") {
+      // The norm needs all elements; the factor can be applied to the values that are sent.
+      if (clips) traffic.inputs = std::max(traffic.inputs, 1.0);
+      return traffic;
+    }
+    // Every element of the sum of gradient and memory changes, so the norm must be known before.
+    if (clips) ++traffic.sweeps;
+    if (kind == "ef21") {
+      ++traffic.sweeps;  // reads the estimate; a sparse method writes it only where it sends
+    } else {
+      traffic.residual = true;
+    }
+    if (kind == "momentum") ++traffic.states;  // the velocity
+    return traffic;
+  };
+}
+
 std::vector<ParameterInfo> encoding_parameters(const std::string& default_values,
                                                const std::string& default_positions) {
   // A default that is not in the list is the method's own codec.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,20 +37,25 @@ ParameterInfo share_parameter(const std::string& name, const std::string& defaul
 /// Returns the lists of parameters as one list.
 std::vector<ParameterInfo> join(std::vector<std::vector<ParameterInfo>> lists);
 
-/// Returns `ratio` (or a parameter of another name) and `warmup`; read by ratio_of().
+/// Returns the parameters `ratio` (or one of another name) and `warmup`, which ratio_of() reads.
 std::vector<ParameterInfo> ratio_parameters(const std::string& default_value,
                                             const std::string& name = "ratio");
 RatioSchedule ratio_of(const Parameters& parameters, const std::string& name = "ratio");
 
-/// Returns `memory`, the parameters of each kind of memory, and `delay`; read by make_memory() and
-/// period_of().
+/// Returns the parameters `memory` and `delay`, and those of each kind of memory. make_memory() and
+/// period_of() read them.
 std::vector<ParameterInfo> memory_parameters(const std::string& default_memory,
                                              const std::string& default_delay = "1",
                                              const std::string& default_decay = "1");
 std::unique_ptr<Memory> make_memory(const Parameters& parameters, std::size_t elements);
 std::uint64_t period_of(const Parameters& parameters);
+/// Returns MethodInfo::traffic of a method that has these parameters. It adds the arrays of the
+/// memory to `own`, the traffic of the method's selector or quantiser (empty: one read).
+std::function<EncodeTraffic(const Parameters&)> traffic_with_memory(
+    std::function<EncodeTraffic(const Parameters&)> own);
 
-/// Returns `values` and `positions`; read by make_value_codec() and make_position_codec().
+/// Returns the parameters `values` and `positions`, which make_value_codec() and
+/// make_position_codec() read.
 std::vector<ParameterInfo> encoding_parameters(const std::string& default_values,
                                                const std::string& default_positions);
 

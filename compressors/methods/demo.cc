@@ -199,6 +199,14 @@ const Registration kDemo{dense_method({
           const auto codec = make_value_codec(parameters.choice("values"));
           return sent / size * (codec->expected_bits() + std::log2(size));
         },
+    // Known fast cosine transforms have at least the additions of a Walsh-Hadamard transform:
+    // log2(side) per element for rows, and as many for columns. The transform back, of few
+    // coefficients, is not counted.
+    .traffic =
+        [](const Parameters& parameters) {
+          const double side = std::stod(parameters.choice("chunk"));
+          return EncodeTraffic{.multiply_adds = 2 * std::log2(side)};
+        },
 })};
 
 }  // namespace

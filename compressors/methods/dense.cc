@@ -226,6 +226,11 @@ double bits_per_bucket(const Parameters& parameters, double bits) {
   return bucket == 0 ? 0 : bits / bucket;
 }
 
+EncodeTraffic traffic_of_scales(const Parameters& parameters) {
+  const bool whole = !parameters.has("bucket") || parameters.integer("bucket") == 0;
+  return {.sweeps = whole ? 2.0 : 1.0};
+}
+
 MethodInfo dense_method(const DenseMethod& method) {
   MethodInfo info;
   info.name = method.name;
@@ -241,6 +246,7 @@ MethodInfo dense_method(const DenseMethod& method) {
   info.expected_bits = [bits = method.expected_bits](const Parameters& parameters) {
     return bits(parameters) / static_cast<double>(period_of(parameters));
   };
+  info.traffic = traffic_with_memory(method.traffic);
   info.make = [make_quantizer = method.quantizer](const Parameters& parameters,
                                                   const TensorInfo& tensor,
                                                   const CompressorSettings& settings) {

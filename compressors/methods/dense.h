@@ -49,6 +49,7 @@ struct DenseMethod {
   MakeQuantizer quantizer;
   /// Expected payload bits per element of a large tensor.
   std::function<double(const Parameters&)> expected_bits;
+  std::function<EncodeTraffic(const Parameters&)> traffic = {};  ///< without the memory's
 };
 
 /// Returns the parameter `bucket` for quantisers that can have several scales: the number of
@@ -63,6 +64,11 @@ BucketOptions bucket_of(const Parameters& parameters, const TensorInfo& tensor,
 MakeQuantizer in_buckets(std::function<std::unique_ptr<BucketCodec>(const Parameters&)> codec);
 /// Returns the bits per element that `bits` for every bucket add; 0 for a single bucket.
 double bits_per_bucket(const Parameters& parameters, double bits);
+
+/// Returns the traffic of a quantiser that needs its scale before it encodes the first element.
+/// Without buckets the scale is known after a whole read. A bucket is still in the cache when it is
+/// read again.
+EncodeTraffic traffic_of_scales(const Parameters& parameters);
 
 /// Returns `exchange`, for methods whose payloads are all-reduced or all-gathered; read by
 /// exchanged_as().

@@ -108,6 +108,7 @@ const Registration kInt8{dense_method({
     .quantizer = in_buckets([](const Parameters&) { return make_int8_bucket(); }),
     .expected_bits =
         [](const Parameters& parameters) { return 8 + bits_per_bucket(parameters, 32); },
+    .traffic = traffic_of_scales,
 })};
 
 // Natural compression: stochastic rounding to powers of two, nine bits per element in two arrays.

@@ -257,6 +257,14 @@ const Registration kPowerSgd{dense_method({
         [](const Parameters& parameters) {
           return 32 * 2 * static_cast<double>(parameters.integer("rank")) / 4096;
         },
+    // The product q = c^T p needs all of p = c q, orthonormalised. A memory also needs p q^T.
+    .traffic =
+        [](const Parameters& parameters) {
+          const double products = parameters.choice("memory") == "none" ? 2 : 3;
+          return EncodeTraffic{
+              .sweeps = 2,
+              .multiply_adds = products * static_cast<double>(parameters.integer("rank"))};
+        },
 })};
 
 }  // namespace

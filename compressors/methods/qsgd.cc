@@ -168,6 +168,7 @@ const Registration kQsgd{dense_method({
         [](const Parameters& parameters) {
           return static_cast<double>(parameters.integer("bits")) + bits_per_bucket(parameters, 32);
         },
+    .traffic = traffic_of_scales,
 })};
 
 }  // namespace

@@ -44,17 +44,18 @@ std::unique_ptr<BucketCodec> make_qsgd_bucket(int bits);
 /// of the greatest bucket; the codec allocates a buffer for the codes of such a bucket.
 std::unique_ptr<BucketCodec> make_qsgd_elias_bucket(int bits, std::size_t largest);
 
-/// Makes the codec of TernGrad (Wen et al., 2017), eqs. 1 to 3 and 6 (clipping). An element becomes
-/// s with its own sign with probability |c| / s, else 0; s is the greatest magnitude after
-/// clipping. A bucket: s as a 32-bit float, then codes of 2 bits.
+/// Makes the codec of TernGrad (Wen et al., 2017), eqs. 1 to 3 and 6 (clipping). With s the
+/// greatest magnitude after clipping, an element becomes +-s (with its own sign) with probability
+/// |c| / s, and 0 otherwise. A bucket: s as a 32-bit float, then codes of 2 bits.
 /// @param sigmas  limit of magnitudes in standard deviations; 0: no clipping
 std::unique_ptr<BucketCodec> make_terngrad_bucket(double sigmas);
 /// Makes the quantiser of a whole tensor whose s all workers may share (section 4.3): a ScaleOf.
 std::unique_ptr<Quantizer> make_shared_terngrad_quantizer(double sigmas, std::uint64_t stream);
 
-/// Makes the codec of 1-bit SGD (Seide et al., 2014): elements decode to the mean of the bucket's x
-/// >= 0 or of its x < 0. A bucket: both means as 32-bit floats, then the bits. It has the least
-/// squared error of all two-valued quantisers that split at 0 (MQE in 3LC section 5.1).
+/// Makes the codec of 1-bit SGD (Seide et al., 2014). An element x >= 0 decodes to the mean of all
+/// x >= 0 of the bucket, an element x < 0 to the mean of all x < 0. A bucket: both means as 32-bit
+/// floats, then the bits. The codec has the least squared error of all two-valued quantisers that
+/// split at 0 (MQE in 3LC section 5.1).
 std::unique_ptr<BucketCodec> make_two_means_bucket();
 
 /// Makes a codec of mean |x| times the sign (EF-signSGD, Karimireddy et al., 2019). A bucket: the
@@ -70,10 +71,10 @@ std::unique_ptr<BucketCodec> make_sign_bucket(float scale);
 /// dimensions is one column.
 std::size_t columns_of(const std::vector<std::int64_t>& shape, std::size_t elements);
 
-/// Makes the quantiser of 1-bit SGD by column (Seide et al., 2014, section 3.3): of the 2-D view
-/// with shape[0] rows, each column has one mean of its x >= 0 and one of its x < 0. Payload: all
-/// means of x >= 0, then those of x < 0, as 32-bit floats, then one bit per element in row-major
-/// order. A tensor of fewer than two dimensions is one column.
+/// Makes the quantiser of 1-bit SGD by column (Seide et al., 2014, section 3.3). Each column of the
+/// 2-D view with shape[0] rows has one mean of its x >= 0 and one of its x < 0. Payload: all means
+/// of x >= 0, then those of x < 0, as 32-bit floats, then one bit per element in row-major order. A
+/// tensor of fewer than two dimensions is one column.
 std::unique_ptr<Quantizer> make_column_means_quantizer(const std::vector<std::int64_t>& shape,
                                                        std::size_t elements);
 
@@ -113,6 +114,11 @@ std::unique_ptr<Quantizer> make_block_quantizer(const BlockOptions& options);
 
 /// Returns the format that the shared parameters of block methods give for elements of this type.
 BlockFormat block_format_of(const Parameters& parameters, BlockElement element);
+
+/// Returns the additions per element of a block's rotation by the fast Walsh-Hadamard transform; 0
+/// for blocks that are not rotated. One rotation is enough, because the residual can be kept
+/// rotated.
+double rotation_adds(const BlockFormat& format);
 
 // Uniform tensor homomorphic compression: elements are rotated, clamped to a range that all workers
 // share, and rounded stochastically to levels. The codes could be summed without decoding.
@@ -162,12 +168,13 @@ LowRankShape low_rank_shape(std::span<const std::int64_t> sides, std::size_t ele
 /// it, as Gram and Schmidt do. A column that depends on those before it, to a float's precision,
 /// becomes 0.
 ///
-/// The products of all pairs of columns are computed before the first column changes, so that a GPU
-/// has work for all columns at once. They form P^T P = L L^T, whose Cholesky factor L holds the
-/// projections: P = Q L^T. Q follows by substitution, row by row. With several columns the whole is
-/// done twice, because the first time leaves errors where columns are nearly dependent. The second
-/// time finds nearly orthonormal columns, so that its own errors are of the size of rounding:
-/// CholeskyQR2 (Fukaya et al., ScalA 2014), with products in double and dependent columns left out.
+/// The algorithm is CholeskyQR2 (Fukaya et al., ScalA 2014), with products in double and dependent
+/// columns left out. The products of all pairs of columns are computed before the first column
+/// changes, so that a GPU has work for all columns at once. They form P^T P = L L^T, whose Cholesky
+/// factor L holds the projections: P = Q L^T. Q follows by substitution, row by row. Several
+/// columns are orthonormalised twice: the first time leaves errors where columns are nearly
+/// dependent, and the second time starts from nearly orthonormal columns, so that only rounding
+/// errors remain.
 /// @param workspace  orthogonalize_workspace() doubles, which are overwritten
 void orthogonalize(std::span<float> columns, std::size_t rows, std::span<double> workspace);
 /// Returns the doubles of workspace for so many columns.

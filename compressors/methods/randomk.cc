@@ -147,6 +147,12 @@ const Registration kRandomK{sparse_method({
     .positions = "seeded",
     .parameters = {flag_parameter("scale", "false", "multiply values by d / k (memory=none only)")},
     .own = make_parts,
+    // Without a memory, only the elements that are sent are read.
+    .traffic =
+        [](const Parameters& parameters) {
+          const bool none = parameters.choice("memory") == "none";
+          return EncodeTraffic{.inputs = none ? parameters.real("ratio") : 1};
+        },
 })};
 
 }  // namespace

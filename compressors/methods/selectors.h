@@ -31,9 +31,9 @@ struct DgcOptions {
   std::uint64_t seed = 1;  ///< of the sample; every step draws another
 };
 
-/// Makes the selector of DGC. The top ceil(sample * ratio * d) of the sample give a threshold.
-/// If more than 1.3 k elements exceed it, the exact top k of these are chosen. If fewer than
-/// 0.8 k do, the threshold is multiplied by 0.8, at most 10 times.
+/// Makes the selector of DGC. The threshold is the ceil(sample * ratio * d)-th largest magnitude of
+/// the sample. If fewer than 0.8 k elements exceed it, the threshold is multiplied by 0.8, at most
+/// 10 times. If more than 1.3 k elements exceed it, the exact top k of these are chosen.
 std::unique_ptr<Selector> make_dgc_selector(std::size_t elements, const DgcOptions& options);
 
 // GaussianK: the threshold of a normal distribution, corrected by a few counts.
@@ -110,9 +110,9 @@ struct SbcOptions {
 
 /// Makes SBC's selector (SBC alg. 2). It selects the k largest or the k smallest elements (signed),
 /// whichever have the greater mean magnitude; if both are equal, the largest. k =
-/// target_count(ratio). With a sample (section III, as DGC), it selects all elements above the
-/// sample's ceil(sample * ratio * d)-th largest element, or all below the sample's smallest element
-/// of that rank, however many these are.
+/// target_count(ratio). With a sample (section III, as DGC), let j = ceil(sample * ratio * d). It
+/// then selects all elements above the j-th largest of the sample, or all below the j-th smallest,
+/// however many these are.
 std::unique_ptr<Selector> make_sbc_selector(std::size_t elements, const SbcOptions& options);
 
 // A fixed threshold, and one that a sample estimates.
@@ -141,9 +141,10 @@ struct VarianceOptions {
 
 /// Makes the selector of variance-based compression (Tsuzuku et al., fig. 1). r is the sum of
 /// residual and gradient, q the second moments of the step, and v the accumulated second moments.
-/// Every step sets v += q. r is sent where r^2 > alpha v, and v becomes 0 there; elsewhere v = zeta
-/// v. Combine this selector with a memory that clears r where it was sent. select() @throws
-/// InputError without second moments.
+/// Every step sets v += q for every element. If then r^2 > alpha v, the element is sent and its v
+/// becomes 0; otherwise v = zeta v. Combine this selector with a memory that clears r where it was
+/// sent.
+/// select() @throws InputError without second moments.
 std::unique_ptr<Selector> make_variance_selector(std::size_t elements,
                                                  const VarianceOptions& options);
 

@@ -239,6 +239,7 @@ MethodInfo sparse_method(const SparseMethod& method) {
     return density * (parts.positions->expected_bits(density) + parts.values->expected_bits()) /
            static_cast<double>(period_of(parameters));
   };
+  info.traffic = traffic_with_memory(method.traffic);
   info.make = [method](const Parameters& parameters, const TensorInfo& tensor,
                        const CompressorSettings& settings) {
     OwnParts own = make_parts(method, parameters, tensor, settings);

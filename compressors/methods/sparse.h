@@ -46,6 +46,7 @@ struct SparseMethod {
   std::function<OwnParts(const Parameters&, const TensorInfo&, const CompressorSettings&)> own = {};
   /// Expected fraction of the elements sent, for listings; needed only without a ratio.
   std::function<double(const Parameters&)> density = {};
+  std::function<EncodeTraffic(const Parameters&)> traffic = {};  ///< without the memory's
 };
 
 /// Returns the method whose compressors are SparsePipelines with this selector.

@@ -268,6 +268,7 @@ const Registration kThreeLc{dense_method({
     // Zero-run encoding is not taken into account, since its gain depends on the data.
     .expected_bits =
         [](const Parameters& parameters) { return 1.6 + bits_per_bucket(parameters, 32); },
+    .traffic = traffic_of_scales,
 })};
 
 // Stochastic ternary quantisation and quartic encoding.
@@ -285,6 +286,7 @@ const Registration kStoch3{dense_method({
                .stream = random_stream(settings.seed, settings.rank, tensor.name)});
         },
     .expected_bits = [](const Parameters&) { return 1.6; },
+    .traffic = traffic_of_scales,
 })};
 
 }  // namespace

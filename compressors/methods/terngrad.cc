@@ -93,6 +93,7 @@ const Registration kTernGrad{dense_method({
         },
     .expected_bits =
         [](const Parameters& parameters) { return 2 + bits_per_bucket(parameters, 32); },
+    .traffic = traffic_of_scales,
 })};
 
 }  // namespace

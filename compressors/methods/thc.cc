@@ -130,6 +130,13 @@ const Registration kThc{dense_method({
         },
     .expected_bits =
         [](const Parameters& parameters) { return std::stod(parameters.choice("bits")); },
+    // The range is that of the greatest block.
+    .traffic =
+        [](const Parameters& parameters) {
+          const BlockFormat format = thc_format(std::stoi(parameters.choice("bits")),
+                                                std::stoul(parameters.choice("block")));
+          return EncodeTraffic{.sweeps = 2, .multiply_adds = rotation_adds(format)};
+        },
 })};
 
 }  // namespace

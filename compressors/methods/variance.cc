@@ -139,6 +139,12 @@ double density_of(const Parameters& parameters) {
   return 1 / (alpha < 1.25 ? 103.8 : alpha < 1.75 ? 400.7 : 990.7);
 }
 
+/// Returns the traffic of both methods with variances: their squares are a second input, and every
+/// step changes all variances.
+EncodeTraffic traffic_of_variances(const Parameters& /*parameters*/) {
+  return {.inputs = 2, .states = 1};
+}
+
 const Registration kVariance{sparse_method({
     .name = "variance",
     .summary = "elements whose accumulated value is unambiguous, by the variance over the batch",
@@ -154,6 +160,7 @@ const Registration kVariance{sparse_method({
           return make_variance_selector(tensor.elements, variance_options(parameters, tensor));
         },
     .density = density_of,
+    .traffic = traffic_of_variances,
 })};
 
 // Variance-based compression with Strom's steps as values.
@@ -174,6 +181,7 @@ const Registration kHybrid{sparse_method({
         },
     // Table 2, momentum SGD, the smaller of two thresholds.
     .density = [](const Parameters&) { return 1 / 470.9; },
+    .traffic = traffic_of_variances,
 })};
 
 // Strom's method: steps of a fixed size where the residual exceeds it.

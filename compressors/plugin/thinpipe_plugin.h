@@ -1,6 +1,10 @@
 /* The C interface of plug-ins: compressors in a shared library of their own, loaded with
-   `thinpipe ... --plugin FILE.so`. Plain C99, no other header of thinpipe. docs/plugins.md explains
-   the two examples in examples/plugins/. */
+   `thinpipe ... --plugin FILE.so`. The header is plain C99 and includes no other header of
+   thinpipe. docs/plugins.md explains the two examples in examples/plugins/.
+
+   In this file, the memory is the state that is carried from step to step, such as a momentum or
+   the values that were not sent so far. c is the gradient plus the memory: the array to compress.
+   d is its number of elements. The host is the program that loads the plug-in. */
 #ifndef THINPIPE_PLUGIN_H
 #define THINPIPE_PLUGIN_H
 
@@ -12,13 +16,14 @@ extern "C" {
 #endif
 
 /* The version of this interface. It changes only when a declaration in this file changes its
-   meaning. Structs grow at their end without a new version, and each has a member with its size. */
+   meaning. Structs may grow at their end without a new version. The members struct_size, and the
+   sizes in thinpipe_plugin, tell how large a struct is on the other side. */
 #define THINPIPE_PLUGIN_ABI 1u
 
 #define THINPIPE_PLUGIN_EXPORT __attribute__((visibility("default")))
 
-/* Results of functions that may fail. A failing function may also write a message. A C++ exception
-   that leaves a function is caught and reported as an error of the plug-in. */
+/* Results of functions that may fail. A failing function may also write a message. If a C++
+   exception leaves a function, the host catches it and reports an error of the plug-in. */
 enum {
   THINPIPE_PLUGIN_OK = 0,
   THINPIPE_PLUGIN_BAD_INPUT = 1, /* create, load: parameters or bytes that do not fit;
@@ -30,10 +35,10 @@ typedef struct thinpipe_plugin_error {
   char message[256]; /* "" when called; a C string when a function fails */
 } thinpipe_plugin_error;
 
-/* ---- Arguments from the host. struct_size is the host's sizeof; no member lies beyond it. */
+/* ---- Arguments from the host. struct_size is the host's sizeof. Access no member beyond it. */
 
-/* Arguments of `create`: one tensor, the settings of the worker, the parameters. Valid during
-   `create` only; copy everything that must outlive it. */
+/* Arguments of `create`: one tensor, the settings of the worker, the parameters. They are valid
+   during `create` only, so copy what is needed later. */
 typedef struct thinpipe_plugin_setup {
   size_t struct_size;
   const char* tensor;   /* name */
@@ -43,8 +48,8 @@ typedef struct thinpipe_plugin_setup {
   uint64_t seed;   /* shared by all workers */
   int32_t rank;    /* this worker */
   int32_t threads; /* threads that one encode may use */
-  /* Return the parameter `name`, checked against its declaration. A name that was not declared, or
-     was declared with another type, makes `create` fail. */
+  /* Return the value of the parameter `name`, which the host has checked against its declaration.
+     If no parameter of this name and type was declared, `create` fails. */
   double (*real)(const struct thinpipe_plugin_setup* setup, const char* name);
   int64_t (*integer)(const struct thinpipe_plugin_setup* setup, const char* name);
   const char* (*choice)(const struct thinpipe_plugin_setup* setup, const char* name);
@@ -54,8 +59,8 @@ typedef struct thinpipe_plugin_setup {
 /* Input of one step. */
 typedef struct thinpipe_plugin_input {
   size_t struct_size;
-  const float* values;  /* `elements` floats: c, gradient plus memory, where thinpipe has the
-                           memory, else the gradient itself */
+  const float* values;  /* `elements` floats: c if thinpipe keeps the memory
+                           (thinpipe_plugin_method.memory), otherwise the gradient */
   const float* squares; /* as many second moments of the gradient, or NULL without any */
   size_t elements;
   uint64_t step; /* counts from 0 */
@@ -109,15 +114,16 @@ enum {
    where there is no `create`. Pointers to arrays of 0 elements may be NULL. Allocate in `create`,
    not in `encode` or `decode_add`. */
 typedef struct thinpipe_plugin_method {
-  const char* name;    /* as parameters' names, and '-'; unique among all methods */
+  const char* name;    /* like a parameter's name, also with '-'; unique among all methods */
   const char* summary; /* one line */
   const char* source;  /* one line: paper, section */
   uint32_t aggregation;
   uint32_t parameter_count;
   const thinpipe_plugin_parameter* parameters; /* NULL without parameters */
-  /* "none", "residual" or "momentum": thinpipe provides the memory (error feedback, delay,
-     clipping) around the method and takes this as the default of `memory=`; the parameters of the
-     memory are then thinpipe's. NULL: the method gets the gradient and stores what it needs. */
+  /* "none", "residual" or "momentum": thinpipe keeps the memory (error feedback, delay, clipping)
+     and passes c to `encode`. The method then has the parameters of thinpipe's memories too, and
+     this string is the default of `memory=`. NULL: thinpipe passes the gradient to `encode`, and
+     the instance stores what it needs between steps. */
   const char* memory;
   double expected_bits; /* payload bits per element of a large tensor, for listings; in (0, 64] */
 
@@ -125,20 +131,21 @@ typedef struct thinpipe_plugin_method {
   int (*create)(const thinpipe_plugin_setup* setup, void** instance, thinpipe_plugin_error* error);
   void (*destroy)(void* instance);
 
-  /* Required. Returns an upper bound in bytes for any input, the same in every step; at most 64
-     bytes per element plus 64 KiB. */
+  /* Required. Returns an upper bound of the payload in bytes for any input. The bound is the same
+     in every step, and at most 64 bytes per element plus 64 KiB. */
   size_t (*max_encoded_size)(const void* instance, size_t elements);
-  /* Required. `payload` is a buffer of max_encoded_size bytes, `capacity`, aligned as by malloc.
-     For any input, NaN included, the payload must decode. */
+  /* Required. Writes the payload to a buffer of `capacity` bytes, which is max_encoded_size and is
+     aligned as by malloc. For any input, NaN included, decode_add must accept the payload. */
   int (*encode)(void* instance, const thinpipe_plugin_input* input, void* payload, size_t capacity,
                 thinpipe_plugin_report* report, thinpipe_plugin_error* error);
   /* Required. Computes out[i] += factor * decoded[i]. The payload comes from the network and has no
-     alignment; check every size and index in it. Must not depend on earlier calls of encode. */
+     alignment; check every size and index in it. The result must not depend on earlier calls of
+     encode. */
   int (*decode_add)(const void* instance, const void* payload, size_t size, float factor,
                     float* out, size_t elements, thinpipe_plugin_error* error);
 
-  /* All or none: the instance's own state between steps. The size is the same in every step, at
-     most 256 bytes per element plus 1 MiB; save writes and load reads exactly this size. */
+  /* All four or none: the instance's own state between steps. Its size is the same in every step,
+     at most 256 bytes per element plus 1 MiB. save writes and load reads exactly this size. */
   void (*reset)(void* instance);
   size_t (*state_size)(const void* instance);
   int (*save)(const void* instance, void* state, size_t size, thinpipe_plugin_error* error);

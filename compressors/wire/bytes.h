@@ -48,7 +48,7 @@ class ByteWriter {
   std::size_t size_ = 0;
 };
 
-/// Returns the bytes that put_varint writes.
+/// Returns the number of bytes that put_varint writes.
 constexpr std::size_t varint_size(std::uint64_t value) {
   std::size_t size = 1;
   for (; value >= 0x80; value >>= 7) ++size;

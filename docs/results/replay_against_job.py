@@ -2,14 +2,15 @@
 """Step times of a real job, of its replay by `thinpipe run`, and of `thinpipe predict`, as Markdown.
 
 replay_against_job.py --out DIR [--ranks 2 4] [--link rate=10mbit ...] [-c SPEC ...] [--steps 12]
-                      [--thinpipe PROGRAM] [--python PROGRAM]
+                      [--collective ring|gloo] [--thinpipe PROGRAM] [--python PROGRAM]
 
 The job is examples/hook/train.py, a small GPT, with thinpipe.torch.ddp_hook, one rank on each emulated host
 (`thinpipe net torchrun`). Its trace is captured from the same job without a hook, on links of 10 Gbit/s. A step
 is the forward and the backward pass with the exchange, of the slowest rank; the optimiser is left out, as in a
 replay. "hook with waits" is the same job with captured gradients: it waits in place of computing, so that
-no processor is shared with the forward and backward passes. SPEC@twoshot exchanges in two shots. DIR keeps
-traces, records and the job's times; what is there already is not measured again.
+no processor is shared with the forward and backward passes. SPEC@twoshot exchanges in two shots; for every
+other SPEC, replays exchange by --collective. DIR keeps traces, records and the job's times; what is there
+already is not measured again.
 """
 import argparse
 import json
@@ -136,9 +137,9 @@ def job(arguments, ranks, link, spec, result, waits=""):
 def replay(arguments, ranks, trace, compute):
     """{(link, spec): record of the point}"""
     found = {}
-    for collective in ("ring", "twoshot"):
+    for collective in (arguments.collective, "twoshot"):
         specs = [spec.partition("@")[0] for spec in arguments.compressors
-                 if (spec.partition("@")[2] or "ring") == collective]
+                 if (spec.partition("@")[2] or arguments.collective) == collective]
         if not specs:
             continue
         out = arguments.out / f"run-{ranks}-{collective}-{compute}"
@@ -170,6 +171,7 @@ def main():
     parser.add_argument("--link", nargs="+", default=["rate=10mbit", "rate=100mbit", "rate=1gbit"])
     parser.add_argument("-c", "--compressors", nargs="+", default=SPECS)
     parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--collective", choices=["ring", "gloo"], default="ring")
     parser.add_argument("--thinpipe", default="thinpipe")
     parser.add_argument("--python", default="/usr/bin/python3")
     for hidden in ("--spec", "--result", "--waits"):

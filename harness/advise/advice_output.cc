@@ -226,16 +226,12 @@ Json spec_json(const SpecAdvice& spec) {
             {"codec_time", spec.step.prediction.compress + spec.step.prediction.decode},
             {"exposed_time", spec.step.prediction.exposed},
             {"payload_bytes", spec.step.prediction.payload_bytes},
-            {"over_bf16", nullptr},
-            {"over_none", nullptr},
-            {"cpu_step_time", nullptr},
+            {"over_bf16", number_or_null(spec.step.over_bf16())},
+            {"over_none", number_or_null(spec.step.over_none())},
+            {"cpu_step_time", number_or_null(spec.on_cpu)},
             {"error", spec.error},
-            {"estimation", nullptr},
+            {"estimation", number_or_null(spec.estimation)},
             {"trainings", Json::array()}};
-  if (const auto times = spec.step.over_bf16()) json["over_bf16"] = *times;
-  if (const auto times = spec.step.over_none()) json["over_none"] = *times;
-  if (spec.on_cpu) json["cpu_step_time"] = *spec.on_cpu;
-  if (spec.estimation) json["estimation"] = *spec.estimation;
   json["break_even"] = break_even_json(spec.break_even);
   for (const TrainingResult& result : spec.trainings)
     json["trainings"].push_back({{"recipe", result.recipe},

@@ -12,7 +12,6 @@
 #include <string>
 #include <utility>
 
-#include "harness/files/open_trace.h"
 #include "workloads/synthetic/synthetic.h"
 
 namespace thinpipe {

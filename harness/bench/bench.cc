@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <exception>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <new>
@@ -62,6 +64,12 @@ struct BenchPoint {
   std::string name = "";  ///< "topk:ratio=0.01/laplace:26000000/memory/threads:1/simd:avx2"
   std::unique_ptr<Subject> subject = nullptr;
   Quality quality = {};
+};
+
+/// Times with which a row of Google Benchmark's JSON is compared, in ns/element.
+struct Limits {
+  double t_r = 0;
+  double floor = std::numeric_limits<double>::quiet_NaN();  ///< of an encode
 };
 
 double resident_bytes() {
@@ -183,20 +191,21 @@ class TensorBench {
       measured = measure(what, options_, progress);
     }
     if (interrupted()) throw RunError("interrupted");
-    std::map<std::string, double> t_r;  // by name, for valid rows
+    std::map<std::string, Limits> limits;  // by name, for valid rows
     for (std::size_t i = 0; i < options_.threads.size(); ++i) {
       BenchGroup& group = result_.groups[first_group_ + i];
       const RooflineFigures figures = roofline_.figures(measured, group.threads);
       if (group.roofline.read.empty()) group.roofline = figures;
       for (const BenchPoint& point : batch) {
-        if (point.threads == group.threads) add_row(point, figures.t_r, measured, group, t_r);
+        if (point.threads == group.threads) add_row(point, figures, measured, group, limits);
       }
     }
-    add_json(measured, t_r);
+    add_json(measured, limits);
     batch.clear();
   }
-  void add_row(const BenchPoint& point, double t_r, const Measurement& measured, BenchGroup& group,
-               std::map<std::string, double>& accepted) {
+  void add_row(const BenchPoint& point, const RooflineFigures& roofline,
+               const Measurement& measured, BenchGroup& group,
+               std::map<std::string, Limits>& accepted) {
     const Timing& encode = measured.timings.at("encode/" + point.name);
     const Timing& decode = measured.timings.at("decode/" + point.name);
     const bool good = guarded(point, [&] {
@@ -207,6 +216,8 @@ class TensorBench {
     });
     if (!good) return;
     const double scale = 1e9 / static_cast<double>(inputs_.elements());
+    const double floor =
+        encode_floor(traffic_of(point.spec), point.quality.bits_per_element, roofline);
     group.rows.push_back({.name = point.name,
                           .spec = point.spec,
                           .compressor = short_spec(point.spec),
@@ -217,21 +228,27 @@ class TensorBench {
                           .decode_samples = scaled(decode.seconds, scale),
                           .encode_order = encode.order,
                           .decode_order = decode.order,
-                          .t_r = t_r,
+                          .t_r = roofline.t_r,
+                          .floor = floor,
                           .allocations = encode.allocations,
                           .quality = point.quality});
-    accepted["encode/" + point.name] = accepted["decode/" + point.name] = t_r;
+    accepted["encode/" + point.name] = {.t_r = roofline.t_r, .floor = floor};
+    accepted["decode/" + point.name] = {.t_r = roofline.t_r};
   }
   // Adds the rows of valid points, and of the roofline of the first run.
-  void add_json(const Measurement& measured, const std::map<std::string, double>& t_r) {
+  void add_json(const Measurement& measured, const std::map<std::string, Limits>& limits) {
     for (Run row : measured.rows) {
       const std::string& name = row.run_name.function_name;
       const bool is_point = name.starts_with("encode/") || name.starts_with("decode/");
-      const auto found = t_r.find(name);
-      if (is_point ? found == t_r.end() : roofline_done_) continue;
+      const auto found = limits.find(name);
+      if (is_point ? found == limits.end() : roofline_done_) continue;
       const auto time = row.counters.find("ns_per_element");
-      if (is_point && time != row.counters.end())
-        row.counters["times_t_r"] = time->second.value / found->second;
+      if (is_point && time != row.counters.end()) {
+        const double nanoseconds = time->second.value;
+        row.counters["times_t_r"] = nanoseconds / found->second.t_r;
+        if (std::isfinite(found->second.floor) && row.aggregate_name != "stddev")
+          row.counters["floor_share"] = found->second.floor / nanoseconds;
+      }
       rows_.push_back(std::move(row));
     }
     roofline_done_ = true;
@@ -351,7 +368,7 @@ BenchResult run_bench(const BenchOptions& options, const OpenDevice& open) {
   BenchResult result;
   std::vector<Run> rows;
   const std::size_t points = on_cpu ? specs.size() * options.threads.size() * simd.size() : 0;
-  const std::size_t roofs = on_cpu ? options.threads.size() * (std::size(kStreamCounts) + 2) : 0;
+  const std::size_t roofs = on_cpu ? options.threads.size() * kRooflineKernels : 0;
   const auto calls = static_cast<double>(tensors.size() * (2 * points + roofs)) *
                      (options.repetitions + kTrialRuns);
   const auto device_calls =
@@ -415,7 +432,7 @@ std::string bench_heading(const BenchOptions& options, const BenchDevice* device
   }
   text += fmt::format(
       "medians of {} repetitions in random order, at least {:g} s each{}; {} warm-up steps\n",
-      options.repetitions, options.min_time, on_cpu ? " (a quarter for reads, copy and triad)" : "",
+      options.repetitions, options.min_time, on_cpu ? " (a quarter for the roofline)" : "",
       options.warmup);
   if (device != nullptr) text += device_heading(*device);
   return fitted_lines(text) + "\n";

@@ -72,7 +72,8 @@ class Inputs {
   std::span<const float> gradient(std::size_t step) const { return gradients_[at(step)]; }
   std::span<const float> squares(std::size_t step) const;
   std::span<float> output(std::size_t step) const { return outputs_[at(step)]; }
-  /// Returns one of the arrays of output(), at least two, for untimed work.
+  /// Returns one of the arrays of output(), at least two, whose address does not change with the
+  /// step: for untimed work and the roofline.
   std::span<float> spare_output(std::size_t i) const { return outputs_[i]; }
   /// Returns a second array next to gradient(step), for the roofline's triad.
   std::span<const float> neighbour(std::size_t step) const { return gradients_[at(step) + 1]; }

@@ -113,7 +113,8 @@ void finish_row(Run& run, const Timed& timed, Timing& timing) {
       run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
   if (run.run_type == Run::RT_Iteration) timing.seconds.push_back(seconds);
   run.counters["ns_per_element"] = seconds * 1e9 / timed.elements;
-  if (run.aggregate_name != "stddev") run.counters["GB_per_s"] = timed.bytes / seconds / 1e9;
+  if (timed.bytes > 0 && run.aggregate_name != "stddev")
+    run.counters["GB_per_s"] = timed.bytes / seconds / 1e9;
 }
 
 }  // namespace

@@ -38,9 +38,9 @@ std::string three_digits(double value) {
 void add_row(const BenchRow& row, bool winner, PlainTable& table) {
   const Quality& q = row.quality;
   table.add({(winner ? "* " : "  ") + row.compressor, row.simd, three_digits(row.encode),
-             three_digits(row.encode / row.t_r), three_digits(row.decode),
-             three_digits(q.selected_share), bits_text(q.bits_per_element),
-             three_digits(q.relative_error), fmt::format("{:.3g}", q.passes)});
+             three_digits(row.encode / row.t_r), three_digits(100 * row.floor / row.encode),
+             three_digits(row.decode), three_digits(q.selected_share),
+             bits_text(q.bits_per_element), three_digits(q.relative_error)});
 }
 
 // Returns the line of the reads. `text_of` makes the table's unit of ns/element.
@@ -97,6 +97,7 @@ Metrics metrics_of(const BenchGroup& group, const BenchRow& row) {
   if (!row.decode_wall_samples.empty())
     put(metrics, "decode_wall_time"_metric, scaled(row.decode_wall_samples, per_call));
   put(metrics, "read_time"_metric, {row.t_r * per_call});
+  if (std::isfinite(row.floor)) put(metrics, "encode_floor"_metric, {row.floor * per_call});
   if (group.device != kDeviceCpu)
     put(metrics, "copy_time"_metric, {group.roofline.copy * per_call});
   put(metrics, "bits_per_element"_metric, {quality.bits_per_element});
@@ -166,8 +167,11 @@ std::string bench_table(BenchGroup group) {
   text += read_line(roofline, three_digits) + fmt::format("  copy {}, triad {}\n",
                                                           three_digits(roofline.copy),
                                                           three_digits(roofline.triad));
-  PlainTable table({"  compressor", "simd", "encode\nns/elem", "encode\n/ t_R", "decode\nns/elem",
-                    "k^/k", "bits\n/ elem", "error,\nrelative", "passes"},
+  text += fmt::format("  reread {}, update {}, store {}, multiply-add {:#.2g}\n",
+                      three_digits(roofline.reread), three_digits(roofline.update),
+                      three_digits(roofline.store), roofline.multiply_add);
+  PlainTable table({"  compressor", "simd", "encode\nns/elem", "encode\n/ t_R", "floor\n%",
+                    "decode\nns/elem", "k^/k", "bits\n/ elem", "error,\nrelative"},
                    2);
   for (const BenchRow& row : group.rows) add_row(row, &row == winner, table);
   text += table.text(kBenchColumns);

@@ -19,10 +19,15 @@ namespace thinpipe {
 /// Greatest width of the table.
 inline constexpr std::size_t kBenchColumns = 80;
 
-/// Memory and arithmetic of this machine in the same run: medians in ns/element.
+/// Memory and arithmetic of this machine in the same run: medians in ns/element. A device has
+/// neither reread, update, store nor multiply_add.
 struct RooflineFigures {
   std::map<int, double> read = {};  ///< by number of streams
   double copy = 0, triad = 0;
+  double reread = 0;        ///< read of one array that does not rotate
+  double update = 0;        ///< r += g, where r does not rotate
+  double store = 0;         ///< write of one array that does not rotate
+  double multiply_add = 0;  ///< ns/operation, in registers
   /// The best read with at most the group's number of threads.
   double t_r = std::numeric_limits<double>::infinity();
 };
@@ -39,6 +44,8 @@ struct BenchRow {
   std::vector<double> encode_wall_samples = {}, decode_wall_samples = {};  ///< of a device
   std::vector<std::size_t> encode_order = {}, decode_order = {};  ///< of samples; see Timing::order
   double t_r = 0;                                                 ///< of the same run, ns/element
+  /// encode_floor() of the same run, ns/element; NaN on a device.
+  double floor = std::numeric_limits<double>::quiet_NaN();
   double allocations = -1;  ///< of one encode; -1: not counted
   Quality quality;
 };
@@ -82,7 +89,8 @@ std::string bits_text(double value);
 std::vector<double> scaled(std::vector<double> values, double factor);
 
 /// Returns the table of one group: a heading, the roofline, and the rows in order of encode time. A
-/// mark shows the fastest row that compresses. No line is wider than kBenchColumns.
+/// mark shows the fastest row that compresses. Each row has its floor in percent of its encode
+/// time. No line is wider than kBenchColumns.
 std::string bench_table(BenchGroup group);
 
 /// Returns a line with the GPU and its clock rates.

@@ -20,7 +20,7 @@ namespace thinpipe {
 struct Timed {
   std::string name;               ///< unique within one measure()
   double elements = 0;            ///< of one call, for ns/element
-  double bytes = 0;               ///< of the d elements of one call, for GB/s
+  double bytes = 0;               ///< of the d elements of one call, for GB/s; 0: no GB/s
   std::function<void()> prepare;  ///< before each repetition, not timed
   std::function<void()> call;
   std::map<std::string, double> counters = {};  ///< copied to its rows; no NaN

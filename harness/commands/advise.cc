@@ -7,7 +7,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -124,16 +123,13 @@ Action prepare_advise(const Arguments& arguments) {
 }
 
 std::vector<OptionInfo> advise_options() {
-  OptionInfo trace = sweep_trace_option();
-  trace.required = false;
   OptionInfo compressors = compressor_option(true);
-  compressors.required = false;
   compressors.help = fmt::format("compressors to choose from; by default one of each kind: {}",
                                  fmt::join(kAdvised, " "));
   std::vector<std::string> models;
   for (const ModelInfo& model : model_catalogue()) models.push_back(model.name);
   return {
-      trace,
+      sweep_trace_option(),
       text_option("model,m", "NAME", "",
                   "model of the catalogue in place of a trace, with generated gradients; see "
                   "`thinpipe list models`",

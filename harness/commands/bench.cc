@@ -150,7 +150,6 @@ Action prepare_bench(const Arguments& arguments) {
 
 OptionInfo benched_option() {
   OptionInfo option = compressor_option(true);
-  option.required = false;
   option.help =
       "name:key=value,...; key=a|b measures both values; by default all methods with "
       "their defaults";

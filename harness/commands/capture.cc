@@ -64,7 +64,6 @@ Action prepare_capture(const Arguments& arguments) {
 std::vector<OptionInfo> options() {
   const CaptureOptions defaults;
   OptionInfo model = model_option();
-  model.required = false;
   model.default_value = defaults.model;
   return {
       model,

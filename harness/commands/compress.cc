@@ -248,7 +248,7 @@ Verb compress_verb() {
           "elements requested; error is the L2 distance between decoded values and input over the "
           "L2 norm of the input, which is gradient plus error-feedback memory. Times are of a "
           "first call, page faults included.",
-      .options = {compressor_option(false),
+      .options = {required(compressor_option(false)),
                   required(file_option("in,i", "FILE", "", "safetensors file with FP32 tensors")),
                   required(file_option("out,o", "FILE", "", "output file for the frames")),
                   file_option("state", "FILE", "",

@@ -3,15 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <nlohmann/json.hpp>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "compressors/plugin/loader.h"
-#include "compressors/registry.h"
 #include "compressors/simd.h"
 
 namespace thinpipe {
@@ -36,7 +30,6 @@ OptionInfo compressor_option(bool repeatable) {
                       ? "name:key=value,...; key=a|b measures both values; see `thinpipe list`"
                       : "name:key=value,...; see `thinpipe list`",
           .specs = std::move(specs),
-          .required = true,
           .repeatable = repeatable};
 }
 
@@ -117,11 +110,6 @@ std::string digits(std::optional<double> value) {
   const double magnitude = std::fabs(*value);
   return magnitude >= 999.5 && magnitude < 999999.5 ? fmt::format("{:.0f}", *value)
                                                     : fmt::format("{:.3g}", *value);
-}
-
-nlohmann::ordered_json number_or_null(std::optional<double> value) {
-  if (!value || !std::isfinite(*value)) return nullptr;
-  return *value;
 }
 
 }  // namespace thinpipe

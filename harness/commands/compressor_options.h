@@ -2,10 +2,8 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +21,7 @@ namespace thinpipe {
 /// Returns the completions of a spec's keys: for each parameter its values, empty for numbers.
 SpecWords::mapped_type parameter_words(const std::vector<ParameterInfo>& parameters);
 
-/// Returns `-c, --compressor SPEC`, required.
+/// Returns `-c, --compressor SPEC`.
 OptionInfo compressor_option(bool repeatable);
 /// Returns the value of `--compressor`. Alternatives (`|`) are refused. @throws InputError
 Spec one_compressor(const Arguments& arguments);
@@ -69,9 +67,6 @@ BadValues bad_values_of(const Arguments& arguments);
 /// Returns three significant digits, without exponent below a million: "0.0123", "12.3", "1234".
 /// Returns "-" for a missing value.
 std::string digits(std::optional<double> value);
-
-/// Returns null for a missing or non-finite value.
-nlohmann::ordered_json number_or_null(std::optional<double> value);
 
 inline double ratio_of(double numerator, double denominator) {
   return denominator == 0 ? std::nan("") : numerator / denominator;

@@ -179,15 +179,9 @@ int gate(const Arguments& arguments, const GatePolicy& policy) {
   };
   if (arguments.given("measured")) return judge(read_measured(arguments.text("measured")));
   return run_outside_sandbox([&](const Sandbox& sandbox) {
-    try {
-      if (arguments.given("save")) return save(arguments, policy, sandbox.scratch);
-      if (baseline) return judge(launches_of(arguments, policy, sandbox.scratch, {}));
-      return print_outcome(arguments, gate_builds(arguments, policy, sandbox.scratch));
-    } catch (const RunError& error) {
-      if (!stop_requested()) throw;
-      print_message(std::string("thinpipe gate: ") + error.what());
-      return 128 + stop_signal();
-    }
+    if (arguments.given("save")) return save(arguments, policy, sandbox.scratch);
+    if (baseline) return judge(launches_of(arguments, policy, sandbox.scratch, {}));
+    return print_outcome(arguments, gate_builds(arguments, policy, sandbox.scratch));
   });
 }
 

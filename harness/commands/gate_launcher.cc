@@ -8,14 +8,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
-#include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "harness/bench/timed.h"

@@ -6,7 +6,6 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "base/output_file.h"

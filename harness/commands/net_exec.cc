@@ -108,6 +108,7 @@ std::vector<OptionInfo> job_options(std::vector<OptionInfo> own) {
                   "or `none`"),
       integer_option("warmup", "N", "2", {0, 1e6},
                      "steps at the beginning that the step time leaves out"),
+      {.name = "no-calibration", .help = "do not calibrate the links before the job"},
       {.name = "share-machine", .help = "accept a measurement beside other runs on this machine"}};
   own.insert(own.end(), more.begin(), more.end());
   return with_program_options(own, "print neither calibration, traffic nor verdict");
@@ -117,6 +118,7 @@ JobOptions job_of(const Arguments& arguments, std::vector<std::string> program) 
   return {.out = arguments.text("out"),
           .compressor = arguments.text("compressor"),
           .warmup = static_cast<std::size_t>(arguments.integer("warmup")),
+          .calibrate = !arguments.flag("no-calibration"),
           .share_machine = arguments.flag("share-machine"),
           .quiet = arguments.flag("quiet"),
           .command = arguments.command_line(),

@@ -415,8 +415,6 @@ Action prepare_verification(const Arguments& arguments) {
 }  // namespace
 
 Verb net_verify_verb() {
-  OptionInfo links = link_option("links as for `thinpipe run`");
-  links.repeatable = true;
   return {
       .name = "net verify",
       .summary = "Check that an emulated link matches its configuration",
@@ -436,7 +434,7 @@ Verb net_verify_verb() {
           "rate.",
       .options =
           {
-              links,
+              repeatable(link_option("links as for `thinpipe run`")),
               text_option("only", "LIST", "",
                           "measure only these, separated by commas: goodput, rtt, loss, burst, "
                           "change, tools"),

@@ -7,8 +7,6 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "base/plain_table.h"

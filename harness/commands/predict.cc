@@ -65,6 +65,16 @@ std::string recorded_origin(const Records& records, const std::string& device) {
   return text;
 }
 
+// Prints a note if the ranks computed on the CPUs that compress. No model has this contention.
+void note_compute_work(const Records& records) {
+  const auto works = [](const Header& one) { return one.settings.text("compute") == "work"; };
+  if (std::ranges::any_of(records.headers, works))
+    print_message(fmt::format(
+        "{}: the run used CPU time as compute (--compute work); predictions assume that ranks wait "
+        "instead, so they leave out contention for the CPUs",
+        records.file.string()));
+}
+
 class SweepPredictor {
  public:
   SweepPredictor(const Arguments& arguments, SweepOptions& options, const Trace& trace)
@@ -127,6 +137,7 @@ class SweepPredictor {
       throw InputError(
           "--codec-times: records have no codec times per bucket; expected --granularity tensor "
           "and --overlap none");
+    note_compute_work(records);
     origin_.codecs = recorded_origin(records, options.device);
     for (const CompressorRules& baseline : std::vector(options.baselines)) {
       if (has_codec(records, baseline, options.device)) continue;
@@ -165,7 +176,9 @@ class SweepPredictor {
 };
 
 int run_again(const Arguments& arguments) {
-  const std::vector<PredictedAgain> points = predict_again(read_records(arguments.text("records")));
+  const Records records = read_records(arguments.text("records"));
+  note_compute_work(records);
+  const std::vector<PredictedAgain> points = predict_again(records);
   arguments.flag("json") ? write_stdout(again_json(points).dump(2) + "\n")
                          : write_text(again_table(points));
   return kExitGood;
@@ -222,12 +235,6 @@ Action prepare_predict(const Arguments& arguments) {
   return [&arguments, options, trace] { return run_predict(arguments, options, *trace); };
 }
 
-OptionInfo optional_trace() {
-  OptionInfo option = sweep_trace_option();
-  option.required = false;
-  return option;
-}
-
 std::vector<OptionInfo> predicting_options() {
   return {
       file_option("codec-times", "RUN", "",
@@ -261,7 +268,7 @@ Verb predict_verb() {
           "The output ends with the break-even rate of every compressor. On slower links, its "
           "predicted step is shorter than that of the baselines: `none` (fp32) and `bf16`, which "
           "sums in 16 bits (--baseline).",
-      .options = joined({{optional_trace()},
+      .options = joined({{sweep_trace_option()},
                          sweep_axis_options(),
                          sweep_step_options(),
                          sweep_replay_options(),

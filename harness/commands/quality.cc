@@ -138,7 +138,7 @@ Verb quality_verb() {
       .options = {required(folder_option("trace", "DIR", "",
                                          "trace of gradients, or synthetic:... "
                                          "(docs/synthetic.md)")),
-                  compressor_option(true),
+                  required(compressor_option(true)),
                   choice_option("by", "WHAT", "total", {"total", "tensor", "step", "tensor-step"},
                                 "additional rows below each compressor"),
                   integer_option("steps", "N", "", {1, 1e6},

@@ -181,20 +181,14 @@ std::filesystem::path output_or(const Arguments& arguments, std::filesystem::pat
   return standard += "." + ending;
 }
 
-// Runs `write`, which starts other programs, in a temporary folder. Reports an interruption.
+// Runs `write`, which starts other programs, in a temporary folder.
 int on_paper(const Arguments& arguments, const std::filesystem::path& file,
              const std::function<void(const std::filesystem::path& scratch)>& write) {
-  const int code = run_outside_sandbox([&](const Sandbox& sandbox) {
-    try {
-      write(sandbox.scratch);
-      return int{kExitGood};
-    } catch (const RunError& error) {
-      if (!stop_requested()) throw;
-      print_message(std::string("thinpipe report: ") + error.what());
-      return 128 + stop_signal();
-    }
+  run_outside_sandbox([&](const Sandbox& sandbox) {
+    write(sandbox.scratch);
+    return kExitGood;
   });
-  return code == kExitGood ? finish(file, arguments) : code;
+  return finish(file, arguments);
 }
 
 // Prints the names of the figures, or writes one of them to a file.

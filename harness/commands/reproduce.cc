@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/visible.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"
@@ -71,14 +70,8 @@ Action prepare_reproduce(const Arguments& arguments) {
   for (const std::string& name : names) find_recipe(name);
   return [&arguments, names] {
     return run_outside_sandbox([&](const Sandbox&) {
-      try {
-        return carry_out(names, std::filesystem::absolute(arguments.text("out")),
-                         arguments.flag("quick"));
-      } catch (const RunError& error) {
-        if (!stop_requested()) throw;
-        print_message(std::string("thinpipe reproduce: ") + error.what());
-        return 128 + stop_signal();
-      }
+      return carry_out(names, std::filesystem::absolute(arguments.text("out")),
+                       arguments.flag("quick"));
     });
   };
 }

@@ -230,7 +230,7 @@ Verb run_verb() {
           "that end with the command, however it ends.\n\n"
           "With --hosts, the ranks run on real machines, one on each. The network of these "
           "machines is throttled only if --shape names an interface (docs/real-hosts.md).",
-      .options = joined({{sweep_trace_option(), sweep_out_option()},
+      .options = joined({{required(sweep_trace_option()), sweep_out_option()},
                          sweep_axis_options(),
                          sweep_step_options(),
                          {integer_option("repeats", "N", "1", {1, 1000},

@@ -8,10 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -59,7 +56,6 @@ SpecWords collective_words() {
 
 OptionInfo compressors_option() {
   OptionInfo option = compressor_option(true);
-  option.required = false;
   option.default_value = "topk:ratio=0.01";
   option.help += "; 'conv*:none;*:topk:ratio=0.01' selects by tensor name (docs/bucketing.md)";
   return option;
@@ -235,9 +231,9 @@ int workers_of(int hosts, int servers) {
 }  // namespace
 
 OptionInfo sweep_trace_option() {
-  return required(folder_option("trace", "DIR", "",
-                                "trace of gradients to replay, or synthetic:model=NAME,... "
-                                "(docs/synthetic.md)"));
+  return folder_option("trace", "DIR", "",
+                       "trace of gradients to replay, or synthetic:model=NAME,... "
+                       "(docs/synthetic.md)");
 }
 
 std::vector<OptionInfo> sweep_axis_options() {
@@ -432,7 +428,7 @@ void check_schedules(const SweepOptions& options) {
 }
 
 OptionInfo model_option() {
-  return required(choice_option("model,m", "NAME", "", trainable_models(), "model to train"));
+  return choice_option("model,m", "NAME", "", trainable_models(), "model to train");
 }
 
 OptionInfo batch_option() {

@@ -13,7 +13,7 @@
 
 namespace thinpipe {
 
-/// Returns `--trace`, required.
+/// Returns `--trace`.
 OptionInfo sweep_trace_option();
 /// Returns the axes of the sweep: compressors and plug-ins, links, schedules, topology, ranks.
 std::vector<OptionInfo> sweep_axis_options();
@@ -62,7 +62,7 @@ double parse_time_scale(const std::string& text);
 void check_schedules(const SweepOptions& options);
 
 /// Options for model and training data of `train` and `capture`.
-OptionInfo model_option();  ///< required
+OptionInfo model_option();
 OptionInfo batch_option();
 OptionInfo data_option();
 

@@ -1,7 +1,6 @@
 #include "harness/commands/topology_options.h"
 
 #include "netem/link/link_spec.h"
-#include "netem/topology/spec.h"
 
 namespace thinpipe {
 

@@ -1,6 +1,7 @@
 // Parts of the verbs of `trace` that other files use.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ OptionInfo tensors_option(const std::string& help);
 
 /// Returns the selection by these options. @throws InputError if the trace lacks a selected part
 SliceParts parts_of(const Trace& trace, const Arguments& arguments);
+
+/// Returns the options of `trace export` that are for --format chakra alone.
+std::vector<OptionInfo> chakra_options();
+/// Checks these options, and returns the action that exports execution traces.
+/// @throws InputError; RunError if this build lacks the protobuf library
+Action prepare_chakra_export(const Arguments& arguments, const std::shared_ptr<const Trace>& trace,
+                             const SliceParts& parts);
 
 /// Returns the tables of `trace stats`, of at most 80 columns: one kind for distributions, one for
 /// decay and fits (without and with error feedback), and one for similarity. A row has the means of

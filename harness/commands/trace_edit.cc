@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "harness/commands/sweep_options.h"
 #include "harness/commands/trace.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
@@ -142,6 +143,11 @@ ExportFormat export_format_of(const std::string& name) {
 
 Action prepare_trace_export(const Arguments& arguments) {
   const auto trace = std::make_shared<const Trace>(open_trace(arguments.positional("DIR")));
+  if (arguments.text("format") == "chakra")
+    return prepare_chakra_export(arguments, trace, parts_of(*trace, arguments));
+  for (const OptionInfo& option : chakra_options())
+    if (arguments.given(option.name))
+      throw InputError("--" + option.name + " needs --format chakra");
   return [&arguments, trace, parts = parts_of(*trace, arguments)] {
     const std::string &format = arguments.text("format"), &out = arguments.text("out");
     const std::size_t files = export_trace(*trace, parts, export_format_of(format), out);
@@ -180,10 +186,10 @@ Verb trace_import_verb() {
       .name = "trace import",
       .summary = "Import gradients of other programs as a trace",
       .description =
-          "Reads a folder of .npy, .npz or safetensors files, or Chakra host traces in JSON (one "
-          "file per rank), and writes a trace. --pattern defines how file paths name step, rank "
-          "and tensor. By default the common conventions are tried, first that of SIDCo's gradient "
-          "files; docs/traces.md lists them.\n\n"
+          "Reads a folder of .npy, .npz or safetensors files, or Chakra execution traces in JSON "
+          "or protobuf (one file per rank), and writes a trace. --pattern defines how file paths "
+          "name step, rank and tensor. By default the common conventions are tried, first that of "
+          "SIDCo's gradient files; docs/traces.md lists them.\n\n"
           "A Chakra trace has shapes, order and times, but no values. Values are generated, and "
           "the trace is marked as synthetic. Other files have no compute times; --forward and "
           "--backward set them. The trace's provenance records all assumptions. After an error, "
@@ -275,19 +281,29 @@ Verb trace_export_verb() {
               ".safetensors; for npy, a folder of that name with one .npy file per tensor. All "
               "values are FP32; 16-bit values are widened. Second moments are named q:NAME. "
               "`thinpipe trace import` reads all three formats. After an error, nothing is "
-              "written.",
-          .options = {new_folder_option("new folder for the files"),
-                      choice_option("format", "FORMAT", "npz", {"npz", "npy", "safetensors"},
-                                    "format of the files; npz and npy are NumPy's"),
-                      steps_option("training steps, such as 0,10-20; by default all"),
-                      ranks_option("ranks, such as 0,2-3; by default all"),
-                      tensors_option("tensors whose name matches; by default all")},
+              "written.\n\n"
+              "--format chakra writes a Chakra execution trace in protobuf for each rank, "
+              "MODEL.RANK.et, for simulators of accelerators. It has no values, but nodes for the "
+              "forward pass, the backward pass cut where gradients become ready, encoding, "
+              "collectives with the sizes of encoded payloads, and decoding. Sizes and codec times "
+              "are measured on the trace, for about half a second.",
+          .options = joined(
+              {{new_folder_option("new folder for the files"),
+                choice_option("format", "FORMAT", "npz", {"npz", "npy", "safetensors", "chakra"},
+                              "format of the files; npz and npy are NumPy's"),
+                steps_option("training steps, such as 0,10-20; by default all"),
+                ranks_option("ranks, such as 0,2-3; by default all"),
+                tensors_option("tensors whose name matches; by default all")},
+               chakra_options()}),
           .positionals = {{.name = "DIR", .type = Type::kFolder, .help = "folder of the trace"}},
           .examples = {{"For NumPy: numpy.load('arrays/rank-000/step-00000150.npz')",
                         "thinpipe trace export trace --out arrays"},
                        {"One tensor of the first rank",
                         "thinpipe trace export trace --ranks 0 --tensors conv1.weight --format npy "
-                        "--out arrays"}},
+                        "--out arrays"},
+                       {"For a simulator: one step with compressed payloads",
+                        "thinpipe trace export trace --format chakra -c topk:ratio=0.01 --steps "
+                        "150 --out et"}},
           .prepare = prepare_trace_export};
 }
 

@@ -24,7 +24,7 @@ constexpr int kMaxTrainers = 64;  // processes with libtorch on one machine
 
 std::vector<OptionInfo> model_options() {
   return {
-      model_option(),
+      required(model_option()),
       real_option("width", "X", "1", {0.01, 4},
                   "factor on the number of channels or units, for models that support it (thinpipe "
                   "list models)"),

@@ -9,15 +9,13 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "harness/options/arguments.h"
 #include "harness/options/help.h"
 #include "harness/options/terminal.h"
+#include "netem/sandbox.h"
 
 namespace thinpipe {
 namespace {
@@ -101,7 +99,7 @@ void guarded(ReadCommand& command, const std::function<void()>& work) {
   } catch (const InputError& error) {
     fail(error.what(), kExitUsage);
   } catch (const RunError& error) {
-    fail(error.what(), kExitFailed);
+    fail(error.what(), stop_requested() ? 128 + stop_signal() : int{kExitFailed});
   } catch (const std::bad_alloc&) {
     fail("out of memory", kExitFailed);
   } catch (const std::exception& error) {

@@ -1,6 +1,5 @@
 #include "harness/doctor/findings.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <signal.h>
@@ -15,18 +14,15 @@
 #include <cstdint>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
 #include <system_error>
-#include <vector>
 
 #include "base/error.h"
 #include "harness/machine/machine.h"
 #include "harness/machine/programs.h"
 #include "harness/options/terminal.h"
 #include "harness/paper/paper.h"
-#include "netem/file_descriptor.h"
 #include "netem/real_nic/saved_qdiscs.h"
+#include "workloads/trace/chakra/execution_trace.h"
 
 namespace thinpipe {
 namespace {
@@ -124,6 +120,13 @@ Finding tool(const char* name, const char* cost, const char* remedy) {
                    : path ? path->string() + " does not start"
                           : std::string("no ") + name + " in PATH",
                    cost, remedy);
+}
+
+Finding protobuf() {
+  const bool built = has_protobuf();
+  return component("protobuf", built, built ? "this build: with it" : "this build: without it",
+                   "`trace import` reads Chakra traces in JSON only; `trace export` writes none",
+                   "install libprotobuf-dev and protobuf-compiler, then build again");
 }
 
 Finding cuda() {
@@ -313,25 +316,13 @@ Finding gpu_mpi_finding(const std::optional<std::string>& info, bool has_gpu) {
 
 std::optional<std::string> output_of(const fs::path& program,
                                      const std::vector<std::string>& arguments) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
-  FileDescriptor reading(ends[0]);
-  FileDescriptor writing(ends[1]);
-  pid_t child = 0;
   try {
-    child = start_process(program, arguments, -1, writing.get(), writing.get());
+    const auto [text, status] = read_program(program, arguments);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
   } catch (const SystemError&) {
-    return std::nullopt;
+    // It cannot be started.
   }
-  writing.reset();
-  std::string text;
-  char buffer[4096];
-  for (ssize_t count; (count = ::read(reading.get(), buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<std::size_t>(count));
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return std::nullopt;
-  return text;
+  return std::nullopt;
 }
 
 std::optional<std::string> first_line(const fs::path& program, const std::string& argument) {
@@ -370,6 +361,7 @@ std::vector<Finding> software_findings() {
       tool("rsvg-convert", "figures are SVG only: `report --figure` cannot write PDF or PNG",
            "install rsvg-convert (Debian: librsvg2-bin)"),
       chromium(),
+      protobuf(),
       cuda()};
   add_gpu_findings(findings);
   return findings;

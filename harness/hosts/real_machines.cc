@@ -19,6 +19,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -236,19 +237,16 @@ class Guards {
           std::make_unique<GuardLine>(commands[i], fmt::format("{}/guard-{}.log", scratch, i)));
       for (const auto& line : lines_) line->renew();
     }
-    renewals_ = std::thread([this, pause = std::chrono::duration<double>(lease / 4)] {
+    const std::chrono::duration<double> pause(lease / 4);
+    renewals_ = std::jthread([this, pause](const std::stop_token& ending) {
       std::unique_lock lock(mutex_);
-      while (!end_.wait_for(lock, pause, [this] { return ending_; }))
+      while (!end_.wait_for(lock, ending, pause, [&] { return ending.stop_requested(); }))
         for (const auto& line : lines_) line->renew();
     });
   }
   /// Has the guards restore all interfaces, and reports on stderr each host that did not confirm.
   ~Guards() {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    end_.notify_all();
+    renewals_.request_stop();
     renewals_.join();
     for (const auto& line : lines_) try {
         line->ask("restore", "restored", kEndSeconds);
@@ -301,9 +299,8 @@ class Guards {
  private:
   std::vector<std::unique_ptr<GuardLine>> lines_;
   std::mutex mutex_;  // guards lines_
-  std::condition_variable end_;
-  bool ending_ = false;
-  std::thread renewals_;
+  std::condition_variable_any end_;
+  std::jthread renewals_;
 };
 
 class RealMachines : public Machines {

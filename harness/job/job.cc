@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdlib>
 #include <limits>
 #include <map>
@@ -191,7 +190,10 @@ Job::Job(const JobOptions& options, const ProgramNetwork& programs, EmulatedMach
 void Job::calibrate() {
   const LinkSpec& link = programs_.point().link;
   try {
-    calibrator_.calibrate(machines_, link, /*time_scale=*/1, /*launch=*/nullptr);
+    if (options_.calibrate)
+      calibrator_.calibrate(machines_, link, /*time_scale=*/1, /*launch=*/nullptr);
+    else
+      calibrator_.skip(machines_, link, /*time_scale=*/1, "skipped by --no-calibration");
   } catch (const RunError&) {  // no traffic passed, or a stop was requested
   }
   calibrated_ = calibrator_.find(machines_, link, /*time_scale=*/1);

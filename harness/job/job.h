@@ -42,6 +42,7 @@ struct JobOptions {
   std::filesystem::path out;         ///< folder of the records; "" for none
   std::string compressor;            ///< in the record; "": as the job reports it
   std::size_t warmup = 2;            ///< steps at the beginning that are left out
+  bool calibrate = true;             ///< measures the links before the job
   bool share_machine = false;        ///< a job beside other runs on this machine stays valid
   bool quiet = false;                ///< prints neither traffic nor verdict
   std::vector<std::string> command;  ///< argv, for the record
@@ -51,7 +52,8 @@ struct JobOptions {
 /// One job, in the sandbox of its network.
 class Job {
  public:
-  /// Opens the records, calibrates the links, and sets kStepsVariable for the programs.
+  /// Opens the records, calibrates the links if the options say so, and sets kStepsVariable for the
+  /// programs.
   /// @throws InputError when `out` has records of another kind; RunError when it cannot be written
   Job(const JobOptions& options, const ProgramNetwork& programs, EmulatedMachines& machines,
       const Sandbox& sandbox);

@@ -1,6 +1,5 @@
 #include "harness/job/program_network.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -88,11 +87,9 @@ std::unique_ptr<HostProgram> start_program(const Host& host, const std::vector<s
 RankProgram::RankProgram(const Host& host, const std::vector<std::string>& words,
                          std::string prefix)
     : prefix_(std::move(prefix)) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw SystemError("pipe");
-  reading_ = FileDescriptor(ends[0]);
-  const FileDescriptor writing(ends[1]);
-  program_ = start_program(host, words, writing.get());
+  Pipe pipe = make_pipe();
+  reading_ = std::move(pipe.reading);
+  program_ = start_program(host, words, pipe.writing.get());
 }
 
 void RankProgram::print_output() {

@@ -48,6 +48,16 @@ std::string in_words(const WayCalibration& way) {
   return text + ")";
 }
 
+// Returns a link on these machines, without measurements.
+CalibratedLink unmeasured_link(const Machines& machines, const LinkSpec& link, double time_scale) {
+  CalibratedLink one;
+  one.link = slowed(link, time_scale).to_string();
+  one.time_scale = time_scale;
+  one.machines = machines.size();
+  one.judged = machines.sets_links();
+  return one;
+}
+
 }  // namespace
 
 const WayCalibration* LinkCalibration::farthest() const {
@@ -90,11 +100,7 @@ const CalibratedLink* Calibrator::find(const Machines& machines, const LinkSpec&
 
 const CalibratedLink& Calibrator::calibrate(Machines& machines, const LinkSpec& link,
                                             double time_scale, Launch* launch) {
-  CalibratedLink one;
-  one.link = slowed(link, time_scale).to_string();
-  one.time_scale = time_scale;
-  one.machines = machines.size();
-  one.judged = machines.sets_links();
+  CalibratedLink one = unmeasured_link(machines, link, time_scale);
   const auto begin = std::chrono::steady_clock::now();
   try {
     one.figures = machines.calibrate(link, time_scale, launch);
@@ -107,6 +113,13 @@ const CalibratedLink& Calibrator::calibrate(Machines& machines, const LinkSpec& 
   one.seconds = seconds_since(begin);
   links_.push_back(std::move(one));
   return links_.back();
+}
+
+void Calibrator::skip(const Machines& machines, const LinkSpec& link, double time_scale,
+                      const std::string& reason) {
+  CalibratedLink one = unmeasured_link(machines, link, time_scale);
+  one.figures.unmeasured = reason;
+  links_.push_back(std::move(one));
 }
 
 json Calibrator::record() const {

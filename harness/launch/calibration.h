@@ -71,6 +71,10 @@ class Calibrator {
   /// stored, which makes its points invalid; a stop is not stored.
   const CalibratedLink& calibrate(Machines& machines, const LinkSpec& link, double time_scale,
                                   Launch* launch);
+  /// Stores the link as not measured, which does not make its points invalid.
+  /// @param reason  recorded, and shown in reports
+  void skip(const Machines& machines, const LinkSpec& link, double time_scale,
+            const std::string& reason);
   /// Returns the header's `calibration` of docs/records.md.
   nlohmann::json record() const;
 

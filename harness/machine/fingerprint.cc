@@ -18,11 +18,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -30,7 +28,6 @@
 #include "harness/machine/machine.h"
 #include "harness/machine/programs.h"
 #include "netem/file_descriptor.h"
-#include "reports/record/record.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
@@ -137,19 +134,19 @@ std::optional<std::string> read_within(int file, std::chrono::seconds time) {
 std::optional<std::string> ask_driver(const std::string& query) {
   constexpr std::chrono::seconds kTimeout(10);
   const std::optional<fs::path> program = find_in_path("nvidia-smi");
-  int ends[2];
-  if (!program || ::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
-  const FileDescriptor reading(ends[0]), nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-  FileDescriptor writing(ends[1]);
+  if (!program) return std::nullopt;
+  const FileDescriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  Pipe pipe;
   pid_t child = 0;
   try {
+    pipe = make_pipe();
     child = start_process(*program, {"--query-gpu=" + query, "--format=csv,noheader,nounits"}, -1,
-                          writing.get(), nowhere.get());
+                          pipe.writing.get(), nowhere.get());
   } catch (const SystemError&) {
     return std::nullopt;
   }
-  writing.reset();
-  const std::optional<std::string> text = read_within(reading.get(), kTimeout);
+  pipe.writing.reset();
+  const std::optional<std::string> text = read_within(pipe.reading.get(), kTimeout);
   if (!text) ::kill(child, SIGKILL);
   int status = 0;
   ::waitpid(child, &status, 0);

@@ -12,10 +12,11 @@ namespace thinpipe {
 inline constexpr const char* kDeviceCpu = "cpu";
 inline constexpr const char* kDeviceCuda = "cuda";
 
-/// @throws InputError for an unknown name of a device
+/// Checks a device's name. @throws InputError for an unknown one
 void check_device(const std::string& name);
 
-/// @throws RunError without a GPU that this build can use, with cause and remedy
+/// Checks that there is a GPU that this build can use. @throws RunError with cause and remedy, if
+/// not
 void require_gpu();
 
 /// Returns the first word of a file of the kernel; "" without such a file.
@@ -24,10 +25,10 @@ std::string first_word(const std::filesystem::path& file);
 /// Returns the value of a file's line "name : value" or "name: value"; "" without such a line.
 std::string value_of_line(const std::filesystem::path& path, const std::string& name);
 
-/// Returns the number at the begin of a text; nothing for other texts, such as "max".
+/// Returns the number at the begin of a text; nullopt for other texts, such as "max".
 std::optional<double> leading_number(const std::string& text);
 
-/// Returns the cores' worth of time that the control group allows; nothing without a limit.
+/// Returns the number of cores whose CPU time the control group allows; nullopt without a limit.
 std::optional<double> cpu_limit(const std::filesystem::path& root);
 
 /// Machine state that affects timings; machine_findings() in harness/doctor/findings.h judges it.

@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
 #include "base/error.h"
+#include "netem/file_descriptor.h"
 #include "netem/sandbox.h"
 
 namespace thinpipe {
@@ -85,6 +87,16 @@ int wait_for_process(pid_t child) {
     if (stop_requested() && !signalled) signalled = ::kill(child, stop_signal()) == 0;
   }
   return status;
+}
+
+ProgramOutput read_program(const fs::path& program, const std::vector<std::string>& arguments,
+                           int errors) {
+  Pipe pipe = make_pipe();
+  const int output = pipe.writing.get();
+  const pid_t child = start_process(program, arguments, -1, output, errors < 0 ? output : errors);
+  pipe.writing.reset();
+  std::string text = read_to_end(pipe.reading);
+  return {std::move(text), wait_for_process(child)};
 }
 
 }  // namespace thinpipe

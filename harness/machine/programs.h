@@ -24,15 +24,26 @@ std::vector<char*> exec_words(std::vector<std::string>& words);
 [[noreturn]] void replace_process(const std::filesystem::path& program,
                                   const std::vector<std::string>& arguments);
 
-/// Starts a program and does not wait for it. Its input, output and errors are these open files;
-/// with input -1 it has nothing to read.
+/// Starts a program and does not wait for it. The arguments `input`, `output` and `errors` are
+/// descriptors of open files; with input -1 the program has nothing to read.
 /// @returns its process id @throws SystemError when it cannot be started.
 pid_t start_process(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                     int input, int output, int errors);
 
-/// Waits for a program to end. Ctrl-C reaches the program as well. A stop request to this process
-/// alone (netem's stop_requested()) is passed on once.
+/// Waits for a program to end. Ctrl-C reaches the program as well. A stop request that only this
+/// process receives (netem's stop_requested()) is passed on once.
 /// @returns its status, as from waitpid()
 int wait_for_process(pid_t child);
+
+struct ProgramOutput {
+  std::string text;
+  int status;  ///< as from waitpid()
+};
+
+/// Runs a program without input to its end and reads its output.
+/// @param errors  descriptor for its errors; -1: they join its output
+/// @throws SystemError when it cannot be started.
+ProgramOutput read_program(const std::filesystem::path& program,
+                           const std::vector<std::string>& arguments, int errors = -1);
 
 }  // namespace thinpipe

@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -117,6 +114,11 @@ std::string two_columns(std::string_view left, std::string_view right, std::size
 }
 
 void write_stdout(std::string_view text) { write_data(visible_text(text)); }
+
+nlohmann::ordered_json number_or_null(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return nullptr;
+  return *value;
+}
 
 void write_json(const nlohmann::ordered_json& json) { write_stdout(json.dump(2) + "\n"); }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,7 +32,8 @@ std::string two_columns(std::string_view left, std::string_view right, std::size
 /// words longer than a line are broken after commas.
 std::string for_stream(int descriptor, std::string_view text);
 
-/// The reader closed standard output, as in `thinpipe list | head -1`. The command ends silently.
+/// Reports that the reader closed standard output, as in `thinpipe list | head -1`. The command
+/// then ends silently.
 class OutputClosed : public std::exception {
  public:
   const char* what() const noexcept override { return "standard output was closed"; }
@@ -45,16 +47,20 @@ void write_stdout(std::string_view text);
 /// Writes text for a person: like write_stdout(), with lines wrapped by for_stream().
 void write_text(std::string_view text);
 
+/// Returns null for a missing or non-finite value.
+nlohmann::ordered_json number_or_null(std::optional<double> value);
+
 /// Prints JSON, indented by two blanks.
 void write_json(const nlohmann::ordered_json& json);
 
-/// Writes `text` unchanged, for pages and for file formats other than JSON. Errors as above.
+/// Writes `text` unchanged, for pages and for file formats other than JSON. @throws as
+/// write_stdout().
 void write_data(std::string_view text);
 
 /// Writes `text` unchanged to a file, or to standard output if the file's name is "-".
 void write_data_to(const std::string& file, std::string_view text);
 
-/// Flushes the buffers of stdio. Errors as above.
+/// Flushes the buffers of stdio. @throws as write_stdout().
 void flush_stdout();
 
 /// Makes a write to a closed pipe fail with EPIPE instead of killing the process. Installs an empty

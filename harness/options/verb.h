@@ -158,7 +158,7 @@ struct Verb {
   /// that the arguments name. It writes, starts and measures nothing, because
   /// tests/fuzz/command_line.cc calls it with arbitrary arguments. The arguments outlive the
   /// action. An InputError or RunError from prepare() or from the action becomes `thinpipe VERB:
-  /// message` and exit code 2 or 4.
+  /// message` and exit code 2 or 4. After a stop request, a RunError gives 128 + the signal.
   Action (*prepare)(const Arguments&) = nullptr;
 };
 

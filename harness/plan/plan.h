@@ -20,7 +20,8 @@ namespace thinpipe {
 
 class Trace;
 
-/// Time scale to be chosen for each link and number of ranks (harness/sweep/time_scaling.h).
+/// Stands for a time scale that the run chooses for each link and number of ranks
+/// (harness/sweep/time_scaling.h).
 inline constexpr double kAutoTimeScale = 0;
 
 struct SweepOptions {
@@ -96,28 +97,29 @@ bool in_shard(const std::string& id, int shard, int shards);
 
 /// Limits the number of points, because the alternatives of all axes multiply. Call it before a
 /// point is added to `points` others.
-/// @throws InputError when there are 100,000.
+/// @throws InputError when `points` is 100,000 or more.
 void check_point_limit(std::size_t points);
 
-/// Returns the numbers of hosts of the sweep's launches, each once, in ascending order.
+/// Returns the numbers of hosts that the points need, each once, in ascending order.
 std::vector<int> host_counts(const SweepOptions& options);
 
-/// Returns all points, grouped by launch. There is one launch for each number of ranks with each
-/// number of servers; numbers of ranks keep their order. The points of one launch are in random
-/// order, so that slow drifts of the machine spread over all of them.
+/// Returns all points, grouped by Launch (harness/launch/launch.h), which is one start of the rank
+/// processes. Each pair of a number of ranks and a number of servers has its own Launch. Numbers of
+/// ranks keep their order. The points of one Launch are in random order, so that slow drifts of the
+/// machine spread over all of them.
 std::vector<SweepPoint> plan_sweep(const SweepOptions& options);
 
 /// Returns the link for people: "100 Mbit/s", or the whole specification of a link with more keys.
 std::string link_line(const LinkSpec& link);
 
-/// Returns the approximate s of the point, with its start, for the progress bar.
+/// Returns the approximate duration of the point in s, including its start, for the progress bar.
 double expected_seconds(const SweepPoint& point, const Trace& trace, const SweepOptions& options);
 
 /// Returns the bits of all ranks' uncompressed gradients in one step.
 double dense_bits(const SweepPoint& point, const Trace& trace);
 
-/// Returns the time in s after which a step counts as stuck: ten times the compute time and a dense
-/// exchange on these links, plus `more` for an overloaded machine.
+/// Returns the time in s after which a step counts as stuck: ten times the sum of the compute time
+/// and the time of a dense exchange on these links, plus `more` for an overloaded machine.
 double step_timeout(const SweepPoint& point, const Topology& topology, const Trace& trace,
                     double compute_scale, double more);
 

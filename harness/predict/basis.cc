@@ -7,11 +7,11 @@
 #include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/units.h"
+#include "harness/options/terminal.h"
 #include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
@@ -154,10 +154,6 @@ std::string row_of(const PredictedAgain& one) {
                            format_time(one.prediction->step), ratio_text, remark_of(one));
 }
 
-nlohmann::ordered_json value_json(const std::optional<double>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-}
-
 struct PredictionBasis {
   CodecProfile codec;
   PredictionInput input;  // without ranks, collective and link
@@ -283,11 +279,11 @@ nlohmann::ordered_json again_json(const std::vector<PredictedAgain>& points) {
                      {"ranks", one.axes.ranks},
                      {"repeat", one.axes.repeat}}},
                    {"status", status_name(one.status)},
-                   {"measured", value_json(one.measured)},
-                   {"recorded", value_json(one.recorded)},
+                   {"measured", number_or_null(one.measured)},
+                   {"recorded", number_or_null(one.recorded)},
                    {"predicted", one.prediction ? nlohmann::ordered_json(one.prediction->step)
                                                 : nlohmann::ordered_json(nullptr)},
-                   {"ratio", value_json(one.ratio())},
+                   {"ratio", number_or_null(one.ratio())},
                    {"incast", one.prediction && one.prediction->incast},
                    {"refusal", one.refusal}});
   return {{"points", std::move(all)}};

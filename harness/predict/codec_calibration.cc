@@ -315,11 +315,10 @@ void step_all(std::vector<std::unique_ptr<Worker>>& workers, std::uint64_t index
     const std::size_t last = std::min(workers.size(), first + static_cast<std::size_t>(at_once));
     for (std::size_t i = first; i < last; ++i)
       if (workers[i]->replay().loads()) workers[i]->replay().load(index);
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;  // joined before the next ones start
     for (std::size_t i = first + 1; i < last; ++i)
       threads.emplace_back([&worker = *workers[i], index] { worker.step(index); });
     workers[first]->step(index);
-    for (std::thread& thread : threads) thread.join();
   }
   for (const auto& worker : workers) worker->rethrow();
 }

@@ -4,14 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "base/statistics.h"

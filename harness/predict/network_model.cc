@@ -3,7 +3,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,13 +10,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/statistics.h"
 #include "harness/launch/launch.h"
-#include "workloads/predict/closed_forms.h"
+#include "netem/file_descriptor.h"
 
 namespace thinpipe {
 namespace {
@@ -79,38 +77,33 @@ double beta_for(double seconds, int ranks, double bytes, LinkFigures link) {
 constexpr int kRoundTrips = 200;
 using LoopbackMessage = std::array<char, 8>;
 
-class Socket {
- public:
-  explicit Socket(int descriptor, const char* attempt) : descriptor_(descriptor) {
-    if (descriptor < 0) throw SystemError(attempt);
-    const int on = 1;
-    setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
-  ~Socket() { close(descriptor_); }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int get() const { return descriptor_; }
+// Returns a new socket that sends every message at once.
+FileDescriptor prompt_socket(int descriptor, const char* attempt) {
+  if (descriptor < 0) throw SystemError(attempt);
+  const int on = 1;
+  setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return FileDescriptor(descriptor);
+}
 
-  bool send_message() const {
-    const LoopbackMessage message = {};
-    return ::send(descriptor_, message.data(), message.size(), MSG_NOSIGNAL) ==
-           static_cast<ssize_t>(message.size());
-  }
-  bool receive_message() const {
-    LoopbackMessage message;
-    return ::recv(descriptor_, message.data(), message.size(), MSG_WAITALL) ==
-           static_cast<ssize_t>(message.size());
-  }
+FileDescriptor tcp_socket() {
+  return prompt_socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+}
 
- private:
-  int descriptor_;
-};
+bool send_message(const FileDescriptor& socket) {
+  const LoopbackMessage message = {};
+  return ::send(socket.get(), message.data(), message.size(), MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(message.size());
+}
 
-int tcp_socket() { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); }
+bool receive_message(const FileDescriptor& socket) {
+  LoopbackMessage message;
+  return ::recv(socket.get(), message.data(), message.size(), MSG_WAITALL) ==
+         static_cast<ssize_t>(message.size());
+}
 
 // Returns every message to its sender until the peer closes the connection.
-void echo(const Socket& socket) {
-  while (socket.receive_message() && socket.send_message()) {
+void echo(const FileDescriptor& socket) {
+  while (receive_message(socket) && send_message(socket)) {
   }
 }
 
@@ -215,7 +208,7 @@ MachineFigures probe_links(Launch& launch, const LinkFigures& expected) {
 }
 
 double loopback_message_time() {
-  const Socket door(tcp_socket(), "socket");
+  const FileDescriptor door = tcp_socket();
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -224,15 +217,16 @@ double loopback_message_time() {
   if (bind(door.get(), generic, length) < 0) throw SystemError("bind 127.0.0.1");
   if (listen(door.get(), 1) < 0) throw SystemError("listen on 127.0.0.1");
   if (getsockname(door.get(), generic, &length) < 0) throw SystemError("getsockname");
-  const Socket near(tcp_socket(), "socket");
+  const FileDescriptor near = tcp_socket();
   if (connect(near.get(), generic, length) < 0) throw SystemError("connect to 127.0.0.1");
-  const Socket far(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept on 127.0.0.1");
+  const FileDescriptor far =
+      prompt_socket(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept on 127.0.0.1");
   std::thread other([&far] { echo(far); });
   std::vector<double> times;
   bool ok = true;
   for (int i = 0; i < kRoundTrips && ok; ++i) {
     const double begin = now_seconds();
-    ok = near.send_message() && near.receive_message();
+    ok = send_message(near) && receive_message(near);
     times.push_back(now_seconds() - begin);
   }
   shutdown(near.get(), SHUT_RDWR);

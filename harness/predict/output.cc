@@ -39,8 +39,6 @@ std::string heading_of(const SweepPoint& point, const TopologySpec& topology) {
   return heading_line(text);
 }
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 Json axes_json(const SweepPoint& point, const SweepOptions& options) {
   Json axes{{"compressor", point.compressor.to_string()},
             {"link", point.link_text()},
@@ -57,8 +55,8 @@ Json axes_json(const SweepPoint& point, const SweepOptions& options) {
 }
 
 void add_speed_ups(const PredictedStep& step, Json& json) {
-  json["over_bf16"] = or_null(step.over_bf16());
-  json["over_none"] = or_null(step.over_none());
+  json["over_bf16"] = number_or_null(step.over_bf16());
+  json["over_none"] = number_or_null(step.over_none());
 }
 
 Json to_json(const PredictedPoint& one, Predictor& predictor, const SweepOptions& options) {

@@ -5,13 +5,11 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <vector>
 
 #include "base/error.h"
 #include "workloads/collectives/push_pull_options.h"
 #include "workloads/collectives/sparse_pairs.h"
 #include "workloads/collectives/traffic.h"
-#include "workloads/predict/closed_forms.h"
 
 namespace thinpipe {
 namespace {

@@ -5,15 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
-#include <span>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"

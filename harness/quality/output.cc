@@ -6,12 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/units.h"
-#include "harness/quality/offline.h"
-#include "reports/record/record.h"
+#include "harness/options/terminal.h"
 
 namespace thinpipe {
 namespace {
@@ -34,10 +31,6 @@ std::string cell(std::optional<double> value) {
 std::string percent_cell(std::optional<double> fraction) {
   if (fraction) *fraction *= 100;
   return cell(fraction);
-}
-
-OrderedJson finite_or_null(std::optional<double> value) {
-  return value && std::isfinite(*value) ? OrderedJson(*value) : OrderedJson(nullptr);
 }
 
 OrderedJson distribution_json(const std::optional<Distribution>& values) {
@@ -66,13 +59,13 @@ OrderedJson to_json(const QualitySummary& summary) {
       {"k_hat_over_k", distribution_json(summary.estimation)},
       {"estimation_quality", interval_json(summary.quality)},
       {"relative_error",
-       {{"mean", finite_or_null(summary.error_mean)},
-        {"last", finite_or_null(summary.error_last)}}},
+       {{"mean", number_or_null(summary.error_mean)},
+        {"last", number_or_null(summary.error_last)}}},
       {"cosine",
-       {{"mean", finite_or_null(summary.cosine_mean)},
-        {"last", finite_or_null(summary.cosine_last)}}},
-      {"drift", finite_or_null(summary.drift)},
-      {"top_k_overlap", finite_or_null(summary.overlap)},
+       {{"mean", number_or_null(summary.cosine_mean)},
+        {"last", number_or_null(summary.cosine_last)}}},
+      {"drift", number_or_null(summary.drift)},
+      {"top_k_overlap", number_or_null(summary.overlap)},
       {"passes", summary.passes},
       {"encode_ns_per_element", summary.nanoseconds_per_element}};
 }

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/statistics.h"
-#include "reports/statistics/statistics.h"
 
 namespace thinpipe {
 namespace {

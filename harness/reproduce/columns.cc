@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "compressors/encode/position_codec.h"
 #include "compressors/registry.h"

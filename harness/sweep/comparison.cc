@@ -3,7 +3,6 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "harness/sweep/samples.h"
 #include "harness/worker/reference.h"

@@ -1,9 +1,5 @@
 #include "harness/sweep/measure.h"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -141,7 +137,7 @@ Fidelity fidelity_of(const PointSamples& samples, const SweepPoint& point, const
 Point describe(const SweepPoint& planned, const SweepOptions& options) {
   Point point;
   point.id = planned.id(options);
-  point.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  point.started = created_now();
   Axes& axes = point.axes;
   axes.compressor = planned.compressor.to_string();
   axes.method = planned.compressor.method();

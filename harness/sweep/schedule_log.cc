@@ -12,11 +12,7 @@
 
 namespace thinpipe {
 
-namespace {
-
 using nlohmann::json;
-
-}  // namespace
 
 ScheduleLog::ScheduleLog(Machines& machines, const SweepPoint& point, Between between)
     : text_(point.schedule.to_string()),

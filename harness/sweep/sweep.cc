@@ -7,13 +7,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>

@@ -1,13 +1,10 @@
 #include "harness/train/options.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
@@ -15,30 +12,13 @@
 #include "base/error.h"
 #include "harness/machine/programs.h"
 #include "harness/plan/checks.h"
-#include "netem/file_descriptor.h"
 #include "workloads/models/catalogue.h"
 #include "workloads/trace/safetensors.h"
 #include "workloads/trace/trace_format.h"
 
 namespace thinpipe {
-namespace {
 
 using nlohmann::json;
-
-// Reads a pipe to its end.
-std::string read_to_end(int descriptor) {
-  std::string text;
-  char buffer[4096];
-  for (;;) {
-    const ssize_t count = read(descriptor, buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw SystemError("read the output of thinpipe-train-worker");
-    if (count == 0) return text;
-    text.append(buffer, static_cast<std::size_t>(count));
-  }
-}
-
-}  // namespace
 
 void ModelDescription::set_compute_time(double seconds) {
   const double factor = times.compute() > 0 ? seconds / times.compute() : 0;
@@ -125,19 +105,9 @@ GivenDescription given_description(const ModelDescription& model, const LearnerO
 }
 
 ModelDescription describe_model(const LearnerOptions& options, bool measures) {
-  const std::filesystem::path program = find_program("thinpipe-train-worker");
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw SystemError("pipe");
-  const FileDescriptor out(ends[0]);
-  FileDescriptor in(ends[1]);
-  const pid_t child =
-      start_process(program, {measures ? "--describe" : "--order", options.to_json().dump()}, -1,
-                    in.get(), STDERR_FILENO);
-  in = FileDescriptor();  // closes this process's copy
-  const std::string text = read_to_end(out.get());
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) throw SystemError("wait for thinpipe-train-worker");
+  const auto [text, status] =
+      read_program(find_program("thinpipe-train-worker"),
+                   {measures ? "--describe" : "--order", options.to_json().dump()}, STDERR_FILENO);
   if (WIFEXITED(status) && WEXITSTATUS(status) == kExitUsage)
     throw InputError("the model cannot be trained with these options; see above");
   const json description = json::parse(text, nullptr, false);

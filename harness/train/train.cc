@@ -89,8 +89,8 @@ class TrainWork : public PointWork {
     ScheduleLog schedule(machines, planned, ScheduleLog::Between::kStands);  // sets the links
     Trained trained;
     try {
-      trained = train_point(planned, options_, model_, machines, launch, timeout, samples, scaled,
-                            schedule);
+      trained = train_point(
+          {planned, options_, model_, machines, launch, timeout, samples, scaled, schedule});
     } catch (const WorkerRefusal& refusal) {
       point = failed_point(planned, options_.sweep, refusal.what());
       complete_axes(planned, point.axes);

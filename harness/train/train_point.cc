@@ -146,20 +146,10 @@ class CaptureWriter {
 };
 
 // Trains one point from its first step, or from its last checkpoint, to its last step.
-class TrainPoint {
+class TrainPoint : TrainJob {
  public:
-  TrainPoint(const SweepPoint& point, const TrainOptions& options, const ModelDescription& model,
-             Machines& machines, Launch& launch, double step_timeout, PointSamples& samples,
-             const PointProgress& progress, ScheduleLog& schedule)
-      : point_(point),
-        options_(options),
-        model_(model),
-        machines_(machines),
-        launch_(launch),
-        timeout_(step_timeout),
-        samples_(samples),
-        progress_(progress),
-        schedule_(schedule),
+  explicit TrainPoint(const TrainJob& job)
+      : TrainJob(job),
         checkpoints_(options.sweep.out, point.id(options.sweep)),
         capture_(point, options, model),
         idle_(!launch.rank_machines().empty()),
@@ -168,39 +158,39 @@ class TrainPoint {
 
   // Has the ranks make their learners and compressors, and restore the last checkpoint, if any.
   void prepare() {
-    json message = prepare_message(point_, options_.sweep);
-    message["seed"] = seed_of(point_, options_);
-    message["epochs_a_step"] = model_.epochs_a_step * point_.ranks;
-    message["training"] = {{"model", model_.to_json()},
-                           {"learner", learner_of(point_, options_).to_json()}};
-    const auto prepared = launch_.ask(message, kPrepareTimeout);
+    json message = prepare_message(point, options.sweep);
+    message["seed"] = seed_of(point, options);
+    message["epochs_a_step"] = model.epochs_a_step * point.ranks;
+    message["training"] = {{"model", model.to_json()},
+                           {"learner", learner_of(point, options).to_json()}};
+    const auto prepared = launch.ask(message, kPrepareTimeout);
     for (const json& one : prepared)
       period_ = std::max(period_, one.at("period").get<std::uint64_t>());
-    steps_ = (options_.sweep.steps + period_ - 1) / period_ * period_;
-    next_evaluation_ = options_.eval_every;
-    samples_.period = 1;
+    steps_ = (options.sweep.steps + period_ - 1) / period_ * period_;
+    next_evaluation_ = options.eval_every;
+    samples.period = 1;
     restore();
   }
 
   // Takes all remaining steps.
   Trained run() {
-    const WireCount before = machines_.count_wire(point_.hosts());
+    const WireCount before = machines.count_wire(point.hosts());
     const std::uint64_t first = series_.steps();
-    schedule_.begin_at(series_.seconds_after(first));
+    schedule.begin_at(series_.seconds_after(first));
     for (std::uint64_t step = first; step < steps_; ++step) {
       take_step(step);
       const bool whole = ends_period(step);
       if (whole && (step + 1 >= next_evaluation_ || step + 1 == steps_)) evaluate(step + 1);
-      const std::uint64_t every = options_.checkpoint_every;
+      const std::uint64_t every = options.checkpoint_every;
       const bool stop = stop_requested();
       // Checkpoints are made after exchanges only, so a stop waits for the next exchange.
       const bool due = every > 0 && (step + 1) / every > (step + 1 - period_) / every;
       if (whole && (stop || (due && step + 1 < steps_))) save(step + 1);
       if (whole && stop) throw RunError("interrupted");
-      progress_.advance(1 / static_cast<double>(steps_));
+      progress.advance(1 / static_cast<double>(steps_));
     }
-    samples_.wire = between(before, machines_.count_wire(point_.hosts()));
-    samples_.idle_cpu = idle_.idle();
+    samples.wire = between(before, machines.count_wire(point.hosts()));
+    samples.idle_cpu = idle_.idle();
     capture_.finish();
     return {std::move(series_), std::move(digest_), std::move(resumed_)};
   }
@@ -209,22 +199,22 @@ class TrainPoint {
   // After a stop was requested, ranks have kGrace s to reach a step at which a checkpoint can be
   // made.
   std::vector<json> ask(const json& message, double seconds) {
-    return launch_.ask(message, seconds, kGrace);
+    return launch.ask(message, seconds, kGrace);
   }
 
   void restore() {
-    if (!options_.sweep.resume) return checkpoints_.remove();
+    if (!options.sweep.resume) return checkpoints_.remove();
     const auto last = checkpoints_.last();
     if (!last) return;
-    const json point = checkpoints_.point_of(*last);
+    const json saved = checkpoints_.point_of(*last);
     ask({{"do", "restore"}, {"folder", last->folder.string()}, {"id", identity_}}, kPrepareTimeout);
-    series_ = TrainSeries::from_json({point.at("series"), last->folder.string(), "series"});
-    samples_.worst_error = point.at("worst_error");
-    samples_.checked_steps = point.at("checked_steps");
-    digest_ = point.at("digest");
-    resumed_ = point.at("resumed").get<std::vector<std::uint64_t>>();
+    series_ = TrainSeries::from_json({saved.at("series"), last->folder.string(), "series"});
+    samples.worst_error = saved.at("worst_error");
+    samples.checked_steps = saved.at("checked_steps");
+    digest_ = saved.at("digest");
+    resumed_ = saved.at("resumed").get<std::vector<std::uint64_t>>();
     resumed_.push_back(series_.steps());
-    while (next_evaluation_ <= series_.steps()) next_evaluation_ += options_.eval_every;
+    while (next_evaluation_ <= series_.steps()) next_evaluation_ += options.eval_every;
   }
 
   void save(std::uint64_t next_step) {
@@ -232,15 +222,15 @@ class TrainPoint {
     ask({{"do", "save"}, {"folder", folder.string()}, {"step", next_step}, {"id", identity_}},
         kComputeTimeout);
     checkpoints_.finish(next_step, {{"series", series_.to_json()},
-                                    {"worst_error", samples_.worst_error},
-                                    {"checked_steps", samples_.checked_steps},
+                                    {"worst_error", samples.worst_error},
+                                    {"checked_steps", samples.checked_steps},
                                     {"digest", digest_},
                                     {"resumed", resumed_}});
   }
 
   void take_step(std::uint64_t step) {
     const std::uint64_t exchanges = (step + 1) / period_;
-    const std::uint64_t every = options_.sweep.check_every;
+    const std::uint64_t every = options.sweep.check_every;
     const bool check =
         ends_period(step) && every > 0 && ((exchanges - 1) % every == 0 || step + 1 == steps_);
     const json load = {{"do", "load"}, {"index", step}, {"rate_factor", series_.rate_factor()}};
@@ -253,7 +243,7 @@ class TrainPoint {
     StepAnswers answers = exchange(step);
     idle_.after_step(answers);
     keep(loaded, std::move(answers));
-    schedule_.end_step(true, series_.seconds.back());
+    schedule.end_step(true, series_.seconds.back());
     if (check) check_step(step);
     update(step, check || step + 1 == steps_);
   }
@@ -262,14 +252,13 @@ class TrainPoint {
     try {
       json message = {{"do", "step"}, {"index", step}};
       // Ranks that share a clock start at the same moment, and the schedule's clock with them.
-      const double in_seconds = launch_.rank_machines().empty() ? start_seconds(launch_) : 0;
+      const double in_seconds = launch.rank_machines().empty() ? start_seconds(launch) : 0;
       if (in_seconds > 0) message["begin"] = now_seconds() + in_seconds;
-      schedule_.begin_step(in_seconds);
-      const double bits =
-          8.0 * sizeof(float) * static_cast<double>(model_.elements()) * point_.ranks;
-      return step_answers(ask(message, schedule_.timeout(bits, timeout_)), point_.ranks);
+      schedule.begin_step(in_seconds);
+      const double bits = 8.0 * sizeof(float) * static_cast<double>(model.elements()) * point.ranks;
+      return step_answers(ask(message, schedule.timeout(bits, step_timeout)), point.ranks);
     } catch (const NoAnswer& error) {
-      throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule_.hindrance()));
+      throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule.hindrance()));
     } catch (const RunError& error) {
       if (stop_requested()) throw;
       throw RunError(fmt::format("step {}: {}", step, error.what()));
@@ -279,30 +268,30 @@ class TrainPoint {
   void check_step(std::uint64_t step) {
     const json account = {{"do", "account"}, {"index", step}, {"check", true}};
     const std::vector<json> accounts = ask(account, kComputeTimeout);
-    add_comparison(accounts, ask({{"do", "compare"}}, kComputeTimeout), point_.ranks, samples_);
-    const std::vector<std::string> errors = errors_of(samples_);
+    add_comparison(accounts, ask({{"do", "compare"}}, kComputeTimeout), point.ranks, samples);
+    const std::vector<std::string> errors = errors_of(samples);
     if (!errors.empty()) throw RunError(fmt::format("step {}: {}", step, errors.front()));
   }
 
   // Returns the workers' losses; a parameter server has none.
   std::vector<double> losses_of(const std::vector<json>& loaded) const {
     std::vector<double> losses;
-    for (int rank = 0; rank < point_.ranks; ++rank)
+    for (int rank = 0; rank < point.ranks; ++rank)
       losses.push_back(loaded[static_cast<std::size_t>(rank)].at("loss"));
     return losses;
   }
 
   void keep(const std::vector<json>& loaded, StepAnswers step) {
-    if (point_.time_scale != 1) scale_step(step, point_.time_scale, samples_.overlapped);
+    if (point.time_scale != 1) scale_step(step, point.time_scale, samples.overlapped);
     const std::vector<double> losses = losses_of(loaded);
-    series_.loss.push_back(std::accumulate(losses.begin(), losses.end(), 0.0) / point_.ranks);
+    series_.loss.push_back(std::accumulate(losses.begin(), losses.end(), 0.0) / point.ranks);
     double slowest = 0;
     for (const WorkerStep& worker : step.workers) slowest = std::max(slowest, worker.total);
     series_.seconds.push_back(slowest);
     series_.pulled.push_back(mean_bytes(step.workers, &WorkerStep::pulled_bytes));
     series_.bytes.push_back(mean_bytes(step.workers, &WorkerStep::payload_bytes) +
                             series_.pulled.back());
-    samples_.steps.push_back(slim(std::move(step)));
+    samples.steps.push_back(slim(std::move(step)));
   }
 
   void update(std::uint64_t step, bool check) {
@@ -310,7 +299,7 @@ class TrainPoint {
     const std::vector<json> applied = ask(apply, kComputeTimeout);
     if (!check || !ends_period(step)) return;
     digest_ = applied[0].at("digest");
-    for (int rank = 1; rank < point_.ranks; ++rank)
+    for (int rank = 1; rank < point.ranks; ++rank)
       if (const std::string other = applied[static_cast<std::size_t>(rank)].at("digest");
           other != digest_)
         throw RunError(fmt::format(
@@ -319,9 +308,9 @@ class TrainPoint {
   }
 
   void evaluate(std::uint64_t steps) {
-    while (next_evaluation_ <= steps) next_evaluation_ += options_.eval_every;
+    while (next_evaluation_ <= steps) next_evaluation_ += options.eval_every;
     const json found = ask({{"do", "evaluate"}}, kComputeTimeout)[0];
-    const bool perplexity = options_.perplexity();
+    const bool perplexity = options.perplexity();
     const auto number = [&](const char* field) {
       return found.at(field).is_number() ? found.at(field).get<double>() : std::nan("");
     };
@@ -332,22 +321,13 @@ class TrainPoint {
     if (plateau_)
       series_.held_out.back().rate_factor = plateau_->factor_after(series_.held_out_losses());
     // The bar leaves little of a line of 80 columns, so the changing figures come first.
-    progress_.describe(fmt::format("{}/{} {} {:.3g} {}", steps, steps_, perplexity ? "ppl" : "acc",
-                                   series_.held_out.back().figure, point_.compressor.to_string()));
+    progress.describe(fmt::format("{}/{} {} {:.3g} {}", steps, steps_, perplexity ? "ppl" : "acc",
+                                  series_.held_out.back().figure, point.compressor.to_string()));
   }
 
   // Returns true if the step ends with an exchange.
   bool ends_period(std::uint64_t step) const { return (step + 1) % period_ == 0; }
 
-  const SweepPoint& point_;
-  const TrainOptions& options_;
-  const ModelDescription& model_;
-  Machines& machines_;
-  Launch& launch_;
-  double timeout_;
-  PointSamples& samples_;
-  const PointProgress& progress_;
-  ScheduleLog& schedule_;
   Checkpoints checkpoints_;
   CaptureWriter capture_;
   IdleWatch idle_;
@@ -361,12 +341,8 @@ class TrainPoint {
 
 }  // namespace
 
-Trained train_point(const SweepPoint& point, const TrainOptions& options,
-                    const ModelDescription& model, Machines& machines, Launch& launch,
-                    double step_timeout, PointSamples& samples, const PointProgress& progress,
-                    ScheduleLog& schedule) {
-  TrainPoint training(point, options, model, machines, launch, step_timeout, samples, progress,
-                      schedule);
+Trained train_point(const TrainJob& job) {
+  TrainPoint training(job);
   training.prepare();
   return training.run();
 }

@@ -22,17 +22,25 @@ struct Trained {
   std::vector<std::uint64_t> resumed;  ///< steps from which the training was resumed
 };
 
+/// A point to train, with all that its training uses.
+struct TrainJob {
+  const SweepPoint& point;
+  const TrainOptions& options;
+  const ModelDescription& model;
+  Machines& machines;
+  Launch& launch;
+  double step_timeout;    ///< s that a step may take
+  PointSamples& samples;  ///< receives the data for warnings_about() and errors_of()
+  const PointProgress& progress;
+  ScheduleLog& schedule;
+};
+
 /// Trains one point from its first step, or from its last checkpoint, to its last step. Captures
 /// the workers' gradients if the options name a folder for them.
-/// @param step_timeout  s that a step may take
-/// @param samples  receives the data for warnings_about() and errors_of()
 /// @throws WorkerRefusal when a rank cannot make its learner or compressors, or for a loss or a
 /// gradient that is not finite; InputError for a checkpoint that cannot be used; SystemError when a
 /// file cannot be read or written; RunError when a step does not end, ranks' parameters differ, or
 /// a stop was requested. After a stop the last step has a checkpoint where possible.
-Trained train_point(const SweepPoint& point, const TrainOptions& options,
-                    const ModelDescription& model, Machines& machines, Launch& launch,
-                    double step_timeout, PointSamples& samples, const PointProgress& progress,
-                    ScheduleLog& schedule);
+Trained train_point(const TrainJob& job);
 
 }  // namespace thinpipe

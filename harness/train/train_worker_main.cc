@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>

@@ -25,7 +25,6 @@
 #include "compressors/cuda/gpu.h"
 #include "compressors/plugin/loader.h"
 #include "compressors/simd.h"
-#include "harness/launch/control_socket.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/machine/gpu.h"
 #include "harness/machine/machine.h"

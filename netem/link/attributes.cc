@@ -1,7 +1,5 @@
 #include "netem/link/attributes.h"
 
-#include <linux/netlink.h>
-
 #include <algorithm>
 #include <utility>
 

@@ -42,7 +42,7 @@ struct GilbertElliott {
   double mean_loss() const;
 };
 
-/// Impairment of frames that have left the shaper, all of it by netem.
+/// Impairment of the frames of one direction, all of it by netem.
 struct Impairment {
   std::chrono::nanoseconds delay{0};
   std::chrono::nanoseconds jitter{0};  ///< standard deviation; for kUniform the half-width
@@ -125,8 +125,8 @@ inline constexpr double kLowestLinkRate = 1e3;     // bit/s: below, one frame ta
 inline constexpr double kHighestLinkRate = 100e9;  // bit/s: beyond any emulated path
 inline constexpr double kLongestLinkDelay = 100;   // s
 
-/// Bytes of the Ethernet header, which qdiscs count. Preamble, check sequence and gap are
-/// `overhead`.
+/// Bytes of the Ethernet header, which qdiscs count. They count preamble, check sequence and gap
+/// only as Direction::overhead.
 inline constexpr int kEthernetHeader = 14;
 /// Bytes of the IPv4 header, the TCP header and TCP's timestamps.
 inline constexpr int kTcpHeaders = 20 + 20 + 12;
@@ -141,10 +141,10 @@ inline constexpr int kPayloadBytes = 1500 - kTcpHeaders;
 inline double tcp_ceiling(double rate) { return rate * kPayloadBytes / kFrameBytes; }
 
 /// Returns the default token-bucket depth for a rate, in bytes. It is 1 ms of data at the rate, but
-/// at least two frames, and a whole number of microseconds of transmit time. Tokens that accumulate
-/// while the link idles let bytes pass unthrottled, so the depth is the time resolution of every
-/// measurement on the link. Smaller buckets cost CPU time, because 64 kB GSO packets are then
-/// segmented in software. Above 1 Gbit/s, smaller buckets lower the rate.
+/// at least two frames, rounded up to a whole number of microseconds of transmit time. After the
+/// link has been idle, a full bucket of bytes passes unthrottled, so no measurement on the link
+/// resolves times shorter than the bucket's transmit time. Smaller buckets cost CPU time, because
+/// 64 kB GSO packets are then segmented in software. Above 1 Gbit/s, they also lower the rate.
 std::uint32_t default_burst(double rate, int frame_bytes = kFrameBytes);
 
 /// Parses a link spec. @throws InputError naming the key, what was found and what is allowed.
@@ -153,8 +153,8 @@ LinkSpec parse_link_spec(std::string_view text);
 /// Expands alternatives: `rate=10mbit|100mbit` gives two links, as does `lte|wifi`.
 std::vector<LinkSpec> expand_link_specs(std::string_view text);
 
-/// A named link, modelled on a real network. `--link lte` means `--link SPEC`. Keys after the name
-/// override single settings: `lte,rate=5mbit`.
+/// A named link, modelled on a real network: `--link lte` means `--link` with the preset's spec.
+/// Keys after the name override single settings: `lte,rate=5mbit`.
 struct LinkPreset {
   const char* name;
   const char* spec;    ///< for parse_link_spec()

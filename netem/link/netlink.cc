@@ -13,8 +13,6 @@
 #include <netlink/route/route.h>
 #include <netlink/route/tc.h>
 
-#include <memory>
-
 #include <fmt/format.h>
 
 #include "base/error.h"

@@ -12,7 +12,8 @@ struct nl_sock;
 
 namespace thinpipe {
 
-/// @throws RunError with the attempt and libnl's reason if `result` is an error code.
+/// Checks a result of libnl. @throws RunError with the attempt and libnl's reason if `result` is an
+/// error code.
 void check_netlink(int result, const std::string& attempt);
 
 struct NetlinkSocketDeleter {
@@ -86,8 +87,8 @@ class Netlink {
   void redirect_arrivals(const std::string& interface, const std::string& target);
   void stop_redirecting(const std::string& interface);  ///< no error without a redirection
 
-  /// Sets the MTU and the most frames that the stack may pass on as one GSO packet (65535: the
-  /// kernel's default; 1: frames one by one), and reads both back.
+  /// Sets the MTU and `segments`, the most frames that the stack may pass on as one GSO packet
+  /// (65535: the kernel's default; 1: frames one by one). Reads both back.
   void set_frame_limits(const std::string& interface, std::uint32_t mtu, std::uint32_t segments);
   std::string frame_limits_difference(const std::string& interface, std::uint32_t mtu,
                                       std::uint32_t segments);

@@ -4,10 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "netem/link/attributes.h"
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
@@ -15,7 +13,6 @@
 #include <sstream>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/splitmix64.h"
-#include "netem/link/qdisc.h"
 #include "netem/link/qdisc_netem.h"
 
 namespace thinpipe {

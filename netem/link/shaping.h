@@ -28,28 +28,29 @@ struct LinkShaping {
   Shaping port;                   ///< egress of the switch's port, towards the host
 };
 
-/// Returns the qdiscs of a link. The shaper is the root and netem its only child: netem holds
-/// delayed frames, and the shaper's backlog queues in netem. Without a rate, or with shaper=netem,
-/// netem is the root. A direction without settings gets a bfifo, for its counters. The uplink's
-/// delay is on the IFB at the receiving end, because TCP stops sending when its own interface holds
-/// too many bytes (TCP small queues).
+/// Returns the qdiscs of a link. In each direction, the shaper is the root and netem its only
+/// child, so frames wait in netem both for the end of their delay and for the shaper. Without a
+/// rate, or with shaper=netem, netem is the root. A direction without settings gets a bfifo, for
+/// its counters. An uplink is delayed by an IFB at its receiving end: if frames were delayed in the
+/// sender's interface, TCP would send less, because it limits the bytes that wait there (TCP small
+/// queues).
 /// @param stream  gives hosts that share a seed different random numbers
 LinkShaping shaping_of(const LinkSpec& link, std::uint64_t stream = 0);
 
-/// Returns the seed of netem's random numbers in one direction of a stream's link. Empty if the
+/// Returns the seed of netem's random numbers in one direction of a stream's link; nullopt if the
 /// link has no seed.
 std::optional<std::uint64_t> netem_seed(const LinkSpec& link, std::uint64_t stream, bool up);
 
 /// Replaces the interface's qdiscs and reads every step back.
 void install(Netlink& netlink, const std::string& interface, const Shaping& shaping);
 
-/// Reads the interface's qdiscs back and returns their drift from `shaping`, in words.
+/// Reads the interface's qdiscs back and returns how they differ from `shaping`, in words.
 std::vector<std::string> differences(Netlink& netlink, const std::string& interface,
                                      const Shaping& shaping);
 
-/// Returns the limit of frames in a netem: the full frames that the rate delivers in the longest
-/// usual delay (delay plus several times the jitter), plus the queue. Assumes 100 Gbit/s if the
-/// direction has no rate.
+/// Returns netem's queue limit in frames. It is the number of full frames that the rate delivers in
+/// the longest usual delay (delay plus several times the jitter), plus those that fit into the
+/// queue. Assumes 100 Gbit/s if the direction has no rate.
 std::uint32_t netem_limit(const Direction& direction, std::uint32_t frame_bytes);
 
 /// Traffic that crossed a link, in bytes and frames as its qdiscs count.
@@ -78,11 +79,11 @@ class ShapedLink {
   /// @param number  names the IFB, and gives links that share a seed different random numbers
   ShapedLink(LinkEnd lower, LinkEnd upper, int number);
 
-  /// Sets both directions anew. Queued frames are dropped. Afterwards buckets are full and counters
+  /// Sets both directions anew. Drops queued frames. Afterwards token buckets are full and counters
   /// are 0. @throws RunError when the kernel refuses or changes a setting.
   void set(const LinkSpec& link, std::uint32_t segments);
   LinkCounters counters() const;
-  /// Returns the drift of the link's qdiscs since set(), in words.
+  /// Returns the settings of the link's qdiscs that have changed since set() (drift), in words.
   std::vector<std::string> drift() const;
   /// Returns which of the link's interfaces are down or gone, in words; "" if none is.
   std::string interruption() const;

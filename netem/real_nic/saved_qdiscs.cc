@@ -14,16 +14,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <span>
-#include <string>
 #include <tuple>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -37,10 +34,7 @@ namespace {
 // Runs `action` in a child process with a new network namespace, which has only the loopback
 // interface. @returns "" on success, else the exception's text.
 std::string rehearse(const std::function<void()>& action) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw SystemError("pipe");
-  const FileDescriptor reader(ends[0]);
-  FileDescriptor writer(ends[1]);
+  Pipe pipe = make_pipe();
   const pid_t child = fork();
   if (child < 0) throw SystemError("fork");
   if (child == 0) {
@@ -53,16 +47,12 @@ std::string rehearse(const std::function<void()>& action) {
     } catch (const std::exception& error) {
       complaint = error.what();
     }
-    const bool told = write(writer.get(), complaint.data(), complaint.size()) ==
+    const bool told = write(pipe.writing.get(), complaint.data(), complaint.size()) ==
                       static_cast<ssize_t>(complaint.size());
     _exit(told && complaint.empty() ? 0 : 1);
   }
-  writer.reset();
-  std::string complaint;
-  char buffer[512];
-  ssize_t got;
-  while ((got = read(reader.get(), buffer, sizeof(buffer))) > 0 || (got < 0 && errno == EINTR))
-    if (got > 0) complaint.append(buffer, static_cast<std::size_t>(got));
+  pipe.writing.reset();
+  std::string complaint = read_to_end(pipe.reading);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <memory>
 #include <numbers>
 #include <utility>
-#include <vector>
 
 namespace thinpipe {
 namespace {

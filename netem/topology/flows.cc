@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 

@@ -15,8 +15,9 @@ struct Hop {
   bool operator==(const Hop&) const = default;
 };
 
-/// Shortest paths by number of trunks. Among paths of equal length, the path whose trunks come
-/// first in the topology is taken. Forward and reverse paths are the same.
+/// Shortest paths between hosts, by the number of trunks, which are links between switches. Among
+/// equally short paths, the path whose trunks come first in the topology is taken. Forward and
+/// reverse paths are the same.
 class Routes {
  public:
   explicit Routes(const Topology& topology);
@@ -37,10 +38,9 @@ class Routes {
 /// Returns the rate of one direction in bit/s on the wire; 0: not throttled.
 double rate_of(const LinkSpec& link, bool up);
 
-/// Returns `link` with the settings that it has as a trunk between two switches. On a host's link,
-/// impairments apply once, on the downlink, since a frame between two hosts crosses one uplink and
-/// one downlink. A frame crosses a trunk in one direction only. So both directions of a trunk have
-/// the impairments, unless `up` has impairments of its own.
+/// Returns `link` with the settings that it has as a trunk: both directions have the impairments,
+/// unless `up` has impairments of its own. On a host's link, only the downlink has them, because a
+/// frame between two hosts crosses one uplink and one downlink. A frame crosses a trunk only once.
 LinkSpec as_trunk(const LinkSpec& link);
 
 /// A flow between two hosts.
@@ -67,7 +67,8 @@ std::vector<double> fair_rates(const Topology& topology,
                                const std::vector<std::vector<Hop>>& flows);
 
 /// Returns the highest goodput, in bit/s of payload, at which every host can send to all others at
-/// the same time; 0 if no link is throttled. With more than 64 hosts: the slowest path's goodput.
+/// the same time; 0 if no link is throttled. With more than 64 hosts, returns the slowest path's
+/// goodput instead.
 double exchange_goodput(const Topology& topology);
 /// Returns the links as set (see as_trunk), the hosts' first.
 std::vector<LinkSpec> links_as_set(const Topology& topology);

@@ -11,8 +11,9 @@
 namespace thinpipe {
 
 /// Settings of a link as users write them: `rate=10mbit,delay=5ms`, in parentheses or not. Unlike
-/// in a LinkSpec, a rate may be a multiple of the rate of the run's link (`rate=4x`, `rate=0.1x`).
-/// Omitted keys may come from another link. `unthrottled` is a link without limits.
+/// in a LinkSpec, a rate may be a multiple of the rate of the run's link, --link (`rate=4x`,
+/// `rate=0.1x`). applied_to() takes omitted keys from another link. `unthrottled` is a link without
+/// limits.
 class LinkChange {
  public:
   LinkChange() = default;  ///< changes nothing

@@ -13,8 +13,8 @@
 namespace thinpipe {
 
 /// A topology as users write it: `racks:racks=2,oversubscription=4,host3=(rate=10mbit)`, or the
-/// statements of a file. The run's link (--link) is not part of it but an argument of plan(). So is
-/// the number of hosts, unless a file places them. docs/topologies.md describes the grammar.
+/// statements of a file. Arguments of plan() add the run's link (--link), and the number of hosts
+/// unless a file places them. docs/topologies.md describes the grammar.
 struct TopologySpec {
   std::string kind = "star";                  ///< a name of topology_kinds(), or "file"
   std::map<std::string, std::string> values;  ///< settings that the user gave

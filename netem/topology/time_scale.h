@@ -13,10 +13,10 @@ namespace thinpipe {
 
 inline constexpr double kMinTimeScale = 1e-3, kMaxTimeScale = 1e3;
 
-/// Returns the link that is slower by `factor`: rates are divided by it, delays and jitter
-/// multiplied. Values in bytes and probabilities stay the same: queues, losses, and the bucket
-/// depths of the undilated rate. There is one exception, possible only with a factor below 1. A
-/// default bucket that is too small for the dilated rate grows to default_burst() of that rate.
+/// Returns the link that is slower by `factor`: divides rates by the factor, and multiplies delays
+/// and jitter by it. Probabilities and values in bytes (queues, token-bucket depths) stay the same.
+/// There is one exception: a factor below 1 raises the rate, and a default token bucket that is too
+/// small for the new rate grows to default_burst() of that rate.
 /// @throws InputError when a rate leaves the range from 1 kbit/s to 100 Gbit/s.
 LinkSpec slowed(const LinkSpec& link, double factor);
 
@@ -24,8 +24,8 @@ LinkSpec slowed(const LinkSpec& link, double factor);
 /// @throws InputError naming a link whose rate leaves the range from 1 kbit/s to 100 Gbit/s.
 Topology slowed(Topology topology, double factor);
 
-/// Returns warnings about effects that time dilation does not scale and that matter at this factor;
-/// none at 1.
+/// Returns warnings about effects that time dilation does not scale and that matter at this factor.
+/// Without dilation (factor 1) there are none.
 std::vector<std::string> time_scale_warnings(const LinkSpec& link, double factor);
 /// Returns the warnings of all links of a topology, each once. Adds a warning about links without a
 /// rate, which time dilation cannot slow down.

@@ -1,13 +1,10 @@
 #include "netem/topology/topology.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <numeric>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <tuple>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -13,7 +13,8 @@ namespace thinpipe {
 /// Returns the number of a host, switch, trunk or link as an index.
 inline std::size_t as_index(int number) { return static_cast<std::size_t>(number); }
 
-/// Includes servers. The control bridge has at most 1023 ports. `--ranks` has the same limit.
+/// Greatest number of hosts, servers included. All hosts are on the control network's bridge, which
+/// has at most 1023 ports. `--ranks` has the same limit.
 inline constexpr int kMaxHosts = 1000;
 
 /// A host and its access link.

@@ -39,8 +39,9 @@ struct LinkVerdict {
   std::vector<std::string> disturbed;
   /// Returns true if the machine was quiet during every judged measure.
   bool valid() const { return disturbed.empty(); }
-  /// Returns true if the link passes, false if it fails. Returns nothing if no measure has an
-  /// expected value, or if the machine was too busy for some of them.
+  /// Returns false if at least one measure fails, true if every measure that has an expected value
+  /// passes. Returns nothing if no measure has an expected value, or if none fails and the machine
+  /// was too busy to judge some.
   std::optional<bool> holds() const;
 };
 

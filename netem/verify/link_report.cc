@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "netem/verify/judge.h"
-#include "netem/verify/round_trip.h"
 
 namespace thinpipe {
 

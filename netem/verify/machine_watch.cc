@@ -10,7 +10,6 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
-#include <string>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -22,11 +21,6 @@
 #include "netem/sandbox.h"
 
 namespace thinpipe {
-namespace {
-
-constexpr double kWait = 2e-3;  // s
-
-}  // namespace
 
 std::string Disturbance::reason(double limit) const {
   if (idle && *idle < kMinIdle) return fmt::format("idle {:.1f} %", 100 * *idle);
@@ -90,24 +84,22 @@ std::map<int, IdlePriority::Process> IdlePriority::times() {
   return found;
 }
 
-MachineWatch::MachineWatch() : begin_(now_seconds()), thread_([this] { run(); }) {}
+MachineWatch::MachineWatch()
+    : begin_(now_seconds()), thread_([this](const std::stop_token& ending) { run(ending); }) {}
 
-MachineWatch::~MachineWatch() {
-  if (thread_.joinable()) stop();
-}
-
-void MachineWatch::run() {
+void MachineWatch::run(const std::stop_token& ending) {
+  constexpr double kWait = 2e-3;  // s
   block_signals();
   prctl(PR_SET_TIMERSLACK, 1);  // ns, as for ranks and schedule players
   do {                          // at least once, even in a short measurement
     const double due = now_seconds() + kWait;
     wait_until(due);
     late_.push_back(now_seconds() - due);
-  } while (!done_);
+  } while (!ending.stop_requested());
 }
 
 Disturbance MachineWatch::stop(double spare) {
-  done_ = true;
+  thread_.request_stop();
   thread_.join();
   const double beside = beside_.seconds();
   const ProcessorTime spent = processor_time() - before_;

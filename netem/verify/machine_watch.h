@@ -2,9 +2,9 @@
 // the link.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -67,9 +67,7 @@ class IdlePriority {
 class MachineWatch {
  public:
   MachineWatch();
-  ~MachineWatch();
-  MachineWatch(const MachineWatch&) = delete;
-  MachineWatch& operator=(const MachineWatch&) = delete;
+  MachineWatch(const MachineWatch&) = delete;  // the thread uses the object
 
   /// Ends the watch and returns its findings; the caller sets `repeated`. Call it once.
   /// @param spare  CPU time in seconds that the threads of an Awake, which keep the CPUs busy, used
@@ -77,14 +75,13 @@ class MachineWatch {
   Disturbance stop(double spare = 0);
 
  private:
-  void run();
+  void run(const std::stop_token& ending);
 
   ProcessorTime before_ = processor_time();
   IdlePriority beside_;
   double begin_;
-  std::atomic<bool> done_ = false;
   std::vector<double> late_;  // overrun of every wait, in seconds
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace thinpipe

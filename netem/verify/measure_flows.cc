@@ -6,20 +6,18 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "netem/sandbox.h"
-#include "netem/topology/flows.h"
 #include "netem/verify/round_trip.h"
 #include "netem/verify/sockets.h"
 
@@ -33,32 +31,25 @@ class Awake {
  public:
   Awake() {
     for (unsigned i = 0; i < std::max(std::thread::hardware_concurrency(), 1U); ++i)
-      threads_.emplace_back([this] {
+      threads_.emplace_back([](const std::stop_token& stop) {
         const sched_param none = {};
         sched_setscheduler(0, SCHED_IDLE, &none);
-        while (!ends_.load(std::memory_order_relaxed)) {
+        while (!stop.stop_requested()) {
         }
       });
   }
-  ~Awake() {
-    ends_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
-  Awake(const Awake&) = delete;
-  Awake& operator=(const Awake&) = delete;
 
   /// Returns the CPU time of the threads so far in s, which is otherwise idle time.
   double seconds() {
     double sum = 0;
-    for (std::thread& thread : threads_)
+    for (std::jthread& thread : threads_)
       if (clockid_t clock; pthread_getcpuclockid(thread.native_handle(), &clock) == 0)
         sum += now_seconds(clock);
     return sum;
   }
 
  private:
-  std::atomic<bool> ends_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 using Clock = std::chrono::steady_clock;

@@ -16,7 +16,6 @@
 #include "base/statistics.h"
 #include "netem/sandbox.h"
 #include "netem/verify/expected.h"
-#include "netem/verify/sockets.h"
 
 namespace thinpipe {
 namespace {
@@ -159,12 +158,7 @@ QueueFlood::QueueFlood(const Network& network, const LinkSpec& link, const Flow&
     setsockopt(pair.receiver.get(), SOL_SOCKET, SO_RCVBUF, &no_buffer, sizeof(no_buffer));
   }
   for (const SocketPair& pair : pairs_) senders_.emplace_back(pair.sender, datagram, together);
-  thread_ = std::thread([this] { run(); });
-}
-
-QueueFlood::~QueueFlood() {
-  done_ = true;
-  thread_.join();
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
 bool QueueFlood::send_batch() {
@@ -175,12 +169,12 @@ bool QueueFlood::send_batch() {
   return false;
 }
 
-void QueueFlood::run() {
+void QueueFlood::run(const std::stop_token& stop) {
   block_signals();
   const auto begin = Clock::now();
   double due = first_bytes_;
   double sent = 0;
-  while (!done_) {
+  while (!stop.stop_requested()) {
     // Datagrams that could not be sent are not made up for.
     while (sent < due && send_batch()) sent += batch_bytes_;
     sent = std::max(sent, due);

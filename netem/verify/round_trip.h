@@ -1,8 +1,8 @@
 // Measures the RTT of datagrams. Also keeps a link's queue full meanwhile, for bufferbloat delay.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -42,12 +42,10 @@ class QueueFlood {
  public:
   /// @param link  throttled
   QueueFlood(const Network& network, const LinkSpec& link, const Flow& flow, double overload);
-  ~QueueFlood();
-  QueueFlood(const QueueFlood&) = delete;
-  QueueFlood& operator=(const QueueFlood&) = delete;
+  QueueFlood(const QueueFlood&) = delete;  // the thread uses the object
 
  private:
-  void run();
+  void run(const std::stop_token& stop);
   bool send_batch();  ///< on the next socket with buffer space; false if none has
 
   double bytes_per_second_;  ///< of frames
@@ -56,8 +54,7 @@ class QueueFlood {
   std::vector<SocketPair> pairs_;  ///< several, since one socket has at most some 100 kB in flight
   std::vector<NumberedSender> senders_;
   std::size_t turn_ = 0;
-  std::atomic<bool> done_{false};
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace thinpipe

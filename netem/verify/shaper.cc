@@ -3,12 +3,12 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -206,14 +206,13 @@ std::optional<Line> line_through(const std::vector<NumberedArrival>& arrivals, d
 class SteadySender {
  public:
   SteadySender(const FileDescriptor& socket, int datagram, int at_once)
-      : sender_(socket, datagram, at_once), thread_([this] { run(); }) {}
-  ~SteadySender() { stop(); }
-  SteadySender(const SteadySender&) = delete;
-  SteadySender& operator=(const SteadySender&) = delete;
+      : sender_(socket, datagram, at_once),
+        thread_([this](const std::stop_token& ending) { run(ending); }) {}
+  SteadySender(const SteadySender&) = delete;  // the thread uses the object
 
   std::uint64_t stop() {
-    done_ = true;
-    if (thread_.joinable()) thread_.join();
+    thread_.request_stop();
+    thread_.join();
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     return sender_.next();
   }
@@ -222,10 +221,10 @@ class SteadySender {
   double waited() const { return waited_; }
 
  private:
-  void run() {
+  void run(const std::stop_token& ending) {
     block_signals();
     try {
-      while (!done_) {
+      while (!ending.stop_requested()) {
         if (sender_.send_batch(false)) continue;
         const double begin = wall_clock();
         sender_.send_batch(true);
@@ -237,10 +236,9 @@ class SteadySender {
   }
 
   NumberedSender sender_;
-  std::atomic<bool> done_{false};
   double waited_ = 0;
   std::exception_ptr error_;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 struct Change {

@@ -3,9 +3,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <stop_token>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -43,9 +45,9 @@ SocketPair connect_stream(const Network& network, const LinkSpec& link, const Fl
                      kTimeout + 4 * link.round_trip() + 20 * frame_time(link));
 }
 
-void send_until(const std::atomic<bool>& done, const FileDescriptor& sender) {
+void send_until(const std::stop_token& done, const FileDescriptor& sender) {
   const std::vector<char> block(std::size_t{64} * 1024);
-  while (!done && !stop_requested() &&
+  while (!done.stop_requested() && !stop_requested() &&
          (send(sender.get(), block.data(), block.size(), MSG_NOSIGNAL) > 0 || errno == EINTR)) {
   }
   shutdown(sender.get(), SHUT_WR);
@@ -59,17 +61,17 @@ class Receiver {
   Receiver(const FileDescriptor& socket, const TcpStreamOptions& options)
       : socket_(socket), options_(options) {}
 
-  void run(std::atomic<bool>& done, std::atomic<int>& measuring) {
+  void run(std::stop_source& done, std::atomic<int>& measuring) {
     std::vector<char> block(1 << 20);
     ssize_t got;
     while ((got = recv(socket_.get(), block.data(), block.size(), 0)) != 0) {
-      if (stop_requested()) done = true;
+      if (stop_requested()) done.request_stop();
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) throw SystemError("receive on the measured link (the stream stalled or broke)");
       figures_.payload += static_cast<double>(got);
       bytes_ += static_cast<double>(got);
       if (!measured_) take_time();
-      if (measured_ && !reported_ && --measuring == 0) done = true;
+      if (measured_ && !reported_ && --measuring == 0) done.request_stop();
       reported_ = measured_;
     }
     if (!measured_)
@@ -132,20 +134,20 @@ MeasuredStreams run_streams(const Network& network, const LinkSpec& link,
   for (const Flow& flow : flows) pairs.push_back(connect_stream(network, link, flow, used.buffer));
   std::vector<Receiver> receivers;
   for (const SocketPair& pair : pairs) receivers.emplace_back(pair.receiver, used);
-  std::atomic<bool> done{false};
+  std::stop_source done;
   std::atomic<int> measuring{static_cast<int>(flows.size())};
   std::vector<std::exception_ptr> errors(flows.size());
   MachineWatch watch;
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < flows.size(); ++i) {
-      threads.emplace_back([&, i] { send_until(done, pairs[i].sender); });
+      threads.emplace_back([&, i] { send_until(done.get_token(), pairs[i].sender); });
       threads.emplace_back([&, i] {
         try {
           receivers[i].run(done, measuring);
         } catch (...) {
           errors[i] = std::current_exception();
-          done = true;
+          done.request_stop();
         }
       });
     }
@@ -162,19 +164,13 @@ MeasuredStreams run_streams(const Network& network, const LinkSpec& link,
 
 BackgroundStream::BackgroundStream(const Network& network, const LinkSpec& link, const Flow& flow)
     : pair_(connect_stream(network, link, flow, TcpStreamOptions{}.buffer)),
-      sender_([this] { send_until(done_, pair_.sender); }),
       receiver_([this] {
         std::vector<char> block(1 << 20);
         ssize_t got;
         while ((got = recv(pair_.receiver.get(), block.data(), block.size(), 0)) > 0 ||
                (got < 0 && errno == EINTR)) {
         }
-      }) {}
-
-BackgroundStream::~BackgroundStream() {
-  done_ = true;
-  sender_.join();
-  receiver_.join();
-}
+      }),
+      sender_([this](const std::stop_token& done) { send_until(done, pair_.sender); }) {}
 
 }  // namespace thinpipe

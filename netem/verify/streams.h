@@ -1,7 +1,6 @@
 // Measures the goodput of concurrent TCP streams on a link.
 #pragma once
 
-#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -44,14 +43,12 @@ MeasuredStreams run_streams(const Network& network, const LinkSpec& link,
 class BackgroundStream {
  public:
   BackgroundStream(const Network& network, const LinkSpec& link, const Flow& flow);
-  ~BackgroundStream();
-  BackgroundStream(const BackgroundStream&) = delete;
-  BackgroundStream& operator=(const BackgroundStream&) = delete;
+  BackgroundStream(const BackgroundStream&) = delete;  // the threads use the object
 
  private:
   SocketPair pair_;
-  std::atomic<bool> done_{false};
-  std::thread sender_, receiver_;
+  std::jthread receiver_;  ///< ends after sender_
+  std::jthread sender_;
 };
 
 }  // namespace thinpipe

@@ -4,16 +4,15 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <stop_token>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -113,32 +112,18 @@ constexpr int kTrialPollMilliseconds = 20;
 // s; longer than any outage that a TCP stream survives.
 constexpr double kTrialTimeout = 120;
 
-// Sends data on a socket, in a thread, until the object is destroyed. The thread never blocks for
-// longer than one poll (20 ms), so that it also ends during a link outage.
-class Sender {
- public:
-  explicit Sender(int socket_fd) : thread_([this, socket_fd] { run(socket_fd); }) {}
-  ~Sender() {
-    done_ = true;
-    thread_.join();
+// Sends data on a socket until a stop is requested. Never blocks for longer than one poll (20 ms),
+// so that it also ends during a link outage.
+void send_until_stop(const std::stop_token& stop, int socket_fd) {
+  const std::vector<char> block(std::size_t{64} * 1024);
+  pollfd ready = {socket_fd, POLLOUT, 0};
+  while (!stop.stop_requested()) {
+    if (poll(&ready, 1, kTrialPollMilliseconds) <= 0) continue;
+    if (send(socket_fd, block.data(), block.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+        errno != EAGAIN && errno != EINTR)
+      return;  // the receiver reports the error
   }
-  Sender(const Sender&) = delete;
-  Sender& operator=(const Sender&) = delete;
-
- private:
-  void run(int socket_fd) const {
-    const std::vector<char> block(std::size_t{64} * 1024);
-    pollfd ready = {socket_fd, POLLOUT, 0};
-    while (!done_) {
-      if (poll(&ready, 1, kTrialPollMilliseconds) <= 0) continue;
-      if (send(socket_fd, block.data(), block.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
-          errno != EAGAIN && errno != EINTR)
-        return;  // the receiver reports the error
-    }
-  }
-  std::atomic<bool> done_{false};
-  std::thread thread_;
-};
+}
 
 // Payload received until a moment.
 struct Reading {
@@ -258,7 +243,7 @@ TrialResult try_schedule(Network& network, const LinkSpec& link, const ScheduleS
                     options.from, options.to));
   player.start(options.settle);
   const SocketPair stream = stream_pair(network, {options.from, options.to}, 0, kTrialTimeout);
-  const Sender sender(stream.sender.get());
+  const std::jthread sender(send_until_stop, stream.sender.get());
   MachineWatch watch;
   TrialResult result = Trial(player, path, options, told).run(stream);
   result.machine = watch.stop();

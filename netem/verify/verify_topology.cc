@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "netem/topology/topology.h"
 #include "netem/verify/expected.h"

@@ -75,6 +75,8 @@ class Exchange:
     second: for "twoshot", the compressor of means; None: `spec`.
     ranks: a Ranks, set before the first average().
     units: {name: unit}; a unit has a Compressor and its statistics.
+    problem: None, or an error of this rank in a step without an exchange. The next exchange raises it, on
+        the other ranks as a RankError.
     on_payload: None, or a function that receives (unit's name, step, payload) for every payload that
         this rank encodes in one round. The payload is a tensor of uint8, valid during the call only.
     """
@@ -83,7 +85,7 @@ class Exchange:
         self.spec, self.second, self.seed, self.threads = spec, second or spec, seed, threads
         self.properties = _properties_of(spec)
         self.collective = self._check(collective)
-        self.ranks = self.on_payload = None
+        self.ranks = self.on_payload = self.problem = None
         self.units = {}
         self._slices = {}  # of an array, by its name
         self.plain_bytes = 0  # of arrays that were averaged without compression
@@ -115,13 +117,17 @@ class Exchange:
                 "seed": self.seed}
 
     def states(self):
-        """Returns {unit's name: everything that it carries between steps}."""
+        """Returns {unit's name: everything that it carries between steps}. @throws problem: the states
+        lack that step's gradient."""
+        if self.problem is not None:
+            raise self.problem
         return {**self._unrestored, **{name: unit.state() for name, unit in self.units.items()}}
 
     def load_states(self, states):
         """Restores what states() returned. Units exist from their first exchange on; until then their
         states wait."""
         self._unrestored = dict(states)
+        self.problem = None  # of a gradient that is discarded here
         for unit in self.units.values():
             unit.load_state(self._unrestored.pop(unit.name, None))
 
@@ -131,8 +137,11 @@ class Exchange:
         pieces: [(name, shape, flat tensor)] to compress.
         plain: tensors that are averaged without compression.
         squares: {name: second moments}, for compressors that need them.
-        problem: an error of this rank that must not happen before all ranks are told, or None.
+        problem: an error of this rank that must not happen before all ranks are told, or None. In a step
+            without an exchange it waits in `self.problem`.
         """
+        if self.problem is not None:
+            problem = self.problem
         ways = {}
         for name, shape, flat in pieces:
             if self.collective == "twoshot":
@@ -142,16 +151,20 @@ class Exchange:
             for unit, values in units:
                 part = _Part(unit, values, step, epoch, (squares or {}).get(name))
                 ways.setdefault(self._way(unit.properties, step), []).append(part)
+        # Before the exchanges, which tell the other ranks of its errors too.
+        problem = self._hold(ways.get("hold", ()), problem)
         # In the same order on all ranks. Messages come first: they tell other ranks of a problem.
         for way, exchange in (("twoshot", self._two_shots), ("allgather", self._all_gather)):
             if way in ways:
                 exchange(ways[way], problem)
-        if "rounds" in ways or "allreduce" in ways or (plain and not ways):
+        if ways.keys() & {"rounds", "allreduce"} or (plain and ways.keys() <= {"hold"}):
             self._raise_on_all(problem)
+        elif problem is not None and "hold" in ways:  # no rank exchanges now
+            self.problem = problem
+            return
         if problem is not None:
             raise problem
-        for way, exchange in (("hold", self._hold), ("rounds", self._several_rounds),
-                              ("allreduce", self._all_reduce)):
+        for way, exchange in (("rounds", self._several_rounds), ("allreduce", self._all_reduce)):
             if way in ways:
                 exchange(ways[way])
         if plain:
@@ -193,11 +206,17 @@ class Exchange:
                 array.copy_(joined[at:at + array.numel()])
             at += array.numel()
 
-    def _hold(self, parts):
+    def _hold(self, parts, problem):
+        """Accumulates gradients, unless there is a problem. Returns the problem, or the first error."""
         for part in parts:
-            part.unit.compressor.hold(part.values, squares=part.squares, step=part.step,
-                                      epoch=part.epoch)
+            try:
+                if problem is None:
+                    part.unit.compressor.hold(part.values, squares=part.squares, step=part.step,
+                                              epoch=part.epoch)
+            except Exception as error:
+                problem = error
             part.values.zero_()
+        return problem
 
     def _encode(self, part, out, shared_scale=0.0):
         started = time.perf_counter()

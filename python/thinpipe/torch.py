@@ -249,8 +249,11 @@ class Hook(_Hook):
                 self.seconds += time.perf_counter() - started
         except Exception as error:  # raised by the thread that trains: see _finish()
             self._error = error
-            print(f"thinpipe: rank {self.ranks.rank}: {error}", file=sys.stderr, flush=True)
+            self._print(error)
         future.set_result(buffer)
+
+    def _print(self, message):
+        print(f"thinpipe: rank {self.ranks.rank}: {message}", file=sys.stderr, flush=True)
 
     def _average(self, index, buffer, gradients, names, step, epoch):
         problem = self._find_nonfinite(buffer, gradients, names, step)
@@ -266,7 +269,10 @@ class Hook(_Hook):
                 squares = {name: self.squares(name).reshape(-1) for name, _, _ in pieces}
             except Exception as error:  # raised when the other ranks have been told
                 problem = problem or error
+        waiting = self.exchange.problem
         self.exchange.average(pieces, plain, step, epoch, squares, problem)
+        if self.exchange.problem is not waiting:
+            self._print(f"{self.exchange.problem}; the next exchange ends the training")
         if values is not buffer:
             buffer.copy_(values)
 

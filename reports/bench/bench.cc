@@ -52,6 +52,8 @@ BenchLine line_of(const Point& point) {
   line.decode = median_in(point, "decode_time"_metric);
   line.encode_over = median_in(point, "encode_over_read"_metric);
   line.decode_over = median_in(point, "decode_over_read"_metric);
+  if (const auto floor = single(point, "encode_floor"_metric); floor && line.encode)
+    line.floor_share = *floor / line.encode->value;
   line.bits = single(point, "bits_per_element"_metric);
   line.error = single(point, "relative_error"_metric);
   line.quality = single(point, "quality"_metric);

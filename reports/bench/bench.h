@@ -21,6 +21,7 @@ struct BenchLine {
   bool is_trusted = false;                           ///< passed validation; else has no times
   std::optional<Estimate> encode, decode;            ///< s
   std::optional<Estimate> encode_over, decode_over;  ///< over the time to read the input
+  std::optional<double> floor_share;                 ///< least time of an encode over `encode`
   /// The encode time of Top-k at the same ratio over its own; nothing without such a Top-k.
   std::optional<Estimate> speedup;
   std::optional<double> bits, error, quality, passes;  ///< bits per element; relative; k-hat/k

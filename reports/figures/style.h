@@ -44,7 +44,7 @@ std::string marker_svg(std::size_t style);
 /// Returns the marker on a short dashed line, 28 x 14 px, for legends of curves.
 std::string line_marker_svg(std::size_t style);
 
-/// The style of a reference line: the ink of `none`, which no fit has.
+/// The style of a reference line. It has the ink of `none`, which no fitted line has.
 inline constexpr std::size_t kReferenceStyle = 0;
 
 /// Returns a short line in a style's colour, 14 x 14 px.

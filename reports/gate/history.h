@@ -47,9 +47,10 @@ struct History {
 /// @throws InputError when the folder cannot be read, or has more than 100,000 files and folders.
 std::vector<std::filesystem::path> history_files(const std::filesystem::path& folder_or_file);
 
-/// Reads every `*.jsonl` file below a folder and makes one entry of each launch, in the order of
-/// `created`. Ignores launches of another kind than the newest launch. Ignores times in seconds
-/// from other machines than that of the newest launch.
+/// Reads every `*.jsonl` file in a folder and its subfolders. Returns one entry for each launch,
+/// ordered by `created`. Leaves out launches whose kind (`run`, `bench`, ...) differs from the
+/// newest launch's. From launches on other machines than the newest launch's, leaves out times in
+/// seconds.
 /// @throws InputError when the folder does not exist or has no launch
 History read_history(const std::filesystem::path& folder);
 /// Reads several folders, or single files.

@@ -107,8 +107,8 @@ bool matches(const std::string& glob, const std::string& name) {
 std::vector<MetricRule> GatePolicy::machine_rules() {
   std::vector<MetricRule> rules;
   for (const MetricType& metric :
-       {"read_time"_metric, "compute_time"_metric, "ideal_time"_metric, "noop_time"_metric,
-        "link_idle_time"_metric, "wire_bytes"_metric})
+       {"read_time"_metric, "encode_floor"_metric, "compute_time"_metric, "ideal_time"_metric,
+        "noop_time"_metric, "link_idle_time"_metric, "wire_bytes"_metric})
     rules.push_back({.metric = metric, .ignore = true});
   return rules;
 }

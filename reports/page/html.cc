@@ -167,7 +167,8 @@ document.addEventListener('toggle', ({target}) => {
 
 }  // namespace
 
-std::string document(const std::string& title, const std::string& body) {
+std::string document(const std::string& title, const std::string& body,
+                     const std::string& more_script) {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
          "'unsafe-inline'; script-src 'unsafe-inline'\">\n"
@@ -176,7 +177,7 @@ std::string document(const std::string& title, const std::string& body) {
          escape_html(title) + "</title>\n<style>\n" + style() +
          "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the content</a>\n"
          "<main id=\"content\" tabindex=\"-1\">\n" +
-         body + "</main>\n<script>\n" + script() + "</script>\n</body>\n</html>\n";
+         body + "</main>\n<script>\n" + script() + more_script + "</script>\n</body>\n</html>\n";
 }
 
 std::string contents(const std::vector<std::pair<std::string, std::string>>& sections) {
@@ -378,17 +379,23 @@ border-radius:6px;padding:4px 8px;max-width:100%}
 .command pre{min-width:18em;max-width:40em;max-height:14em;overflow:auto}
 .data pre{max-height:16em;overflow:auto;white-space:pre;overflow-wrap:normal}
 td .command summary{white-space:nowrap}
+.rates p{font-size:1.06rem;min-height:3em;margin:.8em 0 .4em}
+.rates input{display:block;width:100%;margin:8px 0 0;padding:0;border:0}
+.bars{list-style:none;margin:.4em 0 1em;padding:0;font-size:.88rem}
+.bars li{display:grid;grid-template-columns:minmax(0,3fr) minmax(0,5fr) minmax(0,4fr);gap:2px 12px;align-items:center;
+padding:4px 8px;border-bottom:1px solid var(--line);overflow-wrap:anywhere;break-inside:avoid}
+.between>svg rect:first-child{fill:none}
 .columns{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:0 32px}
 .launch{margin:.6em 0}
 dl{margin:.3em 0;font-size:.88rem}
 dl div{display:grid;grid-template-columns:minmax(9em,2fr) 3fr;gap:12px;padding:3px 0;border-bottom:1px solid var(--grid)}
 dt{color:var(--soft);overflow-wrap:anywhere}
 dd{margin:0;overflow-wrap:anywhere}
-@media (max-width:820px){main{padding:20px 14px 40px}.figures,.columns{grid-template-columns:minmax(0,1fr)}
+@media (max-width:820px){main{padding:20px 14px 40px}.figures,.columns,.bars li{grid-template-columns:minmax(0,1fr)}
 figure{padding:12px 10px}h1{font-size:1.5rem}th,td{padding:6px 8px}
 tbody th{min-width:7.5em;max-width:44vw;white-space:normal;overflow-wrap:anywhere}}
 @media print{:root{color-scheme:light;--panel:#fff;--ink:#000;--soft:#333;--line:#bbb;--grid:#ddd}
-.skip,nav,.filters,.tool,details.data,details.command{display:none}
+.skip,nav,.filters,.tool,.rates label,details.data,details.command{display:none}
 body{font-size:11pt}main{max-width:none;padding:0}figure,tr{break-inside:avoid}
 h2,h3{break-after:avoid}.scroll{overflow:visible;border:0}.sortable{font-size:6.5pt}
 .sortable th,.sortable td{padding:2px 3px;white-space:normal}th button::after{content:""}}

@@ -17,8 +17,10 @@ std::string style();
 std::string script();
 
 /// Returns the whole document around `body`, which begins with a <header> and has a section per
-/// part; `title` is plain text. A skip link leads to the content.
-std::string document(const std::string& title, const std::string& body);
+/// part; `title` is plain text. A skip link leads to the content. `more_script`, for elements of
+/// this page alone, follows script().
+std::string document(const std::string& title, const std::string& body,
+                     const std::string& more_script = "");
 
 /// Returns links to the page's sections, given as ids and names in plain text.
 std::string contents(const std::vector<std::pair<std::string, std::string>>& sections);

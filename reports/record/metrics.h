@@ -34,9 +34,9 @@ struct MetricType {
   }
 };
 
-/// Times "of the last rank" are those of the rank that entered the exchange last in a step:
-/// exchange times of other ranks include their wait for it. Where exchanges overlap with the rest
-/// of the step, they are those of the rank with the shortest exchange.
+/// A time "of the last rank" is that of the rank that entered the exchange last in a step, because
+/// the exchange times of other ranks include their wait for this rank. If exchanges overlap with
+/// the rest of the step, the rank with the shortest exchange counts instead.
 inline constexpr MetricType kMetricTypes[] = {
     MetricType::seconds("step_time", "a step, from its begin to its end, on the slowest rank"),
     MetricType::seconds("compute_time", "computing, of the last rank"),
@@ -76,6 +76,7 @@ inline constexpr MetricType kMetricTypes[] = {
                         "an encode on a GPU by the host's clock, including the wait"),
     MetricType::seconds("decode_wall_time", "a decode on a GPU, likewise"),
     MetricType::seconds("read_time", "t_R: reading the tensor once"),
+    MetricType::seconds("encode_floor", "lower bound of `encode_time`, on a CPU"),
     MetricType::seconds("copy_time", "copying the tensor within the GPU"),
     {"encode_over_read", "1", "lower", "timed", "`encode_time` over `read_time`"},
     {"decode_over_read", "1", "lower", "timed", "`decode_time` over `read_time`"},

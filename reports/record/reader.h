@@ -22,8 +22,8 @@
 
 namespace thinpipe {
 
-/// The maximum length of a record that is written or read, in bytes. Each metric takes about 20
-/// bytes per step, so a point of 100,000 steps takes 40 MB.
+/// The maximum length of a record that is written or read, in bytes. A metric takes about 20 bytes
+/// per step, so a point with 20 metrics and 100,000 steps takes 40 MB.
 inline constexpr std::size_t kMaxRecordBytes = 256'000'000;
 
 /// Reads `records.jsonl` of a folder, or the file itself, which may be a pipe. An unfinished last
@@ -48,7 +48,7 @@ Records parse_records(InputLines lines, const std::filesystem::path& name,
 struct RecordVisitor {
   std::function<void(Header)> header = {};
   std::function<void(Point)> point = {};
-  std::function<void(std::string)> note = {};        ///< a skipped line, for a reader
+  std::function<void(std::string)> note = {};        ///< a sentence about a skipped line
   std::function<void(std::uint64_t)> complete = {};  ///< length of the text up to this record's end
   std::function<void(const nlohmann::json&)> json = {};  ///< the record, before header() or point()
 };
@@ -62,8 +62,8 @@ void walk_records(InputLines lines, const std::filesystem::path& name,
 InputLines open_record_lines(std::filesystem::path& folder_or_file);
 
 /// Returns the first record of a folder or file, so that the caller can see the kind of the
-/// measurement. Returns nothing if the record is not a JSON object. Also returns nothing unless the
-/// file is a regular file: a pipe can be read only once.
+/// measurement. Returns nullopt if the record is not a JSON object. Also returns nullopt if the
+/// file is not a regular file, because a pipe can be read only once.
 std::optional<nlohmann::json> first_record(const std::filesystem::path& folder_or_file);
 
 }  // namespace thinpipe

@@ -22,7 +22,7 @@ inline constexpr int kRecordVersion = 1;
 /// The name of the records file in a run's output folder.
 inline constexpr const char* kRecordFileName = "records.jsonl";
 
-/// Header::kind by verb.
+/// Values of Header::kind, one for each command that writes records.
 inline constexpr const char* kRunKind = "run";
 inline constexpr const char* kBenchKind = "bench";
 inline constexpr const char* kQualityKind = "quality";
@@ -33,13 +33,13 @@ inline constexpr const char* kJobKind = "job";  ///< of `net torchrun` and `net 
 /// Returns a member that is a string; "" when it is absent or of another type, and for a value that
 /// is no object.
 std::string text_in(const nlohmann::json& object, const std::string& name);
-/// Returns a member that is a finite number; nothing when it is absent or of another type, and for
+/// Returns a member that is a finite number; nullopt when it is absent or of another type, and for
 /// a value that is no object.
 std::optional<double> number_in(const nlohmann::json& object, const std::string& name);
 
-/// A member of a record that stays as it was written: a JSON object that cannot be changed. All
-/// copies share it. It converts to a JSON value for reading. Code that uses more than number() and
-/// text() must include nlohmann/json.hpp.
+/// A JSON object in a record that stays as it was written. It cannot be changed, and all copies
+/// share it. It converts to a JSON value for reading. Code that uses more than number() and text()
+/// must include nlohmann/json.hpp.
 class Document {
  public:
   Document();  ///< an empty object
@@ -56,7 +56,7 @@ class Document {
   std::shared_ptr<const nlohmann::json> json_;
 };
 
-/// One launch of a measurement: its command, trace and machine.
+/// One launch, which is one execution of a measuring command: its arguments, trace and machine.
 struct Header {
   int version = kRecordVersion;
   std::string kind = kRunKind;
@@ -82,7 +82,7 @@ enum class Baseline {
   kBf16,  ///< `bf16`: gradients summed in 16 bits, the common practice
 };
 
-/// The axes of a run's, a training's or a job's point.
+/// The settings that distinguish the points of a run, a training or a job.
 struct Axes {
   std::string compressor;           ///< the whole spec, `topk:memory=residual,ratio=0.01`
   std::string method;               ///< the spec's name, `topk`
@@ -105,8 +105,8 @@ struct Axes {
     return collective + (bucketing.empty() ? "" : ", " + bucketing) +
            (device == "cpu" ? "" : ", " + device);
   }
-  /// Returns which baseline these axes measure. Returns nothing for compressors, for local steps
-  /// (which send less than a baseline), and for 16-bit gradients that are all-gathered instead of
+  /// Returns the baseline that these axes measure; nullopt if they measure none. Local steps are no
+  /// baseline, because they send less; nor are 16-bit gradients that are all-gathered instead of
   /// summed.
   std::optional<Baseline> baseline() const;
 };
@@ -119,7 +119,7 @@ struct BenchSubject {
   std::string device;     ///< where compressors ran: `cpu` or `cuda`
   double elements = 0;
   int threads = 1;
-  std::optional<double> ratio;  ///< requested k/d; nothing for methods without a ratio
+  std::optional<double> ratio;  ///< requested k/d; nullopt for methods without a ratio
 };
 
 /// The subject of a point of `quality`.
@@ -128,7 +128,7 @@ struct QualitySubject {
   double elements = 0;  ///< of one step of one rank
 };
 
-/// The step and rank of each sample in a trace.
+/// For each sample of a metric: the step and rank of the trace that the sample comes from.
 struct SamplePlaces {
   std::vector<double> step, rank;
 };
@@ -200,7 +200,7 @@ struct Records {
   std::filesystem::path file;
   std::vector<Header> headers;     ///< one per launch, in file order
   std::vector<Point> points;       ///< one per id, the last record
-  std::vector<std::string> notes;  ///< skipped lines, for a reader
+  std::vector<std::string> notes;  ///< a sentence for each skipped line
 
   /// Returns the kind of all headers; kRunKind without any.
   const std::string& kind() const;
@@ -221,6 +221,7 @@ nlohmann::json point_json(const Point& point);
 struct CalibratedWay {
   std::string where;  ///< "rack0-spine up"
   std::string set;    ///< the link's settings; "" where thinpipe made none
+  /// TCP ceiling and goodput in bit/s of payload; goodput / ceiling.
   double ceiling = 0, goodput = 0, ratio = 0;
   std::optional<double> round_trip;  ///< s
 };

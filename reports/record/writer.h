@@ -18,10 +18,10 @@
 
 namespace thinpipe {
 
-/// The only writer of a run's records. Every append is validated, written and flushed with fsync
-/// before it returns. The writer locks the file against writers in other processes. The lock is a
-/// POSIX record lock: a crash frees it, and so does closing any other stream on the same file in
-/// this process. Read existing records before opening the writer.
+/// The only writer of a run's records. append() validates a record, writes it and flushes it with
+/// fsync before it returns. The writer locks the file against writers in other processes, by a
+/// POSIX record lock. A crash frees the lock. So does this process when it closes any other stream
+/// on the same file, so read existing records before you open the writer.
 class RecordWriter {
  public:
   enum class Mode {

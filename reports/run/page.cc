@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "reports/page/page.h"
 #include "reports/run/figures.h"
+#include "reports/run/rate_slider.h"
 #include "reports/summary/summary.h"
 #include "reports/text/phrases.h"
 #include "reports/text/provenance.h"
@@ -184,6 +185,27 @@ std::string believed(const Summary& summary, const std::vector<std::string>& com
          (checks.empty() ? "" : html::figures(checks, commands));
 }
 
+// Explains rate_slider().
+constexpr const char* kSliderNote =
+    "Filled bars are measured median step times, with 95 % intervals beneath. Outlined bars are "
+    "interpolated between measured rates: ln(step time) is taken as linear in ln(link rate). They "
+    "have no interval, so a small difference may not be significant. Upright lines are predictions "
+    "of the models, where records have them. Points that failed their checks are left out, and "
+    "nothing is extrapolated. The shortest step time is highlighted.";
+
+// Returns the sliders of all groups; "" where no group has several measured rates.
+std::string who_wins(const Summary& summary) {
+  std::string text;
+  for (const Group& group : summary.groups) {
+    const std::string slider = rate_slider(group);
+    if (slider.empty()) continue;
+    if (summary.groups.size() > 1) text += "<h3>" + escape_html(group.title) + "</h3>\n";
+    text += slider;
+  }
+  if (text.empty()) return "";
+  return text + "<p class=\"note\">" + kSliderNote + "</p>\n";
+}
+
 std::string all_points(const Summary& summary) {
   Table table = points_table(summary);
   const std::string csv = table_csv(table);  // without the commands, which the table has
@@ -211,6 +233,8 @@ std::vector<Section> sections_of(const Records& records, const Summary& summary,
   const std::vector<std::string> commands = reproduce_commands(records);
   std::vector<Section> sections = {{"found", "Findings", found(summary)},
                                    {"believed", "Validity", believed(summary, commands)}};
+  if (std::string sliders = who_wins(summary); !sliders.empty())
+    sections.push_back({"who-wins", "Who wins at which rate", std::move(sliders)});
   for (std::size_t i = 0; i < summary.groups.size(); ++i) {
     const std::string id = "g" + std::to_string(i);
     sections.push_back({id, summary.groups[i].title,
@@ -237,7 +261,8 @@ std::string render_html(const Records& records, const Records* trained) {
     names.emplace_back(section.id, section.title);
     body += html::section(section.id, section.title, section.inside);
   }
-  return html::document(page_title(records), masthead(records) + html::contents(names) + body);
+  return html::document(page_title(records), masthead(records) + html::contents(names) + body,
+                        rate_slider_script());
 }
 
 std::string render_markdown(const Records& records, const Records* trained) {

@@ -11,10 +11,10 @@
 namespace thinpipe {
 
 /// Returns the report as one self-contained page: HTML5 with inline SVG, style and one small script
-/// that sorts and filters tables. The page loads no other files (its content security policy
-/// forbids it) and is complete without the script. All text from the records is escaped. If
-/// `trained`, the records of a training, is given, a section shows step time against the final
-/// loss.
+/// that sorts and filters tables and redraws sliders. The page loads no other files (its content
+/// security policy forbids it) and is complete without the script. All text from the records is
+/// escaped. If `trained`, the records of a training, is given, a section shows step time against
+/// the final loss.
 /// @throws InputError when `trained` has none of the run's compressors; RunError without gnuplot
 std::string render_html(const Records& records, const Records* trained = nullptr);
 

@@ -53,12 +53,12 @@ struct Estimate {
 /// 93.75 %. With 6 samples, the probability is 96.9 %.
 inline constexpr std::size_t kMinForInterval = 6;
 
-/// Resamplings of a bootstrap: 50 values lie beyond each end of a percentile interval.
+/// Resamplings of a bootstrap: 2.5 % of them, 50 values, lie beyond each end of a 95 % interval.
 inline constexpr int kResamplings = 2000;
 
 /// Returns the exact interval of a median from order statistics: [x(j), x(n+1-j)] with the largest
 /// j for which P(Binomial(n, 1/2) < j) <= 2.5 %. It assumes only independent samples of one
-/// distribution. Nothing below kMinForInterval samples.
+/// distribution. Returns nullopt for fewer than kMinForInterval samples.
 std::optional<Interval> exact_median_interval(std::span<const double> samples);
 
 /// A median, and the medians of kResamplings bootstrap resamples. A resample first draws repeats,
@@ -74,9 +74,9 @@ struct BootstrappedMedian {
 /// so that reports of the same records are equal.
 BootstrappedMedian bootstrap_median(const Repeats& repeats, std::uint64_t stream);
 
-/// Returns the median of at least one sample with its 95 % interval. For one repeat, the interval
-/// is exact_median_interval(). For several repeats, it is the percentile interval of
-/// `bootstrapped`, which must be the bootstrap of the same repeats.
+/// Returns the median of the samples of all repeats (at least one sample) with its 95 % interval.
+/// For one repeat, the interval is exact_median_interval() of its samples. For several repeats, it
+/// is the percentile interval of `bootstrapped`, the resampled medians of the same repeats.
 Estimate median_of(const Repeats& repeats, const BootstrappedMedian& bootstrapped);
 
 /// Returns numerator / denominator, both positive, with the percentile interval of the resampled
@@ -95,10 +95,12 @@ struct MeanInterval {
 /// The confidence of SIDCo's figures 1(c), 3, 5, 6 and 9 for k-hat / k.
 inline constexpr double kSidcoConfidence = 0.9;
 
-/// Returns the mean of the values that are not NaN; nothing without any. 0 < confidence < 1.
+/// Returns the mean of the values that are not NaN, with its interval; nullopt without any such
+/// value. 0 < confidence < 1.
 std::optional<MeanInterval> mean_interval(std::span<const double> values, double confidence);
 
-/// The fewest samples with a 95 % interval: of two, Student's t is 12.7 standard errors.
+/// The fewest samples for which mean_of_samples() gives an interval. With two samples, a 95 %
+/// interval would reach 12.7 standard errors to each side.
 inline constexpr std::size_t kMinForMean = 3;
 
 /// Returns the mean of at least one sample and its 95 % interval. The samples are, for example, the

@@ -17,10 +17,10 @@ namespace thinpipe {
 std::string format_number(double value);
 std::string format_percent(double fraction);  ///< 0.123 -> "12.3 %"
 
-/// Returns "6.5 to 7.1", or "no interval" where there is none.
+/// Returns "6.5 to 7.1", or "no interval" if the estimate has none.
 std::string format_interval(const Estimate& estimate, std::string (*format)(double));
 
-/// Returns "1 step" or "3 steps"; `plural` is for a word whose plural is not the word and an s.
+/// Returns "1 step" or "3 steps". `plural` is needed only if the plural is not the word plus s.
 std::string counted(std::size_t count, const std::string& what, const std::string& plural = "");
 
 /// Adds `text` to `texts` unless it is among them. Returns its index.
@@ -29,15 +29,16 @@ std::size_t add_once(std::vector<std::string>& texts, const std::string& text);
 /// Returns the parts with the separator between them.
 std::string joined(const std::vector<std::string>& parts, const std::string& separator);
 
-/// Returns "a, b and c"; of more than five names the first four and "3 others", because a long list
-/// hides the sentence's point and a table has all names.
+/// Returns "a, b and c". If there are more than five names, returns the first four and "3 others",
+/// because a long list hides the sentence's point, and a table has all names.
 std::string listed(std::vector<std::string> names);
 
 /// Returns "none (fp32)" for the baseline `none`, which reads as an English word by itself; other
 /// labels unchanged.
 std::string baseline_words(const std::string& label);
 
-/// Returns the method's name of a spec; rules keep their whole text.
+/// Returns the method's name of a spec. Rules by tensors' names (`conv*:none;*:topk`) keep their
+/// whole text.
 std::string spec_name(const std::string& spec);
 
 /// Returns "memory=none" and "ratio=0.01" of "topk:memory=none,ratio=0.01", in the spec's order.
@@ -53,8 +54,7 @@ SpecAmount split_amount(const std::string& spec);
 
 /// Returns labels for distinct compressor specs (`name:key=value,…`), in the same order. A label is
 /// the name, followed by the keys whose values differ between specs of that name ("topk
-/// ratio=0.01"). Two specs never get the same label. Rules by tensors' names (`conv*:none;*:topk`)
-/// keep their whole text.
+/// ratio=0.01"). Two specs never get the same label. Rules keep their whole text.
 std::vector<std::string> short_labels(const std::vector<std::string>& specs);
 
 /// The collective and bucketing of one compressor's points (Axes::collective, Axes::bucketing).
@@ -62,10 +62,10 @@ struct Way {
   std::string collective, bucketing;
 };
 
-/// Returns labels for distinct ways (collective and bucketing), in the same order. If the
-/// collectives differ, a label has the collective, without a common prefix such as "allgather-". A
-/// label also has the bucketing's options that other ways lack. The label is "" for a single way,
-/// and for the default.
+/// Returns labels for distinct ways, in the same order. If the collectives differ, a label has the
+/// collective, without a common prefix such as "allgather-". A label also has those options of the
+/// bucketing that other bucketings lack. The label is "" if there is only one way, and for the way
+/// without bucketing options if all collectives are equal.
 std::vector<std::string> way_labels(const std::vector<Way>& ways);
 
 // Escapes: records are outside input, and their contents are text, never markup.

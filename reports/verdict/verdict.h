@@ -29,6 +29,8 @@ std::vector<std::string> group_verdict(const Group& group);
 /// compressor adds its payload and relative error. It also adds k^/k (sent over requested elements)
 /// if that lies outside SIDCo's tolerance.
 std::string winners_sentence(const Group& group);
+/// Returns the sentences of winners_sentence() on one rate, without payload and errors.
+std::string outcome_sentence(const Group& group, double rate);
 /// Returns a sentence that names the fastest compressor among those with a relative error of at
 /// most 1 %, 10 %, 50 % and 90 %. It names a compressor only if that is significantly faster than
 /// the faster baseline; otherwise it names the baseline. "" where no errors are known.

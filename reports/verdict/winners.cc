@@ -201,6 +201,12 @@ std::string winners_sentence(const Group& group) {
   return joined(sentences, " ");
 }
 
+std::string outcome_sentence(const Group& group, double rate) {
+  const Outcome outcome = outcome_at(group, rate);
+  std::set<const Series*> told = {outcome.best};  // leaves out payload and errors
+  return sentences_on(group, Run{outcome}, told);
+}
+
 std::string equal_error_sentence(const Group& group) {
   std::vector<std::string> clauses;
   std::string last;

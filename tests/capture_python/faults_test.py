@@ -36,7 +36,7 @@ class FaultsTest(support.TestCase):
                 model.zero_grad()
                 loss_of(model, batch_of("mlp", step, number)).backward()
                 step += 1
-        return support.wait_for(support.fork_ranks(2, rank, self.folder))
+        return self.codes_of(2, rank)
 
     def assert_incomplete(self, words):
         code, out, err = thinpipe("trace", "verify", self.trace)

@@ -21,10 +21,9 @@ def samples(batch, size=8):
 
 
 class SquaresTest(support.TestCase):
-    def record(self, kind, loss=loss_of, **options):
+    def record(self, kind, loss=loss_of, model=None, batch=None, **options):
         """One step; returns (its worker, the trace, the model at that step, its batch)."""
-        model, _, _ = make_model(kind)
-        batch = batch_of(kind, 1)
+        model, batch = model or make_model(kind)[0], batch or batch_of(kind, 1)
         with thinpipe_capture.module(model, self.trace, steps=1, first=0, squares=loss,
                                      **options) as capture:
             with capture.step(batch):
@@ -86,16 +85,10 @@ class SquaresTest(support.TestCase):
         self.assertIn("yes, of micro-batches", support.thinpipe("trace", "info", self.trace)[1])
 
     def test_in_evaluation_batch_normalisation_does_not(self):
-        model, inputs, targets = make_model("normed")
-        model.eval()
-        with thinpipe_capture.module(model, self.trace, steps=1, first=0,
-                                     squares=loss_of) as capture:
-            with capture.step((inputs, targets)):
-                loss_of(model, (inputs, targets)).backward()
-        trace = read_trace(self.trace)
+        model = make_model("normed")[0].eval()
+        worker, trace, _, batch = self.record("normed", model=model)
         self.assertEqual(trace["squares_of"], "samples")
-        self.assert_close(trace["steps"][0]["workers"][0], model,
-                          by_hand(model, loss_of, samples((inputs, targets)), 8))
+        self.assert_close(worker, model, by_hand(model, loss_of, samples(batch), 8))
 
     def test_micro_batches_when_asked_for_the_last_one_smaller(self):
         worker, trace, model, batch = self.record("mlp", micro_batch=3)
@@ -109,13 +102,9 @@ class SquaresTest(support.TestCase):
 
         def loss(called, part):
             return nn.functional.mse_loss(called(part["x"].t()), part["y"].t())
-        with thinpipe_capture.module(model, self.trace, steps=1, first=0, squares=loss,
-                                     batch_dim=1) as capture:
-            with capture.step(batch):
-                loss(model, batch).backward()
+        worker, trace, _, _ = self.record("linear", loss, model, batch, batch_dim=1)
         parts = [({"x": batch["x"][:, i:i + 1], "y": batch["y"][:, i:i + 1]}, 1) for i in range(8)]
-        trace = read_trace(self.trace)
-        self.assert_close(trace["steps"][0]["workers"][0], model, by_hand(model, loss, parts, 8))
+        self.assert_close(worker, model, by_hand(model, loss, parts, 8))
         self.assertIn("by vmap", trace["provenance"]["squares"])
 
     def test_a_loss_that_is_not_the_mean_is_noticed(self):

@@ -1,33 +1,22 @@
-"""Shared by the tests of thinpipe_capture: small models, ranks as forked processes, a reader."""
-import atexit
+"""Shared by the tests of thinpipe_capture: small models, a reader, the program."""
 import contextlib
 import io
 import json
 import os
-import shutil
 import struct
 import subprocess
 import sys
-import tempfile
-import traceback
-import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODULE = os.path.join(ROOT, "workloads", "capture", "python")
 sys.path.insert(0, MODULE)
+sys.path.append(os.path.join(ROOT, "tests", "python"))
 sys.dont_write_bytecode = True
 
-try:
-    import torch
-except ImportError:
-    print(f"skipped: {sys.executable} has no torch (Debian: python3-torch)")
-    sys.exit(77)  # ctest's code for skipped
-import torch.distributed
+from ranks import RanksTestCase, torch
 from torch import nn
 
 import thinpipe_capture
-
-torch.set_num_threads(1)  # one order of summation; and processes may be forked
 
 
 class Recurrent(nn.Module):
@@ -109,55 +98,12 @@ def heard():
     return contextlib.redirect_stderr(io.StringIO())
 
 
-def fork_ranks(count, function, folder):
-    """Starts function(rank) in processes of their own, joined by gloo; returns their ids. This
-    process must not have run a backward pass before: torch refuses one after a fork then."""
-    store = os.path.join(folder, "store")
-    if os.path.exists(store):
-        os.unlink(store)
-    children = []
-    for rank in range(count):
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                with open(os.path.join(folder, f"errors-{rank}"), "w") as errors:
-                    os.dup2(errors.fileno(), 2)
-                torch.distributed.init_process_group("gloo", init_method=f"file://{store}",
-                                                     rank=rank, world_size=count)
-                function(rank)
-                code = 0
-            except BaseException:  # also a failed assertion: the parent sees the exit code
-                traceback.print_exc()
-            atexit._run_exitfuncs()  # as at the end of a script
-            sys.stderr.flush()
-            os._exit(code)
-        children.append(child)
-    return children
+class TestCase(RanksTestCase):
+    runs_exit_functions = True  # they close captures
 
-
-def wait_for(children):
-    """Exit codes; those of killed processes negative, as subprocess has them."""
-    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-
-
-class TestCase(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="thinpipe-capture-")
+        super().setUp()
         self.trace = os.path.join(self.folder, "trace")
-
-    def tearDown(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def errors_of(self, rank):
-        with open(os.path.join(self.folder, f"errors-{rank}")) as file:
-            return file.read()
-
-    def run_ranks(self, count, function):
-        codes = wait_for(fork_ranks(count, function, self.folder))
-        if any(codes):
-            self.fail("\n".join(f"rank {rank} exited with {code}:\n{self.errors_of(rank)}"
-                                for rank, code in enumerate(codes) if code))
 
     def assert_same_values(self, found, expected, where=""):
         self.assertEqual(sorted(found), sorted(expected), where)

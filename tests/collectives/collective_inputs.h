@@ -29,6 +29,13 @@ inline std::vector<std::string> plan_collectives() {
           "hierarchical"};
 }
 
+/// Collectives with an all-reduce and an all-gather over a transport: those of plans, and `gloo`.
+inline std::vector<std::string> transport_collectives() {
+  std::vector<std::string> names = plan_collectives();
+  names.emplace_back("gloo");
+  return names;
+}
+
 /// "hierarchical_group_2_5" for 5 ranks.
 inline std::string plan_collective_name(
     const ::testing::TestParamInfo<std::tuple<std::string, int>>& info) {

@@ -1,4 +1,4 @@
-// Collectives that are plans, and parameter servers, allocate nothing once they have run; their
+// Collectives over a transport, and parameter servers, allocate nothing once they have run; their
 // segments.
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ class UncountedTransport : public ThreadTransport {
 
 TEST(FlowAllocations, ThereAreNoneAfterTheFirstCall) {
   if (!testing::counts_allocations()) GTEST_SKIP() << "the sanitizer's operator new is in use";
-  for (const std::string& collective : plan_collectives()) {
+  for (const std::string& collective : transport_collectives()) {
     Mailboxes boxes;
     on_all_ranks(boxes, 5, [&](std::unique_ptr<ThreadTransport> inner) {
       const auto own = make_collective(parse_spec(collective),

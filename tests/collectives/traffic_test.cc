@@ -96,7 +96,7 @@ TEST_P(TrafficTest, OfAnAllGatherIsWhatTransportsCount) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Collectives, TrafficTest,
-                         ::testing::Combine(::testing::ValuesIn(plan_collectives()),
+                         ::testing::Combine(::testing::ValuesIn(transport_collectives()),
                                             ::testing::Values(1, 2, 3, 4, 5, 7, 8)),
                          plan_collective_name);
 
@@ -127,6 +127,7 @@ std::uint64_t sent(const std::string& collective, std::size_t elements, int rank
 TEST(Traffic, OfEvenParts) {
   constexpr std::uint64_t kBytes = 840 * 4;
   EXPECT_EQ(sent("ring", 840, 4, 1), kBytes * 2 * 3 / 4);
+  EXPECT_EQ(sent("gloo", 840, 4, 1), kBytes * 2 * 3 / 4);
   EXPECT_EQ(sent("halving-doubling", 840, 8, 5), kBytes * 2 * 7 / 8);
   EXPECT_EQ(sent("hierarchical:group=2", 840, 6, 5), kBytes * 2 * 5 / 6);
   EXPECT_EQ(sent("recursive-doubling", 840, 8, 5), kBytes * 3);
@@ -145,6 +146,9 @@ TEST(Traffic, OfUnevenParts) {
   EXPECT_EQ(sent("ring", 5, 2, 0), 20U);
   // Three parts of 2, 2, 1: rank 0 sends the first, third, second and first.
   EXPECT_EQ(sent("ring", 5, 3, 0), 28U);
+  // Two chunks of two segments, of 2 and 2, and of 1 and 0: rank 0 sends the second chunk, then the
+  // first.
+  EXPECT_EQ(sent("gloo", 5, 2, 0), 20U);
 }
 
 TEST(Traffic, StepsFollowEachOther) {
@@ -163,11 +167,13 @@ TEST(Traffic, StepsFollowEachOther) {
   EXPECT_EQ(reduce("hierarchical", 8), 8);
   EXPECT_EQ(reduce("qgz:group=2", 8), 1 + 1 + 3);
   EXPECT_EQ(reduce("qgz:group=8", 8), 1 + 3);
+  EXPECT_EQ(reduce("gloo", 8), 14);
   EXPECT_EQ(gather("ring", 8), 7);
   EXPECT_EQ(gather("recursive-doubling", 5), 3);
   EXPECT_EQ(gather("tree", 8), 6);
   EXPECT_EQ(gather("hierarchical:group=2", 8), 4);
-  for (const std::string& collective : plan_collectives()) {
+  EXPECT_EQ(gather("gloo", 8), 7 + 1);
+  for (const std::string& collective : transport_collectives()) {
     EXPECT_EQ(reduce(collective.c_str(), 1), 0) << collective;
     EXPECT_EQ(gather(collective.c_str(), 1), 0) << collective;
   }

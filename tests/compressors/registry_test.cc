@@ -5,12 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "compressors/slices.h"
 #include "compressors/spec.h"
 #include "tests/base/support.h"
+#include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
 
 namespace thinpipe {
@@ -57,6 +62,55 @@ TEST(Registry, EveryMethodDescribesItself) {
     EXPECT_GT(bits, 0);
     EXPECT_LE(bits, 64);
     for (const ParameterInfo& info : method.parameters) EXPECT_FALSE(info.help.empty());
+  }
+}
+
+// Each expected value follows from the definition (EncodeTraffic).
+TEST(Traffic, IsThatOfTheDefinition) {
+  const auto of = [](const char* spec) { return traffic_of(parse_spec(spec)); };
+  EXPECT_EQ(of("topk:memory=none"), EncodeTraffic{}) << "one read collects the candidates";
+  // r = r + g in the read that sums magnitudes and collects candidates for the threshold.
+  EXPECT_EQ(of("sidco"), EncodeTraffic{.residual = true});
+  // u = m u + g and v = v + u: v is the residual, u is a state.
+  EXPECT_EQ(of("dgc"), (EncodeTraffic{.residual = true, .states = 1}));
+  // r += g, v += q: two inputs, and the variances v as a state.
+  EXPECT_EQ(of("variance"), (EncodeTraffic{.inputs = 2, .residual = true, .states = 1}));
+  // The estimate is read beside the gradient, and written only where something is sent.
+  EXPECT_EQ(of("ef21"), EncodeTraffic{.sweeps = 2});
+  // The greatest magnitude comes first; of a bucket, which is in the cache then.
+  EXPECT_EQ(of("int8"), EncodeTraffic{.sweeps = 2});
+  EXPECT_EQ(of("int8:bucket=512,memory=residual"), EncodeTraffic{.residual = true});
+  // An addition per element in each of the log2(128) stages of the Walsh-Hadamard transform.
+  EXPECT_EQ(of("sdp4bit"), EncodeTraffic{.multiply_adds = 7});
+  // c q, c^T p and p q^T with three columns each.
+  EXPECT_EQ(of("powersgd:rank=3"),
+            (EncodeTraffic{.sweeps = 2, .residual = true, .multiply_adds = 9}));
+  // One element of a hundred; with clipping, the norm needs all.
+  EXPECT_EQ(of("randomk:memory=none,ratio=0.01"), EncodeTraffic{.inputs = 0.01});
+  EXPECT_EQ(of("randomk:clip=1,memory=none,ratio=0.01"), EncodeTraffic{});
+  EXPECT_EQ(of("topk:clip=1"), (EncodeTraffic{.sweeps = 2, .residual = true}));
+  EXPECT_THROW(of("topk:ratio=2"), InputError);
+}
+
+// Reads of d elements that the floor counts, each a pass: the first, with the memory, and the other
+// sweeps. Reads of some elements are no pass, as in reports.
+int counted_passes(const EncodeTraffic& traffic) {
+  return static_cast<int>(std::min(traffic.inputs, 1.0) + traffic.sweeps - 1);
+}
+
+TEST(Traffic, IsNoMoreThanEncodesMake) {
+  constexpr std::size_t kElements = 200'000;
+  const std::vector<float> gradient = testing::heavy(kElements, 1);
+  for (const MethodInfo& method : methods()) {
+    std::vector<std::string> specs = {method.name};
+    if (parameters_of({.name = method.name, .values = {}}).has("memory"))
+      specs.push_back(method.name + ":memory=none");
+    for (const std::string& spec : specs) {
+      const int counted = counted_passes(traffic_of(parse_spec(spec)));
+      const auto compressor = make(spec, kElements);
+      for (std::uint64_t step = 0; step < 3; ++step)
+        EXPECT_LE(counted, encode(*compressor, gradient, step).report.passes) << spec;
+    }
   }
 }
 

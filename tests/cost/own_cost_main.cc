@@ -51,33 +51,6 @@ struct BareStep {
   double since_end = 0;  ///< of the step before: took, and what lies between
 };
 
-/// One launch of it. Its ranks sleep until a block is requested.
-class BareProgram {
- public:
-  /// @param program  path of bare_ring
-  /// @param scratch  a folder for its FIFOs and its output
-  /// @param arguments  elements, blocks, steps of each, wait, congestion control
-  BareProgram(Machines& machines, const std::string& program, const std::string& scratch, int ranks,
-              const std::vector<std::string>& arguments);
-  ~BareProgram();
-  BareProgram(const BareProgram&) = delete;
-  BareProgram& operator=(const BareProgram&) = delete;
-
-  /// Runs the next block. @throws RunError when the program ends, or prints nothing for a minute.
-  void run_block();
-  /// Waits for its end. @returns all steps @throws RunError when its sum was wrong.
-  std::vector<BareStep> finish();
-
- private:
-  void start(std::vector<std::string> command);
-  void await_done();
-
-  std::string output_;
-  std::vector<int> gates_;
-  int done_ = -1;
-  pid_t child_ = -1;
-};
-
 constexpr int kTimeout = 60'000;  // ms
 
 // Open at both ends, so that neither waits for the other to open it.
@@ -89,82 +62,98 @@ int make_fifo(const std::string& path) {
   return descriptor;
 }
 
-BareProgram::BareProgram(Machines& machines, const std::string& program, const std::string& scratch,
-                         int ranks, const std::vector<std::string>& arguments)
-    : output_(scratch + "/bare_ring.out") {
-  const std::string gate = scratch + "/bare_ring.gate";
-  for (int rank = 0; rank < ranks; ++rank)
-    gates_.push_back(make_fifo(gate + "." + std::to_string(rank)));
-  done_ = make_fifo(gate + ".done");
-  // As Launch starts thinpipe-worker.
-  std::vector<std::string> command = {
-      "mpirun", "-np", std::to_string(ranks), "--allow-run-as-root", "--bind-to", "none"};
-  for (const std::string& word : machines.board(ranks).mpirun) command.push_back(word);
-  for (const char* word :
-       {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "mpi_yield_when_idle", "1"})
-    command.push_back(word);
-  command.push_back(program);
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  command.push_back(gate);
-  start(std::move(command));
-  await_done();
-}
-
-BareProgram::~BareProgram() {
-  if (child_ > 0) {
-    kill(child_, SIGTERM);
-    waitpid(child_, nullptr, 0);
+/// One launch of bare_ring. Its ranks sleep until a block is requested.
+class BareProgram {
+ public:
+  /// @param program  path of bare_ring
+  /// @param scratch  a folder for its FIFOs and its output
+  /// @param arguments  elements, blocks, steps of each, wait, congestion control
+  BareProgram(Machines& machines, const std::string& program, const std::string& scratch, int ranks,
+              const std::vector<std::string>& arguments)
+      : output_(scratch + "/bare_ring.out") {
+    const std::string gate = scratch + "/bare_ring.gate";
+    for (int rank = 0; rank < ranks; ++rank)
+      gates_.push_back(make_fifo(gate + "." + std::to_string(rank)));
+    done_ = make_fifo(gate + ".done");
+    // As Launch starts thinpipe-worker.
+    std::vector<std::string> command = {
+        "mpirun", "-np", std::to_string(ranks), "--allow-run-as-root", "--bind-to", "none"};
+    for (const std::string& word : machines.board(ranks).mpirun) command.push_back(word);
+    for (const char* word :
+         {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "mpi_yield_when_idle", "1"})
+      command.push_back(word);
+    command.push_back(program);
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    command.push_back(gate);
+    start(std::move(command));
+    await_done();
   }
-  for (const int gate : gates_) close(gate);
-  close(done_);
-}
-
-void BareProgram::start(std::vector<std::string> command) {
-  child_ = fork();
-  if (child_ < 0) throw SystemError("fork");
-  if (child_ > 0) return;
-  if (std::freopen(output_.c_str(), "w", stdout) == nullptr ||
-      std::freopen("/dev/null", "r", stdin) == nullptr)
-    _exit(126);
-  std::vector<char*> words;
-  for (std::string& word : command) words.push_back(word.data());
-  words.push_back(nullptr);
-  execvp(words[0], words.data());
-  _exit(127);
-}
-
-void BareProgram::await_done() {
-  pollfd done = {done_, POLLIN, 0};
-  char byte = 0;
-  for (int waited = 0; waited < kTimeout; waited += 100) {
-    if (poll(&done, 1, 100) > 0 && read(done_, &byte, 1) == 1) return;
-    if (waitpid(child_, nullptr, WNOHANG) == child_) {
-      child_ = -1;
-      throw RunError("bare_ring ended before its time");
+  ~BareProgram() {
+    if (child_ > 0) {
+      kill(child_, SIGTERM);
+      waitpid(child_, nullptr, 0);
     }
+    for (const int gate : gates_) close(gate);
+    close(done_);
   }
-  throw RunError("bare_ring says nothing");
-}
+  BareProgram(const BareProgram&) = delete;
+  BareProgram& operator=(const BareProgram&) = delete;
 
-void BareProgram::run_block() {
-  for (const int gate : gates_)
-    if (write(gate, "", 1) != 1) throw SystemError("write to bare_ring");
-  await_done();
-}
+  /// Runs the next block. @throws RunError when the program ends, or prints nothing for a minute.
+  void run_block() {
+    for (const int gate : gates_)
+      if (write(gate, "", 1) != 1) throw SystemError("write to bare_ring");
+    await_done();
+  }
 
-std::vector<BareStep> BareProgram::finish() {
-  int status = 0;
-  waitpid(child_, &status, 0);
-  child_ = -1;
-  if (status != 0) throw RunError("bare_ring failed, or its sum was wrong");
-  std::ifstream file(output_);
-  std::string word;
-  std::getline(file, word);
-  if (word != "sum ok") throw RunError("bare_ring did not say that its sum was right: " + word);
-  std::vector<BareStep> steps;
-  for (BareStep step; file >> step.took >> step.since_end;) steps.push_back(step);
-  return steps;
-}
+  /// Waits for its end. @returns all steps @throws RunError when its sum was wrong.
+  std::vector<BareStep> finish() {
+    int status = 0;
+    waitpid(child_, &status, 0);
+    child_ = -1;
+    if (status != 0) throw RunError("bare_ring failed, or its sum was wrong");
+    std::ifstream file(output_);
+    std::string word;
+    std::getline(file, word);
+    if (word != "sum ok") throw RunError("bare_ring did not say that its sum was right: " + word);
+    std::vector<BareStep> steps;
+    for (BareStep step; file >> step.took >> step.since_end;) steps.push_back(step);
+    return steps;
+  }
+
+ private:
+  void start(std::vector<std::string> command) {
+    child_ = fork();
+    if (child_ < 0) throw SystemError("fork");
+    if (child_ > 0) return;
+    if (std::freopen(output_.c_str(), "w", stdout) == nullptr ||
+        std::freopen("/dev/null", "r", stdin) == nullptr)
+      _exit(126);
+    std::vector<char*> words;
+    for (std::string& word : command) words.push_back(word.data());
+    words.push_back(nullptr);
+    execvp(words[0], words.data());
+    _exit(127);
+  }
+
+  void await_done() {
+    pollfd done = {done_, POLLIN, 0};
+    char byte = 0;
+    for (int waited = 0; waited < kTimeout; waited += 100) {
+      if (poll(&done, 1, 100) > 0 && read(done_, &byte, 1) == 1) return;
+      if (waitpid(child_, nullptr, WNOHANG) == child_) {
+        child_ = -1;
+        throw RunError("bare_ring ended before its time");
+      }
+    }
+    throw RunError("bare_ring says nothing");
+  }
+
+  std::string output_;
+  std::vector<int> gates_;
+  int done_ = -1;
+  pid_t child_ = -1;
+};
 
 /// One program's times: the steps of every launch, and the seconds from step to step of each.
 struct Times {
@@ -203,12 +192,11 @@ class OwnCost {
         scratch_(sandbox.scratch),
         machines_(static_cast<int>(number("ranks")), {}, sandbox) {
     machines_.set_links(LinkSpec{}, 1);
-    SampleTrace what;
-    what.ranks = 1;
-    what.steps = 1;  // one gradient, as the plain program has
-    what.shapes = {{static_cast<std::int64_t>(number("elements"))}};
-    what.compute_seconds = 0;
-    write_sample_trace(scratch_ + "/trace", what);
+    write_sample_trace(scratch_ + "/trace",
+                       {.shapes = {{static_cast<std::int64_t>(number("elements"))}},
+                        .ranks = 1,
+                        .steps = 1,  // one gradient, as the plain program has
+                        .compute_seconds = 0});
     trace_.emplace(scratch_ + "/trace");
     options_.trace = scratch_ + "/trace";
     options_.ranks = {static_cast<int>(number("ranks"))};

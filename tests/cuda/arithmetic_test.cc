@@ -1,13 +1,17 @@
-// Arithmetic on arrays on a simulated GPU, compared bit for bit with plain loops.
+// Arithmetic on arrays on a simulated GPU, compared bit for bit with plain loops; reads and copies
+// of the roofline.
 #include "compressors/cuda/arithmetic.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <vector>
 
 #include "compressors/cuda/grid/serial_device.h"
+#include "compressors/cuda/kernels/batch.h"
+#include "compressors/cuda/roofline.h"
 #include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {
@@ -19,16 +23,12 @@ constexpr std::size_t kLengths[] = {0, 1, 255, 4095, 4096, 4097, 70001};
 class ArithmeticTest : public ::testing::Test {
  protected:
   // Uploads values; the array has one more element, which no kernel may write.
-  float* uploaded(const std::vector<float>& values) {
-    auto* const device_values =
-        static_cast<float*>(device_->allocate((values.size() + 1) * sizeof(float)));
-    device_->upload(device_values, values.data(), values.size() * sizeof(float));
-    return device_values;
+  float* guarded(std::vector<float> values) {
+    values.push_back(0);
+    return uploaded(*device_, values);
   }
   void expect(const float* device, const std::vector<float>& expected) {
-    std::vector<float> found(expected.size() + 1);
-    device_->download(found.data(), device, found.size() * sizeof(float));
-    device_->wait();
+    const std::vector<float> found = fetched(*device_, device, expected.size() + 1);
     EXPECT_EQ(found.back(), 0);
     EXPECT_TRUE(expected.empty() ||
                 std::memcmp(found.data(), expected.data(), expected.size() * sizeof(float)) == 0)
@@ -49,8 +49,8 @@ TEST_F(ArithmeticTest, Adds) {
   for (const std::size_t n : kLengths) {
     std::vector<float> to = drawn(n, 1);
     const std::vector<float> from = drawn(n, 2);
-    float* const device_to = uploaded(to);
-    arithmetic_.add(device_to, uploaded(from), n);
+    float* const device_to = guarded(to);
+    arithmetic_.add(device_to, guarded(from), n);
     for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
     expect(device_to, to);
   }
@@ -61,8 +61,8 @@ TEST_F(ArithmeticTest, NesterovsMomentumIsThatOfTheOuterOptimiser) {
   for (const std::size_t n : kLengths) {
     const std::vector<float> x = drawn(n, 3);
     std::vector<float> v = drawn(n, 4), out(n);
-    float *const device_v = uploaded(v), *const device_out = uploaded(out);
-    arithmetic_.nesterov(uploaded(x), device_v, device_out, n, kMomentum, kRate);
+    float *const device_v = guarded(v), *const device_out = guarded(out);
+    arithmetic_.nesterov(guarded(x), device_v, device_out, n, kMomentum, kRate);
     for (std::size_t i = 0; i < n; ++i) {
       const float kept = kMomentum * v[i];
       v[i] = kept + x[i];
@@ -81,11 +81,8 @@ TEST_F(ArithmeticTest, PutsAtPositions) {
     std::vector<std::uint32_t> positions;  // every other position, in descending order
     for (std::size_t i = 0; i < n; ++i)
       positions.push_back(static_cast<std::uint32_t>(2 * (n - 1 - i)));
-    auto* const device_positions =
-        static_cast<std::uint32_t*>(device_->allocate((n + 1) * sizeof(std::uint32_t)));
-    device_->upload(device_positions, positions.data(), n * sizeof(std::uint32_t));
-    float* const device_to = uploaded(to);
-    arithmetic_.put(device_to, device_positions, uploaded(values), n);
+    float* const device_to = guarded(to);
+    arithmetic_.put(device_to, uploaded(*device_, positions), guarded(values), n);
     for (std::size_t i = 0; i < n; ++i) to[positions[i]] = values[i];
     expect(device_to, to);
   }
@@ -98,8 +95,7 @@ TEST_F(ArithmeticTest, CopiesBytesOfAnyAlignmentAtOnce) {
   std::vector<std::uint8_t> from;
   for (std::size_t i = 0; i < kBufferBytes; ++i)
     from.push_back(static_cast<std::uint8_t>(i * 7 % 251 + 1));
-  auto* const device_from = static_cast<std::uint8_t*>(device_->allocate(kBufferBytes));
-  device_->upload(device_from, from.data(), kBufferBytes);
+  std::uint8_t* const device_from = uploaded(*device_, from);
   for (int round = 0; round < 2; ++round) {
     std::vector<DeviceCopy> copies;
     std::vector<std::vector<std::uint8_t>> expected;
@@ -120,15 +116,48 @@ TEST_F(ArithmeticTest, CopiesBytesOfAnyAlignmentAtOnce) {
     for (std::size_t i = 0; i < copies.size(); ++i) {
       // Compares the whole allocation: no other byte may change.
       const std::size_t to = i / 4 % 4;
-      std::vector<std::uint8_t> found(expected[i].size());
-      device_->download(found.data(), static_cast<std::uint8_t*>(copies[i].to) - to, found.size());
-      EXPECT_TRUE(found == expected[i])
+      const auto* const begin = static_cast<std::uint8_t*>(copies[i].to) - to;
+      EXPECT_TRUE(fetched(*device_, begin, expected[i].size()) == expected[i])
           << copies[i].bytes << " bytes to " << to << " from " << i % 4;
     }
   }
   const std::size_t before = launches();
   arithmetic_.copy({});
   EXPECT_EQ(launches(), before);
+}
+
+std::uint32_t sum_of_words(const std::vector<float>& values) {
+  std::uint32_t sum = 0;
+  for (const float value : values) sum += std::bit_cast<std::uint32_t>(value);
+  return sum;
+}
+
+TEST(Roofline, EveryElementIsReadOnce) {
+  const auto device = std::make_shared<SerialDevice>();
+  Roofline<SerialDevice> roofline(device);
+  // No element, and sizes around a vector, a vector per stream and a block per stream.
+  for (const std::size_t n :
+       {0, 1, 3, 4, 5, 31, 32, 33, 1023, 1024, 1025, 8191, 8192, 8223, 70001}) {
+    const std::vector<float> values = drawn(n, n + 1);
+    const float* const x = uploaded(*device, values);
+    for (const int streams : DeviceRoofline::kStreamCounts) {
+      roofline.read(x, n, streams);
+      EXPECT_EQ(roofline.take_sum(), sum_of_words(values)) << n << " " << streams;
+    }
+    roofline.read(x, n, 1);
+    roofline.read(x, n, 8);
+    EXPECT_EQ(roofline.take_sum(), 2 * sum_of_words(values));
+  }
+  EXPECT_EQ(roofline.take_sum(), 0U);
+}
+
+TEST(Roofline, ACopyHasTheSameElements) {
+  const auto device = std::make_shared<SerialDevice>();
+  Roofline<SerialDevice> roofline(device);
+  const std::vector<float> values = drawn(1000, 1);
+  auto* const to = static_cast<float*>(device->allocate(4000));
+  roofline.copy(uploaded(*device, values), 1000, to);
+  EXPECT_EQ(fetched(*device, to, 1000), values);
 }
 
 }  // namespace

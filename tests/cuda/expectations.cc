@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/splitmix64.h"
+#include "tests/base/support.h"
 #include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {
@@ -14,19 +15,6 @@ namespace {
 const std::vector<std::size_t> kSizes = {0,    1,     2,     63,    64,    65,   255,
                                          256,  257,   4095,  4096,  4097,  8191, 8192,
                                          8193, 32767, 32768, 32769, 40000, 70001};
-
-std::vector<std::vector<float>> gradients(const std::vector<std::size_t>& sizes,
-                                          std::uint64_t seed) {
-  std::vector<std::vector<float>> all;
-  for (std::size_t size : sizes) all.push_back(drawn(size, seed + size));
-  return all;
-}
-
-std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
-  std::vector<std::byte> bytes;
-  for (int value : values) bytes.push_back(static_cast<std::byte>(value));
-  return bytes;
-}
 
 /// Damages payloads of the first tensor and expects both implementations to agree.
 void expect_refusals(SideBySide& both) {
@@ -64,9 +52,24 @@ std::vector<float> drawn(std::size_t n, std::uint64_t seed) {
   return values;
 }
 
+std::vector<std::vector<float>> drawn(const std::vector<std::size_t>& sizes, std::uint64_t seed) {
+  std::vector<std::vector<float>> all;
+  for (std::size_t size : sizes) all.push_back(drawn(size, seed + size));
+  return all;
+}
+
+std::vector<std::vector<float>> drawn(const Shapes& shapes, std::uint64_t step, bool spoilt) {
+  std::vector<std::vector<float>> all;
+  for (const TensorInfo& tensor : tensors_of(shapes)) {
+    all.push_back(drawn(tensor.elements, 100 * step + all.size()));
+    if (spoilt && tensor.elements > 20) all.back()[17] = std::numeric_limits<float>::infinity();
+  }
+  return all;
+}
+
 void expect_same_bytes(const OpenDevice& open, const std::string& spec) {
   SideBySide both(open(1), spec, kSizes);
-  for (std::uint64_t step = 0; step < 6; ++step) both.step(gradients(kSizes, 100 * step));
+  for (std::uint64_t step = 0; step < 6; ++step) both.step(drawn(kSizes, 100 * step));
   std::size_t sent = 0;
   for (std::size_t i = 0; i < kSizes.size(); ++i) sent += both.sent(i);
   EXPECT_GT(sent, 0U);
@@ -74,7 +77,7 @@ void expect_same_bytes(const OpenDevice& open, const std::string& spec) {
   const std::vector<std::size_t> sizes = {40000};
   for (std::uint64_t seed : {2, 3, 4}) {
     SideBySide others(open(seed), spec, sizes);
-    for (std::uint64_t step = 0; step < 2; ++step) others.step(gradients(sizes, step));
+    for (std::uint64_t step = 0; step < 2; ++step) others.step(drawn(sizes, step));
   }
 }
 
@@ -107,16 +110,16 @@ void expect_same_states(const OpenDevice& open, const std::string& spec) {
   const std::vector<std::size_t> sizes = {9000};
   const Shapes shapes = {{90, 100}};
   SideBySide before(open(1), spec, shapes);
-  for (std::uint64_t step = 0; step < 7; ++step) before.step(gradients(sizes, step));
+  for (std::uint64_t step = 0; step < 7; ++step) before.step(drawn(sizes, step));
   std::vector<std::byte> state;
   before.cpu(0).save_state(state);
   SideBySide after(open(1), spec, shapes);
   after.cpu(0).load_state(state);
   after.gpu().load_state(0, state);
-  for (std::uint64_t step = 0; step < 7; ++step) after.step(gradients(sizes, 50 + step));
+  for (std::uint64_t step = 0; step < 7; ++step) after.step(drawn(sizes, 50 + step));
   after.gpu().reset();
   after.cpu(0).reset();
-  after.step(gradients(sizes, 99));
+  after.step(drawn(sizes, 99));
   state.pop_back();
   EXPECT_THROW(after.gpu().load_state(0, state), InputError);
 }
@@ -135,15 +138,7 @@ void expect_same_bytes_of_matrices(const OpenDevice& open) {
         "powersgd:exchange=allgather,rank=9,memory=ef21", "powersgd:rank=3"}) {
     SCOPED_TRACE(spec);
     SideBySide both(open(1), spec, shapes);
-    for (std::uint64_t step = 0; step < 4; ++step) {
-      std::vector<std::vector<float>> all;
-      for (const TensorInfo& tensor : tensors_of(shapes)) {
-        all.push_back(drawn(tensor.elements, 100 * step + all.size()));
-        if (step == 3 && tensor.elements > 20)
-          all.back()[17] = std::numeric_limits<float>::infinity();
-      }
-      both.step(all);
-    }
+    for (std::uint64_t step = 0; step < 4; ++step) both.step(drawn(shapes, step, step == 3));
   }
 }
 
@@ -159,7 +154,7 @@ void expect_malformed_payloads_refused(const OpenDevice& open) {
   EXPECT_TRUE(both.refuses(bytes_of({0x80})));                           // no end
   EXPECT_TRUE(both.refuses(bytes_of({0xff, 0xff, 0xff, 0xff, 0xff})));   // too many
   EXPECT_TRUE(both.refuses(bytes_of({2, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0})));
-  for (const std::string& spec : specs_in(R"(
+  for (const std::string& spec : words_in(R"(
         topk:ratio=0.1,positions=index28 topk:ratio=0.1,positions=bitmap
         topk:ratio=0.1,positions=run16 topk:ratio=0.1,positions=golomb
         topk:ratio=0.9,positions=golomb topk:ratio=0.1,values=fp16 topk:ratio=0.1,values=bf16
@@ -173,7 +168,7 @@ void expect_malformed_payloads_refused(const OpenDevice& open) {
   for (const char* positions :
        {"index28", "bitmap", "run16", "golomb", "packed", "elias_gamma", "elias_delta"})
     expect_damage_refused(open, std::string("topk:ratio=0.1,positions=") + positions, 70001);
-  for (const std::string& spec : specs_in(R"(
+  for (const std::string& spec : words_in(R"(
         topk:ratio=0.1 none fp16 bf16 int8 signsgd 3lc:s=1.5 3lc:zre=false stoch3 natural
         int8:bucket=50 efsignsgd mqe1bit:bucket=100 onebit terngrad qsgd:bits=3,bucket=33 blockint8
         fp8 fp8:format=e5m2,scale=f16 mxfp4 blockint4 sdp4bit thc thc:bits=8,block=256

@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "compressors/cuda/grid/serial_device.h"
+#include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/make.h"
+#include "tests/base/support.h"
 #include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {
@@ -87,11 +89,8 @@ class Model {
     for (std::size_t i = 0; i < infos_.size(); ++i) {
       const auto n = static_cast<std::uint32_t>(infos_[i].elements);
       const std::vector<std::uint32_t> positions = {0, n - 1};
-      auto* const device_positions = reinterpret_cast<std::uint32_t*>(array(2));
-      float* const device_values = array(2);
-      device_->upload(device_positions, positions.data(), 2 * sizeof(std::uint32_t));
-      device_->upload(device_values, values.data(), 2 * sizeof(float));
-      returns.push_back({i, device_positions, device_values, n < 2 ? n : 2});
+      returns.push_back(
+          {i, uploaded(*device_, positions), uploaded(*device_, values), n < 2 ? n : 2});
     }
     auto& sparse = dynamic_cast<DeviceSparsePayload&>(*compressor_);
     const SerialDevice::Did before = did();
@@ -149,7 +148,7 @@ class Model {
 };
 
 std::vector<std::string> specs() {
-  return specs_in(R"(
+  return words_in(R"(
     topk:ratio=0.1,positions=raw32 topk:ratio=0.1,positions=index28
     topk:ratio=0.1,positions=bitmap topk:ratio=0.1,positions=run16
     topk:ratio=0.1,positions=golomb topk:ratio=0.1,positions=packed

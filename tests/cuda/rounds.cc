@@ -1,6 +1,7 @@
 // GPU compressors whose step takes several all-reduces, compared with the CPU implementation.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -21,24 +22,15 @@ std::vector<float> mean_with_others(const std::vector<std::byte>& own, std::uint
 }
 
 // One of several workers on both implementations; the other workers' values are drawn.
-class WorkerSideBySide {
+class WorkerSideBySide : public SideBySide {
  public:
   WorkerSideBySide(const TestDevice& device, const std::string& spec, const Shapes& shapes)
-      : device_(device.device) {
-    const Spec parsed = parse_spec(spec);
-    const std::vector<TensorInfo> infos = tensors_of(shapes);
-    for (const TensorInfo& info : infos) cpu_.push_back(make_compressor(parsed, info, {}));
-    gpu_ = device.make(parsed, infos, {});
-    for (std::size_t i = 0; i < infos.size(); ++i) {
-      sent_.emplace_back(cpu_[i]->max_encoded_size());
-      gradients_.push_back(array(infos[i].elements));
-      means_.push_back(array(cpu_[i]->max_encoded_size() / sizeof(float)));
-    }
+      : SideBySide(device, spec, shapes) {
+    for (const auto& one : cpu_)
+      means_.push_back(static_cast<float*>(device_->allocate(one->max_encoded_size())));
   }
 
-  std::size_t tensors() const { return cpu_.size(); }
-  std::size_t elements(std::size_t tensor) const { return cpu_[tensor]->elements(); }
-  DeviceMultiRound& gpu() { return dynamic_cast<DeviceMultiRound&>(*gpu_); }
+  DeviceMultiRound& rounds() { return dynamic_cast<DeviceMultiRound&>(*gpu_); }
   // Returns the number of tensors that take more than one round.
   std::size_t matrices() const {
     std::size_t count = 0;
@@ -47,30 +39,28 @@ class WorkerSideBySide {
   }
 
   /// @param spoilt  the round whose means contain an infinity; 0: none
-  void step(const std::vector<std::vector<float>>& gradients, std::uint64_t number, int spoilt) {
-    for (std::size_t i = 0; i < tensors(); ++i) upload(gradients_[i], gradients[i]);
-    const bool sends = (number + 1) % cpu_[0]->period() == 0;
-    if (!sends) {
-      gpu_->hold(addresses(gradients_));
-      for (std::size_t i = 0; i < tensors(); ++i)
-        cpu_[i]->hold({.values = gradients[i], .squares = {}, .step = number});
-      return compare_states();
-    }
-    gpu().first_round(addresses(gradients_), {.step = number});
-    auto reports = gpu_->finish();
-    for (std::size_t i = 0; i < tensors(); ++i) {
+  void step(const std::vector<std::vector<float>>& gradients, int spoilt) {
+    const std::vector<const float*> addresses = upload(gradients);
+    if (!exchanges()) return hold(gradients, addresses);
+    rounds().first_round(addresses, {.step = step_});
+    const auto reports = gpu_->finish();
+    for (std::size_t i = 0; i < cpu_.size(); ++i) {
       SCOPED_TRACE("tensor " + std::to_string(i) + ", first round");
-      const GradientInput input{.values = gradients[i], .squares = {}, .step = number};
-      sent_[i].resize(cpu_[i]->max_encoded_size());
-      const EncodeReport report = several(i) != nullptr ? several(i)->first_round(input, sent_[i])
-                                                        : cpu_[i]->encode(input, sent_[i]);
+      const GradientInput input{.values = gradients[i], .squares = {}, .step = step_};
+      payloads_[i].resize(cpu_[i]->max_encoded_size());
+      const EncodeReport report = several(i) != nullptr
+                                      ? several(i)->first_round(input, payloads_[i])
+                                      : cpu_[i]->encode(input, payloads_[i]);
       EXPECT_EQ(report.selected_elements, reports[i].selected_elements);
-      compare(i, report.encoded_bytes, reports[i]);
+      compare_sent(i, report.encoded_bytes, reports[i]);
     }
-    ASSERT_EQ(gpu().rounds(), 2);
-    for (int round = 1; round <= 2; ++round) next(round, number, spoilt);
-    for (std::size_t i = 0; i < tensors(); ++i) finish(i);
-    compare_states();
+    ASSERT_EQ(rounds().rounds(), 2);
+    for (int round = 1; round <= 2; ++round) next(round, spoilt);
+    for (std::size_t i = 0; i < cpu_.size(); ++i) {
+      finish(i);
+      compare_states(i);
+    }
+    ++step_;
   }
 
  private:
@@ -78,49 +68,27 @@ class WorkerSideBySide {
   MultiRound* several(std::size_t tensor) const {
     return dynamic_cast<MultiRound*>(cpu_[tensor].get());
   }
-  float* array(std::size_t floats) {
-    // Decoding needs readable bytes after a payload.
-    return static_cast<float*>(device_->allocate((floats + 1) * sizeof(float)));
-  }
-  static std::vector<const float*> addresses(const std::vector<float*>& arrays) {
-    return {arrays.begin(), arrays.end()};
-  }
-  void upload(float* device_values, const std::vector<float>& values) {
-    device_->upload(device_values, values.data(), values.size() * sizeof(float));
-    device_->wait();
-  }
-  template <class T>
-  std::vector<T> fetched(const T* device_values, std::size_t count) {
-    std::vector<T> values(count);
-    device_->download(values.data(), device_values, count * sizeof(T));
-    device_->wait();
-    return values;
-  }
-  static bool same_bits(std::span<const float> a, std::span<const float> b) {
-    return a.size() == b.size() &&
-           (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
-  }
 
-  void compare(std::size_t tensor, std::size_t bytes, const EncodeReport& gpu) {
-    sent_[tensor].resize(bytes);
+  void compare_sent(std::size_t tensor, std::size_t bytes, const EncodeReport& gpu) {
+    payloads_[tensor].resize(bytes);
     ASSERT_EQ(bytes, gpu.encoded_bytes);
-    EXPECT_TRUE(sent_[tensor] == fetched(gpu_->device_payload(tensor), bytes));
+    EXPECT_TRUE(payloads_[tensor] == fetched(*device_, gpu_->device_payload(tensor), bytes));
   }
 
-  void next(int round, std::uint64_t number, int spoilt) {
+  void next(int round, int spoilt) {
     std::vector<std::vector<float>> means;
-    for (std::size_t i = 0; i < tensors(); ++i) {
-      means.push_back(mean_with_others(sent_[i], 1000 * number + 10 * i + std::uint64_t(round)));
+    for (std::size_t i = 0; i < cpu_.size(); ++i) {
+      means.push_back(mean_with_others(payloads_[i], 1000 * step_ + 10 * i + std::uint64_t(round)));
       if (round == spoilt && means[i].size() > 2) means[i][2] = kInfinity;
-      upload(means_[i], means[i]);
+      device_->upload(means_[i], means[i].data(), means[i].size() * sizeof(float));
     }
-    gpu().next_round(addresses(means_));
+    rounds().next_round(std::vector<const float*>(means_.begin(), means_.end()));
     const auto reports = gpu_->finish();
-    for (std::size_t i = 0; i < tensors(); ++i) {
+    for (std::size_t i = 0; i < cpu_.size(); ++i) {
       if (several(i) == nullptr) continue;
       SCOPED_TRACE("tensor " + std::to_string(i) + ", after round " + std::to_string(round));
-      sent_[i].resize(cpu_[i]->max_encoded_size());
-      compare(i, several(i)->next_round(means[i], sent_[i]), reports[i]);
+      payloads_[i].resize(cpu_[i]->max_encoded_size());
+      compare_sent(i, several(i)->next_round(means[i], payloads_[i]), reports[i]);
     }
   }
 
@@ -129,30 +97,20 @@ class WorkerSideBySide {
     SCOPED_TRACE("tensor " + std::to_string(i) + ", at the end");
     std::vector<std::byte> own(cpu_[i]->max_encoded_size()), other(own.size());
     ASSERT_EQ(several(i)->own_payload(own), own.size());
-    gpu().own_payload(i, other);
+    rounds().own_payload(i, other);
     EXPECT_TRUE(own == other) << "own contributions differ";
-    std::vector<float> decoded(elements(i), 0.0F);
-    cpu_[i]->decode_add(sent_[i], 1.0F, decoded);
-    float* const out = gradients_[i];  // no longer needed
-    upload(out, std::vector<float>(elements(i), 0.0F));
-    gpu_->decode_add(i, gpu_->device_payload(i), sent_[i].size(), 1.0F, out);
-    EXPECT_TRUE(same_bits(decoded, fetched<float>(out, elements(i)))) << "aggregates differ";
+    std::vector<float> decoded(infos_[i].elements, 0.0F);
+    float* const out = arrays_[i].out;
+    device_->upload(out, decoded.data(), decoded.size() * sizeof(float));
+    cpu_[i]->decode_add(payloads_[i], 1.0F, decoded);
+    gpu_->decode_add(i, gpu_->device_payload(i), payloads_[i].size(), 1.0F, out);
+    const std::vector<float> found = fetched<float>(*device_, out, decoded.size());
+    EXPECT_TRUE(
+        std::ranges::equal(std::as_bytes(std::span(decoded)), std::as_bytes(std::span(found))))
+        << "aggregates differ";
   }
 
-  void compare_states() {
-    for (std::size_t i = 0; i < tensors(); ++i) {
-      std::vector<std::byte> state, other;
-      cpu_[i]->save_state(state);
-      gpu_->save_state(i, other);
-      EXPECT_TRUE(state == other) << "states of tensor " << i << " differ";
-    }
-  }
-
-  std::shared_ptr<DeviceMemory> device_;
-  std::vector<std::unique_ptr<Compressor>> cpu_;
-  std::unique_ptr<DeviceCompressor> gpu_;
-  std::vector<std::vector<std::byte>> sent_;
-  std::vector<float*> gradients_, means_;
+  std::vector<float*> means_;
 };
 
 }  // namespace
@@ -170,15 +128,11 @@ void expect_same_bytes_in_rounds(const OpenDevice& open) {
     ASSERT_GE(both.matrices(), 3U);
     for (std::uint64_t step = 0; step < 8; ++step) {
       SCOPED_TRACE("step " + std::to_string(step));
-      std::vector<std::vector<float>> all;
-      for (std::size_t i = 0; i < shapes.size(); ++i) {
-        all.push_back(drawn(both.elements(i), 100 * step + i));
-        if (step == 5 && all.back().size() > 20) all.back()[17] = kInfinity;
-      }
       // Both spoilt steps have an exchange, also with delay=2.
-      both.step(all, step, step == 3 ? 1 : step == 1 ? 2 : 0);
+      both.step(drawn(shapes, step, step == 5), step == 3 ? 1 : step == 1 ? 2 : 0);
     }
-    EXPECT_THROW(both.gpu().next_round(std::vector<const float*>(shapes.size())), std::logic_error);
+    EXPECT_THROW(both.rounds().next_round(std::vector<const float*>(shapes.size())),
+                 std::logic_error);
   }
   const TestDevice device = open(1);
   const std::vector<TensorInfo> infos = {{"t", {8}, 8}};

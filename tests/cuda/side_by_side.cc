@@ -6,11 +6,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <limits>
-#include <sstream>
 
-#include "base/splitmix64.h"
+#include "tests/base/support.h"
 
 namespace thinpipe::cuda {
 namespace {
@@ -80,26 +78,25 @@ SideBySide::SideBySide(const TestDevice& device, const std::string& spec, const 
   }
 }
 
-template <class T>
-std::vector<T> SideBySide::fetched(const T* device_values, std::size_t count) {
-  std::vector<T> values(count);
-  device_->download(values.data(), device_values, count * sizeof(T));
-  device_->wait();
-  return values;
-}
-
-void SideBySide::step(const std::vector<std::vector<float>>& gradients) {
-  std::vector<const float*> addresses, squares_addresses;
-  std::vector<std::vector<float>> squares;
+std::vector<const float*> SideBySide::upload(const std::vector<std::vector<float>>& gradients) {
+  std::vector<const float*> addresses;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     device_->upload(arrays_[i].gradient, gradients[i].data(), gradients[i].size() * sizeof(float));
     addresses.push_back(arrays_[i].gradient);
+  }
+  return addresses;
+}
+
+void SideBySide::step(const std::vector<std::vector<float>>& gradients) {
+  const std::vector<const float*> addresses = upload(gradients);
+  std::vector<const float*> squares_addresses;
+  std::vector<std::vector<float>> squares;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
     squares.push_back(squares_of(gradients[i]));
     device_->upload(arrays_[i].squares, squares[i].data(), squares[i].size() * sizeof(float));
     squares_addresses.push_back(arrays_[i].squares);
   }
-  if (const std::uint64_t period = cpu_[0]->period(); (step_ + 1) % period != 0)
-    return hold(gradients, addresses);
+  if (!exchanges()) return hold(gradients, addresses);
   const std::vector<float> scales = shared_scales(gradients, addresses);
   gpu_->encode(addresses,
                {.step = step_, .shared_scales = scales, .device_squares = squares_addresses});
@@ -164,9 +161,9 @@ void SideBySide::compare(std::size_t tensor, const EncodeReport& cpu) {
       << cpu.threshold << " and " << gpu.threshold;
   ASSERT_EQ(cpu.encoded_bytes, gpu.encoded_bytes);
   EXPECT_EQ(cpu_[tensor]->max_encoded_size(), gpu_->max_encoded_size(tensor));
-  ASSERT_TRUE(payload == fetched(gpu_->device_payload(tensor), payload.size()));
+  ASSERT_TRUE(payload == fetched(*device_, gpu_->device_payload(tensor), payload.size()));
   if (const float* residual = gpu_->device_residual(tensor)) {
-    EXPECT_EQ(words_of(cpu_[tensor]->residual()), words_of(fetched(residual, elements)));
+    EXPECT_EQ(words_of(cpu_[tensor]->residual()), words_of(fetched(*device_, residual, elements)));
   }
   compare_states(tensor);
   std::vector<float> decoded(elements, 0.5F);
@@ -175,7 +172,7 @@ void SideBySide::compare(std::size_t tensor, const EncodeReport& cpu) {
   device_->upload(arrays.payload, payload.data(), payload.size());
   cpu_[tensor]->decode_add(payload, 0.25F, decoded);
   gpu_->decode_add(tensor, arrays.payload, payload.size(), 0.25F, arrays.out);
-  EXPECT_EQ(words_of(decoded), words_of(fetched(arrays.out, elements)));
+  EXPECT_EQ(words_of(decoded), words_of(fetched(*device_, arrays.out, elements)));
 }
 
 bool SideBySide::refuses(const std::vector<std::byte>& payload) {
@@ -196,18 +193,13 @@ bool SideBySide::refuses(const std::vector<std::byte>& payload) {
       throws([&] { gpu_->decode_add(0, arrays_[0].payload, payload.size(), 1, arrays_[0].out); });
   EXPECT_EQ(cpu, gpu);
   if (!cpu) {
-    EXPECT_EQ(words_of(decoded), words_of(fetched(arrays_[0].out, elements)));
+    EXPECT_EQ(words_of(decoded), words_of(fetched(*device_, arrays_[0].out, elements)));
   }
   return gpu;
 }
 
-std::vector<std::string> specs_in(const std::string& text) {
-  std::istringstream words(text);
-  return {std::istream_iterator<std::string>(words), {}};
-}
-
 std::vector<std::string> gpu_specs() {
-  return specs_in(R"(
+  return words_in(R"(
     threshold:tau=0.01 threshold:tau=0 threshold:tau=0.01,memory=none threshold:tau=0.02,decay=0.75
     topk:ratio=0.01 topk:ratio=0.3 topk:ratio=1 topk:ratio=0.001,memory=momentum
     topk:ratio=0.02,memory=momentum,nesterov=true,masking=false topk:ratio=0.01,memory=none

@@ -16,6 +16,15 @@ using Shapes = std::vector<std::vector<std::int64_t>>;
 /// Returns tensors of these shapes, named tensor0, tensor1, ...
 std::vector<TensorInfo> tensors_of(const Shapes& shapes);
 
+/// Copies values from the device, and waits. (kernels/batch.h has uploaded().)
+template <class T>
+std::vector<T> fetched(DeviceMemory& device, const T* device_values, std::size_t count) {
+  std::vector<T> values(count);
+  device.download(values.data(), device_values, count * sizeof(T));
+  device.wait();
+  return values;
+}
+
 /// A device for one test.
 struct TestDevice {
   std::shared_ptr<DeviceMemory> device;
@@ -44,7 +53,7 @@ class SideBySide {
   DeviceCompressor& gpu() { return *gpu_; }
   Compressor& cpu(std::size_t tensor) { return *cpu_[tensor]; }
 
- private:
+ protected:
   struct DeviceArrays {
     float* gradient;
     float* out;
@@ -52,24 +61,29 @@ class SideBySide {
     std::byte* payload;
   };
 
-  /// Returns shared scales in every other step, for methods that share them; otherwise none.
-  std::vector<float> shared_scales(const std::vector<std::vector<float>>& gradients,
-                                   const std::vector<const float*>& addresses);
+  /// Uploads the gradients of a step. @returns their addresses
+  std::vector<const float*> upload(const std::vector<std::vector<float>>& gradients);
+  /// Returns whether a step ends with an exchange.
+  bool exchanges() const { return (step_ + 1) % cpu_[0]->period() == 0; }
   void hold(const std::vector<std::vector<float>>& gradients,
             const std::vector<const float*>& addresses);
-  void compare(std::size_t tensor, const EncodeReport& cpu);
   void compare_states(std::size_t tensor);
-  template <class T>
-  std::vector<T> fetched(const T* device_values, std::size_t count);
 
   std::shared_ptr<DeviceMemory> device_;
   std::vector<TensorInfo> infos_;
   std::vector<std::unique_ptr<Compressor>> cpu_;
   std::unique_ptr<DeviceCompressor> gpu_;
   std::vector<DeviceArrays> arrays_;
-  std::vector<EncodeReport> reports_;
   std::vector<std::vector<std::byte>> payloads_;
   std::uint64_t step_ = 0;
+
+ private:
+  /// Returns shared scales in every other step, for methods that share them; otherwise none.
+  std::vector<float> shared_scales(const std::vector<std::vector<float>>& gradients,
+                                   const std::vector<const float*>& addresses);
+  void compare(std::size_t tensor, const EncodeReport& cpu);
+
+  std::vector<EncodeReport> reports_;
 };
 
 void expect_same_bytes(const OpenDevice& open, const std::string& spec);
@@ -81,11 +95,12 @@ void expect_same_bytes_of_matrices(const OpenDevice& open);
 void expect_same_bytes_in_rounds(const OpenDevice& open);
 void expect_malformed_payloads_refused(const OpenDevice& open);
 
-/// Returns the words of a text.
-std::vector<std::string> specs_in(const std::string& text);
 /// Returns specs of every method with a GPU implementation, with its memories and parameters.
 std::vector<std::string> gpu_specs();
 /// Returns products of three uniform draws, which have a heavier tail than single draws.
 std::vector<float> drawn(std::size_t n, std::uint64_t seed);
+std::vector<std::vector<float>> drawn(const std::vector<std::size_t>& sizes, std::uint64_t seed);
+/// Returns drawn gradients of a step, with an infinity in the larger ones if `spoilt`.
+std::vector<std::vector<float>> drawn(const Shapes& shapes, std::uint64_t step, bool spoilt);
 
 }  // namespace thinpipe::cuda

@@ -50,11 +50,14 @@ constexpr int kDevices = 2, kVersion = 13000;
 constexpr unsigned char kUnwritten = 0xa5;
 constexpr std::size_t kMemoryBytes = std::size_t{1} << 34;
 
+/// Bytes of allocations, by address.
+using Ranges = std::map<const std::byte*, std::size_t, std::less<>>;
+
 struct Runtime {
   std::recursive_mutex mutex;
   SplitMix64 random{1};
   std::deque<CUstream_st> streams;  ///< all ever created, because events may refer to them
-  std::map<const std::byte*, std::size_t, std::less<>> memory, host_memory;
+  Ranges memory, host_memory;
   std::size_t events = 0, graphs = 0, graph_launches = 0;
   bool refuses_graphs = false;
 };
@@ -107,8 +110,7 @@ bool is_done(const CUevent_st& event) {
   return event.stream == nullptr || event.stream->begun > event.at;
 }
 
-bool holds(const std::map<const std::byte*, std::size_t, std::less<>>& ranges, const void* at,
-           std::size_t bytes) {
+bool holds(const Ranges& ranges, const void* at, std::size_t bytes) {
   const auto* const first = static_cast<const std::byte*>(at);
   auto after = ranges.upper_bound(first);
   if (after == ranges.begin()) return false;
@@ -116,8 +118,7 @@ bool holds(const std::map<const std::byte*, std::size_t, std::less<>>& ranges, c
   return first + bytes <= after->first + after->second;
 }
 
-cudaError_t allocate(void** memory, std::size_t bytes,
-                     std::map<const std::byte*, std::size_t, std::less<>>& ranges) {
+cudaError_t allocate(void** memory, std::size_t bytes, Ranges& ranges) {
   const std::lock_guard lock(runtime().mutex);
   if (capturing != nullptr) return forbidden_in_capture();
   if (bytes > kMemoryBytes) return failed(cudaErrorMemoryAllocation);
@@ -127,7 +128,7 @@ cudaError_t allocate(void** memory, std::size_t bytes,
   *memory = at;
   return cudaSuccess;
 }
-cudaError_t release(void* memory, std::map<const std::byte*, std::size_t, std::less<>>& ranges) {
+cudaError_t release(void* memory, Ranges& ranges) {
   const std::lock_guard lock(runtime().mutex);
   if (memory == nullptr) return cudaSuccess;
   run_all();
@@ -209,22 +210,17 @@ cudaError_t cudaDeviceSynchronize() {
 }
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 const char* cudaGetErrorString(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return "no error";
-    case cudaErrorMemoryAllocation:
-      return "out of memory";
-    case cudaErrorInvalidResourceHandle:
-      return "invalid resource handle";
-    case cudaErrorNotReady:
-      return "device not ready";
-    case cudaErrorStreamCaptureUnsupported:
-      return "operation not permitted when stream is capturing";
-    case cudaErrorStreamCaptureInvalidated:
-      return "operation failed due to a previous error during capture";
-    default:
-      return "invalid argument";
-  }
+  static constexpr std::pair<cudaError_t, const char*> kTexts[] = {
+      {cudaSuccess, "no error"},
+      {cudaErrorMemoryAllocation, "out of memory"},
+      {cudaErrorInvalidResourceHandle, "invalid resource handle"},
+      {cudaErrorNotReady, "device not ready"},
+      {cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"},
+      {cudaErrorStreamCaptureInvalidated,
+       "operation failed due to a previous error during capture"}};
+  for (const auto& [known, text] : kTexts)
+    if (known == error) return text;
+  return "invalid argument";
 }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {

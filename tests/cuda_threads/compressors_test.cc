@@ -25,8 +25,7 @@ TEST_P(Threads, SendAndKeepTheSame) {
 #endif
   SideBySide both(threads(7), GetParam(), sizes);
   for (std::uint64_t step = 0; step < 3; ++step) {
-    std::vector<std::vector<float>> gradients;
-    for (const std::size_t size : sizes) gradients.push_back(drawn(size, 10 * step + size));
+    std::vector<std::vector<float>> gradients = drawn(sizes, 10 * step);
     if (step == 2) gradients[0][17] = std::numeric_limits<float>::infinity();
     both.step(gradients);
   }

@@ -17,7 +17,7 @@ import tempfile
 
 from compare import complaint, unwrapped, words
 from pages import ROOT, blocks_of, commands_of, pages, session_steps
-from runner import copy_trace, installed, make_trace, prepare, run_page, words_of_sources
+from runner import installed, make_trace, prepare, run_page, words_of_sources
 
 UPDATE = os.environ.get("THINPIPE_UPDATE_DOCS") == "1"
 SECONDS = {"quick": 120, "long": 1500}

@@ -36,7 +36,6 @@ def masked(line, exact=False):
         line = "measured " + point[1]
     line = VERDICT.sub(": verdict", line)
     line = DASH.sub(FIGURE, NUMBER.sub(FIGURE, line))
-    line = re.sub(r"(?<=\d)x(?=\s|$)", "x", line)
     return re.sub(r"\s+", " ", line).strip()
 
 

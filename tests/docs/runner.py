@@ -1,6 +1,5 @@
 """Runs the commands of one page in a folder of their own, in order, in one shell."""
 import os
-import pathlib
 import re
 import shutil
 import signal
@@ -96,13 +95,6 @@ def run_page(steps, folder, binaries, timeout):
         results.append(Result(found[1], int(found[2])))
     rest = text.split(f"{mark} begin {len(results)}\n")[-1] if len(results) < len(steps) else ""
     return results, rest
-
-
-def copy_trace(source, folder):
-    target = folder / "trace"
-    if target.exists():
-        shutil.rmtree(target)
-    shutil.copytree(source, target)
 
 
 def installed(names):

@@ -16,6 +16,7 @@
 #include "netem/link/link_keys.h"
 #include "netem/link/link_spec.h"
 #include "netem/topology/spec.h"
+#include "tests/base/support.h"
 #include "workloads/collectives/collectives.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
@@ -50,27 +51,15 @@ const Words kStrange = {"\x1b[31m", "\n",   "\x7f", "\xc2\x9b", "\xe2\x80\xae",
 
 // Values of which no table has an example.
 const std::map<std::string, Words> kTexts = {
-    {"schedule",
-     {"none",
-      "steps:0s=100%,100ms=50%,repeat=200ms",
-      "ramp:0s=10%,5s=100%,of=delay",
-      "sine:low=20%,high=100%,period=10s,shift=1s",
-      "sine:low=1ms,high=9ms,period=3s,of=delay",
-      "walk:low=10%,high=100%,every=100ms,step=10%,seed=1,lasts=600s",
-      "steps:0s=0%,of=loss",
-      "outage:first=5s,lasts=1s",
-      "host1:outage:every=10s,lasts=1s",
-      "host0-2:steps:0s=20%",
-      "host1.up:sine:low=1mbit,high=2mbit,period=1s",
-      "rack0:outage:every=4s,lasts=500ms",
-      "site0-site2:ramp:0s=1mbit,1s=2mbit",
-      "trunks:steps:0s=50%",
-      "hosts:steps:0s=1mbit",
-      "mahimahi:file=@/mahimahi,bin=50ms",
-      "csv:file=@/table.csv,shape=ramp,repeat=9s",
-      "@/parts",
-      "@/table.csv",
-      "up:mahimahi:file=@/mahimahi;down:steps:0s=10%"}},
+    {"schedule", words_in(R"(
+        none steps:0s=100%,100ms=50%,repeat=200ms ramp:0s=10%,5s=100%,of=delay
+        sine:low=20%,high=100%,period=10s,shift=1s sine:low=1ms,high=9ms,period=3s,of=delay
+        walk:low=10%,high=100%,every=100ms,step=10%,seed=1,lasts=600s steps:0s=0%,of=loss
+        outage:first=5s,lasts=1s host1:outage:every=10s,lasts=1s host0-2:steps:0s=20%
+        host1.up:sine:low=1mbit,high=2mbit,period=1s rack0:outage:every=4s,lasts=500ms
+        site0-site2:ramp:0s=1mbit,1s=2mbit trunks:steps:0s=50% hosts:steps:0s=1mbit
+        mahimahi:file=@/mahimahi,bin=50ms csv:file=@/table.csv,shape=ramp,repeat=9s @/parts
+        @/table.csv up:mahimahi:file=@/mahimahi;down:steps:0s=10%)")},
     {"straggler",
      {"none", "host1:compute=2,chance=0.5", "hosts:jitter=0.2,dist=exponential",
       "host0-1:stall=1s,seed=3", "hosts:jitter=0.5,dist=uniform;host2:compute=3"}},

@@ -2,8 +2,10 @@
 // of the bytes must be imported or refused with an InputError.
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "tests/fuzz/input.h"
+#include "workloads/trace/chakra/execution_trace.h"
 #include "workloads/trace/import/arrays.h"
 #include "workloads/trace/import/chakra.h"
 #include "workloads/trace/import/names.h"
@@ -27,6 +29,15 @@ void check_array(const NamedArray& array) {
   require(again.shape == array.shape && again.dtype == "F32", "the shape comes back");
 }
 
+void check_steps(const std::vector<ChakraStep>& steps) {
+  for (const ChakraStep& step : steps) {
+    require(!step.shapes.empty(), "a step has gradients");
+    for (const double ready : step.ready) {
+      require(ready >= 0 && ready <= step.backward, "ready within the backward pass");
+    }
+  }
+}
+
 void take_apart(char kind, std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (kind == 'n') {
@@ -34,12 +45,13 @@ void take_apart(char kind, std::span<const std::byte> bytes) {
   } else if (kind == 'z') {
     for (const NamedArray& array : read_npz_arrays(bytes, "fuzz")) check_array(array);
   } else if (kind == 'c') {
-    for (const ChakraStep& step : parse_chakra(parse_json_strictly(text, "fuzz"), "fuzz")) {
-      require(!step.shapes.empty(), "a step has gradients");
-      for (const double ready : step.ready) {
-        require(ready >= 0 && ready <= step.backward, "ready within the backward pass");
-      }
-    }
+    check_steps(parse_chakra(parse_json_strictly(text, "fuzz"), "fuzz"));
+  } else if (kind == 'e' && has_protobuf()) {
+    const ExecutionTrace trace = read_execution_trace(bytes, "fuzz");
+    const std::string again = execution_trace_bytes(trace);
+    require(read_execution_trace(std::as_bytes(std::span(again)), "again") == trace,
+            "a written trace is read back the same");
+    check_steps(parse_chakra(trace, "fuzz"));
   } else if (kind == 'p') {  // a pattern, a line break, a path
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return;

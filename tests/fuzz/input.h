@@ -22,7 +22,7 @@ inline void require(bool good, const std::string& what) {
   std::abort();
 }
 
-/// Gives numbers off the front of an input, zeros once it has ended.
+/// Gives numbers and bytes off the front of an input; zeros once it has ended.
 class Input {
  public:
   Input(const std::uint8_t* data, std::size_t size)
@@ -31,10 +31,15 @@ class Input {
   template <class T>
   T get() {
     T value = 0;
-    const std::size_t size = std::min(sizeof value, bytes_.size());
-    if (size > 0) std::memcpy(&value, bytes_.data(), size);
-    bytes_ = bytes_.subspan(size);
+    const std::span<const std::byte> bytes = take(sizeof value);
+    if (!bytes.empty()) std::memcpy(&value, bytes.data(), bytes.size());
     return value;
+  }
+  /// Returns so many bytes, or fewer once the input has ended.
+  std::span<const std::byte> take(std::size_t size) {
+    const std::span<const std::byte> bytes = bytes_.first(std::min(size, bytes_.size()));
+    bytes_ = bytes_.subspan(bytes.size());
+    return bytes;
   }
   std::span<const std::byte> rest() const { return bytes_; }
 

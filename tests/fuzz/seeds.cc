@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <limits>
 
 #include "compressors/encode/position_codec.h"
 #include "compressors/kernels/random.h"
@@ -10,8 +11,10 @@
 #include "compressors/wire/frame.h"
 #include "compressors/wire/states.h"
 #include "tests/base/support.h"
+#include "tests/fuzz/c_calls.h"
 #include "tests/fuzz/specs.h"
 #include "tests/trace/sample_trace.h"
+#include "workloads/trace/chakra/execution_trace.h"
 #include "workloads/trace/edit/edit.h"
 
 namespace thinpipe::fuzz {
@@ -25,9 +28,21 @@ void write(const fs::path& folder, const std::string& name, const Bytes& bytes) 
   std::ofstream(folder / name, std::ios::binary) << bytes;
 }
 
-template <class T>
-void put(Bytes& bytes, T value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+/// The bytes of numbers, one after the other.
+template <class... T>
+Bytes packed(T... values) {
+  Bytes bytes;
+  (bytes.append(reinterpret_cast<const char*>(&values), sizeof values), ...);
+  return bytes;
+}
+
+Bytes text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Bytes as a transport of scripted peers and the calls of the C interface take them.
+Bytes message_of(const Bytes& content) {
+  return packed(static_cast<std::uint16_t>(content.size())) + content;
 }
 
 std::string file_name(const std::string& spec) {
@@ -40,11 +55,7 @@ std::string file_name(const std::string& spec) {
 
 /// The first bytes of the inputs of decode and round_trip: see take_subject().
 Bytes subject(const std::string& spec, std::uint8_t rows, std::uint8_t columns) {
-  Bytes bytes;
-  put(bytes, key_of(spec));
-  put(bytes, rows);
-  put(bytes, columns);
-  return bytes;
+  return packed(key_of(spec), rows, columns);
 }
 
 constexpr std::uint8_t kRows = 6;
@@ -77,39 +88,47 @@ Encoded encode(const std::string& spec, bool needs_squares) {
   return {std::move(compressor), payload};
 }
 
-void append(Bytes& bytes, std::span<const std::byte> more) {
-  bytes.append(reinterpret_cast<const char*>(more.data()), more.size());
-}
-
 void write_decode_seed(const fs::path& corpus, const std::string& spec, bool needs_squares) {
-  Bytes bytes = subject(spec, kRows, kColumns);
-  append(bytes, encode(spec, needs_squares).payload);
-  write(corpus / "decode", file_name(spec), bytes);
+  write(corpus / "decode", file_name(spec),
+        subject(spec, kRows, kColumns) + text_of(encode(spec, needs_squares).payload));
 }
 
-/// A payload, a state and a gradient: the kinds of calls of c_interface.
+/// A payload, a state, and most of the other calls. Some of them are refused by some compressors.
 void write_c_interface_seeds(const fs::path& corpus, const std::string& spec) {
   const Encoded encoded = encode(spec, false);
   std::vector<std::byte> state;
   encoded.compressor->save_state(state);
   const std::vector<float> gradient(kRows * kColumns, 2.5F);
-  const std::span<const std::byte> inputs[] = {encoded.payload, state,
-                                               std::as_bytes(std::span(gradient))};
-  for (std::uint8_t kind = 0; kind < 3; ++kind) {
-    Bytes bytes = subject(spec, kRows, kColumns);
-    put(bytes, kind);
-    append(bytes, inputs[kind]);
-    write(corpus / "c_interface", file_name(spec) + "-" + std::to_string(kind), bytes);
-  }
+  const Bytes change = packed(std::uint16_t{100}, std::uint8_t{0x40});
+  const Bytes next_round = packed(Call::kNextRound) + message_of("");
+  const Bytes small = subject(spec, kRows, kColumns);
+  const Bytes large = subject(spec, 40, 40);  // PowerSGD's rounds need a low rank
+  const auto write_seed = [&](const std::string& name, const Bytes& input) {
+    write(corpus / "c_interface", file_name(spec) + "-" + name, input);
+  };
+  write_seed("payload", small + packed(Call::kDecode) + message_of(text_of(encoded.payload)) +
+                            packed(Call::kEncode, Call::kDecodeChanged) + change);
+  write_seed("state", small + packed(Call::kLoad) + message_of(text_of(state)) +
+                          packed(Call::kEncode, Call::kSave, Call::kLoadChanged) + change +
+                          packed(Call::kEncode));
+  write_seed("calls", large + packed(Call::kSetGradient) +
+                          message_of(text_of(std::as_bytes(std::span(gradient)))) +
+                          packed(Call::kPrepare, std::uint8_t{200}, Call::kEncode,
+                                 Call::kDistortion, Call::kFirstRound) +
+                          next_round + next_round +
+                          packed(Call::kOwnPayload, Call::kHold, Call::kReset, Call::kOpen) +
+                          message_of("topk:ratio=0.5") +
+                          packed(Call::kEncode, Call::kDecodePairs, std::uint16_t{0},
+                                 std::uint8_t{0}, Call::kGiveBack, std::uint8_t{0}));
 }
 
 void write_state_seed(const fs::path& corpus, const std::string& spec, bool needs_squares) {
   std::vector<std::byte> state;
   encode(spec, needs_squares).compressor->save_state(state);
-  Bytes bytes = subject(spec, kRows, kColumns);
-  put(bytes, std::uint8_t{0});  // the checksum is put right
-  append(bytes, write_states({.seed = 1, .next_step = 1, .states = {state}}));
-  write(corpus / "states", file_name(spec), bytes);
+  const Bytes repaired = packed(std::uint8_t{0});  // the checksum is put right
+  write(corpus / "states", file_name(spec),
+        subject(spec, kRows, kColumns) + repaired +
+            text_of(write_states({.seed = 1, .next_step = 1, .states = {state}})));
 }
 
 void write_frame_seeds(const fs::path& corpus) {
@@ -126,34 +145,27 @@ void write_frame_seeds(const fs::path& corpus) {
                  file);
   }
   for (std::uint8_t first : {0, 1}) {  // the checksums are put right; are left as they are
-    Bytes bytes;
-    put(bytes, first);
-    append(bytes, file);
-    write(corpus / "frames", first == 0 ? "three" : "three-as-they-are", bytes);
+    write(corpus / "frames", first == 0 ? "three" : "three-as-they-are",
+          packed(first) + text_of(file));
   }
 }
 
 void write_round_trip_seed(const fs::path& corpus, const std::string& spec) {
-  Bytes bytes = subject(spec, 5, 9);
-  put(bytes, std::uint8_t{1});  // the second target
-  for (std::uint32_t value : {0x3f800000U, 0x80000000U, 1U, 0x7f7fffffU, 0xc0000000U}) {
-    put(bytes, value);  // 1, -0, the least denormal, the greatest number, -2
-  }
-  write(corpus / "round_trip", file_name(spec), bytes);
+  const Bytes second_target = packed(std::uint8_t{1});
+  const Bytes values = packed(1.0F, -0.0F, std::numeric_limits<float>::denorm_min(),
+                              std::numeric_limits<float>::max(), -2.0F);
+  write(corpus / "round_trip", file_name(spec), subject(spec, 5, 9) + second_target + values);
 }
 
 void write_position_seeds(const fs::path& corpus) {
   for (std::uint32_t elements : {100U, 70000U, 0xffffffffU}) {
-    Bytes bytes("\0\x07", 2);  // gaps; blocks of changing sizes
-    put(bytes, elements);
+    Bytes bytes = Bytes("\0\x07", 2) + packed(elements);  // gaps; blocks of changing sizes
     for (int gap : {0, 3, 0, 9, 20, 0, 0, 1}) bytes.push_back(static_cast<char>(gap));
-    bytes.push_back('\xff');
-    put(bytes, std::uint32_t{66000});
-    write(corpus / "positions", "gaps-of-" + std::to_string(elements), bytes);
+    write(corpus / "positions", "gaps-of-" + std::to_string(elements),
+          bytes + '\xff' + packed(std::uint32_t{66000}));
   }
   // Enough of them in one block that the fast readers get into their stride.
-  Bytes many("\0\xff", 2);
-  put(many, std::uint32_t{100000});
+  Bytes many = Bytes("\0\xff", 2) + packed(std::uint32_t{100000});
   SplitMix64 random(2);
   for (int i = 0; i < 900; ++i) many.push_back(static_cast<char>(random.below(200)));
   write(corpus / "positions", "many-gaps", many);
@@ -163,12 +175,10 @@ void write_position_seeds(const fs::path& corpus) {
     std::vector<std::byte> encoded(make_position_codec(names[codec])->max_size(6, 80));
     ByteWriter out(encoded);
     make_position_codec(names[codec])->encode(positions, 80, out);
-    Bytes bytes("\x01\x07", 2);
-    put(bytes, std::uint32_t{80});
-    put(bytes, static_cast<std::uint8_t>(codec));
-    put(bytes, std::uint16_t{6});
-    bytes.append(reinterpret_cast<const char*>(encoded.data()), out.size());
-    write(corpus / "positions", "bytes-" + names[codec], bytes);
+    write(corpus / "positions", "bytes-" + names[codec],
+          "\x01\x07" +
+              packed(std::uint32_t{80}, static_cast<std::uint8_t>(codec), std::uint16_t{6}) +
+              text_of(std::span(encoded).first(out.size())));
   }
 }
 
@@ -184,7 +194,27 @@ void write_trace_seeds(const fs::path& corpus) {
                 corpus / "safetensors/synthetic", replace);
 }
 
-/// Arrays as `trace export` writes them, a Chakra trace and a pattern with a path.
+/// Three nodes: a step, part of its backward pass, and a gradient.
+ExecutionTrace execution_trace() {
+  ExecutionTrace trace{.version = "0.0.4", .attributes = {{"source", std::string("seed")}}};
+  trace.nodes.push_back({.id = 1, .name = std::string(kChakraStep) + "0", .duration_micros = 9});
+  trace.nodes.push_back({.id = 2,
+                         .name = kChakraBackward,
+                         .data_deps = {1},
+                         .start_micros = 1,
+                         .duration_micros = 2});
+  trace.nodes.push_back({.id = 3,
+                         .name = kChakraReady,
+                         .data_deps = {1, 2},
+                         .start_micros = 2,
+                         .duration_micros = 2,
+                         .input_shapes = "[[2, 3]]",
+                         .input_types = "['Tensor(float)']",
+                         .attributes = {{"is_cpu_op", true}, {"comm_size", std::int64_t{6}}}});
+  return trace;
+}
+
+/// Arrays as `trace export` writes them, Chakra traces and a pattern with a path.
 void write_import_seeds(const fs::path& corpus) {
   const TemporaryFolder temporary;
   write_sample_trace(temporary / "trace", {.shapes = {{3, 2}, {5}}, .ranks = 1, .steps = 1});
@@ -203,6 +233,8 @@ void write_import_seeds(const fs::path& corpus) {
         R"({"name":"autograd::engine::evaluate_function: X","id":2,"ts":1,"inclusive_dur":2},)"
         R"({"name":"torch::autograd::AccumulateGrad","id":3,"ts":2,"inclusive_dur":2,"inputs":[],)"
         R"json("input_shapes":[[2,3]],"input_types":["Tensor(float)"]}]})json");
+  if (has_protobuf())
+    write(folder, "execution-trace", "e" + execution_trace_bytes(execution_trace()));
   write(folder, "pattern",
         "p*r{rank}_gradients_iter_{step}.npy\nresnet20_r0_gradients_iter_100.npy");
 }
@@ -220,28 +252,11 @@ void write_synthetic_seeds(const fs::path& corpus) {
   for (const auto& [name, text] : texts) write(corpus / "synthetic", name, text);
 }
 
-void put_pair(Bytes& bytes, std::uint32_t index, float value) {
-  put(bytes, index);
-  put(bytes, value);
-}
+Bytes pair_of(std::uint32_t index, float value) { return packed(index, value); }
 
-/// As a transport of scripted peers takes it.
-void put_message(Bytes& bytes, const Bytes& message) {
-  put(bytes, static_cast<std::uint16_t>(message.size()));
-  bytes += message;
-}
+Bytes framed(const Bytes& content) { return packed(std::uint64_t{content.size()}) + content; }
 
-Bytes framed(const Bytes& content) {
-  Bytes message;
-  put(message, std::uint64_t{content.size()});
-  return message + content;
-}
-
-Bytes words(std::initializer_list<std::uint32_t> values) {
-  Bytes bytes;
-  for (const std::uint32_t value : values) put(bytes, value);
-  return bytes;
-}
+Bytes word(std::uint32_t value) { return packed(value); }
 
 /// An input with the rank, the number of ranks, 41 elements, k = 2, and the rank's own two
 /// elements: index 3 with value 2, index 7 with value -1.
@@ -252,38 +267,22 @@ Bytes sparse_exchange(char way, char ranks_less_one, char rank) {
 }
 
 void write_sparse_seeds(const fs::path& corpus) {
-  Bytes pairs;
-  put_pair(pairs, 3, 1.5F);
-  put_pair(pairs, 20, -2);
-  Bytes lists = {3, 0};
-  put(lists, std::uint32_t{41});
-  put(lists, std::uint8_t{1});
-  write(corpus / "sparse_pairs", "lists", lists + pairs + pairs);
-  Bytes counts = sparse_exchange(0, 1, 0);
-  for (int call = 0; call < 3; ++call) put_message(counts, words({9}));
-  write(corpus / "sparse_pairs", "mean_count", counts);
-  Bytes root = sparse_exchange(1, 1, 0), leaf = sparse_exchange(1, 1, 1);
-  for (int call = 0; call < 3; ++call) {
-    put_message(root, framed(pairs));
-    put_message(leaf, framed(pairs));
-  }
-  write(corpus / "sparse_pairs", "gtopk-root", root);
-  write(corpus / "sparse_pairs", "gtopk-leaf", leaf);
-  // Boundaries, pairs of the own region, how many keys and keys, how many pairs and pairs.
-  Bytes split = sparse_exchange(2, 1, 0), low, high;
-  put_pair(low, 3, 1.5F);
-  put_pair(high, 20, -2);
-  for (int call = 0; call < 3; ++call) {
-    if (call != 1) put_message(split, words({10}));
-    put_message(split, framed(low));
-    if (call != 1) {
-      put_message(split, words({1}));
-      put_message(split, words({0x40000000}));
-    }
-    put_message(split, words({1}));
-    put_message(split, high);
-  }
-  write(corpus / "sparse_pairs", "oktopk", split);
+  const Bytes low = pair_of(3, 1.5F), high = pair_of(20, -2), pairs = low + high;
+  const auto three_times = [](const Bytes& call) { return call + call + call; };
+  const fs::path folder = corpus / "sparse_pairs";
+  write(
+      folder, "lists",
+      packed(std::uint8_t{3}, std::uint8_t{0}, std::uint32_t{41}, std::uint8_t{1}) + pairs + pairs);
+  write(folder, "mean_count", sparse_exchange(0, 1, 0) + three_times(message_of(word(9))));
+  const Bytes merges = three_times(message_of(framed(pairs)));
+  write(folder, "gtopk-root", sparse_exchange(1, 1, 0) + merges);
+  write(folder, "gtopk-leaf", sparse_exchange(1, 1, 1) + merges);
+  // Boundaries, pairs of the own region, how many keys and keys, how many pairs and pairs. The
+  // second call keeps the boundaries and the keys.
+  const Bytes own = message_of(framed(low)), others = message_of(word(1)) + message_of(high);
+  const Bytes keys = message_of(word(1)) + message_of(word(0x40000000));
+  const Bytes whole = message_of(word(10)) + own + keys + others;
+  write(folder, "oktopk", sparse_exchange(2, 1, 0) + whole + own + others + whole);
 }
 
 /// An input with two workers, one server and two units of at most 40 bytes in either direction.
@@ -291,19 +290,16 @@ void write_sparse_seeds(const fs::path& corpus) {
 Bytes push_pull(char who) { return {who, 1, 0, 1, 40, 40, 0, 40, 40, 0}; }
 
 Bytes unit_message(std::uint32_t unit, const Bytes& payload) {
-  return words({unit, static_cast<std::uint32_t>(payload.size())}) + payload;
+  return message_of(packed(unit, static_cast<std::uint32_t>(payload.size())) + payload);
 }
 
 void write_push_pull_seeds(const fs::path& corpus) {
   Bytes server = push_pull(0) + Bytes(1, '\0'), worker = push_pull(1);
   for (int step = 0; step < 2; ++step) {
-    put(server, std::uint8_t{3});
-    for (const std::uint32_t unit : {0, 1})
-      for (int from = 0; from < 2; ++from) put_message(server, unit_message(unit, "pushed"));
-    put(worker, std::uint8_t{3});
-    put(worker, std::uint16_t{7});
-    put(worker, std::uint16_t{40});
-    for (const std::uint32_t unit : {1, 0}) put_message(worker, unit_message(unit, "answered"));
+    server += packed(std::uint8_t{3});
+    for (const std::uint32_t unit : {0, 0, 1, 1}) server += unit_message(unit, "pushed");
+    worker += packed(std::uint8_t{3}, std::uint16_t{7}, std::uint16_t{40});
+    for (const std::uint32_t unit : {1, 0}) worker += unit_message(unit, "answered");
   }
   write(corpus / "push_pull", "server", server);
   write(corpus / "push_pull", "worker", worker);

@@ -2,14 +2,16 @@
 """The gate's exit codes and messages, on real measurements. Builds that are slower, larger or worse
 are made by changing a real build's records, by far more than any machine's noise."""
 import json
+import os
 import signal
-import subprocess
 import subprocess
 import time
 import unittest
 import xml.etree.ElementTree
 
 from support import BENCH, QUALITY, THINPIPE, GateTest
+
+ONE_BYTE_LESS = "record['metrics']['encoded_bytes']['samples'][0] -= 1"
 
 
 class Builds(GateTest):
@@ -18,65 +20,57 @@ class Builds(GateTest):
         return self.gate("--baseline-exe", older, "--pairs", pairs, "--looks", 1, *options, "--",
                          *measure, expect=expect)
 
+    def quality_against(self, change, *options, expect):
+        return self.against(change, *options, measure=QUALITY, pairs=4, expect=expect)
+
     def test_slower_is_found(self):
-        result = self.against("scale(record, 'encode_time', 1e-6)\nreturn record", expect=1)
+        result = self.against("scale(record, 'encode_time', 1e-6)", expect=1)
         self.assertIn("worse", result.stdout)
         self.assertIn("encode_time", result.stdout)
 
     def test_faster_passes_and_is_told(self):
-        result = self.against("scale(record, 'encode_time', 1e6)\nscale(record, 'decode_time', 1e6)\n"
-                              "return record", expect=0)
+        result = self.against("scale(record, 'encode_time', 1e6)\nscale(record, 'decode_time', 1e6)",
+                              expect=0)
         self.assertIn("2 better", result.stdout)
 
     def test_one_byte_more_is_found_always(self):
-        result = self.against("record['metrics']['encoded_bytes']['samples'][0] -= 1\n"
-                              "return record", measure=QUALITY, pairs=4, expect=1)
+        result = self.quality_against(ONE_BYTE_LESS, expect=1)
         self.assertIn("encoded_bytes", result.stdout)
 
     def test_one_byte_less_passes_against_a_build(self):
-        self.against("record['metrics']['encoded_bytes']['samples'][0] += 1\nreturn record",
-                     measure=QUALITY, pairs=4, expect=0)
+        self.quality_against("record['metrics']['encoded_bytes']['samples'][0] += 1", expect=0)
 
     def test_worse_quality_is_found(self):
-        older = ("record['metrics']['relative_error']['samples'] = "
-                 "[0.97 * x for x in record['metrics']['relative_error']['samples']]\nreturn record")
-        result = self.against(older, measure=QUALITY, pairs=4, expect=1)
+        result = self.quality_against("scale(record, 'relative_error', 0.97)", expect=1)
         self.assertIn("relative_error", result.stdout)
 
     def test_a_point_that_only_one_has_is_not_comparable(self):
-        result = self.against("record['id'] += '-old'\nreturn record", measure=QUALITY, pairs=4,
-                              expect=5)
+        result = self.quality_against("record['id'] += '-old'", expect=5)
         self.assertIn("in the baseline only: point topk|*-old", result.stdout)
         self.assertIn("not in the baseline: point topk|*", result.stdout)
 
     def test_a_metric_that_only_one_has_is_not_comparable(self):
-        self.against("del record['metrics']['passes']\nreturn record", measure=QUALITY, pairs=4,
-                     expect=5)
+        self.quality_against("del record['metrics']['passes']", expect=5)
 
     def test_nothing_measured_is_no_pass(self):
-        self.against("return None", measure=QUALITY, pairs=4, expect=5)
+        self.quality_against("return None", expect=5)
 
     def test_a_failed_point_in_the_baseline(self):
-        self.against("record['status'] = 'invalid'\nrecord['reasons'] = ['idle']\nreturn record",
-                     measure=QUALITY, pairs=4, expect=5)
+        self.quality_against("record['status'], record['reasons'] = 'invalid', ['idle']", expect=5)
 
     # The first launch is invalid, all later ones are good.
     DISTURBED_ONCE = """
         if not pathlib.Path(__file__ + '.run').exists():
             pathlib.Path(__file__ + '.run').touch()
-            record['status'], record['reasons'] = 'invalid', ['idle']
-        return record"""
+            record['status'], record['reasons'] = 'invalid', ['idle']"""
 
     def test_a_disturbed_pair_is_taken_again(self):
-        result = self.against(self.DISTURBED_ONCE, "--json", "out.json", measure=QUALITY, pairs=4,
-                              expect=0)
+        result = self.quality_against(self.DISTURBED_ONCE, "--json", "out.json", expect=0)
         self.assertTrue((self.folder / "older.run").exists(), result.stdout)
 
     def test_a_build_that_takes_no_turns_is_launched_in_turn(self):
-        older = self.folder / "older"
-        older.write_text(f"#!/bin/sh\n[ \"$2\" = --help ] && exec echo no such thing\n"
-                         f"exec '{THINPIPE}' \"$@\"\n")
-        older.chmod(0o755)
+        older = self.program("older", "#!/bin/sh\n[ \"$2\" = --help ] && exec echo no such thing\n"
+                             f"exec '{THINPIPE}' \"$@\"\n")
         self.gate("--baseline-exe", older, "--pairs", 4, "--looks", 1, "--json", "out.json", "--",
                   *BENCH, expect=0)
         self.assertFalse(json.loads((self.folder / "out.json").read_text())["in_turns"])
@@ -88,32 +82,27 @@ class Builds(GateTest):
         self.assertIn("standard input is no socket", result.stderr)
 
     def test_a_build_that_dies_while_the_other_measures(self):
-        older = self.folder / "older"
-        older.write_text(f"#!/bin/sh\n[ \"$2\" = --help ] && exec '{THINPIPE}' \"$@\"\nkill -9 $$\n")
-        older.chmod(0o755)
+        older = self.program(
+            "older", f"#!/bin/sh\n[ \"$2\" = --help ] && exec '{THINPIPE}' \"$@\"\nkill -9 $$\n")
         result = self.gate("--baseline-exe", older, "--", *BENCH, expect=4)
         self.assertIn("killed by signal 9", result.stderr)
 
     def test_strict_tells_what_is_unclear(self):
         # No test of 4 pairs can be significant at 5 %.
-        self.against("return record", "--strict", pairs=4, expect=3)
-        self.against("return record", pairs=4, expect=0)
+        self.against("pass", "--strict", pairs=4, expect=3)
+        self.against("pass", pairs=4, expect=0)
 
 
 class Stored(GateTest):
-    def save(self, measure=QUALITY, launches=4):
-        self.gate("--save", "base", "--pairs", launches, "--", *measure, expect=0)
-
     def rewrite(self, change):
         lines = self.records("base")
         for record in lines:
             change(record)
-        (self.folder / "base" / "records.jsonl").write_text(
-            "".join(json.dumps(record) + "\n" for record in lines))
+        self.write_records("base", lines)
 
     def test_the_same_passes(self):
         self.save()
-        result = self.gate("--baseline", "base", "--pairs", 4, "--", *QUALITY, expect=0)
+        result = self.compare(expect=0)
         self.assertRegex(result.stdout, r"Of \d+ metrics: \d+ the same\.")
 
     def test_records_against_records(self):
@@ -127,8 +116,7 @@ class Stored(GateTest):
             if record["record"] == "point":
                 record["metrics"]["encoded_bytes"]["samples"][0] += 1
         self.rewrite(larger)
-        result = self.gate("--baseline", "base", "--pairs", 4, "--", *QUALITY, expect=1)
-        self.assertIn("record a new one", result.stdout)
+        self.assertIn("record a new one", self.compare(expect=1).stdout)
 
     def test_seconds_of_another_machine_are_refused(self):
         self.save()
@@ -137,10 +125,8 @@ class Stored(GateTest):
             if record["record"] == "header":
                 record["fingerprint"]["cpu"] = "another"
         self.rewrite(elsewhere)
-        result = self.gate("--baseline", "base", "--pairs", 4, "--times", "all", "--", *QUALITY,
-                           expect=5)
-        self.assertIn("another machine", result.stdout)
-        self.gate("--baseline", "base", "--pairs", 4, "--", *QUALITY, expect=0)
+        self.assertIn("another machine", self.compare("--times", "all", expect=5).stdout)
+        self.compare(expect=0)
 
     def test_a_baseline_is_never_overwritten(self):
         self.save()
@@ -149,18 +135,14 @@ class Stored(GateTest):
 
     def test_too_few_launches_for_times(self):
         self.save(BENCH)
-        lines = self.records("base")
-        (self.folder / "base" / "records.jsonl").write_text(
-            "".join(json.dumps(record) + "\n" for record in lines[:2]))  # one launch of four
-        result = self.gate("--baseline", "base", "--pairs", 4, "--", *BENCH, expect=5)
-        self.assertIn("times need 4", result.stdout)
+        self.write_records("base", self.records("base")[:2])  # one launch of four
+        self.assertIn("times need 4", self.compare(measure=BENCH, expect=5).stdout)
 
 
 class Outputs(GateTest):
     def test_all_files(self):
-        self.gate("--save", "base", "--pairs", 4, "--", *QUALITY, expect=0)
-        self.gate("--baseline", "base", "--pairs", 4, "--markdown", "m.md", "--junit", "j.xml",
-                  "--json", "o.json", "--", *QUALITY, expect=0)
+        self.save()
+        self.compare("--markdown", "m.md", "--junit", "j.xml", "--json", "o.json", expect=0)
         self.assertIn("## thinpipe gate", (self.folder / "m.md").read_text())
         suite = xml.etree.ElementTree.parse(self.folder / "j.xml").getroot()
         outcome = json.loads((self.folder / "o.json").read_text())
@@ -168,9 +150,8 @@ class Outputs(GateTest):
         self.assertEqual(outcome["worse"], 0)
 
     def test_github(self):
-        self.gate("--save", "base", "--pairs", 4, "--", *QUALITY, expect=0)
-        older = self.build("older", "record['metrics']['encoded_bytes']['samples'][0] -= 1\n"
-                                    "return record")
+        self.save()
+        older = self.build("older", ONE_BYTE_LESS)
         summary = self.folder / "summary.md"
         summary.write_text("before\n")
         result = self.gate("--baseline-exe", older, "--pairs", 4, "--looks", 1, "--github", "--",
@@ -205,9 +186,7 @@ class Usage(GateTest):
                                                         *QUALITY))
 
     def test_a_build_that_crashes_is_no_pass(self):
-        older = self.folder / "older"
-        older.write_text("#!/bin/sh\necho broken >&2\nkill -SEGV $$\n")
-        older.chmod(0o755)
+        older = self.program("older", "#!/bin/sh\necho broken >&2\nkill -SEGV $$\n")
         result = self.gate("--baseline-exe", older, "--pairs", 4, "--", *QUALITY, expect=4)
         self.assertIn("killed by signal 11", result.stderr)
         self.assertIn("broken", result.stderr)
@@ -215,7 +194,6 @@ class Usage(GateTest):
     def test_interrupted_leaves_nothing(self):
         scratch = self.folder / "scratch"
         scratch.mkdir()
-        import os
         process = subprocess.Popen(
             [THINPIPE, "gate", "--save", "base", "--", *BENCH, "--size", "26m"], cwd=self.folder,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,

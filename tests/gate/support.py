@@ -33,11 +33,22 @@ class GateTest(unittest.TestCase):
             self.assertEqual(result.returncode, expect, result.stdout + result.stderr)
         return result
 
+    def save(self, measure=QUALITY):
+        self.gate("--save", "base", "--pairs", 4, "--", *measure, expect=0)
+
+    def compare(self, *options, measure=QUALITY, expect):
+        return self.gate("--baseline", "base", "--pairs", 4, *options, "--", *measure, expect=expect)
+
+    def program(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
     def build(self, name, change):
         """A program that measures as thinpipe does and then changes its records: `change` is the
-        body of a function of `record`."""
-        path = self.folder / name
-        path.write_text(textwrap.dedent(f"""\
+        body of a function of `record`, whose end returns the record."""
+        return self.program(name, textwrap.dedent(f"""\
             #!/usr/bin/env python3
             import json, pathlib, subprocess, sys
             code = subprocess.run(["{THINPIPE}", *sys.argv[1:]]).returncode
@@ -47,6 +58,7 @@ class GateTest(unittest.TestCase):
                 record["metrics"][metric]["samples"] = [factor * x for x in samples]
             def change(record):
             """) + textwrap.indent(textwrap.dedent(change), "    ") + textwrap.dedent("""
+                return record
             lines = []
             for line in file.read_text().splitlines():
                 record = json.loads(line)
@@ -56,9 +68,11 @@ class GateTest(unittest.TestCase):
             file.write_text("".join(lines))
             sys.exit(code)
             """))
-        path.chmod(0o755)
-        return path
 
     def records(self, folder):
         return [json.loads(line) for line in
                 (self.folder / folder / "records.jsonl").read_text().splitlines()]
+
+    def write_records(self, folder, records):
+        (self.folder / folder / "records.jsonl").write_text(
+            "".join(json.dumps(record) + "\n" for record in records))

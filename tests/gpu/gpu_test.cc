@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "compressors/cuda/gpu.h"
+#include "compressors/cuda/kernels/batch.h"
 #include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {
@@ -56,10 +57,8 @@ TEST_P(GpuClock, ReadsAreWholeAndTimesAreWithinTheHosts) {
     const std::vector<float> values = drawn(n, n);
     std::uint32_t expected = 0;
     for (const float value : values) expected += std::bit_cast<std::uint32_t>(value);
-    auto* const from = static_cast<float*>(device.memory->allocate(n * sizeof(float)));
     auto* const to = static_cast<float*>(device.memory->allocate(n * sizeof(float)));
-    device.memory->upload(from, values.data(), n * sizeof(float));
-    device.roofline->copy(from, n, to);
+    device.roofline->copy(uploaded(*device.memory, values), n, to);
     for (const int streams : DeviceRoofline::kStreamCounts) {
       constexpr int kReads = 20;
       device.clock->wait_for_all();
@@ -82,11 +81,7 @@ class GpuLarge : public Gpu {};
 TEST_P(GpuLarge, SendsAndKeepsTheSame) {
   const std::vector<std::size_t> sizes = {26'000'000, 2'600'001, 269'467};
   SideBySide both(gpu(1), GetParam(), sizes);
-  for (std::uint64_t step = 0; step < 2; ++step) {
-    std::vector<std::vector<float>> gradients;
-    for (std::size_t size : sizes) gradients.push_back(drawn(size, size + step));
-    both.step(gradients);
-  }
+  for (std::uint64_t step = 0; step < 2; ++step) both.step(drawn(sizes, step));
 }
 INSTANTIATE_TEST_SUITE_P(SideBySide, GpuLarge,
                          ::testing::Values("topk:ratio=0.1", "topk:ratio=0.001", "sidco:ratio=0.01",

@@ -5,15 +5,12 @@
 //                                  server that runs commands, as sshd does; runs COMMAND beside
 //                                  them and ends all with it
 //   test_hosts on HOST COMMAND...  runs a command on a host by its control address, over its
-//   control
-//                                  interface, as ssh does
+//                                  control interface, as ssh does
 //   test_hosts qdisc IFACE         prints kind and handle of the root qdisc here
-//   test_hosts set-htb IFACE       gives it a qdisc with classes
 //   test_hosts route IFACE | unroute IFACE    a default route
 //   test_hosts up IFACE | down IFACE
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <net/route.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -27,14 +24,12 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "netem/link/netlink.h"
-#include "netem/link/qdisc.h"
 #include "netem/network.h"
 #include "netem/real_nic/saved_qdiscs.h"
 #include "netem/sandbox.h"
@@ -202,14 +197,6 @@ void change_default_route(unsigned long how, const std::string& interface) {
   check(ioctl(any.get(), how, &route) == 0, "change the default route");
 }
 
-void switch_interface(const std::string& interface, bool up) {
-  const FileDescriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  ifreq request = {};
-  std::strncpy(request.ifr_name, interface.c_str(), IFNAMSIZ - 1);
-  request.ifr_flags = static_cast<short>(up ? IFF_UP | IFF_RUNNING : 0);
-  check(ioctl(any.get(), SIOCSIFFLAGS, &request) == 0, "switch the interface");
-}
-
 int run(int argc, char** argv) {
   const std::string what = argc > 2 ? argv[1] : "", interface = argc > 2 ? argv[2] : "";
   if (what == "on" && argc > 3) {
@@ -219,12 +206,12 @@ int run(int argc, char** argv) {
   }
   if (what == "qdisc")
     std::puts(read_qdiscs(interface_index(interface)).at(0).to_string().c_str());
-  else if (what == "set-htb")
-    Netlink().set_qdisc(interface, {}, htb_request());
   else if (what == "route" || what == "unroute")
     change_default_route(what == "route" ? SIOCADDRT : SIOCDELRT, interface);
-  else if (what == "up" || what == "down")
-    switch_interface(interface, what == "up");
+  else if (what == "up")
+    Netlink().set_up(interface);
+  else if (what == "down")
+    Netlink().set_down(interface);
   else if (argc > 2 && std::atoi(argv[1]) > 0)
     return run_beside(std::atoi(argv[1]), argv + 2);
   else

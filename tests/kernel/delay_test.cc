@@ -30,7 +30,7 @@ TEST(Delay, IsWhatWasSet) {
 TEST(Delay, RoundTripTakesItTwice) {
   const auto sums = in_sandbox([] {
     Network network(2);
-    set_links(network, "delay=20ms");
+    network.set_links(parse_link_spec("delay=20ms"));
     const std::vector<double> there = delays_of(send_train(network, 0, 1, train_of(50, 2e-3)));
     const std::vector<double> back = delays_of(send_train(network, 1, 0, train_of(50, 2e-3)));
     return std::vector<double>{median(there) + median(back)};
@@ -96,7 +96,7 @@ TEST(Delay, IsForgottenWhenTheLinkChanges) {
     Network network(2);
     std::vector<double> found;
     for (const char* link : {"delay=20ms,jitter=5ms", "delay=5ms", "rate=50mbit"}) {
-      set_links(network, link);
+      network.set_links(parse_link_spec(link));
       const auto delays = delays_of(send_train(network, 0, 1, train_of(100, 2e-3)));
       found.insert(found.end(), {median(delays), quantile(delays, 0.75) - quantile(delays, 0.25)});
     }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "netem/probe.h"
 #include "tests/kernel/measure.h"
 
@@ -23,17 +24,11 @@ TEST(Features, AllAreThere) {
     EXPECT_TRUE(feature.available) << feature.detail;
 }
 
-double now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 TEST(Clock, IsReadInMicroseconds) {
   std::vector<double> steps;
-  double before = now();
+  double before = now_seconds();
   for (int i = 0; i < 5000; ++i) {
-    const double after = now();
+    const double after = now_seconds();
     steps.push_back(after - before);
     before = after;
   }
@@ -47,10 +42,10 @@ TEST(Clock, TimersFireWithinAMillisecond) {
   for (const double wanted : {1e-3, 20e-3}) {
     std::vector<double> late;
     for (int i = 0; i < 50; ++i) {
-      const double begin = now();
+      const double begin = now_seconds();
       const timespec sleep = {0, static_cast<long>(wanted * 1e9)};
       nanosleep(&sleep, nullptr);
-      late.push_back(now() - begin - wanted);
+      late.push_back(now_seconds() - begin - wanted);
     }
     note(wanted < 0.01 ? "1 ms is late by" : "20 ms is late by", median(late) * 1e6, "us");
     EXPECT_GE(quantile(late, 0), 0);

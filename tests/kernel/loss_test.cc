@@ -143,7 +143,7 @@ TEST(Impairments, AreGoneWhenTheLinkChanges) {
     for (const char* link :
          {"delay=2ms,jitter=1ms,loss=20%/10%,duplicate=20%/10%,corrupt=20%/10%,reorder=20%/10%",
           "delay=2ms,loss=ge:10%/20%/90%/1%", "delay=2ms"}) {
-      set_links(network, link);
+      network.set_links(parse_link_spec(link));
       const auto arrivals = send_train(network, 0, 1, fast_train(1000));
       double intact = 0, in_order = 0;
       for (std::size_t i = 0; i < arrivals.size(); ++i) {

@@ -1,9 +1,7 @@
 // Measurements inside a sandbox, and trains of datagrams from one emulated host to another.
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -96,55 +94,28 @@ struct Header {
 };
 
 constexpr int kReceiveEvery = 32;
+constexpr double kTimeout = 10;  // s of a send: a datagram leaves the slowest link within 1 s
 
 std::uint8_t pattern(std::uint32_t number, std::size_t position) {
   return static_cast<std::uint8_t>(number * 31 + position * 7);
 }
 
-sockaddr_in address_of(const std::string& ip, in_port_t port) {
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = port;
-  inet_pton(AF_INET, ip.c_str(), &address.sin_addr);
-  return address;
-}
-
-sockaddr_in bind_to(const FileDescriptor& socket, const std::string& ip) {
-  sockaddr_in address = address_of(ip, 0);
-  socklen_t size = sizeof(address);
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (bind(socket.get(), generic, size) != 0 || getsockname(socket.get(), generic, &size) != 0)
-    throw SystemError("bind a socket to " + ip);
-  return address;
-}
-
 class Train {
  public:
-  Train(const Network& network, int from, int to, const TrainOptions& options) : options_(options) {
+  Train(const Network& network, int from, int to, const TrainOptions& options)
+      : options_(options), sockets_(datagram_pair(network, {from, to}, kTimeout)) {
     static std::uint32_t trains = 0;
     train_ = ++trains;
-    const auto make = [](FileDescriptor& made) {
-      made = FileDescriptor(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    };
-    network.host(from).inside([&] { make(sender_); });
-    network.host(to).inside([&] { make(receiver_); });
-    const sockaddr_in here = bind_to(sender_, network.data_address(from));
-    const sockaddr_in there = bind_to(receiver_, network.data_address(to));
-    const auto connect_to = [](const FileDescriptor& one, const sockaddr_in& other) {
-      if (connect(one.get(), reinterpret_cast<const sockaddr*>(&other), sizeof(other)) != 0)
-        throw SystemError("connect a datagram socket");
-    };
-    connect_to(sender_, there);
-    connect_to(receiver_, here);
     const int yes = 1, room = 16 << 20;
-    setsockopt(receiver_.get(), SOL_SOCKET, SO_TIMESTAMPNS, &yes, sizeof(yes));
+    const auto set = [](const FileDescriptor& socket, int option, const int& value) {
+      setsockopt(socket.get(), SOL_SOCKET, option, &value, sizeof(value));
+    };
+    set(sockets_.receiver, SO_TIMESTAMPNS, yes);
     // More than the namespace's own limit needs root outside too; without, it stays at that limit.
-    for (const int way : {SO_RCVBUF, SO_RCVBUFFORCE})
-      setsockopt(receiver_.get(), SOL_SOCKET, way, &room, sizeof(room));
-    for (const int way : {SO_SNDBUF, SO_SNDBUFFORCE})
-      setsockopt(sender_.get(), SOL_SOCKET, way, &room, sizeof(room));
+    for (const int option : {SO_RCVBUF, SO_RCVBUFFORCE}) set(sockets_.receiver, option, room);
+    for (const int option : {SO_SNDBUF, SO_SNDBUFFORCE}) set(sockets_.sender, option, room);
     meet();
-    if (!options.checksum) setsockopt(sender_.get(), SOL_SOCKET, SO_NO_CHECK, &yes, sizeof(yes));
+    if (!options.checksum) set(sockets_.sender, SO_NO_CHECK, yes);
   }
 
   std::vector<Arrival> run() {
@@ -166,7 +137,8 @@ class Train {
   // too.
   void meet() {
     constexpr int kAttempts = 100, kMilliseconds = 100;
-    for (const auto& [from, to] : {std::pair{&sender_, &receiver_}, {&receiver_, &sender_}}) {
+    for (const auto& [from, to] : {std::pair{&sockets_.sender, &sockets_.receiver},
+                                   {&sockets_.receiver, &sockets_.sender}}) {
       bool met = false;
       for (int i = 0; i < kAttempts && !met; ++i) {
         send(from->get(), "", 1, 0);
@@ -176,7 +148,7 @@ class Train {
       if (!met) throw RunError("nothing comes through between the hosts");
     }
     char byte;
-    while (recv(sender_.get(), &byte, 1, MSG_DONTWAIT) >= 0) {
+    while (recv(sockets_.sender.get(), &byte, 1, MSG_DONTWAIT) >= 0) {
     }
   }
 
@@ -185,13 +157,13 @@ class Train {
     for (std::size_t i = sizeof(Header); i < bytes.size(); ++i) bytes[i] = pattern(number, i);
     const Header header = {wall_clock(), number, train_};
     std::memcpy(bytes.data(), &header, sizeof(header));
-    if (send(sender_.get(), bytes.data(), bytes.size(), 0) < 0 && errno != ENOBUFS)
+    if (send(sockets_.sender.get(), bytes.data(), bytes.size(), 0) < 0 && errno != ENOBUFS)
       throw SystemError("send a datagram");  // ENOBUFS: the link's queue dropped it
   }
 
   // Takes everything that has arrived, waiting at most so long for the first; false if nothing had.
   bool receive(double seconds) {
-    pollfd waiting = {receiver_.get(), POLLIN, 0};
+    pollfd waiting = {sockets_.receiver.get(), POLLIN, 0};
     const timespec limit = {
         static_cast<time_t>(seconds),
         static_cast<long>((seconds - static_cast<double>(static_cast<time_t>(seconds))) * 1e9)};
@@ -210,7 +182,7 @@ class Train {
     message.msg_iovlen = 1;
     message.msg_control = control;
     message.msg_controllen = sizeof(control);
-    const ssize_t got = recvmsg(receiver_.get(), &message, MSG_DONTWAIT);
+    const ssize_t got = recvmsg(sockets_.receiver.get(), &message, MSG_DONTWAIT);
     if (got < 0) return false;
     if (got != options_.bytes) return true;  // from before the train
     Header header;
@@ -227,8 +199,8 @@ class Train {
   }
 
   TrainOptions options_;
+  SocketPair sockets_;
   std::uint32_t train_ = 0;
-  FileDescriptor sender_, receiver_;
   std::vector<Arrival> arrivals_;
 };
 
@@ -237,7 +209,7 @@ constexpr std::size_t kFigures = 4;  // of an arrival
 // Inside a sandbox.
 std::vector<double> train_between_two(const std::string& link, const TrainOptions& options) {
   Network network(2);
-  set_links(network, link);
+  network.set_links(parse_link_spec(link));
   return to_figures(send_train(network, 0, 1, options));
 }
 
@@ -248,10 +220,6 @@ std::vector<Arrival> send_train(const Network& network, int from, int to,
   if (options.bytes < static_cast<int>(sizeof(Header)))
     throw RunError("a datagram of the train has at least 16 bytes");
   return Train(network, from, to, options).run();
-}
-
-void set_links(Network& network, const std::string& link) {
-  network.set_links(parse_link_spec(link));
 }
 
 std::vector<double> to_figures(const std::vector<Arrival>& arrivals) {

@@ -59,9 +59,6 @@ std::vector<Arrival> train_over(const std::string& link, const TrainOptions& opt
 /// takes in arrivals after every 32 datagrams, so no buffer overflows, however late the machine is.
 std::vector<Arrival> fates_over(const std::string& link, const TrainOptions& options);
 
-/// For use inside a sandbox: sets the network's links from text.
-void set_links(Network& network, const std::string& link);
-
 /// Arrivals as figures, to be handed out of a sandbox, and back.
 std::vector<double> to_figures(const std::vector<Arrival>& arrivals);
 std::vector<Arrival> to_arrivals(const std::vector<double>& figures);
@@ -74,15 +71,12 @@ std::vector<double> delays_of(std::vector<Arrival> arrivals);
 /// Tests that allow five standard deviations fail by chance once in 1.7 million.
 inline constexpr double kSigmas = 5;
 
-/// Standard deviation without the `trim` fraction of values farthest out at either end.
-inline double deviation(std::vector<double> values, double trim = 0) {
-  std::sort(values.begin(), values.end());
-  const auto cut = static_cast<std::ptrdiff_t>(trim * static_cast<double>(values.size()));
-  const std::vector<double> kept(values.begin() + cut, values.end() - cut);
-  const double middle = mean(kept);
+/// Standard deviation.
+inline double deviation(const std::vector<double>& values) {
+  const double middle = mean(values);
   double sum = 0;
-  for (const double value : kept) sum += (value - middle) * (value - middle);
-  return std::sqrt(sum / static_cast<double>(kept.size() - 1));
+  for (const double value : values) sum += (value - middle) * (value - middle);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
 /// Correlation of each value with the one before.

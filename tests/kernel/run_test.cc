@@ -30,20 +30,13 @@ struct Finished {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// A folder that is gone afterwards.
 class Run : public ::testing::Test {
  protected:
-  Run() {
-    char name[] = "/tmp/thinpipe-kernel-XXXXXX";
-    if (mkdtemp(name) == nullptr) throw std::runtime_error("cannot make a folder in /tmp");
-    folder_ = name;
-  }
-  ~Run() override { fs::remove_all(folder_); }
-
   // Runs a program and waits for its end.
   Finished run_program(const std::vector<std::string>& words) const {
     const std::string output = folder_ / "stdout", error = folder_ / "stderr";
-    const std::string line = shell_quoted(words) + " </dev/null >" + output + " 2>" + error;
+    const std::string line = shell_quoted(words) + " </dev/null >" + shell_quoted({output}) +
+                             " 2>" + shell_quoted({error});
     const int status = std::system(line.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_bytes(output),
             read_bytes(error)};
@@ -68,7 +61,7 @@ class Run : public ::testing::Test {
     return points;
   }
 
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 std::vector<double> samples(const json& point, const char* metric) {

@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "netem/schedule/player.h"
+#include "netem/verify/sockets.h"
 #include "tests/kernel/measure.h"
 
 namespace thinpipe {
@@ -26,9 +26,8 @@ TEST(Schedule, ChangesTheRateWhenItIsDue) {
                           parse_schedule("steps:0s=100%,300ms=25%"));
     // 250 datagrams fit into the queue.
     const TrainOptions train = {.count = 250, .spacing = 0, .bytes = 1000};
-    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    const double begin = wall_clock();
     player.start();
-    const double begin = std::chrono::duration<double>(wall).count();
     const std::vector<Arrival> arrivals = send_train(network, 0, 1, train);
     player.stop();
     player.check();

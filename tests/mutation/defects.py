@@ -440,39 +440,36 @@ REPORTS = [
        'format_percent(error.value_or(0)) + " of the bytes"', r"^Verdict\."),
 ]
 
-GATE_TESTS = (r"^(Paired|Stored)?Gate\.", r"^StoredGate\.", r"^PairedGate\.", r"^CompareExact\.",
-              r"^CompareQuality\.", r"^PairedDifferences\.")
+
+def gate(what, text, instead, **more):
+    return of(what, "reports/gate/gate.cc", text, instead, r"^(Paired|Stored)?Gate\.",
+              r"^CompareExact\.", r"^CompareQuality\.", r"^PairedDifferences\.", **more)
+
+
 GATE = [
-    of("the gate compares nothing", "reports/gate/gate.cc",
-       "for (const auto& [name, series] : after.series) {\n    const auto old",
-       "for (const auto& [name, series] : decltype(after.series){}) {\n    const auto old",
-       *GATE_TESTS),
-    of("times are always the same to the gate", "reports/gate/gate.cc", "verdict = worse[i] ",
-       "verdict = false ", *GATE_TESTS),
-    of("times are never the same to the gate", "reports/gate/gate.cc",
-       "tested[i].p_same <= alpha", "false", *GATE_TESTS),
-    of("the gate counts one side of a two-sided test", "reports/gate/gate.cc",
-       "return std::min(1.0, 2 * p);", "return std::min(1.0, p);", *GATE_TESTS, added=True),
-    of("each look of the gate takes the whole risk of a false alarm", "reports/gate/gate.cc",
-       "policy_.alpha / policy_.looks;", "policy_.alpha;", *GATE_TESTS, added=True),
-    of("the gate mixes up better and worse times", "reports/gate/gate.cc",
-       "const double sign = lower_is_better(series) ? 1 : -1;",
-       "const double sign = lower_is_better(series) ? -1 : 1;", *GATE_TESTS),
-    of("the gate passes over what one side lacks", "reports/gate/gate.cc",
-       "outcome.missing.push_back(std::string(where)", "(void)(std::string(where)", *GATE_TESTS),
-    of("the gate passes over a failed point", "reports/gate/gate.cc",
-       "outcome.failed.push_back(id", "(void)(id", *GATE_TESTS),
-    of("the gate passes where nothing was compared", "reports/gate/gate.cc",
-       "if (!outcome.missing.empty() || outcome.comparisons.empty()) return kExitNotComparable;", "",
-       *GATE_TESTS),
-    of("exact values are always the same to the gate", "reports/gate/gate.cc",
-       "} else if (old_samples == samples) {", "} else if (true) {", *GATE_TESTS),
-    of("quality is always the same to the gate", "reports/gate/gate.cc",
-       "comparison.change > margins.margin ", "false ", *GATE_TESTS),
-    of("the bounds of the gate's policy do not count", "reports/gate/gate.cc",
-       "comparison.after > *margins.most", "false", *GATE_TESTS),
-    of("the gate takes pairs in turn by their medians", "reports/gate/gate.cc",
-       "in_turns && old.size()", "false && old.size()", *GATE_TESTS),
+    gate("the gate compares nothing",
+         "for (const auto& [name, series] : after.series) {\n    const auto old",
+         "for (const auto& [name, series] : decltype(after.series){}) {\n    const auto old"),
+    gate("times are always the same to the gate", "verdict = worse[i] ", "verdict = false "),
+    gate("times are never the same to the gate", "tested[i].p_same <= alpha", "false"),
+    gate("the gate counts one side of a two-sided test", "return std::min(1.0, 2 * p);",
+         "return std::min(1.0, p);", added=True),
+    gate("each look of the gate takes the whole risk of a false alarm",
+         "policy_.alpha / policy_.looks;", "policy_.alpha;", added=True),
+    gate("the gate mixes up better and worse times",
+         "const double sign = lower_is_better(series) ? 1 : -1;",
+         "const double sign = lower_is_better(series) ? -1 : 1;"),
+    gate("the gate passes over what one side lacks",
+         "outcome.missing.push_back(std::string(where)", "(void)(std::string(where)"),
+    gate("the gate passes over a failed point", "outcome.failed.push_back(id", "(void)(id"),
+    gate("the gate passes where nothing was compared",
+         "if (!outcome.missing.empty() || outcome.comparisons.empty()) return kExitNotComparable;",
+         ""),
+    gate("exact values are always the same to the gate", "} else if (old_samples == samples) {",
+         "} else if (true) {"),
+    gate("quality is always the same to the gate", "comparison.change > margins.margin ", "false "),
+    gate("the bounds of the gate's policy do not count", "comparison.after > *margins.most", "false"),
+    gate("the gate takes pairs in turn by their medians", "in_turns && old.size()", "false && old.size()"),
 ]
 
 RECIPES = [

@@ -190,6 +190,19 @@ class Torchrun(unittest.TestCase):
             self.assertIn("All 3 points passed their link and clock checks.", report)
         self.assertIn("topk", self.thinpipe("export", "jobs"))
 
+    def test_a_record_without_calibration(self):
+        begin = time.monotonic()
+        # Calibration of this link takes 10 s.
+        header, point, told = self.record("--no-calibration", "--link", "rate=1mbit", "--",
+                                          self.script(STEPS), "{}")
+        self.assertLess(time.monotonic() - begin, 9)
+        link, = header["calibration"]["links"]
+        self.assertEqual((link["verdict"], link["reason"], link["ratio"]),
+                         ("unmeasured", "skipped by --no-calibration", None))
+        self.assertIsNone(point["fidelity"]["goodput_ratio"])
+        self.assertNotIn("calibrat", " ".join(point["reasons"]))
+        self.assertIn("not measured: skipped by --no-calibration", " ".join(told.split()))
+
     def thinpipe(self, *words):
         done = subprocess.run([THINPIPE, *words], capture_output=True, text=True, cwd=self.folder,
                               timeout=180, check=False)

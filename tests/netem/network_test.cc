@@ -237,12 +237,10 @@ TEST(TopologyNetwork, AFlowThatIsResetLeavesLittleOnItsWay) {
   in_network("star", 2, "rate=20mbit", [](Network& network) {
     FlowOptions reset = kQuick;
     reset.drain = false;
-    const double trip = valid([&] {
-                          return watched([&] {
-                            require_goodput(network, {{0, 1}}, {20e6}, reset);
-                            return measure_round_trip(network, {0, 1}, 1);
-                          });
-                        }).value;
+    const double trip = valid_result([&] {
+      require_goodput(network, {{0, 1}}, {20e6}, reset);
+      return measure_round_trip(network, {0, 1}, 1);
+    });
     // TCP small queues admit a packet while at most twice its size is queued (the kernel's
     // tcp_small_queue_check). So fewer than three packets of 64 KiB (45 frames each) are in the
     // queue before the datagram. Both hosts wait for the datagram, and on an undisturbed machine a

@@ -119,7 +119,7 @@ class Browser:
 
     def press(self, key, text=""):
         """A key as a person presses it: "Tab", "Enter", or a letter with its text."""
-        codes = {"Tab": 9, "Enter": 13, "ArrowDown": 40}
+        codes = {"Tab": 9, "Enter": 13, "ArrowLeft": 37, "ArrowDown": 40}
         code = codes.get(key, ord(key[0].upper()))
         text = "\r" if key == "Enter" else text
         self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, text=text,

@@ -103,9 +103,8 @@ void expect_said(const std::vector<Case>& cases, const std::string& place) {
   for (const Case& wrong : cases) {
     Description description;
     wrong.spoil(description);
-    EXPECT_THAT(
-        testing::error_of<InputError>([&] { describe_plugin(&description.plugin, "a.so"); }),
-        AllOf(HasSubstr(place), HasSubstr(wrong.said)));
+    EXPECT_THAT(input_error([&] { describe_plugin(&description.plugin, "a.so"); }),
+                AllOf(HasSubstr(place), HasSubstr(wrong.said)));
   }
 }
 
@@ -126,7 +125,7 @@ TEST(Description, WhatIsWrongWithThePlugInIsSaid) {
       {"'a:b' is not allowed", [](auto& d) { d.method.name = "a:b"; }},
       {"a method 'topk' already exists", [](auto& d) { d.method.name = "topk"; }}};
   expect_said(cases, "plug-in 'a.so'");
-  EXPECT_THAT(testing::error_of<InputError>([] { describe_plugin(nullptr, "a.so"); }),
+  EXPECT_THAT(input_error([] { describe_plugin(nullptr, "a.so"); }),
               HasSubstr("plug-in 'a.so': it does not work with version 1"));
 }
 

@@ -128,8 +128,7 @@ TEST(Examples, ARestoredOneGoesOnAlikeAndAResetOneAfresh) {
     const auto original = make_loaded(spec, 300);
     for (std::uint64_t step = 0; step < 5; ++step)
       encode(*original, testing::heavy(300, step), step);
-    std::vector<std::byte> state;
-    original->save_state(state);
+    std::vector<std::byte> state = testing::state_of(*original);
     const auto restored = make_loaded(spec, 300);
     encode(*restored, testing::heavy(300, 50));
     restored->load_state(state);
@@ -150,11 +149,10 @@ TEST(Examples, ARestoredOneGoesOnAlikeAndAResetOneAfresh) {
 
 TEST(Examples, APlugInMayRefuseAState) {
   const auto compressor = make_loaded("test-momentum", 1);
-  std::vector<std::byte> state;
-  compressor->save_state(state);
+  std::vector<std::byte> state = testing::state_of(*compressor);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::memcpy(state.data() + state.size() - 4, &nan, 4);
-  EXPECT_EQ(testing::error_of<InputError>([&] { compressor->load_state(state); })
+  EXPECT_EQ(input_error([&] { compressor->load_state(state); })
                 .find("plug-in '" + testing::test_plugin("momentum") +
                       "', method 'test-momentum': load refused its input: a mean is NaN"),
             0U);
@@ -196,18 +194,17 @@ TEST(Setup, ReachesThePlugIn) {
   const auto compressor = make_compressor(
       parse_spec("test-setup:real=0.25,integer=-4,choice=green,flag=true"),
       {.name = "layer", .shape = {2, 3}, .elements = 6}, {.seed = 9, .rank = 3, .threads = 2});
-  std::vector<std::byte> payload(compressor->max_encoded_size());
   const std::vector<float> gradient = {1.5F, 0, 0, 0, 0, 0}, squares = {2.5F, 0, 0, 0, 0, 0};
-  const auto report = compressor->encode(
-      {.values = gradient, .squares = squares, .step = 7, .epoch = 0.5}, payload);
-  EXPECT_EQ(std::string(reinterpret_cast<const char*>(payload.data()), report.encoded_bytes),
+  const auto [report, payload] = encode(
+      *compressor, GradientInput{.values = gradient, .squares = squares, .step = 7, .epoch = 0.5});
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(payload.data()), payload.size()),
             "layer 2x2=6 seed=9 rank=3 threads=2 0.25 -4 green 1 | 1.5 2.5 step=7 epoch=0.5");
   EXPECT_EQ(report.target_elements, 2U);
   EXPECT_EQ(report.selected_elements, 1U);
   EXPECT_EQ(report.threshold, 0.5);
   EXPECT_EQ(report.passes, 3);  // it keeps its own memory: thinpipe adds no pass
   // Nothing was decoded: all of the gradient is missing.
-  EXPECT_EQ(compressor->distortion({.values = gradient, .squares = {}}, payload).relative(), 1);
+  EXPECT_EQ(testing::relative_error(*compressor, gradient, payload), 1);
 }
 
 }  // namespace

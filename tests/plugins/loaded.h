@@ -1,10 +1,12 @@
 // The plug-ins of examples/plugins and of this folder, loaded once.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "compressors/plugin/loader.h"
+#include "tests/base/support.h"
 #include "tests/compressors/support/methods.h"
 
 namespace thinpipe::testing {
@@ -24,15 +26,14 @@ inline std::unique_ptr<Compressor> make_loaded(const std::string& spec, std::siz
   return make(spec, elements);
 }
 
-/// Message of the Error that `work` throws, or "" if none.
-template <class Error, class Work>
-std::string error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
+/// A copy of the plug-in example_sign that a test may damage, and that is removed with the test.
+class PluginCopy {
+ public:
+  PluginCopy() { std::filesystem::copy_file(example_plugin("example_sign"), path()); }
+  std::string path() const { return folder_ / "copy.so"; }
+
+ private:
+  TemporaryFolder folder_;
+};
 
 }  // namespace thinpipe::testing

@@ -17,14 +17,13 @@ namespace thinpipe {
 namespace {
 
 using ::testing::AllOf;
-using testing::error_of;
 using testing::example_plugin;
 using ::testing::HasSubstr;
 using testing::make_loaded;
 using testing::test_plugin;
 
 std::string refusal(const std::string& file) {
-  return error_of<InputError>([&] { load_plugin(file); });
+  return input_error([&] { load_plugin(file); });
 }
 
 bool is_known(const std::string& name) {
@@ -41,6 +40,7 @@ TEST(Loader, RegistersTheMethodsOfAFileOnce) {
   EXPECT_EQ(method.expected_bits(Parameters(method.parameters, parse_spec("example-sign"))), 1);
   EXPECT_EQ(method.expected_bits(Parameters(method.parameters, parse_spec("example-sign:delay=4"))),
             0.25);
+  EXPECT_EQ(traffic_of(parse_spec("example-sign")), EncodeTraffic{}) << "plug-ins declare none";
   load_plugin(example_plugin("example_stride"));
   EXPECT_TRUE(
       std::is_sorted(methods().begin(), methods().end(),
@@ -57,10 +57,10 @@ TEST(Loader, FindsARelativePathFromHere) {
 TEST(Loader, RefusesWhatIsNoPlugIn) {
   EXPECT_THAT(refusal("/nonexistent/x.so"),
               AllOf(HasSubstr("plug-in '/nonexistent/x.so'"), HasSubstr("cannot be loaded")));
-  const std::string text = ::testing::TempDir() + "/thinpipe-text.so";
-  std::ofstream(text) << "not a library";
+  const TemporaryFolder folder;
+  const std::string text = folder / "text.so";
+  write_bytes(text, "not a library");
   EXPECT_THAT(refusal(text), AllOf(HasSubstr(text), HasSubstr("cannot be loaded")));
-  std::filesystem::remove(text);
   EXPECT_THAT(refusal(test_plugin("broken_no_entry")),
               AllOf(HasSubstr("broken_no_entry.so"), HasSubstr("no function thinpipe_plugin_get")));
 }
@@ -69,24 +69,20 @@ TEST(Loader, RefusesWhatIsNoPlugIn) {
 // missing pages all the same, and reading one of them kills the process with SIGBUS. So the length
 // is checked before dlopen().
 TEST(Loader, RefusesAFileThatIsCutShort) {
-  const std::string copy = ::testing::TempDir() + "/thinpipe-short.so";
-  const auto whole = std::filesystem::file_size(example_plugin("example_sign"));
-  for (std::uintmax_t sixteenth = 0; sixteenth < 16; ++sixteenth) {
-    std::filesystem::copy_file(example_plugin("example_sign"), copy,
-                               std::filesystem::copy_options::overwrite_existing);
-    std::filesystem::resize_file(copy, whole * sixteenth / 16);
-    EXPECT_THAT(refusal(copy), AllOf(HasSubstr(copy), HasSubstr("cannot be loaded")));
+  const testing::PluginCopy copy;
+  const auto whole = std::filesystem::file_size(copy.path());
+  std::filesystem::resize_file(copy.path(), whole - 1);
+  EXPECT_THAT(refusal(copy.path()),
+              HasSubstr("it is damaged: its headers describe more than the file's"));
+  for (std::uintmax_t sixteenth = 16; sixteenth-- > 0;) {
+    std::filesystem::resize_file(copy.path(), whole * sixteenth / 16);
+    EXPECT_THAT(refusal(copy.path()), AllOf(HasSubstr(copy.path()), HasSubstr("cannot be loaded")));
   }
-  std::filesystem::resize_file(copy, whole - 1);
-  EXPECT_THAT(refusal(copy), HasSubstr("it is damaged: its headers describe more than the file's"));
-  std::filesystem::remove(copy);
 }
 
 TEST(Loader, RefusesATableOutsideOfTheFile) {
-  const std::string copy = ::testing::TempDir() + "/thinpipe-damaged.so";
-  std::filesystem::copy_file(example_plugin("example_sign"), copy,
-                             std::filesystem::copy_options::overwrite_existing);
-  std::fstream file(copy, std::ios::in | std::ios::out | std::ios::binary);
+  const testing::PluginCopy copy;
+  std::fstream file(copy.path(), std::ios::in | std::ios::out | std::ios::binary);
   ElfW(Ehdr) header;
   file.read(reinterpret_cast<char*>(&header), sizeof header);
   for (unsigned i = 0; i < header.e_phnum; ++i) {
@@ -107,8 +103,8 @@ TEST(Loader, RefusesATableOutsideOfTheFile) {
     }
   }
   file.close();
-  EXPECT_THAT(refusal(copy), HasSubstr("a table of its dynamic section lies outside its segments"));
-  std::filesystem::remove(copy);
+  EXPECT_THAT(refusal(copy.path()),
+              HasSubstr("a table of its dynamic section lies outside its segments"));
 }
 
 TEST(Loader, RefusesAFolder) {
@@ -136,12 +132,9 @@ TEST(Loader, RegistersAllMethodsOrNone) {
 
 TEST(Loader, RefusesANameThatIsTaken) {
   load_plugin(example_plugin("example_sign"));
-  const std::string copy = ::testing::TempDir() + "/thinpipe-copy.so";
-  std::filesystem::copy_file(example_plugin("example_sign"), copy,
-                             std::filesystem::copy_options::overwrite_existing);
-  EXPECT_THAT(refusal(copy),
-              AllOf(HasSubstr(copy), HasSubstr("a method 'example-sign' already exists")));
-  std::filesystem::remove(copy);
+  const testing::PluginCopy copy;
+  EXPECT_THAT(refusal(copy.path()),
+              AllOf(HasSubstr(copy.path()), HasSubstr("a method 'example-sign' already exists")));
 }
 
 // Methods that break the contract (broken_methods.cc): each is caught, with its name.
@@ -172,7 +165,7 @@ TEST(Broken, EncodersAreCaught) {
   for (const auto& [method, said] : cases) {
     for (const char* memory : {"none", "residual"}) {
       const auto compressor = make_loaded(method + ":memory=" + memory, kElements);
-      EXPECT_THAT(error_of<RunError>([&] { testing::encode(*compressor, gradient); }),
+      EXPECT_THAT(error_text<RunError>([&] { testing::encode(*compressor, gradient); }),
                   names(method, said));
     }
   }
@@ -182,7 +175,7 @@ TEST(Broken, WhatItRefusesToDecodeIsABadPayload) {
   const auto compressor = make_loaded("cannot-decode", kElements);
   std::vector<float> out(kElements);
   const std::vector<std::byte> payload(3);
-  EXPECT_THAT(error_of<PayloadError>([&] { compressor->decode_add(payload, 1, out); }),
+  EXPECT_THAT(error_text<PayloadError>([&] { compressor->decode_add(payload, 1, out); }),
               names("cannot-decode", "decode_add refused its input: never seen such a payload"));
 }
 
@@ -196,16 +189,16 @@ TEST(Broken, ConstructionIsCaught) {
       {"wants-everything", "max_encoded_size returned 18446744073709551615; expected at most"},
       {"size-throws", "max_encoded_size threw an exception"}};
   for (const auto& [method, said] : cases)
-    EXPECT_THAT(error_of<RunError>([&, name = method] { make_loaded(name, kElements); }),
+    EXPECT_THAT(error_text<RunError>([&, name = method] { make_loaded(name, kElements); }),
                 names(method, said));
-  EXPECT_THAT(error_of<InputError>([] { make_loaded("refuses", kElements); }),
+  EXPECT_THAT(input_error([] { make_loaded("refuses", kElements); }),
               names("refuses", "create refused its input: matrices only"));
 }
 
 TEST(Broken, StatesAreGuardedToo) {
   const auto compressor = make_loaded("saves-too-much", kElements);
   std::vector<std::byte> state;
-  EXPECT_THAT(error_of<RunError>([&] { compressor->save_state(state); }),
+  EXPECT_THAT(error_text<RunError>([&] { compressor->save_state(state); }),
               names("saves-too-much", "save wrote outside of the 8 bytes of its state"));
 }
 

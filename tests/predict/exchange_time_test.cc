@@ -304,11 +304,35 @@ TEST(FlowTime, AgreesWithTheSimulationOfARing) {
         }
 }
 
+// 4 ranks have 8 segments of 32 kB. In each phase, a rank sends 6 segments without a gap, because a
+// segment arrives while the next one is sent. The second phase begins when the last segment of the
+// first phase has arrived.
+TEST(FlowTime, OfGlooEndsAPhaseBeforeTheNext) {
+  const double phase = 6 * kOneSegment * 1e-6 + 1e-3;
+  EXPECT_NEAR(reduce_time("gloo", 4, 8 * kOneSegment), 2 * phase, 1e-9);
+  EXPECT_NEAR(reduce_time("ring", 4, 8 * kOneSegment), 2 * phase - 1e-3, 1e-9);
+}
+
+// With a latency of ten segments, two segments leave in each latency: the third one waits for the
+// first one to arrive. Each of the two phases consists of three such pairs.
+TEST(FlowTime, OfGlooHasTwoSegmentsUnderWay) {
+  const LinkFigures slow = {.alpha = 10 * kOneSegment * 1e-6, .beta = 1e-6, .credit = 0};
+  const double pair = kOneSegment * 1e-6 + slow.alpha, last = kOneSegment * 1e-6;
+  EXPECT_NEAR(reduce_time("gloo", 4, 8 * kOneSegment, slow), 2 * (3 * pair + last), 1e-9);
+}
+
+// Lengths go round three hops in halves of 16 bytes. Then a rank's messages to three ranks leave
+// one after the other.
+TEST(FlowTime, OfGlooGathersLengthsBeforeMessages) {
+  const double lengths = 3 * (1e-3 + 2 * 16e-6), messages = 3 * 5000e-6 + 1e-3;
+  EXPECT_NEAR(gather_time("gloo", std::vector<std::size_t>(4, 5000)), lengths + messages, 1e-9);
+}
+
 // If all messages are of one segment and each port carries one message at a time, a collective
 // takes the number of steps times the time of one step.
 TEST(FlowTime, OfSingleSegmentsTakesTheSteps) {
   for (const char* collective :
-       {"ring", "recursive-doubling", "halving-doubling", "hierarchical:group=2"})
+       {"ring", "recursive-doubling", "halving-doubling", "hierarchical:group=2", "gloo"})
     for (const int ranks : {2, 4, 8, 16}) {
       const LinkFigures latency = {.alpha = 1, .beta = 1e-12, .credit = 0};
       EXPECT_NEAR(reduce_time(collective, ranks, 64 * 4, latency),
@@ -324,7 +348,7 @@ TEST(FlowTime, OfSingleSegmentsTakesTheSteps) {
 // Long arrays: the load of the busiest port, by the closed forms of the collectives.
 TEST(FlowTime, OfLongArraysTheBusiestPortDecides) {
   for (const char* collective : {"ring", "recursive-doubling", "halving-doubling", "tree",
-                                 "hierarchical:group=2", "hierarchical:group=3"})
+                                 "hierarchical:group=2", "hierarchical:group=3", "gloo"})
     for (const int ranks : {2, 3, 4, 5, 8}) {
       const std::size_t elements = 2'000'000;
       std::uint64_t busiest = 0;
@@ -344,7 +368,8 @@ TEST(FlowTime, OfLongArraysTheBusiestPortDecides) {
 
 // Steps left out of long exchanges are made up for.
 TEST(ExchangeTimes, ShortensWhatIsLong) {
-  for (const char* collective : {"recursive-doubling", "halving-doubling", "tree", "hierarchical"})
+  for (const char* collective :
+       {"recursive-doubling", "halving-doubling", "tree", "hierarchical", "gloo"})
     for (const int ranks : {4, 8}) {
       const std::size_t elements = 6'000'000;
       const LinkFigures link = {.alpha = 1e-4, .beta = 1e-8, .credit = 12500};

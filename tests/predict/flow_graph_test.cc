@@ -149,10 +149,10 @@ TEST(SparseFlows, CarryWhatTheClosedFormsSay) {
       }
 }
 
-TEST(SparseFlows, OfQgzCarryWhatTheClosedFormsSay) {
-  for (const char* collective : {"qgz:group=1", "qgz:group=2", "qgz:group=4,gather=fp32"})
+TEST(ReduceFlows, CarryWhatTheClosedFormsSay) {
+  for (const char* collective : {"qgz:group=1", "qgz:group=2", "qgz:group=4,gather=fp32", "gloo"})
     for (const int ranks : {4, 8})
-      for (const std::size_t elements : {1000U, 300'001U}) {
+      for (const std::size_t elements : {1000U, 300'001U, 5'000'003U}) {
         const std::vector<Traffic> flows =
             traffic_in(*all_reduce_flows(parse_spec(collective), elements, ranks));
         for (int rank = 0; rank < ranks; ++rank)
@@ -160,6 +160,15 @@ TEST(SparseFlows, OfQgzCarryWhatTheClosedFormsSay) {
                     all_reduce_traffic(parse_spec(collective), elements, ranks, rank))
               << collective << " " << ranks << " " << rank;
       }
+}
+
+TEST(GatherFlows, OfGlooCarryWhatTheClosedFormSays) {
+  const std::vector<std::size_t> sizes = {0, 70'000, 5, 32'768};
+  const std::vector<Traffic> flows = traffic_in(*all_gather_flows(parse_spec("gloo"), sizes));
+  for (int rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(flows[static_cast<std::size_t>(rank)],
+              all_gather_traffic(parse_spec("gloo"), sizes, rank))
+        << rank;
 }
 
 // Nothing is forwarded before all of it has arrived: steps of the collectives.

@@ -142,28 +142,22 @@ class Arrays(unittest.TestCase):
 
 class Interface(unittest.TestCase):
     def test_errors_name_argument_and_remedy(self):
-        for arguments, words in ((("tokp",), "topk"), (("topk:ratio=2",), "ratio"),
-                                 (("topk", (2 ** 33,)), "shape"), (("topk", (-1,)), "shape")):
-            with self.assertRaisesRegex(thinpipe.InputError, words):
-                thinpipe.Compressor(*arguments)
+        make, floats = thinpipe.Compressor, array.array("f", 4 * [1.0])
+        compressor = make("topk", (4,))
+        for words, call, *arguments in (
+                ("topk", make, "tokp"), ("ratio", make, "topk:ratio=2"),
+                ("shape", make, "topk", (2 ** 33,)), ("shape", make, "topk", (-1,)),
+                ("shape=", make("topk").state),
+                ("capacity", compressor.encode_into, bytearray(1), floats),
+                ("elements: found 5, expected 4", compressor.encode, array.array("f", 5 * [1.0])),
+                ("period", compressor.hold, floats),
+                ("second moments", make("variance").encode, floats),
+                ("nonexistent", thinpipe.load_plugin, "/nonexistent.so")):
+            self.assertRaisesRegex(thinpipe.InputError, words, call, *arguments)
         for option in ({"seed": -1}, {"rank": -1}, {"threads": 2 ** 40}):
-            with self.assertRaisesRegex(thinpipe.InputError, list(option)[0]):
-                thinpipe.Compressor("topk", (4,), **option)
-        with self.assertRaisesRegex(thinpipe.InputError, "shape="):
-            thinpipe.Compressor("topk").state()
-        compressor = thinpipe.Compressor("topk", (4,))
-        with self.assertRaisesRegex(thinpipe.PayloadError, "."):
-            compressor.decode(b"\xff\xff\xff")
-        with self.assertRaisesRegex(thinpipe.InputError, "capacity"):
-            compressor.encode_into(bytearray(1), array.array("f", 4 * [1.0]))
-        with self.assertRaisesRegex(thinpipe.InputError, "elements: found 5, expected 4"):
-            compressor.encode(array.array("f", 5 * [1.0]))
-        with self.assertRaisesRegex(thinpipe.InputError, "period"):
-            compressor.hold(array.array("f", 4 * [1.0]))
-        with self.assertRaisesRegex(thinpipe.InputError, "second moments"):
-            thinpipe.Compressor("variance").encode(array.array("f", 4 * [1.0]))
-        with self.assertRaisesRegex(thinpipe.InputError, "nonexistent"):
-            thinpipe.load_plugin("/nonexistent.so")
+            self.assertRaisesRegex(thinpipe.InputError, list(option)[0], make, "topk", (4,),
+                                   **option)
+        self.assertRaisesRegex(thinpipe.PayloadError, ".", compressor.decode, b"\xff\xff\xff")
 
     def test_slices_are_those_of_the_two_shot_exchange(self):
         ends = thinpipe._library.slice_ends

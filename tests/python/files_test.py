@@ -1,5 +1,4 @@
 """thinpipe.read_trace and thinpipe.read_records."""
-import array
 import json
 import os
 import shutil

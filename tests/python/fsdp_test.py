@@ -3,7 +3,7 @@ import os
 import sys
 import unittest
 
-from hook_test import TestCase, batch, dist, make_model, nn, torch
+from hook_test import TestCase, batch, dist, loss_of, make_model, nn, torch, train_step
 
 from support import thinpipe
 from thinpipe.torch import RankError, fsdp_hook
@@ -34,12 +34,7 @@ class Training:
 
     def run(self, first, last):
         for step in range(first, last):
-            inputs, targets = batch(step, self.rank)
-            self.optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(self.model(inputs), targets)
-            loss.backward()
-            self.optimizer.step()
-            self.losses.append(float(loss.detach()))
+            self.losses.append(train_step(self.model, self.optimizer, step, self.rank))
         return self
 
     def shards(self):
@@ -54,7 +49,7 @@ class Fsdp(TestCase):
         def work(rank):
             ours, theirs = Training("none", rank), Training(None, rank)
             for training in (ours, theirs):
-                nn.functional.cross_entropy(training.model(batch(0, rank)[0]), batch(0, rank)[1]).backward()
+                loss_of(training.model, 0, rank).backward()
             for a, b in zip(ours.gradients(), theirs.gradients()):
                 torch.testing.assert_close(a, b, rtol=2 ** -21, atol=1e-8)
             assert set(ours.hook.statistics()) == {f"{layer}[{rank}]" for layer in "024"

@@ -1,19 +1,11 @@
 """The hook's payloads are those of `thinpipe compress --state` on the same gradients, byte for byte."""
 import json
 import os
-import shutil
-import sys
-import tempfile
 import unittest
 
 from support import command, methods, write_safetensors
 
-try:
-    import torch
-except ImportError:
-    print(f"skipped: {sys.executable} has no torch (Debian: python3-torch)")
-    sys.exit(77)
-import torch.distributed as dist
+from ranks import RanksTestCase, dist, torch
 from torch import nn
 
 from thinpipe.torch import ddp_hook
@@ -21,14 +13,14 @@ from thinpipe.torch import ddp_hook
 STEPS = 20
 
 
-class Payloads(unittest.TestCase):
+class Payloads(RanksTestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="thinpipe-python-")
+        super().setUp()
         dist.init_process_group("gloo", init_method=f"file://{self.folder}/store", rank=0, world_size=1)
 
     def tearDown(self):
         dist.destroy_process_group()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        super().tearDown()
 
     def test_of_every_method_for_20_steps(self):
         for method in methods():

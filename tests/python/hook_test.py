@@ -1,28 +1,19 @@
 """thinpipe.torch.ddp_hook in trainings of several ranks over gloo."""
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import time
-import traceback
 import unittest
 import warnings
 
 from support import thinpipe
 
-try:
-    import torch
-except ImportError:
-    print(f"skipped: {sys.executable} has no torch (Debian: python3-torch)")
-    sys.exit(77)
-import torch.distributed as dist
+from ranks import RanksTestCase, dist, torch
 from torch import nn
 
 from thinpipe.torch import RankError, ddp_hook
 
 DDP = nn.parallel.DistributedDataParallel
-torch.set_num_threads(1)
 dist._DEFAULT_FIRST_BUCKET_BYTES = 5000  # several buckets even here
 # One of each kind of exchange, memory and encoding.
 SPECS = ["none", "bf16:exchange=allgather", "fp16", "topk:ratio=0.05", "dgc:ratio=0.05,warmup=0.5",
@@ -42,13 +33,17 @@ def batch(step, rank):
     return inputs, inputs[:, :4].argmax(1)
 
 
-def train_step(ddp, optimizer, step, rank):
+def loss_of(model, step, rank):
     inputs, targets = batch(step, rank)
+    return nn.functional.cross_entropy(model(inputs), targets)
+
+
+def train_step(model, optimizer, step, rank):
     optimizer.zero_grad()
-    loss = nn.functional.cross_entropy(ddp(inputs), targets)
+    loss = loss_of(model, step, rank)
     loss.backward()
     optimizer.step()
-    return float(loss)
+    return float(loss.detach())
 
 
 class Training:
@@ -78,47 +73,12 @@ def assert_same_on_all_ranks(values):
     assert bool(torch.isfinite(values).all())
 
 
-class TestCase(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="thinpipe-python-")
-
-    def tearDown(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def fork(self, ranks, function):
-        """Starts function(rank) in processes joined by gloo, and returns their numbers."""
-        store = os.path.join(self.folder, "store")
-        if os.path.exists(store):
-            os.unlink(store)
-        children = []
-        for rank in range(ranks):
-            child = os.fork()
-            if child == 0:
-                code = 1
-                try:
-                    with open(os.path.join(self.folder, f"errors-{rank}"), "w") as errors:
-                        os.dup2(errors.fileno(), 2)
-                    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank,
-                                            world_size=ranks)
-                    function(rank)
-                    dist.barrier()
-                    code = 0
-                except BaseException:
-                    traceback.print_exc()
-                sys.stderr.flush()
-                os._exit(code)
-            children.append(child)
-        return children
-
-    def run_ranks(self, ranks, function, expected=0):
-        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-                 for child in self.fork(ranks, function)]
-        self.assertEqual(codes, ranks * [expected] if isinstance(expected, int) else expected,
-                         "".join(self.errors_of(rank) for rank in range(ranks)))
-
-    def errors_of(self, rank):
-        with open(os.path.join(self.folder, f"errors-{rank}")) as file:
-            return file.read()
+class TestCase(RanksTestCase):
+    def codes_of(self, count, function):
+        def together(rank):
+            function(rank)
+            dist.barrier()
+        return super().codes_of(count, together)
 
 
 class Equalities(TestCase):
@@ -152,8 +112,7 @@ class Equalities(TestCase):
         def work(rank):
             ours, theirs = Training("none", rank), Training(None, rank)
             for training in (ours, theirs):
-                nn.functional.cross_entropy(*[training.ddp(batch(0, rank)[0]),
-                                              batch(0, rank)[1]]).backward()
+                loss_of(training.ddp, 0, rank).backward()
             for a, b in zip(ours.model.parameters(), theirs.model.parameters()):
                 # One rounding of the sum, one of the product or quotient.
                 torch.testing.assert_close(a.grad, b.grad, rtol=2 ** -22, atol=1e-9)
@@ -202,10 +161,8 @@ class Uses(TestCase):
             for step in range(3):
                 training.optimizer.zero_grad()
                 with training.ddp.no_sync():
-                    nn.functional.cross_entropy(training.ddp(batch(step, rank)[0]),
-                                                batch(step, rank)[1]).backward()
-                nn.functional.cross_entropy(training.ddp(batch(step, rank + 5)[0]),
-                                            batch(step, rank + 5)[1]).backward()
+                    loss_of(training.ddp, step, rank).backward()
+                loss_of(training.ddp, step, rank + 5).backward()
                 training.optimizer.step()
             assert training.hook.step == 3
             assert sorted(set(steps)) == sorted((name, step) for step in range(3)
@@ -341,6 +298,35 @@ class Failures(TestCase):
             os._exit(9)
         self.run_ranks(2, work, expected=9)
         self.assertRegex(self.errors_of(1), r"weight.* has NaN or an infinity")
+
+    def test_a_failure_in_a_step_without_an_exchange_ends_all_ranks_at_the_next_exchange(self):
+        def fail_in(step, training, rank):
+            training.optimizer.zero_grad()
+            loss = training.ddp(batch(step, rank)[0]).sum()
+            (loss * (float("inf") if rank == 1 else 1.0)).backward()
+
+        def ends(rank):
+            return self.assertRaisesRegex(RuntimeError, "step 1: .* has NaN or an infinity"
+                                          if rank == 1 else "rank 1 failed")
+
+        def work(rank):
+            for spec, options in (("topk:ratio=0.1,delay=3", {}), ("fp16:delay=3", {}),
+                                  ("terngrad:delay=3", {}), ("powersgd:delay=3", {}),
+                                  ("topk:ratio=0.1,delay=3", {"granularity": "bucket"})):
+                training = Training(spec, rank, **options).run(0, 1)  # exchanges in steps 2, 5, ...
+                fail_in(1, training, rank)
+                if rank == 1:
+                    with self.assertRaisesRegex(thinpipe.InputError, "step 1"):
+                        training.hook.state_dict()
+                with ends(rank):
+                    training.run(2, 3)
+            # Tensors below min_elements are exchanged in every step.
+            training = Training("topk:ratio=0.1,delay=3", rank, min_elements=100).run(0, 1)
+            with ends(rank):
+                fail_in(1, training, rank)
+            os._exit(9)
+        self.run_ranks(2, work, expected=9)
+        self.assertIn("; the next exchange ends the training", self.errors_of(1))
 
     def test_a_rank_that_leaves_ends_the_others(self):
         for spec in ("topk:ratio=0.1", "powersgd"):

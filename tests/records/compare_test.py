@@ -9,10 +9,10 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
-THINPIPE = os.environ["THINPIPE"]
+from support import RecordsTest
+
 # A library that simulates a GPU when preloaded.
 # By name and folder: ld.so takes a space in LD_PRELOAD for the end of a path.
 SIMULATED = {"LD_PRELOAD": os.path.basename(os.environ["SIMULATED_GPU"]),
@@ -31,18 +31,7 @@ def interpreter():
     return None
 
 
-class Compare(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="compare_test_"))
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def run_in_folder(self, *words, environment=None):
-        result = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False,
-                                timeout=120, cwd=self.folder,
-                                env={**os.environ, **(environment or {})})
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return result
-
+class Compare(RecordsTest):
     def compared(self, old, new):
         """Relative changes of time, old and new, by the row's name."""
         text = self.run_in_folder(interpreter(), COMPARE, "--no-color", "benchmarks", old,
@@ -55,9 +44,8 @@ class Compare(unittest.TestCase):
         return rows
 
     def test_exported_records(self):
-        self.run_in_folder(THINPIPE, *BENCH, "--out", "old")
-        lines = [json.loads(line)
-                 for line in (self.folder / "old/records.jsonl").read_text().splitlines()]
+        self.thinpipe(*BENCH, "--out", "old")
+        lines = self.records("old")
         for point in lines[1:]:  # half the time
             for metric in point["metrics"].values():
                 if metric["unit"] == "s":
@@ -67,8 +55,8 @@ class Compare(unittest.TestCase):
         (self.folder / "new/records.jsonl").write_text(
             "".join(json.dumps(line) + "\n" for line in lines + [failed]))
         for name in ("old", "new"):
-            told = self.run_in_folder(THINPIPE, "export", name, "-f", "google-benchmark", "-o",
-                                      f"{name}.json").stderr
+            told = self.thinpipe("export", name, "-f", "google-benchmark", "-o",
+                                 f"{name}.json").stderr
             self.assertEqual("left out 1 of 3 points" in told, name == "new", told)
         rows = self.compared("old.json", "new.json")
         for point in lines[1:]:
@@ -76,21 +64,20 @@ class Compare(unittest.TestCase):
                 self.assertEqual(rows[f"{metric}/{point['id']}"], [-0.5] * 3)
         self.assertFalse([name for name in rows if "broken" in name])
 
-    def test_json_of_a_bench(self):
-        self.run_in_folder(THINPIPE, *BENCH, "--json", "bench.json")
+    def compare_with_itself(self, ends, *options, environment=None):
+        self.thinpipe(*BENCH, *options, "--json", "bench.json", environment=environment)
         rows = self.compared("bench.json", "bench.json")
-        for name in ("topk", "3lc"):
-            self.assertTrue([row for row in rows if name in row], rows.keys())
-        self.assertEqual({change for changes in rows.values() for change in changes}, {0.0})
-
-    def test_json_of_a_bench_on_both_devices(self):
-        self.run_in_folder(THINPIPE, *BENCH, "--device", "cpu|cuda", "--json", "bench.json",
-                           environment=SIMULATED)
-        rows = self.compared("bench.json", "bench.json")
-        for end in ("threads:1/simd:", "/cuda/manual_time"):
+        for end in ends:
             for name in ("topk", "3lc"):
                 self.assertTrue([row for row in rows if name in row and end in row], rows.keys())
         self.assertEqual({change for changes in rows.values() for change in changes}, {0.0})
+
+    def test_json_of_a_bench(self):
+        self.compare_with_itself([""])
+
+    def test_json_of_a_bench_on_both_devices(self):
+        self.compare_with_itself(["threads:1/simd:", "/cuda/manual_time"], "--device", "cpu|cuda",
+                                 environment=SIMULATED)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,12 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
-THINPIPE = os.environ["THINPIPE"]
-ROOT = pathlib.Path(os.environ["ROOT"])
+from support import ROOT, TRACE, RecordsTest
+
 FOLDER = pathlib.Path(os.environ.get("THINPIPE_PERFETTO") or ROOT / "build/perfetto")
-TRACE = "synthetic:model=lenet5,workers=2,steps=4"
 
 SLICES = """
   select process.name as process, thread.name as thread, slice.name as phase, ts, dur,
@@ -33,42 +30,30 @@ FLOWS = """
        join thread using (utid) join process using (upid)"""
 
 
-class Perfetto(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="perfetto_test_"))
-        self.addCleanup(shutil.rmtree, self.folder)
-
+class Perfetto(RecordsTest):
     def query(self, trace, *queries):
-        script = pathlib.Path(__file__).parent / "trace_processor.mjs"
-        result = subprocess.run(["node", script, FOLDER, trace], input=json.dumps(queries),
-                                capture_output=True, text=True, check=False, timeout=120)
-        self.assertEqual(result.returncode, 0, result.stderr[-2000:])
-        return json.loads(result.stdout)
+        script = pathlib.Path(__file__).resolve().parent / "trace_processor.mjs"
+        return json.loads(self.run_in_folder("node", script, FOLDER.resolve(), trace,
+                                             input=json.dumps(queries)).stdout)
 
     def run_and_hold(self, *options):
-        out = self.folder / "out"
-        result = subprocess.run([THINPIPE, "run", "--trace", TRACE, "--out", out, "--ranks", "2",
-                                 "--link", "rate=200mbit", "--steps", "3", "--warmup", "1",
-                                 *options], capture_output=True, text=True, check=False,
-                                timeout=200)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        trace = self.folder / "trace.json"
-        subprocess.run([THINPIPE, "export", out, "-f", "perfetto", "-o", trace], check=True)
-        slices, complaints, flows = self.query(trace, SLICES, COMPLAINTS, FLOWS)
+        self.thinpipe("run", "--trace", TRACE, "--out", "out", "--ranks", "2", "--link",
+                      "rate=200mbit", "--steps", "3", "--warmup", "1", *options)
+        self.thinpipe("export", "out", "-f", "perfetto", "-o", "trace.json")
+        slices, complaints, flows = self.query("trace.json", SLICES, COMPLAINTS, FLOWS)
         self.assertEqual(complaints, [])
-        self.hold(out, slices)
+        self.hold(slices)
         for flow in flows:
             self.assertEqual(flow["bucket"], flow["to_bucket"], flow)
             self.assertLessEqual(flow["begin"], flow["next"], flow)
             self.assertNotEqual((flow["a"], flow["b"]), ("decode", "compress"), flow)
         return slices, flows
 
-    def hold(self, out, slices):
+    def hold(self, slices):
         """Every phase of the record is one slice, of its rank, name, bucket, begin and length."""
         recorded = 0
         begin = 0
-        records = [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
-        for point in records[1:]:
+        for point in self.records("out")[1:]:
             end = begin
             for rank, phases in enumerate(point["timeline"]["ranks"]):
                 name = f"rank {rank}, {point['id']}"
@@ -109,11 +94,10 @@ class Perfetto(unittest.TestCase):
         self.fail("exchanges with two servers never overlapped")
 
     def test_what_overlaps_on_one_thread_would_be_noticed(self):
-        trace = self.folder / "overlapping.json"
-        trace.write_text(json.dumps({"traceEvents": [
+        (self.folder / "overlapping.json").write_text(json.dumps({"traceEvents": [
             {"ph": "X", "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": 100}
             for name, ts in (("one", 0), ("two", 50))]}))
-        self.assertTrue(self.query(trace, COMPLAINTS)[0])
+        self.assertTrue(self.query("overlapping.json", COMPLAINTS)[0])
 
 
 def absence():

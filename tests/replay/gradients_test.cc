@@ -44,9 +44,7 @@ class GivenGradientsTest : public SampleTraceTest {
   // One rank's gradients of steps [0, steps).
   struct Result {
     std::vector<std::vector<float>> aggregates[kGivenRanks];
-    bool operator==(const Result& other) const {
-      return aggregates[0] == other.aggregates[0] && aggregates[1] == other.aggregates[1];
-    }
+    bool operator==(const Result&) const = default;
   };
 
   static std::unique_ptr<Replay> connected(const Trace& trace, const ReplayOptions& options,
@@ -131,9 +129,8 @@ TEST_F(GivenGradientsTest, AreReplayedAsATraceOfTheSameValuesIs) {
     SCOPED_TRACE(spec);
     ReplayOptions options = replay_options(spec);
     EXPECT_EQ(run(options, false), run(options, true));
+    options.bucketing = overlapped("first=1kb,rest=2kb");
     options.bucketing.granularity = Granularity::kBucket;
-    options.bucketing.overlap = Overlap::kBucket;
-    options.bucketing.limits = BucketLimits::parse("first=1kb,rest=2kb");
     EXPECT_EQ(run(options, false), run(options, true));
   }
   const ReplayOptions local = local_steps();

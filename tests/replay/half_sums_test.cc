@@ -7,7 +7,6 @@
 
 #include <barrier>
 #include <cmath>
-#include <functional>
 #include <memory>
 
 #include "base/error.h"
@@ -19,31 +18,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class HalfSumsTest : public ::testing::Test {
+class HalfSumsTest : public SampleTraceTest {
  protected:
-  void make_trace(float scale = 1e-3F) {
-    write_sample_trace(folder_ / "trace", {.ranks = 3, .compute_seconds = 0, .scale = scale});
-  }
-
-  // Each rank's steps, one after the other.
-  void on_ranks(const std::string& rules, int ranks, const Bucketing& bucketing,
-                const std::function<void(Replay&, int)>& body) {
-    const Trace trace(folder_ / "trace");
-    on_all_ranks(trace, replay_options(rules, bucketing), ranks, body);
-  }
-
-  TemporaryFolder folder_;
+  HalfSumsTest() : SampleTraceTest({.ranks = 3, .compute_seconds = 0}) {}
 };
 
 // Ranks end with the results of the plan's own additions, to the bit, and near the mean.
 TEST_F(HalfSumsTest, AggregatesAreThoseOfThePlan) {
-  make_trace();
-  Bucketing bucketed, model, local;
-  bucketed.overlap = Overlap::kBucket;
-  bucketed.limits = BucketLimits::parse("first=1kb,rest=10kb");
-  model.granularity = Granularity::kModel;
-  local.local_steps = 2;
-  for (const Bucketing& bucketing : {Bucketing{}, bucketed, model, local})
+  for (const Bucketing& bucketing : all_bucketings())
     for (const char* rules :
          {"fp16", "bf16", "fp16:predivide=false", "bf16:predivide=false",
           "fp16:memory=residual,delay=2", "tensor-0:bf16;tensor-1:fp16;tensor-2:topk:ratio=0.01",
@@ -52,7 +34,7 @@ TEST_F(HalfSumsTest, AggregatesAreThoseOfThePlan) {
       constexpr int kRanks = 3;
       std::vector<std::vector<float>> sent(kRanks), ended(kRanks);
       std::barrier all_are_here(kRanks);
-      on_ranks(rules, kRanks, bucketing, [&](Replay& replay, int number) {
+      const auto run = [&](Replay& replay, int number) {
         const auto rank = static_cast<std::size_t>(number);
         for (std::uint64_t step = 0; step < 4; ++step) {
           replay.load(step);
@@ -82,13 +64,13 @@ TEST_F(HalfSumsTest, AggregatesAreThoseOfThePlan) {
             }
           all_are_here.arrive_and_wait();
         }
-      });
+      };
+      on_all_ranks(trace_, replay_options(rules, bucketing), kRanks, run);
     }
 }
 
 TEST_F(HalfSumsTest, TwoBytesAnElementAreSummed) {
-  make_trace();
-  on_ranks("fp16", 2, {}, [](Replay& replay, int) {
+  on_all_ranks(trace_, replay_options("fp16"), 2, [](Replay& replay, int) {
     const StepReport report = replay.step(0);
     EXPECT_EQ(report.payload_bytes, 2 * replay.aggregate().size());
     EXPECT_EQ(report.summed_bytes, report.payload_bytes);
@@ -99,10 +81,11 @@ TEST_F(HalfSumsTest, TwoBytesAnElementAreSummed) {
 
 // A gradient beyond fp16's range, and sums that are, though no gradient is.
 TEST_F(HalfSumsTest, OverflowIsAnErrorThatNamesTheUnit) {
-  make_trace(3e4F);
+  write_sample_trace(folder_ / "large", {.ranks = 3, .compute_seconds = 0, .scale = 3e4F});
+  const Trace large(folder_ / "large");
   const auto error_of = [&](const std::string& rules, int ranks) {
     std::vector<std::string> errors(static_cast<std::size_t>(ranks));
-    on_ranks(rules, ranks, {}, [&](Replay& replay, int rank) {
+    on_all_ranks(large, replay_options(rules), ranks, [&](Replay& replay, int rank) {
       try {
         replay.step(0);
       } catch (const RunError& error) {

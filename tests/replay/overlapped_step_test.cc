@@ -32,13 +32,6 @@ class OverlapTest : public SampleTraceTest {
     expect_means(run(rules, bucketing));
   }
 
-  static Bucketing overlapped(const std::string& limits = "first=2kb,rest=10kb") {
-    Bucketing bucketing;
-    bucketing.overlap = Overlap::kBucket;
-    bucketing.limits = BucketLimits::parse(limits);
-    return bucketing;
-  }
-
   bool compute_works_ = false;
 };
 
@@ -83,8 +76,7 @@ TEST_F(OverlapTest, UnitsMayBeBucketsOrTheModel) {
 }
 
 TEST_F(OverlapTest, LocalStepsAreAddedUp) {
-  Bucketing bucketing;
-  bucketing.local_steps = 2;
+  Bucketing bucketing = with_local_steps(2);
   for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket}) {
     bucketing.overlap = overlap;
     for (const char* rules : {"none", "topk:ratio=0.1", "terngrad"}) check(rules, bucketing);
@@ -112,9 +104,7 @@ TEST_F(OverlapTest, TheOuterOptimiserTakesWhatWasExchanged) {
     options.bucketing.overlap = overlap;
     options.bucketing.local_steps = 2;
     options.bucketing.outer = OuterOptions::parse("momentum=0.5,rate=2");
-    Replay replay(trace_, options, 0, 1);
-    Mailboxes boxes;
-    connect_rings(replay, boxes);
+    LoneReplay replay(trace_, options);
     float velocity = 0;
     for (std::uint64_t step = 0; step < 6; ++step) {
       if (replay.loads()) replay.load(step);
@@ -182,9 +172,7 @@ TEST_F(OverlapTest, HooksThatDoNothingSendNothing) {
     ReplayOptions options;
     options.bucketing = overlapped();
     options.bucketing.overlap = overlap;
-    Replay replay(trace_, options, 0, kWorkers);
-    Mailboxes boxes;
-    connect_rings(replay, boxes, 0, kWorkers);
+    LoneReplay replay(trace_, options, kWorkers);
     const StepReport report = replay.step_without_exchange(0);
     EXPECT_GE(report.total, report.wanted);
     EXPECT_EQ(report.payload_bytes, 0U);

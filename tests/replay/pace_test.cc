@@ -76,10 +76,7 @@ class TimeScaleTest : public SampleTraceTest {
   StepReport step(const std::string& spec, double factor, const Bucketing& bucketing = {}) {
     ReplayOptions options = replay_options(spec, bucketing);
     options.time_scale = factor;
-    Replay replay(trace_, options, 0, 1);
-    Mailboxes boxes;
-    connect_rings(replay, boxes);
-    return replay.step(0);
+    return LoneReplay(trace_, options).step(0);
   }
 
   const double captured_ = trace_.times(0, 0).compute();
@@ -99,9 +96,7 @@ TEST_F(TimeScaleTest, TimeDilationStretchesComputeAndCodec) {
 }
 
 TEST_F(TimeScaleTest, TimeDilationStretchesAllThatOverlaps) {
-  Bucketing bucketing;
-  bucketing.overlap = Overlap::kBucket;
-  bucketing.limits = BucketLimits::parse("first=2kb,rest=10kb");
+  Bucketing bucketing = overlapped();
   for (const bool beside : {false, true})
     for (const char* spec : {"topk:ratio=0.01", "terngrad", "powersgd:rank=2"}) {
       SCOPED_TRACE(spec);
@@ -130,10 +125,7 @@ TEST_F(TimeScaleTest, HooksThatDoNothingAreStretchedToo) {
   ReplayOptions options;
   options.bucketing.overlap = Overlap::kBucket;
   options.time_scale = 3;
-  Replay replay(trace_, options, 0, 1);
-  Mailboxes boxes;
-  connect_rings(replay, boxes);
-  EXPECT_GE(replay.step_without_exchange(0).total, 3 * captured_);
+  EXPECT_GE(LoneReplay(trace_, options).step_without_exchange(0).total, 3 * captured_);
 }
 
 TEST_F(TimeScaleTest, FastMotionEncodesWhileTheComputeTimePasses) {

@@ -1,4 +1,5 @@
-// The plan of a replay's units, and messages that carry several of them.
+// Rules and limits of bucketing, the plan of a replay's units, and messages that carry several of
+// them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tests/base/support.h"
+#include "workloads/replay/bucketing.h"
 #include "workloads/replay/message.h"
 #include "workloads/replay/plan.h"
 
@@ -18,6 +21,84 @@ namespace {
 using ::testing::ElementsAre;
 
 constexpr std::size_t kMega = std::size_t{1} << 20;
+
+std::string of(const std::string& rules, const std::string& tensor) {
+  return CompressorRules::parse(rules).of(tensor).to_string();
+}
+
+TEST(CompressorRules, APlainSpecIsForAllTensors) {
+  const CompressorRules rules = CompressorRules::parse("topk:ratio=0.1");
+  EXPECT_TRUE(rules.uniform());
+  EXPECT_EQ(rules.of("any").to_string(), "topk:ratio=0.1");
+  EXPECT_EQ(rules.method(), "topk");
+  EXPECT_EQ(rules.to_string(), "topk:ratio=0.1");
+  EXPECT_EQ(rules.specs().size(), 1U);
+}
+
+TEST(CompressorRules, TheFirstPatternThatMatchesDecides) {
+  const std::string rules = "conv*:none;fc?.weight:topk:ratio=0.001;*.weight:3lc";
+  EXPECT_EQ(of(rules, "conv1.weight"), "none");
+  EXPECT_EQ(of(rules, "fc1.weight"), "topk:ratio=0.001");
+  EXPECT_EQ(of(rules, "lstm.weight"), "3lc");
+  EXPECT_EQ(of(rules, "fc1.bias"), "none");  // no rule
+  EXPECT_EQ(CompressorRules::parse(rules).method(), "rules");
+  EXPECT_EQ(CompressorRules::parse(rules).specs().size(), 3U);
+  EXPECT_EQ(of("*[12].weight:3lc", "fc2.weight"), "3lc");
+  EXPECT_EQ(of("*[12].weight:3lc", "fc3.weight"), "none");
+}
+
+TEST(CompressorRules, ASingleNameEndsInASemicolon) {
+  const CompressorRules rules = CompressorRules::parse("fc1.weight:topk:ratio=0.01;");
+  EXPECT_FALSE(rules.uniform());
+  EXPECT_EQ(rules.to_string(), "fc1.weight:topk:ratio=0.01;");
+  EXPECT_EQ(CompressorRules::parse(rules.to_string()), rules);
+}
+
+TEST(CompressorRules, WhatIsPrintedReadsTheSame) {
+  for (const char* text : {"3lc", "conv*:none;fc*:topk:ratio=0.001", "*:3lc;", "a:none;b:3lc;"}) {
+    const CompressorRules rules = CompressorRules::parse(text);
+    EXPECT_EQ(CompressorRules::parse(rules.to_string()), rules) << text;
+  }
+}
+
+TEST(CompressorRules, AlternativesOfAllPartsAreCrossed) {
+  const auto all = CompressorRules::expand("conv*:none|bf16;*:topk:ratio=0.1|0.01");
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].to_string(), "conv*:none;*:topk:ratio=0.1");
+  EXPECT_EQ(all[3].to_string(), "conv*:bf16;*:topk:ratio=0.01");
+  EXPECT_EQ(CompressorRules::expand("topk:ratio=0.1|0.01").size(), 2U);
+  EXPECT_THROW(CompressorRules::parse("*:topk:ratio=0.1|0.01"), InputError);
+}
+
+TEST(CompressorRules, SayWhatIsWrong) {
+  for (const char* text : {";", "conv*:", "*", ":3lc;", "conv*;3lc", "conv*:to pk;"}) {
+    EXPECT_THROW(CompressorRules::parse(text), InputError) << text;
+  }
+}
+
+TEST(BucketLimits, AreReadAndPrinted) {
+  EXPECT_EQ(BucketLimits::parse("ddp"), BucketLimits());
+  EXPECT_EQ(BucketLimits::parse("ddp").to_string(), "ddp");
+  const BucketLimits limits = BucketLimits::parse("rest=4mb,order=reverse");
+  EXPECT_EQ(limits.first, kMega);
+  EXPECT_EQ(limits.rest, 4 * kMega);
+  EXPECT_EQ(limits.to_string(), "first=1mb,rest=4mb,order=reverse");
+  EXPECT_EQ(BucketLimits::parse(limits.to_string()), limits);
+  EXPECT_EQ(BucketLimits::parse("first=100,rest=3kb").to_string(),
+            "first=100b,rest=3kb,order=ready");
+  for (const char* text : {"", "first", "first=0", "size=1mb", "order=up", "first=1mb,"})
+    EXPECT_THROW(BucketLimits::parse(text), InputError) << text;
+}
+
+TEST(Bucketing, SaysOnlyWhatDiffers) {
+  EXPECT_EQ(Bucketing().to_string(), "");
+  Bucketing bucketing;
+  bucketing.overlap = Overlap::kBucket;
+  bucketing.codec_beside = true;
+  bucketing.min_elements = 1000;
+  bucketing.local_steps = 4;
+  EXPECT_EQ(bucketing.to_string(), "min_elements=1000;overlap=bucket;codec=thread;local_steps=4");
+}
 
 // "t0", "t1", ..., of which the last is ready first.
 std::vector<TraceTensor> tensors_of(const std::vector<std::size_t>& sizes) {
@@ -170,15 +251,9 @@ TEST(Slices, OfAVectorOfSeveralTensors) {
   EXPECT_THAT((PlannedBucket{.units = units}).tensors(), ElementsAre(0, 1, 2));
 }
 
-std::vector<std::byte> bytes(std::initializer_list<int> values) {
-  std::vector<std::byte> result;
-  for (const int value : values) result.push_back(static_cast<std::byte>(value));
-  return result;
-}
-
 TEST(SplitMessage, GivesEachTensorItsPayload) {
   // Two lengths (3 and 0), then three bytes.
-  const auto message = bytes({3, 0, 0, 0, 0, 0, 0, 0, 7, 8, 9});
+  const auto message = bytes_of({3, 0, 0, 0, 0, 0, 0, 0, 7, 8, 9});
   std::vector<std::span<const std::byte>> payloads(2);
   split_message(message, payloads);
   ASSERT_EQ(payloads[0].size(), 3U);
@@ -188,10 +263,10 @@ TEST(SplitMessage, GivesEachTensorItsPayload) {
 
 TEST(SplitMessage, RefusesLengthsThatDoNotFit) {
   std::vector<std::span<const std::byte>> payloads(1);
-  EXPECT_THROW(split_message(bytes({1, 0, 0}), payloads), InputError);        // no table
-  EXPECT_THROW(split_message(bytes({2, 0, 0, 0, 1}), payloads), InputError);  // too short
-  EXPECT_THROW(split_message(bytes({0, 0, 0, 0, 1}), payloads), InputError);  // too long
-  EXPECT_THROW(split_message(bytes({255, 255, 255, 255, 1}), payloads), InputError);
+  EXPECT_THROW(split_message(bytes_of({1, 0, 0}), payloads), InputError);        // no table
+  EXPECT_THROW(split_message(bytes_of({2, 0, 0, 0, 1}), payloads), InputError);  // too short
+  EXPECT_THROW(split_message(bytes_of({0, 0, 0, 0, 1}), payloads), InputError);  // too long
+  EXPECT_THROW(split_message(bytes_of({255, 255, 255, 255, 1}), payloads), InputError);
 }
 
 }  // namespace

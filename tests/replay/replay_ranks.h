@@ -40,12 +40,47 @@ inline ReplayOptions replay_options(const std::string& rules, const Bucketing& b
   return options;
 }
 
+/// Returns a bucketing whose buckets leave as they become ready.
+inline Bucketing overlapped(const std::string& limits = "first=2kb,rest=10kb") {
+  Bucketing bucketing;
+  bucketing.overlap = Overlap::kBucket;
+  bucketing.limits = BucketLimits::parse(limits);
+  return bucketing;
+}
+
+inline Bucketing in_units_of(Granularity granularity) {
+  Bucketing bucketing;
+  bucketing.granularity = granularity;
+  return bucketing;
+}
+
+inline Bucketing with_local_steps(std::uint64_t steps) {
+  Bucketing bucketing;
+  bucketing.local_steps = steps;
+  return bucketing;
+}
+
+/// Returns a bucketing of each kind, for tests of results that no bucketing changes.
+inline std::vector<Bucketing> all_bucketings() {
+  return {Bucketing{}, overlapped("first=1kb,rest=10kb"), in_units_of(Granularity::kModel),
+          with_local_steps(2)};
+}
+
 /// Connects a rank's replay to rings over threads. The worker runs them over MPI.
-inline void connect_rings(Replay& replay, Mailboxes& boxes, int rank = 0, int ranks = 1) {
+inline void connect_rings(Replay& replay, Mailboxes& boxes, int rank, int ranks) {
   replay.connect([&boxes, rank, ranks](std::size_t capacity) {
     return over_threads("ring", boxes, rank, ranks, capacity);
   });
 }
+
+/// The replay of rank 0, whose rings have mailboxes of their own.
+class LoneReplay : private Mailboxes, public Replay {
+ public:
+  LoneReplay(const Trace& trace, const ReplayOptions& options, int ranks = 1)
+      : Replay(trace, options, 0, ranks) {
+    connect_rings(*this, *this, 0, ranks);
+  }
+};
 
 /// Runs body(replay, rank) for every rank in a thread of its own.
 template <typename Body>

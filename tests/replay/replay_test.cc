@@ -41,9 +41,7 @@ TEST_F(ReplayTest, AggregatesAreTheMeanOfWhatWasSent) {
 
 TEST_F(ReplayTest, ADelayedMethodExchangesEveryNthStep) {
   run("sbc:p=0.01,delay=2", 2, 4);
-  Replay replay(trace_, replay_options("sbc:p=0.01,delay=2"), 0, 1);
-  Mailboxes boxes;
-  connect_rings(replay, boxes);
+  LoneReplay replay(trace_, replay_options("sbc:p=0.01,delay=2"));
   EXPECT_FALSE(replay.step(0).exchanged);
   EXPECT_TRUE(replay.step(1).exchanged);
 }
@@ -80,12 +78,7 @@ TEST_F(ReplayTest, TernGradsScaleIsTheGreatestOfAllRanks) {
 
 TEST_F(ReplayTest, WithParameterServersWorkersEndWithWhatThoseAnswered) {
   constexpr int kTwo = 2;  // workers, and servers
-  Bucketing bucketed, model, local;
-  bucketed.overlap = Overlap::kBucket;
-  bucketed.limits = BucketLimits::parse("first=1kb,rest=10kb");
-  model.granularity = Granularity::kModel;
-  local.local_steps = 2;
-  for (const Bucketing& bucketing : {Bucketing{}, bucketed, model, local})
+  for (const Bucketing& bucketing : all_bucketings())
     for (const char* spec : {"none", "3lc", "powersgd:rank=2", "terngrad", "sbc:p=0.01,delay=2",
                              "tensor-0:topk:ratio=0.01;*:fedavg:delay=2"}) {
       SCOPED_TRACE(spec + (" " + bucketing.to_string()));
@@ -130,7 +123,7 @@ TEST_F(ReplayTest, WithParameterServersWorkersEndWithWhatThoseAnswered) {
 TEST_F(ReplayTest, NoneSendsTheGradientItself) {
   Replay replay(trace_, replay_options("none"), 1, 1);
   Mailboxes boxes;
-  connect_rings(replay, boxes);
+  connect_rings(replay, boxes, 0, 1);
   const StepReport report = replay.step(0);
   EXPECT_EQ(report.payload_bytes, trace_.elements() * sizeof(float));
   EXPECT_EQ(replay.checks().relative_error(0), 0);
@@ -139,11 +132,7 @@ TEST_F(ReplayTest, NoneSendsTheGradientItself) {
 
 // Every second step hands over the sum of its gradient and the one before, and nothing older.
 TEST_F(ReplayTest, LocalStepsHandOverTheirOwnSum) {
-  ReplayOptions options;
-  options.bucketing.local_steps = 2;
-  Replay replay(trace_, options, 0, 1);
-  Mailboxes boxes;
-  connect_rings(replay, boxes);
+  LoneReplay replay(trace_, replay_options("none", with_local_steps(2)));
   const auto gradient = [&](std::uint64_t step) {
     const Replayed source = replayed(trace_, 0, step);
     return trace_.gradient(source.rank, source.step, 0)[0];

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -70,12 +69,11 @@ struct Outcome {
   }
 };
 
-class RoundsTest : public ::testing::Test {
+class RoundsTest : public SampleTraceTest {
  protected:
-  void SetUp() override { write_sample_trace(folder_ / "trace", {.compute_seconds = 0}); }
+  RoundsTest() : SampleTraceTest({.compute_seconds = 0}) {}
 
-  Outcome run(const std::string& spec, int bad_call = 0) {
-    const Trace trace(folder_ / "trace");
+  static Outcome run(const Trace& trace, const std::string& spec, int bad_call = 0) {
     Mailboxes boxes;
     Outcome outcome;
     outcome.contributions.resize(kRanks);
@@ -101,13 +99,11 @@ class RoundsTest : public ::testing::Test {
     for (const auto& pieces : outcome.pieces) EXPECT_EQ(pieces, outcome.pieces[0]);
     return outcome;
   }
-
-  TemporaryFolder folder_;
 };
 
 TEST_F(RoundsTest, FactorsAreSummedInTwoRoundsAndTheRestInTheFirst) {
   // Matrices of 20 x 25 and 300 x 40, vectors of 20 and 300.
-  const Outcome outcome = run("powersgd:rank=2");
+  const Outcome outcome = run(trace_, "powersgd:rank=2");
   EXPECT_EQ(outcome.calls, 2 * static_cast<int>(kSteps));
   ASSERT_EQ(outcome.pieces[0].size(), 3U);
   EXPECT_EQ(outcome.pieces[0][1].size(), 2U * 20 + 20 + 2 * 300 + 300);
@@ -119,18 +115,17 @@ TEST_F(RoundsTest, FactorsAreSummedInTwoRoundsAndTheRestInTheFirst) {
 TEST_F(RoundsTest, AWrongMeanOfAnyRoundIsSeen) {
   // The mean is wrong in the same way on all ranks, so their digests agree. A wrong P would not
   // even show in the aggregate, because the aggregate's reference is made of the same P.
-  const Outcome wrong_p = run("powersgd:rank=2", 5);
+  const Outcome wrong_p = run(trace_, "powersgd:rank=2", 5);
   EXPECT_LT(wrong_p.error_of(0), 1e-5);
   EXPECT_GT(wrong_p.error_of(1), 1e-4);
-  const Outcome wrong_q = run("powersgd:rank=2", 6);
+  const Outcome wrong_q = run(trace_, "powersgd:rank=2", 6);
   EXPECT_GT(wrong_q.error_of(0), 1e-5);
   EXPECT_GT(wrong_q.error_of(2), 1e-4);
 }
 
 TEST_F(RoundsTest, VectorsAloneTakeOneRound) {
-  std::filesystem::remove_all(folder_ / "trace");
-  write_sample_trace(folder_ / "trace", {.shapes = {{20}, {300}}, .compute_seconds = 0});
-  const Outcome outcome = run("powersgd");
+  write_sample_trace(folder_ / "vectors", {.shapes = {{20}, {300}}, .compute_seconds = 0});
+  const Outcome outcome = run(Trace(folder_ / "vectors"), "powersgd");
   EXPECT_EQ(outcome.calls, static_cast<int>(kSteps));
   EXPECT_EQ(outcome.pieces[0].size(), 1U);
   EXPECT_LT(outcome.error_of(0), 1e-5);

@@ -139,10 +139,9 @@ class SparseReplay : public SampleTraceTest {
 };
 
 TEST_F(SparseReplay, EndsEveryStepWithWhatIsExpected) {
-  Bucketing whole, by_bucket, large_only;
-  whole.granularity = Granularity::kModel;
-  by_bucket.overlap = Overlap::kBucket;
-  by_bucket.limits.first = by_bucket.limits.rest = 4096;
+  const Bucketing whole = in_units_of(Granularity::kModel);
+  const Bucketing by_bucket = overlapped("first=4kb,rest=4kb");
+  Bucketing large_only;
   large_only.min_elements = 400;
   for (const char* collective :
        {"gtopk", "gtopk:putback=sender", "oktopk:regions=4,thresholds=2"}) {

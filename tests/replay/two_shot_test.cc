@@ -168,13 +168,11 @@ TEST_F(TwoShotTest, TheSecondCompressionIsAnotherAndHasAMemoryOfItsOwn) {
 
 TEST_F(TwoShotTest, FeedingDoesNotChangeWhatTensorsEndWith) {
   const auto reference = run(options_of("blockint8", "twoshot", 3), 3, 2);
-  Bucketing overlapped;
-  overlapped.overlap = Overlap::kBucket;
-  overlapped.limits = BucketLimits::parse("first=1kb,rest=10kb");
+  Bucketing bucketing = overlapped("first=1kb,rest=10kb");
   for (const bool beside : {false, true}) {
-    overlapped.codec_beside = beside;
+    bucketing.codec_beside = beside;
     std::vector<std::vector<Floats>> ended(3);
-    on_ranks(options_of("blockint8", "twoshot", 3, overlapped), 3, [&](Replay& replay, int rank) {
+    on_ranks(options_of("blockint8", "twoshot", 3, bucketing), 3, [&](Replay& replay, int rank) {
       for (std::uint64_t step = 0; step < 2; ++step) {
         replay.load(step);
         replay.step(step);
@@ -188,10 +186,7 @@ TEST_F(TwoShotTest, FeedingDoesNotChangeWhatTensorsEndWith) {
 }
 
 TEST_F(TwoShotTest, LocalStepsDelaysAndTheWholeModel) {
-  Bucketing local, model;
-  local.local_steps = 2;
-  model.granularity = Granularity::kModel;
-  on_ranks(options_of("int8", "twoshot", 2, local), 2, [&](Replay& replay, int) {
+  on_ranks(options_of("int8", "twoshot", 2, with_local_steps(2)), 2, [&](Replay& replay, int) {
     EXPECT_FALSE(replay.step(0).exchanged);
     EXPECT_TRUE(replay.step(1).exchanged);
   });
@@ -201,7 +196,7 @@ TEST_F(TwoShotTest, LocalStepsDelaysAndTheWholeModel) {
     EXPECT_TRUE(report.exchanged);
     EXPECT_EQ(report.pulled_bytes, 4 * trace_.elements());
   });
-  const ReplayOptions options = options_of("int8", "twoshot", 3, model);
+  const ReplayOptions options = options_of("int8", "twoshot", 3, in_units_of(Granularity::kModel));
   EXPECT_EQ(run(options, 3, 2), expected(options, 3, 2));
 }
 

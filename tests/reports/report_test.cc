@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -22,6 +21,7 @@
 namespace thinpipe {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -106,11 +106,8 @@ TEST(Report, HasATableOfTheLinksBeforeTheyWereUsed) {
 TEST(Html, IsSelfContained) {
   const std::string page = render_html(sample::synthetic_run());
   EXPECT_LT(page.size(), 3u << 20);
-  EXPECT_THAT(page, Not(HasSubstr("http://")));
-  EXPECT_THAT(page, Not(HasSubstr("https://")));
-  EXPECT_THAT(page, Not(HasSubstr("url(")));
-  EXPECT_THAT(page, Not(HasSubstr("@import")));
-  EXPECT_THAT(page, Not(HasSubstr("src=")));
+  for (const char* load : {"http://", "https://", "url(", "@import", "src="})
+    EXPECT_THAT(page, Not(HasSubstr(load)));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
   EXPECT_LT(page.find("Findings"), page.find("Validity"));
@@ -219,11 +216,9 @@ TEST(Report, HasTwoFormats) {
 TEST(Report, WithoutGnuplotMarkdownStillWorks) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "records.jsonl") << sample::records_text(sample::synthetic_run());
-  const std::string path = getenv("PATH");
-  setenv("PATH", folder.path().c_str(), 1);
+  const EnvironmentVariable path("PATH", folder.path());
   EXPECT_THROW(report_of(folder.path(), ReportFormat::kHtml), RunError);
   EXPECT_NO_THROW(report_of(folder.path(), ReportFormat::kMarkdown));
-  setenv("PATH", path.c_str(), 1);
 }
 
 TEST(Report, RefusesWhatHasNothingToReport) {
@@ -241,11 +236,8 @@ TEST(Report, OfATruncatedFileNeverCrashes) {
   const TemporaryFolder folder;
   for (std::size_t length = 0; length <= text.size(); length += 997) {
     std::ofstream(folder.path() / "records.jsonl") << text.substr(0, length);
-    try {
-      report_of(folder.path(), ReportFormat::kMarkdown);
-    } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("no finished point"));
-    }
+    EXPECT_THAT(input_error([&] { report_of(folder.path(), ReportFormat::kMarkdown); }),
+                AnyOf("", HasSubstr("no finished point")));
   }
 }
 

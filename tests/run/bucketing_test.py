@@ -6,36 +6,31 @@ TRACE = "synthetic:model=lenet5,workers=2,steps=2"
 
 
 class BucketingTest(RunCase):
-    def run_lenet5(self, *arguments, steps="2"):
-        self.run_thinpipe(*self.command(steps), *arguments)
+    def run_lenet5(self, *arguments, steps=2):
+        self.run_thinpipe(*self.command(*arguments, steps=steps))
         self.assert_nothing_left()
         points = self.records()[1:]
         for point in points:
-            self.check_result(point)
+            self.assert_right(point)
         return points
 
-    def command(self, steps="2"):
-        return (*RUN, "--trace", TRACE, "--out", self.out, "--ranks", "2", "--link",
-                "rate=200mbit", "--steps", steps, "--warmup", "1")
-
-    def check_result(self, point):
-        self.assert_measured(point)
-        self.assertTrue(point["validation"]["identical_ranks"])
-        self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+    def command(self, *more, steps=2):
+        return self.sweep(*more, trace=TRACE, link="rate=200mbit", steps=steps, warmup=1)
 
     def test_buckets_leave_while_compute_goes_on(self):
-        points = self.measure(*self.command(), "-c", "topk:ratio=0.1", "--overlap", "none|bucket",
-                              "--codec", "inline|thread", "--buckets", "first=10kb,rest=90kb",
-                              "--compute-scale", "20", computed=self.check_timeline,
-                              timed=self.check_overlap)
+        points = self.measure(*self.command("-c", "topk:ratio=0.1", "--overlap", "none|bucket",
+                                            "--codec", "inline|thread", "--buckets",
+                                            "first=10kb,rest=90kb", "--compute-scale", "20"),
+                              computed=self.check_timeline, timed=self.check_overlap)
         self.assert_nothing_left()
         # Without overlap the codec's thread shows nothing.
         self.assertEqual(len(points), 2 * 3)
 
     def test_compute_may_use_the_cpus(self):
-        points = self.measure(*self.command(), "-c", "topk:ratio=0.1", "--no-baseline", "--compute",
-                              "work", "--overlap", "none|bucket", "--codec", "inline|thread",
-                              "--compute-scale", "20", computed=self.check_result)
+        points = self.measure(*self.command("-c", "topk:ratio=0.1", "--no-baseline", "--compute",
+                                            "work", "--overlap", "none|bucket", "--codec",
+                                            "inline|thread", "--compute-scale", "20"),
+                              computed=self.assert_right)
         self.assertEqual(self.records()[0]["settings"]["compute"], "work")
         self.assertEqual(len(points), 3)
         for point in points:
@@ -45,7 +40,7 @@ class BucketingTest(RunCase):
                 self.assertGreater(step, ideal)
 
     def check_timeline(self, point):
-        self.check_result(point)
+        self.assert_right(point)
         metrics = point["metrics"]
         self.assertEqual(len(metrics["noop_time"]["samples"]), 3)
         for name in ("step_time", "exposed_time", "link_idle_time", "ideal_time"):
@@ -97,7 +92,7 @@ class BucketingTest(RunCase):
 
     def test_sums_of_several_steps_are_sent_at_once(self):
         points = self.run_lenet5("--no-baseline", "-c", "none", "-c", "sbc:p=0.01,delay=2",
-                                 "--local-steps", "1|2", steps="3")
+                                 "--local-steps", "1|2", steps=3)
         self.assertEqual(len(points), 4)
         for point in points:
             local = 2 if "local_steps=2" in point["axes"]["bucketing"] else 1

@@ -5,12 +5,9 @@ Environment: SIMULATED_GPU is a library that simulates two GPUs when preloaded.
 import os
 import unittest
 
-from run_case import RUN, RunCase, main
+from run_case import RunCase, main, preloaded
 
-# By name and folder: ld.so takes a space in LD_PRELOAD for the end of a path.
-SIMULATED = {"LD_PRELOAD": os.path.basename(os.environ["SIMULATED_GPU"]),
-             "LD_LIBRARY_PATH": os.path.dirname(os.environ["SIMULATED_GPU"]),
-             "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+SIMULATED = preloaded(os.environ["SIMULATED_GPU"])
 SPECS = ["topk:ratio=0.05", "int8", "terngrad", "sparseloco:chunk=256,k=16", "demo",
          "qsgd:coding=elias", "powersgd:exchange=allgather,rank=2"]
 # One method each with a sparse payload, a dense payload and a payload of factors, for tests that
@@ -26,9 +23,11 @@ class DeviceCase(RunCase):
         self.specs = SPECS
 
     def command(self, *more):
-        return (*RUN, "--trace", self.gradients, "--out", self.out, "--ranks", "3", "--link",
-                "rate=200mbit", "--steps", "2", "--warmup", "1", "--compute-scale", "0",
-                *[word for spec in self.specs for word in ("-c", spec)], *more)
+        return self.sweep(*self.compressors(), *more, trace=self.gradients, ranks=3,
+                          link="rate=200mbit", steps=2, warmup=1, compute_scale=0)
+
+    def compressors(self):
+        return [word for spec in self.specs for word in ("-c", spec)]
 
     def collect(self, process, out, settings):
         """By compressor, collective and bucketing; of so many `settings` of the last two."""
@@ -36,10 +35,7 @@ class DeviceCase(RunCase):
         self.out = out
         points = {}
         for point in self.points().values():
-            self.assert_measured(point)
-            self.assertTrue(point["validation"]["identical_ranks"])
-            self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
-            self.assertEqual(point["validation"]["checked_steps"], 2)
+            self.assert_right(point, steps=2)
             axes = point["axes"]
             points[axes["compressor"], axes["collective"], axes.get("bucketing", "")] = point
         self.assertEqual(len(points), settings * (1 + len(self.specs)))
@@ -97,10 +93,9 @@ class DeviceTest(DeviceCase):
                       self.run_thinpipe(*command, environment=SIMULATED))
         report = self.run_thinpipe("report", self.out, "--format", "text")
         self.assertIn("device=cuda", report)
-        specs = [word for spec in self.specs for word in ("-c", spec)]
         predicted = self.run_thinpipe("predict", "--trace", self.gradients, "--codec-times", self.out,
                                       "--device", "cuda", "--ranks", "16", "--link", "rate=1gbit",
-                                      "--message-time", "50us", *specs)
+                                      "--message-time", "50us", *self.compressors())
         for spec in self.specs:
             self.assertIn(spec.split(":")[0], predicted)
         self.assertNotIn("not measured beforehand", predicted)

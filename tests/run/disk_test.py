@@ -2,7 +2,7 @@
 import os
 import shutil
 
-from run_case import RUN, THINPIPE, RunCase, main
+from run_case import THINPIPE, RunCase, main
 
 # Simulates a disk with four pages left: the header and a few points fit, however long their records
 # are. The mount needs a mount namespace of its own and disappears with it, so the records are
@@ -23,8 +23,7 @@ exit $code
 class DiskTest(RunCase):
     def test_a_full_disk_leaves_whole_records_and_resume_goes_on_with_room(self):
         os.mkdir(self.out)
-        command = (THINPIPE, *RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2",
-                   "--link", "rate=500mbit", "--repeats", "8", "--steps", "3", "--warmup", "0")
+        command = (THINPIPE, *self.sweep(link="rate=500mbit", repeats=8, steps=3))
         error = self.finish(self.start_command("unshare", "--user", "--map-root-user", "--mount",
                                                "sh", "-c", SCRIPT, "sh", self.out, self.folder,
                                                *command), 4)

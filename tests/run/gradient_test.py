@@ -5,7 +5,7 @@ import os
 import shutil
 import struct
 
-from run_case import RUN, RunCase, main
+from run_case import RunCase, main
 
 
 class GradientTest(RunCase):
@@ -21,15 +21,14 @@ class GradientTest(RunCase):
     def test_a_nan_fails_its_points_by_name_or_is_replaced(self):
         trace = self.trace()
         self.overwrite_first_value(trace, float("nan"))
-        arguments = (*RUN, "--trace", trace, "--ranks", "2", "--link", "rate=500mbit", "--steps",
-                     "2", "--warmup", "0", "--no-baseline")
-        self.run_thinpipe(*arguments, "--out", self.out, code=4)
+        given = {"trace": trace, "link": "rate=500mbit", "steps": 2}
+        self.run_thinpipe(*self.sweep("--no-baseline", **given), code=4)
         (point,) = self.points().values()
         self.assertEqual(point["status"], "failed")
         self.assertIn("tensor 'tensor-", point["reasons"][0])
         self.assertIn("--non-finite zero", point["reasons"][0])
         self.out += "-zero"
-        self.run_thinpipe(*arguments, "--out", self.out, "--non-finite", "zero")
+        self.run_thinpipe(*self.sweep("--no-baseline", "--non-finite", "zero", **given))
 
     def store_in_16_bits(self, trace, dtype):
         """Rewrites the trace's FP32 files as docs/trace-format.md specifies."""
@@ -70,9 +69,8 @@ class GradientTest(RunCase):
             self.run_thinpipe("trace", "slice", whole, "--steps", "1-2", "--out", part)
             shutil.rmtree(whole)
             self.out = os.path.join(self.folder, "out-" + dtype)
-            self.run_thinpipe(*RUN, "--trace", part, "--ranks", "2", "--link", "rate=500mbit", "-c",
-                              method, "--steps", "2", "--warmup", "0", "--no-baseline", "--out",
-                              self.out)
+            self.run_thinpipe(*self.sweep("-c", method, "--no-baseline", trace=part,
+                                          link="rate=500mbit", steps=2))
             (point,) = self.points().values()
             self.assert_measured(point)
             self.assertEqual(point["metrics"]["relative_error"]["samples"], [0, 0])

@@ -4,16 +4,16 @@ import random
 import signal
 import time
 
-from run_case import RUN, RunCase, main
+from run_case import RunCase, main
 
 
 class KillTest(RunCase):
-    ARGUMENTS = ("--ranks", "2", "--link", "rate=200mbit", "--steps", "3", "--warmup", "1",
-                 "--repeats", "3", "--resume")
+    def command(self):
+        return self.sweep("--resume", trace=self.trace(elements=100000), link="rate=200mbit",
+                          steps=3, warmup=1, repeats=3)
 
     def test_sigkill_at_random_moments_leaves_nothing_and_resume_completes(self):
-        trace = self.trace(elements=100000)
-        arguments = (*RUN, "--trace", trace, "--out", self.out, *self.ARGUMENTS)
+        arguments = self.command()
         kills = int(os.environ.get("THINPIPE_KILLS", "5"))
         generator = random.Random(20)
         for _ in range(kills):
@@ -30,21 +30,22 @@ class KillTest(RunCase):
             self.assert_measured(point)
 
     def test_ctrl_c_keeps_what_was_measured(self):
-        process = self.start(*RUN, "--trace", self.trace(elements=100000), "--out", self.out,
-                             *self.ARGUMENTS)
+        process = self.start(*self.command())
         self.wait_for(self.has_a_point, "the first point")
-        process.send_signal(signal.SIGINT)
-        self.assertIn("--resume", self.finish(process, 128 + signal.SIGINT))
+        self.assertIn("--resume", self.interrupt(process))
         self.assert_nothing_left()
         self.assertGreaterEqual(len(self.points()), 1)
 
-    def test_a_killed_rank_fails_its_point_and_the_sweep_goes_on(self):
-        # A slow point, so that the rank is killed within it.
-        process = self.start(*RUN, "--trace", self.trace(elements=400000), "--out", self.out,
-                             "--ranks", "2", "--link", "rate=20mbit", "--steps", "2", "--warmup",
-                             "1")
+    def start_slow_point(self):
+        """Returns the process of a sweep that is in its first point's steps, which take 2 s."""
+        process = self.start(*self.sweep(trace=self.trace(elements=400000), link="rate=20mbit",
+                                         steps=2, warmup=1))
         self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")
-        time.sleep(1.5)  # past MPI's start, into the steps, which take 2 s
+        time.sleep(1.5)  # past MPI's start
+        return process
+
+    def test_a_killed_rank_fails_its_point_and_the_sweep_goes_on(self):
+        process = self.start_slow_point()
         os.kill(self.ours("thinpipe-worker")[0], signal.SIGKILL)
         self.finish(process, 4)
         self.assert_nothing_left()
@@ -53,11 +54,7 @@ class KillTest(RunCase):
         self.assert_measured(other)
 
     def test_a_killed_mpirun_fails_its_point_and_the_sweep_goes_on(self):
-        process = self.start(*RUN, "--trace", self.trace(elements=400000), "--out", self.out,
-                             "--ranks", "2", "--link", "rate=20mbit", "--steps", "2", "--warmup",
-                             "1")
-        self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")
-        time.sleep(1.5)
+        process = self.start_slow_point()
         for pid in self.ours("mpirun"):
             os.kill(pid, signal.SIGKILL)
         self.finish(process, 4)

@@ -1,7 +1,7 @@
 """64 emulated hosts on any machine, and the limits that they reach."""
 import resource
 
-from run_case import RUN, RunCase, main
+from run_case import RunCase, main
 
 
 class ManyHostsTest(RunCase):
@@ -9,10 +9,9 @@ class ManyHostsTest(RunCase):
         def limit_files():
             resource.setrlimit(resource.RLIMIT_NOFILE, files)
 
-        return self.run_thinpipe(*RUN, "--trace", self.trace(elements=3000), "--out", self.out,
-                                 "--ranks", ranks, "--link", "rate=100mbit", "--steps", "2",
-                                 "--warmup", "0", "--no-baseline", "--timeout", "120", code=code,
-                                 preexec_fn=limit_files)
+        return self.run_thinpipe(*self.sweep("--no-baseline", trace=self.trace(elements=3000),
+                                             ranks=ranks, steps=2, timeout=120),
+                                 code=code, preexec_fn=limit_files)
 
     def test_64_hosts_raise_the_limit_of_open_files(self):
         self.measure("64", (128, 4096), 0)

@@ -9,7 +9,9 @@ something.
 import json
 import os
 import re
+import signal
 import sys
+import time
 import unittest
 
 TIMES = 3
@@ -41,6 +43,16 @@ class Measured(unittest.TestCase):
         self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
         for reason in point["reasons"]:
             self.assertRegex(reason, f"^(?:{BY_LOAD.pattern})", point["id"])
+
+    def assert_right(self, point, steps=None):
+        """The point is measured, and its ranks ended alike, with the right aggregates. `steps`: how
+        many of them were checked."""
+        self.assert_measured(point)
+        validation = point["validation"]
+        self.assertTrue(validation["identical_ranks"])
+        self.assertLess(validation["aggregate_max_error"], 1e-5)
+        if steps is not None:
+            self.assertEqual(validation["checked_steps"], steps)
 
     def measure(self, *arguments, computed=lambda point: None, timed=lambda point: None):
         """The points of `run_thinpipe(*arguments)`, all of them valid, in the order of the records.
@@ -78,6 +90,28 @@ class Measured(unittest.TestCase):
     @staticmethod
     def name_of(test):
         return test.id().split(".", 1)[1]
+
+
+class MeasuredByProcesses(Measured):
+    """Needs start(*arguments), which returns a process of the program with its outputs in pipes."""
+
+    def finish(self, process, code=0):
+        out, error = process.communicate(timeout=int(os.environ["TIME_LIMIT"]))
+        self.assertEqual(process.returncode, code, error)
+        return out + error
+
+    def run_thinpipe(self, *arguments, code=0, **options):
+        return self.finish(self.start(*arguments, **options), code)
+
+    def interrupt(self, process, number=signal.SIGINT):
+        process.send_signal(number)
+        return self.finish(process, 128 + number)
+
+    def wait_for(self, condition, what, seconds=60):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, "waited in vain for " + what)
+            time.sleep(0.02)
 
 
 def main():

@@ -5,7 +5,7 @@ import os
 import re
 import statistics
 
-from run_case import RUN, RunCase, main
+from run_case import RunCase, main
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 
@@ -17,9 +17,7 @@ def seconds(text):
 
 class MediansTest(RunCase):
     def test_of_an_even_number_of_steps(self):
-        told = self.run_thinpipe(*RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2",
-                                 "--link", "rate=100mbit", "-c", "topk:ratio=0.01", "--steps", "4",
-                                 "--warmup", "1")
+        told = self.run_thinpipe(*self.sweep("-c", "topk:ratio=0.01", steps=4, warmup=1))
         told = dict(re.findall(r"2 x (\w+)\S* on 100 Mbit/s: (\S+ \S+) a step", told))
         table = self.run_thinpipe("report", self.out, "--format", "md", "-o", "-")
         for point in self.points().values():

@@ -1,7 +1,7 @@
 """Links that go away in the middle of a step: by a schedule, or behind thinpipe's back."""
 import time
 
-from run_case import RUN, RunCase, main
+from run_case import RunCase, main
 
 # The work of an administrator's tools, in the network namespace in which each script is run.
 LINK_DOWN = """
@@ -24,10 +24,9 @@ class OutageTest(RunCase):
     """The one that ends is in schedule_test.py."""
 
     def test_an_outage_that_never_ends_fails_its_points_and_the_rest_goes_on(self):
-        self.run_thinpipe(*RUN, "--trace", self.trace(elements=100000, compute=0.05), "--out",
-                          self.out, "--ranks", "2", "--link", "rate=100mbit", "--schedule", "none",
-                          "--schedule", "steps:0s=100%,100ms=0", "-c", "topk:ratio=0.01",
-                          "--steps", "4", "--warmup", "0", "--timeout", "0.5", code=4)
+        self.run_thinpipe(*self.sweep("--schedule", "none", "--schedule", "steps:0s=100%,100ms=0",
+                                      "-c", "topk:ratio=0.01", steps=4, timeout=0.5,
+                                      trace=self.trace(elements=100000, compute=0.05)), code=4)
         self.assert_nothing_left()
         points = self.points()
         self.assertEqual(len(points), 4)
@@ -42,10 +41,8 @@ class OutageTest(RunCase):
                 self.assert_measured(point)
 
     def test_a_link_that_somebody_else_takes_away_fails_its_point_and_the_rest_goes_on(self):
-        process = self.start(*RUN, "--trace", self.trace(compute=0.1), "--out", self.out,
-                             "--ranks", "2", "--link", "rate=200mbit", "-c", "topk:ratio=0.01",
-                             "--repeats", "3", "--steps", "7", "--warmup", "0", "--timeout",
-                             "0.5")
+        process = self.start(*self.sweep("-c", "topk:ratio=0.01", trace=self.trace(compute=0.1),
+                                         link="rate=200mbit", repeats=3, steps=7, timeout=0.5))
         for before, script in ((1, LINK_DOWN), (3, QDISC_AWAY)):
             self.wait_for(lambda: self.count_points() >= before, f"{before} points")
             time.sleep(0.3)  # into the steps of the next

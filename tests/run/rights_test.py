@@ -5,7 +5,7 @@ Environment: LOSE_RIGHTS is a library which, preloaded, drops CAP_NET_ADMIN at S
 import os
 import signal
 
-from run_case import RUN, THINPIPE, RunCase, main
+from run_case import THINPIPE, RunCase, main, preloaded
 
 # Root of a user namespace of its own: the same for root and for an ordinary user.
 ROOT = ("unshare", "--user", "--map-root-user", "sh", "-c")
@@ -13,9 +13,9 @@ NO_NAMESPACES = "echo 0 > /proc/sys/user/max_user_namespaces; "
 
 
 class RightsTest(RunCase):
-    def command(self, *more, ranks="2"):
-        return (THINPIPE, *RUN, "--trace", self.trace(compute=0.05), "--out", self.out, "--ranks",
-                ranks, "--link", "rate=200mbit", "--steps", "5", "--warmup", "0", *more)
+    def command(self, *more, ranks=2):
+        return (THINPIPE, *self.sweep(*more, trace=self.trace(compute=0.05), ranks=ranks,
+                                      link="rate=200mbit", steps=5))
 
     def test_without_a_right_it_says_which_and_measures_nothing(self):
         command = self.command()
@@ -35,11 +35,7 @@ class RightsTest(RunCase):
 
     def test_a_right_lost_fails_the_points_after_it_and_resume_measures_them(self):
         command = self.command("--repeats", "2")
-        process = self.start_command(*command, environment={
-            # By name and folder: ld.so takes a space in LD_PRELOAD for the end of a path.
-            "LD_PRELOAD": os.path.basename(os.environ["LOSE_RIGHTS"]),
-            "LD_LIBRARY_PATH": os.path.dirname(os.environ["LOSE_RIGHTS"]),
-            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"})
+        process = self.start_command(*command, environment=preloaded(os.environ["LOSE_RIGHTS"]))
         self.wait_for(self.has_a_point, "the first point")
         (sandbox,) = [p for p in self.ours("thinpipe") if self.parent_of(p) == process.pid]
         os.kill(sandbox, signal.SIGUSR1)

@@ -10,7 +10,7 @@ import tempfile
 import time
 import uuid
 
-from measured import Measured, main  # noqa: F401  # main is for the tests
+from measured import MeasuredByProcesses, main  # noqa: F401  # main is for the tests
 
 THINPIPE = os.environ["THINPIPE"]
 MAKE_TRACE = os.environ["MAKE_TRACE"]
@@ -18,7 +18,14 @@ MAKE_TRACE = os.environ["MAKE_TRACE"]
 RUN = ("run", "--baseline", "none")
 
 
-class RunCase(Measured):
+def preloaded(library):
+    """The environment of a program that loads this library first."""
+    # By name and folder: ld.so takes a space in LD_PRELOAD for the end of a path.
+    return {"LD_PRELOAD": os.path.basename(library), "LD_LIBRARY_PATH": os.path.dirname(library),
+            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+
+
+class RunCase(MeasuredByProcesses):
     """A trace, an output folder, and a mark in the environment by which our processes are known."""
 
     def setUp(self):
@@ -34,6 +41,14 @@ class RunCase(Measured):
                        check=True)
         return path
 
+    def sweep(self, *more, trace=None, **options):
+        """Returns the words of a run on two ranks: sweep(time_scale=2) has `--time-scale 2`,
+        sweep(link=None) has no link."""
+        options = {"ranks": 2, "link": "rate=100mbit", "warmup": 0, **options}
+        words = [word for name, value in options.items() if value is not None
+                 for word in ("--" + name.replace("_", "-"), str(value))]
+        return (*RUN, "--trace", trace or self.trace(), "--out", self.out, *words, *more)
+
     def start(self, *arguments, **options):
         return self.start_command(THINPIPE, *arguments, **options)
 
@@ -43,14 +58,6 @@ class RunCase(Measured):
         environment.update(options.pop("environment", {}))
         return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE,
                                 stdout=subprocess.PIPE, text=True, **options)
-
-    def finish(self, process, code=0):
-        out, error = process.communicate(timeout=int(os.environ["TIME_LIMIT"]))
-        self.assertEqual(process.returncode, code, error)
-        return out + error
-
-    def run_thinpipe(self, *arguments, code=0, **options):
-        return self.finish(self.start(*arguments, **options), code)
 
     def count_points(self):
         """So far, of a run that may go on."""
@@ -97,9 +104,3 @@ class RunCase(Measured):
             time.sleep(0.02)
         self.assertEqual(self.ours(), [])
         self.assertEqual(sorted(os.listdir("/sys/class/net")), self.interfaces)
-
-    def wait_for(self, condition, what):
-        deadline = time.monotonic() + 60
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, "waited in vain for " + what)
-            time.sleep(0.02)

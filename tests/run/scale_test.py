@@ -1,7 +1,7 @@
 """--time-scale: time dilation gives the real step times, and warns when it does not."""
 import os
 
-from run_case import RUN, RunCase, main
+from run_case import RunCase, main
 from time_dilation import check_same_step
 
 FRAME, PAYLOAD = 1514, 1448
@@ -18,10 +18,9 @@ class ScaleTest(RunCase):
             self.assertNotIn("raw", point)
 
     def test_half_speed_takes_twice_as_long_and_comes_to_the_same(self):
-        points = self.measure(*RUN, "--trace", self.trace(elements=200000, compute=0.02), "--out",
-                              self.out, "--ranks", "2", "--link", "rate=100mbit", "-c",
-                              "topk:ratio=0.05", "--steps", "7", "--warmup", "1", "--time-scale",
-                              "1|2", computed=self.check_raw)
+        points = self.measure(*self.sweep("-c", "topk:ratio=0.05", steps=7, warmup=1,
+                                          trace=self.trace(elements=200000, compute=0.02),
+                                          time_scale="1|2"), computed=self.check_raw)
         self.assert_nothing_left()
         points = {(p["axes"]["method"], p["axes"]["time_scale"]): p for p in points}
         self.assertEqual(sorted(points), [("none", 1), ("none", 2), ("topk", 1), ("topk", 2)])
@@ -57,11 +56,10 @@ class ScaleTest(RunCase):
 
     def test_overlap_comes_to_the_same_at_half_speed(self):
         # A backward pass of 90 ms that must hide 70 ms of exchanges.
-        points = self.measure(*RUN, "--trace", "synthetic:model=lenet5,workers=2,steps=2", "--out",
-                              self.out, "--ranks", "2", "--link", "rate=100mbit", "-c",
-                              "topk:ratio=0.2", "--no-baseline", "--steps", "4", "--warmup", "1",
-                              "--compute-scale", "8", "--overlap", "bucket", "--buckets",
-                              "first=10kb,rest=90kb", "--time-scale", "1|2",
+        points = self.measure(*self.sweep("-c", "topk:ratio=0.2", "--no-baseline", steps=4,
+                                          trace="synthetic:model=lenet5,workers=2,steps=2",
+                                          warmup=1, compute_scale=8, overlap="bucket",
+                                          buckets="first=10kb,rest=90kb", time_scale="1|2"),
                               computed=self.check_overlapped, timed=self.check_exposed)
         self.assert_nothing_left()
         one, two = sorted(points, key=lambda point: point["axes"]["time_scale"])
@@ -83,9 +81,8 @@ class ScaleTest(RunCase):
         self.assertLess(self.median(point, "exposed_time"), self.median(point, "exchange_time"))
 
     def in_fast_motion(self, compressor):
-        return (*RUN, "--trace", self.trace(elements=200000, compute=0.02), "--out", self.out,
-                "--ranks", "2", "--link", "rate=20mbit", "-c", compressor, "--no-baseline", "--steps",
-                "3", "--warmup", "0", "--time-scale", "0.25")
+        return self.sweep("-c", compressor, "--no-baseline", link="rate=20mbit", steps=3,
+                          trace=self.trace(elements=200000, compute=0.02), time_scale=0.25)
 
     def test_fast_motion_refuses_a_codec_between_exchanges(self):
         self.run_thinpipe(*self.in_fast_motion("terngrad"), code=4)
@@ -106,9 +103,8 @@ class ScaleTest(RunCase):
                         min(topk["metrics"]["exchange_time"]["samples"]))
 
     def test_auto_chooses_by_rate_and_says_why(self):
-        arguments = (*RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2", "--link",
-                     "rate=100gbit", "--no-baseline", "-c", "topk:ratio=0.05", "--steps", "2",
-                     "--warmup", "0", "--time-scale", "auto")
+        arguments = self.sweep("--no-baseline", "-c", "topk:ratio=0.05", link="rate=100gbit",
+                               steps=2, time_scale="auto")
         self.assertRegex(self.run_thinpipe(*arguments),
                          "time scale [0-9]+ for 2 ranks on 100 Gbit/s: a TCP flow reaches")
         (point,) = self.points().values()
@@ -118,26 +114,20 @@ class ScaleTest(RunCase):
         self.assertIn("1 of 1 points", self.run_thinpipe(*arguments, "--resume"))
 
     def test_what_is_no_time_scale(self):
-        trace = self.trace()
-        for text, complaint in (("fast", "'fast' is not a number from 0.001 to 1000"),
-                                ("0.001", "allowed: 1 kbit/s to 100 Gbit/s")):
-            error = self.run_thinpipe(*RUN, "--trace", trace, "--out", self.out, "--link",
-                                      "rate=1gbit", "--time-scale", text, code=2)
-            self.assertIn(complaint, error)
-            self.assertFalse(self.has_a_point())
-        # A link of the topology is checked as well.
-        self.assertIn("rack0-spine: time scale 100", self.run_thinpipe(
-            *RUN, "--trace", trace, "--out", self.out, "--link", "rate=1gbit", "--time-scale",
-            "100", "--topology", "racks:uplink=(rate=50kbit)", code=2))
-        hosts = os.path.join(self.folder, "hosts")
+        trace, hosts = self.trace(), os.path.join(self.folder, "hosts")
         with open(hosts, "w") as file:
             file.write("192.0.2.1\n192.0.2.2\n")
-        for extra, complaint in ((("--time-scale", "2"), "the network would not be slowed down"),
-                                 (("--time-scale", "auto", "--shape", "eth0"),
-                                  "with --hosts expected a number")):
-            self.assertIn(complaint, self.run_thinpipe(
-                *RUN, "--trace", trace, "--out", self.out, "--link", "rate=1gbit", "--hosts",
-                hosts, *extra, code=2))
+        for scale, more, complaint in (
+                ("fast", {}, "'fast' is not a number from 0.001 to 1000"),
+                (0.001, {}, "allowed: 1 kbit/s to 100 Gbit/s"),
+                # A link of the topology is checked as well.
+                (100, {"topology": "racks:uplink=(rate=50kbit)"}, "rack0-spine: time scale 100"),
+                (2, {"hosts": hosts}, "the network would not be slowed down"),
+                ("auto", {"hosts": hosts, "shape": "eth0"}, "with --hosts expected a number")):
+            command = self.sweep(trace=trace, link="rate=1gbit", ranks=None, warmup=None,
+                                 time_scale=scale, **more)
+            self.assertIn(complaint, self.run_thinpipe(*command, code=2))
+            self.assertFalse(self.has_a_point())
 
 
 if __name__ == "__main__":

@@ -1,17 +1,16 @@
 """--time-scale on a topology: the links between switches are slowed down too."""
 
-from run_case import RUN, RunCase, main
+from run_case import RunCase, main
 from time_dilation import check_same_step
 
 
 class ScaleTopologyTest(RunCase):
     def test_all_links_of_a_topology_are_slowed_down(self):
         # Two racks of one host each; the uplinks have a rate of their own and limit the exchange.
-        points = self.measure(*RUN, "--trace", self.trace(elements=100000, compute=0.01), "--out",
-                              self.out, "--ranks", "2", "--topology",
-                              "racks:uplink=(rate=40mbit)", "--link", "rate=200mbit", "-c", "none",
-                              "--steps", "5", "--warmup", "1", "--time-scale", "1|3",
-                              timed=self.check_exchange)
+        points = self.measure(*self.sweep("-c", "none", link="rate=200mbit", steps=5, warmup=1,
+                                          trace=self.trace(elements=100000, compute=0.01),
+                                          topology="racks:uplink=(rate=40mbit)",
+                                          time_scale="1|3"), timed=self.check_exchange)
         one, three = sorted(points, key=lambda point: point["axes"]["time_scale"])
         self.assertEqual((one["axes"]["time_scale"], three["axes"]["time_scale"]), (1, 3))
         check_same_step(self, three, one)

@@ -1,8 +1,7 @@
 """--schedule: links that change while ranks run."""
-import signal
 import time
 
-from run_case import RUN, RunCase, main
+from run_case import RunCase, main
 
 
 OUTAGE = "outage:first=250ms,lasts=400ms"
@@ -12,10 +11,9 @@ class ScheduleTest(RunCase):
     def test_each_record_says_what_the_link_was(self):
         # 400000 floats take 134 ms at 100 Mbit/s between two ranks: the outage is in the second
         # step.
-        points = self.measure(*RUN, "--trace", self.trace(elements=400000, compute=0), "--out",
-                              self.out, "--ranks", "2", "--link", "rate=100mbit", "--schedule",
-                              "none", "--schedule", OUTAGE, "-c", "none", "--steps", "3",
-                              "--warmup", "0", computed=self.check_rates, timed=self.check_wait)
+        points = self.measure(*self.sweep("--schedule", "none", "--schedule", OUTAGE, "-c", "none",
+                                          trace=self.trace(elements=400000, compute=0), steps=3),
+                              computed=self.check_rates, timed=self.check_wait)
         self.assert_nothing_left()
         self.assertEqual(sorted("schedule" in point for point in points), [False, True])
 
@@ -45,15 +43,13 @@ class ScheduleTest(RunCase):
 
     def test_a_straggler_and_an_uplink_each_have_their_own(self):
         schedule = "host1:steps:0s=50%;rack0:outage:first=100ms,lasts=300ms"
-        self.run_thinpipe(*RUN, "--trace", self.trace(elements=400000, compute=0), "--out",
-                          self.out, "--ranks", "4", "--topology", "racks", "--link",
-                          "rate=200mbit", "--schedule", schedule, "-c", "none", "--steps", "2",
-                          "--warmup", "0", "--no-baseline")
+        self.run_thinpipe(*self.sweep("-c", "none", "--no-baseline", ranks=4, topology="racks",
+                                      trace=self.trace(elements=400000, compute=0),
+                                      link="rate=200mbit", schedule=schedule, steps=2))
         self.assert_nothing_left()
         (point,) = self.points().values()
         self.assertEqual(point["axes"]["link"], "rate=200mbit,schedule=" + schedule)
-        self.assert_measured(point)
-        self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+        self.assert_right(point)
         schedule = point["schedule"]
         steps, links = schedule["steps"], {tuple(l["names"]): l for l in schedule["links"]}
         # The two differ, so neither stands for all.
@@ -75,20 +71,17 @@ class ScheduleTest(RunCase):
                 ("star", "host7:steps:0s=50%", "host7: the hosts are host0 to host3"),
                 ("racks", "rack9:steps:0s=50%", "no link 'rack9'"),
                 ("wan", "host0:steps:0s=50%", "host0 (unthrottled)")):
-            error = self.run_thinpipe(*RUN, "--trace", trace, "--out", self.out, "--topology",
-                                      topology, "--link", "rate=50mbit", "--schedule", schedule,
-                                      code=2)
-            self.assertIn(complaint, error)
+            command = self.sweep(trace=trace, ranks=None, warmup=None, topology=topology,
+                                 link="rate=50mbit", schedule=schedule)
+            self.assertIn(complaint, self.run_thinpipe(*command, code=2))
             self.assertFalse(self.has_a_point())
 
     def test_ctrl_c_ends_it_in_an_outage(self):
-        process = self.start(*RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2",
-                             "--link", "rate=50mbit", "--schedule",
-                             "outage:first=1s,lasts=1000s", "--steps", "1000")
+        process = self.start(*self.sweep(link="rate=50mbit", steps=1000, warmup=None,
+                                         schedule="outage:first=1s,lasts=1000s"))
         self.wait_for(lambda: len(self.ours("thinpipe-worker")) >= 2, "the ranks")
         time.sleep(3)  # past MPI's start and the first second
-        process.send_signal(signal.SIGINT)
-        self.finish(process, 128 + signal.SIGINT)
+        self.interrupt(process)
         self.assert_nothing_left()
 
 

@@ -10,8 +10,8 @@ class StragglerTest(RunCase):
         self.gradients = self.trace(elements=100000, compute=0.03)
 
     def command(self, *arguments):
-        return (*RUN, "--trace", self.gradients, "--out", self.out, "--ranks", "4",
-                "--steps", "5", "--warmup", "1", "--no-baseline", *arguments)
+        return self.sweep("--no-baseline", *arguments, trace=self.gradients, link=None, ranks=4,
+                          steps=5, warmup=1)
 
     def test_a_slow_host_is_named_by_its_phase(self):
         points = self.measure(*self.command("-c", "none", "--link", "rate=200mbit", "--straggler",

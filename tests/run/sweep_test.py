@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from run_case import RUN, RunCase, main
+from run_case import RunCase, main
 from wire import FRAME, PAYLOAD, SEGMENT, check_sent, in_messages
 
 PARTS = ("compute", "compress", "exchange", "decode")
@@ -23,10 +23,7 @@ class SweepTest(RunCase):
             self.check_parts(point)
 
     def check_point(self, point):
-        self.assert_measured(point)
-        self.assertEqual(point["validation"]["checked_steps"], 3)
-        self.assertTrue(point["validation"]["identical_ranks"])
-        self.assertLess(point["validation"]["aggregate_max_error"], 1e-5)
+        self.assert_right(point, steps=3)
         metrics, ranks = point["metrics"], point["axes"]["ranks"]
         for name in ("step_time", "compress_time", "exchange_time", "payload_bytes"):
             self.assertEqual(len(metrics[name]["samples"]), 3)
@@ -57,9 +54,9 @@ class SweepTest(RunCase):
                 self.assertLessEqual(sum(rank[part] for part in PARTS), rank["total"] + 1e-9)
 
     def test_synthetic_gradients_are_drawn_and_checked_like_captured_ones(self):
-        self.run_thinpipe(*RUN, "--trace", "synthetic:elements=30000,steps=2,rho_step=0.5",
-                          "--out", self.out, "--ranks", "2", "--link", "rate=200mbit", "-c",
-                          "topk:ratio=0.01", "--steps", "3", "--warmup", "1")
+        self.run_thinpipe(*self.sweep("-c", "topk:ratio=0.01", link="rate=200mbit", steps=3,
+                                      trace="synthetic:elements=30000,steps=2,rho_step=0.5",
+                                      warmup=1))
         header, *points = self.records()
         self.assertEqual(header["trace"]["identity"],
                          "synthetic-3:elements=30000,dist=laplace,scale=0.001,workers=4,steps=2,"
@@ -69,10 +66,8 @@ class SweepTest(RunCase):
             self.check_point(point)
 
     def test_the_header_says_what_every_distinct_link_delivered(self):
-        said = self.run_thinpipe(*RUN, "--trace", self.trace(), "--out", self.out, "--ranks",
-                                 "2|3", "--link", "rate=100mbit", "--link",
-                                 "up.rate=20mbit,down.rate=50mbit", "-c", "none", "--steps", "1",
-                                 "--warmup", "0")
+        said = self.run_thinpipe(*self.sweep("--link", "up.rate=20mbit,down.rate=50mbit", "-c",
+                                             "none", ranks="2|3", steps=1))
         header, *points = self.records()
         links = {link["link"]: link for link in header["calibration"]["links"]}
         # Once each, although two launches use them.
@@ -106,9 +101,8 @@ class SweepTest(RunCase):
         if not shutil.which("tc") or not shutil.which("nsenter"):
             self.skipTest("tc (iproute2) or nsenter (util-linux) is not installed")
         # 400000 floats are 1.6 MB a step, and take 0.67 s.
-        process = self.start(*RUN, "--trace", self.trace(elements=400000), "--out", self.out,
-                             "--ranks", "2", "--link", "rate=20mbit", "-c", "none", "--steps", "4",
-                             "--warmup", "1")
+        process = self.start(*self.sweep("-c", "none", trace=self.trace(elements=400000),
+                                         link="rate=20mbit", steps=4, warmup=1))
         # A change before the point sets its links is overwritten, or makes the point fail.
         # Afterwards the point's ranks exchange 1.1 MB before their first step, and 8 MB in their
         # steps. So the test waits for 4 MB, in the middle of the steps.
@@ -145,23 +139,18 @@ class SweepTest(RunCase):
         return 0
 
     def test_more_ranks_than_the_trace_has_replay_it_later(self):
-        self.run_thinpipe(*RUN, "--trace", self.trace(ranks=1), "--out", self.out, "--ranks", "3",
-                          "--link", "rate=100mbit", "--steps", "1", "--warmup", "0",
-                          "--no-baseline")
+        self.run_thinpipe(*self.sweep("--no-baseline", trace=self.trace(ranks=1), ranks=3, steps=1))
         (point,) = self.points().values()
         self.assert_measured(point)
 
     def test_collectives_are_an_axis(self):
-        self.run_thinpipe(*RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2",
-                          "--link", "rate=100mbit", "--steps", "1", "--warmup", "0", "--collective",
-                          "ring|openmpi")
+        self.run_thinpipe(*self.sweep(steps=1, collective="ring|openmpi"))
         self.assertEqual(sorted(p["axes"]["collective"] for p in self.points().values()),
                          ["allgather-openmpi", "allgather-ring", "allreduce-openmpi",
                           "allreduce-ring"])
 
     def test_finished_points_are_not_measured_again(self):
-        arguments = (*RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2", "--link",
-                     "rate=100mbit", "--steps", "1", "--warmup", "0")
+        arguments = self.sweep(steps=1)
         self.run_thinpipe(*arguments)
         before = self.records()
         # Without --resume nothing is touched.
@@ -170,8 +159,7 @@ class SweepTest(RunCase):
         self.assertEqual(self.records(), before)
 
     def test_a_folder_has_points_of_one_kind(self):
-        arguments = (*RUN, "--trace", self.trace(), "--out", self.out, "--ranks", "2", "--link",
-                     "rate=100mbit", "--no-baseline", "--warmup", "0", "--resume")
+        arguments = self.sweep("--no-baseline", "--resume")
         self.run_thinpipe(*arguments, "--steps", "1")
         before = self.records()
         self.assertEqual(before[0]["settings"], {"steps": 1, "warmup": 0, "compute_scale": 1,
@@ -185,11 +173,10 @@ class SweepTest(RunCase):
         trace = self.trace(elements=3200000, steps=2)
         folder = self.out
         payloads = []
-        for number, options in enumerate(((), ("--threads", "2", "--simd", "best"))):
+        for number, options in enumerate(({}, {"threads": 2, "simd": "best"})):
             self.out = f"{folder}-{number}"
-            self.run_thinpipe(*RUN, "--trace", trace, "--out", self.out, "--ranks", "2", "--link",
-                              "rate=1gbit", "--steps", "2", "--warmup", "0", "--no-baseline", "-c",
-                              "topk:ratio=0.001", *options)
+            self.run_thinpipe(*self.sweep("--no-baseline", "-c", "topk:ratio=0.001", trace=trace,
+                                          link="rate=1gbit", steps=2, **options))
             header, point = self.records()
             self.assertEqual(header["threads"], number + 1)
             self.assertRegex(header["simd"], "^[a-z0-9_]+$")
@@ -200,9 +187,9 @@ class SweepTest(RunCase):
                              for name in ("payload_bytes", "relative_error", "quality")])
         self.assertEqual(payloads[0], payloads[1])
         # Records of two kinds must not stand in one file.
-        self.assertIn("measured with --threads 2, not with --threads 1", self.run_thinpipe(
-            *RUN, "--trace", trace, "--out", self.out, "--resume", "--threads", "1", "--steps", "2",
-            "--warmup", "0", code=2))
+        again = self.sweep("--resume", trace=trace, ranks=None, link=None, threads=1, steps=2)
+        self.assertIn("measured with --threads 2, not with --threads 1",
+                      self.run_thinpipe(*again, code=2))
 
 
 if __name__ == "__main__":

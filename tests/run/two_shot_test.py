@@ -16,13 +16,9 @@ class TwoShotTest(RunCase):
         return said, self.records()[1:] if code == 0 else []
 
     def check(self, point):
-        self.assert_measured(point)
+        self.assert_right(point, steps=3)
         self.assertEqual(point["axes"]["collective"].split(":")[0], "pushpull-twoshot")
-        validation = point["validation"]
-        self.assertEqual(validation["checked_steps"], 3)
-        self.assertTrue(validation["identical_ranks"])
-        self.assertEqual(validation["reference"], "elements")
-        self.assertLess(validation["aggregate_max_error"], 1e-5)
+        self.assertEqual(point["validation"]["reference"], "elements")
         self.assertNotIn("servers", point)
         error = point["metrics"]["second_relative_error"]["samples"]
         self.assertEqual(len(error), 3)

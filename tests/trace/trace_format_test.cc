@@ -2,10 +2,9 @@
 // docs/trace-format.md or printed there, must see the bits that Trace sees. Each broken trace must
 // be refused with its message.
 #include <algorithm>
+#include <bit>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -30,11 +29,8 @@ namespace {
 /// A number made of all bits and their positions.
 std::uint64_t bits_of(std::span<const float> values) {
   std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::uint32_t word = 0;
-    std::memcpy(&word, &values[i], sizeof word);
-    bits ^= (i + 1) * word;
-  }
+  for (std::size_t i = 0; i < values.size(); ++i)
+    bits ^= (i + 1) * std::bit_cast<std::uint32_t>(values[i]);
   return bits;
 }
 

@@ -70,8 +70,7 @@ TEST_F(TraceTest, TellsWhatWasWritten) {
 
 TEST_F(TraceTest, IdentityIsTheHashOfTraceJson) {
   const std::string text = read_bytes(folder() / "trace.json");
-  const std::string hash = sha256_hex(std::as_bytes(std::span(text.data(), text.size())));
-  EXPECT_EQ(Trace(folder()).identity(), "sha256:" + hash);
+  EXPECT_EQ(Trace(folder()).identity(), "sha256:" + sha256_hex(bytes_of(text)));
 }
 
 TEST_F(TraceTest, VerifyFindsOneFlippedBit) {
@@ -91,35 +90,15 @@ TEST_F(TraceTest, NonFiniteGradientsPass) {
   EXPECT_TRUE(std::isnan(Trace(folder()).gradient(0, 0, 1)[4]));
 }
 
-TEST_F(TraceTest, MissingFolderAndMissingTraceJson) {
+// tests/trace/broken has the messages of folders in which something is broken.
+TEST_F(TraceTest, MissingFolder) {
   EXPECT_THAT(input_error([] { Trace trace("/nonexistent/trace"); }), HasSubstr("no such folder"));
-  fs::remove(folder() / "trace.json");
-  EXPECT_THAT(open_error(), HasSubstr("trace.json: missing"));
-}
-
-TEST_F(TraceTest, MissingStepFile) {
-  fs::remove(folder() / kFirstFile);
-  EXPECT_THAT(open_error(), AllOf(HasSubstr(kFirstFile), HasSubstr("No such file")));
-}
-
-TEST_F(TraceTest, TruncatedStepFile) {
-  fs::resize_file(folder() / kFirstFile, 100);
-  EXPECT_THAT(open_error(), AllOf(HasSubstr(kFirstFile), HasSubstr("100 bytes, expected")));
 }
 
 TEST_F(TraceTest, FifoInPlaceOfAStepFileDoesNotBlock) {
   fs::remove(folder() / kFirstFile);
   ASSERT_EQ(mkfifo((folder() / kFirstFile).c_str(), 0600), 0);
   EXPECT_THAT(open_error(), HasSubstr("not a regular file"));
-}
-
-TEST_F(TraceTest, WrongDtypeNamesTensorFoundAndExpected) {
-  replace_file(
-      safetensors_bytes(R"({"tensor-0":{"dtype":"F16","shape":[3,4],"data_offsets":[0,24]},)"
-                        R"("tensor-1":{"dtype":"F32","shape":[5],"data_offsets":[24,44]}})",
-                        44));
-  EXPECT_THAT(open_error(), AllOf(HasSubstr(kFirstFile), HasSubstr("tensor 'tensor-0': dtype"),
-                                  HasSubstr("found F16, expected F32")));
 }
 
 TEST_F(TraceTest, GradientsOf16BitsAreWidenedAndSecondMomentsBesideThemAreNot) {
@@ -184,15 +163,6 @@ TEST_F(TraceTest, AnIncompleteTraceOpensAndSaysWhy) {
   EXPECT_NO_THROW(trace.verify());
 }
 
-TEST_F(TraceTest, TensorsOfAFileMustBeThoseOfTheTrace) {
-  replace_file(
-      safetensors_bytes(R"({"tensor-0":{"dtype":"F32","shape":[4,3],"data_offsets":[0,48]}})", 48));
-  EXPECT_THAT(open_error(), HasSubstr("tensor 'tensor-0': shape: found [4, 3], expected [3, 4]"));
-  replace_file(
-      safetensors_bytes(R"({"tensor-0":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]}})", 48));
-  EXPECT_THAT(open_error(), HasSubstr("tensor 'tensor-1': missing"));
-}
-
 TEST_F(TraceTest, MisalignedTensorsAreRefused) {
   // A header of 4k + 1 bytes puts the buffer off the alignment of float.
   std::string header = R"({"tensor-0":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]},)"
@@ -239,48 +209,25 @@ TEST_F(TraceTest, EveryMemberIsRequiredAndOfItsType) {
   }
 }
 
+// Values that no trace of tests/trace/broken has.
 TEST_F(TraceTest, ImpossibleValuesAreRefused) {
   const std::vector<std::pair<std::string, json>> cases = {
-      {"/format", "safetensors"},
-      {"/version", 2},
       {"/version", 0},
-      {"/origin", "hearsay"},
-      {"/model", ""},
-      {"/ranks", 0},
-      {"/ranks", 3},
       {"/ranks", -1},
       {"/ranks", 1.5},
       {"/ranks", 1e30},
       {"/squares", true},  // the files have none
       {"/squares", 1},
-      {"/squares_of", "batches"},
       {"/squares_of", true},
-      {"/dtype", "F64"},
       {"/dtype", 16},
-      {"/dtype", "F16"},  // the files have F32
-      {"/complete", "no"},
       {"/missing", "rank 1"},
       {"/missing", json::array({1})},
-      {"/missing", json::array({"a\nb"})},
-      {"/tensors", json::array()},
-      {"/tensors/0/name", ""},
-      {"/tensors/0/name", "q:tensor-0"},
       {"/tensors/0/name", "__metadata__"},
-      {"/tensors/0/name", "tensor-1"},
       {"/tensors/0/name", "a\nb"},
-      {"/tensors/0/shape", json::array({0, 4})},
       {"/tensors/0/shape", json::array({-3, -4})},
-      {"/tensors/0/shape", json::array({4294967296, 4294967296})},
-      {"/tensors/0/ready_order", 2},
-      {"/tensors/0/ready_order", 0},  // tensor-1 has it
-      {"/steps", json::array()},
-      {"/steps/1/training_step", 0},  // does not come after the first
       {"/steps/0/workers", json::array()},
       {"/steps/0/workers/0/bytes", 1},
       {"/steps/0/workers/0/sha256", "abc"},
-      {"/steps/0/workers/0/forward", -1},
-      {"/steps/0/workers/0/ready", json::array({0.001})},
-      {"/steps/0/workers/0/ready/0", 10.0},  // after the end of the backward pass
       {"/steps/0/workers/0/ready/0", -0.5},
   };
   const json original = json::parse(read_bytes(folder() / "trace.json"));
@@ -294,15 +241,12 @@ TEST_F(TraceTest, ImpossibleValuesAreRefused) {
 }
 
 TEST_F(TraceTest, TraceJsonThatIsNoJson) {
-  for (const char* text : {"{", "[]", "null", "{\"format\": \"thinpipe-trace\", \"format\": 1}",
-                           "\xff\xfe", "{\"a\": 1e999}"}) {
+  for (const char* text : {"{", "null", "\xff\xfe"}) {
     write_bytes(folder() / "trace.json", text);
     EXPECT_THAT(open_error(), HasSubstr("trace.json")) << text;
   }
   write_bytes(folder() / "trace.json", std::string(100'000, '['));
   EXPECT_THAT(open_error(), HasSubstr("nested deeper"));
-  write_bytes(folder() / "trace.json", "");
-  EXPECT_THAT(open_error(), HasSubstr("empty"));
 }
 
 TEST_F(TraceTest, UnknownMembersAreIgnored) {

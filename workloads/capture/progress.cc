@@ -9,16 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
+
 namespace thinpipe {
 namespace {
 
 constexpr std::size_t kColumns = 79;  // the 80th would wrap on some terminals
 constexpr std::chrono::milliseconds kRedraw(100);
 constexpr std::chrono::seconds kPlainLine(10);
-
-double seconds(StepProgress::Clock::duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
 
 }  // namespace
 
@@ -64,7 +62,7 @@ void StepProgress::update(std::uint64_t done, const std::string& note) {
   if (!last && now - last_ < (terminal_ ? Clock::duration(kRedraw) : Clock::duration(kPlainLine)))
     return;
   last_ = now;
-  const std::string text = line(title_, done, total_, note, seconds(now - start_));
+  const std::string text = line(title_, done, total_, note, in_seconds(now - start_));
   if (terminal_) {
     // Returns to the line's start and clears the rest of a longer previous line.
     fmt::print(stream_, "\r{}\x1b[K", text);

@@ -90,10 +90,11 @@ class CodedAllReduce : public AllReduce {
   ~CodedAllReduce() = default;
 };
 
-/// This rank's side of an all-gather whose messages are not in the collective's memory, but on a
-/// GPU, for example. Copying overlaps with the exchange. The first bytes of this rank's message are
-/// sent while its last bytes are still being copied. Arrived messages are copied to their
-/// destination while others arrive. The thread that exchanges calls all functions.
+/// This rank's side of an all-gather of messages that are not in the collective's memory but, for
+/// example, on a GPU. Copying overlaps with the exchange. The first bytes of this rank's message
+/// are sent while its last bytes are still being copied. Arrived messages are copied to their
+/// destination while others arrive. The collective calls all functions, in the thread of its
+/// caller.
 class StagedGather {
  public:
   virtual ~StagedGather() = default;
@@ -149,11 +150,11 @@ class SparseAllReduce {
  public:
   static constexpr Exchange kExchange = Exchange::kSparseAllReduce;
 
-  /// Sums the sparse vectors of all ranks and selects about k elements of the sum (sparse_pairs.h).
-  /// Returns these elements times the factor, with the same bits on every rank, and the pairs that
-  /// this rank must restore to its residual. The result is valid until the next call. All ranks
-  /// must pass the same k and dimension. Collectives may keep thresholds from call to call, so use
-  /// a separate collective for each vector that is summed repeatedly, such as a bucket.
+  /// Sums the sparse vectors of all ranks and selects about k elements of the sum. Returns a
+  /// SparseSum: these elements times the factor, with the same bits on every rank, and the pairs
+  /// that this rank must restore to its residual. The result is valid until the next call. All
+  /// ranks must pass the same k and dimension. Collectives may keep thresholds from call to call,
+  /// so use a separate collective for each vector that is summed repeatedly, such as a bucket.
   /// @throws InputError for own elements out of order or range, PayloadError for another rank's
   virtual SparseSum sparse_all_reduce(SparseView own, std::size_t k, std::size_t dimension,
                                       float factor) = 0;
@@ -171,14 +172,16 @@ class SparseAllReduce {
   ~SparseAllReduce() = default;
 };
 
-/// Sends payloads of units to servers, which answer with an average.
+/// Sends payloads of units (tensors or buckets, ExchangeUnit) to servers, which answer with an
+/// average.
 class PushPull {
  public:
   static constexpr Exchange kExchange = Exchange::kPushPull;
 
-  /// Begins to push payloads of units (PushPullLayout) that have no unanswered push. Payloads stay
-  /// untouched until all pushes are pulled. All workers push the units of a server in the same
-  /// order. @returns the push's number, for pull()
+  /// Begins to push the payloads of units. No earlier push of these units may be unanswered. The
+  /// caller must not change payloads until all pushes are pulled. All workers push the units of a
+  /// server in the same order.
+  /// @returns the push's number, for pull()
   virtual std::size_t push(std::span<const UnitPayload> payloads) = 0;
   /// Moves the data of all pushes in both directions, and yields the CPU for a moment where no data
   /// can be moved. @returns whether all answers to the push have arrived

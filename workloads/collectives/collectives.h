@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,29 +19,31 @@
 
 namespace thinpipe {
 
-/// An all-reduce of a collective. Functions take the collective's parameters; null where its
-/// messages are not known.
+/// The all-reduce of a collective, as functions of the collective's parameters. They are null if
+/// the collective's messages are not known.
 struct ReduceForm {
-  /// Returns the plan; null where the collective has none.
+  /// Returns a rank's sends and additions (plans.h); null if the collective has no plans.
   AllReducePlan (*plan)(const Parameters&, int ranks, int rank) = nullptr;
   /// Returns a rank's messages and bytes, sent and received.
   Traffic (*traffic)(const Parameters&, const SummedArray&, int ranks, int rank) = nullptr;
   /// Returns the length of the longest chain of messages, each of one segment.
   int (*steps)(const Parameters&, int ranks) = nullptr;
-  /// Returns the least number of messages of all ranks: with slices of at most one segment.
+  /// Returns the least number of messages of all ranks, which is reached if no slice is larger than
+  /// one segment (segments.h).
   double (*messages)(const Parameters&, int ranks) = nullptr;
-  /// Returns the messages for so many floats; null where they follow from the plan.
+  /// Returns the messages for `elements` floats; null if they follow from the plan.
   FlowGraph (*flows)(const Parameters&, std::size_t elements, int ranks) = nullptr;
 };
 
-/// An all-gather likewise, of more than one rank.
+/// The all-gather of a collective likewise, for more than one rank.
 struct GatherForm {
   AllGatherPlan (*plan)(const Parameters&, int ranks, int rank) = nullptr;
   Traffic (*traffic)(const Parameters&, const MessageVolume&, int rank) = nullptr;
   int (*steps)(const Parameters&, int ranks) = nullptr;
+  FlowGraph (*flows)(const Parameters&, std::span<const std::size_t> sizes) = nullptr;
 };
 
-/// A sparse all-reduce with re-selection, likewise.
+/// The sparse all-reduce of a collective likewise. It selects elements again from the sums.
 struct SparseForm {
   SparseTraffic (*traffic)(const Parameters&, const SparseSizes&, int ranks, int rank);
   int (*steps)(const Parameters&, int ranks);
@@ -59,19 +62,18 @@ struct CollectiveInfo {
   std::optional<ReduceForm> reduce = {};
   std::optional<GatherForm> gather = {};
   std::optional<SparseForm> sparse = {};
-  /// Returns the options of a collective with servers, for so many workers; null without servers.
+  /// Returns the options of a collective with servers, for a number of workers; null without
+  /// servers.
   PushPullOptions (*push_pull)(const Parameters&, int workers) = nullptr;
-  /// Makes the collective over a transport;
-  /// @param capacity  the longest message that all_gather may carry, in bytes. If `make` is empty,
-  /// the collective is made from its plans. Without plans, it is made by mpi_collectives.h or
-  /// push_pull_collective.h.
+  /// Makes the collective over a transport. If `make` is empty, the collective is made from its
+  /// plans. Without plans, it is made by mpi_collectives.h or push_pull_collective.h.
+  /// @param capacity  the longest message that all_gather may carry, in bytes
   Factory make = {};
   /// @throws InputError for a number of ranks that the collective does not support; null: any is
   /// supported
   void (*check_ranks)(const Parameters&, int ranks) = nullptr;
-  /// Returns the reason if the collective has the operation that the compressor needs but still
-  /// cannot exchange its payloads; "" if it can. A null pointer means that the collective refuses
-  /// no compressor.
+  /// Returns why the collective cannot exchange the compressor's payloads although it has the
+  /// operation that they need; "" if it can. Null: the collective refuses no compressor.
   std::string (*refuses)(const Spec& collective, const Spec& compressor) = nullptr;
 
   bool can(Exchange exchange) const;
@@ -111,8 +113,8 @@ Parameters collective_parameters(const Spec& collective);
 std::vector<Spec> expand_collectives(std::string_view text);
 
 /// Returns the operation by which this collective combines the compressor's payloads. It is a
-/// sparse all-reduce if the collective has one and the compressor selects a known number of
-/// elements. Otherwise it is the operation of the compressor's aggregation.
+/// sparse all-reduce if the collective has one and the compressor selects a number of elements that
+/// is known beforehand. Otherwise it is the operation of the compressor's aggregation.
 /// @throws InputError naming the collectives with the operation where this one lacks it, or as
 /// check_collective and check_spec
 Exchange exchange_of(const Spec& collective, const Spec& compressor);

@@ -150,8 +150,10 @@ std::optional<FlowGraph> all_gather_flows(const Spec& collective,
   const int ranks = static_cast<int>(sizes.size());
   check_collective(collective, ranks);
   const CollectiveInfo& info = find_collective(collective.name);
-  if (!info.gather || info.gather->plan == nullptr) return std::nullopt;
   const Parameters parameters(info.parameters, collective);
+  if (!info.gather) return std::nullopt;
+  if (info.gather->flows != nullptr) return info.gather->flows(parameters, sizes);
+  if (info.gather->plan == nullptr) return std::nullopt;
   std::vector<AllGatherPlan> plans;
   for (int rank = 0; rank < ranks; ++rank)
     plans.push_back(info.gather->plan(parameters, ranks, rank));

@@ -1,4 +1,4 @@
-// Units that workers push to parameter servers and pull from them; and the options of the
+// Units, which workers push to parameter servers and pull from them; and the options of the
 // collectives `ps` and `twoshot`.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace thinpipe {
 
-/// Input of one compressor: a tensor, or a bucket of several.
+/// A unit is the input of one compressor: a tensor, or a bucket of several.
 struct ExchangeUnit {
   std::string name;               ///< for messages: "fc1.weight"
   std::size_t elements = 0;       ///< floats before compression
@@ -29,7 +29,8 @@ enum class Partition {
 };
 
 /// Returns the server of each unit from the units' numbers of elements; the same on every rank.
-/// Units are not cut, so the server with the largest unit may have more than 1/servers of all.
+/// Units are not cut, so the server with the largest unit may have more than 1/servers of all
+/// elements.
 std::vector<int> partition_units(std::span<const std::size_t> elements, int servers,
                                  Partition partition);
 
@@ -62,16 +63,17 @@ inline constexpr int kPushTag = 0, kPullTag = 1;
 struct PushPullOptions {
   int servers = 1;  ///< of `twoshot`: as many as workers
   Partition partition = Partition::kBalanced;
-  std::optional<Spec> pull;  ///< compressor of answers; nothing: that of the push
-  std::string pull_memory;   ///< replaces its parameter `memory`; "" leaves it
+  std::optional<Spec> pull;  ///< compressor of answers; nullopt: that of the push
+  std::string pull_memory;   ///< replaces that compressor's `memory`; "" leaves it
   bool colocated = false;    ///< every worker is a server (PushPullLayout)
   /// If true, the servers have the model and the optimiser, and answer with changes of the model
   /// (3LC, figure 2b). If false, the servers answer with the mean gradient, and each worker has an
   /// optimiser.
   bool servers_update = false;
 
-  /// Returns the compressor of a server's answers to payloads of `push`. Answers are sent in every
-  /// exchange. @throws InputError where pull_memory is set and the compressor has no `memory`
+  /// Returns the compressor by which a server encodes its answer (the mean) to payloads of `push`.
+  /// Servers answer in every exchange. @throws InputError where pull_memory is set and the
+  /// compressor has no `memory`
   Spec pull_of(const Spec& push) const;
 };
 

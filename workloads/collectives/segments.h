@@ -13,7 +13,7 @@ namespace thinpipe {
 /// Bytes of one segment. This size is under Open MPI's eager limit (64 KiB), so a segment needs no
 /// handshake. 32 kB was fastest on the development machine; 64 kB and more were clearly slower.
 inline constexpr std::size_t kSegmentBytes = 32768;
-/// Segments under way to one peer, and from one peer.
+/// Most segments that may be under way to one peer; the same for segments from one peer.
 inline constexpr int kSegmentsInFlight = 16;
 
 /// Returns the number of segments of so many bytes.

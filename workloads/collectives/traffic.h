@@ -56,13 +56,14 @@ Traffic all_reduce_traffic(const Spec& collective, const SummedArray& array, int
 /// @throws InputError as all_reduce_traffic
 Traffic all_gather_traffic(const Spec& collective, std::span<const std::size_t> sizes, int rank);
 
-/// Returns the number of message latencies in the collective's time: the length of its longest
-/// chain of messages that wait for each other, if each message is one segment. @throws InputError
-/// as all_reduce_traffic
+/// Returns the number of message latencies in the collective's time. This is the length of its
+/// longest chain of messages that wait for each other, if each message is one segment.
+/// @throws InputError as all_reduce_traffic
 int all_reduce_steps(const Spec& collective, int ranks);
 int all_gather_steps(const Spec& collective, int ranks);
 
-// Volumes of arrays and of framed messages, from which closed forms are composed.
+// Volumes of arrays and of framed messages (messages with their length before them), from which
+// closed forms are composed.
 
 /// Volumes of an array's slices.
 class ArrayVolume {
@@ -74,7 +75,7 @@ class ArrayVolume {
     const auto from = static_cast<std::size_t>(first), to = static_cast<std::size_t>(last);
     return {parts_.segments(from, to), parts_.size(from, to) * parts_.element_bytes};
   }
-  /// Returns the volume of one slice; the number wraps round.
+  /// Returns the volume of slice `part` modulo the number of slices.
   Volume of(int part) const {
     const int wrapped = part % static_cast<int>(parts_.count);
     return of(wrapped, wrapped + 1);
@@ -90,10 +91,11 @@ class MessageVolume {
  public:
   explicit MessageVolume(std::span<const std::size_t> sizes) : sizes_(sizes) {}
   int ranks() const { return static_cast<int>(sizes_.size()); }
+  /// Returns the bytes of one rank's message without its length; the rank wraps round.
+  std::size_t content(int rank) const { return sizes_[static_cast<std::size_t>(rank % ranks())]; }
   /// Returns the volume of one rank's message; the rank wraps round.
   Volume of(int rank) const {
-    const std::size_t framed =
-        sizes_[static_cast<std::size_t>(rank % ranks())] + sizeof(std::uint64_t);
+    const std::size_t framed = content(rank) + sizeof(std::uint64_t);
     return {segments_of_bytes(framed), framed};
   }
   /// Returns the volume of `count` ranks' messages from `first` on; ranks wrap round.
@@ -139,8 +141,8 @@ struct SparseTraffic {
   Traffic most;
 };
 
-/// Returns the traffic of one call. Calls of oktopk that find new regions or a new threshold send
-/// more. For either, the ranks all-gather a block of words of every rank.
+/// Returns the traffic of one call. A call of oktopk that finds new regions or a new threshold
+/// sends more: for either, the ranks all-gather a block of words of every rank.
 /// @throws InputError for a collective that is unknown or has no sparse all-reduce
 SparseTraffic sparse_all_reduce_traffic(const Spec& collective, const SparseSizes& sizes, int ranks,
                                         int rank);

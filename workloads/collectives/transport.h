@@ -1,5 +1,5 @@
-// Point-to-point messages between ranks, all that a collective needs of a network; and how a
-// transport waits.
+// Point-to-point messages between ranks, which are all that a collective needs of a network; and
+// how a transport waits.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ struct TransportCounters {
   }
 };
 
-/// Messages of one tag between one pair of ranks arrive in the order in which they were sent;
-/// messages of different tags do not wait for each other. Not thread-safe.
+/// Sends and receives messages. Messages of one tag between one pair of ranks arrive in the order
+/// in which they were sent. Messages of different tags do not wait for each other. Not thread-safe.
 class Transport {
  public:
   using Request = int;
@@ -59,9 +59,8 @@ class Transport {
 /// ranks that poll continuously starve the emulated links.
 ///
 /// If every rank has a core, a rank polls for a moment before it sleeps, as long as most waits end
-/// within that moment. This is so if segments arrive faster than a sleep ends, but not on slow
-/// links. On slow links a rank sleeps at once, but polls first in every sixteenth wait, to test
-/// whether waits have become short.
+/// within that moment. Where most waits are longer, as on slow links, the rank sleeps at once. In
+/// every sixteenth wait it still polls first, to test whether waits have become short.
 class IdleRank {
  public:
   explicit IdleRank(bool has_core) : has_core_(has_core) {}

@@ -44,7 +44,8 @@ struct ModelTensor {
   std::uint64_t uses = 0;
 };
 
-/// A count in a paper, and the reason if the catalogue's count differs.
+/// A published number of parameters or a published size, and the reason if the catalogue's count
+/// differs.
 struct PublishedCount {
   std::string by;                                ///< paper and table or section
   std::optional<std::uint64_t> parameters = {};  ///< as printed; or

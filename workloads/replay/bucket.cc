@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>

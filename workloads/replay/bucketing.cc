@@ -3,7 +3,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <optional>
 #include <span>
 #include <utility>
 

@@ -210,13 +210,11 @@ void DeviceBucket::exchange_summed() {
     took_.down +=
         codes_->exchange(operation<CodedAllReduce>(collective()), floats(means_), factor());
   } else if (float_units_ > 0) {
-    bus_.pass(floats_down_);
-    took_.down += bus_.take(floats_down_);
+    took_.down += bus_.pass(floats_down_);
     operation<AllReduce>(collective()).all_reduce(floats(floats_), floats(means_), factor());
   }
   if (!halves_) return;
-  halves_bus_.pass(halves_down_);
-  took_.down += halves_bus_.take(halves_down_);
+  took_.down += halves_bus_.pass(halves_down_);
   halves_->prepare({own_halves_.data(), halves_->bytes()});
   halves_->exchange(operation<AllReduce>(collective()));
 }

@@ -1,9 +1,6 @@
 #include "workloads/replay/device_bus.h"
 
-#include <algorithm>
 #include <cstring>
-
-#include "base/clock.h"
 
 namespace thinpipe {
 

@@ -42,10 +42,11 @@ class DeviceBus {
   /// Returns whether the copies have ended. Called for copies in the order in which they were
   /// begun. @throws RunError as DeviceCopies
   bool ended(BusCopy& copy);
-  /// Waits until the copies have ended; likewise in order.
-  void pass(BusCopy& copy) {
-    if (!copy.taken) end(copy);
+  /// Waits until the copies have ended; likewise in order. @returns as take()
+  double pass(BusCopy& copy) {
+    const double seconds = take(copy);
     if (slow()) wait_until(copy.due);
+    return seconds;
   }
   /// Makes later work on the memory wait until the copies have ended.
   void join(const BusCopy& copy) {

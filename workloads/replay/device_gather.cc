@@ -1,9 +1,6 @@
 #include "workloads/replay/device_gather.h"
 
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <exception>
 #include <numeric>
 
 #include <fmt/format.h>

@@ -149,13 +149,13 @@ class DirectGather : public DeviceMessages {
 /// pull() until it returns true, then add().
 class DeviceAnswers {
  public:
-  /// @param units  of the bucket, on the device; if a unit's answers have the unit's own spec, its
-  /// compressor decodes them
-  /// @param plan  of these units; `units` and `plan` must outlive this
+  /// @param units  the bucket's units, in device memory. A unit's compressor decodes the servers'
+  /// answers to the unit if the answers have the same spec; otherwise another compressor does
+  /// @param plan  the plan of the bucket; `units` and `plan` must outlive this object
   /// @param first_unit  the index of the bucket's first unit in replay_units()
-  /// @param time_scale  at least 1 (DeviceBus)
-  /// @throws InputError as make_compressor, and for answers that have no GPU implementation;
-  /// RunError when the device's memory does not suffice
+  /// @param time_scale  the factor of time dilation, at least 1 (DeviceBus)
+  /// @throws InputError as make_compressor does, and if the answers' method has no GPU
+  /// implementation; RunError if the device has too little memory
   DeviceAnswers(const RankDevice& device, const DeviceUnits& units, const PlannedBucket& plan,
                 const PushPullOptions& servers, std::size_t first_unit,
                 const CompressorSettings& settings, double time_scale);

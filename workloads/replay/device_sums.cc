@@ -1,7 +1,6 @@
 #include "workloads/replay/device_sums.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 
 #include <fmt/format.h>
@@ -66,8 +65,7 @@ void DeviceCodes::begin_copies() {
 }
 
 double DeviceCodes::exchange(CodedAllReduce& all_reduce, std::span<float> result, float factor) {
-  bus_.pass(down_);
-  const double took = bus_.take(down_);
+  const double took = bus_.pass(down_);
   all_reduce.all_reduce_coded(slices_, result, factor);
   return took;
 }
@@ -126,15 +124,13 @@ ExchangeTime DeviceRounds::run(AllReduce& all_reduce, float factor, Pace& pace) 
   std::size_t from = 0;
   for (int round = 1; round <= most_rounds_; ++round) {
     const double begin = now_seconds();
-    down_.pass(coming_);
-    took_.down += down_.take(coming_);
+    took_.down += down_.pass(coming_);
     const std::size_t end = used_, size = end - from;
     all_reduce.all_reduce(own_.subspan(from, size), means_.subspan(from, size), factor);
     ends_.push_back(end);
     BusCopy going = DeviceBus::begun(device_.copies->begin_upload(
         {device_means_.data() + from * sizeof(float), means_.data() + from, size * sizeof(float)}));
-    up_.pass(going);
-    took_.up += up_.take(going);
+    took_.up += up_.pass(going);
     from = end;
     const double exchanged = now_seconds();
     const double cpu = now_seconds(processor_clock(threads_));

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "compressors/kernels/parallel.h"
-#include "workloads/trace/trace.h"
 
 namespace thinpipe {
 

@@ -1,7 +1,6 @@
 #include "workloads/replay/half_sums.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>

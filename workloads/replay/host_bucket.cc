@@ -1,6 +1,5 @@
 #include "workloads/replay/host_bucket.h"
 
-#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -9,7 +8,6 @@
 
 #include "base/error.h"
 #include "compressors/registry.h"
-#include "workloads/replay/message.h"
 
 namespace thinpipe {
 namespace {

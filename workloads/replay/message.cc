@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "compressors/compressor.h"
 
 namespace thinpipe {
 

@@ -1,7 +1,6 @@
 #include "workloads/replay/parameter_server.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "base/clock.h"
 #include "compressors/registry.h"

@@ -47,10 +47,9 @@ struct AveragedStep {
   std::size_t pull_bytes = 0;  ///< of answers; each goes to every worker
 };
 
-/// Averages the workers' payloads of each unit and compresses the answer. As in 3LC, figure 2b,
-/// every unit has a compression context of its own for the answers (with error accumulation). It is
-/// separate from the workers' contexts for the pushes. The answer is the mean gradient or, with a
-/// UnitUpdate, the change of the model.
+/// Decodes and averages the payloads that the workers push for each unit, and answers with the
+/// compressed mean gradient or, with a UnitUpdate, the compressed change of the model. Each unit
+/// has a compressor of its own for the answers, with its own residual (3LC, figure 2b).
 class UnitAverager : public UnitAggregator {
  public:
   /// @param units  of all servers, in the order of `layout`; other servers' units are skipped

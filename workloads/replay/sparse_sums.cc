@@ -1,6 +1,5 @@
 #include "workloads/replay/sparse_sums.h"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 

@@ -10,7 +10,6 @@
 #endif
 
 #include <bit>
-#include <cstring>
 
 #include "hwy/highway.h"
 

@@ -1,9 +1,7 @@
 #include "workloads/synthetic/spec.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>

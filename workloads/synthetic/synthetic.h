@@ -13,8 +13,7 @@
 namespace thinpipe {
 
 /// Returns the trace that a spec describes. Gradients are drawn on request. For the distribution
-/// "fit", this call reads the captured trace to which the distribution is fitted, and no later call
-/// does.
+/// "fit", only this call reads the captured trace to which the distribution is fitted.
 /// @throws InputError for a captured trace that cannot be opened.
 Trace make_synthetic(const SyntheticSpec& spec);
 
@@ -31,9 +30,9 @@ std::string absolute_gradients(const std::filesystem::path& folder_or_text);
 std::vector<std::int64_t> nearly_square(std::size_t elements);
 
 /// Matches every tensor of a model with a captured tensor, and returns the indices of the captured
-/// tensors. Both tensors are of the same kind: vectors, or matrices and larger. Both have the same
-/// relative depth among the tensors of this kind. If no captured tensor is of this kind, the other
-/// kind is used.
+/// tensors. There are two kinds of tensors: vectors, and those of more dimensions. A match is of
+/// the same kind and at the same relative depth among the tensors of this kind. If no captured
+/// tensor is of this kind, the other kind is used.
 /// @param captured  at least one tensor
 std::vector<std::size_t> match_tensors(const std::vector<TraceTensor>& model,
                                        const std::vector<TraceTensor>& captured);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
-#include <vector>
 
 #include "workloads/synthetic/portable_math.h"
 

@@ -47,7 +47,7 @@ class JsonField {
   /// A tensor's shape: an array of integers of 63 bits.
   std::vector<std::int64_t> shape(std::uint64_t at_least) const;
 
-  /// Refuses members other than these; the message suggests the nearest name.
+  /// Throws InputError for a member other than these. The message suggests the nearest name.
   void allow_only(const std::vector<std::string>& keys) const;
 
   /// Throws InputError "<file>: <path>: <what>".

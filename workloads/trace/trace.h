@@ -54,7 +54,7 @@ class GradientSource {
   /// threads may call this at once for different ranks or tensors.
   virtual std::span<const float> gradient(std::size_t rank, std::size_t step,
                                           std::size_t tensor) = 0;
-  /// Returns the second moments under the same rules; empty if the source has none.
+  /// Returns the second moments, by the rules of gradient(); empty if the source has none.
   virtual std::span<const float> squares(std::size_t rank, std::size_t step, std::size_t tensor);
   virtual const TraceStepTimes& times(std::size_t rank, std::size_t step) const = 0;
   /// Frees the memory of a rank's gradients and invalidates their spans.
@@ -111,7 +111,8 @@ class Trace {
   bool generated() const;
   /// Returns the bytes that a generated trace keeps for each requested rank; 0 for a folder.
   std::size_t generated_bytes_per_rank() const;
-  /// Frees that memory and invalidates the rank's spans. Does nothing for a folder.
+  /// Frees a generated trace's memory for a rank and invalidates the rank's spans. Does nothing for
+  /// a folder.
   void release(std::size_t rank) const;
 
   /// Returns one tensor's gradient. In an FP32 trace the span points into the mapped file. A 16-bit

@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <torch/types.h>
 
 #include "base/error.h"
 #include "workloads/data/digits.h"
-#include "workloads/data/image_set.h"
-#include "workloads/data/text_corpus.h"
 #include "workloads/models/catalogue.h"
 #include "workloads/trace/draws.h"
 #include "workloads/training/model.h"

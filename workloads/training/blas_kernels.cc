@@ -9,11 +9,6 @@
 #include <system_error>
 
 namespace thinpipe {
-namespace {
-
-constexpr const char* kCoreType = "OPENBLAS_CORETYPE";
-
-}  // namespace
 
 const char* better_blas_kernels(const char* chosen, bool avx2, bool avx512) {
   // OpenBLAS falls back to "Prescott": SSE3.
@@ -24,6 +19,7 @@ const char* better_blas_kernels(const char* chosen, bool avx2, bool avx512) {
 
 void start_with_fitting_blas([[maybe_unused]] char** argv) {
 #ifdef __x86_64__
+  constexpr const char* kCoreType = "OPENBLAS_CORETYPE";
   using CoreName = char* (*)();
   void* symbol = dlsym(RTLD_DEFAULT, "openblas_get_corename");
   if (symbol == nullptr || std::getenv(kCoreType) != nullptr) return;

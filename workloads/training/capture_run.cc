@@ -4,11 +4,9 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <cstdint>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>

@@ -2,15 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <map>
-#include <memory>
-#include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,7 +15,6 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "workloads/capture/optimiser_spec.h"
-#include "workloads/capture/options.h"
 #include "workloads/training/batches.h"
 #include "workloads/training/model.h"
 #include "workloads/training/trainer.h"

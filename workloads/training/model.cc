@@ -4,13 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string_view>
-#include <vector>
 
 #include <torch/types.h>
 #include <torch/utils.h>

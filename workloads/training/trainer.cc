@@ -1,11 +1,6 @@
 #include "workloads/training/trainer.h"
 
 #include <cmath>
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <torch/types.h>
 #include <torch/utils.h>

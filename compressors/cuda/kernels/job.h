@@ -204,8 +204,9 @@ constexpr std::size_t kSumDoubles = 4;
 
 /// Counters for a digit of a key.
 constexpr std::uint32_t kBins = 2048;
-/// Elements per tile in passes that choose elements: eight per thread, so that a multiprocessor has
-/// registers for two blocks, one of which reads while the other waits for earlier tiles.
+/// Elements per tile in passes that choose elements: eight per thread. A multiprocessor then has
+/// registers for two blocks. One of them reads its tile while the other waits for the counts of
+/// chosen elements of the tiles before its own.
 constexpr std::uint32_t kTile = 4096;
 /// Elements per tile in passes that add up: a block of kernels/moments.cc.
 constexpr std::uint32_t kSumTile = 32768;

@@ -41,10 +41,11 @@ class DeviceSelector {
   /// Launches the kernels that select elements of all tensors and update the memories. Launches may
   /// depend only on the batch's fits and choices (DeviceBase::repeat).
   virtual void launch(Device& device, const Batch& batch) = 0;
-  /// Learns from the findings of a selection. Returns false if the selection failed. The caller
-  /// must then change the jobs of all tensors whose selection failed by retry(), in the order of
-  /// the tensors, and repeat their selections by one launch_again(). The memories are already
-  /// updated.
+  /// Keeps what later steps need of the findings of a tensor's selection. Returns false if the
+  /// selection failed because it chose a wrong number of elements. The caller then calls retry()
+  /// for the job of each such tensor, in the order of the tensors, and repeats all their selections
+  /// by one launch_again(), which reads the error-feedback memories: launch() has already added the
+  /// gradients to them.
   virtual bool note(std::size_t /*tensor*/, const Job& /*job*/, const Findings& /*findings*/) {
     return true;
   }

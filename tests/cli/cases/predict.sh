@@ -40,6 +40,9 @@ predict -c 3lc --topology racks:racks=2 --ranks 16 --link rate=100mbit 2>/dev/nu
 predict -c 3lc --link rate=1gbit --collective openmpi 2>/dev/null
 predict -c 3lc --link rate=1gbit,loss=1% 2>/dev/null
 predict --device cuda -c 3lc --ranks '4|64' --link 'rate=1gbit|100gbit' 2>/dev/null
+# The contention of `run --compute work` is in no prediction.
+sed 's/"seed": 1, /"seed": 1, "settings": {"compute": "work"}, /' records.jsonl > work.jsonl
+thinpipe predict --records work.jsonl > again.txt
 predict --device cuda -c 'topk:ratio=0.01'
 predict -c fp16
 predict -c 3lc --ranks 1025

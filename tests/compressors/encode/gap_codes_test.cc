@@ -92,31 +92,30 @@ TEST(Elias, CodesAreTheirDefinition) {
 TEST(Elias, ByHand) {
   // Gaps 1, 2, 5. Gamma: 1; 0 1 0; 00 1 10 (5 = 101, its low digits 01, lowest first 1 0).
   // Delta: gamma(1) = 1; gamma(2) 0 = 010 0; gamma(3) 10 = 011 10. Lowest bit of a byte first.
-  const testing::Positions positions = {0, 2, 7};
-  EXPECT_EQ(encode(*make_elias_gamma_codec(), positions, 8),
-            (std::vector<std::byte>{std::byte{0b11000101}, std::byte{0b0}}));
-  EXPECT_EQ(encode(*make_elias_delta_codec(), positions, 8),
-            (std::vector<std::byte>{std::byte{0b11000101}, std::byte{0b01}}));
+  const Positions positions = {0, 2, 7};
+  EXPECT_EQ(encode(*make_elias_gamma_codec(), positions, 8), bytes_of({0b11000101, 0b0}));
+  EXPECT_EQ(encode(*make_elias_delta_codec(), positions, 8), bytes_of({0b11000101, 0b01}));
 }
 
 TEST(Elias, RefusesNumbersThatNoGapReaches) {
+  constexpr std::size_t kMaxTensor = 4294967295;
+  const auto by_gamma = make_elias_gamma_codec(), by_delta = make_elias_delta_codec();
   // 32 zeros, a one and 32 digits: 2^32 at least.
   SlowBits bits;
   gamma(bits, std::uint64_t{1} << 32);
-  EXPECT_THROW(decode(*make_elias_gamma_codec(), bits.bytes(), 1, 4294967295U), PayloadError);
+  EXPECT_THROW(decode(*by_gamma, bits.bytes(), 1, kMaxTensor), PayloadError);
   SlowBits more;
   delta(more, std::uint64_t{1} << 32);
-  EXPECT_THROW(decode(*make_elias_delta_codec(), more.bytes(), 1, 4294967295U), PayloadError);
+  EXPECT_THROW(decode(*by_delta, more.bytes(), 1, kMaxTensor), PayloadError);
   SlowBits most;  // the digits' number itself is out of range
   gamma(most, 1000);
   most.number(0, 32);
-  EXPECT_THROW(decode(*make_elias_delta_codec(), most.bytes(), 1, 4294967295U), PayloadError);
+  EXPECT_THROW(decode(*by_delta, most.bytes(), 1, kMaxTensor), PayloadError);
   // The largest possible gap.
   SlowBits last;
-  gamma(last, 4294967295U);
-  EXPECT_EQ(decode(*make_elias_gamma_codec(), last.bytes(), 1, 4294967295U),
-            testing::Positions{4294967294U});
-  EXPECT_THROW(decode(*make_elias_gamma_codec(), last.bytes(), 1, 4294967294U), PayloadError);
+  gamma(last, kMaxTensor);
+  EXPECT_EQ(decode(*by_gamma, last.bytes(), 1, kMaxTensor), Positions{kMaxTensor - 1});
+  EXPECT_THROW(decode(*by_gamma, last.bytes(), 1, kMaxTensor - 1), PayloadError);
 }
 
 TEST(Entropy, OfPositions) {
@@ -144,7 +143,7 @@ TEST(Entropy, IsBelowGolombByLittle) {
 
 // Packed gaps, checked against a writer of one bit at a time.
 
-std::vector<std::byte> packed_slowly(const testing::Positions& positions) {
+std::vector<std::byte> packed_slowly(const Positions& positions) {
   const auto gaps = testing::gaps_of(positions);
   std::vector<std::byte> all;
   for (std::size_t first = 0; first < gaps.size(); first += 128) {
@@ -155,7 +154,7 @@ std::vector<std::byte> packed_slowly(const testing::Positions& positions) {
         1;
     int width = 0;
     while (largest >= std::uint64_t{1} << width) ++width;
-    testing::SlowBits block;
+    SlowBits block;
     block.number(static_cast<std::uint64_t>(width), 8);
     for (std::size_t i = first; i < end; ++i) block.number(gaps[i] - 1, width);
     all.insert(all.end(), block.bytes().begin(), block.bytes().end());
@@ -172,35 +171,29 @@ TEST(Packed, BlocksAreAsWideAsTheirLargestGap) {
 }
 
 TEST(Packed, AllElementsTakeAByteABlock) {
-  testing::Positions all(300);
+  Positions all(300);
   for (std::uint32_t i = 0; i < 300; ++i) all[i] = i;
   EXPECT_EQ(encode(*make_position_codec("packed"), all, 300), std::vector<std::byte>(3));
 }
 
 TEST(Packed, RefusesWhatNoWriterWrites) {
-  const auto refused = [](std::vector<std::uint8_t> bytes, std::size_t count,
-                          std::size_t elements) {
-    EXPECT_THROW(
-        decode(*make_position_codec("packed"), std::as_bytes(std::span(bytes)), count, elements),
-        PayloadError);
-  };
-  refused({33, 0, 0, 0, 0, 0}, 1, 10);  // wider than any gap
-  refused({4, 9, 0}, 1, 10);            // a byte left over
-  refused({4, 0x19}, 1, 10);            // a bit left over
-  refused({4, 10}, 1, 10);              // out of range
-  refused({4, 0x55}, 2, 10);            // 5, then 11
-  refused({32, 255, 255, 255}, 1, 10);  // truncated
-  refused({32, 255, 255, 255, 255}, 1, 4294967295U);
-  const std::vector<std::uint8_t> wide = {32, 9, 0, 0, 0};  // wider than needed: any reader's right
-  EXPECT_EQ(decode(*make_position_codec("packed"), std::as_bytes(std::span(wide)), 1, 10),
-            testing::Positions{9});
+  const auto codec = make_position_codec("packed");
+  testing::expect_refused(*codec, {33, 0, 0, 0, 0, 0}, 1, 10);  // wider than any gap
+  testing::expect_refused(*codec, {4, 9, 0}, 1, 10);            // a byte left over
+  testing::expect_refused(*codec, {4, 0x19}, 1, 10);            // a bit left over
+  testing::expect_refused(*codec, {4, 10}, 1, 10);              // out of range
+  testing::expect_refused(*codec, {4, 0x55}, 2, 10);            // 5, then 11
+  testing::expect_refused(*codec, {32, 255, 255, 255}, 1, 10);  // truncated
+  testing::expect_refused(*codec, {32, 255, 255, 255, 255}, 1, 4294967295U);
+  // Wider than needed: any reader's right.
+  EXPECT_EQ(decode(*codec, bytes_of({32, 9, 0, 0, 0}), 1, 10), Positions{9});
 }
 
 // Golomb-Rice codes, checked on every SIMD target against a writer and a reader that process one
 // bit at a time.
 
 std::vector<std::byte> rice_slowly(const Positions& positions, int bits) {
-  testing::SlowBits out;
+  SlowBits out;
   for (std::uint64_t gap : testing::gaps_of(positions)) {
     out.zeros_and_one((gap - 1) >> bits);
     out.number(gap - 1, bits);

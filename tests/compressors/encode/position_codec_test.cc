@@ -11,6 +11,7 @@ namespace {
 
 using testing::decode;
 using testing::encode;
+using testing::expect_refused;
 using testing::position_cases;
 using testing::PositionCase;
 using testing::Positions;
@@ -20,13 +21,13 @@ constexpr std::size_t kMaxIndices = std::size_t{1} << 28;
 
 TEST(Index28, IsTwentyEightBitsAPosition) {
   const auto codec = make_position_codec("index28");
-  for (const auto& test : testing::position_cases(kMaxIndices)) {
+  for (const auto& test : position_cases(kMaxIndices)) {
     SCOPED_TRACE(test.name());
     testing::SlowBits expected;
     for (std::uint32_t position : test.positions) expected.number(position, 28);
-    const auto bytes = testing::encode(*codec, test.positions, test.elements);
+    const auto bytes = encode(*codec, test.positions, test.elements);
     EXPECT_EQ(bytes, expected.bytes());
-    EXPECT_EQ(testing::decode(*codec, bytes, test.positions.size(), test.elements), test.positions);
+    EXPECT_EQ(decode(*codec, bytes, test.positions.size(), test.elements), test.positions);
   }
 }
 
@@ -42,18 +43,20 @@ TEST(Index28, RefusesTensorsThatItCannotAddress) {
 
 TEST(Index28, RefusesDisorder) {
   const auto codec = make_position_codec("index28");
-  for (const testing::Positions& wrong :
-       {testing::Positions{5, 5}, testing::Positions{5, 4}, testing::Positions{5, 10}}) {
-    const auto bytes = testing::encode(*codec, wrong, 11);  // the writer does not look
-    EXPECT_THROW(testing::decode(*codec, bytes, 2, 10), PayloadError);
+  for (const Positions& wrong : {Positions{5, 5}, Positions{5, 4}, Positions{5, 10}}) {
+    const auto bytes = encode(*codec, wrong, 11);  // the writer does not look
+    EXPECT_THROW(decode(*codec, bytes, 2, 10), PayloadError);
   }
 }
 
 // The bitmap, checked against a list of booleans.
 
+/// The most elements that every codec takes and whose bitmap is small.
+constexpr std::size_t kMaxElements = 4000000;
+
 TEST(Bitmap, IsOneBitAnElement) {
   const auto codec = make_position_codec("bitmap");
-  for (const auto& test : testing::position_cases(4000000)) {
+  for (const auto& test : position_cases(kMaxElements)) {
     SCOPED_TRACE(test.name());
     std::vector<bool> selected(test.elements);
     for (std::uint32_t position : test.positions) selected[position] = true;
@@ -68,7 +71,7 @@ TEST(Bitmap, RefusesAnotherNumberOfOnes) {
   const auto codec = make_position_codec("bitmap");
   for (std::size_t elements : {7UL, 8UL, 64UL, 65UL, 1000UL}) {
     for (std::size_t count : {1UL, 3UL, 7UL}) {
-      const auto positions = testing::random_positions(count, elements, 1);
+      const auto positions = random_positions(count, elements, 1);
       const auto bytes = encode(*codec, positions, elements);
       EXPECT_EQ(decode(*codec, bytes, count, elements), positions);
       EXPECT_THROW(decode(*codec, bytes, count - 1, elements), PayloadError);
@@ -79,14 +82,11 @@ TEST(Bitmap, RefusesAnotherNumberOfOnes) {
 
 TEST(Bitmap, RefusesAOneAfterTheLastElement) {
   const auto codec = make_position_codec("bitmap");
-  const std::vector<std::byte> bytes = {std::byte{0b00001001}};
+  const auto bytes = bytes_of({0b00001001});
   EXPECT_EQ(decode(*codec, bytes, 2, 4), (testing::Positions{0, 3}));
   EXPECT_THROW(decode(*codec, bytes, 2, 3), PayloadError);
   EXPECT_THROW(decode(*codec, bytes, 1, 3), PayloadError);
 }
-
-/// The most elements that every codec takes and whose bitmap is small.
-constexpr std::size_t kMaxElements = 4000000;
 
 TEST(PositionCodec, RoundTrip) {
   for (const std::string& name : position_codec_names()) {
@@ -126,14 +126,11 @@ TEST(PositionCodec, BoundHoldsForFewerPositionsInAnyPlace) {
     for (std::size_t most : {1UL, 5UL, 100UL, 1500UL, kElements}) {
       const std::size_t bound = codec->max_size(most, kElements);
       for (std::size_t count = 0; count <= most; count = count * 5 / 4 + 1) {
-        // At random, and all at the end, where the first gap is longest.
-        Positions last(count);
+        // At random; all at the end, where the first gap is longest; and evenly spread, where gaps'
+        // logarithms sum to most.
+        Positions last(count), even(count);
         for (std::size_t i = 0; i < count; ++i) {
           last[i] = static_cast<std::uint32_t>(kElements - count + i);
-        }
-        // And evenly spread, where gaps' logarithms sum to most.
-        Positions even(count);
-        for (std::size_t i = 0; i < count; ++i) {
           even[i] = static_cast<std::uint32_t>((i + 1) * kElements / count - 1);
         }
         for (const Positions& positions : {random_positions(count, kElements, count), last, even}) {
@@ -154,12 +151,12 @@ TEST(PositionCodec, Layouts) {
   EXPECT_EQ(raw.size(), 12U);
   EXPECT_EQ(static_cast<int>(raw[8]), 7);
   const auto run = encode(*make_position_codec("run16"), positions, 10);
-  EXPECT_EQ(run, (std::vector<std::byte>{std::byte{2}, {}, {}, {}, std::byte{3}, {}}));
+  EXPECT_EQ(run, bytes_of({2, 0, 0, 0, 3, 0}));
   // Density 0.3: ln(0.618) / ln(0.7) = 1.349, b = 1 + floor(0.43) = 1. Codes of gaps with 2, 0 and
   // 3 zeros, lowest bit first: 2 = quotient 1, remainder 0: 01 0; 0: 1 0; 3 = quotient 1, remainder
   // 1: 01 1.
   const auto golomb = encode(*make_golomb_codec(), positions, 10);
-  EXPECT_EQ(golomb, (std::vector<std::byte>{std::byte{1}, std::byte{0b11001010}}));
+  EXPECT_EQ(golomb, bytes_of({1, 0b11001010}));
 }
 
 TEST(PositionCodec, LongRunsAreSplit) {
@@ -171,34 +168,31 @@ TEST(PositionCodec, LongRunsAreSplit) {
 }
 
 TEST(PositionCodec, RefusesWhatIsNotAListOfPositions) {
-  const auto refused = [](const PositionCodec& codec, std::vector<std::uint8_t> bytes,
-                          std::size_t count, std::size_t elements) {
-    EXPECT_THROW(decode(codec, std::as_bytes(std::span(bytes)), count, elements), PayloadError);
-  };
   for (const std::string& name : position_codec_names()) {
-    refused(*make_position_codec(name), {}, 1, 10);
-    refused(*make_position_codec(name), {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 1, 10);
-    refused(*make_position_codec(name), {0, 0, 0, 0, 0}, 0, 10);
+    const auto codec = make_position_codec(name);
+    expect_refused(*codec, {}, 1, 10);
+    expect_refused(*codec, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 1, 10);
+    expect_refused(*codec, {0, 0, 0, 0, 0}, 0, 10);
   }
   const auto raw = make_position_codec("raw32");
-  refused(*raw, {5, 0, 0, 0, 5, 0, 0, 0}, 2, 10);  // the same twice
-  refused(*raw, {5, 0, 0, 0, 4, 0, 0, 0}, 2, 10);  // descending
-  refused(*raw, {10, 0, 0, 0}, 1, 10);             // out of range
-  refused(*raw, {5, 0, 0}, 1, 10);                 // truncated
-  refused(*raw, {5, 0, 0, 0, 6, 0, 0, 0}, 1, 10);  // too long
+  expect_refused(*raw, {5, 0, 0, 0, 5, 0, 0, 0}, 2, 10);  // the same twice
+  expect_refused(*raw, {5, 0, 0, 0, 4, 0, 0, 0}, 2, 10);  // descending
+  expect_refused(*raw, {10, 0, 0, 0}, 1, 10);             // out of range
+  expect_refused(*raw, {5, 0, 0}, 1, 10);                 // truncated
+  expect_refused(*raw, {5, 0, 0, 0, 6, 0, 0, 0}, 1, 10);  // too long
   const auto run = make_position_codec("run16");
-  refused(*run, {10, 0}, 1, 10);
-  refused(*run, {0xff, 0xff}, 1, 100000);  // a split run without its end
-  refused(*run, {0xff, 0xff, 0xff, 0xff, 0, 0}, 1, 100000);
-  refused(*run, {1, 0, 1, 0}, 1, 10);
+  expect_refused(*run, {10, 0}, 1, 10);
+  expect_refused(*run, {0xff, 0xff}, 1, 100000);  // a split run without its end
+  expect_refused(*run, {0xff, 0xff, 0xff, 0xff, 0, 0}, 1, 100000);
+  expect_refused(*run, {1, 0, 1, 0}, 1, 10);
   const auto golomb = make_golomb_codec();
-  refused(*golomb, {}, 1, 10);
-  refused(*golomb, {32, 1}, 1, 10);         // parameter out of range
-  refused(*golomb, {0, 0, 0}, 1, 100);      // no end of the unary part
-  refused(*golomb, {0, 0b11}, 1, 10);       // one position, a bit left over
-  refused(*golomb, {0, 1, 0}, 1, 10);       // a byte left over
-  refused(*golomb, {0, 0, 0b1000}, 1, 10);  // position 11
-  refused(*golomb, {1}, 0, 10);             // no positions, no bytes
+  expect_refused(*golomb, {}, 1, 10);
+  expect_refused(*golomb, {32, 1}, 1, 10);         // parameter out of range
+  expect_refused(*golomb, {0, 0, 0}, 1, 100);      // no end of the unary part
+  expect_refused(*golomb, {0, 0b11}, 1, 10);       // one position, a bit left over
+  expect_refused(*golomb, {0, 1, 0}, 1, 10);       // a byte left over
+  expect_refused(*golomb, {0, 0, 0b1000}, 1, 10);  // position 11
+  expect_refused(*golomb, {1}, 0, 10);             // no positions, no bytes
   EXPECT_THROW(make_position_codec("bitmap9"), InputError);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compressors/wire/scale.h"
+#include "tests/base/support.h"
 #include "tests/compressors/support/inputs.h"
 
 namespace thinpipe {
@@ -75,8 +76,7 @@ TEST(ValueCodec, Int8IsTheNearestOf255Levels) {
   for (auto [name, values] : testing::finite_inputs()) {
     if (values.empty() || name.starts_with("denormals") || name.starts_with("huge")) continue;
     SCOPED_TRACE(name);
-    double most = 0;
-    for (float value : values) most = std::max(most, std::fabs(static_cast<double>(value)));
+    const double most = testing::largest_magnitude(values);
     const auto before = values;
     encoded(*make_value_codec("int8"), values);
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -92,8 +92,7 @@ TEST(ValueCodec, Int8IsTheNearestOf255Levels) {
 TEST(ValueCodec, AMeanThatIsNoNumberIsOneNan) {
   // The sum of infinities of both signs is a NaN whose bits depend on the CPU, and a NaN among the
   // values may have any bits. Both must be encoded as the same NaN.
-  const std::vector<std::byte> one_nan = {std::byte{0}, std::byte{0}, std::byte{0xc0},
-                                          std::byte{0x7f}};
+  const auto one_nan = bytes_of({0, 0, 0xc0, 0x7f});
   const auto mean = make_value_codec("mean");
   std::vector<float> infinities = {testing::kInfinity, -testing::kInfinity};
   EXPECT_EQ(encoded(*mean, infinities), one_nan);
@@ -130,18 +129,14 @@ TEST(ValueCodec, Exp4WorkedExample) {
   EXPECT_EQ(values, (std::vector<float>{0.31F, -6.25F, 22.25F, -35.75F}));
   EXPECT_EQ(std::vector<std::uint32_t>(positions.begin(), positions.begin() + 4),
             (std::vector<std::uint32_t>{5, 8, 13, 21}));
-  const auto bytes = encoded(*codec, values);
-  const std::vector<std::byte> expected = {std::byte{5}, std::byte{0}, std::byte{0xa7},
-                                           std::byte{0x81}};
-  EXPECT_EQ(bytes, expected);
+  EXPECT_EQ(encoded(*codec, values), bytes_of({5, 0, 0xa7, 0x81}));
   EXPECT_EQ(values, (std::vector<float>{0.25F, -8, 16, -32}));
 }
 
 TEST(ValueCodec, Exp4IsTheNearerPowerOfTwo) {
   for (auto [name, values] : testing::finite_inputs()) {
     SCOPED_TRACE(name);
-    double most = 0;
-    for (float value : values) most = std::max(most, std::fabs(static_cast<double>(value)));
+    const double most = testing::largest_magnitude(values);
     const double top = most == 0 ? 0 : std::exp2(std::floor(std::log2(most)));
     std::vector<float> kept;
     std::vector<float> rounded;
@@ -165,25 +160,20 @@ TEST(ValueCodec, Exp4IsTheNearerPowerOfTwo) {
 }
 
 TEST(ValueCodec, RefuseScalesThatNoWriterMakes) {
+  const auto expect_refused = [](const char* name, auto scale) {
+    std::vector<float> values = {1, 2, 3};
+    auto bytes = encoded(*make_value_codec(name), values);
+    std::memcpy(bytes.data(), &scale, sizeof scale);
+    EXPECT_THROW(decoded(*make_value_codec(name), bytes, 3), PayloadError) << name << scale;
+  };
   for (const char* name : {"int8", "sign", "int2"}) {
     for (float scale : {testing::kNan, testing::kInfinity, -1.0F, -0.0F}) {
-      std::vector<float> values = {1, 2, 3};
-      auto bytes = encoded(*make_value_codec(name), values);
-      std::memcpy(bytes.data(), &scale, sizeof scale);
-      EXPECT_THROW(decoded(*make_value_codec(name), bytes, 3), PayloadError) << name << scale;
+      expect_refused(name, scale);
     }
   }
-  for (int exponent : {-150, 128, 1000}) {
-    std::vector<float> values = {1, 2, 3};
-    auto bytes = encoded(*make_value_codec("exp4"), values);
-    const auto damaged = static_cast<std::int16_t>(exponent);
-    std::memcpy(bytes.data(), &damaged, sizeof damaged);
-    EXPECT_THROW(decoded(*make_value_codec("exp4"), bytes, 3), PayloadError);
-  }
-  const std::vector<std::byte> fp16 = {std::byte{0x00}, std::byte{0x7c}};  // infinity
-  EXPECT_THROW(decoded(*make_value_codec("fp16"), fp16, 1), PayloadError);
-  const std::vector<std::byte> bf16 = {std::byte{0x81}, std::byte{0xff}};  // a NaN
-  EXPECT_THROW(decoded(*make_value_codec("bf16"), bf16, 1), PayloadError);
+  for (std::int16_t exponent : {-150, 128, 1000}) expect_refused("exp4", exponent);
+  expect_refused("fp16", std::uint16_t{0x7c00});  // infinity
+  expect_refused("bf16", std::uint16_t{0xff81});  // a NaN
 }
 
 TEST(ValueCodec, StepsOfLevelsNeverOverflow) {
@@ -206,7 +196,7 @@ TEST(TauCodec, OneBitAValue) {
   std::vector<float> values = {2, -2, -0.5F, 3, 0, 1, -1, 1, -2, -2};
   const auto codec = make_tau_codec(0.5F);
   const auto bytes = encoded(*codec, values);
-  EXPECT_EQ(bytes, (std::vector<std::byte>{std::byte{0b01000110}, std::byte{0b11}}));
+  EXPECT_EQ(bytes, bytes_of({0b01000110, 0b11}));
   const std::vector<float> expected = {0.5, -0.5, -0.5, 0.5, 0.5, 0.5, -0.5, 0.5, -0.5, -0.5};
   EXPECT_EQ(values, expected);
   for (std::size_t first = 0; first < expected.size(); ++first) {

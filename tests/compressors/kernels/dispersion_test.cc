@@ -16,44 +16,37 @@ namespace thinpipe {
 namespace {
 
 TEST(Dispersion, AgreesWithSumsInLongDouble) {
-  testing::for_each_target([] {
-    for (const auto& [name, x] : testing::finite_inputs()) {
-      SCOPED_TRACE(name);
-      long double sum = 0;
-      long double magnitudes = 0;
-      long double squares = 0;
-      for (float value : x) {
-        sum += static_cast<long double>(value);
-        magnitudes += std::fabs(static_cast<long double>(value));
-        squares += static_cast<long double>(value) * static_cast<long double>(value);
-      }
-      const Dispersion with_signs = signed_dispersion(x);
-      const Dispersion without = magnitude_dispersion(x);
-      // 64 partial sums of n / 64 doubles each.
-      const double tolerance = 1e-13 * static_cast<double>(magnitudes);
-      EXPECT_NEAR(with_signs.sum, static_cast<double>(sum), tolerance);
-      EXPECT_NEAR(without.sum, static_cast<double>(magnitudes), tolerance);
-      EXPECT_NEAR(with_signs.squares, static_cast<double>(squares),
-                  1e-13 * static_cast<double>(squares));
-      EXPECT_EQ(without.squares, with_signs.squares);
-      EXPECT_EQ(without.count, x.size());
+  testing::for_each_target_and_input(testing::finite_inputs(), [](const std::vector<float>& x) {
+    long double sum = 0;
+    long double magnitudes = 0;
+    long double squares = 0;
+    for (const long double value : x) {
+      sum += value;
+      magnitudes += std::fabs(value);
+      squares += value * value;
     }
+    const Dispersion with_signs = signed_dispersion(x);
+    const Dispersion without = magnitude_dispersion(x);
+    // 64 partial sums of n / 64 doubles each.
+    const double tolerance = 1e-13 * static_cast<double>(magnitudes);
+    EXPECT_NEAR(with_signs.sum, static_cast<double>(sum), tolerance);
+    EXPECT_NEAR(without.sum, static_cast<double>(magnitudes), tolerance);
+    EXPECT_NEAR(with_signs.squares, static_cast<double>(squares),
+                1e-13 * static_cast<double>(squares));
+    EXPECT_EQ(without.squares, with_signs.squares);
+    EXPECT_EQ(without.count, x.size());
   });
 }
 
 TEST(Dispersion, SpreadHasTheGreatestMagnitude) {
-  const auto inputs = testing::with_non_finite();
-  testing::for_each_target([&] {
-    for (const auto& [name, x] : inputs) {
-      SCOPED_TRACE(name);
-      std::int32_t most = 0;
-      for (float value : x) most = std::max(most, key_of(value, KeyOrder::kMagnitude));
-      const Spread spread = signed_spread(x);
-      EXPECT_EQ(std::bit_cast<std::int32_t>(spread.max_magnitude), most);
-      const Dispersion sums = signed_dispersion(x);
-      EXPECT_EQ(testing::bits(spread.sum), testing::bits(sums.sum));
-      EXPECT_EQ(testing::bits(spread.squares), testing::bits(sums.squares));
-    }
+  testing::for_each_target_and_input(testing::with_non_finite(), [](const std::vector<float>& x) {
+    std::int32_t most = 0;
+    for (float value : x) most = std::max(most, key_of(value, KeyOrder::kMagnitude));
+    const Spread spread = signed_spread(x);
+    EXPECT_EQ(std::bit_cast<std::int32_t>(spread.max_magnitude), most);
+    const Dispersion sums = signed_dispersion(x);
+    EXPECT_EQ(testing::bits(spread.sum), testing::bits(sums.sum));
+    EXPECT_EQ(testing::bits(spread.squares), testing::bits(sums.squares));
   });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/parts.h"
 #include "tests/compressors/support/targets.h"
 
 namespace thinpipe {
@@ -16,7 +17,7 @@ namespace {
 using testing::bits;
 using testing::for_each_target;
 
-/// The paper's steps: divide, round, add 1, pad, cut into five, combine.
+/// The paper's steps: divide, round, add 1 and pack.
 std::vector<std::uint8_t> plain_pack(const std::vector<float>& c, float scale,
                                      std::vector<int>& q) {
   q.clear();
@@ -29,48 +30,35 @@ std::vector<std::uint8_t> plain_pack(const std::vector<float>& c, float scale,
     q.push_back(static_cast<int>(std::max(-1.0, std::min(1.0, rounded))));
     digits.push_back(q.back() + 1);
   }
-  while (digits.size() % 5 != 0) digits.push_back(0);
-  const std::size_t length = digits.size() / 5;
-  std::vector<std::uint8_t> packed(length);
-  for (std::size_t i = 0; i < length; ++i) {
-    packed[i] = static_cast<std::uint8_t>(digits[i] * 81 + digits[length + i] * 27 +
-                                          digits[2 * length + i] * 9 + digits[3 * length + i] * 3 +
-                                          digits[4 * length + i]);
-  }
-  return packed;
+  return testing::plain_quartic(digits);
 }
 
 TEST(Ternary, PacksAsThePaperSays) {
-  const auto inputs = testing::with_non_finite();
-  for_each_target([&] {
-    for (const auto& [name, c] : inputs) {
-      SCOPED_TRACE(name);
-      float most = 0;
-      for (float value : c) most = std::isfinite(value) ? std::max(most, std::fabs(value)) : most;
-      for (float s : {1.0F, 1.75F}) {
-        const float scale = std::min(s * most, std::numeric_limits<float>::max());
-        std::vector<int> q;
-        const auto expected = plain_pack(c, scale, q);
-        std::vector<float> left(c.size());
-        std::vector<float> plain_left(c.size());
-        std::size_t plain_nonzero = 0;
-        for (std::size_t i = 0; i < c.size(); ++i) {
-          const float difference = c[i] - scale * static_cast<float>(q[i]);
-          plain_left[i] = std::isfinite(difference) ? difference : 0.0F;
-          plain_nonzero += q[i] != 0 ? 1 : 0;
-        }
-        std::vector<std::uint8_t> packed(quartic_size(c.size()));
-        EXPECT_EQ(ternary_pack(c, scale, left, packed.data()), plain_nonzero);
-        EXPECT_EQ(packed, expected);
-        EXPECT_EQ(left, plain_left);
-        auto in_place = c;
-        ternary_pack(in_place, scale, in_place, packed.data());
-        EXPECT_EQ(bits(in_place), bits(left));
-        std::vector<float> out(c.size(), 0.0F);
-        ASSERT_TRUE(ternary_unpack_add(packed.data(), packed.size(), 0, 2.0F, out));
-        for (std::size_t i = 0; i < c.size(); ++i)
-          ASSERT_EQ(out[i], 2.0F * static_cast<float>(q[i]));
+  testing::for_each_target_and_input(testing::with_non_finite(), [](const std::vector<float>& c) {
+    float most = 0;
+    for (float value : c) most = std::isfinite(value) ? std::max(most, std::fabs(value)) : most;
+    for (float s : {1.0F, 1.75F}) {
+      const float scale = std::min(s * most, std::numeric_limits<float>::max());
+      std::vector<int> q;
+      const auto expected = plain_pack(c, scale, q);
+      std::vector<float> left(c.size());
+      std::vector<float> plain_left(c.size());
+      std::size_t plain_nonzero = 0;
+      for (std::size_t i = 0; i < c.size(); ++i) {
+        const float difference = c[i] - scale * static_cast<float>(q[i]);
+        plain_left[i] = std::isfinite(difference) ? difference : 0.0F;
+        plain_nonzero += q[i] != 0 ? 1 : 0;
       }
+      std::vector<std::uint8_t> packed(quartic_size(c.size()));
+      EXPECT_EQ(ternary_pack(c, scale, left, packed.data()), plain_nonzero);
+      EXPECT_EQ(packed, expected);
+      EXPECT_EQ(left, plain_left);
+      auto in_place = c;
+      ternary_pack(in_place, scale, in_place, packed.data());
+      EXPECT_EQ(bits(in_place), bits(left));
+      std::vector<float> out(c.size(), 0.0F);
+      ASSERT_TRUE(ternary_unpack_add(packed.data(), packed.size(), 0, 2.0F, out));
+      for (std::size_t i = 0; i < c.size(); ++i) ASSERT_EQ(out[i], 2.0F * static_cast<float>(q[i]));
     }
   });
 }

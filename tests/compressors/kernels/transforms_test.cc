@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numbers>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "compressors/kernels/buffer.h"
 #include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/matrices.h"
 #include "tests/compressors/support/targets.h"
 
 namespace thinpipe {
@@ -82,24 +82,10 @@ TEST(Hadamard, SignsAreAgreedAndBalanced) {
   EXPECT_NEAR(negative, 1024, 5 * std::sqrt(2048 / 4.0));
 }
 
-/// The textbook's sum.
-std::vector<double> plain_dct(const std::vector<double>& x) {
-  const auto n = static_cast<double>(x.size());
-  std::vector<double> result;
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    double sum = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      sum += x[i] * std::cos(std::numbers::pi * (2.0 * static_cast<double>(i) + 1) *
-                             static_cast<double>(k) / (2 * n));
-    }
-    result.push_back(sum * std::sqrt((k == 0 ? 1 : 2) / n));
-  }
-  return result;
-}
-
 TEST(Dct, IsTheFormulaOfEveryLine) {
   testing::for_each_target([] {
     for (std::size_t n : {1UL, 2UL, 4UL, 8UL, 16UL, 32UL, 64UL}) {
+      const auto matrix = testing::dct_matrix(n);
       for (std::size_t count : {0UL, 1UL, 15UL, 16UL, 17UL, 40UL}) {
         for (bool across : {false, true}) {
           SCOPED_TRACE(std::to_string(n) + " x " + std::to_string(count));
@@ -114,15 +100,15 @@ TEST(Dct, IsTheFormulaOfEveryLine) {
           double before = 0;
           double after = 0;
           for (std::size_t l = 0; l < count; ++l) {
-            std::vector<double> line;
+            testing::Matrix line;  // a column
             for (std::size_t i = 0; i < n; ++i) {
-              line.push_back(static_cast<double>(input[l * lines.line_step + i * lines.step]));
+              line.push_back({static_cast<double>(input[l * lines.line_step + i * lines.step])});
             }
-            const auto expected = plain_dct(line);
+            const auto expected = testing::product(matrix, line);
             for (std::size_t k = 0; k < n; ++k) {
               const auto found = static_cast<double>(x[l * lines.line_step + k * lines.step]);
-              ASSERT_NEAR(found, expected[k], 2e-6);
-              before += line[k] * line[k];
+              ASSERT_NEAR(found, expected[k][0], 2e-6);
+              before += line[k][0] * line[k][0];
               after += found * found;
             }
           }

@@ -88,20 +88,18 @@ TEST(Verbatim, IsTheGradientItself) {
     names.insert(text);
     for (std::uint64_t step = 0; step < 3; ++step) {
       const std::vector<float> gradient = testing::heavy(kConserved, 7 + step);
-      std::vector<std::byte> payload(compressor->max_encoded_size());
-      const EncodeReport report =
-          compressor->encode({.values = gradient, .squares = {}, .step = step}, payload);
+      const GradientInput input{.values = gradient, .squares = {}, .step = step};
+      auto [report, payload] = testing::encode(*compressor, input);
       ASSERT_EQ(report.encoded_bytes, gradient.size() * sizeof(float));
       EXPECT_EQ(std::memcmp(payload.data(), gradient.data(), report.encoded_bytes), 0);
       EXPECT_EQ(report.target_elements, 0U);
       EXPECT_EQ(report.selected_elements, gradient.size());
       EXPECT_TRUE(compressor->residual().empty());
-      const Distortion same = compressor->distortion({.values = gradient, .squares = {}}, payload);
+      const Distortion same = compressor->distortion(input, payload);
       EXPECT_EQ(same.error_squares, 0);
       EXPECT_GT(same.input_squares, 0);
       payload[1] ^= std::byte{1};
-      EXPECT_GT(compressor->distortion({.values = gradient, .squares = {}}, payload).error_squares,
-                0);
+      EXPECT_GT(compressor->distortion(input, payload).error_squares, 0);
     }
   }
   EXPECT_EQ(names, std::set<std::string>{"none"});
@@ -119,10 +117,13 @@ struct SentPairs {
   std::vector<float> values;
 };
 
+SentPairs room_for(const SparsePayload& sparse) {
+  return {std::vector<std::uint32_t>(sparse.max_pairs()), std::vector<float>(sparse.max_pairs())};
+}
+
 SentPairs pairs_of(const Compressor& compressor, std::span<const std::byte> payload) {
   const auto& sparse = dynamic_cast<const SparsePayload&>(compressor);
-  SentPairs pairs{std::vector<std::uint32_t>(sparse.max_pairs()),
-                  std::vector<float>(sparse.max_pairs())};
+  SentPairs pairs = room_for(sparse);
   const std::size_t count = sparse.decode_pairs(payload, pairs.positions, pairs.values);
   pairs.positions.resize(count);
   pairs.values.resize(count);
@@ -171,8 +172,7 @@ TEST(SentPairs, OfAPayloadThatIsCutShortAreRefused) {
     const auto* const sparse = dynamic_cast<const SparsePayload*>(compressor.get());
     if (sparse == nullptr) continue;
     const auto payload = testing::encode(*compressor, gradient).payload;
-    SentPairs room{std::vector<std::uint32_t>(sparse->max_pairs()),
-                   std::vector<float>(sparse->max_pairs())};
+    SentPairs room = room_for(*sparse);
     if (payload.size() <= 1) continue;
     EXPECT_THROW(sparse->decode_pairs(std::span(payload).first(payload.size() - 1), room.positions,
                                       room.values),

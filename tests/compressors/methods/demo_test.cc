@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numbers>
 
 #include "compressors/methods/quantizers.h"
 #include "compressors/methods/selectors.h"
 #include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/matrices.h"
 #include "tests/compressors/support/methods.h"
 #include "tests/compressors/support/parts.h"
 #include "tests/compressors/support/positions.h"
@@ -21,37 +21,16 @@ namespace {
 using testing::encode;
 using testing::make;
 using testing::make_of_shape;
+using testing::Matrix;
+using testing::product;
 using testing::sent_values;
-using Matrix = std::vector<std::vector<double>>;
-
-double basis(std::size_t k, std::size_t i, std::size_t n) {
-  const auto size = static_cast<double>(n);
-  return std::sqrt((k == 0 ? 1 : 2) / size) *
-         std::cos(std::numbers::pi * (2.0 * static_cast<double>(i) + 1) * static_cast<double>(k) /
-                  (2 * size));
-}
+using testing::transposed;
 
 /// y = B x B^T or back, by the definition.
 Matrix transformed(const Matrix& x, bool back) {
-  const std::size_t h = x.size();
-  const std::size_t w = x[0].size();
-  Matrix half(h, std::vector<double>(w, 0.0));
-  Matrix y = half;
-  for (std::size_t a = 0; a < h; ++a) {
-    for (std::size_t b = 0; b < w; ++b) {
-      for (std::size_t i = 0; i < w; ++i) {
-        half[a][b] += x[a][i] * (back ? basis(i, b, w) : basis(b, i, w));
-      }
-    }
-  }
-  for (std::size_t a = 0; a < h; ++a) {
-    for (std::size_t b = 0; b < w; ++b) {
-      for (std::size_t i = 0; i < h; ++i) {
-        y[a][b] += half[i][b] * (back ? basis(i, a, h) : basis(a, i, h));
-      }
-    }
-  }
-  return y;
+  const Matrix rows = testing::dct_matrix(x.size()), columns = testing::dct_matrix(x[0].size());
+  return back ? product(product(transposed(rows), x), columns)
+              : product(product(rows, x), transposed(columns));
 }
 
 /// DeMo's algorithm 1 for one chunk after another, in doubles.
@@ -120,8 +99,8 @@ TEST(Demo, SizesByHand) {
 }
 
 TEST(Demo, OneCosineIsOneCoefficient) {
-  std::vector<float> gradient(64);
-  for (std::size_t i = 0; i < 64; ++i) gradient[i] = static_cast<float>(basis(5, i, 64));
+  const std::vector<double> cosine = testing::dct_matrix(64)[5];
+  const std::vector<float> gradient(cosine.begin(), cosine.end());
   const auto decoded = sent_values(*make_of_shape("demo:topk=1", {64}), gradient);
   for (std::size_t i = 0; i < 64; ++i) ASSERT_NEAR(decoded[i], gradient[i], 1e-6);
 }
@@ -144,24 +123,21 @@ std::vector<std::uint32_t> plain_chunks(const std::vector<float>& c, const Chunk
 TEST(ChunkedTopK, IsTopKOfEveryChunk) {
   const auto inputs = testing::with_non_finite(
       testing::finite_inputs({4, 6, 69, 71, 4095, 4096, 4097, 65535, 65537}));
-  testing::for_each_target([&] {
+  testing::for_each_target_and_input(inputs, [](const std::vector<float>& c) {
     for (const Chunks& chunks :
          {Chunks{4096, 64}, Chunks{64, 1}, Chunks{64, 64}, Chunks{256, 300}, Chunks{1024, 500}}) {
-      for (const auto& [name, c] : inputs) {
-        SCOPED_TRACE(name + " in chunks of " + std::to_string(chunks.size));
-        const auto selector = make_chunked_top_k_selector(c.size(), chunks);
-        const Selection selection = testing::select(*selector, c);
-        ASSERT_EQ(testing::positions_of(selection), plain_chunks(c, chunks));
-        ASSERT_EQ(selection.count, chunks.selected(c.size()));
-        ASSERT_EQ(selector->max_selected(), selection.count);
-      }
+      SCOPED_TRACE("chunks of " + std::to_string(chunks.size));
+      const auto selector = make_chunked_top_k_selector(c.size(), chunks);
+      const Selection selection = testing::select(*selector, c);
+      ASSERT_EQ(testing::positions_of(selection), plain_chunks(c, chunks));
+      ASSERT_EQ(selection.count, chunks.selected(c.size()));
+      ASSERT_EQ(selector->max_selected(), selection.count);
     }
   });
 }
 
-std::vector<std::uint32_t> round_trip(const PositionCodec& codec,
-                                      const std::vector<std::uint32_t>& positions,
-                                      std::size_t elements, std::size_t block) {
+testing::Positions round_trip(const PositionCodec& codec, const testing::Positions& positions,
+                              std::size_t elements, std::size_t block) {
   const auto bytes = testing::encode(codec, positions, elements);
   PositionCursor cursor = codec.start(ByteReader(bytes), positions.size(), elements);
   std::vector<std::uint32_t> decoded(positions.size());

@@ -218,16 +218,10 @@ TEST(State, RefusesWhatIsNotItsOwn) {
 /// Returns specs of every stochastic method with settings under which it is unbiased: without
 /// clipping, truncation or a memory. Methods that have a `rounding` are found automatically.
 std::vector<std::string> unbiased_specs() {
-  std::vector<std::string> specs = {"stoch3",
-                                    "terngrad:sigma=0",
-                                    "terngrad:bucket=100,shared=false,sigma=0",
-                                    "qsgd",
-                                    "qsgd:bits=2,bucket=100",
-                                    "qsgd:coding=elias",
-                                    "natural",
-                                    "randomk:ratio=0.3,scale=true",
-                                    "thc:block=64,range=8",
-                                    "thc:bits=8,block=64,range=8"};
+  std::vector<std::string> specs = words_in(R"(
+      stoch3 terngrad:sigma=0 terngrad:bucket=100,shared=false,sigma=0 qsgd qsgd:bits=2,bucket=100
+      qsgd:coding=elias natural randomk:ratio=0.3,scale=true thc:block=64,range=8
+      thc:bits=8,block=64,range=8)");
   for (const MethodInfo& method : methods()) {
     for (const ParameterInfo& parameter : method.parameters) {
       if (parameter.name != "rounding") continue;

@@ -25,13 +25,8 @@ std::vector<std::uint32_t> plain_mstopk(const std::vector<float>& c, std::size_t
   const double mean = moments.sum_magnitude / static_cast<double>(c.size());
   const double range = std::max(0.0, static_cast<double>(moments.max_magnitude) - mean);
   const auto reach = [&](double threshold) {
-    std::vector<std::uint32_t> positions;
-    for (std::size_t i = 0; i < c.size(); ++i) {
-      if (static_cast<double>(std::fabs(c[i])) >= threshold) {
-        positions.push_back(static_cast<std::uint32_t>(i));
-      }
-    }
-    return positions;
+    return testing::positions_where(
+        c, [&](float value) { return static_cast<double>(std::fabs(value)) >= threshold; });
   };
   double l = 0;
   double r = 1;
@@ -62,23 +57,21 @@ std::vector<std::uint32_t> plain_mstopk(const std::vector<float>& c, std::size_t
 }
 
 TEST(MsTopK, SameAsItsDescription) {
-  testing::for_each_target([] {
-    for (const auto& [name, c] : testing::part_inputs()) {
-      if (c.empty() || name.starts_with("huge")) continue;  // the sum of huge ones overflows
-      SCOPED_TRACE(name);
-      for (int rounds : {1, 4, 25}) {
-        for (double ratio : {0.0001, 0.01, 0.1, 0.5, 1.0}) {
-          const std::size_t k = target_count(ratio, c.size());
-          const auto selector = make_mstopk_selector(
-              c.size(), {.ratio = {.ratio = ratio}, .rounds = rounds, .seed = 3});
-          const Selection selection = testing::select(*selector, c, {.step = 7});
-          ASSERT_EQ(positions_of(selection), plain_mstopk(c, k, rounds, 3, 7))
-              << rounds << " " << ratio;
-          for (std::size_t i = 0; i < selection.count; ++i) {
-            ASSERT_EQ(selection.values[i], c[selection.positions[i]]);
-          }
-          ASSERT_LE(selection.count, selector->max_selected());
+  const auto inputs = testing::without_huge(testing::part_inputs());  // sums of those overflow
+  testing::for_each_target_and_input(inputs, [](const std::vector<float>& c) {
+    if (c.empty()) return;
+    for (int rounds : {1, 4, 25}) {
+      for (double ratio : {0.0001, 0.01, 0.1, 0.5, 1.0}) {
+        const std::size_t k = target_count(ratio, c.size());
+        const auto selector = make_mstopk_selector(
+            c.size(), {.ratio = {.ratio = ratio}, .rounds = rounds, .seed = 3});
+        const Selection selection = testing::select(*selector, c, {.step = 7});
+        ASSERT_EQ(positions_of(selection), plain_mstopk(c, k, rounds, 3, 7))
+            << rounds << " " << ratio;
+        for (std::size_t i = 0; i < selection.count; ++i) {
+          ASSERT_EQ(selection.values[i], c[selection.positions[i]]);
         }
+        ASSERT_LE(selection.count, selector->max_selected());
       }
     }
   });
@@ -126,20 +119,17 @@ double plain_redsync(const std::vector<float>& c, std::size_t k, bool trim) {
 }
 
 TEST(RedSync, SameAsItsDescription) {
-  testing::for_each_target([] {
-    for (const auto& [name, c] : testing::part_inputs()) {
-      if (c.empty()) continue;
-      SCOPED_TRACE(name);
-      for (bool trim : {false, true}) {
-        for (double ratio : {0.0001, 0.01, 0.1, 0.5, 1.0}) {
-          const auto selector =
-              make_redsync_selector(c.size(), {.ratio = {.ratio = ratio}, .trim = trim});
-          const Selection selection = testing::select(*selector, c);
-          const double threshold = plain_redsync(c, target_count(ratio, c.size()), trim);
-          if (std::isnan(threshold)) continue;  // the sum of huge ones overflows
-          ASSERT_EQ(selection.threshold, threshold) << trim << " " << ratio;
-          ASSERT_EQ(positions_of(selection), positions_above(c, threshold));
-        }
+  testing::for_each_target_and_input(testing::part_inputs(), [](const std::vector<float>& c) {
+    if (c.empty()) return;
+    for (bool trim : {false, true}) {
+      for (double ratio : {0.0001, 0.01, 0.1, 0.5, 1.0}) {
+        const auto selector =
+            make_redsync_selector(c.size(), {.ratio = {.ratio = ratio}, .trim = trim});
+        const Selection selection = testing::select(*selector, c);
+        const double threshold = plain_redsync(c, target_count(ratio, c.size()), trim);
+        if (std::isnan(threshold)) continue;  // the sum of huge ones overflows
+        ASSERT_EQ(selection.threshold, threshold) << trim << " " << ratio;
+        ASSERT_EQ(positions_of(selection), positions_above(c, threshold));
       }
     }
   });
@@ -184,19 +174,16 @@ double plain_gaussiank(const std::vector<float>& c, double ratio, bool oktopk) {
 }
 
 TEST(GaussianK, SameAsItsDescription) {
-  testing::for_each_target([] {
-    for (const auto& [name, c] : testing::part_inputs()) {
-      if (c.empty()) continue;
-      SCOPED_TRACE(name);
-      for (bool oktopk : {false, true}) {
-        for (double ratio : {0.0001, 0.01, 0.1, 0.5, 1.0}) {
-          const auto selector =
-              make_gaussiank_selector(c.size(), {.ratio = {.ratio = ratio}, .oktopk = oktopk});
-          const Selection selection = testing::select(*selector, c);
-          const double threshold = plain_gaussiank(c, ratio, oktopk);
-          ASSERT_EQ(selection.threshold, threshold) << oktopk << " " << ratio;
-          ASSERT_EQ(positions_of(selection), positions_above(c, threshold));
-        }
+  testing::for_each_target_and_input(testing::part_inputs(), [](const std::vector<float>& c) {
+    if (c.empty()) return;
+    for (bool oktopk : {false, true}) {
+      for (double ratio : {0.0001, 0.01, 0.1, 0.5, 1.0}) {
+        const auto selector =
+            make_gaussiank_selector(c.size(), {.ratio = {.ratio = ratio}, .oktopk = oktopk});
+        const Selection selection = testing::select(*selector, c);
+        const double threshold = plain_gaussiank(c, ratio, oktopk);
+        ASSERT_EQ(selection.threshold, threshold) << oktopk << " " << ratio;
+        ASSERT_EQ(positions_of(selection), positions_above(c, threshold));
       }
     }
   });

@@ -2,11 +2,10 @@
 // their results against the paper's algorithm with its residuals.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -17,6 +16,7 @@
 #include "tests/compressors/support/allocations.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/laws.h"
+#include "tests/compressors/support/matrices.h"
 #include "tests/compressors/support/methods.h"
 #include "tests/compressors/support/targets.h"
 
@@ -28,8 +28,11 @@ using testing::decode;
 using testing::distance_of;
 using testing::encode;
 using testing::heavy;
+using testing::Matrix;
 using testing::norm_of;
+using testing::product;
 using testing::state_of;
+using testing::transposed;
 
 // Workers whose all-reduces are sums in memory.
 
@@ -217,70 +220,55 @@ TEST(PowerSgdRounds, NothingIsAllocatedAfterTheFirstStep) {
   }
 }
 
-/// Computes Alg. 1 and 2 in double precision, with matrices as arrays of rows. A worker's error is
-/// the difference between its gradient and the aggregate, as in the authors' published code.
+/// Computes Alg. 1 and 2 in double precision. A worker's error is the difference between its
+/// gradient and the aggregate, as in the authors' published code. The mean of the workers' products
+/// with a factor is the product of their mean.
 class Reference {
  public:
-  Reference(std::size_t workers, std::size_t rank, std::vector<double> q)
-      : rank_(rank), q_(std::move(q)), errors_(workers, std::vector<double>(kElements)) {}
+  /// @param q  the first factor, column by column
+  Reference(std::size_t workers, Matrix q)
+      : q_(std::move(q)), errors_(workers, Matrix(kRows, std::vector<double>(kColumns))) {}
 
-  std::vector<double> step(const Matrices& gradients) {
-    const auto workers = static_cast<double>(gradients.size());
-    for (std::size_t w = 0; w < gradients.size(); ++w) {
-      for (std::size_t i = 0; i < kElements; ++i) errors_[w][i] += gradients[w][i];
-    }
-    std::vector<double> p(kRows * rank_);  // element (i, k) at k * kRows + i
-    for (const auto& m : errors_) {
-      for (std::size_t k = 0; k < rank_; ++k) {
-        for (std::size_t i = 0; i < kRows; ++i) {
-          for (std::size_t j = 0; j < kColumns; ++j) {
-            p[k * kRows + i] += m[i * kColumns + j] * q_[k * kColumns + j] / workers;
-          }
-        }
+  std::vector<float> step(const Matrices& gradients) {
+    Matrix mean(kRows, std::vector<double>(kColumns));
+    for (std::size_t w = 0; w < errors_.size(); ++w) {
+      for (std::size_t i = 0; i < kElements; ++i) {
+        double& error = errors_[w][i / kColumns][i % kColumns];
+        error += static_cast<double>(gradients[w][i]);
+        mean[i / kColumns][i % kColumns] += error / static_cast<double>(errors_.size());
       }
     }
+    Matrix p = product(q_, transposed(mean));  // column by column
     gram_schmidt(p);
-    std::fill(q_.begin(), q_.end(), 0.0);
-    for (const auto& m : errors_) {
-      for (std::size_t k = 0; k < rank_; ++k) {
-        for (std::size_t j = 0; j < kColumns; ++j) {
-          for (std::size_t i = 0; i < kRows; ++i) {
-            q_[k * kColumns + j] += m[i * kColumns + j] * p[k * kRows + i] / workers;
-          }
-        }
-      }
-    }
-    std::vector<double> aggregate(kElements);
-    for (std::size_t i = 0; i < kRows; ++i) {
-      for (std::size_t j = 0; j < kColumns; ++j) {
-        for (std::size_t k = 0; k < rank_; ++k) {
-          aggregate[i * kColumns + j] += p[k * kRows + i] * q_[k * kColumns + j];
-        }
-      }
-    }
-    for (auto& error : errors_) {
-      for (std::size_t i = 0; i < kElements; ++i) error[i] -= aggregate[i];
+    q_ = product(p, mean);
+    const Matrix exact = product(transposed(p), q_);
+    std::vector<float> aggregate;
+    for (std::size_t i = 0; i < kElements; ++i) {
+      const double value = exact[i / kColumns][i % kColumns];
+      for (Matrix& error : errors_) error[i / kColumns][i % kColumns] -= value;
+      aggregate.push_back(static_cast<float>(value));
     }
     return aggregate;
   }
 
  private:
-  void gram_schmidt(std::vector<double>& p) const {
-    for (std::size_t k = 0; k < rank_; ++k) {
+  static void gram_schmidt(Matrix& columns) {
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      std::vector<double>& own = columns[k];
       for (std::size_t other = 0; other < k; ++other) {
-        double share = 0;
-        for (std::size_t i = 0; i < kRows; ++i) share += p[k * kRows + i] * p[other * kRows + i];
-        for (std::size_t i = 0; i < kRows; ++i) p[k * kRows + i] -= share * p[other * kRows + i];
+        const double share = inner(own, columns[other]);
+        for (std::size_t i = 0; i < own.size(); ++i) own[i] -= share * columns[other][i];
       }
-      double squares = 0;
-      for (std::size_t i = 0; i < kRows; ++i) squares += p[k * kRows + i] * p[k * kRows + i];
-      for (std::size_t i = 0; i < kRows; ++i) p[k * kRows + i] /= std::sqrt(squares);
+      const double norm = std::sqrt(inner(own, own));
+      for (double& value : own) value /= norm;
     }
   }
+  static double inner(const std::vector<double>& a, const std::vector<double>& b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  }
 
-  std::size_t rank_;
-  std::vector<double> q_;
-  std::vector<std::vector<double>> errors_;
+  Matrix q_;
+  std::vector<Matrix> errors_;
 };
 
 TEST(PowerSgdPaper, AreTheAlgorithmOfThePaper) {
@@ -289,33 +277,31 @@ TEST(PowerSgdPaper, AreTheAlgorithmOfThePaper) {
   // an aggregate.
   constexpr std::size_t kRank = 3;
   Job job("powersgd:rank=3", 3);
-  const auto q = testing::floats_of_state(job.worker(0), kRank * kColumns);
-  Reference reference(3, kRank, std::vector<double>(q.begin(), q.end()));
+  Matrix q;
+  for (std::size_t left = kRank; left > 0; --left) {
+    const auto column =
+        testing::floats_of_state(job.worker(0), kColumns, (left - 1) * kColumns * sizeof(float));
+    q.emplace_back(column.begin(), column.end());
+  }
+  Reference reference(3, q);
   for (std::uint64_t step = 0; step < 10; ++step) {
     const auto gradients = gradients_of(3, step);
     const auto aggregate = job.step(gradients, step);
     const auto expected = reference.step(gradients);
-    const std::vector<float> rounded(expected.begin(), expected.end());
-    ASSERT_GT(norm_of(rounded), 0);
+    ASSERT_GT(norm_of(expected), 0);
     // Rounding to float, carried on and made greater by errors and factors from step to step.
-    ASSERT_LT(distance_of(aggregate, rounded), 1e-4 * norm_of(rounded)) << step;
+    ASSERT_LT(distance_of(aggregate, expected), 1e-4 * norm_of(expected)) << step;
   }
 }
 
 TEST(PowerSgdPaper, AreExactWhereTheMeanHasTheirRank) {
   // Two workers' matrices are of full rank, their mean is of rank 2.
-  const auto a = testing::bell(kRows * 2, 1);
-  const auto b = testing::bell(kColumns * 2, 2);
+  const auto mean = testing::low_rank_matrix(kRows, kColumns, 2);
   const auto noise = testing::bell(kElements, 3);
-  std::vector<float> mean(kElements);
-  Matrices gradients(2, std::vector<float>(kElements));
-  for (std::size_t i = 0; i < kRows; ++i) {
-    for (std::size_t j = 0; j < kColumns; ++j) {
-      const std::size_t at = i * kColumns + j;
-      mean[at] = a[2 * i] * b[2 * j] + a[2 * i + 1] * b[2 * j + 1];
-      gradients[0][at] = mean[at] + noise[at];
-      gradients[1][at] = mean[at] - noise[at];
-    }
+  Matrices gradients(2, mean);
+  for (std::size_t i = 0; i < kElements; ++i) {
+    gradients[0][i] += noise[i];
+    gradients[1][i] -= noise[i];
   }
   Job job("powersgd:memory=none,rank=2", 2);
   for (std::uint64_t step = 0; step < 4; ++step) {

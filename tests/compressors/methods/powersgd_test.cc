@@ -10,6 +10,7 @@
 #include "compressors/methods/quantizers.h"
 #include "compressors/registry.h"
 #include "tests/compressors/support/inputs.h"
+#include "tests/compressors/support/matrices.h"
 #include "tests/compressors/support/methods.h"
 
 namespace thinpipe {
@@ -18,6 +19,7 @@ namespace {
 using testing::decode;
 using testing::distance_of;
 using testing::encode;
+using testing::low_rank_matrix;
 using testing::norm_of;
 using testing::sent_values;
 
@@ -116,21 +118,6 @@ std::unique_ptr<Compressor> made(const std::string& spec, std::vector<std::int64
   return testing::make_of_shape(spec, std::move(shape), {.seed = 4, .rank = rank});
 }
 
-/// A matrix of that rank.
-std::vector<float> matrix(std::size_t rows, std::size_t columns, std::size_t rank) {
-  const auto a = testing::bell(rows * rank, 1);
-  const auto b = testing::bell(columns * rank, 2);
-  std::vector<float> m(rows * columns, 0.0F);
-  for (std::size_t i = 0; i < rows; ++i) {
-    for (std::size_t j = 0; j < columns; ++j) {
-      for (std::size_t k = 0; k < rank; ++k) {
-        m[i * columns + j] += a[i * rank + k] * b[j * rank + k];
-      }
-    }
-  }
-  return m;
-}
-
 TEST(PowerSgd, PayloadIsBothFactors) {
   EXPECT_EQ(made("powersgd", {30, 5, 4})->max_encoded_size(), 4U * (30 + 20) * 4);
   EXPECT_EQ(made("powersgd:rank=1", {30, 20})->max_encoded_size(), 50U * 4);
@@ -145,7 +132,7 @@ TEST(PowerSgd, PayloadIsBothFactors) {
 
 TEST(PowerSgd, IsExactForMatricesOfItsRank) {
   for (std::size_t rank : {1UL, 2UL, 4UL}) {
-    const auto m = matrix(60, 40, rank);
+    const auto m = low_rank_matrix(60, 40, rank);
     const auto decoded = sent_values(*made("powersgd:memory=none", {60, 40}), m);
     EXPECT_LT(distance_of(decoded, m), 1e-5 * norm_of(m)) << rank;
   }
@@ -154,7 +141,7 @@ TEST(PowerSgd, IsExactForMatricesOfItsRank) {
 TEST(PowerSgd, WarmStartComesToTheBestApproximation) {
   // The input is a matrix of rank 2 plus a little noise. The error of the best rank-2 approximation
   // is at most the noise.
-  auto m = matrix(60, 40, 2);
+  auto m = low_rank_matrix(60, 40, 2);
   const auto noise = testing::bell(m.size(), 9);
   for (std::size_t i = 0; i < m.size(); ++i) m[i] += 0.05F * noise[i];
   const auto warm = made("powersgd:memory=none,rank=2", {60, 40});
@@ -171,14 +158,14 @@ TEST(PowerSgd, WarmStartComesToTheBestApproximation) {
 }
 
 TEST(PowerSgd, FirstFactorIsTheSameForAllWorkers) {
-  const auto m = matrix(30, 40, 6);
+  const auto m = low_rank_matrix(30, 40, 6);
   const auto a = made("powersgd", {30, 40}, 0);
   const auto b = made("powersgd", {30, 40}, 1);
   EXPECT_EQ(encode(*a, m).payload, encode(*b, m).payload);
 }
 
 TEST(PowerSgd, ComesBackFromZerosAndFromNumbersThatAreNone) {
-  const auto m = matrix(30, 40, 3);
+  const auto m = low_rank_matrix(30, 40, 3);
   for (float bad : {0.0F, testing::kNan, testing::kInfinity, 3e38F}) {
     const auto compressor = made("powersgd:memory=none", {30, 40});
     std::vector<float> nothing(m.size(), 0.0F);
@@ -191,7 +178,7 @@ TEST(PowerSgd, ComesBackFromZerosAndFromNumbersThatAreNone) {
 
 TEST(PowerSgd, RefusesNumbersThatAreNone) {
   const auto compressor = made("powersgd", {30, 40});
-  const auto payload = encode(*compressor, matrix(30, 40, 4)).payload;
+  const auto payload = encode(*compressor, low_rank_matrix(30, 40, 4)).payload;
   for (std::size_t at : {0UL, 30UL * 4, payload.size() / 4 - 1}) {
     auto damaged = payload;
     std::memcpy(damaged.data() + at * 4, &testing::kInfinity, 4);

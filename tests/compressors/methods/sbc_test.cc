@@ -8,23 +8,17 @@
 namespace thinpipe {
 namespace {
 
-using testing::plain_top_k;
 using testing::positions_of;
+using testing::sum_at;
 
 TEST(Sbc, TakesTheSideWithTheGreaterMean) {
   for (const auto& [name, c] : testing::finite_inputs()) {
     SCOPED_TRACE(name);
     for (double p : {0.001, 0.01, 0.3}) {
       const std::size_t k = target_count(p, c.size());
-      const auto largest = plain_top_k(c, KeyOrder::kLargest, k);
-      const auto smallest = plain_top_k(c, KeyOrder::kSmallest, k);
-      double plus = 0;
-      double minus = 0;
-      for (std::uint32_t i : largest) plus += static_cast<double>(c[i]);
-      for (std::uint32_t i : smallest) minus -= static_cast<double>(c[i]);
       const auto selector = make_sbc_selector(c.size(), {.ratio = {.ratio = p}});
       const Selection selection = testing::select(*selector, c);
-      EXPECT_EQ(positions_of(selection), plus >= minus ? largest : smallest);
+      EXPECT_EQ(positions_of(selection), testing::plain_sbc(c, k));
       EXPECT_EQ(selection.count, k);
       EXPECT_EQ(selector->max_selected(), k);
     }
@@ -46,20 +40,10 @@ TEST(Sbc, SampledThresholds) {
       const std::size_t rank = target_count(0.1 * p, c.size());
       const float high = sample[sample.size() - rank];
       const float low = sample[rank - 1];
-      std::vector<std::uint32_t> largest;
-      std::vector<std::uint32_t> smallest;
-      double plus = 0;
-      double minus = 0;
-      for (std::size_t i = 0; i < c.size(); ++i) {
-        if (c[i] > high) {
-          largest.push_back(static_cast<std::uint32_t>(i));
-          plus += static_cast<double>(c[i]);
-        }
-        if (c[i] < low) {
-          smallest.push_back(static_cast<std::uint32_t>(i));
-          minus -= static_cast<double>(c[i]);
-        }
-      }
+      const auto largest = testing::positions_where(c, [&](float value) { return value > high; });
+      const auto smallest = testing::positions_where(c, [&](float value) { return value < low; });
+      double plus = sum_at(c, largest);
+      double minus = -sum_at(c, smallest);
       if (!largest.empty()) plus /= static_cast<double>(largest.size());
       if (!smallest.empty()) minus /= static_cast<double>(smallest.size());
       EXPECT_EQ(positions_of(selection), plus >= minus ? largest : smallest);

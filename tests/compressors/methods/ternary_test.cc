@@ -27,16 +27,16 @@ Packed encode(const Packed& packed) {
   return out;
 }
 
-Packed plain_decode(const Packed& encoded) {
-  Packed packed;
-  for (std::uint8_t byte : encoded) {
-    if (byte < 243) {
-      packed.push_back(byte);
-    } else {
-      packed.insert(packed.end(), byte - 243 + 2, 121);
-    }
+/// Returns quartic bytes with runs of zeros written out.
+template <class Codes>
+Packed unfolded(const Codes& codes) {
+  Packed bytes;
+  for (const auto code : codes) {
+    const auto value = static_cast<std::uint8_t>(code);
+    if (value <= 242) bytes.push_back(value);
+    if (value > 242) bytes.insert(bytes.end(), value - 241U, std::uint8_t{121});
   }
-  return packed;
+  return bytes;
 }
 
 TEST(ZeroRun, RunsAsThePaperSays) {
@@ -57,7 +57,7 @@ TEST(ZeroRun, RoundTrip) {
     for (std::uint8_t& byte : packed) {
       byte = random.below(mix) == 0 ? static_cast<std::uint8_t>(random.below(243)) : 121;
     }
-    ASSERT_EQ(plain_decode(encode(packed)), packed);
+    ASSERT_EQ(unfolded(encode(packed)), packed);
   }
 }
 
@@ -81,7 +81,7 @@ PlainTernary plain_ternary(const std::vector<float>& c, std::size_t bucket, floa
     float scale = sparsity * most;
     if (!std::isfinite(scale)) scale = std::numeric_limits<float>::max();
     result.scales.push_back(scale);
-    std::vector<int> digits((n + 4) / 5 * 5, 0);
+    std::vector<int> digits(n);
     for (std::size_t i = 0; i < n; ++i) {
       const double ratio = scale == 0 || std::isnan(c[at + i])
                                ? 0
@@ -90,52 +90,33 @@ PlainTernary plain_ternary(const std::vector<float>& c, std::size_t bucket, floa
       digits[i] = q + 1;
       result.decoded.push_back(scale * static_cast<float>(q));
     }
-    const std::size_t length = digits.size() / 5;
-    for (std::size_t j = 0; j < length; ++j) {
-      int byte = 0;
-      for (std::size_t part = 0; part < 5; ++part) byte = 3 * byte + digits[part * length + j];
-      result.bytes.push_back(static_cast<std::uint8_t>(byte));
-    }
+    const Packed packed = testing::plain_quartic(digits);
+    result.bytes.insert(result.bytes.end(), packed.begin(), packed.end());
   }
   return result;
 }
 
-/// Bytes with runs of zeros written out.
-std::vector<std::uint8_t> unfolded(std::span<const std::byte> codes) {
-  std::vector<std::uint8_t> bytes;
-  for (const std::byte code : codes) {
-    const auto value = std::to_integer<std::uint8_t>(code);
-    if (value <= 242) bytes.push_back(value);
-    if (value > 242) bytes.insert(bytes.end(), value - 241U, std::uint8_t{121});
-  }
-  return bytes;
-}
-
 TEST(TernaryBuckets, AreAsTheWireFormatSays) {
   const auto inputs = testing::with_non_finite(testing::part_inputs());
-  testing::for_each_target([&] {
-    for (const auto& [name, c] : inputs) {
-      for (const std::size_t bucket : {1UL, 7UL, 80UL, 512UL, 640UL}) {
-        for (const bool zero_run : {false, true}) {
-          SCOPED_TRACE(name + ", buckets of " + std::to_string(bucket));
-          // In one bucket the input's greatest magnitude may be looked at in another pass.
-          if (c.size() <= bucket) continue;
-          const PlainTernary expected = plain_ternary(c, bucket, 1.5F);
-          const auto quantizer = make_ternary_quantizer(
-              c.size(), {.sparsity = 1.5F, .zero_run = zero_run, .bucket = bucket});
-          const auto result = testing::quantize(*quantizer, c);
-          const std::size_t header = 4 * expected.scales.size();
-          ASSERT_GE(result.payload.size(), header);
-          for (std::size_t i = 0; i < expected.scales.size(); ++i) {
-            ASSERT_EQ(read<float>(result.payload, 4 * i), expected.scales[i]) << i;
-          }
-          const auto codes = std::span(result.payload).subspan(header);
-          ASSERT_EQ(unfolded(codes), expected.bytes);
-          if (!zero_run) {
-            ASSERT_EQ(codes.size(), expected.bytes.size());
-          }
-          ASSERT_EQ(testing::dequantize(*quantizer, result.payload, c.size()), expected.decoded);
+  testing::for_each_target_and_input(inputs, [](const std::vector<float>& c) {
+    for (const std::size_t bucket : {1UL, 7UL, 80UL, 512UL, 640UL}) {
+      for (const bool zero_run : {false, true}) {
+        SCOPED_TRACE("buckets of " + std::to_string(bucket));
+        // In one bucket the input's greatest magnitude may be looked at in another pass.
+        if (c.size() <= bucket) continue;
+        const PlainTernary expected = plain_ternary(c, bucket, 1.5F);
+        const auto quantizer = make_ternary_quantizer(
+            c.size(), {.sparsity = 1.5F, .zero_run = zero_run, .bucket = bucket});
+        const auto result = testing::quantize(*quantizer, c);
+        const std::size_t header = 4 * expected.scales.size();
+        ASSERT_GE(result.payload.size(), header);
+        for (std::size_t i = 0; i < expected.scales.size(); ++i) {
+          ASSERT_EQ(read<float>(result.payload, 4 * i), expected.scales[i]) << i;
         }
+        const auto codes = std::span(result.payload).subspan(header);
+        ASSERT_EQ(unfolded(codes), expected.bytes);
+        ASSERT_TRUE(zero_run || codes.size() == expected.bytes.size());
+        ASSERT_EQ(testing::dequantize(*quantizer, result.payload, c.size()), expected.decoded);
       }
     }
   });

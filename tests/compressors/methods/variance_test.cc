@@ -166,9 +166,8 @@ TEST(Variance, WhatTheValueCodecDropsStays) {
   const auto compressor = testing::make("variance:zeta=0.5", 3);
   const std::vector<float> gradient = {4, 0.001F, 1};
   const std::vector<float> squares = {1, 1e-9F, 8};
-  std::vector<std::byte> payload(compressor->max_encoded_size());
-  const auto report = compressor->encode({.values = gradient, .squares = squares}, payload);
-  EXPECT_EQ(report.selected_elements, 1U);
+  const GradientInput input{.values = gradient, .squares = squares};
+  EXPECT_EQ(testing::encode(*compressor, input).report.selected_elements, 1U);
   EXPECT_EQ(variances_of(*compressor), (std::vector<float>{0, 0.5e-9F, 4}));
 }
 
@@ -177,10 +176,9 @@ TEST(Variance, NeedsSecondMoments) {
     EXPECT_TRUE(find_method(spec).needs_squares);
     const auto compressor = testing::make(spec, 3, "conv1.weight");
     const std::vector<float> gradient(3, 1.0F);
-    std::vector<std::byte> payload(compressor->max_encoded_size());
-    EXPECT_THAT(
-        input_error([&] { compressor->encode({.values = gradient, .squares = {}}, payload); }),
-        AllOf(HasSubstr("'conv1.weight'"), HasSubstr("captured with --squares")));
+    const GradientInput input{.values = gradient, .squares = {}};
+    EXPECT_THAT(input_error([&] { testing::encode(*compressor, input); }),
+                AllOf(HasSubstr("'conv1.weight'"), HasSubstr("captured with --squares")));
     for (const char* key : {":delay=2", ":clip=1"}) {
       EXPECT_THROW(testing::make(std::string(spec) + key, 3), InputError);
     }

@@ -75,12 +75,9 @@ TEST(Quantizers, WhatIsLeftIsWhatWasNotSent) {
       ASSERT_LE(result.report.nonzero, c.size());
       // In place, as the residual memory has it.
       std::vector<float> both = c;
-      std::vector<std::byte> payload(quantizer->max_encoded_size(c.size()));
-      ByteWriter out(payload);
-      quantizer->encode(both, {.step = 3}, both, out);
-      payload.resize(out.size());
-      ASSERT_EQ(payload, result.payload);
-      ASSERT_EQ(both, expected);
+      const auto in_place = testing::quantize_into(both, *quantizer, Signal(both), {.step = 3});
+      ASSERT_EQ(in_place.payload, result.payload);
+      ASSERT_EQ(in_place.remainder, expected);
     }
   }
 }
@@ -127,14 +124,12 @@ TEST(Quantizers, ASumMayBeDoneOnTheWay) {
         auto r = c;
         accumulate(g, decay, 2, c);
         const auto expected = testing::quantize(*quantizer, c, {.step = 3});
-        Signal sum(PendingSum{.g = g.data(), .r = r.data(), .n = n, .decay = decay, .scale = 2});
-        std::vector<std::byte> payload(quantizer->max_encoded_size(n));
-        ByteWriter out(payload);
-        const auto report = quantizer->encode(sum, {.step = 3}, r, out);
-        payload.resize(out.size());
-        ASSERT_EQ(payload, expected.payload);
-        ASSERT_EQ(bits(r), bits(expected.remainder));
-        ASSERT_EQ(report.nonzero, expected.report.nonzero);
+        const Signal sum(
+            PendingSum{.g = g.data(), .r = r.data(), .n = n, .decay = decay, .scale = 2});
+        const auto found = testing::quantize_into(r, *quantizer, sum, {.step = 3});
+        ASSERT_EQ(found.payload, expected.payload);
+        ASSERT_EQ(bits(found.remainder), bits(expected.remainder));
+        ASSERT_EQ(found.report.nonzero, expected.report.nonzero);
       }
     }
   }

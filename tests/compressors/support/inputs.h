@@ -2,6 +2,7 @@
 // distributions and no transcendental functions. Also compares floats by their bits.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -102,6 +103,19 @@ inline std::vector<NamedInput> non_finite_inputs() {
 inline std::vector<NamedInput> with_non_finite(std::vector<NamedInput> inputs = finite_inputs()) {
   for (NamedInput& input : non_finite_inputs()) inputs.push_back(std::move(input));
   return inputs;
+}
+
+/// `inputs` without the huge ones, whose sums and squares overflow floats.
+inline std::vector<NamedInput> without_huge(std::vector<NamedInput> inputs = finite_inputs()) {
+  std::erase_if(inputs, [](const NamedInput& input) { return input.name.starts_with("huge"); });
+  return inputs;
+}
+
+/// Returns the greatest magnitude, or 0 for no values.
+inline double largest_magnitude(std::span<const float> x) {
+  double most = 0;
+  for (float value : x) most = std::max(most, std::fabs(static_cast<double>(value)));
+  return most;
 }
 
 inline std::vector<std::uint32_t> bits(std::span<const float> values) {

@@ -3,13 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "compressors/encode/position_codec.h"
 #include "compressors/kernels/random.h"
+#include "tests/base/support.h"
 
 namespace thinpipe::testing {
 
@@ -92,6 +96,11 @@ inline Positions decode(const PositionCodec& codec, std::span<const std::byte> b
   codec.decode(cursor, all.subspan(count / 3 + count / 5));
   codec.finish(cursor);
   return positions;
+}
+
+inline void expect_refused(const PositionCodec& codec, std::initializer_list<int> bytes,
+                           std::size_t count, std::size_t elements) {
+  EXPECT_THROW(decode(codec, bytes_of(bytes), count, elements), PayloadError);
 }
 
 /// A bit stream as wire-format.md describes it, bit by bit.

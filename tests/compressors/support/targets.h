@@ -1,4 +1,5 @@
-// Runs code once for every instruction set that was compiled in and that this CPU has.
+// Runs code once for every instruction set that was compiled in and that this CPU has, also for
+// every input.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "hwy/targets.h"
+#include "tests/compressors/support/inputs.h"
 
 namespace thinpipe::testing {
 
@@ -18,6 +20,17 @@ void for_each_target(Body body) {
     body();
   }
   hwy::SetSupportedTargetsForTest(0);  // back to the best one
+}
+
+/// Calls check(values) for every input on every target.
+template <class Check>
+void for_each_target_and_input(const std::vector<NamedInput>& inputs, Check check) {
+  for_each_target([&] {
+    for (const auto& [name, values] : inputs) {
+      SCOPED_TRACE(name);
+      check(values);
+    }
+  });
 }
 
 /// Expects the same result of `compute` on every target, and returns it.

@@ -22,8 +22,7 @@ TEST(Bits, LowestBitFirst) {
   out.put_unary(3);  // 0001 in bits 3 to 6
   out.put(0b11, 2);  // bits 7 and 8
   EXPECT_EQ(out.finish(), 2U);
-  EXPECT_EQ(static_cast<int>(bytes[0]), 0b11000101);
-  EXPECT_EQ(static_cast<int>(bytes[1]), 0b00000001);
+  EXPECT_EQ(bytes, bytes_of({0b11000101, 0b00000001}));
 }
 
 TEST(Bits, RoundTripAtEveryWidthInExactlyEnoughSpace) {
@@ -63,7 +62,7 @@ TEST(Bits, RoundTripAtEveryWidthInExactlyEnoughSpace) {
 }
 
 TEST(Bits, SkipsAndKnowsWhereItIs) {
-  const std::vector<std::byte> bytes = {std::byte{0}, std::byte{0b10000}, std::byte{0xff}};
+  const auto bytes = bytes_of({0, 0b10000, 0xff});
   BitReader in(bytes);
   in.skip(12);
   EXPECT_EQ(in.at(), 12U);
@@ -75,8 +74,7 @@ TEST(Bits, SkipsAndKnowsWhereItIs) {
 }
 
 TEST(Bits, WordsEndInZeros) {
-  std::vector<std::byte> bytes;
-  for (int i = 1; i <= 9; ++i) bytes.push_back(static_cast<std::byte>(i));
+  const auto bytes = bytes_of({1, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_EQ(load_word(bytes, 0), 0x0807060504030201U);
   EXPECT_EQ(load_word(bytes, 1), 0x0908070605040302U);
   EXPECT_EQ(load_word(bytes, 2), 0x0009080706050403U);
@@ -132,15 +130,15 @@ TEST(Omega, CodesAreThoseOfTheDefinition) {
     std::array<std::byte, 16> bytes{};
     BitWriter out(bytes);
     put_omega(n, out);
-    const std::size_t size = out.finish();
-    BitReader in(std::span<const std::byte>(bytes).first(size));
+    const auto written = std::span<const std::byte>(bytes).first(out.finish());
+    BitReader in(written);
     std::string code;
     for (std::size_t i = 0; i < expected.size(); ++i) code += in.get(1) != 0 ? '1' : '0';
     EXPECT_EQ(code, expected) << n;
-    BitReader again(std::span<const std::byte>(bytes).first(size));
+    BitReader again(written);
     EXPECT_EQ(get_omega(again, n), n);
     again.expect_end();
-    BitReader limited(std::span<const std::byte>(bytes).first(size));
+    BitReader limited(written);
     EXPECT_THROW(get_omega(limited, n - 1), PayloadError);
   }
 }
@@ -171,11 +169,9 @@ TEST(Bytes, VarintRoundTripsInTheFewestBytes) {
 }
 
 TEST(Bytes, VarintRefusesOtherForms) {
-  const auto refused = [](std::vector<int> values, std::uint64_t maximum) {
-    std::vector<std::byte> bytes;
-    for (int value : values) bytes.push_back(static_cast<std::byte>(value));
-    ByteReader in(bytes);
-    EXPECT_THROW(in.get_varint(maximum, "test"), PayloadError);
+  const auto refused = [](std::initializer_list<int> values, std::uint64_t maximum) {
+    const auto bytes = bytes_of(values);
+    EXPECT_THROW(ByteReader(bytes).get_varint(maximum, "test"), PayloadError);
   };
   refused({}, 100);
   refused({0x80}, 100);                                // unfinished

@@ -48,14 +48,11 @@ Bytes written(const Frame& frame) {
 std::string frame_error(std::span<const std::byte> file) {
   // A copy of exactly this size lets a sanitizer see any read past its end.
   const Bytes exact(file.begin(), file.end());
-  try {
+  return error_text<PayloadError>([&] {
     FrameReader reader(exact);
     while (!reader.done()) reader.next();
     reader.expect_end();
-  } catch (const PayloadError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 /// Calls check(bit, copy) for every bit of a file, with a copy in which that bit is flipped.

@@ -138,6 +138,8 @@ bool DeviceReplayTest::same_bits(const std::vector<float>& a, const std::vector<
 
 void DeviceReplayTest::expect_same(const ReplayOptions& options, int ranks,
                                    const std::string& collective, std::uint64_t steps) {
+  SCOPED_TRACE(options.compressor.to_string() + " " + options.bucketing.to_string() + " " +
+               collective);
   const bool direct = collective == kBetweenDevices;
   const AllSteps cpu = run(options, false, ranks, steps, direct ? "ring" : collective);
   const AllSteps gpu = run(options, true, ranks, steps, collective);
@@ -169,6 +171,16 @@ void DeviceReplayTest::expect_same(const ReplayOptions& options, int ranks,
       EXPECT_GT(b.report.copy_down, 0);
       EXPECT_TRUE(b.report.copy_up > 0 || (ranks == 1 && !options.servers));
     }
+  }
+}
+
+void DeviceReplayTest::expect_same_with_servers(const std::string& rules,
+                                                const std::string& collective, int ranks) {
+  SCOPED_TRACE(collective);
+  for (const Bucketing& bucketing : {Bucketing{}, bucketed_bucketing(), local_bucketing()}) {
+    ReplayOptions options = options_of(rules, bucketing);
+    options.servers = push_pull_options(parse_spec(collective), ranks);
+    expect_same(options, ranks);
   }
 }
 

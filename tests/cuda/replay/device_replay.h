@@ -64,6 +64,8 @@ class DeviceReplayTest : public ::testing::Test {
 
   void expect_same(const ReplayOptions& options, int ranks, const std::string& collective = "ring",
                    std::uint64_t steps = 4);
+  /// @param collective  with parameter servers
+  void expect_same_with_servers(const std::string& rules, const std::string& collective, int ranks);
 
   TemporaryFolder folder_;
   bool saves_each_step_ = true;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "compressors/cuda/kernels/batch.h"
 #include "tests/cuda/simulated/simulated_device.h"
 #include "workloads/replay/message.h"
 
@@ -21,9 +22,7 @@ TEST(DeviceGather, PayloadsAreDownloadedInTheRequestedOrder) {
   std::vector<DevicePayload> payloads;
   for (const std::size_t size : sizes) {
     expected.emplace_back(size, std::byte(1 + expected.size()));
-    auto* const at = static_cast<std::byte*>(device.memory->allocate(size));
-    device.memory->upload(at, expected.back().data(), size);
-    payloads.push_back({at, size});
+    payloads.push_back({cuda::uploaded(*device.memory, expected.back()), size});
   }
   DeviceGather gather(device, 0, 1, 1);
   const std::vector<std::size_t> order = {2, 0, 1};

@@ -74,8 +74,7 @@ TEST_F(DeviceReplayTest, ElementsThatAreSelectedAgainOnTheirWay) {
           "topk:ratio=0.01,memory=none", "topk:ratio=0.01,memory=clear,delay=2",
           "topk:ratio=0.02,memory=momentum,clip=0.5", "topk:ratio=0.01,values=exp4",
           "threshold:tau=0.001,positions=golomb", "variance",
-          "tensor-3:none;tensor-0:threshold:tau=0.001;*:topk:ratio=0.1"}) {
-      SCOPED_TRACE(std::string(collective) + " " + spec);
+          "tensor-3:none;tensor-0:threshold:tau=0.001;*:topk:ratio=0.1"})
       for (const Bucketing& bucketing : {Bucketing{}, bucketed_bucketing(), local_bucketing()}) {
         // Second moments are those of a single step.
         if (bucketing.local_steps > 1 && std::string(spec) == "variance") continue;
@@ -83,17 +82,14 @@ TEST_F(DeviceReplayTest, ElementsThatAreSelectedAgainOnTheirWay) {
         saves_each_step_ = bucketing.overlap == Overlap::kBucket && bucketing.local_steps == 1;
         expect_same(options_of(spec, bucketing), 3, collective, bucketing.local_steps == 1 ? 3 : 4);
       }
-    }
 }
 
 TEST_F(DeviceReplayTest, TheFirstQuantisationOfACollectiveRunsOnTheGpu) {
   for (const char* collective :
        {"qgz", "qgz:group=4,gather=int4", "qgz:group=1,block=32,gather=fp32"})
     for (const char* spec : {"none", "fedavg:delay=2"})
-      for (const Bucketing& bucketing : {Bucketing{}, bucketed_bucketing(), local_bucketing()}) {
-        SCOPED_TRACE(std::string(collective) + " " + spec);
+      for (const Bucketing& bucketing : {Bucketing{}, bucketed_bucketing(), local_bucketing()})
         expect_same(options_of(spec, bucketing), 4, collective);
-      }
 }
 
 // A float takes a code of 4 bits, and 256 floats a scale of 4 bytes: 1/2 + 1/64 bytes per float.

@@ -24,13 +24,18 @@ void each_report(const AllSteps& all, const Check& check) {
     for (std::size_t step = 1; step < steps.size(); ++step) check(steps[step].report);
 }
 
+constexpr double kScale = 50;
+
+ReplayOptions dilated(const std::string& rules, double time_scale = kScale) {
+  ReplayOptions options = options_of(rules);
+  options.time_scale = time_scale;
+  return options;
+}
+
 TEST_F(DeviceReplayTest, TimeDilationChangesOnlyTimes) {
-  ReplayOptions options;
-  options.time_scale = 3;
   for (const Overlap overlap : {Overlap::kNone, Overlap::kBucket})
     for (const char* spec : {"none", "topk:ratio=0.05", "terngrad"}) {
-      SCOPED_TRACE(spec);
-      options.compressor = parse_spec(spec);
+      ReplayOptions options = dilated(spec, 3);
       options.bucketing.overlap = overlap;
       expect_same(options, 2);
     }
@@ -39,80 +44,64 @@ TEST_F(DeviceReplayTest, TimeDilationChangesOnlyTimes) {
 // Sums are uploaded to the GPU when they are decoded, at the end of a step. Time dilation does not
 // apply to this upload.
 TEST_F(DeviceReplayTest, DownloadsOfSumsAreDilated) {
-  ReplayOptions options;
-  options.time_scale = 50;
   for (const char* spec : {"none", "fp16"}) {
     SCOPED_TRACE(spec);
-    options.compressor = parse_spec(spec);
-    each_report(run(options, true, 2, 3, "ring"), [&](const StepReport& report) {
-      expect_slowed(report, options.time_scale, report.copy_down);
-    });
+    each_report(run(dilated(spec), true, 2, 3, "ring"),
+                [](const StepReport& report) { expect_slowed(report, kScale, report.copy_down); });
   }
 }
 
 TEST_F(DeviceReplayTest, CopiesOfAllGatheredPayloadsAreDilated) {
-  ReplayOptions options;
-  options.time_scale = 50;
   for (const char* spec : {"terngrad", "topk:ratio=0.1"}) {
     SCOPED_TRACE(spec);
-    options.compressor = parse_spec(spec);
-    each_report(run(options, true, 2, 3, "ring"), [&](const StepReport& report) {
+    each_report(run(dilated(spec), true, 2, 3, "ring"), [](const StepReport& report) {
       EXPECT_GT(report.copy_down, 0);
       EXPECT_GT(report.copy_up, 0);
       // Both directions overlap.
-      expect_slowed(report, options.time_scale, std::max(report.copy_down, report.copy_up));
+      expect_slowed(report, kScale, std::max(report.copy_down, report.copy_up));
     });
   }
 }
 
 TEST_F(DeviceReplayTest, DownloadsOfCodesAreDilated) {
-  ReplayOptions options;
-  options.time_scale = 50;
-  for (const Bucketing& bucketing : {Bucketing{}, bucketed_bucketing()}) {
-    SCOPED_TRACE(bucketing.to_string());
+  ReplayOptions options = dilated("none");
+  for (const Bucketing& bucketing : {bucketed_bucketing(), Bucketing{}}) {
     options.bucketing = bucketing;
     expect_same(options, 2, "qgz", 2);
   }
-  options.bucketing = {};
-  each_report(run(options, true, 2, 3, "qgz:group=1"), [&](const StepReport& report) {
+  each_report(run(options, true, 2, 3, "qgz:group=1"), [](const StepReport& report) {
     // The host waits while the GPU quantises; sums are uploaded when they are decoded.
     EXPECT_GT(report.codec, 0);
-    expect_slowed(report, options.time_scale, report.copy_down);
+    expect_slowed(report, kScale, report.copy_down);
   });
 }
 
 TEST_F(DeviceReplayTest, CopiesBetweenRoundsAreDilated) {
-  ReplayOptions options;
-  options.time_scale = 20;
-  options.compressor = parse_spec("powersgd");
+  const ReplayOptions options = dilated("powersgd", 20);
   expect_same(options, 2, "ring", 2);
-  each_report(run(options, true, 2, 3, "ring"), [&](const StepReport& report) {
+  each_report(run(options, true, 2, 3, "ring"), [](const StepReport& report) {
     EXPECT_GT(report.codec, 0);
     // These copies do not overlap, unlike those of payloads.
-    expect_slowed(report, options.time_scale);
-    EXPECT_GE(report.compress, options.time_scale * report.codec * 0.999);
+    expect_slowed(report, 20);
+    EXPECT_GE(report.compress, 20 * report.codec * 0.999);
   });
 }
 
 TEST_F(DeviceReplayTest, UploadsOfSelectedElementsAreDilated) {
-  ReplayOptions options;
-  options.compressor = parse_spec("topk:ratio=0.1,memory=none");  // nothing to restore
-  options.time_scale = 50;
-  each_report(run(options, true, 2, 3, "gtopk"), [&](const StepReport& report) {
+  const ReplayOptions options = dilated("topk:ratio=0.1,memory=none");  // nothing to restore
+  each_report(run(options, true, 2, 3, "gtopk"), [](const StepReport& report) {
     EXPECT_GT(report.copy_up, 0);
-    expect_slowed(report, options.time_scale);
+    expect_slowed(report, kScale);
   });
 }
 
 TEST_F(DeviceReplayTest, UploadsOfServersAnswersAreDilated) {
-  ReplayOptions options;
+  ReplayOptions options = dilated("fp16");
   options.servers = PushPullOptions{};
-  options.compressor = parse_spec("fp16");
-  options.time_scale = 50;
-  each_report(run(options, true, 2, 3, ""), [&](const StepReport& report) {
+  each_report(run(options, true, 2, 3, ""), [](const StepReport& report) {
     EXPECT_GT(report.copy_up, 0);
     // An answer waits for the pushed payloads.
-    expect_slowed(report, options.time_scale);
+    expect_slowed(report, kScale);
   });
 }
 

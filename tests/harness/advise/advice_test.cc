@@ -1,14 +1,18 @@
-// Advice: the ranking, the recommended compressors, and compressors that are left out.
+// Advice: the ranking, the recommended compressors, those that are left out, and the results of
+// trainings, whose figures all stand in their recipe's page.
 #include "harness/advise/advice.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "harness/advise/training_results.h"
 #include "workloads/synthetic/synthetic.h"
 
 namespace thinpipe {
@@ -51,9 +55,9 @@ TEST(Advice, OnASlowLinkFewerBytesAreFaster) {
   for (std::size_t i = 1; i < advice.specs.size(); ++i)
     EXPECT_GE(advice.specs[i].step.prediction.step, advice.specs[i - 1].step.prediction.step);
   const SpecAdvice& topk = advice.specs[0];
-  // The ring's all-reduce sends 2 * 3/4 * 4 bytes for each element. Top-k by two shots sends 2 *
-  // 3/4
-  // * 8/100 bytes: 50 times less, of which headers and the other work of a step take a part.
+  // The ring's all-reduce sends 2 * 3/4 * 4 bytes for each element. Top-k by two shots sends
+  // 2 * 3/4 * 8/100 bytes: 50 times less, of which headers and the other work of a step take a
+  // part.
   EXPECT_EQ(topk.point.collective.to_string(), "twoshot");
   EXPECT_GT(topk.step.over_none().value(), 25);
   EXPECT_LT(topk.step.over_none().value(), 51);
@@ -120,6 +124,35 @@ TEST(Advice, LeavesOutWhatIsNotMeasuredInTime) {
 
 TEST(Advice, RefusesWhatHasNoModel) {
   EXPECT_THROW(advice_of(request_of("rate=10mbit,loss=1%", {"topk:ratio=0.01"})), InputError);
+}
+
+// Returns whether the page has a table row with this name and a cell with this figure.
+bool in_page(const std::string& recipe, const std::string& row, const std::string& figure) {
+  const std::filesystem::path page =
+      std::filesystem::path(THINPIPE_SOURCE_DIR) / "docs/results/reproduce" / (recipe + ".md");
+  std::ifstream file(page);
+  EXPECT_TRUE(file) << page;
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("| " + row + " |") && line.find("| " + figure + " |") != std::string::npos)
+      return true;
+  return false;
+}
+
+TEST(TrainingResults, AreThoseOfThePages) {
+  for (const TrainingResult& result : training_results()) {
+    EXPECT_TRUE(in_page(result.recipe, result.row, result.figure)) << to_string(result);
+    EXPECT_TRUE(in_page(result.recipe, result.baseline_row, result.baseline_figure))
+        << to_string(result);
+  }
+}
+
+TEST(TrainingResults, AreFoundByAllParameters) {
+  EXPECT_EQ(trainings_with(parse_spec("topk:ratio=0.01")).size(), 3U);
+  EXPECT_EQ(trainings_with(parse_spec("topk:ratio=0.01,memory=residual")).size(), 3U);
+  EXPECT_TRUE(trainings_with(parse_spec("topk:ratio=0.01,memory=none")).empty());
+  EXPECT_EQ(to_string(trainings_with(parse_spec("powersgd:rank=4")).front()),
+            "perplexity 8.68 (8.56 to 8.8), without compression 8.38 (8.29 to 8.47): character "
+            "LSTM, 4 workers, SGD with momentum (recipe modern)");
 }
 
 }  // namespace

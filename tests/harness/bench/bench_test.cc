@@ -4,19 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compressors/registry.h"
 #include "harness/bench/options.h"
 #include "harness/bench/results.h"
+#include "harness/bench/roofline.h"
 #include "tests/base/support.h"
 #include "tests/trace/sample_trace.h"
 
@@ -51,11 +51,19 @@ TEST(Bench, RowsAreThereForEveryPoint) {
       EXPECT_GT(row.encode, 0) << row.compressor;
       EXPECT_GT(row.decode, 0) << row.compressor;
       EXPECT_EQ(row.t_r, group.roofline.t_r);
+      EXPECT_EQ(row.floor,
+                encode_floor(traffic_of(row.spec), row.quality.bits_per_element, group.roofline))
+          << row.compressor;
     }
     EXPECT_EQ(group.rows.size(), 2 * targets.size());
     EXPECT_EQ(group.roofline.read.size(), 4u);
     EXPECT_GT(group.roofline.copy, 0);
     EXPECT_GT(group.roofline.triad, 0);
+    EXPECT_GT(group.roofline.reread, 0);
+    EXPECT_LE(group.roofline.reread, group.roofline.t_r);
+    EXPECT_GT(group.roofline.update, 0);
+    EXPECT_GT(group.roofline.store, 0);
+    EXPECT_GT(group.roofline.multiply_add, 0);
     for (const auto& [streams, time] : group.roofline.read) EXPECT_GE(time, group.roofline.t_r);
   }
   EXPECT_LE(result.groups[1].roofline.t_r, result.groups[0].roofline.t_r)
@@ -74,6 +82,12 @@ TEST(Bench, JsonIsGoogleBenchmarks) {
     if (row.at("run_type") != "iteration") continue;
     ++rows[name];
     EXPECT_GT(row.at("ns_per_element"), 0) << name;
+    EXPECT_EQ(row.contains("floor_share"), name.starts_with("encode/")) << name;
+    // Its operations are in registers, and their number does not depend on the tensor.
+    if (name.starts_with("multiply_add/")) {
+      EXPECT_FALSE(row.contains("GB_per_s")) << name;
+      continue;
+    }
     EXPECT_GT(row.at("GB_per_s"), 0) << name;
     // The row's own time: ns of one call over 3000 elements.
     ASSERT_EQ(row.at("time_unit"), "ns");
@@ -87,7 +101,9 @@ TEST(Bench, JsonIsGoogleBenchmarks) {
   for (const char* name :
        {"encode/topk:memory=none/laplace:3000/cache/threads:1",
         "encode/none/laplace:3000/cache/threads:1", "decode/none/laplace:3000/cache/threads:1",
-        "read/streams:8/laplace:3000/cache/threads:1", "triad/laplace:3000/cache/threads:1"}) {
+        "read/streams:8/laplace:3000/cache/threads:1", "triad/laplace:3000/cache/threads:1",
+        "reread/laplace:3000/cache/threads:1", "update/laplace:3000/cache/threads:1",
+        "store/laplace:3000/cache/threads:1", "multiply_add/laplace:3000/cache/threads:1"}) {
     const auto found = rows.lower_bound(name);
     ASSERT_NE(found, rows.end()) << name;
     EXPECT_EQ(found->first.substr(0, std::string(name).size()), name);
@@ -100,7 +116,7 @@ TEST(Bench, RepetitionsAreInRandomOrderAndSayInWhich) {
   options.repetitions = 5;
   const BenchResult result = run_bench(options);
   std::vector<std::size_t> order;
-  std::vector<std::string> ran(50);
+  std::vector<std::string> ran(70);
   const auto json = nlohmann::json::parse(result.json);
   for (const auto& row : json.at("benchmarks")) {
     EXPECT_EQ(row.contains("order"), row.at("run_type") == "iteration");
@@ -110,14 +126,14 @@ TEST(Bench, RepetitionsAreInRandomOrderAndSayInWhich) {
     ran.at(place) = row.at("run_name");
   }
   std::sort(order.begin(), order.end());
-  ASSERT_EQ(order.size(), 50u);  // (4 reads + copy + triad + 2 compressors x 2) x 5
+  ASSERT_EQ(order.size(), 70u);  // (10 kernels of the roofline + 2 compressors x 2) x 5
   for (std::size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], i);
-  // In turn, none would be its own neighbour; one after the other, 40 of 49 would be.
+  // In turn, none would be its own neighbour; one after the other, 56 of 69 would be.
   int neighbours = 0;
   for (std::size_t i = 1; i < ran.size(); ++i) neighbours += ran[i] == ran[i - 1] ? 1 : 0;
   EXPECT_LT(neighbours, 25);
-  EXPECT_NE(std::vector<std::string>(ran.begin(), ran.begin() + 10),
-            std::vector<std::string>(ran.begin() + 10, ran.begin() + 20));
+  EXPECT_NE(std::vector<std::string>(ran.begin(), ran.begin() + 14),
+            std::vector<std::string>(ran.begin() + 14, ran.begin() + 28));
   const BenchRow& row = result.groups[0].rows[0];
   ASSERT_EQ(row.encode_order.size(), 5u);
   EXPECT_EQ(ran.at(row.encode_order[0]), ran.at(row.encode_order[4]));
@@ -144,6 +160,7 @@ TEST(Bench, RatiosAreAnAxis) {
       EXPECT_TRUE(ratio == 0.1 || ratio == 0.05) << ratio.value_or(0);
     }
     EXPECT_EQ(point.details->at("order").at("encode").size(), 3u);
+    EXPECT_GT(point.metrics.at("encode_floor").samples.at(0), 0);
   }
 }
 
@@ -259,6 +276,7 @@ BenchRow row(const std::string& compressor, double encode, double bits) {
           .encode = encode,
           .decode = 0.01234,
           .t_r = 0.2,
+          .floor = 0.3,
           .allocations = 0,
           .quality = {.selected_share = 1.004,
                       .bits_per_element = bits,
@@ -268,8 +286,14 @@ BenchRow row(const std::string& compressor, double encode, double bits) {
 
 BenchGroup group() {
   BenchGroup group{.tensor = "laplace", .elements = 26000000, .threads = 2};
-  group.roofline = {
-      .read = {{1, 0.25}, {2, 0.21}, {4, 0.2}, {8, 0.22}}, .copy = 0.5, .triad = 0.7, .t_r = 0.2};
+  group.roofline = {.read = {{1, 0.25}, {2, 0.21}, {4, 0.2}, {8, 0.22}},
+                    .copy = 0.5,
+                    .triad = 0.7,
+                    .reread = 0.15,
+                    .update = 0.45,
+                    .store = 0.3,
+                    .multiply_add = 0.0104,
+                    .t_r = 0.2};
   return group;
 }
 
@@ -283,15 +307,46 @@ TEST(BenchTable, SortsByEncodeAndMarksTheFastestThatCompresses) {
   EXPECT_EQ(lines[1],
             "  read 0.250 (1 stream), 0.210 (2 streams), 0.200 (4 streams), 0.220 (8 streams)");
   EXPECT_EQ(lines[2], "  copy 0.500, triad 0.700");
-  ASSERT_GE(lines.size(), 8u);
-  EXPECT_EQ(lines[5].substr(0, 6), "  none");
-  EXPECT_EQ(lines[6].substr(0, 6), "* fast");
-  EXPECT_EQ(lines[7].substr(0, 6), "  slow");
-  // 3.456 / 0.2 = 17.28.
-  std::istringstream words(lines[7]);
-  const std::vector<std::string> found{std::istream_iterator<std::string>(words), {}};
-  EXPECT_EQ(found, (std::vector<std::string>{"slow", "avx3_dl", "3.46", "17.3", "0.012", "1.00",
-                                             "0.050", "0.912", "2.5"}));
+  EXPECT_EQ(lines[3], "  reread 0.150, update 0.450, store 0.300, multiply-add 0.010");
+  ASSERT_GE(lines.size(), 9u);
+  EXPECT_EQ(lines[6].substr(0, 6), "  none");
+  EXPECT_EQ(lines[7].substr(0, 6), "* fast");
+  EXPECT_EQ(lines[8].substr(0, 6), "  slow");
+  // 3.456 / 0.2 = 17.28, and 0.3 / 3.456 = 8.68 %.
+  EXPECT_EQ(words_in(lines[8]),
+            (Texts{"slow", "avx3_dl", "3.46", "17.3", "8.68", "0.012", "1.00", "0.050", "0.912"}));
+}
+
+TEST(BenchTable, ARowWithoutAFloorHasADash) {
+  BenchGroup with = group();
+  with.rows = {row("topk", 1, 1)};
+  with.rows[0].floor = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<std::string> lines = lines_of(bench_table(with));
+  EXPECT_NE(lines[4].find("floor"), std::string::npos) << lines[4];
+  EXPECT_EQ(words_in(lines[6]),
+            (Texts{"*", "topk", "avx3_dl", "1.00", "5.00", "-", "0.012", "1.00", "1.00", "0.912"}));
+}
+
+// The arrays that an encode moves, in ns/element of group(): t_R 0.2, reread 0.15, update 0.45,
+// store 0.3 for 32 bits, and 0.0104 ns for a multiply-add.
+TEST(EncodeFloor, AddsWhatAnEncodeMoves) {
+  const auto floor_of = [](const EncodeTraffic& traffic, double bits) {
+    return encode_floor(traffic, bits, group().roofline);
+  };
+  EXPECT_DOUBLE_EQ(floor_of({}, 0), 0.2);
+  EXPECT_DOUBLE_EQ(floor_of({}, 32), 0.2 + 0.3);
+  EXPECT_NEAR(floor_of({.inputs = 0.01}, 0), 0.01 * 0.2, 1e-12) << "only some elements are read";
+  EXPECT_DOUBLE_EQ(floor_of({.sweeps = 2}, 8), 0.2 + 0.15 + 0.3 / 4);
+  EXPECT_DOUBLE_EQ(floor_of({.residual = true}, 0), 0.45);
+  // The squares are read as the gradient is; the variances are read and written as a residual is.
+  EXPECT_DOUBLE_EQ(floor_of({.inputs = 2, .sweeps = 2, .residual = true, .states = 1}, 0),
+                   0.45 + 0.2 + 0.15 + (0.45 - 0.2));
+}
+
+TEST(EncodeFloor, IsTheArithmeticWhereThatTakesLonger) {
+  const RooflineFigures roofline = group().roofline;
+  EXPECT_DOUBLE_EQ(encode_floor({.multiply_adds = 10}, 0, roofline), 0.2);  // 0.104
+  EXPECT_DOUBLE_EQ(encode_floor({.multiply_adds = 100}, 32, roofline), 1.04);
 }
 
 TEST(BenchTable, FitsItsColumnsWhateverTheFiguresAndSpecs) {

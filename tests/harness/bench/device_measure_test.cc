@@ -348,6 +348,7 @@ TEST(DeviceTensorBench, RecordsHaveWhatADeviceHas) {
     EXPECT_EQ(point.bench->threads, 1);
     EXPECT_EQ(point.metrics.at("encode_wall_time").samples.size(), 3u);
     EXPECT_TRUE(point.metrics.contains("copy_time"));
+    EXPECT_FALSE(point.metrics.contains("encode_floor"));
     EXPECT_EQ(point.validation->at("checked_steps"), 5);
     EXPECT_TRUE(point.id.ends_with("/laplace:3000/memory/cuda")) << point.id;
   }

@@ -212,6 +212,26 @@ TEST(Roofline, CopyAndTriadWriteEveryElement) {
   });
 }
 
+TEST(Roofline, UpdateAndStoreChangeEveryElementOnce) {
+  with_every_team([](std::size_t n, Team& team) {
+    std::vector<float> from(n), to(n, 3.0F);
+    for (std::size_t i = 0; i < n; ++i) from[i] = static_cast<float>(i);
+    add_array(from, to, team);
+    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(to[i], static_cast<float>(i) + 3.0F) << i;
+    fill_array(0.5F, to, team);
+    EXPECT_EQ(to, std::vector<float>(n, 0.5F)) << n;
+  });
+}
+
+TEST(Roofline, EveryThreadComputesItsMultiplyAdds) {
+  with_every_team([](std::size_t n, Team& team) {
+    // Twelve chains of whole vectors: less than 12 vectors more than requested, of up to 64 lanes.
+    const double done = multiply_add(n, team) / team.size();
+    EXPECT_GE(done, static_cast<double>(n));
+    EXPECT_LT(done, static_cast<double>(n) + 12 * 64);
+  });
+}
+
 TEST(Team, EveryThreadWorksOnceARound) {
   Team team(3);
   std::atomic<int> calls[3] = {0, 0, 0};

@@ -1,16 +1,19 @@
 #include "harness/commands/net_verify_output.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace thinpipe {
 namespace {
+
+using ::testing::HasSubstr;
 
 LinkReport some_report() {
   LinkReport report;
@@ -42,19 +45,15 @@ LinkReport some_report() {
 
 TEST(NetVerifyOutput, TextFitsATerminalAndGivesReasons) {
   const LinkReport report = some_report();
-  std::istringstream text(link_report_text(report, judge(report)));
-  std::string line, all;
-  std::getline(text, line);
-  EXPECT_EQ(line, report.link.to_string() + ": FAILED");
-  while (std::getline(text, line)) {
-    EXPECT_LE(line.size(), 80U) << line;
-    all += line + "\n";
-  }
+  const std::string text = link_report_text(report, judge(report));
+  const std::string below = text.substr(text.find('\n') + 1);
+  EXPECT_EQ(text, report.link.to_string() + ": FAILED\n" + below);
+  for (const std::string& line : split(below, '\n')) EXPECT_LE(line.size(), 80U) << line;
   for (const char* part :
        {"failed: forward goodput is 80.1 Mbit/s", "uplink alone", "downlink alone", "set: 20 ms",
         "RTT bufferbloat", "95 of 9000", "bucket depth", "rate change", "iperf3", "not installed",
         "not measured: something"})
-    EXPECT_NE(all.find(part), std::string::npos) << part << " in\n" << all;
+    EXPECT_THAT(below, HasSubstr(part));
 }
 
 TEST(NetVerifyOutput, TitlesSayWhatWasJudged) {
@@ -77,9 +76,8 @@ TEST(NetVerifyOutput, ABusyMachineIsNamedWithItsSignAndARemedy) {
   report.disturbed[Measure::kGoodput] = "idle 0.4 %";
   const LinkVerdict verdict = judge(report);
   const std::string text = link_report_text(report, verdict);
-  EXPECT_NE(text.find(": INVALID, the machine was too busy\n  invalid: goodput (idle 0.4 %)\n"),
-            std::string::npos)
-      << text;
+  EXPECT_THAT(text,
+              HasSubstr(": INVALID, the machine was too busy\n  invalid: goodput (idle 0.4 %)\n"));
   EXPECT_EQ(links_summary({{report, verdict}}),
             "\nThe machine was too busy to judge the link: goodput (idle 0.4 %). The host\n"
             "rather than the link may have set the pace. Stop other programs, or use a slower\n"
@@ -88,7 +86,7 @@ TEST(NetVerifyOutput, ABusyMachineIsNamedWithItsSignAndARemedy) {
   EXPECT_TRUE(json.at("holds").is_null());
   EXPECT_EQ(json.at("valid"), false);
   EXPECT_EQ(json.at("disturbed").at(0), "goodput (idle 0.4 %)");
-  EXPECT_NE(link_table_row(report, verdict).find("| invalid |"), std::string::npos);
+  EXPECT_THAT(link_table_row(report, verdict), HasSubstr("| invalid |"));
 }
 
 TEST(NetVerifyOutput, ExitCodesTellWrongFromUnclear) {
@@ -139,9 +137,8 @@ TEST(NetVerifyOutput, SummaryHasCountsAndTheWorstDeviation) {
   const std::string both = links_summary({passed, failed});
   for (const char* part : {"goodput", "+0.15 %", "-16.19 %", "FAILED", "20.3 ms",
                            "1 of 2 links failed; rate=100mbit,"})
-    EXPECT_NE(both.find(part), std::string::npos) << part << " in" << both;
-  std::istringstream lines(both);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+    EXPECT_THAT(both, HasSubstr(part));
+  for (const std::string& line : split(both, '\n')) EXPECT_LE(line.size(), 80U) << line;
   good.link = LinkSpec{};
   for (DirectionGoodput GoodputReport::*way : kFourWays) ((*good.goodput).*way).ceiling = 0;
   good.round_trip.reset(), good.loss.reset(), good.burst.reset(), good.change.reset();

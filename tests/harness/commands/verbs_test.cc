@@ -10,7 +10,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "base/text.h"
 #include "harness/commands/gate_launcher.h"
@@ -29,8 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 void expect_narrow(const std::string& text) {
-  std::istringstream lines{text};
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kColumns) << line;
+  for (const std::string& line : split(text, '\n')) EXPECT_LE(line.size(), kColumns) << line;
 }
 
 TEST(Verbs, NamesAreUniqueAndGroupsStandTogether) {
@@ -39,9 +37,7 @@ TEST(Verbs, NamesAreUniqueAndGroupsStandTogether) {
   for (const Verb& verb : verbs()) {
     EXPECT_TRUE(names.insert(verb.name).second) << verb.name;
     const std::string word = split(verb.name, ' ')[0];
-    if (word != last) {
-      EXPECT_TRUE(first.insert(word).second) << verb.name;
-    }
+    EXPECT_TRUE(word == last || first.insert(word).second) << verb.name;
     last = word;
     const bool grouped = verb.name.find(' ') != std::string::npos;
     const bool known = std::any_of(verb_groups().begin(), verb_groups().end(),
@@ -65,10 +61,10 @@ TEST(Verbs, EveryVerbTeaches) {
     EXPECT_FALSE(verb.description.empty()) << verb.name;
     EXPECT_FALSE(verb.examples.empty()) << verb.name;
     for (const OptionInfo& option : verb.options) {
-      EXPECT_FALSE(option.help.empty()) << verb.name << " --" << option.name;
-      EXPECT_NE(option.help.back(), '.') << verb.name << " --" << option.name;
-      EXPECT_EQ(option.type == OptionInfo::Type::kFlag, option.value_name.empty())
-          << verb.name << " --" << option.name;
+      SCOPED_TRACE(verb.name + " --" + option.name);
+      EXPECT_FALSE(option.help.empty());
+      EXPECT_NE(option.help.back(), '.');
+      EXPECT_EQ(option.type == OptionInfo::Type::kFlag, option.value_name.empty());
     }
   }
 }
@@ -79,13 +75,10 @@ TEST(Verbs, OptionNamesAreUnique) {
     std::set<char> letters{'h'};
     for (const OptionInfo& option : verb.options) {
       EXPECT_TRUE(seen.insert(option.name).second) << verb.name << " --" << option.name;
-      if (option.letter) {
-        EXPECT_TRUE(letters.insert(option.letter).second) << verb.name;
-      }
+      EXPECT_TRUE(!option.letter || letters.insert(option.letter).second) << verb.name;
     }
-    for (const PositionalInfo& info : verb.positionals) {
+    for (const PositionalInfo& info : verb.positionals)
       EXPECT_TRUE(seen.insert(info.name).second) << verb.name << " " << info.name;
-    }
   }
 }
 
@@ -132,15 +125,13 @@ TEST(Verbs, GroupsOfOptionsAreComplete) {
 
 TEST(Verbs, ManualNamesEveryOption) {
   const std::string manual = man_page(command_verb(), verbs(), "1");
-  for (const Verb& verb : verbs()) {
+  for (const Verb& verb : verbs())
     for (const OptionInfo& option : verb.options) {
       std::string roff;  // a dash of its own, not a hyphen
-      for (const char letter : "--" + option.name) {
+      for (const char letter : "--" + option.name)
         roff += letter == '-' ? std::string("\\-") : std::string(1, letter);
-      }
       EXPECT_NE(manual.find(roff), std::string::npos) << option.name;
     }
-  }
 }
 
 namespace fs = std::filesystem;

@@ -1,12 +1,12 @@
 // Findings of `thinpipe doctor`: the kernel, the machine and its software.
 #include "harness/doctor/findings.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +18,8 @@ namespace thinpipe {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using State = Finding::State;
 
 KernelFeatures all_there() {
@@ -60,22 +62,18 @@ TEST(DoctorKernel, NetemIsOptionalAndTbfIsNot) {
 
 TEST(DoctorKernel, SettingsThatForbidNamespacesAreNamed) {
   const TemporaryFolder folder;
-  const fs::path& sys = folder.path();
-  fs::create_directories(sys / "kernel");
-  fs::create_directories(sys / "user");
-  std::ofstream(sys / "kernel/unprivileged_userns_clone") << "0\n";
-  std::ofstream(sys / "user/max_user_namespaces") << "0\n";
-  std::ofstream(sys / "kernel/apparmor_restrict_unprivileged_userns") << "1\n";
-  const std::vector<Finding> findings = kernel_findings({}, sys);
-  const std::string remedy = named(findings, "namespaces").remedy;
-  EXPECT_EQ(named(findings, "namespaces").state, State::kFatal);
-  EXPECT_NE(remedy.find("kernel.unprivileged_userns_clone=1"), std::string::npos) << remedy;
-  EXPECT_NE(remedy.find("user.max_user_namespaces=15000"), std::string::npos) << remedy;
-  EXPECT_NE(remedy.find("apparmor_restrict_unprivileged_userns=0"), std::string::npos) << remedy;
-  std::ofstream(sys / "kernel/unprivileged_userns_clone") << "1\n";
-  std::ofstream(sys / "user/max_user_namespaces") << "9000\n";
-  std::ofstream(sys / "kernel/apparmor_restrict_unprivileged_userns") << "0\n";
-  EXPECT_EQ(named(kernel_findings({}, sys), "namespaces").remedy.find("sysctl"), std::string::npos);
+  const auto finding = [&](const char* clone, const char* most, const char* restricted) {
+    write_bytes(folder / "kernel/unprivileged_userns_clone", clone);
+    write_bytes(folder / "user/max_user_namespaces", most);
+    write_bytes(folder / "kernel/apparmor_restrict_unprivileged_userns", restricted);
+    return named(kernel_findings({}, folder.path()), "namespaces");
+  };
+  const Finding forbidden = finding("0\n", "0\n", "1\n");
+  EXPECT_EQ(forbidden.state, State::kFatal);
+  for (const char* part : {"kernel.unprivileged_userns_clone=1", "user.max_user_namespaces=15000",
+                           "apparmor_restrict_unprivileged_userns=0"})
+    EXPECT_THAT(forbidden.remedy, HasSubstr(part));
+  EXPECT_THAT(finding("1\n", "9000\n", "0\n").remedy, Not(HasSubstr("sysctl")));
 }
 
 TEST(DoctorNetemTests, SaysWhichKernelTheyHave) {
@@ -92,7 +90,7 @@ TEST(DoctorNetemTests, SaysWhichKernelTheyHave) {
   finding = netem_tests_finding(no, {});
   EXPECT_EQ(finding.state, State::kAbsent);
   EXPECT_FALSE(finding.cost.empty());
-  EXPECT_NE(finding.remedy.find("./setup"), std::string::npos);
+  EXPECT_THAT(finding.remedy, HasSubstr("./setup"));
 }
 
 // The machine is read from a made-up tree of /proc and /sys.
@@ -103,10 +101,7 @@ class DoctorMachine : public ::testing::Test {
     write("proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable:    4194304 kB\n");
     write("proc/loadavg", "0.10 0.20 0.30 1/100 1234\n");
   }
-  void write(const fs::path& name, const std::string& text) {
-    fs::create_directories((root_ / name).parent_path());
-    std::ofstream(root_ / name) << text;
-  }
+  void write(const fs::path& name, const std::string& text) { write_bytes(root_ / name, text); }
   const TemporaryFolder folder_;
   const fs::path root_ = folder_.path();
 };

@@ -78,17 +78,11 @@ TEST(Wire, ACounterThatWentBackIsTold) {
 // Where no other run of this machine is seen.
 class OtherRunsTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (const char* before = getenv("TMPDIR")) before_ = before;
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
-    setenv("TMPDIR", folder_.c_str(), 1);
-  }
   void TearDown() override {
-    EXPECT_TRUE(std::filesystem::is_empty(folder_));  // nothing is created in it
-    std::filesystem::remove(folder_);
-    before_.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", before_.c_str(), 1);
+    EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));  // nothing is created in it
   }
-  std::string folder_ = "/tmp/thinpipe-other-runs-XXXXXX", before_;
+  const TemporaryFolder folder_;
+  EnvironmentVariable place_{"TMPDIR", folder_.path()};
 };
 
 TEST_F(OtherRunsTest, NobodySeesItself) { EXPECT_FALSE(OtherRuns().any()); }
@@ -132,7 +126,7 @@ TEST_F(OtherRunsTest, AKilledOneIsGone) {
 }
 
 TEST_F(OtherRunsTest, AFolderThatIsNotThereHidesEverybody) {
-  setenv("TMPDIR", "/nonexistent", 1);
+  place_.set("/nonexistent");
   const OtherRuns one, two;
   EXPECT_FALSE(one.any());
 }
@@ -159,17 +153,15 @@ TEST_F(Hostfile, NamesCommentsAndSlots) {
 }
 
 TEST_F(Hostfile, ErrorsNameFileAndLine) {
-  const std::string at = path_ + ":";
-  EXPECT_EQ(refusal("a\nb\na\n"), at + "3: 'a' is already in line 1; a machine gets one rank");
-  EXPECT_EQ(refusal("a slot=4\n"), at + "1: 'slot=4' after 'a': expected slots=N or max_slots=N");
-  EXPECT_EQ(refusal("a slots=0\n"), at + "1: 'slots=0' after 'a': expected slots=N or max_slots=N");
-  EXPECT_EQ(refusal("a slots=four\n"),
-            at + "1: 'slots=four' after 'a': expected slots=N or max_slots=N");
-  EXPECT_EQ(refusal("a\n-oProxyCommand=x\n"),
-            at + "2: '-oProxyCommand=x' is not the name of a machine");
-  EXPECT_EQ(refusal("a;reboot\n"), at + "1: 'a;reboot' is not the name of a machine");
-  EXPECT_EQ(refusal("# nobody\n\n"),
-            at.substr(0, at.size() - 1) + ": names no machine; expected one on each line");
+  for (const auto& [text, complaint] :
+       {std::pair{"a\nb\na\n", ":3: 'a' is already in line 1; a machine gets one rank"},
+        {"a\n-oProxyCommand=x\n", ":2: '-oProxyCommand=x' is not the name of a machine"},
+        {"a;reboot\n", ":1: 'a;reboot' is not the name of a machine"},
+        {"# nobody\n\n", ": names no machine; expected one on each line"}})
+    EXPECT_EQ(refusal(text), path_ + complaint);
+  for (const std::string slots : {"slot=4", "slots=0", "slots=four"})
+    EXPECT_EQ(refusal("a " + slots + "\n"),
+              path_ + ":1: '" + slots + "' after 'a': expected slots=N or max_slots=N");
 }
 
 TEST_F(Hostfile, AFileThatIsNotThere) {
@@ -378,6 +370,20 @@ TEST(Calibrator, KeepsWhatItMeasuredByLinkAndNumberOfMachines) {
   EXPECT_EQ(record["links"][1]["ways"][0]["where"], "host0 up");
   EXPECT_EQ(record["links"][1]["ways"][0]["ratio"], 1.0);
   EXPECT_TRUE(record["links"][1]["ways"][0]["round_trip"].is_null());
+}
+
+TEST(Calibrator, RecordsWhatItSkipped) {
+  FakeMachines machines;
+  const LinkSpec link = parse_link_spec("rate=1mbit");
+  Calibrator calibrator;
+  calibrator.skip(machines, link, 1, "nobody asked");
+  EXPECT_EQ(machines.asked, 0);
+  ASSERT_NE(calibrator.find(machines, link, 1), nullptr);
+  EXPECT_EQ(calibrator.find(machines, link, 1)->verdict(), Verdict::kUnmeasured);
+  const nlohmann::json record = calibrator.record();
+  EXPECT_EQ(record["links"][0]["reason"], "nobody asked");
+  EXPECT_TRUE(record["links"][0]["ratio"].is_null());
+  EXPECT_TRUE(record["links"][0]["ways"].empty());
 }
 
 TEST(Calibrator, RemembersWhatBroke) {

@@ -4,9 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -20,11 +18,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-void write(const std::filesystem::path& file, const std::string& text) {
-  std::filesystem::create_directories(file.parent_path());
-  std::ofstream(file) << text;
-}
-
 TEST(Processor, WhatTheSystemDoesNotShowIsNull) {
   const TemporaryFolder root;
   const nlohmann::json json = processor_description(root.path());
@@ -37,21 +30,21 @@ TEST(Processor, WhatTheSystemDoesNotShowIsNull) {
 TEST(Processor, AsTheKernelWritesIt) {
   const TemporaryFolder root;
   const std::filesystem::path cpu = root.path() / "sys/devices/system/cpu";
-  write(cpu / "smt/active", "1\n");
-  write(cpu / "intel_pstate/no_turbo", "1\n");
+  write_bytes(cpu / "smt/active", "1\n");
+  write_bytes(cpu / "intel_pstate/no_turbo", "1\n");
   int index = 0;
   for (const auto& [level, type, size] : {std::tuple{"1", "Data", "48K"},
                                           {"1", "Instruction", "32K"},
                                           {"2", "Unified", "2048K"},
                                           {"3", "Unified", "260M"}}) {
     const std::filesystem::path cache = cpu / "cpu0/cache" / ("index" + std::to_string(index++));
-    write(cache / "level", level);
-    write(cache / "type", type);
-    write(cache / "size", size);
+    write_bytes(cache / "level", level);
+    write_bytes(cache / "type", type);
+    write_bytes(cache / "size", size);
   }
-  write(root.path() / "proc/meminfo", "MemTotal:       1024 kB\nMemFree:  1 kB\n");
-  write(root.path() / "sys/fs/cgroup/cpu.max", "150000 100000\n");
-  write(root.path() / "sys/fs/cgroup/memory.max", "max\n");
+  write_bytes(root.path() / "proc/meminfo", "MemTotal:       1024 kB\nMemFree:  1 kB\n");
+  write_bytes(root.path() / "sys/fs/cgroup/cpu.max", "150000 100000\n");
+  write_bytes(root.path() / "sys/fs/cgroup/memory.max", "max\n");
   const nlohmann::json json = processor_description(root.path());
   EXPECT_EQ(json.at("smt"), true);
   EXPECT_EQ(json.at("turbo"), false);
@@ -65,7 +58,7 @@ TEST(Processor, AsTheKernelWritesIt) {
 
 TEST(Processor, TurboOfOtherDrivers) {
   const TemporaryFolder root;
-  write(root.path() / "sys/devices/system/cpu/cpufreq/boost", "1\n");
+  write_bytes(root.path() / "sys/devices/system/cpu/cpufreq/boost", "1\n");
   EXPECT_EQ(processor_description(root.path()).at("turbo"), true);
 }
 
@@ -73,18 +66,17 @@ TEST(Processor, TurboOfOtherDrivers) {
 class Graphics : public ::testing::Test {
  protected:
   Graphics() {
-    write(root.path() / "sys/module/nvidia/version", "580.65.06\n");
+    write_bytes(root.path() / "sys/module/nvidia/version", "580.65.06\n");
     for (const char* card : {"0000:02:00.0", "0000:01:00.0"})
-      write(root.path() / "proc/driver/nvidia/gpus" / card / "information",
-            std::string("Model: \t\t NVIDIA H") + card[6] + "00\nIRQ:   \t\t 1\n");
+      write_bytes(root.path() / "proc/driver/nvidia/gpus" / card / "information",
+                  std::string("Model: \t\t NVIDIA H") + card[6] + "00\nIRQ:   \t\t 1\n");
   }
-  ~Graphics() override { ::setenv("PATH", path_.c_str(), 1); }
 
   void let_tool_say(const std::string& commands) {
     const std::filesystem::path program = root.path() / "bin/nvidia-smi";
-    write(program, "#!/bin/sh\n" + commands);
+    write_bytes(program, "#!/bin/sh\n" + commands);
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-    ::setenv("PATH", program.parent_path().c_str(), 1);
+    path_.set(program.parent_path());
   }
 
   nlohmann::json described() const { return graphics_description(root.path()); }
@@ -92,7 +84,7 @@ class Graphics : public ::testing::Test {
   const TemporaryFolder root;
 
  private:
-  const std::string path_ = std::getenv("PATH");
+  EnvironmentVariable path_{"PATH"};
 };
 
 TEST_F(Graphics, WithoutTheModuleThereIsNone) {

@@ -22,30 +22,28 @@ using ::testing::ElementsAre;
 using Type = OptionInfo::Type;
 using Words = std::vector<std::string>;
 
-Verb sample() {
-  return {
-      .name = "sample verb",
-      .options = {{.name = "json"},
-                  {.name = "steps",
-                   .letter = 's',
-                   .value_name = "N",
-                   .type = Type::kInteger,
-                   .default_value = "8",
-                   .minimum = 1,
-                   .maximum = 64},
-                  {.name = "rate", .value_name = "X", .type = Type::kReal, .minimum = 0},
-                  {.name = "mode",
-                   .value_name = "MODE",
-                   .type = Type::kChoice,
-                   .default_value = "quick",
-                   .choices = {"quick", "thorough"}},
-                  {.name = "link",
-                   .value_name = "LINK",
-                   .type = Type::kText,
-                   .default_value = "any",
-                   .repeatable = true}},
-      .positionals = {{.name = "DIR"}, {.name = "FILE", .required = false, .repeatable = true}}};
-}
+const Verb kSample = {
+    .name = "sample verb",
+    .options = {{.name = "json"},
+                {.name = "steps",
+                 .letter = 's',
+                 .value_name = "N",
+                 .type = Type::kInteger,
+                 .default_value = "8",
+                 .minimum = 1,
+                 .maximum = 64},
+                {.name = "rate", .value_name = "X", .type = Type::kReal, .minimum = 0},
+                {.name = "mode",
+                 .value_name = "MODE",
+                 .type = Type::kChoice,
+                 .default_value = "quick",
+                 .choices = {"quick", "thorough"}},
+                {.name = "link",
+                 .value_name = "LINK",
+                 .type = Type::kText,
+                 .default_value = "any",
+                 .repeatable = true}},
+    .positionals = {{.name = "DIR"}, {.name = "FILE", .required = false, .repeatable = true}}};
 
 std::string error_of(const Verb& verb, const Words& words) {
   return input_error([&] { const Arguments arguments(verb, words); });
@@ -71,7 +69,7 @@ TEST(Arguments, AnOldNameMeansTheOption) {
 }
 
 TEST(Help, OptionsStandUnderTheirGroups) {
-  Verb verb = sample();
+  Verb verb = kSample;
   verb.groups = {
       {"Speed", {"rate", "no-such"}}, {"Other network", {"no-such"}}, {"Length", {"steps"}}};
   const std::string help = verb_help(verb);
@@ -87,8 +85,7 @@ TEST(Help, OptionsStandUnderTheirGroups) {
 }
 
 TEST(Arguments, DefaultsWhenNotGiven) {
-  const Verb verb = sample();
-  const Arguments arguments(verb, {"folder"});
+  const Arguments arguments(kSample, {"folder"});
   EXPECT_FALSE(arguments.flag("json"));
   EXPECT_FALSE(arguments.given("steps"));
   EXPECT_EQ(arguments.integer("steps"), 8);
@@ -99,10 +96,9 @@ TEST(Arguments, DefaultsWhenNotGiven) {
 }
 
 TEST(Arguments, EveryWayOfWritingAValue) {
-  const Verb verb = sample();
   for (const Words& words : {Words{"d", "--steps", "12"}, Words{"--steps=12", "d"},
                              Words{"-s12", "d"}, Words{"-s", "12", "--", "d"}}) {
-    const Arguments arguments(verb, words);
+    const Arguments arguments(kSample, words);
     EXPECT_TRUE(arguments.given("steps"));
     EXPECT_EQ(arguments.integer("steps"), 12);
     EXPECT_EQ(arguments.positional("DIR"), "d");
@@ -110,55 +106,51 @@ TEST(Arguments, EveryWayOfWritingAValue) {
 }
 
 TEST(Arguments, RepeatedValuesReplaceTheDefaultAndKeepTheirOrder) {
-  const Verb verb = sample();
-  const Arguments arguments(verb, {"--link", "b", "d", "--link=a", "x", "y"});
+  const Arguments arguments(kSample, {"--link", "b", "d", "--link=a", "x", "y"});
   EXPECT_EQ(arguments.texts("link"), (Words{"b", "a"}));
   EXPECT_EQ(arguments.positionals("FILE"), (Words{"x", "y"}));
 }
 
 TEST(Arguments, AfterTwoDashesNothingIsAnOption) {
-  const Verb verb = sample();
-  const Arguments arguments(verb, {"--", "--json"});
+  const Arguments arguments(kSample, {"--", "--json"});
   EXPECT_EQ(arguments.positional("DIR"), "--json");
   EXPECT_FALSE(arguments.flag("json"));
 }
 
 TEST(Arguments, HelpNeedsNothingElse) {
-  const Verb verb = sample();
-  EXPECT_TRUE(Arguments(verb, {"--help"}).help());
-  EXPECT_TRUE(Arguments(verb, {"--steps", "none", "-h"}).help());
+  EXPECT_TRUE(Arguments(kSample, {"--help"}).help());
+  EXPECT_TRUE(Arguments(kSample, {"--steps", "none", "-h"}).help());
 }
 
 TEST(Arguments, ErrorsNameWhatWasFoundAndExpected) {
-  const Verb verb = sample();
-  EXPECT_EQ(error_of(verb, {"d", "--step", "3"}),
+  EXPECT_EQ(error_of(kSample, {"d", "--step", "3"}),
             "unknown option '--step'; did you mean '--steps'?");
-  EXPECT_EQ(error_of(verb, {"d", "--steps"}), "option '--steps' needs a value (N)");
-  EXPECT_EQ(error_of(verb, {"d", "--json=yes"}), "option '--json' takes no value");
+  EXPECT_EQ(error_of(kSample, {"d", "--steps"}), "option '--steps' needs a value (N)");
+  EXPECT_EQ(error_of(kSample, {"d", "--json=yes"}), "option '--json' takes no value");
   for (const std::string bad : {"--=5", "--=", "----="})
-    EXPECT_EQ(error_of(verb, {"d", bad}), "'" + bad + "' names no option");
-  EXPECT_EQ(error_of(verb, {"d", "-s", "3", "-s", "4"}),
+    EXPECT_EQ(error_of(kSample, {"d", bad}), "'" + bad + "' names no option");
+  EXPECT_EQ(error_of(kSample, {"d", "-s", "3", "-s", "4"}),
             "option '--steps' is given more than once");
-  EXPECT_EQ(error_of(verb, {}), "DIR is missing");
-  EXPECT_EQ(error_of(verb, {""}), "DIR is empty");
-  EXPECT_EQ(error_of(verb, {"d", "--mode", "quik"}),
+  EXPECT_EQ(error_of(kSample, {}), "DIR is missing");
+  EXPECT_EQ(error_of(kSample, {""}), "DIR is empty");
+  EXPECT_EQ(error_of(kSample, {"d", "--mode", "quik"}),
             "--mode: found 'quik', expected one of quick, thorough; did you mean 'quick'?");
   for (const char* bad : {"0", "65", "3.5", "3x", "99999999999999999999"})
-    EXPECT_EQ(error_of(verb, {"d", "--steps", bad}),
+    EXPECT_EQ(error_of(kSample, {"d", "--steps", bad}),
               "--steps: found '" + std::string(bad) + "', expected an integer from 1 to 64");
   for (const char* bad : {"nan", "inf", "1e999", "-1", "1,5"})
-    EXPECT_EQ(error_of(verb, {"d", std::string("--rate=") + bad}),
+    EXPECT_EQ(error_of(kSample, {"d", std::string("--rate=") + bad}),
               "--rate: found '" + std::string(bad) + "', expected a number of at least 0");
 }
 
 TEST(Arguments, TheBoundsThemselvesAreTaken) {
   for (const char* good : {"1", "64"})
-    EXPECT_EQ(error_of(sample(), {"d", "--steps", good}), "") << good;
-  EXPECT_EQ(error_of(sample(), {"d", "--rate=0"}), "");
+    EXPECT_EQ(error_of(kSample, {"d", "--steps", good}), "") << good;
+  EXPECT_EQ(error_of(kSample, {"d", "--rate=0"}), "");
 }
 
 TEST(Arguments, ExtraAndRequired) {
-  Verb verb = sample();
+  Verb verb = kSample;
   verb.positionals.pop_back();
   verb.options.push_back(
       {.name = "out", .value_name = "DIR", .type = Type::kFolder, .required = true});
@@ -168,8 +160,7 @@ TEST(Arguments, ExtraAndRequired) {
 }
 
 TEST(Arguments, AskingForWhatTheTableLacksIsABug) {
-  const Verb verb = sample();
-  const Arguments arguments(verb, {"d"});
+  const Arguments arguments(kSample, {"d"});
   EXPECT_THROW(arguments.text("nothing"), std::logic_error);
   EXPECT_THROW(arguments.integer("mode"), std::logic_error);
   EXPECT_THROW(arguments.flag("steps"), std::logic_error);
@@ -178,8 +169,7 @@ TEST(Arguments, AskingForWhatTheTableLacksIsABug) {
 }
 
 TEST(Arguments, CommandLineAsGiven) {
-  const Verb verb = sample();
-  const Arguments arguments(verb, {"d", "-s", "3"});
+  const Arguments arguments(kSample, {"d", "-s", "3"});
   EXPECT_EQ(arguments.command_line(), (Words{"thinpipe", "sample", "verb", "d", "-s", "3"}));
 }
 
@@ -201,11 +191,9 @@ TEST(Layout, WrapsAtBlanksWithinTheColumns) {
   EXPECT_EQ(wrap("aa bb cc", 2, 9), "  aa bb\n  cc");
   EXPECT_EQ(wrap("aa bb cc", 2, 10), "  aa bb cc");
   EXPECT_EQ(wrap("aa bb cc", 2, 9, false), "aa bb\n  cc");
+  EXPECT_EQ(wrap("a bbbbbb c", 0, 4), "a\nbbbbbb\nc");  // a long word stands alone
+  EXPECT_EQ(wrap("a\nb\n\nc", 0, 9), "a b\n\nc");       // blank lines separate paragraphs
 }
-
-TEST(Layout, LongWordsStandAlone) { EXPECT_EQ(wrap("a bbbbbb c", 0, 4), "a\nbbbbbb\nc"); }
-
-TEST(Layout, BlankLinesSeparateParagraphs) { EXPECT_EQ(wrap("a\nb\n\nc", 0, 9), "a b\n\nc"); }
 
 TEST(Layout, TwoColumns) {
   EXPECT_EQ(two_columns("ab", "cd ef", 8, 10), "  ab    cd\n        ef\n");

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "harness/predict/basis.h"
 #include "tests/base/document.h"
+#include "tests/base/support.h"
 #include "workloads/predict/closed_forms.h"
 
 namespace thinpipe {
@@ -169,7 +170,7 @@ TEST(PredictAgain, NamesWhatIsWrong) {
 }
 
 TEST(PredictAgain, NamesFileAndField) {
-  const auto complaint = [](const char* key, const nlohmann::json& value) -> std::string {
+  const auto complaint = [](const char* key, const nlohmann::json& value) {
     Records records = one_point();
     records.file = "out/records.jsonl";
     records.points[0].id = "topk";
@@ -177,12 +178,7 @@ TEST(PredictAgain, NamesFileAndField) {
       nlohmann::json& bucket = said["basis"]["buckets"][1];
       (std::string(key) == "bytes" ? bucket["exchanges"][0] : bucket)[key] = value;
     });
-    try {
-      predict_again(records);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "no error";
+    return input_error([&] { predict_again(records); });
   };
   EXPECT_EQ(complaint("decode", nlohmann::json::object()),
             "out/records.jsonl: point topk: prediction.basis.buckets[1].decode: expected a number "

@@ -30,24 +30,15 @@ void expect_link_time(double seconds, double steps, double bytes) {
   EXPECT_LE(seconds, busy + steps * (1e-3 + 32768 * 1e-8) + 1e-9);
 }
 
-// Each sends the array in each of 3 steps.
-TEST(CollectiveModel, RecursiveDoublingSendsTheArrayInEveryStep) {
+TEST(CollectiveModel, TheBusiestPortDecides) {
+  // Each sends the array in each of 3 steps.
   expect_link_time(seconds("recursive-doubling", Exchange::kAllReduce, 4e6, 8), 3, 12e6);
-}
-
-// 3 steps of halves, and 3 in reverse: 7/8 of the array in each direction.
-TEST(CollectiveModel, HalvingAndDoublingSendsAsLittleAsARing) {
+  // 3 steps of halves, and 3 in reverse: 7/8 of the array in each direction, as in a ring.
   expect_link_time(seconds("halving-doubling", Exchange::kAllReduce, 4e6, 8), 6, 7e6);
-}
-
-// The root has 3 children, each of which sends it the array and receives it; 3 levels in each
-// direction.
-TEST(CollectiveModel, OfATreeTheRootDecides) {
+  // The root has 3 children, each of which sends it the array and receives it; 3 levels in each
+  // direction.
   expect_link_time(seconds("tree", Exchange::kAllReduce, 4e6, 8), 12, 12e6);
-}
-
-// Seven messages with their lengths come to every rank, in three steps.
-TEST(CollectiveModel, GatheringByDoubling) {
+  // Seven messages with their lengths come to every rank, in three steps.
   expect_link_time(seconds("recursive-doubling", Exchange::kAllGather, 1e6, 8), 3, 7e6);
 }
 

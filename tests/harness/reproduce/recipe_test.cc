@@ -6,14 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "base/error.h"
-#include "base/input_file.h"
 #include "compressors/registry.h"
 #include "compressors/spec.h"
 #include "harness/machine/programs.h"
@@ -231,10 +228,8 @@ TEST(RecipeFiles, CannotGrowWithoutBound) {
 }
 
 TEST(RecipeFiles, ColumnsAndPicturesAreDocumented) {
-  const std::filesystem::path root =
-      std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path();
   const std::string documented =
-      read_input(root / "docs/reproduce.md", "the documentation", 1 << 20);
+      read_bytes(std::filesystem::path(THINPIPE_SOURCE_DIR) / "docs/reproduce.md");
   for (const auto& names : {column_names(), picture_names()})
     for (const std::string& name : names)
       EXPECT_NE(documented.find("`" + name + "`"), std::string::npos) << name;
@@ -268,40 +263,26 @@ constexpr const char* kSquare =
     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"8\" height=\"8\"><rect width=\"8\" "
     "height=\"8\"/></svg>\n";
 
-std::string beginning_of(const std::filesystem::path& file, std::size_t bytes) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(stream), {});
-  return text.substr(0, bytes);
-}
-
-/// PATH without any program while it lives.
-class EmptyPath {
- public:
-  EmptyPath() : before_(std::getenv("PATH")) { ::setenv("PATH", "/nowhere", 1); }
-  ~EmptyPath() { ::setenv("PATH", before_.c_str(), 1); }
-
- private:
-  std::string before_;
-};
-
 TEST(Paper, FiguresAreWrittenInTheirFormat) {
   const TemporaryFolder folder;
-  write_figure(kSquare, "svg", folder.path(), folder.path() / "a.svg");
-  EXPECT_EQ(beginning_of(folder.path() / "a.svg", 4), "<svg");
+  const auto begins_with = [&](const std::string& format, const char* begin) {
+    const std::filesystem::path file = folder / ("a." + format);
+    write_figure(kSquare, format, folder.path(), file);
+    EXPECT_TRUE(read_bytes(file).starts_with(begin)) << format;
+  };
+  begins_with("svg", "<svg");
   if (!find_in_path("rsvg-convert")) GTEST_SKIP() << "no rsvg-convert";
-  write_figure(kSquare, "pdf", folder.path(), folder.path() / "a.pdf");
-  EXPECT_EQ(beginning_of(folder.path() / "a.pdf", 5), "%PDF-");
-  write_figure(kSquare, "png", folder.path(), folder.path() / "a.png");
-  EXPECT_EQ(beginning_of(folder.path() / "a.png", 4), "\x89PNG");
-  EXPECT_THROW(write_figure("no drawing", "pdf", folder.path(), folder.path() / "b.pdf"), RunError);
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "b.pdf"));
+  begins_with("pdf", "%PDF-");
+  begins_with("png", "\x89PNG");
+  EXPECT_THROW(write_figure("no drawing", "pdf", folder.path(), folder / "b.pdf"), RunError);
+  EXPECT_FALSE(std::filesystem::exists(folder / "b.pdf"));
 }
 
 TEST(Paper, WhatIsMissingIsNamedWithItsPackage) {
   const TemporaryFolder folder;
-  const EmptyPath without;
-  const auto png = [&] { write_figure(kSquare, "png", folder.path(), folder.path() / "a.png"); };
-  const auto pdf = [&] { write_page_pdf("<p>x", folder.path(), folder.path() / "a.pdf"); };
+  const EnvironmentVariable path("PATH", "/nowhere");
+  const auto png = [&] { write_figure(kSquare, "png", folder.path(), folder / "a.png"); };
+  const auto pdf = [&] { write_page_pdf("<p>x", folder.path(), folder / "a.pdf"); };
   EXPECT_THAT(error_text<RunError>(png), HasSubstr("Debian: librsvg2-bin"));
   EXPECT_THAT(error_text<RunError>(pdf), HasSubstr("Debian: chromium"));
 }

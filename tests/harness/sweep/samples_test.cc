@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -207,13 +208,15 @@ TEST(PointWarnings, NoneAboutAGoodPoint) {
   EXPECT_TRUE(errors_of(good_point()).empty());
 }
 
+// Returns the only warning about a good point after a change; of several or none, "N warnings".
+std::string warning(const std::function<void(PointSamples&)>& spoil) {
+  PointSamples samples = good_point();
+  spoil(samples);
+  const auto warnings = warnings_about(samples);
+  return warnings.size() == 1 ? warnings[0] : std::to_string(warnings.size()) + " warnings";
+}
+
 TEST(PointWarnings, EachSignIsNamed) {
-  const auto warning = [](auto spoil) {
-    PointSamples samples = good_point();
-    spoil(samples);
-    const auto warnings = warnings_about(samples);
-    return warnings.size() == 1 ? warnings[0] : std::to_string(warnings.size()) + " warnings";
-  };
   EXPECT_THAT(warning([](auto& s) { s.goodput_ratio = 0.96; }), HasSubstr("TCP ceiling"));
   EXPECT_THAT(warning([](auto& s) { s.goodput_ratio = 1.04; }), HasSubstr("TCP ceiling"));
   EXPECT_THAT(warning([](auto& s) { s.idle_cpu = 0.01; }),
@@ -263,26 +266,26 @@ TEST(PointWarnings, OneRankWhoseBytesGoAnotherWayIsNamed) {
   for (const std::uint64_t bytes : samples.wire.sent_by) samples.wire.sent += bytes;
   const auto warnings = warnings_about(samples);
   ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_NE(warnings[0].find("rank 7"), std::string::npos) << warnings[0];
+  EXPECT_THAT(warnings[0], HasSubstr("rank 7"));
   samples.wire.sent_by[7] = 108000;
   EXPECT_TRUE(warnings_about(samples).empty());
 }
 
 // Frames that bypass the shaper of place=switch or up.delay.
 TEST(PointWarnings, AShaperThatFramesGoRound) {
-  PointSamples samples = good_point();
-  samples.wire.detours = {{"host3", 1000000, 100000, 0}};
-  ASSERT_EQ(warnings_about(samples).size(), 1U);
-  EXPECT_NE(warnings_about(samples)[0].find("host3 sent"), std::string::npos);
-  samples.wire.detours = {{"host3", 1000000, 999000, 0}};
-  EXPECT_TRUE(warnings_about(samples).empty());
+  EXPECT_THAT(warning([](auto& s) {
+                s.wire.detours = {{"host3", 1000000, 100000, 0}};
+              }),
+              HasSubstr("host3 sent"));
+  EXPECT_EQ(warning([](auto& s) {
+              s.wire.detours = {{"host3", 1000000, 999000, 0}};
+            }),
+            "0 warnings");
 }
 
 // An interval too short for the kernel's ticks has no idle time.
 TEST(PointWarnings, IdleTimeThatIsNotKnownIsNone) {
-  PointSamples samples = good_point();
-  samples.idle_cpu.reset();
-  EXPECT_TRUE(warnings_about(samples).empty());
+  EXPECT_EQ(warning([](auto& s) { s.idle_cpu.reset(); }), "0 warnings");
 }
 
 // Losses that a link is set to are no sign of an error, nor are retransmissions.

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "harness/sweep/samples.h"
 #include "netem/topology/spec.h"
@@ -119,13 +120,18 @@ WorkerStep scaled_step(double factor, double compute, double codec, double lag, 
   return step;
 }
 
+StepAnswers scaled(std::vector<WorkerStep> ranks, double factor, bool overlapped = false) {
+  StepAnswers step{std::move(ranks), {}};
+  scale_step(step, factor, overlapped);
+  return step;
+}
+
 TEST(ScaleStep, IsWhatASlowMachineTookDividedByTheFactor) {
   // At factor 4, 10 ms of compute and 1 ms of codec become 44 ms. The exchange takes 80 ms, which
   // is 20 ms in emulated time.
-  StepAnswers step{{scaled_step(4, 0.010, 0.001, 0, 0.124), scaled_step(4, 0.008, 0.001, 0, 0.124)},
-                   {}};
-  std::vector<WorkerStep>& ranks = step.workers;
-  scale_step(step, 4, false);
+  const std::vector<WorkerStep> ranks =
+      scaled({scaled_step(4, 0.010, 0.001, 0, 0.124), scaled_step(4, 0.008, 0.001, 0, 0.124)}, 4)
+          .workers;
   EXPECT_NEAR(ranks[0].compute, 0.010, 1e-12);
   EXPECT_NEAR(ranks[0].compress, 0.001, 1e-12);
   EXPECT_NEAR(ranks[0].exchange, 0.020, 1e-12);
@@ -146,10 +152,8 @@ TEST(ScaleStep, IsWhatASlowMachineTookDividedByTheFactor) {
 // Ranks begin their exchange at 50 ms instead of 15 ms, 35 ms late. The emulated step excludes this
 // delay: it is 150 ms plus 10 times the exchange.
 TEST(ScaleStep, CodecsThatTakeTooLongForAFastLinkAreAccountedApart) {
-  StepAnswers step{
-      {scaled_step(0.1, 0.1, 0.05, 0.035, 0.070), scaled_step(0.1, 0.1, 0.05, 0.035, 0.070)}, {}};
-  std::vector<WorkerStep>& ranks = step.workers;
-  scale_step(step, 0.1, false);
+  const StepAnswers step = scaled(std::vector(2, scaled_step(0.1, 0.1, 0.05, 0.035, 0.070)), 0.1);
+  const std::vector<WorkerStep>& ranks = step.workers;
   EXPECT_NEAR(ranks[0].compute, 0.1, 1e-12);
   EXPECT_NEAR(ranks[0].compress, 0.05, 1e-12);
   EXPECT_NEAR(ranks[0].exchange, 0.2, 1e-12);  // 20 ms as measured
@@ -161,10 +165,9 @@ TEST(ScaleStep, CodecsThatTakeTooLongForAFastLinkAreAccountedApart) {
 // Only one rank is late, and it alone delays the exchange. On the emulated machines it would not
 // delay the exchange.
 TEST(ScaleStep, RanksThatBeginApartAreDoubted) {
-  StepAnswers step{
-      {scaled_step(2, 0.010, 0.010, 0, 0.100), scaled_step(2, 0.010, 0.010, 0.006, 0.100)}, {}};
-  std::vector<WorkerStep>& ranks = step.workers;
-  scale_step(step, 2, false);
+  const StepAnswers step =
+      scaled({scaled_step(2, 0.010, 0.010, 0, 0.1), scaled_step(2, 0.010, 0.010, 0.006, 0.1)}, 2);
+  const std::vector<WorkerStep>& ranks = step.workers;
   // From 46 ms, when the exchange began, to 100 ms.
   EXPECT_NEAR(ranks[1].exchange, 0.027, 1e-12);
   EXPECT_NEAR(ranks[0].exchange, 0.027, 1e-12);
@@ -173,23 +176,21 @@ TEST(ScaleStep, RanksThatBeginApartAreDoubted) {
 }
 
 TEST(ScaleStep, CodecWorkBetweenExchangesThatTakesTooLongIsDoubted) {
-  StepAnswers step{{scaled_step(2, 0.010, 0.010, 0, 0.100), scaled_step(2, 0.010, 0.010, 0, 0.1)},
-                   {}};
-  std::vector<WorkerStep>& ranks = step.workers;
+  std::vector<WorkerStep> ranks(2, scaled_step(2, 0.010, 0.010, 0, 0.1));
   ranks[1].overrun = 0.01;
-  scale_step(step, 2, false);
-  EXPECT_NEAR(ranks[1].skew, 0.005, 1e-12);
+  const StepAnswers step = scaled(ranks, 2);
+  EXPECT_NEAR(step.workers[1].skew, 0.005, 1e-12);
   EXPECT_EQ(scale_warnings({step}, 2).size(), 1U);
 }
 
 // A step that only accumulates exchanges nothing; a rank that was done early has not been early.
 TEST(ScaleStep, NoPartIsNegative) {
-  StepAnswers step{
-      {scaled_step(0.1, 0.1, 0.05, 0.035, 0.050), scaled_step(0.1, 0.1, 0.02, 0.012, 0.024)}, {}};
-  std::vector<WorkerStep>& ranks = step.workers;
-  scale_step(step, 0.1, false);
-  EXPECT_EQ(ranks[1].exchange, 0);
-  EXPECT_NEAR(ranks[1].total, 0.122, 1e-12);
+  const WorkerStep early =
+      scaled({scaled_step(0.1, 0.1, 0.05, 0.035, 0.05), scaled_step(0.1, 0.1, 0.02, 0.012, 0.024)},
+             0.1)
+          .workers[1];
+  EXPECT_EQ(early.exchange, 0);
+  EXPECT_NEAR(early.total, 0.122, 1e-12);
 }
 
 // With overlap the whole step was dilated, so the times of overlapping phases are divided by the
@@ -202,9 +203,8 @@ TEST(ScaleOverlappedStep, DividesAllThatRanBesideEachOther) {
   rank.exposed = 0.021;
   rank.link_idle = 0.012;
   rank.exchange = 0.048;
-  StepAnswers step{{rank}, {}};
+  const StepAnswers step = scaled({rank}, 3, true);
   const std::vector<WorkerStep>& ranks = step.workers;
-  scale_step(step, 3, true);
   EXPECT_NEAR(ranks[0].compute, 0.010, 1e-12);
   EXPECT_NEAR(ranks[0].compress, 0.002, 1e-12);
   EXPECT_NEAR(ranks[0].decode, 0.002, 1e-12);
@@ -219,20 +219,17 @@ TEST(ScaleOverlappedStep, DividesAllThatRanBesideEachOther) {
 }
 
 TEST(RawTimes, OfOverlappedExchangesAreOfTheShortest) {
-  StepAnswers step{{scaled_step(3, 0.010, 0.002, 0, 0.060), scaled_step(3, 0.010, 0.002, 0, 0.060)},
-                   {}};
-  std::vector<WorkerStep>& ranks = step.workers;
+  std::vector<WorkerStep> ranks(2, scaled_step(3, 0.010, 0.002, 0, 0.060));
   for (WorkerStep& rank : ranks) rank.exposed = rank.link_idle = 0.001;
   ranks[0].exchange = 0.030;
   ranks[1].exchange = 0.027;
-  scale_step(step, 3, true);
+  const StepAnswers step = scaled(ranks, 3, true);
   EXPECT_NEAR(raw_times({step}, true).at("exchange_time")[0].get<double>(), 0.027, 1e-12);
 }
 
 TEST(RawTimes, AreOfTheSlowestRankAndOfTheLastToArrive) {
-  StepAnswers step{{scaled_step(4, 0.010, 0.001, 0, 0.125), scaled_step(4, 0.008, 0.001, 0, 0.126)},
-                   {}};
-  scale_step(step, 4, false);
+  const StepAnswers step =
+      scaled({scaled_step(4, 0.010, 0.001, 0, 0.125), scaled_step(4, 0.008, 0.001, 0, 0.126)}, 4);
   const json raw = raw_times({step, step}, false);
   EXPECT_EQ(raw.at("step_time").size(), 2U);
   EXPECT_NEAR(raw.at("step_time")[0].get<double>(), 0.130, 1e-12);      // rank 1

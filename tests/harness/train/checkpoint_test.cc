@@ -44,11 +44,9 @@ TEST(RankStateFile, RefusesWhatIsDamagedOrAnothers) {
   EXPECT_THROW(read_rank_state(file, "a"), InputError);
   write_rank_state(file, "a", {1, some_bytes(20, 1), some_bytes(5, 2), some_bytes(4, 3)});
   EXPECT_THROW(read_rank_state(file, "b"), InputError);
-  std::string text(fs::file_size(file), '\0');
-  std::ifstream(file, std::ios::binary)
-      .read(text.data(), static_cast<std::streamsize>(text.size()));
+  const std::string text = read_bytes(file);
   const auto refused = [&](const std::string& bytes) {
-    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+    write_bytes(file, bytes);
     EXPECT_THROW(read_rank_state(file, "a"), InputError);
   };
   for (std::size_t size = 0; size < text.size(); ++size) refused(text.substr(0, size));

@@ -52,8 +52,6 @@ TEST(OuterReference, FindsAVelocityThatWasLost) {
   EXPECT_GT(reference.error_of(update), 0.1);
 }
 
-using Pieces = std::vector<std::span<const float>>;
-
 /// Ranks with a common folder, as processes have: each object maps files of its own.
 class SharedContributionsTest : public ::testing::Test {
  protected:
@@ -67,50 +65,47 @@ class SharedContributionsTest : public ::testing::Test {
     ASSERT_EQ(own.size(), values.size());
     std::copy(values.begin(), values.end(), own.begin());
   }
+  /// Makes a rank for each contribution.
+  void contribute(const std::vector<std::vector<float>>& contributions) {
+    make(static_cast<int>(contributions.size()), contributions[0].size());
+    for (std::size_t rank = 0; rank < contributions.size(); ++rank) fill(rank, contributions[rank]);
+  }
+  /// Returns the error that a rank finds in one result.
+  double error_of(std::size_t rank, const std::vector<float>& result) {
+    return ranks_[rank]->error_of(std::vector<std::span<const float>>{result});
+  }
 
   TemporaryFolder folder_;
   std::vector<std::unique_ptr<SharedContributions>> ranks_;
 };
 
 TEST_F(SharedContributionsTest, TheMeanOfAllIsWhatEveryRankHoldsItAgainst) {
-  make(3, 2);
-  fill(0, {1, -8});
-  fill(1, {2, 0});
-  fill(2, {6, 2});
-  const std::vector<float> mean = {3, -2};
-  for (const auto& rank : ranks_) EXPECT_EQ(rank->error_of(Pieces{mean}), 0);
-  // The greatest difference, 1.5, over the greatest |mean|, 3.
-  const std::vector<float> wrong = {4, -3.5};
-  for (const auto& rank : ranks_) EXPECT_DOUBLE_EQ(rank->error_of(Pieces{wrong}), 0.5);
+  contribute({{1, -8}, {2, 0}, {6, 2}});
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(error_of(rank, {3, -2}), 0);
+    // The greatest difference, 1.5, over the greatest |mean|, 3.
+    EXPECT_DOUBLE_EQ(error_of(rank, {4, -3.5}), 0.5);
+  }
 }
 
 TEST_F(SharedContributionsTest, ANewStepReplacesTheOneBefore) {
-  make(2, 1);
-  fill(0, {1});
-  fill(1, {3});
-  const std::vector<float> first = {2}, second = {10};
-  EXPECT_EQ(ranks_[0]->error_of(Pieces{first}), 0);
+  contribute({{1}, {3}});
+  EXPECT_EQ(error_of(0, {2}), 0);
   fill(1, {19});  // the files stay mapped: the other rank sees it
-  EXPECT_EQ(ranks_[0]->error_of(Pieces{second}), 0);
-  EXPECT_DOUBLE_EQ(ranks_[0]->error_of(Pieces{first}), 0.8);
+  EXPECT_EQ(error_of(0, {10}), 0);
+  EXPECT_DOUBLE_EQ(error_of(0, {2}), 0.8);
 }
 
 TEST_F(SharedContributionsTest, TheMeanIsTakenInDouble) {
   // In float 2^24 + 1 is 2^24, and the sum would end as 0.
-  make(3, 1);
-  fill(0, {0x1p24F});
-  fill(1, {1});
-  fill(2, {-0x1p24F});
-  const std::vector<float> mean = {1.0F / 3};
-  EXPECT_LT(ranks_[0]->error_of(Pieces{mean}), 0x1p-24);
+  contribute({{0x1p24F}, {1}, {-0x1p24F}});
+  EXPECT_LT(error_of(0, {1.0F / 3}), 0x1p-24);
 }
 
 // With two ranks an element is rounded twice at most. bf16: half a unit in the last place of 1 is
 // 2^-8.
 TEST_F(SharedContributionsTest, ASumIn16BitsIsHeldAgainstWhatRoundingAllows) {
-  make(2, 3);
-  fill(0, {1, 3, 100});
-  fill(1, {2, -1, 100});
+  contribute({{1, 3, 100}, {2, -1, 100}});
   const std::vector<RoundedSum> first_two = {
       {.begin = 0, .size = 2, .type = ElementType::kBfloat16}};
   const std::vector<float> right = {1.5F, 1, 0};  // the third is not looked at
@@ -200,9 +195,7 @@ TEST_F(TwoRoundsTest, AMissingContributionOfOneRoundIsSeen) {
 }
 
 TEST_F(SharedContributionsTest, NotANumberIsNeverPassedOver) {
-  make(2, 2);
-  fill(0, {1, 2});
-  fill(1, {1, 2});
+  contribute({{1, 2}, {1, 2}});
   const std::vector<float> good = {1}, bad = {std::nanf("")};
   EXPECT_TRUE(std::isnan(ranks_[0]->error_of({bad, good})));
   fill(1, {1, std::nanf("")});
@@ -212,26 +205,22 @@ TEST_F(SharedContributionsTest, NotANumberIsNeverPassedOver) {
 
 TEST_F(SharedContributionsTest, NothingSentIsHeldAgainstZeros) {
   make(2, 1);  // new files are zeros
-  const std::vector<float> zero = {0}, other = {0.25F};
-  EXPECT_EQ(ranks_[0]->error_of(Pieces{zero}), 0);
-  EXPECT_DOUBLE_EQ(ranks_[0]->error_of(Pieces{other}), 0.25);
+  EXPECT_EQ(error_of(0, {0}), 0);
+  EXPECT_DOUBLE_EQ(error_of(0, {0.25F}), 0.25);
 }
 
 TEST_F(SharedContributionsTest, SizesThatDoNotFit) {
   make(1, 0);
   EXPECT_TRUE(ranks_[0]->own().empty());
   EXPECT_EQ(ranks_[0]->error_of({}), 0);
-  const std::vector<float> one = {1};
-  EXPECT_THROW(ranks_[0]->error_of(Pieces{one}), std::logic_error);
+  EXPECT_THROW(error_of(0, {1}), std::logic_error);
   EXPECT_THROW(SharedContributions((folder_ / "missing").string(), 0, 1, 1), SystemError);
 }
 
 // A server has the mean of only some elements, but the relative size of its error depends on the
 // means of all elements.
 TEST_F(SharedContributionsTest, PlacesAreHeldAgainstTheMeanThere) {
-  make(2, 4);
-  fill(0, {1, 2, 3, -200});
-  fill(1, {3, 2, 5, 0});
+  contribute({{1, 2, 3, -200}, {3, 2, 5, 0}});
   SharedContributions reader(folder_.path().string(), SharedContributions::kNone, 2, 4);
   const std::vector<float> last = {-100}, first = {2, 2.5};
   EXPECT_EQ(reader.error_of_places({{last, 3}}), 0);

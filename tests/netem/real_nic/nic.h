@@ -1,16 +1,13 @@
 // An interface in a sandbox that stands for a real network card, and a guard of it.
 #pragma once
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/rtnetlink.h>
-#include <net/route.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -52,22 +49,7 @@ inline void with_nics(const std::function<void()>& body, int code = kExitGood) {
 }
 
 inline void add_default_route(const std::string& interface, const char* gateway) {
-  const auto address = [](const char* text) {
-    sockaddr result = {};
-    auto* in = reinterpret_cast<sockaddr_in*>(&result);
-    in->sin_family = AF_INET;
-    inet_pton(AF_INET, text, &in->sin_addr);
-    return result;
-  };
-  const FileDescriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  rtentry route = {};
-  std::string device = interface;
-  route.rt_dst = address("0.0.0.0");
-  route.rt_genmask = address("0.0.0.0");
-  route.rt_gateway = address(gateway);
-  route.rt_flags = RTF_UP | RTF_GATEWAY;
-  route.rt_dev = device.data();
-  require(ioctl(any.get(), SIOCADDRT, &route) == 0, "a default route on " + interface);
+  Netlink().add_route("0.0.0.0/0", interface, gateway);
 }
 
 /// Adds a qdisc by a message that the test builds itself. The settings that the code under test

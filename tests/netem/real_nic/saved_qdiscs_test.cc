@@ -6,10 +6,9 @@
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <sys/stat.h>
+#include <sys/ioctl.h>
 
 #include <cstring>
-#include <fstream>
 
 #include "netem/link/qdisc.h"
 #include "tests/base/support.h"
@@ -128,11 +127,6 @@ TEST(SavedQdiscs, ALineKeepsEverything) {
     EXPECT_THROW(parse_qdisc_line(bad), InputError) << bad;
 }
 
-void write_state(const std::string& text) {
-  mkdir(kStateFolder, 0755);
-  std::ofstream(std::string(kStateFolder) + "/nic0") << text;
-}
-
 TEST(StateFile, RefusesADamagedFile) {
   with_nics([] {
     const std::string begin = "thinpipe-shape 1\ninterface nic0\nindex 2\nnamespace 1\n";
@@ -143,7 +137,7 @@ TEST(StateFile, RefusesADamagedFile) {
           std::pair{begin + "guard 1\n", ":6: expected saved"},
           std::pair{begin + "guard 1\nsaved x\nend\n", "saved qdisc"},
           std::pair{begin + "guard 1\nend", ":6: expected saved"}}) {
-      write_state(text);
+      write_bytes(std::string(kStateFolder) + "/nic0", text);
       const auto file = StateFile::hold("nic0");
       require_has(input_error([&] { finish(*file); }), expected);
     }

@@ -177,15 +177,10 @@ TEST(LinkReport, MeasuresAreNamed) {
 
 const LinkSpec kChangedLink = parse_link_spec("rate=20mbit");
 
-template <class Measure>
-ChangeFigures of_valid(const Measure& measure) {
-  return valid([&] { return watched(measure); }).value;
-}
-
 TEST(ChangeLatency, IsShortAndLosesNothing) {
   measure_between_two([](Network& network) {
     network.set_links(kChangedLink);
-    const ChangeFigures found = of_valid([&] {
+    const ChangeFigures found = valid_result([&] {
       return measure_change_latency(network, kChangedLink, {0, 1});
     });
     require(found.not_measured.empty(), found.not_measured);
@@ -203,7 +198,7 @@ TEST(ChangeLatency, ShowsOneThatIsSlowAndOneThatLoses) {
     network.set_links(parse_link_spec("up.rate=20mbit"));
     network.host(0).inside([&] {
       ScheduleQdisc throttle("thin0", {.highest_rate = 20e6, .queue = 262144});
-      const ChangeFigures slow = of_valid([&] {
+      const ChangeFigures slow = valid_result([&] {
         return measure_changes(network, kChangedLink, {0, 1}, kRateChanges, [&](double rate) {
           std::this_thread::sleep_for(std::chrono::milliseconds(30));
           throttle.set_rate(rate);
@@ -229,7 +224,7 @@ TEST(ChangeLatency, ShowsOneThatIsSlowAndOneThatLoses) {
 TEST(ChangeLatency, ShowsOneThatDoesNothing) {
   measure_between_two([](Network& network) {
     network.set_links(kChangedLink);
-    const ChangeFigures found = of_valid([&] {
+    const ChangeFigures found = valid_result([&] {
       return measure_changes(network, kChangedLink, {0, 1}, 4, [](double) {});
     });
     require(found.unseen == 4, fmt::format("{} of 4 not seen", found.unseen));

@@ -222,9 +222,7 @@ TEST(Tools, MeasureTheLink) {
   if (!find_in_path("iperf3")) GTEST_SKIP() << "no iperf3";
   measure_between_two([](Network& network) {
     network.set_links(parse_link_spec("rate=20mbit"));
-    const ToolFigure goodput = valid([&] {
-                                 return watched([&] { return iperf3_goodput(network, {0, 1}, 1); });
-                               }).value;
+    const ToolFigure goodput = valid_result([&] { return iperf3_goodput(network, {0, 1}, 1); });
     require(goodput.value.has_value(), goodput.trouble);
     require(*goodput.value > 18e6 && *goodput.value < 20e6, "as iperf3 measures");
     const ToolFigure trip = ping_round_trip(network, {0, 1}, 5, 0);

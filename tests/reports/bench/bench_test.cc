@@ -108,6 +108,18 @@ TEST(BenchSummary, ComparesWithTopKAtTheSameRatio) {
   EXPECT_FALSE(line_named(small, "none").speedup) << "it has no ratio";
 }
 
+TEST(BenchSummary, AShareOfTheFloorNeedsAFloor) {
+  Records records = bench_records();
+  put(records.points.front().metrics, "encode_floor"_metric, {1.5e-3});
+  const BenchSummary summary = summarize_bench(records);
+  const BenchLine& none = line_named(summary.settings[0], "none");  // its median takes 2 ms
+  ASSERT_TRUE(none.floor_share);
+  EXPECT_NEAR(*none.floor_share, 0.75, 1e-12);
+  EXPECT_FALSE(line_named(summary.settings[0], "sidco").floor_share) << "an older record";
+  EXPECT_THAT(render_bench_markdown(records),
+              AllOf(HasSubstr("| share of the floor |"), HasSubstr("| 75 % |")));
+}
+
 TEST(BenchSummary, WhatDidNotValidateHasNoTimes) {
   const Records records = bench_records();
   const BenchSummary summary = summarize_bench(records);

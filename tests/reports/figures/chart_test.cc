@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <regex>
 #include <set>
@@ -29,16 +28,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pointwise;
 
-class WithoutGnuplot {
- public:
-  WithoutGnuplot() : path_(getenv("PATH")) { setenv("PATH", folder_.path().c_str(), 1); }
-  ~WithoutGnuplot() { setenv("PATH", path_.c_str(), 1); }
-
- private:
-  TemporaryFolder folder_;
-  std::string path_;
-};
-
 Chart simple_chart() {
   Chart chart;
   chart.id = "c";
@@ -52,7 +41,8 @@ Chart simple_chart() {
 }
 
 TEST(Gnuplot, WithoutItTheMessageSaysWhatToInstall) {
-  const WithoutGnuplot without;
+  const TemporaryFolder folder;
+  const EnvironmentVariable path("PATH", folder.path());
   EXPECT_THAT(error_text<RunError>([] { draw_chart(simple_chart()); }),
               AllOf(HasSubstr("gnuplot-nox"), HasSubstr("--format md")));
 }

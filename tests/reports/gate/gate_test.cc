@@ -1,6 +1,7 @@
 // Verdicts of the gate, checked against made-up times; the forms in which it reports them.
 #include "reports/gate/gate.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,6 +20,9 @@
 namespace thinpipe {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using Launches = std::vector<std::vector<double>>;
 
 MetricSeries series(const std::string& kind, const std::string& better, Launches launches,
@@ -254,14 +258,17 @@ TEST(PairedGate, DirectionOfTheMetricCounts) {
   EXPECT_EQ(exit_code(outcome, false), 1);
 }
 
+/// Returns launches of which each takes `step` longer than the one before.
+Launches rising(std::size_t count, double first, double step) {
+  Launches launches;
+  for (std::size_t i = 0; i < count; ++i)
+    launches.push_back({first + step * static_cast<double>(i)});
+  return launches;
+}
+
 TEST(PairedGate, WithinTheMarginIsTheSameHoweverSure) {
-  Launches old, now;
-  for (int i = 0; i < 20; ++i) {
-    old.push_back({1 + 1e-6 * i});
-    now.push_back({1.015 * (1 + 1e-6 * i)});
-  }
   Sides sides(20);
-  sides.add_times({"point", "encode_time"}, old, now);
+  sides.add_times({"point", "encode_time"}, rising(20, 1, 1e-6), rising(20, 1.015, 1.015e-6));
   EXPECT_EQ(only_verdict(sides.look()), Verdict::kSame);
   GatePolicy strict;
   strict.margin = 0.01;
@@ -282,13 +289,8 @@ TEST(PairedGate, TooLittleIsUnclearNotTheSame) {
 // look may use a probability of 0.05 / 3 = 0.0167.
 TEST(PairedGate, TellsApartBySevenPairsOfSevenAndNotBySixOfSix) {
   const auto verdict_of = [](std::size_t pairs) {
-    Launches old, now;
-    for (std::size_t i = 0; i < pairs; ++i) {
-      old.push_back({1 + 1e-3 * static_cast<double>(i)});
-      now.push_back({2 + 1e-2 * static_cast<double>(i)});
-    }
     Sides sides(pairs);
-    sides.add_times({"point", "encode_time"}, old, now);
+    sides.add_times({"point", "encode_time"}, rising(pairs, 1, 1e-3), rising(pairs, 2, 1e-2));
     return only_verdict(sides.look());
   };
   EXPECT_EQ(verdict_of(6), Verdict::kUnclear);
@@ -376,7 +378,7 @@ TEST(StoredGate, ABaselineOfOneLaunchSaysNothingOfTimes) {
   sides.add_times({"point", "encode_over_read"}, {{1, 1, 1, 1}}, Launches(10, {1}), "1");
   const GateOutcome outcome = sides.stored(Times::kRatios);
   ASSERT_EQ(outcome.missing.size(), 1U);
-  EXPECT_NE(outcome.missing[0].find("1 launches"), std::string::npos);
+  EXPECT_THAT(outcome.missing[0], HasSubstr("1 launches"));
   EXPECT_EQ(exit_code(outcome, false), 5);
 }
 
@@ -419,15 +421,14 @@ TEST(GateOutput, SentenceNamesTheWorst) {
 }
 
 TEST(GateOutput, TextLeavesOutWhatIsTheSame) {
-  EXPECT_EQ(gate_text(sample_outcome(), false).find("passes\n"), std::string::npos);
-  EXPECT_NE(gate_text(sample_outcome(), true).find("passes\n"), std::string::npos);
+  EXPECT_THAT(gate_text(sample_outcome(), false), Not(HasSubstr("passes\n")));
+  EXPECT_THAT(gate_text(sample_outcome(), true), HasSubstr("passes\n"));
 }
 
 TEST(GateOutput, JunitIsWellFormedAndCounts) {
   const std::string xml = gate_junit(sample_outcome());
   EXPECT_EQ(sample::check_markup(xml.substr(xml.find('\n') + 1)).error, "");
-  EXPECT_NE(xml.find("tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"0\""), std::string::npos)
-      << xml;
+  EXPECT_THAT(xml, HasSubstr("tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"0\""));
 }
 
 TEST(GateOutput, MarkdownFitsWhateverThereIs) {
@@ -437,16 +438,14 @@ TEST(GateOutput, MarkdownFitsWhateverThereIs) {
   const std::string text = gate_markdown(outcome);
   EXPECT_LE(text.size(), kLongestSummary);
   EXPECT_GT(text.size(), kLongestSummary * 9 / 10);
-  EXPECT_NE(text.find("more lines."), std::string::npos);
-  EXPECT_EQ(text.find("<b>"), std::string::npos);
+  EXPECT_THAT(text, AllOf(HasSubstr("more lines."), Not(HasSubstr("<b>"))));
 }
 
 TEST(GateOutput, OneAnnotationOnOneLine) {
   const std::string annotation = gate_annotation(sample_outcome());
-  EXPECT_EQ(annotation.rfind("::error title=thinpipe gate::encode_time of a/", 0), 0U);
+  EXPECT_TRUE(annotation.starts_with("::error title=thinpipe gate::encode_time of a/"));
   EXPECT_EQ(std::count(annotation.begin(), annotation.end(), '\n'), 1);
-  EXPECT_NE(annotation.find("%0A"), std::string::npos);
-  EXPECT_NE(annotation.find("%25"), std::string::npos);
+  EXPECT_THAT(annotation, AllOf(HasSubstr("%0A"), HasSubstr("%25")));
   GateOutcome good = sample_outcome();
   good.missing.clear();
   good.comparisons.erase(good.comparisons.begin());

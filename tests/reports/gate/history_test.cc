@@ -99,9 +99,8 @@ class HistoryFolder : public ::testing::Test {
     Point point = sample::point("topk", 1e8, 0, {step_time});
     point.metrics = {{"step_time", {"s", "lower", "timed", {step_time}}},
                      {"payload_bytes", {"B", "lower", "exact", {bytes}}}};
-    std::filesystem::create_directories(folder_.path() / "deep");
-    std::ofstream(folder_.path() / "deep" / (name + ".jsonl")) << header_json(header).dump() << "\n"
-                                                               << point_json(point).dump() << "\n";
+    write_bytes(folder_.path() / "deep" / (name + ".jsonl"),
+                header_json(header).dump() + "\n" + point_json(point).dump() + "\n");
   }
   void add_seven(double last_time, double last_bytes) {
     for (int day = 1; day <= 6; ++day)
@@ -210,6 +209,7 @@ TEST(GatePolicyFile, GeneralAndByMetric) {
 
 TEST(GatePolicyFile, TheMachinesOwnTimesAreIgnoredUnlessAskedFor) {
   EXPECT_TRUE(GatePolicy().of("p", "read_time", 0.02).ignore);
+  EXPECT_TRUE(GatePolicy().of("p", "encode_floor", 0.02).ignore);
   const GatePolicy policy = parse_policy("[read_time]\nignore = no\n", "gate.ini");
   EXPECT_FALSE(policy.of("p", "read_time", 0.02).ignore);
 }

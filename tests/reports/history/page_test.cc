@@ -36,10 +36,8 @@ class HistoryReport : public ::testing::Test {
       point.metrics = {{"step_time", {"s", "lower", "timed", {times[i]}}},
                        {"ideal_time", {"s", "lower", "timed", {times[i]}}},
                        {"payload_bytes", {"B", "lower", "exact", {bytes[i]}}}};
-      std::filesystem::create_directories(folder_.path() / place);
-      std::ofstream(folder_.path() / place / (fmt_day(i + 1) + ".jsonl"))
-          << header_json(header).dump() << "\n"
-          << point_json(point).dump() << "\n";
+      write_bytes(folder_.path() / place / (fmt_day(i + 1) + ".jsonl"),
+                  header_json(header).dump() + "\n" + point_json(point).dump() + "\n");
     }
   }
   static std::string fmt_day(std::size_t day) {

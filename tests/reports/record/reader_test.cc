@@ -81,11 +81,7 @@ TEST(Reader, ByteFlipsNeverCrash) {
     for (const char byte : {'\0', '"', '{', '\n', '\xff', '9'}) {
       std::string damaged = text;
       damaged[place] = byte;
-      try {
-        parse_records(damaged, "f");
-      } catch (const InputError&) {
-        ++refused;
-      }
+      if (!records_error(damaged).empty()) ++refused;
     }
   }
   EXPECT_GT(refused, 0);

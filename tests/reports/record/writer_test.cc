@@ -23,17 +23,19 @@ namespace {
 
 using Mode = RecordWriter::Mode;
 
+void append_launch(const std::filesystem::path& folder, Mode mode, const Point& point) {
+  RecordWriter writer(folder, mode);
+  writer.append(sample::header());
+  writer.append(point);
+}
+
 TEST(Writer, RoundTrip) {
   const TemporaryFolder folder;
   Point point = sample::point("topk:ratio=0.1", 1e8, 1, {0.1, std::nan(""), 1.0 / 3});
   point.status = Status::kInvalid;
   point.reasons = {"idle \"CPU\"\n\xc3\xa9"};
-  {
-    RecordWriter writer(folder.path() / "new", Mode::kCreate);
-    writer.append(sample::header());
-    writer.append(point);
-  }
-  const Records records = read_records(folder.path() / "new");
+  append_launch(folder / "new", Mode::kCreate, point);
+  const Records records = read_records(folder / "new");
   ASSERT_EQ(records.points.size(), 1u);
   const std::vector<double>& samples = records.points[0].metrics.at("step_time").samples;
   EXPECT_EQ(samples[0], 0.1);
@@ -46,20 +48,13 @@ TEST(Writer, InvalidUtf8IsReplacedAndDoesNotStopTheRun) {
   const TemporaryFolder folder;
   Point point = sample::point("none", 1e8, 0, {0.1});
   point.reasons = {"bad \xff byte"};
-  RecordWriter writer(folder.path(), Mode::kCreate);
-  writer.append(sample::header());
-  writer.append(point);
-  EXPECT_EQ(parse_records(read_bytes(writer.file()), "f").points[0].reasons[0],
-            "bad \xef\xbf\xbd byte");
+  append_launch(folder.path(), Mode::kCreate, point);
+  EXPECT_EQ(read_records(folder.path()).points[0].reasons[0], "bad \xef\xbf\xbd byte");
 }
 
 TEST(Writer, CreateRefusesRecordsAndResumeContinuesThem) {
   const TemporaryFolder folder;
-  {
-    RecordWriter writer(folder.path(), Mode::kResume);  // no file: created
-    writer.append(sample::header());
-    writer.append(sample::point("none", 1e8, 0, {0.1}));
-  }
+  append_launch(folder.path(), Mode::kResume, sample::point("none", 1e8, 0, {0.1}));  // new file
   EXPECT_THROW(RecordWriter(folder.path(), Mode::kCreate), InputError);
   RecordWriter writer(folder.path(), Mode::kResume);
   EXPECT_EQ(writer.existing().finished_ids().size(), 1u);
@@ -78,11 +73,7 @@ TEST(Writer, ResumesAfterACutAtEveryByte) {
   const std::filesystem::path file = folder.path() / kRecordFileName;
   for (std::size_t length = 0; length <= text.size(); ++length) {
     std::ofstream(file, std::ios::binary) << text.substr(0, length);
-    {
-      RecordWriter writer(folder.path(), Mode::kResume);
-      writer.append(sample::header());
-      writer.append(sample::point("topk", 1e8, 0, {0.1}));
-    }
+    append_launch(folder.path(), Mode::kResume, sample::point("topk", 1e8, 0, {0.1}));
     const Records records = read_records(file);
     EXPECT_TRUE(records.notes.empty()) << "cut at " << length;
     EXPECT_EQ(records.points.size(), length == text.size() ? 2u : 1u) << "cut at " << length;
@@ -112,13 +103,11 @@ TEST(Writer, AFullDiskLeavesWholeRecordsAndNamesTheFile) {
     const std::string before = read_bytes(writer.file());
     const rlimit limit = {before.size() + 40, before.size() + 40};  // 40 bytes of the point fit
     setrlimit(RLIMIT_FSIZE, &limit);
-    try {
-      writer.append(sample::point("none", 1e8, 0, {0.1}));
-    } catch (const RunError& error) {
-      const bool names_file = std::string(error.what()).find("records.jsonl") != std::string::npos;
-      _exit(!names_file ? 2 : read_bytes(writer.file()) != before ? 3 : 0);
-    }
-    _exit(1);
+    const std::string error =
+        error_text<RunError>([&] { writer.append(sample::point("none", 1e8, 0, {0.1})); });
+    if (error.empty()) _exit(1);
+    if (error.find("records.jsonl") == std::string::npos) _exit(2);
+    _exit(read_bytes(writer.file()) != before ? 3 : 0);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
@@ -131,12 +120,8 @@ TEST(Writer, ASecondProcessIsRefused) {
   RecordWriter writer(folder.path(), Mode::kCreate);
   const pid_t child = fork();
   if (child == 0) {
-    try {
-      RecordWriter second(folder.path(), Mode::kResume);
-    } catch (const InputError&) {
-      _exit(0);
-    }
-    _exit(1);
+    const auto second = [&] { RecordWriter(folder.path(), Mode::kResume); };
+    _exit(input_error(second).empty() ? 1 : 0);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -1,4 +1,4 @@
-// Reproductions of papers, on records of commands that nobody ran: columns, judgements, pages.
+// Reproductions of papers, on records of commands that nobody ran: columns and pages.
 #include "reports/reproduction/reproduction.h"
 
 #include <gtest/gtest.h>
@@ -10,18 +10,25 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "reports/reproduction/columns.h"
 #include "reports/reproduction/judge.h"
 #include "tests/base/document.h"
 #include "tests/base/support.h"
+#include "tests/reports/sample.h"
 
 namespace thinpipe {
 namespace {
 
-void add_samples(Point& point, const char* name, std::vector<double> samples) {
-  Metric metric;
-  metric.samples = std::move(samples);
-  point.metrics[name] = metric;
+using Values = std::vector<double>;
+
+void add_samples(Point& point, const char* name, Values samples) {
+  point.metrics[name].samples = std::move(samples);
+}
+
+Values values_in(const ReproductionColumn& column, const ArmRecords& arm,
+                 const std::string& compressor = "") {
+  return column.measure(arm, compressor).values();
 }
 
 Point trained_point(std::uint64_t seed, double accuracy, Status status = Status::kOk) {
@@ -35,7 +42,7 @@ Point trained_point(std::uint64_t seed, double accuracy, Status status = Status:
   return point;
 }
 
-ArmRecords trainings(const std::string& label, const std::vector<double>& accuracies) {
+ArmRecords trainings(const std::string& label, const Values& accuracies) {
   ArmRecords arm{.label = label, .command = "thinpipe train -c '" + label + "'"};
   for (std::size_t i = 0; i < accuracies.size(); ++i)
     arm.records.points.push_back(trained_point(i + 1, accuracies[i]));
@@ -44,13 +51,8 @@ ArmRecords trainings(const std::string& label, const std::vector<double>& accura
 
 Point replayed(const std::string& compressor, double rate, int repeat, double seconds,
                Status status = Status::kOk) {
-  Point point;
-  point.axes.compressor = compressor;
-  point.axes.method = compressor.substr(0, compressor.find(':'));
-  point.axes.rate = rate;
-  point.axes.repeat = repeat;
+  Point point = sample::point(compressor, rate, repeat, {seconds, seconds, 10 * seconds});
   point.status = status;
-  add_samples(point, "step_time", {seconds, seconds, 10 * seconds});
   return point;
 }
 
@@ -169,16 +171,14 @@ TEST(LearningGuard, OnlyRulesAboutLearningAreVoid) {
 
 TEST(TrainedColumns, ServersAreBothWays) {
   ArmRecords arm = trainings("a", {0.9});  // 100 of 4000 bytes per direction
-  EXPECT_EQ(columns::server_times_smaller().measure(arm, "").values(), (std::vector<double>{80}));
-  EXPECT_EQ(columns::server_bits().measure(arm, "").values(), (std::vector<double>{0.4}));
+  EXPECT_EQ(values_in(columns::server_times_smaller(), arm), Values{80});
+  EXPECT_EQ(values_in(columns::server_bits(), arm), Values{0.4});
   Point& point = arm.records.points[0];
   add_samples(point, "payload_bytes", {100, 100, 300, 500});
-  EXPECT_TRUE(columns::bits_during(false, 0, 1).measure(arm, "").repetitions.empty());
+  EXPECT_EQ(values_in(columns::bits_during(false, 0, 1), arm), Values());
   add_samples(point, "pull_bytes", {75, 75, 100, 100});
-  EXPECT_EQ(columns::bits_during(false, 0, 0.5).measure(arm, "").values(),
-            (std::vector<double>{0.2}));  // 25 of 4000 bytes
-  EXPECT_EQ(columns::bits_during(true, 0.5, 1).measure(arm, "").values(),
-            (std::vector<double>{0.8}));
+  EXPECT_EQ(values_in(columns::bits_during(false, 0, 0.5), arm), Values{0.2});  // 25 of 4000 bytes
+  EXPECT_EQ(values_in(columns::bits_during(true, 0.5, 1), arm), Values{0.8});
 }
 
 TEST(TrainedColumns, WhoNeverReachesTheTargetIsNoTimesSooner) {
@@ -187,8 +187,8 @@ TEST(TrainedColumns, WhoNeverReachesTheTargetIsNoTimesSooner) {
   name_points(arm, {"none", "topk", "redsync"});
   add_samples(arm.records.points[1], "target_seconds", {0.025});
   arm.records.points[2].metrics.erase("target_seconds");
-  EXPECT_EQ(columns::sooner_at_target().measure(arm, "topk").values(), (std::vector<double>{4}));
-  EXPECT_EQ(columns::sooner_at_target().measure(arm, "redsync").values(), (std::vector<double>{0}));
+  EXPECT_EQ(values_in(columns::sooner_at_target(), arm, "topk"), Values{4});
+  EXPECT_EQ(values_in(columns::sooner_at_target(), arm, "redsync"), Values{0});
   arm.records.points[0].status = Status::kInvalid;
   EXPECT_TRUE(columns::sooner_at_target().measure(arm, "topk").distrusted);
 }
@@ -200,9 +200,8 @@ TEST(ReplayedColumns, SpeedUpIsOverNoneOfTheSameRepeatAndRate) {
     arm.records.points.push_back(replayed("none", 1e9, repeat, 77));
     arm.records.points.push_back(replayed("topk:ratio=0.1", 1e8, repeat, 0.5));
   }
-  const MeasuredCell cell = columns::speed_up(1e8).measure(arm, "topk:ratio=0.1");
-  EXPECT_EQ(cell.values(), (std::vector<double>{2, 4}));
-  EXPECT_TRUE(columns::speed_up(1e9).measure(arm, "topk:ratio=0.1").repetitions.empty());
+  EXPECT_EQ(values_in(columns::speed_up(1e8), arm, "topk:ratio=0.1"), (Values{2, 4}));
+  EXPECT_EQ(values_in(columns::speed_up(1e9), arm, "topk:ratio=0.1"), Values());
 }
 
 TEST(ReplayedColumns, WithoutATrustedNoneThereIsNoSpeedUp) {
@@ -222,19 +221,8 @@ TEST(BenchColumns, SpeedUpIsOverTheMethodAtTheSameRatio) {
   add_samples(arm.records.points[1], "encode_time", {3, 6, 9});
   add_samples(arm.records.points[2], "encode_time", {1, 2, 3});
   const MeasuredCell cell = columns::encode_speed_up("topk").measure(arm, "sidco:ratio=0.01");
-  EXPECT_EQ(cell.values(), (std::vector<double>{3, 3, 3}));
+  EXPECT_EQ(cell.values(), (Values{3, 3, 3}));
   EXPECT_TRUE(cell.is_ratio);
-}
-
-TEST(MeasuredCell, MeansOfRatiosAreGeometricWhereTheyCanBe) {
-  MeasuredCell cell;
-  cell.is_ratio = true;
-  cell.repetitions = {{0, 1}, {1, 4}, {2, 16}};
-  const Estimate estimate = cell.estimate();
-  EXPECT_NEAR(estimate.value, 4, 1e-12);
-  EXPECT_GT(estimate.interval->low, 0);
-  cell.repetitions = {{0, 0}, {1, 4}};
-  EXPECT_DOUBLE_EQ(cell.estimate().value, 2);
 }
 
 TEST(KeptColumns, AreMeansOfWorkersOverAllTensors) {
@@ -247,8 +235,7 @@ TEST(KeptColumns, AreMeansOfWorkersOverAllTensors) {
   one.at = whole.at;
   add_samples(one, "quality", {9, 9, 9, 9});
   arm.records.points = {whole, one};
-  EXPECT_EQ(columns::estimation_quality().measure(arm, "topk").values(),
-            (std::vector<double>{2, 6}));
+  EXPECT_EQ(values_in(columns::estimation_quality(), arm, "topk"), (Values{2, 6}));
 }
 
 TEST(KeptColumns, OffByIsAFactorUpOrDown) {
@@ -273,8 +260,8 @@ TEST(StatsColumns, AreOfTheWholeModelWithoutFeedback) {
   fed_back.feedback = true;
   one.p = fed_back.p = 7;
   arm.stats->gradients = {one, whole, fed_back};
-  EXPECT_EQ(columns::decay_exponent().measure(arm, "").values(), (std::vector<double>{0.8}));
-  EXPECT_EQ(columns::fit_distance(3).measure(arm, "").values(), (std::vector<double>{0.2}));
+  EXPECT_EQ(values_in(columns::decay_exponent(), arm), Values{0.8});
+  EXPECT_EQ(values_in(columns::fit_distance(3), arm), Values{0.2});
 }
 
 TEST(PredictedColumns, ReadWhatPredictPrints) {
@@ -282,8 +269,7 @@ TEST(PredictedColumns, ReadWhatPredictPrints) {
   arm.printed = document(nlohmann::json::parse(R"({"points": [
     {"axes": {"compressor": "dgc", "rate": 1e9, "ranks": 64}, "prediction": {"compute_time": 1, "step_time": 4}},
     {"axes": {"compressor": "dgc", "rate": 1e9, "ranks": 4}, "refusal": "too few"}]})"));
-  EXPECT_EQ(columns::predicted_scaling(1e9, 64).measure(arm, "dgc").values(),
-            (std::vector<double>{16}));
+  EXPECT_EQ(values_in(columns::predicted_scaling(1e9, 64), arm, "dgc"), Values{16});
   EXPECT_EQ(columns::predicted_scaling(1e9, 4).measure(arm, "dgc").complaints,
             (std::vector<std::string>{"too few"}));
 }
@@ -315,9 +301,8 @@ TEST(PredictedColumns, CountCellsInWhichCompressionPays) {
   add("int8", "ring", 1e10, 2, 1);
   ArmRecords arm{.label = "a"};
   arm.printed = document({{"points", points}});
-  using Values = std::vector<double>;
   const auto cells = [&](const columns::PayingCells& chosen, const char* compressor) {
-    return columns::paying_cells(chosen).measure(arm, compressor).values();
+    return values_in(columns::paying_cells(chosen), arm, compressor);
   };
   EXPECT_EQ(cells({.over = "both"}, "topk"), (Values{100, 0}));
   EXPECT_EQ(cells({.over = "none"}, "topk"), (Values{100, 0}));
@@ -337,87 +322,7 @@ TEST(PredictedColumns, CountCellsInWhichCompressionPays) {
   EXPECT_DOUBLE_EQ(both.cells.at(0).at(0).estimate().value, 25);
 }
 
-constexpr double kNone = std::numeric_limits<double>::infinity();
-
-MeasuredCell cell(const std::vector<double>& values) {
-  MeasuredCell cell;
-  for (const double value : values) cell.repetitions.push_back({cell.repetitions.size(), value});
-  return cell;
-}
-
-Appeared appeared(const std::vector<double>& with, const std::vector<double>& without, double least,
-                  double most, Bounded bounded = Bounded::kDifference) {
-  const MeasuredCell second = cell(without);
-  return judge({.says = "", .arm = "", .least = least, .most = most, .bounded = bounded},
-               cell(with), &second)
-      .appeared;
-}
-
-TEST(Judge, IntervalsOfPairedDifferencesDecide) {
-  // Seeds differ by far more than arms: only the pairs show a difference.
-  const std::vector<double> without{50, 70, 90}, with{52, 72.1, 91.9};
-  EXPECT_EQ(appeared(with, without, 1, kNone), Appeared::kYes);
-  EXPECT_EQ(appeared(with, without, -kNone, 1), Appeared::kNo);
-  EXPECT_EQ(appeared(with, without, 2, kNone), Appeared::kUnclear);
-  EXPECT_EQ(appeared(with, without, -1, 1), Appeared::kNo);
-  EXPECT_EQ(appeared(without, with, -kNone, -1), Appeared::kYes);
-}
-
-TEST(Judge, RatiosArePairedAndTheirMeanIsGeometric) {
-  const std::vector<double> slow{10, 20, 40}, fast{5.1, 9.9, 20};
-  EXPECT_EQ(appeared(slow, fast, 1.5, kNone, Bounded::kRatio), Appeared::kYes);
-  EXPECT_EQ(appeared(slow, fast, 3, kNone, Bounded::kRatio), Appeared::kNo);
-  const MeasuredCell halves = cell({1, 4}), ones = cell({2, 2});
-  const JudgedFinding finding =
-      judge({.says = "", .arm = "", .bounded = Bounded::kRatio}, halves, &ones);
-  EXPECT_NEAR(finding.measured->value, 1, 1e-12);  // sqrt(0.5 x 2)
-}
-
-TEST(Judge, ValuesNeedNoSecondCell) {
-  const Expectation near_one{
-      .says = "", .arm = "", .least = 0.8, .most = 1.2, .bounded = Bounded::kValue};
-  EXPECT_EQ(judge(near_one, cell({0.99, 1.01, 1}), nullptr).appeared, Appeared::kYes);
-  EXPECT_EQ(judge(near_one, cell({1.5}), nullptr).appeared, Appeared::kNotSeen);
-}
-
-TEST(Judge, FewRepetitionsAreSaidToBeFew) {
-  EXPECT_EQ(appeared({90}, {80}, 1, kNone), Appeared::kSeen);
-  EXPECT_EQ(appeared({90}, {80}, 20, kNone), Appeared::kNotSeen);
-}
-
-TEST(Judge, ExactFiguresNeedNoRepetition) {
-  MeasuredCell exact = cell({8.1});
-  exact.exact = true;
-  const Expectation expected{.says = "", .arm = "", .most = 8.38, .bounded = Bounded::kValue};
-  EXPECT_EQ(judge(expected, exact, nullptr).appeared, Appeared::kYes);
-}
-
-TEST(Judge, WhatWasNotMeasuredOrIsNotTrustedDoesNotAppear) {
-  EXPECT_EQ(appeared({}, {80}, -kNone, kNone), Appeared::kMissing);
-  MeasuredCell distrusted;
-  distrusted.distrusted = true;
-  const MeasuredCell other = cell({1});
-  EXPECT_EQ(judge({.says = "", .arm = ""}, distrusted, &other).appeared, Appeared::kDistrusted);
-}
-
-TEST(RuleText, NamesCellsAndBounds) {
-  EXPECT_EQ(rule_text({.says = "", .arm = "a", .than = "b", .least = -1}, "accuracy", "accuracy"),
-            "'a' less 'b', accuracy: at least -1");
-  EXPECT_EQ(rule_text({.says = "",
-                       .arm = "a",
-                       .than = "b",
-                       .least = 0.5,
-                       .most = 2,
-                       .bounded = Bounded::kRatio},
-                      "x", "y"),
-            "'a', x, over 'b', y: 0.5 to 2");
-  EXPECT_EQ(
-      rule_text({.says = "", .arm = "a", .most = 3, .bounded = Bounded::kValue}, "bits", "bits"),
-      "'a', bits: at most 3");
-}
-
-Reproduction made_up_reproduction(const std::vector<double>& with,
-                                  const std::vector<double>& without, bool quick = false) {
+Reproduction made_up_reproduction(const Values& with, const Values& without, bool quick = false) {
   return reproduced(made_up_plan(), {trainings("with", with), trainings("without", without)},
                     quick);
 }
@@ -434,9 +339,7 @@ TEST(ReproductionText, FitsATerminalAndSaysWhatAppeared) {
   EXPECT_NE(text.find("yes: it helps (10.00 +-"), std::string::npos) << text;
   EXPECT_NE(text.find("91.00 +-2.48 %"), std::string::npos) << text;
   EXPECT_NE(text.find("40x\n"), std::string::npos) << text;  // 4000 of 100 bytes
-  std::size_t begin = 0;
-  for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
-    EXPECT_LE(end - begin, 80U) << text.substr(begin, end - begin);
+  for (const std::string& line : split(text, '\n')) EXPECT_LE(line.size(), 80U) << line;
 }
 
 TEST(ReproductionPage, ShowsRuleFiguresAndCommands) {

@@ -41,16 +41,23 @@ double every_signing(const std::vector<double>& differences, double bound) {
   return static_cast<double>(as_far) / static_cast<double>(ways);
 }
 
+/// Draws values around a mean, with a standard deviation of 1.
+/// @param coarse  rounds them, so that some have equal magnitudes and some are at the bound
+std::vector<double> drawn(std::mt19937_64& generator, std::size_t n, double mean, bool coarse) {
+  std::normal_distribution<double> normal(mean, 1);
+  std::vector<double> values(n);
+  for (double& value : values) {
+    value = normal(generator);
+    if (coarse) value = std::round(2 * value) / 2;
+  }
+  return values;
+}
+
 TEST(SignedRank, AsEveryWayToSignTheRanks) {
   std::mt19937_64 generator(3);
-  std::normal_distribution<double> normal(0.3, 1);
-  for (int n = 0; n <= 11; ++n) {
-    for (const bool coarse : {false, true}) {  // coarse: equal magnitudes, and some at the bound
-      std::vector<double> d;
-      for (int i = 0; i < n; ++i) {
-        const double value = normal(generator);
-        d.push_back(coarse ? std::round(2 * value) / 2 : value);
-      }
+  for (std::size_t n = 0; n <= 11; ++n) {
+    for (const bool coarse : {false, true}) {
+      const std::vector<double> d = drawn(generator, n, 0.3, coarse);
       EXPECT_NEAR(signed_rank_above(d, 0.5), every_signing(d, 0.5), 1e-12) << n;
       std::vector<double> turned(d);
       for (double& value : turned) value = -value;
@@ -85,10 +92,8 @@ TEST(SignedRank, FewestForAnInterval) {
 // The interval is the set of centres that the two-sided test does not refuse.
 TEST(SignedRank, IntervalAndTestSayTheSame) {
   std::mt19937_64 generator(7);
-  std::normal_distribution<double> normal(0, 1);
   for (const std::size_t n : {6, 10, 17, 40}) {
-    std::vector<double> d(n);
-    for (double& value : d) value = normal(generator);
+    const std::vector<double> d = drawn(generator, n, 0, false);
     const auto interval = signed_rank_interval(d, 0.95);
     ASSERT_TRUE(interval.has_value());
     const double inch = 1e-9;
@@ -128,16 +133,6 @@ double every_choice(const std::vector<double>& earlier, const std::vector<double
     if (sum_of(chosen) >= measured) ++as_far;
   }
   return as_far / ways;
-}
-
-std::vector<double> drawn(std::mt19937_64& generator, std::size_t n, double mean, bool coarse) {
-  std::normal_distribution<double> normal(mean, 1);
-  std::vector<double> values(n);
-  for (double& value : values) {
-    value = normal(generator);
-    if (coarse) value = std::round(2 * value) / 2;
-  }
-  return values;
 }
 
 TEST(RankSum, AsEveryWayToChoose) {

@@ -1,6 +1,7 @@
 // Speed-ups and break-even rates of a run, and agreement between time scales.
 #include "reports/summary/summary.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -15,6 +16,7 @@
 namespace thinpipe {
 namespace {
 
+using ::testing::HasSubstr;
 using Kind = BreakEven::Kind;
 
 SpeedupAtRate at(double rate, double speedup) { return {rate, {speedup, std::nullopt}}; }
@@ -132,8 +134,7 @@ TEST(Summary, SpeedupAndBreakEven) {
   const Records records = sample::records({steady("none", 1e7, 2), steady("none", 1e9, 2),
                                            steady("topk", 1e7, 0.5), steady("topk", 1e9, 4)});
   const Summary summary = summarize(records);
-  const Series& none = summary.groups[0].series[0];
-  const Series& topk = summary.groups[0].series[1];
+  const Series &none = summary.groups[0].series[0], &topk = summary.groups[0].series[1];
   EXPECT_TRUE(none.is_baseline());
   EXPECT_EQ(none.style, 0u);
   EXPECT_FALSE(none.cells[0].speedup.has_value());
@@ -272,43 +273,32 @@ Point scaled_at(double factor, const std::string& compressor, double rate,
   return point;
 }
 
-Records records_of(std::vector<Point> points) {
-  Records records;
-  records.file = "out/records.jsonl";
-  records.headers = {sample::header()};
-  records.points = std::move(points);
-  return records;
-}
-
 const std::vector<double> kAboutOne = {0.99, 1.0, 1.01, 1.0, 0.995, 1.005, 1.0, 0.998};
 const std::vector<double> kAboutTwo = {1.99, 2.0, 2.01, 2.0, 1.995, 2.005, 2.0, 1.998};
 
 TEST(TimeScales, OfOneLinkAreNotMixedInAReport) {
   const Records mixed =
-      records_of({scaled_at(1, "none", 1e9, kAboutOne), scaled_at(2, "topk", 1e9, kAboutOne)});
-  const std::string error = input_error([&] { summarize(mixed); });
-  EXPECT_NE(error.find("time scales 1 and 2"), std::string::npos) << error;
+      sample::records({scaled_at(1, "none", 1e9, kAboutOne), scaled_at(2, "topk", 1e9, kAboutOne)});
+  EXPECT_THAT(input_error([&] { summarize(mixed); }), HasSubstr("time scales 1 and 2"));
   EXPECT_EQ(summarize(at_time_scale(mixed, 2)).groups.at(0).series.size(), 1U);
   EXPECT_THROW(at_time_scale(mixed, 4), InputError);
   // Each link may have its own baseline: compared points lie on one link.
-  EXPECT_NO_THROW(summarize(
-      records_of({scaled_at(1, "none", 1e9, kAboutOne), scaled_at(10, "none", 1e10, kAboutOne)})));
+  EXPECT_NO_THROW(summarize(sample::records(
+      {scaled_at(1, "none", 1e9, kAboutOne), scaled_at(10, "none", 1e10, kAboutOne)})));
 }
 
 TEST(TimeScales, AreToldOfExceptWhereItIsOne) {
-  EXPECT_TRUE(time_scale_notes(records_of({scaled_at(1, "none", 1e9, kAboutOne)})).empty());
-  const auto notes = time_scale_notes(
-      records_of({scaled_at(1, "none", 1e9, kAboutOne), scaled_at(20, "none", 25e9, kAboutOne)}));
+  EXPECT_TRUE(time_scale_notes(sample::records({scaled_at(1, "none", 1e9, kAboutOne)})).empty());
+  const auto notes = time_scale_notes(sample::records(
+      {scaled_at(1, "none", 1e9, kAboutOne), scaled_at(20, "none", 25e9, kAboutOne)}));
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_NE(notes[0].find("Time scale 20: 4 ranks on rate=25000000000 was measured with time "
-                          "dilation"),
-            std::string::npos)
-      << notes[0];
+  EXPECT_THAT(notes[0], HasSubstr("Time scale 20: 4 ranks on rate=25000000000 was measured with "
+                                  "time dilation"));
 }
 
 ScaleAgreement compared(const std::vector<double>& base, const std::vector<double>& other) {
   const auto agreements = compare_time_scales(
-      records_of({scaled_at(1, "none", 1e9, base), scaled_at(4, "none", 1e9, other)}));
+      sample::records({scaled_at(1, "none", 1e9, base), scaled_at(4, "none", 1e9, other)}));
   EXPECT_EQ(agreements.size(), 1U);
   return agreements.at(0);
 }
@@ -319,14 +309,12 @@ TEST(CompareTimeScales, TellsWhatAgreesFromWhatDoesNot) {
   EXPECT_EQ(same.verdict, Verdict::kAgree);
   EXPECT_EQ(same.base, 1);
   EXPECT_EQ(same.factor, 4);
-  EXPECT_NE(agreement_sentence(same).find(
-                "none on rate=1000000000, 4 ranks: 1 s a step at time scale 4, 1 s at 1: agree"),
-            std::string::npos)
-      << agreement_sentence(same);
+  EXPECT_THAT(agreement_sentence(same), HasSubstr("none on rate=1000000000, 4 ranks: 1 s a step at "
+                                                  "time scale 4, 1 s at 1: agree"));
   const ScaleAgreement other = compared(kAboutOne, kAboutTwo);
   EXPECT_EQ(other.verdict, Verdict::kDisagree);
   EXPECT_NEAR(other.ratio.value, 2, 1e-9);
-  EXPECT_NE(agreement_sentence(other).find("DO NOT AGREE"), std::string::npos);
+  EXPECT_THAT(agreement_sentence(other), HasSubstr("DO NOT AGREE"));
   EXPECT_EQ(compared(kAboutOne, {1, 1, 1}).verdict, Verdict::kTooFew);
   // Less than a hundredth, however significant.
   EXPECT_EQ(compared(std::vector<double>(8, 1.0), std::vector<double>(8, 1.005)).verdict,
@@ -337,7 +325,7 @@ TEST(CompareTimeScales, TakesOnlyWhatIsTrusted) {
   Point untrusted = scaled_at(4, "none", 1e9, kAboutOne);
   untrusted.status = Status::kInvalid;
   const auto agreements =
-      compare_time_scales(records_of({scaled_at(1, "none", 1e9, kAboutOne), untrusted}));
+      compare_time_scales(sample::records({scaled_at(1, "none", 1e9, kAboutOne), untrusted}));
   ASSERT_EQ(agreements.size(), 1U);
   EXPECT_EQ(agreements[0].verdict, ScaleAgreement::Verdict::kNotTrusted);
 }

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "reports/training/summary.h"
 #include "tests/reports/sample.h"
 
@@ -17,6 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // Figures are made up; they are only looked at for how they are shown.
 Point trained(const std::string& compressor, double rate, int seed, double accuracy, double seconds,
@@ -51,17 +52,15 @@ TEST(TrainingTable, IsAtMostEightyColumnsWide) {
   records.points.push_back(trained("a-method-with-a-very-long-name:and=3.14159,parameters=2", 1e7,
                                    1, 0.5, 123456, false));
   records.points.back().axes.link = "rate=10mbit,delay=100ms,loss=0.1%";
-  std::istringstream lines(training_text(records));
-  int count = 0;
-  for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80U) << line;
-  EXPECT_GT(count, 5);
+  const std::vector<std::string> lines = split(training_text(records), '\n');
+  for (const std::string& line : lines) EXPECT_LE(line.size(), 80U) << line;
+  EXPECT_GT(lines.size(), 6U);
 }
 
 TEST(TrainingTable, ShowsMeansIntervalsAndGains) {
   const std::string text = training_table(summarize_training(some_trainings(3)));
-  EXPECT_NE(text.find("none             10 Mbit/s  96.10 +-0.25"), std::string::npos) << text;
-  EXPECT_NE(text.find("topk ratio=0.01"), std::string::npos) << text;
-  EXPECT_NE(text.find("2 of 3"), std::string::npos) << text;
+  for (const char* part : {"none             10 Mbit/s  96.10 +-0.25", "topk ratio=0.01", "2 of 3"})
+    EXPECT_THAT(text, HasSubstr(part));
 }
 
 TEST(TrainingTable, TellsDevicesApart) {
@@ -83,14 +82,13 @@ TEST(TrainingTable, TellsDevicesApart) {
 TEST(TrainingTable, SaysWhoWasFirstAndWhatItCost) {
   const auto findings = training_findings(summarize_training(some_trainings(3)));
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_TRUE(
-      findings[0].starts_with("topk ratio=0.01 reached acc=0.9 first on 10 Mbit/s, after 5 s: a "
-                              "speed-up of 4\xc3\x97 over fp32. Its accuracy on held-out data is "
-                              "95.10 +-"))
-      << findings[0];
-  EXPECT_NE(findings[0].find("the 95 % CIs do not overlap"), std::string::npos) << findings[0];
+  EXPECT_THAT(findings[0],
+              StartsWith("topk ratio=0.01 reached acc=0.9 first on 10 Mbit/s, after 5 s: a "
+                         "speed-up of 4\xc3\x97 over fp32. Its accuracy on held-out data is "
+                         "95.10 +-"));
+  EXPECT_THAT(findings[0], HasSubstr("the 95 % CIs do not overlap"));
   const auto few = training_findings(summarize_training(some_trainings(1)));
-  EXPECT_NE(few[0].find("three seeds"), std::string::npos) << few[0];
+  EXPECT_THAT(few[0], HasSubstr("three seeds"));
 }
 
 TEST(TrainingTable, TellsBothBaselines) {
@@ -104,12 +102,9 @@ TEST(TrainingTable, TellsBothBaselines) {
   EXPECT_EQ(summary.baseline(summary.groups[2]), &summary.groups[1]);
   EXPECT_EQ(summary.gain(summary.groups[2], Baseline::kBf16), 2);
   EXPECT_EQ(summary.gain(summary.groups[2], Baseline::kFp32), 4);
-  EXPECT_NE(training_table(summary).find("vs bf16  vs fp32"), std::string::npos)
-      << training_table(summary);
-  EXPECT_NE(training_findings(summary)[0].find(
-                "a speed-up of 2\xc3\x97 over bf16 and 4\xc3\x97 over fp32. Its accuracy"),
-            std::string::npos)
-      << training_findings(summary)[0];
+  EXPECT_THAT(training_table(summary), HasSubstr("vs bf16  vs fp32"));
+  EXPECT_THAT(training_findings(summary)[0],
+              HasSubstr("a speed-up of 2\xc3\x97 over bf16 and 4\xc3\x97 over fp32. Its accuracy"));
 }
 
 TEST(TrainingTable, ConcludesNothingFromWhatIsNotBelieved) {
@@ -117,10 +112,8 @@ TEST(TrainingTable, ConcludesNothingFromWhatIsNotBelieved) {
   for (Point& point : records.points) point.status = Status::kInvalid;
   records.points[0].status = Status::kFailed;
   const auto findings = training_findings(summarize_training(records));
-  ASSERT_EQ(findings.size(), 2U);
-  EXPECT_NE(findings[0].find("No trusted training reached"), std::string::npos);
-  EXPECT_NE(findings[1].find("Of 6 trainings, 1 failed and 5 are invalid"), std::string::npos)
-      << findings[1];
+  EXPECT_THAT(findings, ElementsAre(HasSubstr("No trusted training reached"),
+                                    HasSubstr("Of 6 trainings, 1 failed and 5 are invalid")));
   EXPECT_THROW(summarize_training(Records()), InputError);
 }
 

@@ -33,14 +33,23 @@ std::vector<Point> timed(const std::vector<Timed>& all) {
 
 Records run_of(const std::vector<Timed>& all) { return sample::records(timed(all)); }
 
+struct TimedTwice {
+  std::string compressor;
+  double slow, fast;  // seconds of a step at 10 Mbit/s and at 1 Gbit/s
+};
+
+std::vector<Point> at_both_rates(const std::vector<TimedTwice>& all) {
+  std::vector<Timed> points;
+  for (const auto& [compressor, slow, fast] : all) {
+    points.push_back({compressor, 1e7, slow});
+    points.push_back({compressor, 1e9, fast});
+  }
+  return timed(points);
+}
+
 TEST(Verdict, SaysWhoWinsByHowMuchAndWhereItStops) {
-  const Records records = run_of({{"none", 1e7, 2},
-                                  {"none", 1e9, 2},
-                                  {"topk", 1e7, 0.5},
-                                  {"topk", 1e9, 4},
-                                  {"sbc", 1e7, 1},
-                                  {"sbc", 1e9, 8}});
-  const std::vector<std::string> sentences = verdict(records);
+  const std::vector<std::string> sentences =
+      verdict(sample::records(at_both_rates({{"none", 2, 2}, {"topk", 0.5, 4}, {"sbc", 1, 8}})));
   ASSERT_EQ(sentences.size(), 3u);
   EXPECT_THAT(sentences[0],
               HasSubstr("topk is fastest at 10 Mbit/s: 4\xc3\x97 over fp32 (95 % CI 3."));
@@ -54,19 +63,10 @@ TEST(Verdict, SaysWhoWinsByHowMuchAndWhereItStops) {
   EXPECT_EQ(sentences[2], "All 6 points passed their link, clock and aggregate checks.");
 }
 
-// bf16 takes 1 s at 10 Mbit/s and 2 s at 1 Gbit/s; none takes 2 s at 10 Mbit/s and 1.5 s at 1
-// Gbit/s.
-std::vector<Point> both_baselines() {
-  return timed({{"none", 1e7, 2}, {"none", 1e9, 1.5}, {"bf16", 1e7, 1}, {"bf16", 1e9, 2}});
-}
-
 TEST(Verdict, PaysWhoIsFasterThanTheFasterOfBothBaselines) {
-  std::vector<Point> points = both_baselines();
-  points.push_back(sample::point("topk", 1e7, 0, around(0.25)));
-  points.push_back(sample::point("topk", 1e9, 0, around(1.75)));
-  points.push_back(sample::point("int8", 1e7, 0, around(1.25)));
-  points.push_back(sample::point("int8", 1e9, 0, around(1)));
-  const std::vector<std::string> sentences = verdict(sample::records(points));
+  const Records records = sample::records(
+      at_both_rates({{"none", 2, 1.5}, {"bf16", 1, 2}, {"topk", 0.25, 1.75}, {"int8", 1.25, 1}}));
+  const std::vector<std::string> sentences = verdict(records);
   EXPECT_THAT(sentences[0], ::testing::MatchesRegex(
                                 "topk is fastest at 10 Mbit/s: 4\xc3\x97 over bf16 \\(95 % CI "
                                 "3.*\\) and 8\xc3\x97 over fp32 \\(7.*\\)\\. int8 is fastest at "
@@ -80,17 +80,15 @@ TEST(Verdict, PaysWhoIsFasterThanTheFasterOfBothBaselines) {
                         "int8 ("));
   EXPECT_THAT(sentences[1], HasSubstr(". Rates with a speed-up over fp32 alone: topk below "));
   EXPECT_THAT(sentences[1], HasSubstr(" and int8 at every rate."));
-  const std::vector<std::string> lines = break_even_lines(summarize(sample::records(points)));
+  const std::vector<std::string> lines = break_even_lines(summarize(records));
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_THAT(lines[0], HasSubstr("int8 is faster above "));
   EXPECT_EQ(lines[1], "  vs fp32 alone: at every rate");
 }
 
 TEST(Verdict, NamesTheBaselineThatWins) {
-  std::vector<Point> points = both_baselines();
-  points.push_back(sample::point("topk", 1e7, 0, around(1.6)));
-  points.push_back(sample::point("topk", 1e9, 0, around(1.499)));
-  const std::string told = verdict(sample::records(points))[0];
+  const std::string told = verdict(
+      sample::records(at_both_rates({{"none", 2, 1.5}, {"bf16", 1, 2}, {"topk", 1.6, 1.499}})))[0];
   EXPECT_THAT(told, HasSubstr("bf16 is fastest at 10 Mbit/s. The fastest compressor, topk, has a "
                               "speed-up of 0.625\xc3\x97 over bf16 ("));
   EXPECT_THAT(told, HasSubstr("topk, the fastest compressor at 1 Gbit/s, is statistically "
@@ -204,13 +202,14 @@ nlohmann::json path(double waited, double busy) {
 
 TEST(CriticalPathSentence, NamesWhomStepsWaitedForAndTheSlowLink) {
   Records records = run_of({{"none", 1e7, 2}, {"topk", 1e7, 1}});
-  EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]), "");
+  const auto sentence = [&] { return critical_path_sentence(summarize(records).groups[0]); };
+  EXPECT_EQ(sentence(), "");
   records.points[1].critical_path = document(path(0.62, 0.5));
-  EXPECT_EQ(
-      critical_path_sentence(summarize(records).groups[0]),
-      "Critical path: steps of topk at 10 Mbit/s waited 62 % of their time for host 3's compute.");
+  EXPECT_EQ(sentence(),
+            "Critical path: steps of topk at 10 Mbit/s waited 62 % of their time for "
+            "host 3's compute.");
   records.points[0].critical_path = document(path(0.1, 0.9));
-  EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]),
+  EXPECT_EQ(sentence(),
             "Critical path: steps waited up to 62 % of their time for host 3's compute (topk at 10 "
             "Mbit/s; median of 2 points 36 %); exchanges were paced by host 2's link in 1 of 2 "
             "points.");
@@ -221,14 +220,13 @@ TEST(CriticalPathSentence, NamesWhomStepsWaitedForAndTheSlowLink) {
       {{"pieces", nlohmann::json::array({{{"host", 0}, {"phase", "exchange"}, {"share", 0.9}}})},
        {"payload", {{"host", 1}, {"times", 3.2}}}});
   records.points[1].critical_path = {};
-  EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]),
-            "Critical path: host 1's payload was up to 3.2 times the others'.");
+  EXPECT_EQ(sentence(), "Critical path: host 1's payload was up to 3.2 times the others'.");
   change(records.points[0].critical_path,
          [](nlohmann::json& path) { path["payload"]["times"] = 1.1; });
-  EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]), "");
+  EXPECT_EQ(sentence(), "");
   records.points[0].critical_path =
       document({{"waits", 3}, {"pieces", {1, "x"}}, {"link", nullptr}, {"payload", 7}});
-  EXPECT_EQ(critical_path_sentence(summarize(records).groups[0]), "");
+  EXPECT_EQ(sentence(), "");
 }
 
 TEST(CriticalPathSentence, StragglersAreGroupsOfTheirOwn) {
@@ -241,16 +239,10 @@ TEST(CriticalPathSentence, StragglersAreGroupsOfTheirOwn) {
 }
 
 TEST(BreakEvenLines, SayUpToWhichRateEachCompressorPays) {
-  const Records records = run_of({{"none", 1e7, 2},
-                                  {"none", 1e9, 2},
-                                  {"topk:ratio=0.01", 1e7, 0.5},
-                                  {"topk:ratio=0.01", 1e9, 4},
-                                  {"sbc", 1e7, 1},
-                                  {"sbc", 1e9, 1},
-                                  {"qsgd", 1e7, 3},
-                                  {"qsgd", 1e9, 4},
-                                  {"dgc", 1e9, 4}});
-  const std::vector<std::string> lines = break_even_lines(summarize(records));
+  std::vector<Point> points =
+      at_both_rates({{"none", 2, 2}, {"topk:ratio=0.01", 0.5, 4}, {"sbc", 1, 1}, {"qsgd", 3, 4}});
+  points.push_back(sample::point("dgc", 1e9, 0, around(4)));
+  const std::vector<std::string> lines = break_even_lines(summarize(sample::records(points)));
   ASSERT_EQ(lines.size(), 4u);
   // Only one rate was measured: 2 s over 4 s.
   EXPECT_THAT(lines[0], HasSubstr("dgc is not faster at 1 Gbit/s: 0.5\xc3\x97 over fp32 (0.4"));
@@ -264,8 +256,7 @@ TEST(BreakEvenLines, SayUpToWhichRateEachCompressorPays) {
 
 // 2 s against 1.99 +- 0.008: neither faster nor slower; at the other rate twice as fast.
 TEST(BreakEvenLines, SayWhatCannotBeTold) {
-  const Records records =
-      run_of({{"none", 1e7, 2}, {"none", 1e9, 2}, {"topk", 1e7, 1}, {"topk", 1e9, 1.999}});
+  const Records records = sample::records(at_both_rates({{"none", 2, 2}, {"topk", 1, 1.999}}));
   const std::vector<std::string> lines = break_even_lines(summarize(records));
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_THAT(lines[0], HasSubstr("topk is faster at 10 Mbit/s: 2\xc3\x97 over fp32 ("));
@@ -276,7 +267,7 @@ TEST(BreakEvenLines, SayWhatCannotBeTold) {
 }
 
 TEST(BreakEvenLines, WithoutTheBaselineSayThatItIsMissing) {
-  const Records records = run_of({{"topk", 1e7, 1}, {"topk", 1e9, 1}});
+  const Records records = sample::records(at_both_rates({{"topk", 1, 1}}));
   EXPECT_EQ(break_even_lines(summarize(records)),
             (std::vector<std::string>{"topk has no baseline: neither bf16 nor none was measured"}));
 }
@@ -284,12 +275,8 @@ TEST(BreakEvenLines, WithoutTheBaselineSayThatItIsMissing) {
 // Beside the measurement, the models' predictions; of several links the one nearest to the
 // statement.
 TEST(BreakEvenLines, SayWhatWasPredicted) {
-  Records records = run_of({{"none", 1e7, 2},
-                            {"none", 1e9, 2},
-                            {"topk", 1e7, 0.5},
-                            {"topk", 1e9, 4},
-                            {"sbc", 1e7, 1},
-                            {"sbc", 1e9, 1}});
+  Records records =
+      sample::records(at_both_rates({{"none", 2, 2}, {"topk", 0.5, 4}, {"sbc", 1, 1}}));
   const auto predict = [&](std::size_t point, const nlohmann::json& rate, bool always) {
     records.points[point].prediction = document(
         {{"break_even",

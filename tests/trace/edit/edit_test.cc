@@ -162,7 +162,6 @@ TEST_F(EditTrace, DamageGetsNoNewHash) {
 
 TEST_F(EditTrace, ExportRefusesAFolderWithSomethingInIt) {
   const Trace whole = source();
-  fs::create_directories(temporary_ / "out");
   write_bytes(temporary_ / "out/mine", "x");
   EXPECT_THAT(input_error([&] {
                 export_trace(whole, slice_parts(whole, {}), ExportFormat::kNpz, temporary_ / "out");

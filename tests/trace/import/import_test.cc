@@ -1,6 +1,10 @@
 #include "workloads/trace/import/import.h"
 
+#include <cstdint>
 #include <cstdlib>
+#include <functional>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -9,6 +13,7 @@
 #include "tests/base/support.h"
 #include "tests/trace/sample_trace.h"
 #include "tests/trace/trace_tools.h"
+#include "workloads/trace/chakra/execution_trace.h"
 #include "workloads/trace/edit/edit.h"
 #include "workloads/trace/import/arrays.h"
 
@@ -227,6 +232,72 @@ TEST_F(Import, ChakraRefusesWhatIsNone) {
   fs::remove(in_ / "rank1.json");
   write("rank0.json", chakra_file(true, "[2147483648, 2]"));
   EXPECT_THAT(error(), HasSubstr("more than 2147483648 elements"));
+}
+
+/// The trace of chakra_file() in protobuf, where Chakra's converter writes shapes as Python does.
+ExecutionTrace chakra_nodes(bool times) {
+  ExecutionTrace trace{.version = "0.0.4"};
+  const auto node = [&](const std::string& name, const std::string& shapes, std::uint64_t start,
+                        std::uint64_t duration) {
+    ChakraNode made{.id = trace.nodes.size() + 10, .name = name};
+    made.start_micros = times ? start : 0;
+    made.duration_micros = times ? duration : 0;
+    made.input_shapes = "[" + shapes + "]";
+    made.input_types = shapes.empty() ? "[]" : "['Tensor(float)']";
+    trace.nodes.push_back(std::move(made));
+  };
+  for (const std::uint64_t at : {1000U, 2000U}) {
+    node(fmt::format("ProfilerStep#{}", trace.nodes.size() + 10), "", at, 900);
+    node("aten::linear", "", at + 10, 5);
+    node("autograd::engine::evaluate_function: AddmmBackward0", "", at + 100, 50);
+    node("torch::autograd::AccumulateGrad", "[2]", at + 140, 10);
+    node("autograd::engine::evaluate_function: AddmmBackward0", "", at + 160, 50);
+    node("torch::autograd::AccumulateGrad", "[2, 3]", at + 180, 20);
+  }
+  return trace;
+}
+
+TEST_F(Import, ChakraInProtobufGivesTheTraceOfTheSameJson) {
+  if (!has_protobuf()) GTEST_SKIP() << "this build has no protobuf";
+  for (const bool times : {true, false}) {
+    for (const fs::path& old : {in_, out_, temporary_ / "json"}) fs::remove_all(old);
+    write("rank0.json", chakra_file(times));
+    import_trace({in_}, temporary_ / "json", {});
+    fs::remove_all(in_);
+    // The bytes decide, whatever the name says.
+    write(times ? "rank0.et" : "rank0.json", execution_trace_bytes(chakra_nodes(times)));
+    EXPECT_EQ(run().has_times, times);
+    EXPECT_EQ(read_bytes(out_ / "trace.json"), read_bytes(temporary_ / "json/trace.json"));
+  }
+}
+
+TEST_F(Import, ChakraInProtobufRefusesWhatIsNone) {
+  if (!has_protobuf()) GTEST_SKIP() << "this build has no protobuf";
+  const auto with = [&](const std::function<void(ExecutionTrace&)>& change) {
+    ExecutionTrace trace = chakra_nodes(true);
+    change(trace);
+    write("rank0.et", execution_trace_bytes(trace));
+    return error();
+  };
+  // The fourth node is the first gradient.
+  const auto gradient = [&](const std::function<void(ChakraNode&)>& change) {
+    return with([&](ExecutionTrace& trace) { change(trace.nodes.at(3)); });
+  };
+  EXPECT_THAT(with([](ExecutionTrace& trace) { trace.nodes.clear(); }),
+              HasSubstr("rank0.et: expected nodes named \"torch::autograd::AccumulateGrad\""));
+  EXPECT_THAT(gradient([](ChakraNode& node) { node.input_shapes = "[[0]]"; }),
+              HasSubstr("rank0.et: node 13: inputs.shapes[0][0]: expected an integer"));
+  EXPECT_THAT(gradient([](ChakraNode& node) { node.input_shapes = "[(2,)]"; }),
+              HasSubstr("rank0.et: node 13: inputs.shapes: not JSON"));
+  EXPECT_THAT(gradient([](ChakraNode& node) { node.input_types = "['Int']"; }),
+              HasSubstr("rank0.et: node 13: inputs.types: expected a tensor"));
+  EXPECT_THAT(gradient([](ChakraNode& node) { node.input_shapes = "[[3]]"; }),
+              HasSubstr("rank0.et: the gradients of step 1 differ"));
+  EXPECT_THAT(gradient([](ChakraNode& node) { node.data_deps = {99}; }),
+              HasSubstr("node 13 'torch::autograd::AccumulateGrad': data_deps: the file has no"));
+  const std::string whole = execution_trace_bytes(chakra_nodes(true));
+  write("rank0.et", whole.substr(0, whole.size() - 1));
+  EXPECT_THAT(error(), HasSubstr("rank0.et: message 13: length"));  // metadata and 12 nodes
 }
 
 constexpr const char* kWriteArrays = R"(

@@ -964,6 +964,14 @@ class Capture:
     _computing = False
     _starts = False
 
+    def _watch(self, model):
+        self._handles = [model.register_forward_pre_hook(self._before),
+                         model.register_forward_hook(self._after_forward)]
+
+    def _before(self, model, inputs):
+        self._before_forward(model, inputs)
+        self._start_clock()
+
     @_ours
     def _enter(self, batch):
         self._manual = True
@@ -1103,8 +1111,7 @@ class _DdpCapture(Capture):
         self._callbacks = weakref.WeakSet()
         atexit.register(self._let_go)
         model.register_comm_hook(None, self._hook)
-        self._handles = [model.register_forward_pre_hook(self._before),
-                         model.register_forward_hook(self._after)]
+        self._watch(model)
 
     def _before(self, model, inputs):
         # Without a hook, torch's reducer multiplies gradients by the reciprocal of the number of
@@ -1112,11 +1119,7 @@ class _DdpCapture(Capture):
         # divides them by the number of ranks. The hook does the same arithmetic, so that it gives
         # the same bits.
         self._divides = model.gradient_as_bucket_view and self.parameters[0].grad is not None
-        self._before_forward(model, inputs)
-        self._start_clock()
-
-    def _after(self, model, inputs, outputs):
-        self._after_forward(model, inputs, outputs)
+        super()._before(model, inputs)
 
     def _hook(self, _state, bucket):
         self._take_bucket(bucket)
@@ -1181,15 +1184,7 @@ class _ModuleCapture(Capture):
 
     def attach(self, model, accumulate):
         self._accumulate, self._passes, self._queued = accumulate, 0, False
-        self._handles = [model.register_forward_pre_hook(self._before),
-                         model.register_forward_hook(self._after)]
-
-    def _before(self, model, inputs):
-        self._before_forward(model, inputs)
-        self._start_clock()
-
-    def _after(self, model, inputs, outputs):
-        self._after_forward(model, inputs, outputs)
+        self._watch(model)
 
     def _watches_every_backward(self):
         return self._open and not self._manual

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "workloads/trace/chakra/execution_trace.h"
 #include "workloads/trace/draws.h"
 #include "workloads/trace/import/input_files.h"
 #include "workloads/trace/json_fields.h"
@@ -29,11 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kReady = "torch::autograd::AccumulateGrad";
-constexpr const char* kBackward = "autograd::engine::evaluate_function";
-constexpr const char* kStep = "ProfilerStep#";
 constexpr double kMicrosecond = 1e-6;
-constexpr double kLatest = 1e18;  // us; above any clock's value
+constexpr auto kLatest = static_cast<double>(kMaxChakraMicros);
 constexpr std::size_t kMaxJsonBytes = std::size_t{512} << 20;
 // 8 GiB of values for each step and rank, all in memory at once.
 constexpr std::size_t kMaxTraceElements = std::size_t{1} << 31;
@@ -47,10 +45,16 @@ struct Span {
 /// A node that marks a step or a gradient.
 struct Node {
   std::uint64_t id = 0;  // grows in the order in which operators were entered
-  std::string name;
-  JsonField field;
-  std::optional<Span> span;
+  std::string name = {};
+  std::vector<std::int64_t> shape = {};  // of a gradient
+  std::optional<Span> span = {};
 };
+
+bool is_ready_node(const std::string& name) { return name == kChakraReady; }
+bool is_step_node(const std::string& name) { return name.starts_with(kChakraStep); }
+bool is_relevant(const std::string& name) {
+  return is_ready_node(name) || is_step_node(name) || name.starts_with(kChakraBackward);
+}
 
 std::optional<Span> parse_span(const JsonField& node) {
   if (!node.has("ts") || !node.has("inclusive_dur")) return std::nullopt;
@@ -59,11 +63,8 @@ std::optional<Span> parse_span(const JsonField& node) {
 }
 
 /// Returns the shape of AccumulateGrad's one input: the gradient, which has the parameter's shape.
-/// Schema 1.0 has `input_shapes` in the node, 1.1 has `inputs.shapes`.
-std::vector<std::int64_t> parse_gradient_shape(const JsonField& node, const std::string& file) {
-  const bool nested = node.at("inputs").value().is_object();
-  const JsonField shapes = nested ? node.at("inputs").at("shapes") : node.at("input_shapes");
-  const JsonField types = nested ? node.at("inputs").at("types") : node.at("input_types");
+std::vector<std::int64_t> parse_gradient_shape(const JsonField& shapes, const JsonField& types,
+                                               const std::string& file) {
   if (shapes.size() != 1 || types.size() != 1) {
     shapes.fail(fmt::format("{} inputs, expected one: the gradient", shapes.size()));
   }
@@ -77,18 +78,56 @@ std::vector<std::int64_t> parse_gradient_shape(const JsonField& node, const std:
   return shape;
 }
 
-std::vector<Node> relevant_nodes(const JsonField& root) {
+/// Returns the relevant nodes of a trace in JSON. Schema 1.0 has `input_shapes` in the node, 1.1
+/// has `inputs.shapes`.
+std::vector<Node> nodes_in_json(const JsonField& root, const std::string& file) {
   std::vector<Node> nodes;
   const JsonField all = root.at("nodes");
   for (std::size_t i = 0; i < all.size(); ++i) {
     const JsonField field = all.at(i);
-    std::string name = field.at("name").string();
-    if (name != kReady && !name.starts_with(kBackward) && !name.starts_with(kStep)) continue;
-    const std::uint64_t id = field.at("id").unsigned_integer();
-    nodes.push_back({id, std::move(name), field, parse_span(field)});
+    Node node;
+    node.name = field.at("name").string();
+    if (!is_relevant(node.name)) continue;
+    node.id = field.at("id").unsigned_integer();
+    node.span = parse_span(field);
+    if (is_ready_node(node.name)) {
+      const bool nested = field.at("inputs").value().is_object();
+      node.shape = parse_gradient_shape(
+          nested ? field.at("inputs").at("shapes") : field.at("input_shapes"),
+          nested ? field.at("inputs").at("types") : field.at("input_types"), file);
+    }
+    nodes.push_back(std::move(node));
   }
-  std::stable_sort(nodes.begin(), nodes.end(),
-                   [](const Node& a, const Node& b) { return a.id < b.id; });
+  return nodes;
+}
+
+/// Returns the relevant nodes of a trace in protobuf.
+std::vector<Node> nodes_in_protobuf(const ExecutionTrace& trace, const std::string& file) {
+  // A start time that is missing reads as 0. A file has no times if all are missing.
+  const bool timed = std::any_of(trace.nodes.begin(), trace.nodes.end(),
+                                 [](const ChakraNode& node) { return node.start_micros > 0; });
+  std::vector<Node> nodes;
+  for (const ChakraNode& from : trace.nodes) {
+    if (!is_relevant(from.name)) continue;
+    Node node{.id = from.id, .name = from.name};
+    if (timed) {
+      const double begin = static_cast<double>(from.start_micros) * kMicrosecond;
+      node.span = Span{begin, begin + static_cast<double>(from.duration_micros) * kMicrosecond};
+    }
+    if (is_ready_node(from.name)) {
+      // Python's text of a list of numbers is JSON. In its text of a list of strings, other quotes
+      // surround each string.
+      std::string quoted = from.input_types;
+      std::replace(quoted.begin(), quoted.end(), '\'', '"');
+      const std::string place = fmt::format("node {}: inputs", from.id);
+      const json shapes =
+          parse_json_strictly(from.input_shapes, fmt::format("{}: {}.shapes", file, place));
+      const json types = parse_json_strictly(quoted, fmt::format("{}: {}.types", file, place));
+      node.shape = parse_gradient_shape(JsonField(shapes, file, place + ".shapes"),
+                                        JsonField(types, file, place + ".types"), file);
+    }
+    nodes.push_back(std::move(node));
+  }
   return nodes;
 }
 
@@ -114,6 +153,55 @@ ChakraStep finished(OpenStep open) {
   return step;
 }
 
+/// Returns the training steps that these nodes mark.
+/// @param where  opens messages
+std::vector<ChakraStep> chakra_steps(std::vector<Node> nodes, const std::string& where) {
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [](const Node& a, const Node& b) { return a.id < b.id; });
+  // Without step annotations the whole file is one step, which begins at the first relevant node.
+  OpenStep open;
+  std::vector<ChakraStep> steps;
+  const auto close = [&] {
+    if (!open.step.shapes.empty()) steps.push_back(finished(std::exchange(open, {})));
+    open = {};
+  };
+  for (const Node& node : nodes) {
+    if (is_step_node(node.name)) {
+      close();
+      open.whole = node.span;
+    } else if (is_ready_node(node.name)) {
+      open.step.shapes.push_back(node.shape);
+      open.ready.push_back(node.span);
+    } else if (node.span) {
+      open.backward_begin =
+          std::min(open.backward_begin.value_or(node.span->begin), node.span->begin);
+    }
+  }
+  close();
+  if (steps.empty()) {
+    throw InputError(
+        fmt::format("{}: expected nodes named \"{}\", one for each parameter; found none", where,
+                    kChakraReady));
+  }
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i].shapes == steps.front().shapes) continue;
+    throw InputError(
+        fmt::format("{}: the gradients of step {} differ from the first step's in number, order or "
+                    "shape ({} against {})",
+                    where, i, steps[i].shapes.size(), steps.front().shapes.size()));
+  }
+  return steps;
+}
+
+std::vector<ChakraStep> read_chakra(const ImportFile& file) {
+  const std::string shown = file.place.string();
+  const MappedFile mapped(file.place);
+  if (is_execution_trace(mapped.bytes())) {
+    return parse_chakra(read_execution_trace(mapped.bytes(), shown), shown);
+  }
+  return parse_chakra(parse_json_file(mapped, shown, kMaxJsonBytes), shown);
+}
+
 TraceStepTimes times_of(const ChakraStep& step, const std::vector<TraceTensor>& tensors,
                         const ImportOptions& options) {
   TraceStepTimes times = assumed_times(options, tensors);
@@ -134,54 +222,25 @@ std::vector<ChakraStep> parse_chakra(const json& document, const std::string& fi
   if (!schema.starts_with("1.")) {
     root.at("schema").fail("expected version 1.x, found \"" + printable(schema) + "\"");
   }
-  // Without step annotations the whole file is one step, which begins at the first relevant node.
-  OpenStep open;
-  std::vector<ChakraStep> steps;
-  const auto close = [&] {
-    if (!open.step.shapes.empty()) steps.push_back(finished(std::exchange(open, {})));
-    open = {};
-  };
-  for (const Node& node : relevant_nodes(root)) {
-    if (node.name.starts_with(kStep)) {
-      close();
-      open.whole = node.span;
-    } else if (node.name == kReady) {
-      open.step.shapes.push_back(parse_gradient_shape(node.field, file));
-      open.ready.push_back(node.span);
-    } else if (node.span) {
-      open.backward_begin =
-          std::min(open.backward_begin.value_or(node.span->begin), node.span->begin);
-    }
-  }
-  close();
-  if (steps.empty()) {
-    root.at("nodes").fail(
-        fmt::format("expected nodes named \"{}\", one for each parameter; found none", kReady));
-  }
-  for (std::size_t i = 1; i < steps.size(); ++i) {
-    if (steps[i].shapes == steps.front().shapes) continue;
-    root.at("nodes").fail(
-        fmt::format("the gradients of step {} differ from the first step's in number, order or "
-                    "shape ({} against {})",
-                    i, steps[i].shapes.size(), steps.front().shapes.size()));
-  }
-  return steps;
+  return chakra_steps(nodes_in_json(root, file), file + ": nodes");
+}
+
+std::vector<ChakraStep> parse_chakra(const ExecutionTrace& trace, const std::string& file) {
+  return chakra_steps(nodes_in_protobuf(trace, file), file);
 }
 
 ImportSummary import_chakra(const std::vector<ImportFile>& files, const fs::path& input,
                             const fs::path& out, const ImportOptions& options) {
   std::vector<std::vector<ChakraStep>> ranks;
   for (const ImportFile& file : files) {
-    const std::string shown = file.place.string();
-    ranks.push_back(
-        parse_chakra(parse_json_file(MappedFile(file.place), shown, kMaxJsonBytes), shown));
+    ranks.push_back(read_chakra(file));
     const auto& first = ranks.front();
     if (ranks.back().size() != first.size() ||
         ranks.back().front().shapes != first.front().shapes) {
       throw InputError(fmt::format(
-          "{}: {} steps of {} gradients, expected {} of {}, of the same shapes, as in {}", shown,
-          ranks.back().size(), ranks.back().front().shapes.size(), first.size(),
-          first.front().shapes.size(), files.front().place.string()));
+          "{}: {} steps of {} gradients, expected {} of {}, of the same shapes, as in {}",
+          file.place.string(), ranks.back().size(), ranks.back().front().shapes.size(),
+          first.size(), first.front().shapes.size(), files.front().place.string()));
     }
   }
   const auto& shapes = ranks.front().front().shapes;

@@ -174,11 +174,11 @@ ImportSummary import_trace(const std::vector<fs::path>& inputs, const fs::path& 
   const std::string shown = inputs.front().string();
   const ImportFormat format =
       options.format == ImportFormat::kAuto ? guess_import_format(files, shown) : options.format;
-  std::erase_if(files, [&](const ImportFile& file) {
-    return file.place.extension() != import_extension(format);
-  });
+  std::erase_if(files,
+                [&](const ImportFile& file) { return !has_import_extension(file.place, format); });
   if (files.empty()) {
-    throw InputError(fmt::format("{}: no {} file", shown, import_extension(format)));
+    throw InputError(
+        fmt::format("{}: no {} file", shown, fmt::join(import_extensions(format), " or ")));
   }
   if (format == ImportFormat::kChakra) return import_chakra(files, inputs.front(), out, options);
   if (inputs.size() > 1) {

@@ -61,7 +61,7 @@ std::vector<ImportFile> files_in(const fs::path& folder) {
 
 struct FormatInfo {
   const char* name;
-  std::string extension;
+  std::vector<std::string> extensions;
   /// Patterns that are tried in turn if the user gives none, without the extension.
   std::vector<std::string> patterns;
 };
@@ -79,11 +79,11 @@ const FormatInfo& info_of(ImportFormat format) {
                                                      "{step}",
                                                      "*"};
   static const std::map<ImportFormat, FormatInfo> kFormats = {
-      {ImportFormat::kAuto, {"auto", ".json", {}}},
-      {ImportFormat::kNpy, {"npy", ".npy", kArrays}},
-      {ImportFormat::kNpz, {"npz", ".npz", kArchives}},
-      {ImportFormat::kSafetensors, {"safetensors", ".safetensors", kArchives}},
-      {ImportFormat::kChakra, {"chakra", ".json", {}}}};
+      {ImportFormat::kAuto, {"auto", {}, {}}},
+      {ImportFormat::kNpy, {"npy", {".npy"}, kArrays}},
+      {ImportFormat::kNpz, {"npz", {".npz"}, kArchives}},
+      {ImportFormat::kSafetensors, {"safetensors", {".safetensors"}, kArchives}},
+      {ImportFormat::kChakra, {"chakra", {".json", ".et"}, {}}}};
   return kFormats.at(format);
 }
 
@@ -91,7 +91,14 @@ const FormatInfo& info_of(ImportFormat format) {
 
 const char* import_format_name(ImportFormat format) { return info_of(format).name; }
 
-const std::string& import_extension(ImportFormat format) { return info_of(format).extension; }
+const std::vector<std::string>& import_extensions(ImportFormat format) {
+  return info_of(format).extensions;
+}
+
+bool has_import_extension(const fs::path& file, ImportFormat format) {
+  const std::vector<std::string>& known = import_extensions(format);
+  return std::find(known.begin(), known.end(), file.extension().string()) != known.end();
+}
 
 std::vector<ImportFile> find_input_files(const std::vector<fs::path>& inputs) {
   std::vector<ImportFile> files;
@@ -114,14 +121,14 @@ ImportFormat guess_import_format(const std::vector<ImportFile>& files, const std
   for (const ImportFile& file : files) {
     for (const auto format : {ImportFormat::kNpy, ImportFormat::kNpz, ImportFormat::kSafetensors,
                               ImportFormat::kChakra}) {
-      if (file.place.extension() == import_extension(format)) found.insert(format);
+      if (has_import_extension(file.place, format)) found.insert(format);
     }
   }
   if (found.size() > 1) found.erase(ImportFormat::kChakra);  // JSON is common in any folder
   if (found.size() == 1) return *found.begin();
   throw InputError(
-      fmt::format("{}: {} (expected files of one kind: .npy, .npz, .safetensors, or .json of a "
-                  "Chakra trace; --format chooses one)",
+      fmt::format("{}: {} (expected files of one kind: .npy, .npz, .safetensors, or .json and .et "
+                  "of Chakra traces; --format chooses one)",
                   shown, found.empty() ? "nothing to import" : "files of several kinds"));
 }
 
@@ -132,7 +139,7 @@ PlacedFiles place_input_files(const std::vector<ImportFile>& files, ImportFormat
   std::vector<std::string> patterns = {given};
   if (!chosen) {
     patterns = info_of(format).patterns;
-    for (std::string& pattern : patterns) pattern += import_extension(format);
+    for (std::string& pattern : patterns) pattern += import_extensions(format).front();
   }
   std::string left_over;
   for (const std::string& text : patterns) {
@@ -140,7 +147,7 @@ PlacedFiles place_input_files(const std::vector<ImportFile>& files, ImportFormat
     if (format != ImportFormat::kNpy && pattern.names_tensors()) {
       throw InputError(fmt::format(
           "pattern '{}': {{tensor}} is for .npy files; {} files contain the names of tensors", text,
-          import_extension(format)));
+          import_extensions(format).front()));
     }
     PlacedFiles places;
     std::size_t matched = 0;

@@ -33,11 +33,12 @@ using PlacedFiles = std::map<std::pair<std::uint64_t, std::uint64_t>, std::vecto
 /// @throws InputError for anything else, or for more than a million files.
 std::vector<ImportFile> find_input_files(const std::vector<std::filesystem::path>& inputs);
 
-/// Returns the format's file extension, e.g. ".npy"; ".json" for Chakra.
-const std::string& import_extension(ImportFormat format);
+/// Returns the format's file extensions, e.g. ".npy"; ".json" and ".et" for Chakra.
+const std::vector<std::string>& import_extensions(ImportFormat format);
+bool has_import_extension(const std::filesystem::path& file, ImportFormat format);
 
-/// Returns the format of the files, guessed from their extensions. JSON files count only if no file
-/// has another format.
+/// Returns the format of the files, guessed from their extensions. Files of Chakra's extensions
+/// count only if no file has another format.
 /// @throws InputError if there is no format or more than one. `shown` opens the message.
 ImportFormat guess_import_format(const std::vector<ImportFile>& files, const std::string& shown);
 

@@ -90,7 +90,8 @@ std::optional<PathParts> PathPattern::match(const std::string& path) const {
   PathParts parts;
   // Whether the remainder of a path matches the remainder of the pattern depends only on the
   // position in the path and the position in the pattern. Each pair of positions is therefore tried
-  // once, and the time is at most quadratic in the path's length.
+  // once. A pair tries at most all later positions of the path, so the time grows at most with the
+  // number of the pattern's pieces times the square of the path's length.
   std::vector<bool> failed(pieces_.size() * (path.size() + 1));
   if (!match_from(path, 0, 0, parts, failed)) return std::nullopt;
   return parts;
