@@ -1,7 +1,9 @@
-// Filters pairs of position and value by a cut. In place, the results of a vector are never stored
-// beyond that vector's own position. In another output, no vector is stored past the end of the
-// output. Also counts the elements of a tensor above several limits: reads four streams, and
-// compares every vector with all limits while it is in a register.
+// Two loops over vectors. The first keeps the pairs of position and value whose magnitude is at
+// least a threshold (the cut). If output and input are the same array, a store never goes beyond
+// the vector that was just read, so it overwrites no unread input. If they differ, no store goes
+// past the end of the output. The second loop counts, for several limits at once, the elements
+// above each limit. It reads four parts of the tensor in turn, and compares each vector with all
+// limits while the vector is in a register.
 #include "compressors/kernels/select.h"
 
 #include <algorithm>

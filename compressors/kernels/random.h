@@ -43,8 +43,9 @@ inline RandomKey random_key(std::uint64_t stream, std::uint64_t step) {
 }
 
 // The multipliers and shifts of lowbias32 (Wellons, 2018, "Prospecting for hash functions"), whose
-// avalanche bias is the lowest known for two multiplications. The second word of the key enters
-// between the two multiplications; otherwise two keys would give the same numbers in another order.
+// avalanche bias is the lowest known for two multiplications. The index and the first word of the
+// key enter before the multiplications, the second word between them. If the second word entered at
+// the start, too, two keys would give the same numbers in another order.
 constexpr std::uint32_t kHashFirst = 0x7feb352d;
 constexpr std::uint32_t kHashSecond = 0x846ca68b;
 

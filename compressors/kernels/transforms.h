@@ -70,10 +70,10 @@ void inverse_dct(const Lines& lines);
 
 /// Partial sums of a row's product with a column of q: one vector of AVX-512, two of AVX2.
 constexpr std::size_t kLowRankPartials = 16;
-/// Rows of one range of the matrix for q = m^T p. Within a range, the products of the rows with p
-/// are added one after the other; then the sums of the ranges are added in order. With 256 rows, a
-/// GPU writes one element of partial sums per 256 elements of the matrix, which is little, and 26
-/// million elements give work to 100 000 threads.
+/// Number of the matrix's rows in one range, for q = m^T p. Within a range, the rows, each times
+/// its element of p, are added one after the other; then the sums of the ranges are added in order.
+/// With 256 rows, the partial sums are only 1/256 of the matrix, and a matrix of 26 million
+/// elements still occupies 100 000 threads of a GPU (one per column and range).
 constexpr std::size_t kLowRankStretch = 256;
 /// Partial sums of the dot product of two columns of p, within a range: product i is added to
 /// partial sum i modulo kDotLanes. Then the upper half of the partial sums is added to the lower

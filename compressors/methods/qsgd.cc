@@ -129,9 +129,10 @@ class QsgdEliasBucket : public BucketCodec {
       put_omega(level, out);
     });
   }
-  /// Returns the bytes of the longest possible stream, which has a code with the greatest level for
-  /// every element. A stream with fewer codes is shorter, because a distance of g takes fewer bits
-  /// than g codes of distance 1. No level takes more bits than the greatest level.
+  /// Returns the bytes of the longest possible stream. A code is the distance from the previous
+  /// nonzero element, a sign and a level. The longest stream has a code with the greatest level for
+  /// every element: one code of distance g takes fewer bits than g codes of distance 1, and no
+  /// level takes more bits than the greatest.
   std::size_t stream_bytes(std::size_t n) const {
     const int longest = omega_size(static_cast<std::uint64_t>(levels_of(bits_)));
     const auto bits = static_cast<std::size_t>(omega_size(n + 1)) +

@@ -43,9 +43,9 @@ struct Played {
 };
 
 // Returns whether the goodput is compared with the schedule. Under frame loss or changing delays
-// there is no comparison, because TCP goodput does not measure the link. If the bottleneck moves
-// between links, there is no comparison either. The links' queues then let more data through than
-// the integral of the bottleneck's rate.
+// there is no comparison, because TCP goodput does not measure the link. There is none either if
+// the bottleneck moves between links: while one link is the bottleneck, its queue fills, and this
+// data passes later. More data then get through than the integral of the lowest rate.
 bool judged(const Played& played, const TrialResult& result) {
   return !played.disturbed && !played.schedule.changes(Quantity::kDelay) &&
          !played.schedule.changes(Quantity::kLoss) && !result.links_take_turns;

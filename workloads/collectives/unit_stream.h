@@ -33,9 +33,10 @@ class UnitSender {
  public:
   static constexpr std::size_t kUnpaced = 0;
 
-  /// @param first_slot  the first of the `window` slots of the transport that the sender uses
-  /// @param most_units  the greatest number of units that wait at a time
-  /// @param ahead  the limit of a paced sender, in bytes; kUnpaced: unlimited
+  /// @param first_slot  the sender uses the transport's slots first_slot to first_slot + window - 1
+  /// @param most_units  the greatest number of units that may wait to be sent at a time
+  /// @param ahead  number of bytes that a paced sender may send beyond the end of the first unit
+  /// that was not answered yet; kUnpaced: no limit
   UnitSender(Transport& transport, int peer, int first_slot, std::size_t window, int tag,
              std::size_t most_units, std::size_t ahead = kUnpaced);
 

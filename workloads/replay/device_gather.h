@@ -163,8 +163,8 @@ class DeviceAnswers {
   PushedUnits& pushed() { return pushed_; }
   const PushedUnits& pushed() const { return pushed_; }
   /// Polls the collective. When all answers have arrived, starts copying them to the device.
-  /// @returns whether all answers have arrived and, with a time scale above 1, the copies have
-  /// ended as well
+  /// @returns whether all answers have arrived. With a time scale above 1 (time dilation), returns
+  /// true only when the copies have ended, too
   bool pull(PushPull& servers, const std::function<bool(std::size_t unit)>& sent);
   /// Decodes the answers to all units that were sent, and adds them to the bucket's range of the
   /// aggregate, on the device.
