@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/programs.h"
 #include "netem/sandbox.h"
 
 extern char** environ;
@@ -70,6 +71,10 @@ HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words
   });
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
+  // If PATH has a folder that may not be read, posix_spawnp reports that for a program that no
+  // folder has.
+  const bool by_name = words[0].find('/') == std::string::npos;
+  if (failed == EACCES && by_name && !find_in_path(words[0])) failed = ENOENT;
   if (failed != 0) {
     process_ = -1;
     throw SystemError("run '" + words[0] + "' on " + host.name(), failed);
