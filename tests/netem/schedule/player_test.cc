@@ -86,12 +86,17 @@ TEST(SchedulePlayer, StopsAtOnceAndOpensWhatWasHeld) {
   });
 }
 
-// The thread acts a little later than it is notified.
-void await_changes(const SchedulePlayer& player, std::uint64_t count) {
+// Waits until there are `count` changes, because the thread acts a little later than it is
+// notified. Returns their number.
+std::uint64_t changes_from(const SchedulePlayer& player, std::uint64_t count) {
   for (int i = 0; i < 5000 && player.report().changes < count; ++i) usleep(1000);
   player.check();
-  require(player.report().changes == count,
-          fmt::format("{} changes, expected {}", player.report().changes, count));
+  return player.report().changes;
+}
+
+void await_changes(const SchedulePlayer& player, std::uint64_t count) {
+  const std::uint64_t changes = changes_from(player, count);
+  require(changes == count, fmt::format("{} changes, expected {}", changes, count));
 }
 
 // Calls `act`, which sets the clock, and waits for a change. There may be several while the clock
@@ -100,9 +105,7 @@ void await_changes(const SchedulePlayer& player, std::uint64_t count) {
 void await_more_changes(SchedulePlayer& player, const std::function<void()>& act) {
   const std::uint64_t before = player.report().changes;
   act();
-  for (int i = 0; i < 5000 && player.report().changes == before; ++i) usleep(1000);
-  player.check();
-  require(player.report().changes > before, fmt::format("still {} changes", before));
+  require(changes_from(player, before + 1) > before, fmt::format("still {} changes", before));
 }
 
 // The schedule sets 50 % from 10 s on. No link changes while the clock is stopped before 10 s. All
