@@ -236,11 +236,12 @@ HWY_INLINE void Rotate(const float* x, std::size_t n, const BlockRotation& rotat
   HadamardInPlace(values, n);
 }
 
-/// Writes the codes of `n` elements. If `left` is not null, also writes c - decoded to `left` and
+/// Writes the codes of `n` elements; `first`, the index of the first one, is a multiple of
+/// RowRandom::kRow, as is n. If `left` is not null, also writes c - decoded to `left` and
 /// may use `values` as workspace. `values` may be the array that holds the elements.
 template <class Codec, bool stochastic, bool rotated>
 HWY_INLINE void CodeBlock(const float* x, const float* c, std::size_t n, WrittenScale scale,
-                          RandomKey key, std::size_t first, const BlockRotation& rotation,
+                          RowRandom& numbers, std::size_t first, const BlockRotation& rotation,
                           float* left, float* values, std::uint8_t* HWY_RESTRICT codes) {
   const D d;
   const DU du;
@@ -252,7 +253,8 @@ HWY_INLINE void CodeBlock(const float* x, const float* c, std::size_t n, Written
     const auto y = hn::Mul(hn::LoadU(d, x + i), inverse);
     auto random = hn::Zero(du);
     if constexpr (stochastic) {
-      random = CounterRandom(du, key, first + i);
+      if (i % RowRandom::kRow == 0) numbers.start(first + i);
+      random = numbers.vector(du, i % RowRandom::kRow);
     }
     const auto code = Codec::template Encode<stochastic>(y, random);
     hn::StoreU(hn::TruncateTo(d8, hn::BitCast(du, code)), d8, codes + i);
@@ -292,7 +294,7 @@ HWY_INLINE std::size_t CountNonzero(const std::uint8_t* codes, std::size_t n) {
 template <class Codec, bool stochastic, bool rotated>
 HWY_INLINE std::size_t EncodeGroup(const BlockEncoding& job, const float* c, std::size_t count,
                                    std::size_t n, std::size_t first, float* left, std::byte* scales,
-                                   EncodeRoom& room) {
+                                   RowRandom& numbers, EncodeRoom& room) {
   constexpr std::int32_t kMax = std::bit_cast<std::int32_t>(kLargest);
   for (std::size_t b = 0; b < count; ++b) {
     const float* x = c + b * n;
@@ -304,7 +306,7 @@ HWY_INLINE std::size_t EncodeGroup(const BlockEncoding& job, const float* c, std
     }
     if constexpr (rotated) {
       Rotate(x, n, job.rotation, values);
-      most = MostOf<false>(values, n);
+      if (job.format.scale != BlockScale::kGiven) most = MostOf<false>(values, n);
       x = values;
     }
     room.from[b] = x;
@@ -315,7 +317,7 @@ HWY_INLINE std::size_t EncodeGroup(const BlockEncoding& job, const float* c, std
   for (std::size_t b = 0; b < count; ++b) {
     const std::size_t at = b * n;
     CodeBlock<Codec, stochastic, rotated>(
-        room.from[b], c + at, n, room.scales[b], job.key, first + at, job.rotation,
+        room.from[b], c + at, n, room.scales[b], numbers, first + at, job.rotation,
         left == nullptr ? nullptr : left + at, room.values + at, room.codes + at);
     // One code other than 0 changes all elements of a rotated block.
     if (rotated && CountNonzero<Codec>(room.codes + at, n) != 0) nonzero += n;
@@ -326,6 +328,7 @@ HWY_INLINE std::size_t EncodeGroup(const BlockEncoding& job, const float* c, std
 template <class Codec, bool stochastic, bool rotated>
 std::size_t EncodeAll(const BlockEncoding& job) {
   EncodeRoom room;
+  RowRandom numbers(job.key);
   const BlockFormat& format = job.format;
   const bool nibbles = element_bits(format.element) == 4;
   const std::size_t together = std::max<std::size_t>(1, kGroup / format.block);
@@ -350,7 +353,7 @@ std::size_t EncodeAll(const BlockEncoding& job) {
     // Both cases share one call, which is inlined.
     const std::size_t count = std::max<std::size_t>(1, whole);
     const std::size_t some = EncodeGroup<Codec, stochastic, rotated>(
-        job, from, count, block, job.first + at, to, scales, room);
+        job, from, count, block, job.first + at, to, scales, numbers, room);
     if (to != left) std::memcpy(left, to, size * sizeof(float));
     nonzero += std::min(some, size);
     if (nibbles) {

@@ -36,6 +36,8 @@ constexpr std::size_t kChoice = 32 * kGroup;
 /// through the set bits. Compressing costs the same for any number of kept elements, whereas
 /// walking costs much per kept element. At one in kDense, both cost the same.
 constexpr std::size_t kDense = 12;
+/// Bits of 64 elements that are handled without a branch.
+constexpr std::size_t kFew = 3;
 /// A thread writes at most one of the widest vectors past its own elements.
 constexpr std::size_t kPartSlack = 64;
 static_assert(kMaxCompactThreads * kPartSlack <= kCompactSlack);
@@ -68,7 +70,7 @@ HWY_INLINE std::uint64_t Bits64(const Source& source, std::size_t at, hn::Vec<DI
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < 64; i += lanes) {
     std::uint64_t bits = 0;
-    const auto mask = hn::Gt(Keys<order>(d, source.load(df, at + i)), below);
+    const auto mask = hn::Gt(Keys<order>(d, Load(df, source, at + i)), below);
     hn::StoreMaskBits(d, mask, reinterpret_cast<std::uint8_t*>(&bits));
     word |= bits << i;
   }
@@ -79,13 +81,18 @@ HWY_INLINE std::uint64_t Bits64(const Source& source, std::size_t at, hn::Vec<DI
 template <class Source>
 HWY_INLINE std::size_t AppendBits(const Source& source, std::size_t at, std::uint64_t word,
                                   CompactOutput out, std::size_t count) {
-  for (; word != 0; word &= word - 1) {
-    const std::size_t i = at + static_cast<std::size_t>(std::countr_zero(word));
-    out.positions[count] = static_cast<std::uint32_t>(i);
-    out.values[count] = source.again(i);
-    ++count;
-  }
-  return count;
+  const std::size_t end = count + static_cast<std::size_t>(std::popcount(word));
+  // Where few elements are kept, most words have at most kFew bits. A loop over the bits would end
+  // at an unpredictable one, so kFew elements are written without a branch. Elements after the last
+  // bit are overwritten later; the outputs have room for them.
+  do {
+    for (std::size_t j = 0; j < kFew; ++j, ++count, word &= word - 1) {
+      const std::size_t i = at + static_cast<std::size_t>(std::countr_zero(word)) % 64;
+      out.positions[count] = static_cast<std::uint32_t>(i);
+      out.values[count] = source.again(i);
+    }
+  } while (HWY_UNLIKELY(word != 0));
+  return end;
 }
 
 /// Appends the kept ones of 64 elements, without a branch. @returns the new count.
@@ -99,7 +106,7 @@ HWY_INLINE std::size_t Append64(const Source& source, std::size_t at, hn::Vec<DI
   // Iota of a variable would go through memory, lane by lane (Highway 1.0.3).
   const auto lane = hn::Iota(du, 0);
   for (std::size_t i = 0; i < 64; i += lanes) {
-    const auto x = source.load(df, at + i);
+    const auto x = Load(df, source, at + i);
     const auto mask = hn::Gt(Keys<order>(d, x), below);
     const auto index = hn::Add(lane, hn::Set(du, static_cast<std::uint32_t>(at + i)));
     hn::StoreU(CompressLanes(index, hn::RebindMask(du, mask)), du, out.positions + count);
@@ -160,7 +167,7 @@ HWY_INLINE std::size_t CompactRange(const Source& source, std::size_t begin, std
   }
   const hn::CappedTag<float, 1> one;
   for (; begin < end; ++begin) {
-    const float x = hn::GetLane(source.load(one, begin));
+    const float x = hn::GetLane(Load(one, source, begin));
     out.positions[count] = static_cast<std::uint32_t>(begin);
     out.values[count] = x;
     count += key_of(x, order) >= limit ? 1 : 0;
@@ -182,11 +189,12 @@ std::size_t CompactSum(const PendingSum& sum, std::size_t begin, std::size_t end
   });
 }
 
-/// Reads r, q and v, writes v back, and compacts the chosen elements.
-std::size_t Choose(const float* HWY_RESTRICT r, const float* HWY_RESTRICT q, std::size_t n,
-                   const AmbiguityOptions& options, float* HWY_RESTRICT v,
-                   std::uint32_t* HWY_RESTRICT positions, float* HWY_RESTRICT values,
-                   float* HWY_RESTRICT variances) {
+/// Reads elements [begin, end) of r, q and v, writes v back, and compacts the chosen elements.
+template <class Source>
+HWY_INLINE std::size_t ChooseRange(const Source& r, const float* HWY_RESTRICT q, std::size_t begin,
+                                   std::size_t end, const AmbiguityOptions& options,
+                                   float* HWY_RESTRICT v, std::uint32_t* HWY_RESTRICT positions,
+                                   float* HWY_RESTRICT values, float* HWY_RESTRICT variances) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;
   const hn::RebindToUnsigned<decltype(d)> du;
@@ -197,9 +205,12 @@ std::size_t Choose(const float* HWY_RESTRICT r, const float* HWY_RESTRICT q, std
   const auto below = hn::Set(di, options.limit - 1);
   const auto lane = hn::Iota(du, 0);
   std::size_t count = 0;
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto value = hn::LoadU(d, r + i);
+  std::size_t i = begin;
+  for (; i + lanes <= end; i += lanes) {
+    r.far_ahead(i);
+    ask_far_ahead(q + i);
+    ask_far_ahead(v + i);
+    const auto value = Load(d, r, i);
     const auto variance = hn::Add(hn::LoadU(d, v + i), hn::LoadU(d, q + i));
     hn::StoreU(hn::Mul(zeta, variance), d, v + i);
     const auto scaled = hn::Mul(alpha, variance);
@@ -208,25 +219,36 @@ std::size_t Choose(const float* HWY_RESTRICT r, const float* HWY_RESTRICT q, std
     const auto reaches = hn::RebindMask(d, hn::Gt(hn::BitCast(di, hn::Abs(value)), below));
     const auto mask = hn::And(hn::Not(ambiguous), reaches);
     if (HWY_LIKELY(hn::AllFalse(d, mask))) continue;
-    // Stores end at i + lanes at the latest.
+    // Stores end at i + lanes - begin at the latest.
     const auto index = hn::Add(lane, hn::Set(du, static_cast<std::uint32_t>(i)));
     hn::StoreU(CompressLanes(index, hn::RebindMask(du, mask)), du, positions + count);
     hn::StoreU(CompressLanes(value, mask), d, values + count);
     hn::StoreU(CompressLanes(variance, mask), d, variances + count);
     count += hn::CountTrue(d, mask);
   }
-  for (; i < n; ++i) {
+  const hn::CappedTag<float, 1> one;
+  for (; i < end; ++i) {
+    const float value = hn::GetLane(Load(one, r, i));
     const float variance = v[i] + q[i];
     v[i] = options.zeta * variance;
     const float scaled = options.alpha * variance;
-    const bool ambiguous = r[i] * r[i] <= scaled && scaled <= kMax;
-    if (ambiguous || key_of(r[i], KeyOrder::kMagnitude) < options.limit) continue;
+    const bool ambiguous = value * value <= scaled && scaled <= kMax;
+    if (ambiguous || key_of(value, KeyOrder::kMagnitude) < options.limit) continue;
     positions[count] = static_cast<std::uint32_t>(i);
-    values[count] = r[i];
+    values[count] = value;
     variances[count] = variance;
     ++count;
   }
   return count;
+}
+
+std::size_t Choose(const float* r, const PendingSum* sum, const float* q, std::size_t begin,
+                   std::size_t end, const AmbiguityOptions& options, float* v,
+                   std::uint32_t* positions, float* values, float* variances) {
+  const auto choose = [&](const auto& source) HWY_ATTR {
+    return ChooseRange(source, q, begin, end, options, v, positions, values, variances);
+  };
+  return sum == nullptr ? choose(ArraySource{r}) : with_source(*sum, choose);
 }
 
 }  // namespace
@@ -267,6 +289,33 @@ std::size_t compact_parts(std::size_t n, CompactOutput out, Range range) {
   }
   return count;
 }
+
+/// Chooses from r, or from `sum` where it is not null.
+std::size_t choose_parts(std::span<const float> r, const PendingSum* sum, std::span<const float> q,
+                         const AmbiguityOptions& options, std::span<float> v,
+                         std::uint32_t* positions, float* values, float* variances) {
+  assert(r.size() == q.size() && r.size() == v.size());
+  std::array<std::size_t, kMaxSumParts> counts{};
+  std::array<std::size_t, kMaxSumParts> begins{};
+  // Every part writes where its elements begin and never past its own end.
+  parallel_sum_parts(r.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    begins[part] = begin;
+    counts[part] =
+        HWY_DYNAMIC_DISPATCH(Choose)(r.data(), sum, q.data(), begin, end, options, v.data(),
+                                     positions + begin, values + begin, variances + begin);
+  });
+  std::size_t count = counts[0];
+  for (std::size_t part = 1; part < sum_parts(r.size()); ++part) {
+    const auto move = [&](auto* data) {
+      std::memmove(data + count, data + begins[part], counts[part] * sizeof *data);
+    };
+    move(positions);
+    move(values);
+    move(variances);
+    count += counts[part];
+  }
+  return count;
+}
 }  // namespace
 
 std::size_t compact(std::span<const float> x, KeyOrder order, std::int32_t limit,
@@ -285,33 +334,27 @@ std::size_t compact_sum(const PendingSum& sum, std::int32_t limit, std::uint32_t
                        });
 }
 
+std::size_t compact_with_tail(std::span<const float> x, std::int32_t limit,
+                              std::uint32_t* positions, float* values, std::int32_t tail_limit,
+                              TailMoments& tail) {
+  std::size_t count = 0;
+  tail = tail_moments(x, tail_limit, [&](std::size_t begin, std::size_t end) {
+    count += HWY_DYNAMIC_DISPATCH(Compact)(x.data(), begin, end, KeyOrder::kMagnitude, limit,
+                                           {positions + count, values + count});
+  });
+  return count;
+}
+
 std::size_t choose_unambiguous(std::span<const float> r, std::span<const float> q,
                                const AmbiguityOptions& options, std::span<float> v,
                                std::uint32_t* positions, float* values, float* variances) {
-  assert(r.size() == q.size() && r.size() == v.size());
-  std::array<std::size_t, kMaxSumParts> counts{};
-  std::array<std::size_t, kMaxSumParts> begins{};
-  // Every part writes where its elements begin and never past its own end.
-  parallel_sum_parts(r.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
-    begins[part] = begin;
-    counts[part] = HWY_DYNAMIC_DISPATCH(Choose)(r.data() + begin, q.data() + begin, end - begin,
-                                                options, v.data() + begin, positions + begin,
-                                                values + begin, variances + begin);
-    for (std::size_t i = begin; i < begin + counts[part]; ++i) {
-      positions[i] += static_cast<std::uint32_t>(begin);
-    }
-  });
-  std::size_t count = counts[0];
-  for (std::size_t part = 1; part < sum_parts(r.size()); ++part) {
-    const auto move = [&](auto* data) {
-      std::memmove(data + count, data + begins[part], counts[part] * sizeof *data);
-    };
-    move(positions);
-    move(values);
-    move(variances);
-    count += counts[part];
-  }
-  return count;
+  return choose_parts(r, nullptr, q, options, v, positions, values, variances);
+}
+
+std::size_t choose_unambiguous_of_sum(const PendingSum& r, std::span<const float> q,
+                                      const AmbiguityOptions& options, std::span<float> v,
+                                      std::uint32_t* positions, float* values, float* variances) {
+  return choose_parts({r.r, r.n}, &r, q, options, v, positions, values, variances);
 }
 
 }  // namespace thinpipe

@@ -175,7 +175,7 @@ struct Columns {
 
 /// Computes one row of Multiply().
 HWY_INLINE void MultiplyRow(const float* HWY_RESTRICT row, const Columns& columns,
-                            const float* HWY_RESTRICT in, float* HWY_RESTRICT out) {
+                            const float* HWY_RESTRICT in, float factor, float* HWY_RESTRICT out) {
   const D d;
   for (std::size_t lane = 0; lane < kSide; lane += hn::Lanes(d)) {
     auto sum = hn::Zero(d);
@@ -183,7 +183,7 @@ HWY_INLINE void MultiplyRow(const float* HWY_RESTRICT row, const Columns& column
       const std::size_t c = columns.index[j];
       sum = hn::Add(sum, hn::Mul(hn::Load(d, in + c * kSide + lane), hn::Set(d, row[c])));
     }
-    hn::Store(sum, d, out + lane);
+    hn::Store(hn::Mul(sum, hn::Set(d, factor)), d, out + lane);
   }
 }
 
@@ -192,8 +192,8 @@ HWY_INLINE void MultiplyRow(const float* HWY_RESTRICT row, const Columns& column
 /// the latency of an addition.
 template <std::size_t rows>
 HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT matrix, std::size_t n, std::size_t r,
-                             const Columns& columns, const float* HWY_RESTRICT in,
-                             float* HWY_RESTRICT out) {
+                             const Columns& columns, const float* HWY_RESTRICT in, float factor,
+                             float* HWY_RESTRICT out, std::size_t step) {
   const D d;
   const float* const row = matrix + r * n;
   for (std::size_t lane = 0; lane < kSide; lane += hn::Lanes(d)) {
@@ -206,23 +206,26 @@ HWY_INLINE void MultiplyRows(const float* HWY_RESTRICT matrix, std::size_t n, st
         sums[i] = hn::Add(sums[i], hn::Mul(x, hn::Set(d, row[i * n + c])));
       }
     }
-    for (std::size_t i = 0; i < rows; ++i) hn::Store(sums[i], d, out + (r + i) * kSide + lane);
+    for (std::size_t i = 0; i < rows; ++i) {
+      hn::Store(hn::Mul(sums[i], hn::Set(d, factor)), d, out + (r + i) * step + lane);
+    }
   }
 }
 #endif
 
-/// Computes out[r], the sum of in[c] * matrix[r * n + c] over the columns c, for r < n and all
-/// lines. The cosine matrix equals its transpose, so this function serves both the transform and
-/// its inverse. Columns of zeros may be left out without changing a bit, because a sum that starts
-/// from +0 is never -0.
+/// Sets the lines' element at out + r * step to `factor` times the sum of in[c] * matrix[r * n + c]
+/// over the columns c, for r < n. The cosine matrix equals its transpose, so this function serves
+/// both the transform and its inverse. Columns of zeros may be left out without changing a bit,
+/// because a sum that starts from +0 is never -0.
 void Multiply(const float* HWY_RESTRICT matrix, std::size_t n, const Columns& columns,
-              const float* HWY_RESTRICT in, float* HWY_RESTRICT out) {
+              const float* HWY_RESTRICT in, float factor, float* HWY_RESTRICT out,
+              std::size_t step) {
   std::size_t r = 0;
 #if !HWY_HAVE_SCALABLE
-  for (; r + 8 <= n; r += 8) MultiplyRows<8>(matrix, n, r, columns, in, out);
-  for (; r + 4 <= n; r += 4) MultiplyRows<4>(matrix, n, r, columns, in, out);
+  for (; r + 8 <= n; r += 8) MultiplyRows<8>(matrix, n, r, columns, in, factor, out, step);
+  for (; r + 4 <= n; r += 4) MultiplyRows<4>(matrix, n, r, columns, in, factor, out, step);
 #endif
-  for (; r < n; ++r) MultiplyRow(matrix + r * n, columns, in, out + r * kSide);
+  for (; r < n; ++r) MultiplyRow(matrix + r * n, columns, in, factor, out + r * step);
 }
 
 Columns AllColumns(std::size_t n) {
@@ -233,14 +236,18 @@ Columns AllColumns(std::size_t n) {
   return columns;
 }
 
-/// Returns those of n columns in which any line has something other than 0.
-Columns NonzeroColumns(const float* HWY_RESTRICT in, std::size_t n) {
+/// Copies n elements of all lines, `step` apart, times `factor`. @returns those in which any line
+/// has something other than 0.
+Columns TakeScaled(const float* HWY_RESTRICT from, std::size_t step, std::size_t n, float factor,
+                   float* HWY_RESTRICT to) {
   const D d;
   Columns columns;
   for (std::size_t c = 0; c < n; ++c) {
     bool zero = true;
     for (std::size_t lane = 0; lane < kSide; lane += hn::Lanes(d)) {
-      zero = zero && hn::AllTrue(d, hn::Eq(hn::Load(d, in + c * kSide + lane), hn::Zero(d)));
+      const auto x = hn::Mul(hn::Load(d, from + c * step + lane), hn::Set(d, factor));
+      hn::Store(x, d, to + c * kSide + lane);
+      zero = zero && hn::AllTrue(d, hn::Eq(x, hn::Zero(d)));
     }
     columns.index[columns.count] = static_cast<std::uint32_t>(c);
     columns.count += zero ? 0 : 1;
@@ -248,9 +255,10 @@ Columns NonzeroColumns(const float* HWY_RESTRICT in, std::size_t n) {
   return columns;
 }
 
+/// Arrays of element i of all lines, then element i + 1 ...
 struct Workspace {
-  alignas(64) float x[kMaxDct * kSide];  ///< the lines: element i of all, then i + 1 ...
-  alignas(64) float sums[kMaxDct * kSide];
+  alignas(64) float elements[kMaxDct * kSide];
+  alignas(64) float coefficients[kMaxDct * kSide];
   alignas(64) float differences[kMaxDct / 2 * kSide];
   alignas(64) float odd[kMaxDct / 2 * kSide];
 };
@@ -266,73 +274,54 @@ HWY_INLINE void Butterfly(const float* a, const float* b, float* plus, float* mi
   }
 }
 
-HWY_INLINE void Scale(float* x, float factor) {
-  const D d;
-  for (std::size_t lane = 0; lane < kSide; lane += hn::Lanes(d)) {
-    hn::Store(hn::Mul(hn::Load(d, x + lane), hn::Set(d, factor)), d, x + lane);
-  }
-}
+/// Factors of the coefficients, which make the transform orthonormal.
+struct Weights {
+  float first, others;
+};
 
-void ScaleAll(float* x, std::size_t n, float first, float others) {
-  Scale(x, first);
-  for (std::size_t k = 1; k < n; ++k) Scale(x + k * kSide, others);
-}
-
-/// Computes the forward transform level by level. Each level writes its odd coefficients to their
-/// final positions: at length m = n / 2^level, coefficient 2k + 1 goes to (2k + 1) 2^level.
-void Forward(const float* cosines, std::size_t n, Workspace& work) {
-  std::memcpy(work.sums, work.x, n * kSide * sizeof(float));
+/// Computes the coefficients level by level, and overwrites the elements. Each level writes its odd
+/// coefficients to their final positions: at length m = n / 2^level, coefficient 2k + 1 goes to
+/// (2k + 1) 2^level.
+void Forward(const float* cosines, std::size_t n, Weights weights, Workspace& work) {
   std::size_t stride = 1;
   for (std::size_t m = n; m >= 2; m /= 2, stride *= 2) {
     for (std::size_t i = 0; i < m / 2; ++i) {
-      float* const low = work.sums + i * kSide;
-      Butterfly(low, work.sums + (m - 1 - i) * kSide, low, work.differences + i * kSide);
+      float* const low = work.elements + i * kSide;
+      Butterfly(low, work.elements + (m - 1 - i) * kSide, low, work.differences + i * kSide);
     }
-    Multiply(cosines + first_cosine(m), m / 2, AllColumns(m / 2), work.differences, work.odd);
-    for (std::size_t k = 0; k < m / 2; ++k) {
-      std::memcpy(work.x + (2 * k + 1) * stride * kSide, work.odd + k * kSide,
-                  kSide * sizeof(float));
-    }
+    Multiply(cosines + first_cosine(m), m / 2, AllColumns(m / 2), work.differences, weights.others,
+             work.coefficients + stride * kSide, 2 * stride * kSide);
   }
-  std::memcpy(work.x, work.sums, kSide * sizeof(float));
+  TakeScaled(work.elements, kSide, 1, weights.first, work.coefficients);
 }
 
-void Inverse(const float* cosines, std::size_t n, Workspace& work) {
-  std::memcpy(work.sums, work.x, kSide * sizeof(float));
+/// Computes the elements.
+void Inverse(const float* cosines, std::size_t n, Weights weights, Workspace& work) {
+  TakeScaled(work.coefficients, kSide, 1, weights.first, work.elements);
   std::size_t stride = n / 2;
   for (std::size_t m = 2; m <= n; m *= 2, stride /= 2) {
-    for (std::size_t k = 0; k < m / 2; ++k) {
-      std::memcpy(work.differences + k * kSide, work.x + (2 * k + 1) * stride * kSide,
-                  kSide * sizeof(float));
-    }
     // The inverse transform reads sent coefficients: most are zeros.
-    Multiply(cosines + first_cosine(m), m / 2, NonzeroColumns(work.differences, m / 2),
-             work.differences, work.odd);
+    const Columns columns = TakeScaled(work.coefficients + stride * kSide, 2 * stride * kSide,
+                                       m / 2, weights.others, work.differences);
+    Multiply(cosines + first_cosine(m), m / 2, columns, work.differences, 1, work.odd, kSide);
     for (std::size_t i = 0; i < m / 2; ++i) {
-      float* const low = work.sums + i * kSide;
-      Butterfly(low, work.odd + i * kSide, low, work.sums + (m - 1 - i) * kSide);
+      float* const low = work.elements + i * kSide;
+      Butterfly(low, work.odd + i * kSide, low, work.elements + (m - 1 - i) * kSide);
     }
   }
-  std::memcpy(work.x, work.sums, n * kSide * sizeof(float));
 }
 
 void Transform(const Lines& lines, const float* cosines, bool inverse) {
   Workspace work;
   const std::size_t n = lines.length;
-  const float first = std::sqrt(1.0F / static_cast<float>(n));
-  const float others = std::sqrt(2.0F / static_cast<float>(n));
+  const Weights weights{.first = std::sqrt(1.0F / static_cast<float>(n)),
+                        .others = std::sqrt(2.0F / static_cast<float>(n))};
   for (std::size_t line = 0; line < lines.count; line += kSide) {
     const std::size_t count = std::min(kSide, lines.count - line);
     float* const base = lines.base + line * lines.line_step;
-    TakeLines(lines, base, count, work.x);
-    if (inverse) {
-      ScaleAll(work.x, n, first, others);
-      Inverse(cosines, n, work);
-    } else {
-      Forward(cosines, n, work);
-      ScaleAll(work.x, n, first, others);
-    }
-    PutLines(lines, work.x, count, base);
+    TakeLines(lines, base, count, inverse ? work.coefficients : work.elements);
+    (inverse ? Inverse : Forward)(cosines, n, weights, work);
+    PutLines(lines, inverse ? work.elements : work.coefficients, count, base);
   }
 }
 

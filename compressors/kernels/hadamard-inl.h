@@ -1,6 +1,7 @@
 // The fast Walsh-Hadamard transform in registers and first-level cache. Compiled once per
 // instruction set.
 #include <cstddef>
+#include <utility>
 
 #include "hwy/highway.h"
 
@@ -34,42 +35,81 @@ HWY_INLINE V HadamardLanes(D d, V v) {
 }
 #endif
 
+/// Computes the stages of all strides within a vector.
+template <class D, class V>
+HWY_INLINE V HadamardWithin([[maybe_unused]] D d, V v) {
+#if HWY_TARGET != HWY_SCALAR
+  constexpr std::size_t kLanes = hwy::HWY_NAMESPACE::MaxLanes(D());
+  v = HadamardLanes<2>(d, HadamardLanes<1>(d, v));
+  if constexpr (kLanes >= 8) v = HadamardLanes<4>(d, v);
+  if constexpr (kLanes >= 16) v = HadamardLanes<8>(d, v);
+#endif
+  return v;
+}
+
+#if !HWY_HAVE_SCALABLE  // sizeless vectors form no arrays
+/// Vectors that one pass keeps in registers: half of them, because a butterfly needs room too.
+constexpr std::size_t kHadamardVectors =
+    (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3) || HWY_ARCH_ARM_A64 ? 16 : 8;
+
+template <class V, std::size_t... i>
+HWY_INLINE void HadamardButterflies(V* v, std::index_sequence<i...>) {
+  const auto butterfly = [](V& a, V& b) HWY_ATTR {
+    const V sum = hwy::HWY_NAMESPACE::Add(a, b);
+    b = hwy::HWY_NAMESPACE::Sub(a, b);
+    a = sum;
+  };
+  (butterfly(v[i], v[i + sizeof...(i)]), ...);
+}
+
+/// Transforms kCount vectors, each lane separately.
+template <std::size_t kCount, class V>
+HWY_INLINE void HadamardAcross(V* v) {
+  if constexpr (kCount > 1) {
+    HadamardAcross<kCount / 2>(v);
+    HadamardAcross<kCount / 2>(v + kCount / 2);
+    HadamardButterflies(v, std::make_index_sequence<kCount / 2>());
+  }
+}
+
+/// Computes the stages of `stride`, 2 stride, ... for as many vectors as fit into registers, at
+/// most kCount. With kFirst the stages within a vector come before. @returns the next stride.
+template <bool kFirst, std::size_t kCount = kHadamardVectors>
+HWY_INLINE std::size_t HadamardPass(float* HWY_RESTRICT x, std::size_t n, std::size_t stride) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::CappedTag<float, 16> d;
+  constexpr std::size_t kLanes = hn::MaxLanes(decltype(d)());
+  if constexpr (kCount > 1) {
+    if (kCount * stride > n) return HadamardPass<kFirst, kCount / 2>(x, n, stride);
+  }
+  const auto transform = [&]<std::size_t... i>(float* at, std::index_sequence<i...>) HWY_ATTR {
+    hn::Vec<decltype(d)> v[kCount] = {hn::Load(d, at + i * stride)...};
+    if constexpr (kFirst) ((v[i] = HadamardWithin(d, v[i])), ...);
+    HadamardAcross<kCount>(v);
+    (hn::Store(v[i], d, at + i * stride), ...);
+  };
+  for (std::size_t base = 0; base < n; base += kCount * stride) {
+    for (std::size_t i = base; i < base + stride; i += kLanes) {
+      transform(x + i, std::make_index_sequence<kCount>());
+    }
+  }
+  return kCount * stride;
+}
+#endif
+
 /// Replaces x[0 ... n) by its transform without the factor 1 / sqrt(n); n >= 16 is a power of two,
-/// x is aligned to a vector. Stages go from stride 1 up for any width, so all widths give the same
-/// bits. Not inlined: otherwise there would be a copy for every element format and rounding.
+/// x is aligned to a vector. Every element goes through the stages from stride 1 up, so vectors of
+/// all widths, and passes of any number of stages, give the same bits. Not inlined: otherwise there
+/// would be a copy for every element format and rounding.
 HWY_NOINLINE inline void HadamardInPlace(float* HWY_RESTRICT x, std::size_t n) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::CappedTag<float, 16> d;
   const std::size_t lanes = hn::Lanes(d);
-#if HWY_TARGET != HWY_SCALAR
-  constexpr std::size_t kMaxLanes = hn::MaxLanes(decltype(d)());
+#if HWY_HAVE_SCALABLE
   for (std::size_t i = 0; i < n; i += lanes) {
-    auto v = HadamardLanes<2>(d, HadamardLanes<1>(d, hn::Load(d, x + i)));
-    if constexpr (kMaxLanes >= 8) v = HadamardLanes<4>(d, v);
-    if constexpr (kMaxLanes >= 16) v = HadamardLanes<8>(d, v);
-    hn::Store(v, d, x + i);
+    hn::Store(HadamardWithin(d, hn::Load(d, x + i)), d, x + i);
   }
-#endif
-  std::size_t stride = lanes;
-  for (; 4 * stride <= n; stride *= 4) {
-    for (std::size_t base = 0; base < n; base += 4 * stride) {
-      for (std::size_t i = base; i < base + stride; i += lanes) {
-        const auto v0 = hn::Load(d, x + i);
-        const auto v1 = hn::Load(d, x + i + stride);
-        const auto v2 = hn::Load(d, x + i + 2 * stride);
-        const auto v3 = hn::Load(d, x + i + 3 * stride);
-        const auto s01 = hn::Add(v0, v1);
-        const auto d01 = hn::Sub(v0, v1);
-        const auto s23 = hn::Add(v2, v3);
-        const auto d23 = hn::Sub(v2, v3);
-        hn::Store(hn::Add(s01, s23), d, x + i);
-        hn::Store(hn::Add(d01, d23), d, x + i + stride);
-        hn::Store(hn::Sub(s01, s23), d, x + i + 2 * stride);
-        hn::Store(hn::Sub(d01, d23), d, x + i + 3 * stride);
-      }
-    }
-  }
-  for (; stride < n; stride *= 2) {
+  for (std::size_t stride = lanes; stride < n; stride *= 2) {
     for (std::size_t base = 0; base < n; base += 2 * stride) {
       for (std::size_t i = base; i < base + stride; i += lanes) {
         const auto v0 = hn::Load(d, x + i);
@@ -79,6 +119,11 @@ HWY_NOINLINE inline void HadamardInPlace(float* HWY_RESTRICT x, std::size_t n) {
       }
     }
   }
+#else
+  for (std::size_t stride = HadamardPass<true>(x, n, lanes); stride < n;) {
+    stride = HadamardPass<false>(x, n, stride);
+  }
+#endif
 }
 
 }  // namespace HWY_NAMESPACE

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "compressors/kernels/keys.h"
+#include "compressors/kernels/parallel.h"
 #include "compressors/kernels/streams.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -77,10 +78,18 @@ HWY_INLINE void AddBlock(const Source& source, std::size_t begin, std::size_t ro
         if (lane == 0) {
           for (std::size_t s = 0; s < kStreams; ++s) source.prefetch(at + s * stride + kAhead);
         }
-        const auto a0 = hn::Abs(source.load(d, at));
-        const auto a1 = hn::Abs(source.load(d, at + stride));
-        const auto a2 = hn::Abs(source.load(d, at + 2 * stride));
-        const auto a3 = hn::Abs(source.load(d, at + 3 * stride));
+        const auto x0 = source.compute(d, at);
+        const auto x1 = source.compute(d, at + stride);
+        const auto x2 = source.compute(d, at + 2 * stride);
+        const auto x3 = source.compute(d, at + 3 * stride);
+        source.keep(d, x0, at);
+        source.keep(d, x1, at + stride);
+        source.keep(d, x2, at + 2 * stride);
+        source.keep(d, x3, at + 3 * stride);
+        const auto a0 = hn::Abs(x0);
+        const auto a1 = hn::Abs(x1);
+        const auto a2 = hn::Abs(x2);
+        const auto a3 = hn::Abs(x3);
         s0 = hn::Add(s0, a0);
         s1 = hn::Add(s1, a1);
         s2 = hn::Add(s2, a2);
@@ -303,17 +312,28 @@ Moments moments_of_sum(const PendingSum& sum) {
   return {total.sum, magnitude_of(total.max_key)};
 }
 
-TailMoments tail_moments(std::span<const float> x, std::int32_t limit) {
+TailMoments tail_moments(std::span<const float> x, std::int32_t limit,
+                         const std::function<void(std::size_t, std::size_t)>& read) {
+  const UseThreads threads(read ? 1 : current_threads());
+  std::size_t done = 0;
   const PartMoments total = add_blocks<PartMoments>(
       x.size(),
       [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
-        HWY_DYNAMIC_DISPATCH(AddTailBlocks)(x.data(), begin, blocks, rows, limit, moments);
+        const std::size_t together = read ? std::min<std::size_t>(1, blocks) : blocks;
+        for (; blocks > 0; blocks -= together, begin += together * kBlock) {
+          HWY_DYNAMIC_DISPATCH(AddTailBlocks)(x.data(), begin, together, rows, limit, moments);
+          // The first call has the last rows, which are fewer than a block.
+          if (!read || rows < kBlockRows) continue;
+          read(begin, begin + kBlock);
+          done = begin + kBlock;
+        }
       },
       [&](std::size_t i, PartMoments& moments) {
         if (key_of(x[i], KeyOrder::kMagnitude) < limit) return;
         moments.sum += static_cast<double>(std::fabs(x[i]));
         ++moments.count;
       });
+  if (read) read(done, x.size());
   return {total.sum, total.count};
 }
 

@@ -28,6 +28,12 @@ std::size_t compact(std::span<const float> x, KeyOrder order, std::int32_t limit
 std::size_t compact_sum(const PendingSum& sum, std::int32_t limit, std::uint32_t* positions,
                         float* values);
 
+/// Compacts by magnitude, and sets `tail` to tail_moments(x, tail_limit) in the same pass, on one
+/// thread.
+std::size_t compact_with_tail(std::span<const float> x, std::int32_t limit,
+                              std::uint32_t* positions, float* values, std::int32_t tail_limit,
+                              TailMoments& tail);
+
 /// Greatest number of limits of one pass: as many counters as fit into registers beside the data.
 constexpr std::size_t kMaxLimits = 8;
 
@@ -111,6 +117,11 @@ struct AmbiguityOptions {
 std::size_t choose_unambiguous(std::span<const float> r, std::span<const float> q,
                                const AmbiguityOptions& options, std::span<float> v,
                                std::uint32_t* positions, float* values, float* variances);
+
+/// Chooses as choose_unambiguous() from the sum r, which is computed and stored in the same pass.
+std::size_t choose_unambiguous_of_sum(const PendingSum& r, std::span<const float> q,
+                                      const AmbiguityOptions& options, std::span<float> v,
+                                      std::uint32_t* positions, float* values, float* variances);
 
 /// Returns the number of set bits.
 std::size_t count_bits(std::span<const std::uint64_t> words);

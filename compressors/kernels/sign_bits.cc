@@ -108,8 +108,8 @@ HWY_INLINE void SignBlock(const Source& source, std::size_t begin, std::size_t n
   for (std::size_t lane = 0; lane < kLanes; lane += lanes) {
     auto p0 = zero, p1 = zero, n0 = zero, n1 = zero;
     for (std::size_t i = lane; i < whole; i += kRow) {
-      const auto a = source.load(d, begin + i);
-      const auto b = source.load(d, begin + i + kLanes);
+      const auto a = Load(d, source, begin + i);
+      const auto b = Load(d, source, begin + i + kLanes);
       source.far_ahead(begin + i);
       source.far_ahead(begin + i + kLanes);
       const auto a_below = hn::Lt(a, zero);
@@ -128,7 +128,7 @@ HWY_INLINE void SignBlock(const Source& source, std::size_t begin, std::size_t n
   if (kMeans) sums.negative += SumLanes(below);
   const hn::CappedTag<float, 1> one;
   for (std::size_t i = whole; i < n; ++i) {
-    const auto x = source.load(one, begin + i);
+    const auto x = Load(one, source, begin + i);
     const float value = hn::GetLane(x);
     StoreBits(one, hn::Lt(x, hn::Zero(one)), block.data(), i);
     if (!kMeans) {

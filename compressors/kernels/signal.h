@@ -60,6 +60,15 @@ class Signal {
     return sum == nullptr ? thinpipe::compact(c_, KeyOrder::kMagnitude, limit, positions, values)
                           : compact_sum(*sum, limit, positions, values);
   }
+  /// Calls thinpipe::choose_unambiguous().
+  std::size_t choose_unambiguous(std::span<const float> q, const AmbiguityOptions& options,
+                                 std::span<float> v, std::uint32_t* positions, float* values,
+                                 float* variances) {
+    const PendingSum* const sum = take_sum();
+    return sum == nullptr
+               ? thinpipe::choose_unambiguous(c_, q, options, v, positions, values, variances)
+               : choose_unambiguous_of_sum(*sum, q, options, v, positions, values, variances);
+  }
   /// Returns true when the sum was computed within another pass.
   bool fused() const { return fused_; }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "base/both.h"
@@ -75,7 +76,10 @@ struct TailMoments {
 
 /// Returns sums over elements with key_of(x, KeyOrder::kMagnitude) >= limit, as in
 /// magnitude_moments().
-TailMoments tail_moments(std::span<const float> x, std::int32_t limit);
+/// @param read  where not empty, is called for ranges [begin, end) that together are x, one after
+///   the other from the front, while they are in the caches; the pass then runs on one thread
+TailMoments tail_moments(std::span<const float> x, std::int32_t limit,
+                         const std::function<void(std::size_t begin, std::size_t end)>& read = {});
 
 /// Returns the sum of x^2, in the same order, all in double.
 double sum_of_squares(std::span<const float> x);

@@ -65,6 +65,22 @@ void dct(const Lines& lines);
 /// Replaces every line by its inverse transform (DCT-III), which is the transpose.
 void inverse_dct(const Lines& lines);
 
+/// A rectangle of a matrix in memory, and the same rows in a chunk.
+struct Patch {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::size_t step = 0;        ///< floats between the beginnings of two rows of the matrix
+  std::size_t chunk_step = 0;  ///< likewise of the chunk
+};
+
+/// Copies a rectangle of a matrix, each element as dct_input() returns it.
+void take_dct_input(const Patch& patch, const float* matrix, float* chunk);
+/// Sets left = matrix - chunk in the rectangle, 0 where that is not finite. `left` has the rows of
+/// the matrix, and may be the matrix.
+void leave_decoded(const Patch& patch, const float* matrix, const float* chunk, float* left);
+/// Computes matrix += factor * chunk in the rectangle.
+void add_decoded(const Patch& patch, const float* chunk, float factor, float* matrix);
+
 // Order of the computation of PowerSGD's factors, on CPUs and on GPUs: sums are cut into ranges
 // that can be summed side by side.
 

@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t kMinParallelScatter = 50000;
 /// Scattered elements whose cache lines are prefetched.
 constexpr std::size_t kScatterAhead = 128;
+/// Floats of a cache line, which only one thread should write.
+constexpr std::size_t kLineFloats = 16;
 
 /// Returns the distortion for memories that keep left = c - decoded.
 Distortion distortion_of_remainder(std::span<const float> left, std::span<const float> decoded) {
@@ -46,12 +48,11 @@ Distortion distortion_against(std::span<const float> c, std::span<const float> d
   return {error, norm};
 }
 
-/// Sets c[p] = left(c[p], values[p]) at distinct positions; a non-finite result becomes 0. Runs on
-/// the current threads, because most of these elements have left the caches and each takes a cache
-/// line.
+/// Sets c[p] = left(c[p], i) at position i of distinct positions, p; a non-finite result becomes 0.
+/// Runs on the current threads, because most of these elements have left the caches and each takes
+/// a cache line.
 template <class Left>
-void scatter(std::span<float> c, std::span<const std::uint32_t> positions,
-             std::span<const float> values, Left left) {
+void scatter(std::span<float> c, std::span<const std::uint32_t> positions, Left left) {
   const std::size_t n = positions.size();
   const int threads = n < kMinParallelScatter ? 1 : threads_for(c.size());
   const auto parts = static_cast<std::size_t>(threads);
@@ -59,7 +60,7 @@ void scatter(std::span<float> c, std::span<const std::uint32_t> positions,
     const std::size_t end = n * (part + 1) / parts;
     for (std::size_t i = n * part / parts; i < end; ++i) {
       if (i + kScatterAhead < end) __builtin_prefetch(c.data() + positions[i + kScatterAhead], 1);
-      const float value = left(c[positions[i]], values[i]);
+      const float value = left(c[positions[i]], i);
       c[positions[i]] = std::isfinite(value) ? value : 0.0F;
     }
   });
@@ -68,13 +69,13 @@ void scatter(std::span<float> c, std::span<const std::uint32_t> positions,
 /// Subtracts decoded values at the sent positions.
 void subtract_sent(std::span<float> c, std::span<const std::uint32_t> positions,
                    std::span<const float> decoded) {
-  scatter(c, positions, decoded, [](float kept, float sent) { return kept - sent; });
+  scatter(c, positions, [&](float kept, std::size_t i) { return kept - decoded[i]; });
 }
 
 /// Adds values at the restored positions.
 void add_returned(std::span<float> c, std::span<const std::uint32_t> positions,
                   std::span<const float> returned) {
-  scatter(c, positions, returned, [](float kept, float back) { return kept + back; });
+  scatter(c, positions, [&](float kept, std::size_t i) { return kept + returned[i]; });
 }
 
 /// No memory: unsent values are lost.
@@ -149,7 +150,7 @@ class ResidualMemory : public Memory {
   }
   void sent(std::span<const std::uint32_t> positions, std::span<const float> decoded) override {
     if (!clear_) return subtract_sent(residual_, positions, decoded);
-    for (std::uint32_t position : positions) residual_[position] = 0.0F;
+    clear_at(positions, residual_);
   }
   void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override {
     add_returned(residual_, positions, values);
@@ -201,8 +202,7 @@ class MomentumMemory : public Memory {
     // If the decoded value is exact this sets v = 0, the paper's mask. If it is rounded, the
     // rounding error stays in v.
     subtract_sent(sum_, positions, decoded);
-    if (!options_.masking) return;
-    for (std::uint32_t position : positions) velocity_[position] = 0.0F;
+    if (options_.masking) clear_at(positions, velocity_);
   }
   void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override {
     add_returned(sum_, positions, values);  // a masked velocity stays 0
@@ -241,18 +241,16 @@ class Ef21Memory : public Memory {
   explicit Ef21Memory(std::size_t elements) : estimate_(elements, 0.0F), change_(elements, 0.0F) {}
 
   std::span<const float> add(std::span<const float> gradient, float scale) override {
-    hold(gradient, scale);
-    held_ = false;
-    // A non-finite estimate restarts from 0. All receivers decoded the same non-finite value, so
-    // only such a restart makes the estimates of sender and receivers equal again.
-    float* const estimates = estimate_.data();
+    const float* const gradients = gradient.data();
     float* const changes = change_.data();
-    for (std::size_t i = 0; i < change_.size(); ++i) {
-      const float estimate = estimates[i];
-      const float finite = std::isfinite(estimate) ? estimate : 0.0F;
-      estimates[i] = finite;  // always written, so that the loop vectorises
-      changes[i] -= finite;
+    if (held_) {
+      hold(gradient, scale);
+      subtract_estimate([=](std::size_t i) { return changes[i]; });
+    } else {
+      // The bits of a sum that begins at 0, in the same pass.
+      subtract_estimate([=](std::size_t i) { return canonical(0.0F + scale * gradients[i]); });
     }
+    held_ = false;
     return change_;
   }
   void hold(std::span<const float> gradient, float scale) override {
@@ -274,7 +272,7 @@ class Ef21Memory : public Memory {
                         std::span<const float> decoded) const override {
     return distortion_against(change_, decoded);
   }
-  int passes() const override { return 2; }
+  int passes() const override { return 1; }
 
   void reset() override {
     std::fill(estimate_.begin(), estimate_.end(), 0.0F);
@@ -297,6 +295,23 @@ class Ef21Memory : public Memory {
   }
 
  private:
+  /// Sets change = sum - estimate. A non-finite estimate restarts from 0. All receivers decoded the
+  /// same non-finite value, so only such a restart makes the estimates of sender and receivers
+  /// equal again.
+  template <class Sum>
+  void subtract_estimate(Sum sum) {
+    parallel_stretches(change_.size(), kLineFloats, [&](std::size_t begin, std::size_t end) {
+      float* const estimates = estimate_.data();
+      float* const changes = change_.data();
+      for (std::size_t i = begin; i < end; ++i) {
+        const float estimate = estimates[i];
+        const float finite = std::isfinite(estimate) ? estimate : 0.0F;
+        estimates[i] = finite;  // always written, so that the loop vectorises
+        changes[i] = sum(i) - finite;
+      }
+    });
+  }
+
   LargeVector<float> estimate_;  ///< h
   LargeVector<float> change_;    ///< the sum of gradients of a period, then c
   bool held_ = false;            ///< change_ has gradients that were not exchanged yet
@@ -348,6 +363,10 @@ class ClippedMemory : public Memory {
 };
 
 }  // namespace
+
+void clear_at(std::span<const std::uint32_t> positions, std::span<float> x) {
+  scatter(x, positions, [](float /*kept*/, std::size_t /*i*/) { return 0.0F; });
+}
 
 std::unique_ptr<Memory> make_no_memory(std::size_t elements, bool buffered) {
   return std::make_unique<NoMemory>(elements, buffered);

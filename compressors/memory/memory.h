@@ -65,6 +65,9 @@ class Memory {
   virtual void load(ByteReader& in) = 0;
 };
 
+/// Sets x[p] = 0 at distinct positions, on the current threads.
+void clear_at(std::span<const std::uint32_t> positions, std::span<float> x);
+
 /// Makes a memory without residual: c = gradient. With `buffered` it can also scale and accumulate,
 /// for which it has a buffer of d elements.
 std::unique_ptr<Memory> make_no_memory(std::size_t elements, bool buffered);

@@ -1,13 +1,14 @@
-// DeMo: a decaying momentum whose greatest cosine coefficients are sent and subtracted. Chunks are
-// copied next to each other, padded with zeros where the tensor ends, and transformed in
-// first-level cache. Their greatest coefficients are selected and written as a sparse method writes
-// elements.
+// DeMo: a decaying momentum whose greatest cosine coefficients are sent and subtracted. One chunk
+// after another is copied to first-level cache, padded with zeros where the tensor ends,
+// transformed, and its greatest coefficients are selected. All of them are written as a sparse
+// method writes elements.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "compressors/encode/value_codec.h"
@@ -26,119 +27,102 @@ class DemoQuantizer : public Quantizer {
   DemoQuantizer(const DemoGrid& grid, const DemoOptions& options)
       : grid_(grid),
         chunks_{.size = grid.size(), .k = options.k},
-        selector_(make_chunked_top_k_selector(coefficients(), chunks_)),
+        top_k_(chunks_),
         values_(make_value_codec(options.values)),
-        positions_(make_chunked_codec(chunks_)),
-        coefficients_(coefficients()) {
-    selection_.positions = Buffer<std::uint32_t>(coefficients() + kCompactSlack);
-    selection_.values = Buffer<float>(coefficients() + kCompactSlack);
+        positions_(make_chunked_codec(chunks_)) {
+    selection_.positions = Buffer<std::uint32_t>(most());
+    selection_.values = Buffer<float>(most());
   }
 
   std::size_t max_encoded_size(std::size_t /*elements*/) const override {
-    const std::size_t most = selector_->max_selected();
-    return varint_size(most) + values_->size(most) + positions_->max_size(most, coefficients());
+    return varint_size(most()) + values_->size(most()) +
+           positions_->max_size(most(), coefficients());
   }
 
-  QuantizeReport encode(Signal& signal, const QuantizeContext& context, std::span<float> remainder,
-                        ByteWriter& out) override {
+  QuantizeReport encode(Signal& signal, const QuantizeContext& /*context*/,
+                        std::span<float> remainder, ByteWriter& out) override {
     const auto c = signal.values();
+    selection_.count = 0;
+    alignas(64) float work[kMostWork];
     for (std::size_t first = 0; first < grid_.chunks(); first += batch()) {
-      gather(c, first);
-      transform(first, false);
+      const std::size_t size = (end_of(first) - first) * grid_.size();
+      std::memset(work, 0, size * sizeof(float));
+      for_each_patch(first, [&](std::size_t at, std::size_t to, const Patch& patch) {
+        take_dct_input(patch, c.data() + at, work + to);
+      });
+      transform(work, first, false);
+      for (std::size_t at = 0; at < size; at += grid_.size()) {
+        top_k_.append({work + at, grid_.size()}, first * grid_.size() + at, selection_);
+      }
     }
-    selector_->select(coefficients_.first(coefficients()), {.step = context.step}, selection_);
     selection_.count = values_->admit(selection_.positions.first(selection_.count),
                                       selection_.values.first(selection_.count));
     const auto positions = selection_.positions.first(selection_.count);
     const auto values = selection_.values.first(selection_.count);
+    const std::byte* const payload = out.free().data();
+    const std::size_t before = out.size();
     out.put_varint(selection_.count);
     values_->encode(values, out);
     positions_->encode(positions, coefficients(), out);
     if (!remainder.empty()) {
-      clear();
-      for (std::size_t i = 0; i < values.size(); ++i) coefficients_[positions[i]] = values[i];
-      for_each_decoded([&](std::size_t at, const float* decoded, std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i) {
-          const float left = c[at + i] - decoded[i];
-          remainder[at + i] = std::isfinite(left) ? left : 0.0F;
-        }
-      });
+      decode(ByteReader({payload, out.size() - before}),
+             [&](std::size_t at, const float* decoded, const Patch& patch) {
+               leave_decoded(patch, c.data() + at, decoded, remainder.data() + at);
+             });
     }
     // One coefficient changes all elements of its chunk.
-    return {.nonzero = selection_.count == 0 ? 0 : c.size(), .passes = remainder.empty() ? 2 : 3};
+    return {.nonzero = selection_.count == 0 ? 0 : c.size(), .passes = remainder.empty() ? 1 : 2};
   }
 
   void decode_add(ByteReader in, float factor, std::span<float> out) const override {
-    const std::size_t count = in.get_varint(coefficients(), "the count of coefficients");
-    const auto encoded = in.get_bytes(values_->size(count), "values");
-    PositionCursor cursor = positions_->start(in, count, coefficients());
-    std::array<std::uint32_t, kBlock> positions;
-    std::array<float, kBlock> values;
-    clear();
-    for (std::size_t first = 0; first < count; first += kBlock) {
-      const std::size_t n = std::min(kBlock, count - first);
-      positions_->decode(cursor, std::span(positions).first(n));
-      values_->decode(encoded, first, std::span(values).first(n));
-      for (std::size_t i = 0; i < n; ++i) coefficients_[positions[i]] = values[i];
-    }
-    positions_->finish(cursor);
-    for_each_decoded([&](std::size_t at, const float* decoded, std::size_t n) {
-      for (std::size_t i = 0; i < n; ++i) out[at + i] += factor * decoded[i];
+    decode(in, [&](std::size_t at, const float* decoded, const Patch& patch) {
+      add_decoded(patch, decoded, factor, out.data() + at);
     });
   }
 
  private:
+  /// Coefficients decoded together.
   static constexpr std::size_t kBlock = 1024;
   /// Lines transformed together.
   static constexpr std::size_t kLines = 16;
+  /// Coefficients of a batch: one chunk of at most kMaxDct x kMaxDct, or kLines lines.
+  static constexpr std::size_t kMostWork = kMaxDct * kMaxDct;
+  static_assert(kLines <= kMaxDct);
 
   std::size_t coefficients() const { return grid_.coefficients(); }
+  /// Returns the number of coefficients sent.
+  std::size_t most() const { return chunks_.selected(coefficients()); }
   /// Returns the number of chunks transformed together: enough lines to fill the transform where
   /// chunks are flat.
   std::size_t batch() const { return std::max<std::size_t>(1, kLines / grid_.height); }
   std::size_t end_of(std::size_t first) const { return std::min(grid_.chunks(), first + batch()); }
 
-  void clear() const {
-    if (coefficients() != 0) {
-      std::memset(coefficients_.data(), 0, coefficients() * sizeof(float));
-    }
-  }
-
-  /// Calls body(index of the first element in the tensor, its index in coefficients_, number of
-  /// elements) for each row of a chunk that lies within the matrix.
+  /// Calls body(index in the tensor, index in the batch, patch) for the part of each chunk of a
+  /// batch that lies within the matrix; both indices are those of the patch's first element.
   template <class Body>
-  void for_each_row(std::size_t chunk, Body body) const {
-    const std::size_t top = chunk / grid_.across() * grid_.height;
-    const std::size_t left = chunk % grid_.across() * grid_.width;
-    const std::size_t n = std::min(grid_.width, grid_.columns - left);
-    for (std::size_t row = 0; row < grid_.height && top + row < grid_.rows; ++row) {
-      body((top + row) * grid_.columns + left, chunk * grid_.size() + row * grid_.width, n);
+  void for_each_patch(std::size_t first, Body body) const {
+    for (std::size_t chunk = first; chunk < end_of(first); ++chunk) {
+      const std::size_t top = chunk / grid_.across() * grid_.height;
+      const std::size_t left = chunk % grid_.across() * grid_.width;
+      body(top * grid_.columns + left, (chunk - first) * grid_.size(),
+           Patch{.rows = std::min(grid_.height, grid_.rows - top),
+                 .columns = std::min(grid_.width, grid_.columns - left),
+                 .step = grid_.columns,
+                 .chunk_step = grid_.width});
     }
   }
 
-  void gather(std::span<const float> c, std::size_t first) {
-    const std::size_t end = end_of(first);
-    std::memset(coefficients_.data() + first * grid_.size(), 0,
-                (end - first) * grid_.size() * sizeof(float));
-    for (std::size_t chunk = first; chunk < end; ++chunk) {
-      for_each_row(chunk, [&](std::size_t from, std::size_t to, std::size_t n) {
-        for (std::size_t i = 0; i < n; ++i) coefficients_[to + i] = dct_input(c[from + i]);
-      });
-    }
-  }
-
-  /// Transforms a batch of chunks, forward or inverse.
-  void transform(std::size_t first, bool inverse) const {
+  /// Transforms the batch that begins with chunk `first`, forward or inverse.
+  void transform(float* work, std::size_t first, bool inverse) const {
     const auto run = inverse ? inverse_dct : dct;
-    float* const begin = coefficients_.data() + first * grid_.size();
     const std::size_t chunks = end_of(first) - first;
-    run({.base = begin,
+    run({.base = work,
          .count = chunks * grid_.height,
          .line_step = grid_.width,
          .length = grid_.width,
          .step = 1});
     for (std::size_t chunk = 0; chunk < chunks && grid_.height > 1; ++chunk) {
-      run({.base = begin + chunk * grid_.size(),
+      run({.base = work + chunk * grid_.size(),
            .count = grid_.width,
            .line_step = 1,
            .length = grid_.height,
@@ -146,27 +130,49 @@ class DemoQuantizer : public Quantizer {
     }
   }
 
-  /// Transforms coefficients_ back and calls body(index in the tensor, decoded elements, number of
-  /// elements).
+  /// Reads a payload, transforms it back and calls body(index in the tensor, decoded elements,
+  /// patch) for every chunk. @throws PayloadError
   template <class Body>
-  void for_each_decoded(Body body) const {
-    for (std::size_t first = 0; first < grid_.chunks(); first += batch()) {
-      transform(first, true);
-      for (std::size_t chunk = first; chunk < end_of(first); ++chunk) {
-        for_each_row(chunk, [&](std::size_t at, std::size_t from, std::size_t n) {
-          body(at, coefficients_.data() + from, n);
-        });
+  void decode(ByteReader in, Body body) const {
+    const std::size_t count = in.get_varint(coefficients(), "the count of coefficients");
+    const auto encoded = in.get_bytes(values_->size(count), "values");
+    PositionCursor cursor = positions_->start(in, count, coefficients());
+    std::array<std::uint32_t, kBlock> positions;
+    std::array<float, kBlock> values;
+    std::size_t decoded = 0;  // coefficients in blocks so far
+    std::size_t size = 0;     // of the current block
+    std::size_t next = 0;     // in this block
+    // Returns true if a coefficient is left at a position less than `end`.
+    const auto has_before = [&](std::size_t end) {
+      if (next == size) {
+        size = std::min(kBlock, count - decoded);
+        positions_->decode(cursor, std::span(positions).first(size));
+        values_->decode(encoded, decoded, std::span(values).first(size));
+        decoded += size;
+        next = 0;
       }
+      return next < size && positions[next] < end;
+    };
+    alignas(64) float work[kMostWork];
+    for (std::size_t first = 0; first < grid_.chunks(); first += batch()) {
+      const std::size_t begin = first * grid_.size();
+      const std::size_t end = end_of(first) * grid_.size();
+      std::memset(work, 0, (end - begin) * sizeof(float));
+      for (; has_before(end); ++next) work[positions[next] - begin] = values[next];
+      transform(work, first, true);
+      for_each_patch(first, [&](std::size_t at, std::size_t from, const Patch& patch) {
+        body(at, work + from, patch);
+      });
     }
+    positions_->finish(cursor);
   }
 
   DemoGrid grid_;
   Chunks chunks_;
-  std::unique_ptr<Selector> selector_;
+  ChunkTopK top_k_;
   std::unique_ptr<ValueCodec> values_;
   std::unique_ptr<PositionCodec> positions_;
   Selection selection_;
-  mutable Buffer<float> coefficients_;  ///< chunk after chunk; also workspace of decode_add
 };
 
 const Registration kDemo{dense_method({

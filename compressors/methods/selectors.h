@@ -218,6 +218,24 @@ struct Chunks {
 /// Reads SparseLoCo's parameters.
 Chunks chunks_of(const Parameters& parameters);
 
+/// Chooses the largest magnitudes of one chunk after another. The search begins at the limit of the
+/// chunk before, which saves time and does not change the choice.
+class ChunkTopK {
+ public:
+  explicit ChunkTopK(const Chunks& chunks);
+
+  /// Appends the k largest magnitudes of a chunk to `selection`, all of them if it has fewer.
+  /// `first` is the index of the chunk's first element. Ties go to the lowest position.
+  /// @returns the key of the least
+  std::int32_t append(std::span<const float> chunk, std::size_t first, Selection& selection);
+
+ private:
+  std::size_t k_;
+  TopK top_k_;
+  Selection candidates_;
+  std::int32_t limit_ = 1;  ///< that at least k elements of the last chunk reached
+};
+
 /// Makes a selector of the k largest magnitudes of every chunk. Ties go to the lowest position.
 std::unique_ptr<Selector> make_chunked_top_k_selector(std::size_t elements, const Chunks& chunks);
 

@@ -1,7 +1,9 @@
 // SIDCo: the threshold follows from a distribution fitted to the gradient. One pass computes the
 // moments, and one compacts the elements above the threshold. With several stages and the
 // exponential distribution, the second stage sums the elements above the first threshold, by
-// default a quarter of all, without storing them. Later stages read only compacted elements.
+// default a quarter of all, without storing them. The same pass compacts those that reach almost
+// the second threshold of the last step. If they include all that reach this step's second
+// threshold, no further pass is needed. Later stages read only compacted elements.
 #include "compressors/methods/sidco.h"
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "compressors/kernels/parallel.h"
 #include "compressors/kernels/select.h"
 #include "compressors/kernels/sums.h"
 #include "compressors/methods/sparse.h"
@@ -20,6 +23,11 @@ namespace {
 // lower number would often try other stages where the count is at the edge of the tolerated band
 // and only sometimes outside it.
 constexpr std::int32_t kHeldBeforeReversal = 4;
+
+/// Part of the last step's threshold that an element must reach to be compacted before this step's
+/// threshold is known. With 0.95, a few percent more elements are compacted than are needed, and
+/// thresholds of consecutive steps seldom differ by more.
+constexpr double kReach = 0.95;
 
 class SidcoSelector : public Selector {
  public:
@@ -41,13 +49,16 @@ class SidcoSelector : public Selector {
     if (options_.fixed_stages == 0) adaptation_.note(selection.count, k, most);
   }
 
-  void reset() override { adaptation_.reset(); }
+  void reset() override {
+    adaptation_.reset();
+    reach_ = kMaxKey;
+  }
   std::size_t state_size() const override { return SidcoStages::kStateSize; }
   void save(ByteWriter& out) const override { adaptation_.save(out); }
   void load(ByteReader& in) override { adaptation_.load(in); }
 
  private:
-  void fit(Signal& c, double ratio, int stages, Selection& selection) const {
+  void fit(Signal& c, double ratio, int stages, Selection& selection) {
     double threshold = first_threshold(c, stages == 1 ? ratio : options_.first_ratio);
     selection.passes = 2;
     // Every later stage keeps the same fraction of the one before.
@@ -55,17 +66,10 @@ class SidcoSelector : public Selector {
     int stage = 2;
     if (stages > 1 && options_.distribution == SidcoDistribution::kExponential &&
         !options_.location_min) {
-      const TailMoments tail = tail_moments(c.values(), key_above(threshold));
-      ++selection.passes;
-      // Without elements above the first threshold, all stages end with it.
-      if (tail.count > 0) {
-        const double mean = tail.sum_magnitude / static_cast<double>(tail.count);
-        threshold += exponential_excess(mean - threshold, share);
-        ++stage;
-      }
+      if (second_stage(c.values(), share, threshold, selection)) ++stage;
+    } else {
+      compact(c, threshold, selection);
     }
-    selection.count =
-        c.compact(key_above(threshold), selection.positions.data(), selection.values.data());
     for (; stage <= stages && selection.count > 0; ++stage) {
       const auto tail = selection.values.first(selection.count);
       const double location = options_.location_min ? least(tail) : threshold;
@@ -79,6 +83,42 @@ class SidcoSelector : public Selector {
           filter(cut, selection.count, selection.positions.data(), selection.values.data());
     }
     selection.threshold = threshold;
+  }
+
+  static void compact(Signal& c, double threshold, Selection& selection) {
+    selection.count =
+        c.compact(key_above(threshold), selection.positions.data(), selection.values.data());
+  }
+
+  /// Moves the threshold from the first stage's to the second's, and compacts the elements that
+  /// reach it. Returns false if no element reaches the first threshold, with which all stages then
+  /// end.
+  bool second_stage(std::span<const float> c, double share, double& threshold,
+                    Selection& selection) {
+    TailMoments tail;
+    const std::int32_t first = key_above(threshold);
+    const bool together = reach_ != kMaxKey && threads_for(c.size()) == 1;
+    if (together) {
+      selection.count = compact_with_tail(c, reach_, selection.positions.data(),
+                                          selection.values.data(), first, tail);
+    } else {
+      tail = tail_moments(c, first);
+    }
+    if (tail.count > 0) {
+      const double mean = tail.sum_magnitude / static_cast<double>(tail.count);
+      threshold += exponential_excess(mean - threshold, share);
+    }
+    const std::int32_t limit = key_above(threshold);
+    if (together && reach_ <= limit) {
+      selection.count = filter(cut_at(KeyOrder::kMagnitude, limit), selection.count,
+                               selection.positions.data(), selection.values.data());
+    } else {
+      Signal all(c);
+      compact(all, threshold, selection);
+      ++selection.passes;
+    }
+    reach_ = key_above(kReach * threshold);
+    return tail.count > 0;
   }
 
   double first_threshold(Signal& c, double share) const {
@@ -118,6 +158,8 @@ class SidcoSelector : public Selector {
   SidcoOptions options_;
   std::size_t elements_;
   SidcoStages adaptation_;
+  std::int32_t reach_ = kMaxKey;  ///< key of kReach times the last second threshold; no state: it
+                                  ///< changes the time only
 };
 
 const Registration kSidco{sparse_method({

@@ -8,7 +8,9 @@
 #include <memory>
 #include <string>
 
+#include "compressors/kernels/parallel.h"
 #include "compressors/kernels/select.h"
+#include "compressors/kernels/sums.h"
 #include "compressors/methods/selectors.h"
 #include "compressors/methods/sparse.h"
 #include "compressors/select/top_k.h"
@@ -21,35 +23,50 @@ constexpr std::int64_t kFirstStep = 1 << 21;
 /// No key exceeds it.
 constexpr std::int64_t kPastKeys = std::int64_t{1} << 31;
 
+/// Returns a key that at least k elements of the chunk reach, and at most 2 k unless there are
+/// ties. k is less than chunk.size().
+std::int32_t limit_for(std::span<const float> chunk, std::size_t k, std::int32_t guess) {
+  std::int64_t low = 0;           // all elements reach it
+  std::int64_t high = kPastKeys;  // no element reaches it
+  std::int64_t step = kFirstStep;
+  std::int64_t limit = guess;
+  while (high - low > 1) {
+    const std::size_t count =
+        count_at_least(chunk, KeyOrder::kMagnitude, static_cast<std::int32_t>(limit));
+    if (count >= k && count <= 2 * k) return static_cast<std::int32_t>(limit);
+    if (count >= k) {
+      low = limit;
+      limit += step;
+    } else {
+      high = limit;
+      limit -= step;
+    }
+    step *= 2;
+    if (limit <= low || limit >= high) limit = low + (high - low) / 2;
+  }
+  return static_cast<std::int32_t>(low);
+}
+
 class ChunkedTopK : public Selector {
  public:
   ChunkedTopK(std::size_t elements, const Chunks& chunks)
-      : chunks_(chunks), elements_(elements), top_k_(chunks.size + kCompactSlack) {
-    candidates_.positions = Buffer<std::uint32_t>(chunks.size + kCompactSlack);
-    candidates_.values = Buffer<float>(chunks.size + kCompactSlack);
-  }
+      : chunks_(chunks), elements_(elements), top_k_(chunks) {}
 
   std::size_t max_selected() const override { return chunks_.selected(elements_); }
 
   void select(Signal& signal, const SelectContext& /*context*/, Selection& selection) override {
+    // On one thread, the sum is computed chunk by chunk, in first-level cache.
+    const PendingSum* const sum = threads_for(signal.size()) == 1 ? signal.take_sum() : nullptr;
     const auto c = signal.values();
-    std::int32_t limit = 1;
     std::int32_t lowest = kMaxKey;
     selection.count = 0;
     for (std::size_t at = 0; at < c.size(); at += chunks_.size) {
       const auto chunk = c.subspan(at, std::min(chunks_.size, c.size() - at));
-      const std::size_t k = std::min(chunks_.k, chunk.size());
-      limit = k == chunk.size() ? 0 : limit_for(chunk, k, limit);
-      candidates_.count = compact(chunk, KeyOrder::kMagnitude, limit, candidates_.positions.data(),
-                                  candidates_.values.data());
-      lowest = std::min(lowest, top_k_.refine(KeyOrder::kMagnitude, k, candidates_));
-      for (std::size_t i = 0; i < k; ++i) {
-        selection.positions[selection.count + i] =
-            candidates_.positions[i] + static_cast<std::uint32_t>(at);
+      if (sum != nullptr) {
+        accumulate({sum->g + at, chunk.size()}, sum->decay, sum->scale,
+                   {sum->r + at, chunk.size()});
       }
-      std::memcpy(selection.values.data() + selection.count, candidates_.values.data(),
-                  k * sizeof(float));
-      selection.count += k;
+      lowest = std::min(lowest, top_k_.append(chunk, at, selection));
     }
     selection.target = selection.count;
     // The least of the chunks' thresholds.
@@ -58,34 +75,9 @@ class ChunkedTopK : public Selector {
   }
 
  private:
-  /// Returns a key that at least k elements of the chunk reach, and at most 2 k unless there are
-  /// ties. k is less than chunk.size().
-  static std::int32_t limit_for(std::span<const float> chunk, std::size_t k, std::int32_t guess) {
-    std::int64_t low = 0;           // all elements reach it
-    std::int64_t high = kPastKeys;  // no element reaches it
-    std::int64_t step = kFirstStep;
-    std::int64_t limit = guess;
-    while (high - low > 1) {
-      const std::size_t count =
-          count_at_least(chunk, KeyOrder::kMagnitude, static_cast<std::int32_t>(limit));
-      if (count >= k && count <= 2 * k) return static_cast<std::int32_t>(limit);
-      if (count >= k) {
-        low = limit;
-        limit += step;
-      } else {
-        high = limit;
-        limit -= step;
-      }
-      step *= 2;
-      if (limit <= low || limit >= high) limit = low + (high - low) / 2;
-    }
-    return static_cast<std::int32_t>(low);
-  }
-
   Chunks chunks_;
   std::size_t elements_;
-  TopK top_k_;
-  Selection candidates_;
+  ChunkTopK top_k_;
 };
 
 class ChunkedCodec : public PositionCodec {
@@ -217,6 +209,28 @@ const Registration kSparseLoCo{sparse_method({
 })};
 
 }  // namespace
+
+ChunkTopK::ChunkTopK(const Chunks& chunks) : k_(chunks.k), top_k_(chunks.size + kCompactSlack) {
+  candidates_.positions = Buffer<std::uint32_t>(chunks.size + kCompactSlack);
+  candidates_.values = Buffer<float>(chunks.size + kCompactSlack);
+}
+
+std::int32_t ChunkTopK::append(std::span<const float> chunk, std::size_t first,
+                               Selection& selection) {
+  const std::size_t k = std::min(k_, chunk.size());
+  limit_ = k == chunk.size() ? 0 : limit_for(chunk, k, limit_);
+  candidates_.count = compact(chunk, KeyOrder::kMagnitude, limit_, candidates_.positions.data(),
+                              candidates_.values.data());
+  const std::int32_t least = top_k_.refine(KeyOrder::kMagnitude, k, candidates_);
+  for (std::size_t i = 0; i < k; ++i) {
+    selection.positions[selection.count + i] =
+        candidates_.positions[i] + static_cast<std::uint32_t>(first);
+  }
+  std::memcpy(selection.values.data() + selection.count, candidates_.values.data(),
+              k * sizeof(float));
+  selection.count += k;
+  return least;
+}
 
 std::unique_ptr<Selector> make_chunked_top_k_selector(std::size_t elements, const Chunks& chunks) {
   return std::make_unique<ChunkedTopK>(elements, chunks);

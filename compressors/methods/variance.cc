@@ -11,6 +11,7 @@
 
 #include "compressors/encode/value_codec.h"
 #include "compressors/kernels/select.h"
+#include "compressors/memory/memory.h"
 #include "compressors/methods/selectors.h"
 #include "compressors/methods/sparse.h"
 #include "compressors/wire/bytes.h"
@@ -34,11 +35,10 @@ class VarianceSelector : public Selector {
   std::size_t max_selected() const override { return variances_.size(); }
 
   void select(Signal& signal, const SelectContext& context, Selection& selection) override {
-    const auto c = signal.values();
-    if (context.squares.size() != c.size()) {
+    if (context.squares.size() != signal.size()) {
       throw InputError("tensor '" + options_.tensor +
                        "': " + std::to_string(context.squares.size()) + " second moments for " +
-                       std::to_string(c.size()) +
+                       std::to_string(signal.size()) +
                        " elements; this method needs one for each. Traces have second moments "
                        "where they were captured with --squares");
     }
@@ -46,8 +46,8 @@ class VarianceSelector : public Selector {
                                    .zeta = options_.zeta,
                                    .limit = tau_ > 0 ? key_above(static_cast<double>(tau_)) : 0};
     selection.count =
-        choose_unambiguous(c, context.squares, options, variances_, selection.positions.data(),
-                           selection.values.data(), corrected_.data());
+        signal.choose_unambiguous(context.squares, options, variances_, selection.positions.data(),
+                                  selection.values.data(), corrected_.data());
     selection.target = 0;
     selection.threshold =
         tau_ > 0 ? static_cast<double>(tau_) : std::numeric_limits<double>::quiet_NaN();
@@ -57,10 +57,7 @@ class VarianceSelector : public Selector {
 
   bool minds_sent() const override { return true; }
   void sent(std::span<const std::uint32_t> positions) override {
-    if (tau_ == 0) {
-      for (std::uint32_t position : positions) variances_[position] = 0.0F;
-      return;
-    }
+    if (tau_ == 0) return clear_at(positions, variances_);
     std::size_t i = 0;  // both are ascending, and every sent element was chosen
     for (std::uint32_t position : positions) {
       while (chosen_[i] != position) ++i;
@@ -101,9 +98,8 @@ class StromSelector : public Selector {
 
   std::size_t max_selected() const override { return elements_; }
   void select(Signal& signal, const SelectContext& /*context*/, Selection& selection) override {
-    const auto c = signal.values();
-    selection.count = compact(c, KeyOrder::kMagnitude, key_above(static_cast<double>(tau_)),
-                              selection.positions.data(), selection.values.data());
+    selection.count = signal.compact(key_above(static_cast<double>(tau_)),
+                                     selection.positions.data(), selection.values.data());
     for (float& value : selection.values.first(selection.count)) {
       value = std::copysign(tau_, value);
     }

@@ -58,7 +58,7 @@ COMPRESSORS = [
        "parts_.memory->sent(positions, values);\n    parts_.memory->sent(positions, values);",
        r"^Conservation\.", r"^Invariant\."),
     of("momentum is not masked where something was sent", "compressors/memory/memory.cc",
-       "for (std::uint32_t position : positions) velocity_[position] = 0.0F;", "",
+       "if (options_.masking) clear_at(positions, velocity_);", "",
        r"^MomentumMemory\."),
     of("workers share the clipping limit by their number, not its root",
        "compressors/memory/memory.cc", "threshold / std::sqrt(workers)", "threshold / workers",

@@ -96,12 +96,12 @@ struct Chosen {
   std::vector<float> variances;
 };
 
-Chosen choose(const std::vector<float>& r, const std::vector<float>& q,
-              const AmbiguityOptions& options, std::vector<float>& v) {
+Chosen choose(Signal r, const std::vector<float>& q, const AmbiguityOptions& options,
+              std::vector<float>& v) {
   Chosen chosen{std::vector<std::uint32_t>(r.size()), std::vector<float>(r.size()),
                 std::vector<float>(r.size())};
-  const std::size_t count = choose_unambiguous(r, q, options, v, chosen.positions.data(),
-                                               chosen.values.data(), chosen.variances.data());
+  const std::size_t count = r.choose_unambiguous(q, options, v, chosen.positions.data(),
+                                                 chosen.values.data(), chosen.variances.data());
   chosen.positions.resize(count);
   chosen.values.resize(count);
   chosen.variances.resize(count);
@@ -129,7 +129,27 @@ TEST(Ambiguity, SameAsAPlainLoop) {
         }
         expected_v[i] *= 0.99F;
       }
-      const Chosen chosen = choose(r, q, options, v);
+      const Chosen chosen = choose(Signal(r), q, options, v);
+      EXPECT_EQ(chosen.positions, expected.positions);
+      EXPECT_EQ(bits(chosen.values), bits(expected.values));
+      EXPECT_EQ(bits(chosen.variances), bits(expected.variances));
+      EXPECT_EQ(bits(v), bits(expected_v));
+    }
+  });
+}
+
+TEST(Ambiguity, OfASumThatThePassComputes) {
+  testing::for_each_target([] {
+    for (const Case& each : cases()) {
+      SCOPED_TRACE(each.g.size());
+      const std::vector<float> q = testing::squares_of(each.g);
+      const AmbiguityOptions options{.alpha = 1.5F, .zeta = 0.99F};
+      std::vector<float> expected_v(each.g.size(), 1e-8F);
+      const Chosen expected = choose(Signal(each.c), q, options, expected_v);
+      std::vector<float> v(each.g.size(), 1e-8F);
+      Case pending = each;
+      const Chosen chosen = choose(Signal(pending.sum()), q, options, v);
+      EXPECT_EQ(bits(pending.r), bits(each.c));
       EXPECT_EQ(chosen.positions, expected.positions);
       EXPECT_EQ(bits(chosen.values), bits(expected.values));
       EXPECT_EQ(bits(chosen.variances), bits(expected.variances));
@@ -150,7 +170,7 @@ TEST(Ambiguity, WhatIsNotFiniteIsChosen) {
         residuals[n / 2] = r;
         squares[n / 2] = q;
         std::vector<float> v(n, 0.0F);
-        EXPECT_EQ(choose(residuals, squares, {}, v).positions,
+        EXPECT_EQ(choose(Signal(residuals), squares, {}, v).positions,
                   std::vector<std::uint32_t>{static_cast<std::uint32_t>(n / 2)});
       }
     }

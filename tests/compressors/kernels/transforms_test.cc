@@ -143,6 +143,41 @@ TEST(Dct, ALineIsTheSameInWhateverCompany) {
   });
 }
 
+TEST(Patch, SameAsPlainLoops) {
+  using testing::kInfinity, testing::kNan;
+  testing::for_each_target([] {
+    for (std::size_t columns : {1UL, 15UL, 16UL, 37UL, 64UL}) {
+      const Patch patch{.rows = 3, .columns = columns, .step = 70, .chunk_step = 64};
+      auto matrix = testing::bell(3 * 70, columns);
+      matrix[0] = kNan;
+      matrix[70] = -kInfinity;
+      matrix[140] = -0.0F;
+      std::vector<float> chunk(3 * 64, 5.0F);
+      auto expected_chunk = chunk;
+      auto expected_left = matrix;
+      auto expected_sum = matrix;
+      const auto decoded = testing::bell(3 * 64, 77);
+      for (std::size_t y = 0; y < patch.rows; ++y) {
+        for (std::size_t x = 0; x < columns; ++x) {
+          const float value = matrix[y * 70 + x];
+          const float left = value - decoded[y * 64 + x];
+          expected_chunk[y * 64 + x] = dct_input(value);
+          expected_left[y * 70 + x] = std::isfinite(left) ? left : 0.0F;
+          expected_sum[y * 70 + x] = value + 0.5F * decoded[y * 64 + x];
+        }
+      }
+      take_dct_input(patch, matrix.data(), chunk.data());
+      EXPECT_EQ(testing::bits(chunk), testing::bits(expected_chunk));
+      auto left = matrix;
+      leave_decoded(patch, left.data(), decoded.data(), left.data());
+      EXPECT_EQ(testing::bits(left), testing::bits(expected_left));
+      add_decoded(patch, decoded.data(), 0.5F, matrix.data());
+      // NaNs of additions may differ in their bits.
+      for (std::size_t i = 1; i < matrix.size(); ++i) ASSERT_EQ(matrix[i], expected_sum[i]);
+    }
+  });
+}
+
 TEST(Dct, SameBitsOnEveryTarget) {
   const auto input = testing::heavy(64 * 20, 1);
   testing::same_on_every_target([&] {

@@ -320,6 +320,28 @@ TEST(Sidco, ThresholdIsTheFormulasInDouble) {
   }
 }
 
+TEST(Sidco, AnEarlierThresholdChangesNoChoice) {
+  for (std::size_t n : {100UL, 32768UL, 70001UL}) {
+    const SidcoOptions options{.ratio = {.ratio = 0.01}, .fixed_stages = 3};
+    testing::for_each_target([&] {
+      const auto used = make_sidco_selector(n, options);
+      // A threshold lower than expected takes a further pass, as the first step does.
+      for (const auto& [scale, passes] :
+           {std::pair{1.0F, 3}, std::pair{1.01F, 2}, std::pair{0.99F, 2}, std::pair{3.0F, 2},
+            std::pair{0.1F, 3}, std::pair{0.0F, 3}, std::pair{1.0F, 2}}) {
+        SCOPED_TRACE(scale);
+        auto c = testing::bell(n, 1);
+        for (float& value : c) value *= scale;
+        const Selection found = testing::select(*used, c);
+        const Selection expected = testing::select(*make_sidco_selector(n, options), c);
+        EXPECT_EQ(found.threshold, expected.threshold);
+        EXPECT_EQ(positions_of(found), positions_of(expected));
+        EXPECT_EQ(found.passes, passes);
+      }
+    });
+  }
+}
+
 TEST(Sidco, FindsTheTargetOnExponentialMagnitudes) {
   // Quantiles of the exponential distribution: |c_i| = -ln((i + 1/2) / d). One stage is right by
   // construction: a fraction delta exceeds mean * ln(1 / delta).
