@@ -206,7 +206,9 @@ double Parameters::real(const std::string& name) const {
 }
 
 long long Parameters::integer(const std::string& name) const {
-  return parse_number<long long>(value(name, Type::kInteger)).value();
+  const auto found = values_.find(name);
+  const bool is_choice = found != values_.end() && found->second.type == Type::kChoice;
+  return parse_number<long long>(value(name, is_choice ? Type::kChoice : Type::kInteger)).value();
 }
 
 const std::string& Parameters::choice(const std::string& name) const {

@@ -57,7 +57,10 @@ class Parameters {
   bool has(const std::string& name) const { return values_.contains(name); }  ///< declared
   // Each getter throws std::logic_error for a name or a type that the method did not declare.
   double real(const std::string& name) const;
-  long long integer(const std::string& name) const;
+  long long integer(const std::string& name) const;   ///< also of a choice of whole numbers
+  std::size_t count(const std::string& name) const {  ///< integer() of one that is at least 0
+    return static_cast<std::size_t>(integer(name));
+  }
   const std::string& choice(const std::string& name) const;
   bool flag(const std::string& name) const;
   std::vector<double> reals(const std::string& name) const;  ///< empty for `none`

@@ -18,9 +18,7 @@ std::size_t slice_grain(const Spec& compressor) {
   const Parameters parameters(infos, compressor);
   for (const ParameterInfo& info : infos) {
     if (info.name != "block" && info.name != "bucket" && info.name != "chunk") continue;
-    const long long elements = info.type == ParameterInfo::Type::kChoice
-                                   ? std::stoll(parameters.choice(info.name))
-                                   : parameters.integer(info.name);
+    const long long elements = parameters.integer(info.name);
     if (elements > 0) return static_cast<std::size_t>(elements);
   }
   return 1;

@@ -211,7 +211,7 @@ BlockFormat block_format_of(const Parameters& parameters, BlockElement element) 
   format.scale = scale == "f32"   ? BlockScale::kF32
                  : scale == "f16" ? BlockScale::kF16
                                   : BlockScale::kE8M0;
-  format.block = std::stoul(parameters.choice("block"));
+  format.block = parameters.count("block");
   format.hadamard = parameters.flag("hadamard");
   format.stochastic = parameters.choice("rounding") == "stochastic";
   return format;

@@ -118,9 +118,7 @@ std::unique_ptr<Memory> make_memory(const Parameters& parameters, std::size_t el
                              static_cast<int>(parameters.integer("workers")));
 }
 
-std::uint64_t period_of(const Parameters& parameters) {
-  return static_cast<std::uint64_t>(parameters.integer("delay"));
-}
+std::uint64_t period_of(const Parameters& parameters) { return parameters.count("delay"); }
 
 std::function<EncodeTraffic(const Parameters&)> traffic_with_memory(
     std::function<EncodeTraffic(const Parameters&)> own) {

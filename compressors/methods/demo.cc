@@ -191,15 +191,15 @@ const Registration kDemo{dense_method({
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
           return make_demo_quantizer({.shape = tensor.shape,
                                       .elements = tensor.elements,
-                                      .chunk = std::stoul(parameters.choice("chunk")),
-                                      .k = static_cast<std::size_t>(parameters.integer("topk")),
+                                      .chunk = parameters.count("chunk"),
+                                      .k = parameters.count("topk"),
                                       .values = parameters.choice("values")});
         },
     // Expected bits of a matrix. A vector sends more bits per element, because its chunks have
     // fewer elements: they are only as long as a matrix's chunks are wide.
     .expected_bits =
         [](const Parameters& parameters) {
-          const double side = std::stod(parameters.choice("chunk"));
+          const double side = static_cast<double>(parameters.integer("chunk"));
           const double size = side * side;
           const double sent = std::min(static_cast<double>(parameters.integer("topk")), size);
           const auto codec = make_value_codec(parameters.choice("values"));
@@ -210,7 +210,7 @@ const Registration kDemo{dense_method({
     // coefficients, is not counted.
     .traffic =
         [](const Parameters& parameters) {
-          const double side = std::stod(parameters.choice("chunk"));
+          const double side = static_cast<double>(parameters.integer("chunk"));
           return EncodeTraffic{.multiply_adds = 2 * std::log2(side)};
         },
 })};

@@ -247,7 +247,7 @@ const Registration kPowerSgd{dense_method({
           return make_powersgd_quantizer(
               {.shape = tensor.shape,
                .elements = tensor.elements,
-               .rank = static_cast<std::size_t>(parameters.integer("rank")),
+               .rank = parameters.count("rank"),
                .warm_start = parameters.flag("warm"),
                .seed = settings.seed ^ hash_name(tensor.name),
                .in_rounds = exchanged_as(parameters) == Aggregation::kAllReduce});

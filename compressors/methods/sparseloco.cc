@@ -241,8 +241,7 @@ std::unique_ptr<PositionCodec> make_chunked_codec(const Chunks& chunks) {
 }
 
 Chunks chunks_of(const Parameters& parameters) {
-  return {.size = std::stoul(parameters.choice("chunk")),
-          .k = static_cast<std::size_t>(parameters.integer("k"))};
+  return {.size = parameters.count("chunk"), .k = parameters.count("k")};
 }
 
 }  // namespace thinpipe

@@ -122,19 +122,21 @@ const Registration kThc{dense_method({
         [](const Parameters& parameters, const TensorInfo& tensor,
            const CompressorSettings& settings) {
           return make_thc_quantizer(
-              {.bits = std::stoi(parameters.choice("bits")),
-               .block = std::stoul(parameters.choice("block")),
+              {.bits = static_cast<int>(parameters.integer("bits")),
+               .block = parameters.count("block"),
                .range = static_cast<float>(parameters.real("range")),
                .sign_seed = settings.seed ^ hash_name(tensor.name),
                .stream = random_stream(settings.seed, settings.rank, tensor.name)});
         },
     .expected_bits =
-        [](const Parameters& parameters) { return std::stod(parameters.choice("bits")); },
+        [](const Parameters& parameters) {
+          return static_cast<double>(parameters.integer("bits"));
+        },
     // The range is that of the greatest block.
     .traffic =
         [](const Parameters& parameters) {
-          const BlockFormat format = thc_format(std::stoi(parameters.choice("bits")),
-                                                std::stoul(parameters.choice("block")));
+          const BlockFormat format =
+              thc_format(static_cast<int>(parameters.integer("bits")), parameters.count("block"));
           return EncodeTraffic{.sweeps = 2, .multiply_adds = rotation_adds(format)};
         },
 })};

@@ -107,7 +107,7 @@ struct QgzLayout {
 };
 
 QgzLayout::QgzLayout(const Parameters& parameters, int ranks)
-    : group(static_cast<std::size_t>(parameters.integer("group"))),
+    : group(parameters.count("group")),
       groups(static_cast<std::size_t>(ranks) / group),
       block(std::stoul(parameters.choice("block"))),
       gather(parameters.choice("gather")) {

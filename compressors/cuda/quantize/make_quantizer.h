@@ -96,7 +96,7 @@ template <class Device>
 std::unique_ptr<DeviceQuantizer<Device>> make_power_sgd_quantizer(const MakerInput& input) {
   DevicePowerSgdOptions options{.warm_start = input.parameters.flag("warm"),
                                 .in_rounds = input.parameters.choice("exchange") == "allreduce"};
-  const auto rank = static_cast<std::size_t>(input.parameters.integer("rank"));
+  const auto rank = input.parameters.count("rank");
   options.shapes = input.by_tensor(
       [&](const TensorInfo& one) { return low_rank_shape(one.shape, one.elements, rank); });
   options.seeds = input.seeds();
@@ -105,9 +105,9 @@ std::unique_ptr<DeviceQuantizer<Device>> make_power_sgd_quantizer(const MakerInp
 
 template <class Device>
 std::unique_ptr<DeviceQuantizer<Device>> make_demo_quantizer(const MakerInput& input) {
-  DeviceDemoOptions options{.k = static_cast<std::size_t>(input.parameters.integer("topk")),
+  DeviceDemoOptions options{.k = input.parameters.count("topk"),
                             .values = input.parameters.choice("values")};
-  const std::size_t chunk = std::stoul(input.parameters.choice("chunk"));
+  const std::size_t chunk = input.parameters.count("chunk");
   for (const TensorInfo& tensor : input.tensors) {
     options.grids.push_back(demo_grid(tensor.shape, tensor.elements, chunk));
     refuse_beyond_count(input, tensor, options.grids.back().coefficients(), "coefficients");
@@ -126,8 +126,8 @@ std::unique_ptr<DeviceQuantizer<Device>> make_block_method(const MakerInput& inp
 template <class Device>
 std::unique_ptr<DeviceQuantizer<Device>> make_thc_quantizer(const MakerInput& input) {
   DeviceBlockOptions options;
-  options.format = thc_format(std::stoi(input.parameters.choice("bits")),
-                              std::stoul(input.parameters.choice("block")));
+  options.format = thc_format(static_cast<int>(input.parameters.integer("bits")),
+                              input.parameters.count("block"));
   options.range = static_cast<float>(input.parameters.real("range"));
   return make_block_method<Device>(input, std::move(options));
 }
