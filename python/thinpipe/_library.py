@@ -6,7 +6,7 @@ import os
 import sys
 from ctypes import (POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_int32,
                     c_int64, c_size_t, c_ssize_t, c_uint32, c_uint64, c_void_p)
-from typing import Any
+from typing import Any, NamedTuple, Tuple
 
 _API = 1  # THINPIPE_API
 _NAME = "libthinpipe_compressors.so"
@@ -47,7 +47,7 @@ class CProperties(_Sized):
                 ("max_encoded_size", c_size_t), ("period", c_uint64), ("aggregation", c_int32),
                 ("element", c_int32), ("predivides", c_int32), ("rounds", c_int32),
                 ("shares_scale", c_int32), ("needs_squares", c_int32), ("needs_whole", c_int32),
-                ("incremental", c_int32), ("has_target", c_int32)]
+                ("incremental", c_int32), ("has_target", c_int32), ("max_pairs", c_size_t)]
 
 
 class Gradient(_Sized):
@@ -75,6 +75,8 @@ _FUNCTIONS = {
     "first_round": (c_void_p, _GRADIENT, *_PAYLOAD, _REPORT),
     "next_round": (c_void_p, c_void_p, c_size_t, *_PAYLOAD, POINTER(c_size_t)),
     "own_payload": (c_void_p, *_PAYLOAD, POINTER(c_size_t)),
+    "decode_pairs": (c_void_p, *_PAYLOAD, c_void_p, c_void_p, c_size_t, POINTER(c_size_t)),
+    "give_back": (c_void_p, c_void_p, c_void_p, c_size_t),
     "slices": (c_char_p, c_size_t, c_int32, POINTER(c_size_t), POINTER(c_int32)),
     "reset": (c_void_p,),
     "save": (c_void_p, POINTER(c_void_p), POINTER(c_size_t)),
@@ -166,11 +168,28 @@ class _DlTensor(Structure):
                 ("byte_offset", c_uint64)]
 
 
-_DL_CPU, _DL_FLOAT = (1, 3), 2  # CPU, and memory that CUDA pinned
+_DL_CPU = (1, 3)  # CPU, and memory that CUDA pinned
 _GET_BUFFER = ctypes.pythonapi.PyObject_GetBuffer
 _GET_BUFFER.argtypes = [ctypes.py_object, POINTER(_Buffer), c_int]
 _GET_POINTER = ctypes.pythonapi.PyCapsule_GetPointer
 _GET_POINTER.argtypes, _GET_POINTER.restype = [ctypes.py_object, c_char_p], c_void_p
+
+
+class _Elements(NamedTuple):
+    """The elements of 32 bits that an array may have."""
+    name: str
+    formats: Tuple[str, ...]  # of the struct module
+    codes: Tuple[int, ...]    # of DLPack: 0 is int, 1 is unsigned int, 2 is float
+    dtypes: Tuple[str, ...]   # of torch
+    numpy_remedy: str
+    torch_remedy: str
+
+
+_FLOATS = _Elements("32-bit floats", ("f",), (2,), ("torch.float32",), ".astype('float32')",
+                    ".float(), which converts 16-bit floats exactly")
+# Older versions of torch have no uint32.
+_POSITIONS = _Elements("32-bit integers", ("I", "i"), (0, 1), ("torch.int32", "torch.uint32"),
+                       ".astype('uint32')", ".int()")
 
 
 class Memory:
@@ -190,10 +209,10 @@ def _address_of(view):
     return buffer.buf  # valid while `view` lives
 
 
-def _tensor_memory(tensor, what):
-    if str(tensor.dtype) != "torch.float32":
-        raise InputError(f"{what}: found {tensor.dtype}, expected torch.float32: use .float(), which "
-                         "converts 16-bit floats exactly")
+def _tensor_memory(tensor, what, kind):
+    if str(tensor.dtype) not in kind.dtypes:
+        raise InputError(f"{what}: found {tensor.dtype}, expected {' or '.join(kind.dtypes)}: use "
+                         f"{kind.torch_remedy}")
     if tensor.device.type != "cpu":
         raise InputError(f"{what}: found a tensor on {tensor.device}, expected one on the CPU: use "
                          ".cpu()")
@@ -202,14 +221,14 @@ def _tensor_memory(tensor, what):
     return Memory(tensor, tensor.data_ptr(), tensor.shape)
 
 
-def _dlpack_memory(array, what):
+def _dlpack_memory(array, what, kind):
     capsule = array.__dlpack__()  # unused, it frees its tensor by itself
     tensor = _DlTensor.from_address(_GET_POINTER(capsule, b"dltensor"))
     if tensor.device_type not in _DL_CPU:
         raise InputError(f"{what}: found an array on another device, expected one on the CPU")
-    if (tensor.code, tensor.bits, tensor.lanes) != (_DL_FLOAT, 32, 1):
+    if tensor.code not in kind.codes or (tensor.bits, tensor.lanes) != (32, 1):
         raise InputError(f"{what}: found elements of {tensor.bits} bits, DLPack's type {tensor.code}; "
-                         "expected 32-bit floats")
+                         f"expected {kind.name}")
     shape = tuple(tensor.shape[:tensor.ndim])
     stride = 1
     for i in reversed(range(tensor.ndim)):
@@ -222,18 +241,27 @@ def _dlpack_memory(array, what):
 def floats(array, what, writable=False):
     """Returns the Memory of an array of 32-bit floats. @throws InputError naming `what` for another
     type of elements, order or device, and for a read-only array where `writable`."""
+    return _memory(array, what, writable, _FLOATS)
+
+
+def positions(array, what, writable=False):
+    """Returns the Memory of an array of 32-bit integers, signed or not. @throws as floats()"""
+    return _memory(array, what, writable, _POSITIONS)
+
+
+def _memory(array, what, writable, kind):
     if hasattr(array, "data_ptr"):
-        return _tensor_memory(array, what)
+        return _tensor_memory(array, what, kind)
     try:
         view = memoryview(array)
     except TypeError:
         if hasattr(array, "__dlpack__") and not writable:
-            return _dlpack_memory(array, what)
+            return _dlpack_memory(array, what, kind)
         raise InputError(f"{what}: found {type(array).__name__}, expected a NumPy array, a torch tensor "
-                         "or another array of 32-bit floats") from None
-    if view.format.lstrip("@=" + ("<" if sys.byteorder == "little" else ">")) != "f":
-        raise InputError(f"{what}: found elements of format '{view.format}', expected 32-bit floats "
-                         "('f'): use .astype('float32')")
+                         f"or another array of {kind.name}") from None
+    if view.format.lstrip("@=" + ("<" if sys.byteorder == "little" else ">")) not in kind.formats:
+        raise InputError(f"{what}: found elements of format '{view.format}', expected {kind.name} "
+                         f"('{kind.formats[0]}'): use {kind.numpy_remedy}")
     if not view.c_contiguous:
         raise InputError(f"{what}: found an array that is not contiguous: use numpy.ascontiguousarray")
     if writable and view.readonly:

@@ -8,6 +8,7 @@ from thinpipe import _library
 from thinpipe._library import InputError
 
 Array = Any  # of 32-bit floats: NumPy array, torch tensor on the CPU, buffer protocol, DLPack
+Positions = Any  # as Array, but of uint32; int32 if the tensor has at most 2^31 elements
 Bytes = Any  # bytes, bytearray, memoryview, torch tensor of uint8, ...
 
 _ELEMENTS = {1: "float32", 2: "float16", 3: "bfloat16"}
@@ -53,6 +54,20 @@ class Properties(NamedTuple):
     needs_whole: bool      # True: it uses the tensor's shape, so slices of a tensor do not work
     incremental: bool      # True: payloads decode to a change of the previous estimate (EF21)
     has_target: bool       # True: k is known beforehand
+    max_pairs: int         # upper bound of the pairs of a payload; 0: it has no pairs; see decode_pairs()
+
+
+def _zeros(element, shape):
+    """Returns a NumPy array, or an array.array of as many elements where NumPy is not installed.
+
+    element: "f" (32-bit floats) or "I" (uint32)
+    """
+    try:
+        import numpy
+    except ImportError:
+        import array
+        return array.array(element, bytes(4 * math.prod(shape)))
+    return numpy.zeros(shape, element)
 
 
 class Compressor:
@@ -101,7 +116,7 @@ class Compressor:
         self._properties = Properties(
             found.spec.decode(), found.elements, found.max_encoded_size, found.period,
             "allreduce" if found.aggregation == 1 else "allgather", _ELEMENTS[found.element],
-            *(bool(value) if name != "rounds" else value for name, value in
+            *(value if name in ("rounds", "max_pairs") else bool(value) for name, value in
               ((name, getattr(found, name)) for name, _ in _library.CProperties._fields_[7:])))
 
     def close(self) -> None:
@@ -225,13 +240,7 @@ class Compressor:
         """Returns the decoded values: a NumPy array of the tensor's shape, or an array.array of d
         floats where NumPy is not installed."""
         self._needs_shape()
-        try:
-            import numpy
-        except ImportError:
-            import array
-            out = array.array("f", bytes(4 * self._properties.elements))
-        else:
-            out = numpy.zeros(self._shape, numpy.float32)
+        out = _zeros("f", self._shape)
         self.decode_add(payload, out)
         return out
 
@@ -272,6 +281,46 @@ class Compressor:
         data = _library.octets(payload, "payload", writable=True)
         _library.call(function, self._handle, *arguments, data.address, data.elements, byref(size))
         return size.value
+
+    # ------------------------------------- pairs, for a sparse all-reduce (properties.max_pairs > 0)
+
+    def decode_pairs(self, payload: Bytes) -> Tuple[Positions, Array]:
+        """Returns the positions of the payload's elements, strictly ascending, and their values: two
+        NumPy arrays of n uint32 and n float32, or array.arrays where NumPy is not installed. A position
+        counts the elements of the flattened tensor from 0. The values are those that decode_add() adds
+        with factor 1."""
+        self._needs_shape()
+        positions, values = (_zeros(element, (self._properties.max_pairs,)) for element in "If")
+        count = self.decode_pairs_into(payload, positions, values)
+        return positions[:count], values[:count]
+
+    def decode_pairs_into(self, payload: Bytes, positions: Positions, values: Array) -> int:
+        """As decode_pairs(), but writes to the front of two writable arrays of at least
+        `properties.max_pairs` elements, for example torch tensors of int32 and float32. Returns n, the
+        number of pairs."""
+        self._needs_shape()
+        data = _library.octets(payload, "payload")
+        where = _library.positions(positions, "positions", writable=True)
+        memory = _library.floats(values, "values", writable=True)
+        count = ctypes.c_size_t()
+        _library.call("decode_pairs", self._handle, data.address, data.elements, where.address,
+                      memory.address, min(where.elements, memory.elements), byref(count))
+        return count.value
+
+    def give_back(self, positions: Positions, values: Array) -> None:
+        """Restores to the memory values that were sent but that the selection from the workers' sums
+        dropped. Any worker may have sent them. Call it before the next encode() or hold(). Without a
+        memory the values are lost.
+
+        positions: n positions in the flattened tensor, strictly ascending.
+        values: n floats.
+        """
+        self._needs_shape()
+        where, memory = _library.positions(positions, "positions"), _library.floats(values, "values")
+        if memory.elements != where.elements:
+            raise InputError(f"values: found {memory.elements} elements, expected {where.elements}, as "
+                             "many as positions")
+        _library.call("give_back", self._handle, where.address, memory.address, where.elements)
 
     # ------------------------------------------------------------------------- state between steps
 

@@ -140,6 +140,63 @@ class Arrays(unittest.TestCase):
         gc.collect()
 
 
+class Pairs(unittest.TestCase):
+    def setUp(self):
+        self.compressor = thinpipe.Compressor("topk:ratio=0.1", (ELEMENTS,))
+        self.payload = self.compressor.encode(gradient(ELEMENTS, 5))
+
+    def test_are_the_decoded_values_at_ascending_positions(self):
+        positions, values = self.compressor.decode_pairs(self.payload)
+        self.assertEqual((len(positions), len(values)), (ELEMENTS // 10, ELEMENTS // 10))
+        self.assertEqual(list(positions), sorted(set(positions)))
+        decoded = [0.0] * ELEMENTS
+        for position, value in zip(positions, values):
+            decoded[position] = value
+        self.assertEqual(decoded, list(self.compressor.decode(self.payload)))
+
+    def test_restored_values_are_sent_again(self):
+        # The residual and the values that were sent are the gradient, and a gradient of zeros adds
+        # nothing to it.
+        self.compressor.give_back(*self.compressor.decode_pairs(self.payload))
+        self.assertEqual(self.compressor.encode(array.array("f", bytes(4 * ELEMENTS))), self.payload)
+
+    @unittest.skipIf(torch is None, "no torch")
+    def test_torch(self):
+        most = self.compressor.properties.max_pairs
+        positions, values = torch.empty(most, dtype=torch.int32), torch.empty(most)
+        count = self.compressor.decode_pairs_into(self.payload, positions, values)
+        positions, values = positions[:count], values[:count]
+        out = torch.zeros(ELEMENTS)
+        self.compressor.decode_add(self.payload, out)
+        self.assertTrue(torch.equal(torch.zeros(ELEMENTS).scatter(0, positions.long(), values), out))
+        self.compressor.give_back(positions, values)
+        with self.assertRaisesRegex(thinpipe.InputError, r"int64.*torch\.int32.*\.int\(\)"):
+            self.compressor.give_back(positions.long(), values)
+
+    def test_errors_name_argument_and_remedy(self):
+        own, dense = self.compressor, thinpipe.Compressor("int8", (4,))
+        self.assertEqual(dense.properties.max_pairs, 0)
+        most = own.properties.max_pairs
+        where, values = array.array("I", bytes(4 * most)), array.array("f", bytes(4 * most))
+        for words, call, *arguments in (
+                ("max_pairs", dense.decode_pairs, b""),
+                ("max_pairs", dense.give_back, where, values),
+                ("shape=", thinpipe.Compressor("topk").decode_pairs, b""),
+                (f"found {most - 1}, .* {most} pairs", own.decode_pairs_into, self.payload, where,
+                 values[:-1]),
+                ("positions: .*'f'.*uint32", own.decode_pairs_into, self.payload, values, values),
+                ("values: .*'I'.*float32", own.decode_pairs_into, self.payload, where, where),
+                ("positions: .*read-only", own.decode_pairs_into, self.payload,
+                 memoryview(where.tobytes()).cast("I"), values),
+                ("values: found 1 elements, expected 2", own.give_back, array.array("I", [1, 2]),
+                 array.array("f", [1])),
+                ("7 after 7", own.give_back, array.array("I", [7, 7]), array.array("f", [1, 1])),
+                (f"less than {ELEMENTS}", own.give_back, array.array("i", [-1]),
+                 array.array("f", [1]))):
+            self.assertRaisesRegex(thinpipe.InputError, words, call, *arguments)
+        self.assertRaises(thinpipe.PayloadError, own.decode_pairs, self.payload[:-1])
+
+
 class Interface(unittest.TestCase):
     def test_errors_name_argument_and_remedy(self):
         make, floats = thinpipe.Compressor, array.array("f", 4 * [1.0])
