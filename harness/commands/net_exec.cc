@@ -128,7 +128,8 @@ JobOptions job_of(const Arguments& arguments, std::vector<std::string> program) 
 // Starts the programs of a job.
 using StartRanks = std::function<RankPrograms(EmulatedMachines&)>;
 
-Action job_action(const Arguments& arguments, const std::string& program, const StartRanks& start) {
+Action job_action(const Arguments& arguments, const std::string& program, double end_timeout,
+                  const StartRanks& start) {
   const ProgramNetwork programs = program_network_of(arguments);
   const JobOptions options = job_of(arguments, arguments.positionals(program));
   if (!options.out.empty() && !(programs.point().link.rate() > 0))
@@ -142,7 +143,7 @@ Action job_action(const Arguments& arguments, const std::string& program, const 
           begin();
           job->begin();
           RankPrograms ranks = start(machines);
-          return run_ranks(ranks);
+          return run_ranks(ranks, end_timeout);
         },
         [&](ScheduleLog& schedule, const ProgramTraffic& traffic, int code,
             const std::unique_ptr<Job>& job) { job->finish(schedule, traffic, code); },
@@ -182,7 +183,7 @@ std::vector<std::string> torch_command(const Arguments& arguments) {
 Action prepare_torchrun(const Arguments& arguments) {
   const std::vector<std::string> words = torch_command(arguments);
   const auto port = static_cast<int>(arguments.integer("port"));
-  return job_action(arguments, "SCRIPT", [=](EmulatedMachines& machines) {
+  const auto start = [=](EmulatedMachines& machines) {
     const Network& network = *machines.network();
     RankPrograms ranks;
     for (int rank = 0; rank < network.size(); ++rank) {
@@ -191,13 +192,14 @@ Action prepare_torchrun(const Arguments& arguments) {
           std::make_unique<RankProgram>(network.host(rank), words, fmt::format("[{}] ", rank)));
     }
     return ranks;
-  });
+  };
+  return job_action(arguments, "SCRIPT", arguments.real("end-timeout"), start);
 }
 
 // mpirun runs on host0, whose rank it starts itself; it reaches the other hosts over the control
 // network, as the ranks of `thinpipe run` are started.
 Action prepare_mpirun(const Arguments& arguments) {
-  return job_action(arguments, "PROGRAM", [&arguments](EmulatedMachines& machines) {
+  const auto start = [&arguments](EmulatedMachines& machines) {
     // Ranks inherit mpirun's environment, and host0 is the host of one rank only.
     std::vector<std::string> words = {"env", "-u", "THINPIPE_HOST"};
     const auto add = [&](const std::vector<std::string>& more) {
@@ -209,7 +211,9 @@ Action prepare_mpirun(const Arguments& arguments) {
     RankPrograms mpirun;
     mpirun.push_back(std::make_unique<RankProgram>(machines.network()->host(0), words, ""));
     return mpirun;
-  });
+  };
+  // mpirun is the only program, so no other one can end before it.
+  return job_action(arguments, "PROGRAM", /*end_timeout=*/0, start);
 }
 
 constexpr const char* kAboutJobs =
@@ -275,6 +279,11 @@ Verb net_torchrun_verb() {
                       "interpreter of a SCRIPT whose name ends with .py"),
           // torchrun's port
           integer_option("port", "N", "29500", {1, 65535}, "MASTER_PORT, on host0"),
+          // Rank 0 often evaluates or saves after the others have ended. torchrun's agents wait
+          // for each other for 300 s, too (exit_barrier_timeout).
+          real_option("end-timeout", "S", "300", {0, 1e6},
+                      "timeout for the other ranks to end after the first, in seconds; 0 waits "
+                      "for ever"),
       }),
       .positionals = {{.name = "SCRIPT",
                        .help = "script or program and its arguments, after `--`",

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "base/visible.h"
 #include "harness/options/terminal.h"
 #include "netem/schedule/links.h"
 
@@ -54,6 +55,17 @@ void print_outputs(RankPrograms& programs) {
   if (poll(waiting.data(), waiting.size(), 50) <= 0) return;
   for (std::size_t i = 0; i < programs.size(); ++i)
     if (waiting[i].fd >= 0 && waiting[i].revents != 0) programs[i]->print_output();
+}
+
+// Returns the error about ranks that are running at the end timeout.
+std::string end_timeout_error(const std::vector<std::size_t>& running, std::size_t ended,
+                              double end_timeout) {
+  return fmt::format(
+      "thinpipe: rank{} {} had not ended {:g} s after rank {} ended with exit code 0; ending the "
+      "job. For a rank that works longer than the others, for example on a checkpoint, give a "
+      "longer --end-timeout (0 waits for ever). For a script that hangs at its end, see "
+      "docs/exec.md",
+      running.size() == 1 ? "" : "s", fmt::join(running, ", "), end_timeout, ended);
 }
 
 }  // namespace
@@ -122,8 +134,10 @@ std::string with_rank_in_front(const std::string& line) {
   return "[" + line.substr(comma + 1, bracket - comma - 1) + "] " + line.substr(end + 2);
 }
 
-int run_ranks(RankPrograms& programs) {
-  std::optional<int> result;  // set once the programs are told to end
+int run_ranks(RankPrograms& programs, double end_timeout) {
+  std::optional<int> result;         // set once the programs are told to end
+  std::optional<std::size_t> first;  // the rank that ended first
+  std::chrono::steady_clock::time_point first_end;
   auto told = std::chrono::steady_clock::now();
   const auto end_all = [&](int code, int signal_number) {
     result = code;
@@ -135,11 +149,16 @@ int run_ranks(RankPrograms& programs) {
     print_outputs(programs);
     // First: a terminal sends SIGINT to the programs too, which fail by it.
     if (!result && stop_requested()) end_all(128 + stop_signal(), stop_signal());
-    bool all_ended = true, exited = true;
+    bool all_ended = true;
+    std::vector<std::size_t> running;
     for (std::size_t i = 0; i < programs.size(); ++i) {
       const std::optional<int> code = programs[i]->exit_code();
-      exited = exited && code.has_value();
       all_ended = all_ended && code.has_value() && programs[i]->descriptor() < 0;
+      if (!code) running.push_back(i);
+      if (code && !first) {
+        first = i;
+        first_end = std::chrono::steady_clock::now();
+      }
       if (!code || *code == 0 || result) continue;
       if (programs[i]->is_rank())
         std::fprintf(stderr, "thinpipe: rank %zu ended with exit code %d; ending the others\n", i,
@@ -147,7 +166,12 @@ int run_ranks(RankPrograms& programs) {
       end_all(*code, SIGTERM);
     }
     if (all_ended) return result.value_or(0);
-    if (exited && !all_exited) {
+    if (!result && first && !running.empty() && end_timeout > 0 &&
+        seconds_since(first_end) > end_timeout) {
+      print_message(end_timeout_error(running, *first, end_timeout));
+      end_all(kExitFailed, SIGTERM);
+    }
+    if (running.empty() && !all_exited) {
       all_exited = true;
       if (!result) told = std::chrono::steady_clock::now();
     }

@@ -123,9 +123,11 @@ std::string with_rank_in_front(const std::string& line);
 using RankPrograms = std::vector<std::unique_ptr<RankProgram>>;
 
 /// Runs the programs until all have ended, and prints their output. The first program that fails,
-/// or a requested stop, ends the others.
-/// @returns the first failure's exit code, 128 plus the number of a stop signal, or 0
-int run_ranks(RankPrograms& programs);
+/// the end timeout, or a requested stop, ends the others.
+/// @param end_timeout  seconds that the others have to end after the first program; 0: no limit
+/// @returns the first failure's exit code, kExitFailed after the end timeout, 128 plus the number
+/// of a stop signal, or 0
+int run_ranks(RankPrograms& programs, double end_timeout);
 
 /// Prints the traffic of each host to stderr, because stdout belongs to the programs.
 void print_traffic(const ProgramNetwork& programs, const ProgramTraffic& traffic);

@@ -63,6 +63,12 @@ if os.environ["RANK"] == "1":
 time.sleep(600)
 """
 
+HANG = """
+import os, time
+if os.environ["RANK"] != "0":
+    time.sleep(600)
+"""
+
 
 def run(*words, **options):
     return subprocess.run([THINPIPE, "net", "torchrun", *map(str, words)], stdin=subprocess.DEVNULL,
@@ -106,6 +112,22 @@ class Torchrun(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertIn("rank 1 ended with exit code 3; ending the others", done.stderr)
         self.assertLess(time.monotonic() - begin, 60)
+
+    def test_a_rank_that_does_not_end(self):
+        begin = time.monotonic()
+        _, point, told = self.record("--no-calibration", "--ranks", 3, "--end-timeout", 1, "--",
+                                     self.script(HANG), code=4)
+        self.assertLess(time.monotonic() - begin, 60)
+        self.assertIn("ranks 1, 2 had not ended 1 s after rank 0 ended with exit code 0", told)
+        self.assertIn("--end-timeout", told)
+        self.assertEqual((point["status"], point["reasons"]),
+                         ("failed", ["the job ended with exit code 4"]))
+
+    def test_ranks_may_end_one_after_the_other(self):
+        script = self.script("import os, time; time.sleep(0.5 * int(os.environ['RANK']))")
+        for timeout in (0, 20):
+            done = run("-q", "--no-calibration", "--end-timeout", timeout, "--", script)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_stop_ends_the_ranks(self):
         for number in (signal.SIGINT, signal.SIGTERM):
