@@ -16,3 +16,20 @@ thinpipe trace export trace -c topk --out none; echo "exit $?"
 thinpipe trace export trace --format chakra --tensors tensor-0 --out none; echo "exit $?"
 thinpipe trace export trace --format chakra --device cuda --out none; echo "exit $?"
 thinpipe trace export trace --format chakra --codec-times out --overlap bucket --out none; echo "exit $?"
+# Sizes and codec times of a run's records.
+mkdir run
+identity=$(thinpipe quality --trace trace --ranks 1 --steps 1 -c none --json | sed -n 's/^  "identity": "\(.*\)",/\1/p')
+python3 - "$identity" > run/records.jsonl <<'END'
+import json, sys
+def metric(sample):
+    return {"unit": "s", "better": "lower", "kind": "timed", "samples": [sample]}
+print(json.dumps({"record": "header", "version": 1, "kind": "run", "created": "", "command": [],
+                  "seed": 1, "trace": {"identity": sys.argv[1]}, "fingerprint": {}}))
+print(json.dumps({"record": "point", "id": "3lc", "status": "ok", "reasons": [],
+                  "axes": {"compressor": "3lc", "method": "3lc", "link": "rate=1gbit", "rate": 1e9,
+                           "delay": 0, "ranks": 2, "repeat": 0, "collective": "allgather-ring"},
+                  "metrics": {"compress_cpu_time": metric(4e-4), "decode_time": metric(5e-4),
+                              "payload_bytes": metric(2000)}}))
+END
+thinpipe trace export trace --format chakra --steps 0 -c 3lc --codec-times run --out et2
+python3 "$ROOT/tests/trace/read_execution_trace.py" et2/synthetic.0.et | grep -e bucket -e codec_times
