@@ -51,11 +51,12 @@ void AccumulateMomentum(const float* HWY_RESTRICT g, std::size_t n, float moment
                         float* HWY_RESTRICT u, float* HWY_RESTRICT v) {
   ForEachVector(n, [&](auto d, std::size_t i) {
     Ask(i, g, u, v);
+    const auto sum = hn::LoadU(d, v + i);  // before the stores, see source-inl.h
     const auto fresh = hn::Mul(hn::Set(d, scale), hn::LoadU(d, g + i));
     const auto velocity =
         Canonical(hn::Add(hn::Mul(hn::Set(d, momentum), hn::LoadU(d, u + i)), fresh));
     hn::StoreU(velocity, d, u + i);
-    hn::StoreU(Canonical(hn::Add(hn::LoadU(d, v + i), velocity)), d, v + i);
+    hn::StoreU(Canonical(hn::Add(sum, velocity)), d, v + i);
   });
 }
 
@@ -63,11 +64,12 @@ void AccumulateNesterov(const float* HWY_RESTRICT g, std::size_t n, float moment
                         float* HWY_RESTRICT u, float* HWY_RESTRICT v) {
   ForEachVector(n, [&](auto d, std::size_t i) {
     Ask(i, g, u, v);
+    const auto sum = hn::LoadU(d, v + i);
     const auto fresh = hn::Mul(hn::Set(d, scale), hn::LoadU(d, g + i));
     const auto velocity =
         Canonical(hn::Mul(hn::Set(d, momentum), hn::Add(hn::LoadU(d, u + i), fresh)));
     hn::StoreU(velocity, d, u + i);
-    hn::StoreU(Canonical(hn::Add(hn::Add(hn::LoadU(d, v + i), velocity), fresh)), d, v + i);
+    hn::StoreU(Canonical(hn::Add(hn::Add(sum, velocity), fresh)), d, v + i);
   });
 }
 

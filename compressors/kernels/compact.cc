@@ -210,8 +210,9 @@ HWY_INLINE std::size_t ChooseRange(const Source& r, const float* HWY_RESTRICT q,
     r.far_ahead(i);
     ask_far_ahead(q + i);
     ask_far_ahead(v + i);
-    const auto value = Load(d, r, i);
+    const auto value = r.compute(d, i);
     const auto variance = hn::Add(hn::LoadU(d, v + i), hn::LoadU(d, q + i));
+    r.keep(d, value, i);
     hn::StoreU(hn::Mul(zeta, variance), d, v + i);
     const auto scaled = hn::Mul(alpha, variance);
     const auto ambiguous =

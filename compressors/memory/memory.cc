@@ -304,10 +304,11 @@ class Ef21Memory : public Memory {
       float* const estimates = estimate_.data();
       float* const changes = change_.data();
       for (std::size_t i = begin; i < end; ++i) {
+        const float c = sum(i);
         const float estimate = estimates[i];
         const float finite = std::isfinite(estimate) ? estimate : 0.0F;
         estimates[i] = finite;  // always written, so that the loop vectorises
-        changes[i] = sum(i) - finite;
+        changes[i] = c - finite;
       }
     });
   }
