@@ -157,12 +157,11 @@ void add_block(const float* x, std::size_t rows, Look look, Part& part) {
   part.squares += squares;
 }
 
-Spread spread_of(std::span<const float> x, Look look) {
-  const Part all = add_blocks<Part>(
-      x.size(),
-      [&](std::size_t begin, std::size_t blocks, std::size_t rows, Part& part) {
-        for (; blocks > 0; --blocks, begin += kMomentBlock)
-          add_block(x.data() + begin, rows, look, part);
+Spread spread_of(std::span<const float> x, const PendingSum* pending, Look look) {
+  const Part all = add_blocks_of<Part>(
+      x.size(), pending,
+      [&](std::size_t begin, std::size_t rows, Part& part) {
+        add_block(x.data() + begin, rows, look, part);
       },
       [&](std::size_t i, Part& part) {
         const auto value = static_cast<double>(look == Look::kMagnitudes ? std::fabs(x[i]) : x[i]);
@@ -179,11 +178,15 @@ Spread spread_of(std::span<const float> x, Look look) {
 }
 }  // namespace
 
-Dispersion signed_dispersion(std::span<const float> x) { return spread_of(x, Look::kSigned); }
-Dispersion magnitude_dispersion(std::span<const float> x) {
-  return spread_of(x, Look::kMagnitudes);
+Dispersion signed_dispersion(std::span<const float> x, const PendingSum* sum) {
+  return spread_of(x, sum, Look::kSigned);
 }
-Spread signed_spread(std::span<const float> x) { return spread_of(x, Look::kSignedAndMost); }
+Dispersion magnitude_dispersion(std::span<const float> x, const PendingSum* sum) {
+  return spread_of(x, sum, Look::kMagnitudes);
+}
+Spread signed_spread(std::span<const float> x) {
+  return spread_of(x, nullptr, Look::kSignedAndMost);
+}
 
 }  // namespace thinpipe
 #endif  // HWY_ONCE

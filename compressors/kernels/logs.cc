@@ -141,11 +141,11 @@ void add_block(const float* x, std::size_t rows, LogSum& part) {
 
 }  // namespace
 
-LogMoments log_moments(std::span<const float> x) {
-  const LogSum all = add_blocks<LogSum>(
-      x.size(),
-      [&](std::size_t begin, std::size_t blocks, std::size_t rows, LogSum& part) {
-        for (; blocks > 0; --blocks, begin += kMomentBlock) add_block(x.data() + begin, rows, part);
+LogMoments log_moments(std::span<const float> x, const PendingSum* sum) {
+  const LogSum all = add_blocks_of<LogSum>(
+      x.size(), sum,
+      [&](std::size_t begin, std::size_t rows, LogSum& part) {
+        add_block(x.data() + begin, rows, part);
       },
       [&](std::size_t i, LogSum& total) {
         const SplitMagnitude split(x[i]);

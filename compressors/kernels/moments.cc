@@ -3,6 +3,7 @@
 #include "compressors/kernels/sums.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "compressors/kernels/keys.h"
@@ -13,8 +14,6 @@
 #define HWY_TARGET_INCLUDE "compressors/kernels/moments.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 // after it
-#include "compressors/kernels/source-inl.h"
-#include "compressors/kernels/vector_loop-inl.h"
 #include "hwy/highway.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_MOMENTS_ONCE
@@ -57,10 +56,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Adds one block of four streams of `rows` rows each, from `begin` on.
-template <class Source>
-HWY_INLINE void AddBlock(const Source& source, std::size_t begin, std::size_t rows,
-                         PartMoments& moments) {
+/// Adds one block of four streams of `rows` rows each.
+void AddBlock(const float* HWY_RESTRICT x, std::size_t rows, PartMoments& moments) {
   const hn::CappedTag<float, kRowLanes> d;
   const hn::RebindToSigned<decltype(d)> di;
   const std::size_t lanes = hn::Lanes(d);
@@ -71,25 +68,15 @@ HWY_INLINE void AddBlock(const Source& source, std::size_t begin, std::size_t ro
   for (std::size_t row = 0; row < rows; row += kRows) {
     const std::size_t some = std::min(kRows, rows - row);
     for (std::size_t lane = 0; lane < kRowLanes; lane += lanes) {
-      std::size_t at = begin + row * kRowLanes + lane;
+      const float* p = x + row * kRowLanes + lane;
       auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
       auto m0 = hn::Load(di, keys + lane), m1 = hn::Zero(di);
-      for (std::size_t i = 0; i < some; ++i, at += kRowLanes) {
-        if (lane == 0) {
-          for (std::size_t s = 0; s < kStreams; ++s) source.prefetch(at + s * stride + kAhead);
-        }
-        const auto x0 = source.compute(d, at);
-        const auto x1 = source.compute(d, at + stride);
-        const auto x2 = source.compute(d, at + 2 * stride);
-        const auto x3 = source.compute(d, at + 3 * stride);
-        source.keep(d, x0, at);
-        source.keep(d, x1, at + stride);
-        source.keep(d, x2, at + 2 * stride);
-        source.keep(d, x3, at + 3 * stride);
-        const auto a0 = hn::Abs(x0);
-        const auto a1 = hn::Abs(x1);
-        const auto a2 = hn::Abs(x2);
-        const auto a3 = hn::Abs(x3);
+      for (std::size_t i = 0; i < some; ++i, p += kRowLanes) {
+        if (lane == 0) ask_rows(p, stride);
+        const auto a0 = hn::Abs(hn::LoadU(d, p));
+        const auto a1 = hn::Abs(hn::LoadU(d, p + stride));
+        const auto a2 = hn::Abs(hn::LoadU(d, p + 2 * stride));
+        const auto a3 = hn::Abs(hn::LoadU(d, p + 3 * stride));
         s0 = hn::Add(s0, a0);
         s1 = hn::Add(s1, a1);
         s2 = hn::Add(s2, a2);
@@ -108,19 +95,6 @@ HWY_INLINE void AddBlock(const Source& source, std::size_t begin, std::size_t ro
   }
   moments.sum += sum_of(sums);
   for (std::int32_t key : keys) moments.max_key = std::max(moments.max_key, key);
-}
-
-void AddBlocks(const float* x, std::size_t begin, std::size_t blocks, std::size_t rows,
-               PartMoments& moments) {
-  for (; blocks > 0; --blocks, begin += kBlock) AddBlock(ArraySource{x}, begin, rows, moments);
-}
-
-void AddSumBlocks(const PendingSum& sum, std::size_t begin, std::size_t blocks, std::size_t rows,
-                  PartMoments& moments) {
-  with_source(sum, [&](const auto& source) {
-    for (; blocks > 0; --blocks, begin += kBlock) AddBlock(source, begin, rows, moments);
-    return 0;
-  });
 }
 
 /// Adds the tail of one block of four streams of `rows` rows each.
@@ -275,8 +249,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace thinpipe {
 namespace {
-HWY_EXPORT(AddBlocks);
-HWY_EXPORT(AddSumBlocks);
+HWY_EXPORT(AddBlock);
 HWY_EXPORT(AddTailBlocks);
 HWY_EXPORT(AddSquareBlocks);
 HWY_EXPORT(SquaresSideBySide);
@@ -289,26 +262,13 @@ void add_one(float x, PartMoments& moments) {
 
 }  // namespace
 
-Moments magnitude_moments(std::span<const float> x) {
-  const PartMoments total = add_blocks<PartMoments>(
-      x.size(),
-      [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
-        HWY_DYNAMIC_DISPATCH(AddBlocks)(x.data(), begin, blocks, rows, moments);
+Moments magnitude_moments(std::span<const float> x, const PendingSum* sum) {
+  const PartMoments total = add_blocks_of<PartMoments>(
+      x.size(), sum,
+      [&](std::size_t begin, std::size_t rows, PartMoments& moments) {
+        HWY_DYNAMIC_DISPATCH(AddBlock)(x.data() + begin, rows, moments);
       },
       [&](std::size_t i, PartMoments& moments) { add_one(x[i], moments); });
-  return {total.sum, magnitude_of(total.max_key)};
-}
-
-Moments moments_of_sum(const PendingSum& sum) {
-  const PartMoments total = add_blocks<PartMoments>(
-      sum.n,
-      [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
-        HWY_DYNAMIC_DISPATCH(AddSumBlocks)(sum, begin, blocks, rows, moments);
-      },
-      [&](std::size_t i, PartMoments& moments) {
-        sum.r[i] = sum.at(i);
-        add_one(sum.r[i], moments);
-      });
   return {total.sum, magnitude_of(total.max_key)};
 }
 

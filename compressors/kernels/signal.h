@@ -40,11 +40,11 @@ class Signal {
     }
     return c_;
   }
-  /// Returns magnitude_moments().
-  Moments moments() {
-    const PendingSum* const sum = take_sum();
-    return sum == nullptr ? magnitude_moments(c_) : moments_of_sum(*sum);
-  }
+  /// Returns statistics of all elements.
+  Moments moments() { return magnitude_moments(c_, take_sum()); }
+  Dispersion signed_dispersion() { return thinpipe::signed_dispersion(c_, take_sum()); }
+  Dispersion magnitude_dispersion() { return thinpipe::magnitude_dispersion(c_, take_sum()); }
+  LogMoments log_moments() { return thinpipe::log_moments(c_, take_sum()); }
   /// Returns the greatest magnitude, as in Moments.
   float max_magnitude() { return pending_ ? moments().max_magnitude : thinpipe::max_magnitude(c_); }
   /// Returns the sum, which the caller then computes; null where it is computed already.

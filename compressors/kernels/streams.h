@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "compressors/kernels/parallel.h"
+#include "compressors/kernels/sums.h"
 
 namespace thinpipe {
 
@@ -90,6 +91,24 @@ Part add_blocks(std::size_t n, Blocks blocks, One one) {
   }
   for (std::size_t i = begin + rows * kMomentPartials; i < n; ++i) one(i, total);
   return total;
+}
+
+/// Returns add_blocks() of block(begin, rows, part), which adds one block, and one(i, part). If
+/// `sum` is not null, its elements are computed just before they are added.
+template <class Part, class Block, class One>
+Part add_blocks_of(std::size_t n, const PendingSum* sum, Block block, One one) {
+  return add_blocks<Part>(
+      n,
+      [&](std::size_t begin, std::size_t blocks, std::size_t rows, Part& part) {
+        for (; blocks > 0; --blocks, begin += kMomentBlock) {
+          if (sum != nullptr) sum->compute(begin, begin + rows * kPartials);
+          block(begin, rows, part);
+        }
+      },
+      [&](std::size_t i, Part& part) {
+        if (sum != nullptr) sum->r[i] = sum->at(i);
+        one(i, part);
+      });
 }
 
 }  // namespace thinpipe

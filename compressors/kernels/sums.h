@@ -28,6 +28,8 @@ struct PendingSum {
     const float fresh = scale * g[i];
     return canonical(kept + fresh);
   }
+  /// Computes and stores elements [begin, end).
+  void compute(std::size_t begin, std::size_t end) const;
 };
 
 // Memory updates. All spans have the same length and do not overlap. Products are rounded before
@@ -36,6 +38,9 @@ struct PendingSum {
 
 /// Computes r = decay * r + scale * g.
 void accumulate(std::span<const float> g, float decay, float scale, std::span<float> r);
+inline void PendingSum::compute(std::size_t begin, std::size_t end) const {
+  accumulate({g + begin, end - begin}, decay, scale, {r + begin, end - begin});
+}
 
 /// Computes u = momentum * u + scale * g;  v = v + u  (Deep Gradient Compression, eq. 7).
 void accumulate_momentum(std::span<const float> g, float momentum, float scale, std::span<float> u,
@@ -49,7 +54,8 @@ void accumulate_nesterov(std::span<const float> g, float momentum, float scale, 
 /// Computes out += factor * x.
 void add_scaled(std::span<const float> x, float factor, std::span<float> out);
 
-// Statistics.
+// Statistics. Functions with a parameter `sum` also compute x where it is a sum that is still to be
+// computed, block by block, and read each block from the second-level cache.
 
 /// Returns the greatest |x| by bits (NaN > infinity > finite); 0 when empty.
 float max_magnitude(std::span<const float> x);
@@ -63,10 +69,7 @@ struct Moments {
 /// to doubles; the doubles are added to one sum for every 1/64 of the tensor. The order of these
 /// additions does not depend on the width of the vectors or the number of threads, so results do
 /// not depend on the machine.
-Moments magnitude_moments(std::span<const float> x);
-
-/// Returns the moments of the sum, which is computed and stored in the same pass.
-Moments moments_of_sum(const PendingSum& sum);
+Moments magnitude_moments(std::span<const float> x, const PendingSum* sum = nullptr);
 
 /// Moments of the elements that reach a limit.
 struct TailMoments {
@@ -107,8 +110,8 @@ struct Dispersion {
 /// Returns the dispersion of the values, or of their magnitudes. Partial sums are in double, so
 /// that the squares of huge values do not overflow and those of denormals do not vanish. Their
 /// order is that of streams.h.
-Dispersion signed_dispersion(std::span<const float> x);
-Dispersion magnitude_dispersion(std::span<const float> x);
+Dispersion signed_dispersion(std::span<const float> x, const PendingSum* sum = nullptr);
+Dispersion magnitude_dispersion(std::span<const float> x, const PendingSum* sum = nullptr);
 
 struct Spread : Dispersion {
   float max_magnitude = 0;  ///< by bits: NaN > infinity > finite; 0 when empty
@@ -129,7 +132,7 @@ struct LogMoments {
 /// logarithm is computed, and all machines get the same bits. Every product is rounded once, with a
 /// relative error of at most 2^-24, so that the mean of the logarithms is within 2^-24 = 6e-8 of
 /// the exact mean. NaN and infinity give a meaningless result.
-LogMoments log_moments(std::span<const float> x);
+LogMoments log_moments(std::span<const float> x, const PendingSum* sum = nullptr);
 
 constexpr std::size_t kAllFinite = static_cast<std::size_t>(-1);
 

@@ -23,15 +23,14 @@ class GaussianKSelector : public Selector {
   std::size_t max_selected() const override { return elements_; }
 
   void select(Signal& signal, const SelectContext& context, Selection& selection) override {
-    const auto c = signal.values();
     const double ratio = options_.ratio.at(context.epoch);
-    const std::size_t k = target_count(ratio, c.size());
+    const std::size_t k = target_count(ratio, signal.size());
     if (!selection.begin(k)) return;
-    const Dispersion spread = signed_dispersion(c);
+    const Dispersion spread = signal.signed_dispersion();
     const double first =
         spread.mean() + std::fabs(normal_quantile(ratio / 2)) * std::sqrt(spread.variance());
     selection.passes = 1;
-    correct(c, k, first, options_.oktopk ? kOkTopKSteps : kGaussianKSteps, selection);
+    correct(signal.values(), k, first, options_.oktopk ? kOkTopKSteps : kGaussianKSteps, selection);
   }
 
  private:

@@ -127,11 +127,11 @@ class SidcoSelector : public Selector {
       case SidcoDistribution::kExponential:
         return exponential_excess(c.moments().sum_magnitude / count, share);
       case SidcoDistribution::kPareto: {
-        const Dispersion spread = magnitude_dispersion(c.values());
+        const Dispersion spread = c.magnitude_dispersion();
         return pareto_excess(spread.mean(), spread.variance(), share);
       }
       case SidcoDistribution::kGamma: {
-        const LogMoments moments = log_moments(c.values());
+        const LogMoments moments = c.log_moments();
         return gamma_excess(moments.sum_magnitude / count,
                             moments.sum_log / static_cast<double>(moments.nonzero), share,
                             options_.exact_gamma);

@@ -65,6 +65,15 @@ TEST(Signal, EveryFirstPassLeavesTheSum) {
       EXPECT_EQ(bits(other.r), bits(each.c));
       EXPECT_EQ(by_moments.moments().sum_magnitude, expected.sum_magnitude);
 
+      Case spread = each;
+      Signal by_dispersion(spread.sum());
+      EXPECT_EQ(by_dispersion.signed_dispersion().squares, signed_dispersion(each.c).squares);
+      EXPECT_EQ(bits(spread.r), bits(each.c));
+      spread = each;
+      Signal by_logs(spread.sum());
+      EXPECT_EQ(by_logs.log_moments().sum_magnitude, log_moments(each.c).sum_magnitude);
+      EXPECT_EQ(bits(spread.r), bits(each.c));
+
       Case third = each;
       Signal by_compaction(third.sum());
       const std::size_t room = each.g.size() + kCompactSlack;

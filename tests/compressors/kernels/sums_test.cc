@@ -94,7 +94,7 @@ TEST(Accumulate, EveryNanOfASumHasTheSameBits) {
       accumulate_nesterov(g, 0.9F, decay, nesterov_u, nesterov_v);
       const PendingSum pending{g.data(), moments.data(), kElements, decay, 1.0F};
       const float one_by_one = pending.at(at.front());
-      moments_of_sum(pending);
+      magnitude_moments(moments, &pending);
       accumulate(g, decay, 1.0F, r);
       EXPECT_EQ(std::bit_cast<std::uint32_t>(one_by_one), kNanBits);
       for (const auto* sums : {&r, &u, &v, &nesterov_u, &nesterov_v, &moments}) {
