@@ -42,9 +42,10 @@ std::vector<std::string> expand_node_list(std::string_view text);
 /// @throws InputError outside an allocation, and if the two variables disagree.
 std::vector<std::string> slurm_nodes();
 
-/// Returns the machines, reached through ssh or Slurm. If an interface is to be throttled, starts a
-/// guard on each host, which throttles and restores the interface.
-/// @param scratch  folder on this machine for the error output of the guards' connections
+/// Returns the machines, reached through ssh or Slurm. Without Slurm, first logs in to each host
+/// and checks that ranks can run there. If an interface is to be throttled, starts a guard on each
+/// host, which throttles and restores the interface.
+/// @param scratch  folder on this machine for the output of the connections
 /// @param ranks  maximum number of ranks to be launched; machines beyond this number are left alone
 /// @throws RunError naming the host that cannot be reached, or that refuses, with its reason.
 std::unique_ptr<Machines> make_real_machines(HostsOptions options, const std::string& scratch,

@@ -85,15 +85,18 @@ void limit_wait(int descriptor, int seconds) {
   setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 }
 
-// Detects a peer that vanished without closing within a minute. Sends small messages at once.
+// Detects a peer that vanished without closing within 25 s: the kernel then gives up an unanswered
+// message or probe. 25 s is below 30 s, the default of --timeout, so that the error names the host
+// that vanished. A step's timeout could not tell which of the waiting ranks caused it. Sends small
+// messages at once.
 void prepare_connection(int descriptor) {
   struct Option {
     int level, name, value;
   };
   for (const Option& option :
-       {Option{SOL_SOCKET, SO_KEEPALIVE, 1}, Option{IPPROTO_TCP, TCP_KEEPIDLE, 20},
-        Option{IPPROTO_TCP, TCP_KEEPINTVL, 5}, Option{IPPROTO_TCP, TCP_KEEPCNT, 6},
-        Option{IPPROTO_TCP, TCP_USER_TIMEOUT, 50'000}, Option{IPPROTO_TCP, TCP_NODELAY, 1}})
+       {Option{SOL_SOCKET, SO_KEEPALIVE, 1}, Option{IPPROTO_TCP, TCP_KEEPIDLE, 5},
+        Option{IPPROTO_TCP, TCP_KEEPINTVL, 5}, Option{IPPROTO_TCP, TCP_KEEPCNT, 4},
+        Option{IPPROTO_TCP, TCP_USER_TIMEOUT, 25'000}, Option{IPPROTO_TCP, TCP_NODELAY, 1}})
     setsockopt(descriptor, option.level, option.name, &option.value, sizeof(option.value));
 }
 
@@ -114,6 +117,39 @@ FileDescriptor reach(const addrinfo& address) {
   if (connect(descriptor.get(), address.ai_addr, address.ai_addrlen) != 0) return {};
   prepare_connection(descriptor.get());
   return descriptor;
+}
+
+struct RouteEnds {
+  std::string ours, theirs;  ///< numeric addresses
+};
+
+std::string numeric(const sockaddr* address, socklen_t size) {
+  char text[NI_MAXHOST];
+  if (getnameinfo(address, size, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) return "";
+  return text;
+}
+
+// Returns the first address of `host` to which there is a route, and the address from which this
+// machine would send to it.
+RouteEnds route_towards(const std::string& host) {
+  const std::size_t at = host.find('@');
+  const std::string name = at == std::string::npos ? host : host.substr(at + 1);
+  const Addresses list = look_up(name, "9", SOCK_DGRAM, AI_NUMERICSERV);
+  int error = 0;
+  for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
+    const FileDescriptor any(socket(one->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage own = {};
+    socklen_t size = sizeof(own);
+    // Connecting a datagram socket sends nothing: the kernel only looks up the route.
+    if (any.valid() && connect(any.get(), one->ai_addr, one->ai_addrlen) == 0 &&
+        getsockname(any.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0) {
+      RouteEnds ends = {numeric(reinterpret_cast<sockaddr*>(&own), size),
+                        numeric(one->ai_addr, one->ai_addrlen)};
+      if (!ends.ours.empty()) return ends;
+    }
+    error = errno;
+  }
+  throw SystemError(fmt::format("no route to host '{}'", name), error);
 }
 
 MessageSocket knock(const std::string& address, const std::string& port, const std::string& token) {
@@ -268,25 +304,12 @@ MessageSocket connect_to_sweep(const std::string& where) {
       fmt::format("cannot reach the sweep on port {}{}", where.substr(4, colon - 4), tried));
 }
 
-std::string address_towards(const std::string& host) {
-  const std::size_t at = host.find('@');
-  const std::string name = at == std::string::npos ? host : host.substr(at + 1);
-  const Addresses list = look_up(name, "9", SOCK_DGRAM, AI_NUMERICSERV);
-  int error = 0;
-  for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
-    const FileDescriptor any(socket(one->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    sockaddr_storage own = {};
-    socklen_t size = sizeof(own);
-    char text[NI_MAXHOST];
-    // Connecting a datagram socket sends nothing: the kernel only looks up the route.
-    if (any.valid() && connect(any.get(), one->ai_addr, one->ai_addrlen) == 0 &&
-        getsockname(any.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
-        getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text, sizeof(text), nullptr, 0,
-                    NI_NUMERICHOST) == 0)
-      return text;
-    error = errno;
-  }
-  throw SystemError(fmt::format("no route to host '{}'", name), error);
+std::string address_towards(const std::string& host) { return route_towards(host).ours; }
+
+bool is_this_machine(const std::string& host) {
+  // The kernel sends to an address of its own machine from this same address.
+  const RouteEnds ends = route_towards(host);
+  return ends.ours == ends.theirs;
 }
 
 }  // namespace thinpipe

@@ -12,9 +12,11 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,15 +40,28 @@ constexpr int kPollMilliseconds = 200;  // longest time until a stop or a dead m
 
 std::string log_path(const std::string& scratch) { return scratch + "/mpirun.log"; }
 
-std::string log_tail(const std::string& scratch) {
+// Returns the last lines of mpirun's output, in one line. Before these come the first lines that
+// name one of `hosts`: ssh's message precedes the long explanation that Open MPI adds to it.
+std::string log_tail(const std::string& scratch, const std::vector<std::string>& hosts) {
   std::ifstream file(log_path(scratch));
   std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);)
+  for (std::string line; std::getline(file, line);) {
+    if (line.ends_with('\r')) line.pop_back();  // ssh ends its lines so
     if (!line.empty() && line.find_first_not_of("-") != std::string::npos) lines.push_back(line);
+  }
+  const auto names_a_host = [&](const std::string& line) {
+    return std::any_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
+      return line.find(host.substr(host.find('@') + 1)) != std::string::npos;  // without `user@`
+    });
+  };
+  constexpr std::size_t kLines = 6, kLinesOfHosts = 3;
+  const std::size_t last = lines.size() - std::min(lines.size(), kLines);
   std::string tail;
-  constexpr std::size_t kLines = 6;
-  for (std::size_t i = lines.size() - std::min(lines.size(), kLines); i < lines.size(); ++i)
-    tail += (tail.empty() ? "" : " | ") + lines[i];
+  for (std::size_t i = 0, named = 0; i < lines.size(); ++i)
+    if (i >= last || (named < kLinesOfHosts && names_a_host(lines[i]))) {
+      if (i < last) ++named;
+      tail += (tail.empty() ? "" : " | ") + lines[i];
+    }
   return tail;
 }
 
@@ -88,6 +103,7 @@ Launch::~Launch() { end_all(); }
 
 void Launch::start(Machines& machines, int ranks, const char* program) {
   const Boarding boarding = machines.board(ranks);
+  hosts_ = boarding.hosts;
   std::string control = boarding.shared_folder + "/control";
   if (boarding.shared_folder.empty()) {
     door_.emplace(boarding.control_addresses);
@@ -108,7 +124,7 @@ void Launch::start(Machines& machines, int ranks, const char* program) {
     dup2(nothing, STDIN_FILENO);
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
-    setpgid(0, 0);  // the sweep handles the terminal's Ctrl-C
+    setsid();  // without a terminal ssh cannot ask there, and Ctrl-C reaches only the sweep
     // Makes mpirun end the ranks in good order however this process ends.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     execvp(arguments[0], arguments.data());
@@ -161,7 +177,7 @@ void Launch::welcome(MessageSocket worker) {
     for (const char* part : {"thinpipe", "git"})
       if (theirs.at(part) != ours.at(part))
         fail(fmt::format(
-            "rank {} has a different thinpipe ({} {}) than this machine ({} {})", rank,
+            "{} has a different thinpipe ({} {}) than this machine ({} {})", rank_name(rank),
             theirs.at("thinpipe").get<std::string>(), theirs.at("git").get<std::string>(),
             ours.at("thinpipe").get<std::string>(), ours.at("git").get<std::string>()));
     if (rank_machines_.size() <= rank) rank_machines_.resize(rank + 1);
@@ -177,7 +193,7 @@ std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double se
   for (std::size_t rank = 0; rank < workers_.size(); ++rank) try {
       workers_[rank].send(message);
     } catch (const RunError&) {  // the rank ended after its last answer
-      fail(fmt::format("rank {} ended unexpectedly", rank));
+      fail(rank_name(rank) + " ended unexpectedly");
     }
   std::vector<nlohmann::json> answers(workers_.size());
   std::vector<pollfd> waiting;
@@ -186,14 +202,13 @@ std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double se
     if (poll(waiting.data(), waiting.size(), kPollMilliseconds) > 0) {
       for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
         if (waiting[rank].revents == 0) continue;
-        auto answer = workers_[rank].receive();
-        if (!answer) fail(fmt::format("rank {} ended unexpectedly", rank));
-        answers[rank] = std::move(*answer);
+        answers[rank] = receive_from(rank);
         waiting[rank].fd = -1;  // poll ignores it from now on
         ++arrived;
         // Its peers may wait for it in an exchange without end, and cannot answer other messages.
         if (answers[rank].at("type") == "error" && message.at("do") == "step")
-          fail(fmt::format("rank {}: {}", rank, answers[rank].at("message").get<std::string>()));
+          fail(fmt::format("{}: {}", rank_name(rank),
+                           answers[rank].at("message").get<std::string>()));
       }
     }
     if (stop_requested()) {
@@ -209,8 +224,27 @@ std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double se
   for (std::size_t rank = 0; rank < answers.size(); ++rank)
     if (answers[rank].at("type") == "error")
       throw WorkerRefusal(
-          fmt::format("rank {}: {}", rank, answers[rank].at("message").get<std::string>()));
+          fmt::format("{}: {}", rank_name(rank), answers[rank].at("message").get<std::string>()));
   return answers;
+}
+
+nlohmann::json Launch::receive_from(std::size_t rank) {
+  std::optional<nlohmann::json> answer;
+  try {
+    answer = workers_[rank].receive();
+  } catch (const SystemError& error) {
+    // The machine vanished without closing the connection.
+    fail(fmt::format(
+        "{}: the connection to its machine broke ({}). Check that machine and its network",
+        rank_name(rank), std::strerror(error.error())));
+  }
+  if (!answer) fail(rank_name(rank) + " ended unexpectedly");
+  return std::move(*answer);
+}
+
+std::string Launch::rank_name(std::size_t rank) const {
+  if (rank >= hosts_.size()) return fmt::format("rank {}", rank);
+  return fmt::format("rank {} (host {})", rank, hosts_[rank]);
 }
 
 void Launch::quit() {
@@ -231,7 +265,7 @@ bool Launch::mpirun_ended() {
 }
 
 void Launch::fail(const std::string& what) {
-  const std::string tail = log_tail(scratch_);
+  const std::string tail = log_tail(scratch_, hosts_);
   throw RunError(tail.empty() ? what : what + " (" + tail + ")");
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -56,6 +57,8 @@ class Launch {
   Launch& operator=(const Launch&) = delete;
 
   int ranks() const { return static_cast<int>(workers_.size()); }
+  /// Returns "rank 1", or "rank 1 (host node2)" where ranks have machines of their own.
+  std::string rank_name(std::size_t rank) const;
   const std::string& mpi_version() const { return mpi_version_; }
   /// Returns the congestion control of the ranks' sockets, as a rank reported it.
   const std::string& congestion_control() const { return congestion_control_; }
@@ -79,6 +82,7 @@ class Launch {
   void end_all();
   void end_mpirun();
   bool mpirun_ended();
+  nlohmann::json receive_from(std::size_t rank);
   [[noreturn]] void fail(const std::string& what);
   [[noreturn]] void fail_to_start(const std::string& what, int ranks);
 
@@ -86,6 +90,7 @@ class Launch {
   MessageSocket listener_;           // for ranks that share a folder
   std::optional<ControlDoor> door_;  // for other ranks
   std::vector<MessageSocket> workers_;
+  std::vector<std::string> hosts_;  // names of the ranks' machines, by rank, as in Boarding
   std::string mpi_version_, congestion_control_;
   std::vector<nlohmann::json> rank_machines_;
   bool in_sandbox_ = false;  // all processes of this PID namespace are the launch's

@@ -66,6 +66,8 @@ struct Boarding {
   std::string shared_folder;
   /// TCP addresses of this machine, tried in this order.
   std::vector<std::string> control_addresses;
+  /// Names of the ranks' machines, by rank, for messages; empty when ranks share this machine.
+  std::vector<std::string> hosts;
 
   /// Adds the setting of one of Open MPI's parameters to mpirun's arguments.
   void set(const char* parameter, const std::string& value) {

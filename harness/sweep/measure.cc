@@ -58,8 +58,8 @@ class PointRun {
       loads_ = loads_ || prepared[rank].at("loads");
       samples_.period = std::max(samples_.period, prepared[rank].at("period").get<std::size_t>());
       if (prepared[rank].at("trace") != trace_.identity())
-        throw WorkerRefusal(
-            fmt::format("rank {} has a different trace at {}", rank, options_.trace.string()));
+        throw WorkerRefusal(fmt::format("{} has a different trace at {}", launch_.rank_name(rank),
+                                        options_.trace.string()));
     }
   }
 

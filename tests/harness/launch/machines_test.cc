@@ -284,6 +284,9 @@ TEST(AddressTowards, ThisMachineAndNobody) {
   EXPECT_EQ(address_towards("127.0.0.1"), "127.0.0.1");
   EXPECT_EQ(address_towards("root@127.0.0.1"), "127.0.0.1");
   EXPECT_THROW(address_towards("no-such-host.invalid"), RunError);
+  EXPECT_TRUE(is_this_machine("127.0.0.1"));
+  EXPECT_TRUE(is_this_machine("root@127.0.0.1"));
+  EXPECT_THROW(is_this_machine("no-such-host.invalid"), RunError);
 }
 
 WayCalibration way(const std::string& where, double goodput) {
