@@ -1,10 +1,10 @@
 // Sources of the vectors of a pass: an array, or a sum that the pass computes and stores on the
 // way. For inclusion by kernels: compiled once per instruction set.
 //
-// A pass that also loads from other arrays does so before it keeps the computed vector. CPUs compare
-// the lowest 12 bits of a load's address with those of earlier stores, and a load that seems to
-// follow a store to the same address waits for it. Large arrays begin at a page, so their elements
-// i have the same lowest bits.
+// A pass that also loads from other arrays does so before it keeps the computed vector. CPUs
+// compare the lowest 12 bits of a load's address with those of earlier stores, and a load that
+// seems to follow a store to the same address waits for it. Large arrays begin at a page, so their
+// elements i have the same lowest bits.
 #if defined(THINPIPE_COMPRESSORS_KERNELS_SOURCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef THINPIPE_COMPRESSORS_KERNELS_SOURCE_INL_H_
 #undef THINPIPE_COMPRESSORS_KERNELS_SOURCE_INL_H_
