@@ -94,25 +94,36 @@ void Left(std::size_t rows, std::size_t columns, std::size_t rank, const float* 
   }
 }
 
+/// Adds kCount rows from `from` on, each times its weights, to the rank columns of q: row r has the
+/// weight weights[k * rows + r] for column k. With `fresh`, q begins as zeros. The rows' vectors
+/// are in the first-level cache after the first column.
+template <std::size_t kCount>
+HWY_INLINE void AddRowsTimes(const float* HWY_RESTRICT from, std::size_t rows, std::size_t columns,
+                             std::size_t rank, const float* HWY_RESTRICT weights, bool fresh,
+                             float* HWY_RESTRICT q) {
+  for_each_column(columns, [&](auto d, std::size_t j) HWY_ATTR {
+    for (std::size_t k = 0; k < rank; ++k) {
+      float* const to = q + k * columns + j;
+      auto sum = hn::Zero(d);
+      if (!fresh) sum = hn::LoadU(d, to);
+      for (std::size_t row = 0; row < kCount; ++row) {
+        const auto x = hn::LoadU(d, from + row * columns + j);
+        sum = hn::Add(sum, hn::Mul(x, hn::Set(d, weights[k * rows + row])));
+      }
+      hn::StoreU(sum, d, to);
+    }
+  });
+}
+
 /// Computes q = m^T p of rows [first, end).
 void RightOfStretch(std::size_t first, std::size_t end, std::size_t rows, std::size_t columns,
                     std::size_t rank, const float* m, const float* p, float* q) {
-  for (std::size_t i = first; i < end; i += kRows) {
-    const std::size_t count = std::min(kRows, end - i);
-    for (std::size_t k = 0; k < rank; ++k) {
-      const float* HWY_RESTRICT weights = p + k * rows + i;
-      float* HWY_RESTRICT to = q + k * columns;
-      const float* HWY_RESTRICT from = m + i * columns;
-      for_each_column(columns, [&](auto d, std::size_t j) {
-        auto sum = hn::Zero(d);
-        if (i > first) sum = hn::LoadU(d, to + j);
-        for (std::size_t row = 0; row < count; ++row) {
-          const auto x = hn::LoadU(d, from + row * columns + j);
-          sum = hn::Add(sum, hn::Mul(x, hn::Set(d, weights[row])));
-        }
-        hn::StoreU(sum, d, to + j);
-      });
-    }
+  std::size_t i = first;
+  for (; i + kRows <= end; i += kRows) {
+    AddRowsTimes<kRows>(m + i * columns, rows, columns, rank, p + i, i == first, q);
+  }
+  for (; i < end; ++i) {
+    AddRowsTimes<1>(m + i * columns, rows, columns, rank, p + i, i == first, q);
   }
 }
 
