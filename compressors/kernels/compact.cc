@@ -11,6 +11,7 @@
 #include <bit>
 #include <cassert>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "compressors/kernels/parallel.h"
@@ -339,10 +340,11 @@ std::size_t compact_with_tail(std::span<const float> x, std::int32_t limit,
                               std::uint32_t* positions, float* values, std::int32_t tail_limit,
                               TailMoments& tail) {
   std::size_t count = 0;
-  tail = tail_moments(x, tail_limit, [&](std::size_t begin, std::size_t end) {
+  const auto read = [&](std::size_t begin, std::size_t end) {
     count += HWY_DYNAMIC_DISPATCH(Compact)(x.data(), begin, end, KeyOrder::kMagnitude, limit,
                                            {positions + count, values + count});
-  });
+  };
+  tail = tail_moments(x, tail_limit, std::ref(read));  // a copy would be allocated
   return count;
 }
 
