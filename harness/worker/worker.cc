@@ -11,10 +11,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -115,6 +117,21 @@ std::string congestion_control_in_force(int control) {
       [&](int descriptor) { return descriptor != control && goes_out(descriptor); }, [](int) {});
 }
 
+// Waits until a message has arrived, and lets Open MPI work meanwhile. Open MPI sends only within
+// its calls. A rank that has ended its step may still hold the end of a message, if the socket was
+// full, and another rank waits for it. The pauses between calls grow, so that idle ranks leave the
+// CPU to others.
+void await_message(int descriptor, MPI_Comm communicator) {
+  constexpr long kFirst = 50'000, kLongest = 32'000'000;  // ns
+  pollfd waiting = {descriptor, POLLIN, 0};
+  for (long pause = kFirst;; pause = std::min(2 * pause, kLongest)) {
+    int arrived = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator, &arrived, MPI_STATUS_IGNORE);
+    const timespec limit = {0, pause};
+    if (ppoll(&waiting, 1, &limit, nullptr) > 0) return;
+  }
+}
+
 }  // namespace
 
 ControlWatch::ControlWatch(int connection) : wake_(eventfd(0, EFD_CLOEXEC)) {
@@ -152,8 +169,10 @@ Worker::Worker(MessageSocket socket, std::string scratch)
 }
 
 void Worker::serve() {
-  while (const auto message = socket_.receive()) {
-    if (message->at("do") == "quit") return;
+  for (;;) {
+    await_message(socket_.descriptor(), MPI_COMM_WORLD);
+    const auto message = socket_.receive();
+    if (!message || message->at("do") == "quit") return;
     json said;
     try {
       said = answer(*message);

@@ -102,6 +102,15 @@ class CollectivesTest(RunCase):
         self.run_collectives(5, COLLECTIVES + ["hierarchical:group=3", "openmpi"], 30001,
                           halves="bf16:predivide=false")
 
+    def test_a_rank_that_has_ended_its_step_still_sends(self):
+        # With small socket buffers, Open MPI keeps the ends of messages, which it sends within its
+        # calls only. Other ranks wait for them when a rank has nothing left to receive.
+        self.run_thinpipe(*RUN, "--trace", "synthetic:elements=30001,steps=2", "--out", self.out,
+                          "--ranks", "5", "--link", "rate=1gbit", "-c", "none", "-c",
+                          "topk:ratio=0.25", "--collective", "openmpi|ring|gloo", "--steps", "10",
+                          "--compute-scale", "0", "--timeout", "10",
+                          environment={"OMPI_MCA_btl_tcp_sndbuf": "4096"})
+
     def test_fp16_that_overflows_is_an_error_that_names_the_tensor(self):
         said = self.run_thinpipe(*RUN, "--trace", "synthetic:elements=1000,steps=2,scale=1e5",
                                  "--out", self.out, "--ranks", "2", "--link", "rate=1gbit", "-c",
