@@ -37,8 +37,6 @@ constexpr std::size_t kChoice = 32 * kGroup;
 /// through the set bits. Compressing costs the same for any number of kept elements, whereas
 /// walking costs much per kept element. At one in kDense, both cost the same.
 constexpr std::size_t kDense = 12;
-/// Bits of 64 elements that are handled without a branch.
-constexpr std::size_t kFew = 3;
 /// A thread writes at most one of the widest vectors past its own elements.
 constexpr std::size_t kPartSlack = 64;
 static_assert(kMaxCompactThreads * kPartSlack <= kCompactSlack);
@@ -82,18 +80,13 @@ HWY_INLINE std::uint64_t Bits64(const Source& source, std::size_t at, hn::Vec<DI
 template <class Source>
 HWY_INLINE std::size_t AppendBits(const Source& source, std::size_t at, std::uint64_t word,
                                   CompactOutput out, std::size_t count) {
-  const std::size_t end = count + static_cast<std::size_t>(std::popcount(word));
-  // Where few elements are kept, most words have at most kFew bits. A loop over the bits would end
-  // at an unpredictable one, so kFew elements are written without a branch. Elements after the last
-  // bit are overwritten later; the outputs have room for them.
-  do {
-    for (std::size_t j = 0; j < kFew; ++j, ++count, word &= word - 1) {
-      const std::size_t i = at + static_cast<std::size_t>(std::countr_zero(word)) % 64;
-      out.positions[count] = static_cast<std::uint32_t>(i);
-      out.values[count] = source.again(i);
-    }
-  } while (HWY_UNLIKELY(word != 0));
-  return end;
+  for (; word != 0; word &= word - 1) {
+    const std::size_t i = at + static_cast<std::size_t>(std::countr_zero(word));
+    out.positions[count] = static_cast<std::uint32_t>(i);
+    out.values[count] = source.again(i);
+    ++count;
+  }
+  return count;
 }
 
 /// Appends the kept ones of 64 elements, without a branch. @returns the new count.

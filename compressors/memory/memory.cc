@@ -301,17 +301,17 @@ class Ef21Memory : public Memory {
   template <class Sum>
   void subtract_estimate(Sum sum) {
     parallel_stretches(change_.size(), kLineFloats, [&](std::size_t begin, std::size_t end) {
-      float* const estimates = estimate_.data();
-      float* const changes = change_.data();
-      for (std::size_t i = begin; i < end; ++i) {
-        const float c = sum(i);
-        const float estimate = estimates[i];
-        const float finite = std::isfinite(estimate) ? estimate : 0.0F;
-        estimates[i] = finite;  // always written, so that the loop vectorises
-        changes[i] = c - finite;
+      for (; begin < end; begin += kBlock) {
+        const std::span block = std::span(estimate_).subspan(begin, std::min(kBlock, end - begin));
+        for (std::size_t bad = first_non_finite(block); bad < block.size(); ++bad)
+          if (!std::isfinite(block[bad])) block[bad] = 0.0F;
+        float* const changes = change_.data() + begin;
+        for (std::size_t i = 0; i < block.size(); ++i) changes[i] = sum(begin + i) - block[i];
       }
     });
   }
+
+  static constexpr std::size_t kBlock = 4096;  ///< elements that are in the first-level cache
 
   LargeVector<float> estimate_;  ///< h
   LargeVector<float> change_;    ///< the sum of gradients of a period, then c
