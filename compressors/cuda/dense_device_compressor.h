@@ -1,7 +1,6 @@
 // A dense method on the GPU: memory and quantiser.
 #pragma once
 
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -21,7 +20,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
   DenseDeviceCompressor(std::shared_ptr<Device> device, std::vector<StateIdentity> identities,
                         const DeviceMemoryOptions& memory,
                         std::unique_ptr<DeviceQuantizer<Device>> quantizer)
-      : DeviceBase<Device>(std::move(device), std::move(identities), memory),
+      : DeviceBase<Device>(std::move(device), std::move(identities), memory, *quantizer),
         quantizer_(std::move(quantizer)) {
     this->allocate(
         [&](std::size_t i, Job& job) {
@@ -31,7 +30,7 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
           quantizer_->open(*device_, i, job);
         },
         quantizer_->tile());
-    reset();
+    DeviceBase<Device>::reset();
   }
 
   std::size_t max_encoded_size(std::size_t tensor) const override {
@@ -61,13 +60,6 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     return this->reports_;
   }
 
-  void reset() override {
-    DeviceBase<Device>::reset();
-    std::fill(findings_.begin(), findings_.end(), Findings{});
-    this->upload_findings();
-    quantizer_->reset(*device_);
-  }
-
  protected:
   std::string unfit(std::size_t tensor, std::size_t bytes) const override {
     const std::size_t elements = identities_[tensor].elements;
@@ -81,15 +73,6 @@ class DenseDeviceCompressor : public DeviceBase<Device> {
     quantizer_->plan_decode(*device_, job, plan);
   }
   void launch_decodes(const DecodeBatch& batch) override { quantizer_->decode(*device_, batch); }
-  std::size_t learned_size(std::size_t tensor) const override {
-    return quantizer_->state_size(tensor);
-  }
-  void save_learned(std::size_t tensor, ByteWriter& out) const override {
-    quantizer_->save(*device_, tensor, out);
-  }
-  void load_learned(std::size_t tensor, ByteReader& in) override {
-    quantizer_->load(*device_, tensor, in);
-  }
   std::string problem_of(std::uint32_t number, std::size_t /*tensor*/,
                          std::size_t /*bytes*/) const override {
     return quantizer_->problem(number);
@@ -168,10 +151,8 @@ class MultiRoundDeviceCompressor : public DenseDeviceCompressor<Device>, public 
     DenseDeviceCompressor<Device>::reset();
     round_ = 0;
   }
-
- protected:
-  void load_learned(std::size_t tensor, ByteReader& in) override {
-    DenseDeviceCompressor<Device>::load_learned(tensor, in);
+  void load_state(std::size_t tensor, std::span<const std::byte> state) override {
+    DenseDeviceCompressor<Device>::load_state(tensor, state);
     round_ = 0;
   }
 

@@ -1,6 +1,7 @@
 // Common base of sparse and dense methods on the GPU: tensors, memories, checkpoints.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <span>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "compressors/cuda/device/device_compressor.h"
+#include "compressors/cuda/device/makers.h"
 #include "compressors/cuda/encode/device_decodes.h"
 #include "compressors/cuda/grid/repeated.h"
 #include "compressors/cuda/kernels/add_up.h"
@@ -113,47 +115,41 @@ class DeviceBase : public DeviceCompressor {
     }
     held_.assign(tensors(), false);
     set_summed(false);
+    part_.reset(*device_);
+    device_->wait();  // the device may still write findings
+    std::fill(findings_.begin(), findings_.end(), part_.initial());
+    device_->upload(device_findings_, findings_.data(), tensors() * sizeof(Findings));
     device_->wait();
   }
 
   void save_state(std::size_t tensor, std::vector<std::byte>& state) override {
     const Job& job = jobs_[tensor];
     ByteWriter out = begin_state(identities_[tensor], state_size(tensor), state);
-    std::vector<float> floats(job.n);
-    const auto put = [&](const float* device_floats) {
-      device_->download(floats.data(), device_floats, floats.size() * sizeof(float));
-      device_->wait();
-      save_floats(out, floats);
-    };
     if (has_flag()) out.put<std::uint8_t>(held_[tensor] ? 1 : 0);
     for (const float* device_floats : {job.u, job.h, job.r})
-      if (device_floats != nullptr) put(device_floats);
-    save_learned(tensor, out);
+      if (device_floats != nullptr) save_device_floats(*device_, device_floats, job.n, out);
+    part_.save(*device_, tensor, out);
   }
   void load_state(std::size_t tensor, std::span<const std::byte> state) override {
     const Job& job = jobs_[tensor];
     ByteReader in = open_state(identities_[tensor], state_size(tensor), state);
-    std::vector<float> floats(job.n);
-    const auto get = [&](float* device_floats, const char* what) {
-      load_floats(in, floats, what);
-      device_->upload(device_floats, floats.data(), floats.size() * sizeof(float));
-      device_->wait();
-    };
     if (has_flag()) held_[tensor] = load_flag(in, "held");
     set_summed(false);
-    if (job.u != nullptr) get(job.u, "velocity");
-    if (job.h != nullptr) get(job.h, "estimate");
-    if (job.r != nullptr) {
-      get(job.r, job.u != nullptr ? "accumulated velocity"
-                 : job.keeps      ? "residual"
-                                  : "accumulated gradient");
-    }
-    load_learned(tensor, in);
+    const auto get = [&](float* device_floats, const char* what) {
+      if (device_floats != nullptr) load_device_floats(*device_, device_floats, job.n, in, what);
+    };
+    get(job.u, "velocity");
+    get(job.h, "estimate");
+    get(job.r, job.u != nullptr ? "accumulated velocity"
+               : job.keeps      ? "residual"
+                                : "accumulated gradient");
+    part_.load(*device_, tensor, in);
   }
 
  protected:
+  /// @param part  the method's; a derived class owns it
   DeviceBase(std::shared_ptr<Device> device, std::vector<StateIdentity> identities,
-             const DeviceMemoryOptions& memory)
+             const DeviceMemoryOptions& memory, DevicePart<Device>& part)
       : device_(std::move(device)),
         identities_(std::move(identities)),
         memory_(memory),
@@ -161,12 +157,8 @@ class DeviceBase : public DeviceCompressor {
         jobs_(host_array<Job>(*device_, tensors())),
         findings_(host_array<Findings>(*device_, tensors())),
         reports_(tensors()),
+        part_(part),
         decodes_(device_, tensors()) {}
-
-  // State that a method learns from step to step, besides its memory.
-  virtual std::size_t learned_size(std::size_t /*tensor*/) const { return 0; }
-  virtual void save_learned(std::size_t /*tensor*/, ByteWriter& /*out*/) const {}
-  virtual void load_learned(std::size_t /*tensor*/, ByteReader& /*in*/) {}
 
   /// Allocates device memory for all tensors.
   /// @param add   add(tensor, job) allocates a tensor's further workspace
@@ -228,10 +220,6 @@ class DeviceBase : public DeviceCompressor {
     batch_.launch_sum_tiles<FindClip>(*device_,
                                       FitClip{device_jobs_, device_findings_, memory_.limit});
   }
-  void upload_findings() {
-    device_->upload(device_findings_, findings_.data(), tensors() * sizeof(Findings));
-    device_->wait();
-  }
   void download_findings() {
     device_->download(findings_.data(), device_findings_, tensors() * sizeof(Findings));
   }
@@ -257,6 +245,7 @@ class DeviceBase : public DeviceCompressor {
   Findings* device_findings_ = nullptr;
 
  private:
+  DevicePart<Device>& part_;
   Repeated<Device> repeated_;
   DecodeQueue<Device> decodes_;
 
@@ -284,7 +273,7 @@ class DeviceBase : public DeviceCompressor {
     const Job& job = jobs_[tensor];
     std::size_t floats = 0;
     for (const float* one : {job.u, job.h, job.r}) floats += one == nullptr ? 0 : 1;
-    return (has_flag() ? 1 : 0) + floats * job.n * sizeof(float) + learned_size(tensor);
+    return (has_flag() ? 1 : 0) + floats * job.n * sizeof(float) + part_.state_size(tensor);
   }
 };
 

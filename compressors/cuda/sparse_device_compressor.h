@@ -24,7 +24,7 @@ class SparseDeviceCompressor : public DeviceBase<Device>, public DeviceSparsePay
                          const DeviceMemoryOptions& memory,
                          std::unique_ptr<DeviceSelector<Device>> selector,
                          DeviceEncoding<Device> encoding)
-      : DeviceBase<Device>(std::move(device), std::move(identities), memory),
+      : DeviceBase<Device>(std::move(device), std::move(identities), memory, *selector),
         selector_(std::move(selector)),
         encoding_(std::move(encoding)),
         returned_(device_) {
@@ -51,7 +51,7 @@ class SparseDeviceCompressor : public DeviceBase<Device>, public DeviceSparsePay
     again_.device_tiles = device_array<Tile>(*device_, batch_.tile_count);
     again_.device_sum_tiles = device_array<Tile>(*device_, batch_.sum_tile_count);
     again_.device_parts = device_array<Part>(*device_, batch_.part_count);
-    reset();
+    DeviceBase<Device>::reset();
   }
 
   std::size_t max_encoded_size(std::size_t tensor) const override {
@@ -118,13 +118,6 @@ class SparseDeviceCompressor : public DeviceBase<Device>, public DeviceSparsePay
     returned_.launch(GiveBack{});
   }
 
-  void reset() override {
-    DeviceBase<Device>::reset();
-    selector_->reset();
-    std::fill(findings_.begin(), findings_.end(), selector_->initial());
-    this->upload_findings();
-  }
-
  protected:
   std::string unfit(std::size_t tensor, std::size_t bytes) const override {
     const std::size_t most = std::min(max_payload(identities_[tensor].elements), kMaxBytes);
@@ -157,13 +150,6 @@ class SparseDeviceCompressor : public DeviceBase<Device>, public DeviceSparsePay
     }
     return "values in the payload are not what a compressor writes";
   }
-  std::size_t learned_size(std::size_t tensor) const override {
-    return selector_->state_size(tensor);
-  }
-  void save_learned(std::size_t tensor, ByteWriter& out) const override {
-    selector_->save(tensor, out);
-  }
-  void load_learned(std::size_t tensor, ByteReader& in) override { selector_->load(tensor, in); }
 
  private:
   using DeviceBase<Device>::batch_;

@@ -1,6 +1,8 @@
-// Tables of functions that make the parts of a device compressor, by the method's name.
+// The parts of a device compressor that differ by method, and tables of functions that make them,
+// by the method's name.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,8 +14,10 @@
 
 #include "base/error.h"
 #include "compressors/compressor.h"
+#include "compressors/cuda/kernels/job.h"
 #include "compressors/kernels/random.h"
 #include "compressors/registry.h"
+#include "compressors/wire/bytes.h"
 
 namespace thinpipe::cuda {
 
@@ -45,12 +49,64 @@ struct MakerInput {
       return random_stream(settings.seed, settings.rank, one.name);
     });
   }
+  /// Returns the elements of a bucket; 0: the method has no buckets, or the tensor is one bucket.
+  std::uint32_t bucket() const {
+    if (!parameters.has("bucket")) return 0;
+    return static_cast<std::uint32_t>(parameters.integer("bucket"));
+  }
+  /// Refuses a tensor with more elements, bytes or coefficients than 31 bits can count
+  /// (kernels/prefix.h). @throws InputError
+  void check_count(const TensorInfo& tensor, std::size_t count, const char* what) const {
+    constexpr std::size_t kMax = 0x7fffffff;
+    if (count <= kMax) return;
+    refuse(parameters, "tensor '" + tensor.name + "' has " + std::to_string(count) + " " + what +
+                           "; at most " + std::to_string(kMax) + " fit");
+  }
 };
+
+/// The common part of selectors and quantisers: their state between steps, besides the memory. Most
+/// have none.
+template <class Device>
+class DevicePart {
+ public:
+  virtual ~DevicePart() = default;
+
+  /// Returns the findings before the first step.
+  virtual Findings initial() const { return {}; }
+  virtual void reset(Device& /*device*/) {}
+  virtual std::size_t state_size(std::size_t /*tensor*/) const { return 0; }
+  virtual void save(Device& /*device*/, std::size_t /*tensor*/, ByteWriter& /*out*/) const {}
+  virtual void load(Device& /*device*/, std::size_t /*tensor*/, ByteReader& /*in*/) {}
+};
+
+/// Saves floats of the device. Waits.
+template <class Device>
+void save_device_floats(Device& device, const float* device_floats, std::size_t count,
+                        ByteWriter& out) {
+  std::vector<float> floats(count);
+  device.download(floats.data(), device_floats, count * sizeof(float));
+  device.wait();
+  save_floats(out, floats);
+}
+/// Loads floats to the device. Waits.
+template <class Device>
+void load_device_floats(Device& device, float* device_floats, std::size_t count, ByteReader& in,
+                        const char* what) {
+  std::vector<float> floats(count);
+  load_floats(in, floats, what);
+  device.upload(device_floats, floats.data(), count * sizeof(float));
+  device.wait();
+}
 
 /// By a method's name, the function that makes its part. A method of the GPU is an entry here.
 template <class Part>
 using Makers = std::map<std::string, std::function<std::unique_ptr<Part>(const MakerInput&)>>;
 
+/// Makes a part that needs nothing but the input.
+template <class Part, class Made>
+std::unique_ptr<Part> make_from(const MakerInput& input) {
+  return std::make_unique<Made>(input);
+}
 /// Makes the part of a method. Returns null for a method that is not in the table.
 template <class Part>
 std::unique_ptr<Part> make_part(const Makers<Part>& makers, const MakerInput& input) {

@@ -1,9 +1,9 @@
 // Quantisers of blocks with a scale each, and of THC's blocks, which share one scale.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "compressors/cuda/kernels/blocks.h"
@@ -12,36 +12,30 @@
 
 namespace thinpipe::cuda {
 
-struct DeviceBlockOptions {
-  BlockFormat format;
-  float range = 0;  ///< of the shared scale, in root mean squares; 0: no shared scale
-  std::vector<std::uint64_t> sign_seeds;  ///< of each tensor's rotation
-  std::vector<std::uint64_t> streams;     ///< random_stream() of each tensor
-};
-
 template <class Device, class Element>
 class BlockQuantizer : public DeviceQuantizer<Device> {
  public:
-  explicit BlockQuantizer(DeviceBlockOptions options)
-      : DeviceQuantizer<Device>(std::move(options.streams)),
-        options_(std::move(options)),
-        layout_{options_.format} {}
+  BlockQuantizer(const MakerInput& input, const BlockFormat& format, float range)
+      : DeviceQuantizer<Device>(input.streams()),
+        layout_{format},
+        range_(range),
+        sign_seeds_(input.seeds()) {}
 
   std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {
     return layout_.bytes(elements);
   }
   void open(Device& device, std::size_t tensor, Job& job) override {
-    if (!options_.format.hadamard) return;
-    std::vector<std::uint32_t> signs(options_.format.block);
-    random_signs(options_.sign_seeds[tensor], signs);
+    if (!layout_.format.hadamard) return;
+    std::vector<std::uint32_t> signs(layout_.format.block);
+    random_signs(sign_seeds_[tensor], signs);
     job.signs = uploaded(device, signs);
   }
-  bool shares_scale() const override { return options_.format.scale == BlockScale::kGiven; }
+  bool shares_scale() const override { return layout_.format.scale == BlockScale::kGiven; }
   void launch_scales(Device& device, const Batch& batch) override {
     batch.launch_tiles<FindRange>(device, layout_, 0.0F);
   }
   void launch(Device& device, const Batch& batch) override {
-    if (shares_scale()) batch.launch_tiles<FindRange>(device, layout_, options_.range);
+    if (shares_scale()) batch.launch_tiles<FindRange>(device, layout_, range_);
     batch.launch_tiles<EncodeBlocks<Element>>(device, layout_);
   }
   void decode(Device& device, const DecodeBatch& batch) override {
@@ -64,17 +58,21 @@ class BlockQuantizer : public DeviceQuantizer<Device> {
   }
 
  private:
-  DeviceBlockOptions options_;
   BlockLayout layout_;
+  float range_;
+  std::vector<std::uint64_t> sign_seeds_;  ///< of each tensor's rotation
 };
 
-/// Makes the quantiser of the options' element type.
+/// Makes the quantiser of the format's element type.
+/// @param range  of the shared scale, in root mean squares; 0: no shared scale
 template <class Device>
-std::unique_ptr<DeviceQuantizer<Device>> make_block_quantizer(DeviceBlockOptions options) {
+std::unique_ptr<DeviceQuantizer<Device>> make_block_quantizer(const MakerInput& input,
+                                                              const BlockFormat& format,
+                                                              float range = 0) {
   const auto make = [&]<class Element>(Element) -> std::unique_ptr<DeviceQuantizer<Device>> {
-    return std::make_unique<BlockQuantizer<Device, Element>>(std::move(options));
+    return std::make_unique<BlockQuantizer<Device, Element>>(input, format, range);
   };
-  switch (options.format.element) {
+  switch (format.element) {
     case BlockElement::kInt8:
       return make(IntegerElement<8>{});
     case BlockElement::kInt4:

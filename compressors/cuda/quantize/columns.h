@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "compressors/cuda/kernels/job.h"
@@ -15,6 +14,7 @@
 #include "compressors/cuda/quantize/codes.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
 #include "compressors/kernels/quantize.h"
+#include "compressors/methods/quantizers.h"
 #include "compressors/wire/scale.h"
 
 namespace thinpipe::cuda {
@@ -156,8 +156,9 @@ struct DecodeColumns {
 template <class Device>
 class ColumnQuantizer : public DeviceQuantizer<Device> {
  public:
-  /// @param columns  of each tensor
-  explicit ColumnQuantizer(std::vector<std::size_t> columns) : columns_(std::move(columns)) {}
+  explicit ColumnQuantizer(const MakerInput& input)
+      : columns_(input.by_tensor(
+            [](const TensorInfo& one) { return columns_of(one.shape, one.elements); })) {}
 
   std::size_t max_encoded_size(std::size_t tensor, std::size_t elements) const override {
     if (columns_[tensor] < 2) return whole_.max_encoded_size(tensor, elements);
@@ -204,7 +205,7 @@ class ColumnQuantizer : public DeviceQuantizer<Device> {
   std::string problem(std::uint32_t number) const override { return whole_.problem(number); }
 
  private:
-  std::vector<std::size_t> columns_;
+  std::vector<std::size_t> columns_;  ///< by tensor
   CodeQuantizer<Device, SignCode<SignScale::kMeans>> whole_{
       {}, 0, "a mean in the payload is not finite"};
   TileTable vector_sums_, vectors_;

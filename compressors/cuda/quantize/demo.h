@@ -15,24 +15,24 @@
 
 namespace thinpipe::cuda {
 
-struct DeviceDemoOptions {
-  std::vector<DemoGrid> grids = {};  ///< of each tensor
-  std::size_t k = 32;                ///< coefficients sent per chunk
-  std::string values = "fp32";       ///< name of a value codec
-};
-
 /// Treats the coefficients of a tensor as a second tensor, with its own job and findings. The
 /// payload of this second tensor is that of a sparse method.
 template <class Device>
 class DemoQuantizer : public DeviceQuantizer<Device> {
  public:
-  explicit DemoQuantizer(DeviceDemoOptions options)
-      : options_(std::move(options)),
-        values_(make_values<Device>(options_.values, 0)),
-        value_codec_(make_value_codec(options_.values)) {}
+  explicit DemoQuantizer(const MakerInput& input)
+      : k_(static_cast<std::size_t>(input.parameters.integer("topk"))),
+        values_(make_values<Device>(input.parameters.choice("values"), 0)),
+        value_codec_(make_value_codec(input.parameters.choice("values"))) {
+    const std::size_t chunk = std::stoul(input.parameters.choice("chunk"));
+    for (const TensorInfo& tensor : input.tensors) {
+      grids_.push_back(demo_grid(tensor.shape, tensor.elements, chunk));
+      input.check_count(tensor, grids_.back().coefficients(), "coefficients");
+    }
+  }
 
   std::size_t max_encoded_size(std::size_t tensor, std::size_t /*elements*/) const override {
-    const std::size_t coefficients = options_.grids[tensor].coefficients();
+    const std::size_t coefficients = grids_[tensor].coefficients();
     const Chunks chunks = chunks_of(tensor);
     const std::size_t most = chunks.selected(coefficients);
     return varint_size(most) + value_codec_->size(most) +
@@ -43,7 +43,7 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
   }
 
   void open(Device& device, std::size_t tensor, Job& job) override {
-    const DemoGrid& grid = options_.grids[tensor];
+    const DemoGrid& grid = grids_[tensor];
     const std::size_t n = grid.coefficients();
     const std::size_t selected = chunks_of(tensor).selected(n);
     Job own;
@@ -104,7 +104,7 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
 
  private:
   Chunks chunks_of(std::size_t tensor) const {
-    return {.size = options_.grids[tensor].size(), .k = options_.k};
+    return {.size = grids_[tensor].size(), .k = k_};
   }
 
   DemoCut cut_of(const DemoGrid& grid, Device& device) {
@@ -131,7 +131,8 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
     device_cuts_ = uploaded(device, cuts_);
   }
 
-  DeviceDemoOptions options_;
+  std::vector<DemoGrid> grids_;  ///< by tensor
+  std::size_t k_;                ///< coefficients sent per chunk
   std::unique_ptr<DeviceValues<Device>> values_;
   std::unique_ptr<ValueCodec> value_codec_;
   std::vector<Job> jobs_;  ///< of the coefficients

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "compressors/compressor.h"
 #include "compressors/cuda/device/device_compressor.h"
+#include "compressors/cuda/device/makers.h"
 #include "compressors/cuda/encode/device_decodes.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/kernels/random.h"
@@ -17,12 +17,11 @@
 namespace thinpipe::cuda {
 
 template <class Device>
-class DeviceQuantizer {
+class DeviceQuantizer : public DevicePart<Device> {
  public:
   /// @param streams  random_stream() of each tensor, for stochastic quantisers
   explicit DeviceQuantizer(std::vector<std::uint64_t> streams = {})
       : streams_(std::move(streams)) {}
-  virtual ~DeviceQuantizer() = default;
 
   virtual std::size_t max_encoded_size(std::size_t tensor, std::size_t elements) const = 0;
   /// Returns the elements of a tile on which kernels are launched.
@@ -62,12 +61,6 @@ class DeviceQuantizer {
     plan[DecodeGrid::kElements] = tiles_of(job.payload.n, kTile);
   }
   virtual void decode(Device& device, const DecodeBatch& batch) = 0;
-  // State between steps, besides the memory; most quantisers have none.
-  virtual void reset(Device& /*device*/) {}
-  virtual std::size_t state_size(std::size_t /*tensor*/) const { return 0; }
-  virtual void save(Device& /*device*/, std::size_t /*tensor*/, ByteWriter& /*out*/) const {}
-  virtual void load(Device& /*device*/, std::size_t /*tensor*/, ByteReader& /*in*/) {}
-
   /// Returns the message for a problem that decoding found.
   virtual std::string problem(std::uint32_t number) const = 0;
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "compressors/cuda/encode/device_decodes.h"
@@ -18,10 +17,13 @@ class EliasQuantizer : public CodeQuantizer<Device, LevelCode<NormRange>> {
   using Fixed = CodeQuantizer<Device, LevelCode<NormRange>>;
 
  public:
-  EliasQuantizer(LevelCode<NormRange> code, std::uint32_t bucket,
-                 std::vector<std::uint64_t> streams)
-      : Fixed(code, bucket, "", std::move(streams)) {
+  EliasQuantizer(const MakerInput& input, LevelCode<NormRange> code)
+      : Fixed(code, input.bucket(), "", input.streams()) {
     this->packs_codes_ = true;
+    for (std::size_t i = 0; i < input.tensors.size(); ++i)
+      input.check_count(input.tensors[i],
+                        EliasQuantizer::max_encoded_size(i, input.tensors[i].elements),
+                        "bytes of payload at most");
   }
 
   std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {

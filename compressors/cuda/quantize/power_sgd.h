@@ -4,9 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "compressors/cuda/kernels/low_rank.h"
@@ -16,30 +14,31 @@
 #include "compressors/cuda/quantize/device_quantizer.h"
 #include "compressors/kernels/sums.h"
 #include "compressors/kernels/transforms.h"
+#include "compressors/methods/quantizers.h"
 
 namespace thinpipe::cuda {
-
-struct DevicePowerSgdOptions {
-  std::vector<LowRankShape> shapes = {};  ///< by tensor; rank 0: sent uncompressed
-  std::vector<std::uint64_t> seeds = {};  ///< of the first q, by tensor
-  bool warm_start = true;
-  bool in_rounds = false;
-};
 
 template <class Device>
 class PowerSgdQuantizer : public DeviceQuantizer<Device> {
  public:
-  explicit PowerSgdQuantizer(DevicePowerSgdOptions options) : options_(std::move(options)) {}
+  explicit PowerSgdQuantizer(const MakerInput& input)
+      : seeds_(input.seeds()),
+        warm_start_(input.parameters.flag("warm")),
+        in_rounds_(input.parameters.choice("exchange") == "allreduce") {
+    const auto rank = static_cast<std::size_t>(input.parameters.integer("rank"));
+    for (const TensorInfo& one : input.tensors)
+      shapes_.push_back(low_rank_shape(one.shape, one.elements, rank));
+  }
 
   std::size_t max_encoded_size(std::size_t tensor, std::size_t elements) const override {
-    const LowRankShape& shape = options_.shapes[tensor];
+    const LowRankShape& shape = shapes_[tensor];
     if (shape.rank == 0) return as_is_.max_encoded_size(tensor, elements);
     return (shape.rows + shape.columns) * shape.rank * sizeof(float);
   }
 
   void open(Device& device, std::size_t tensor, Job& job) override {
     const auto number = static_cast<std::uint32_t>(tensor);
-    const LowRankShape& shape = options_.shapes[tensor];
+    const LowRankShape& shape = shapes_[tensor];
     which_.push_back(matrices_.size());
     if (shape.rank == 0) return as_is_tiles_.add(number, tiles_of(job.n, kTile));
     const auto array = [&](std::size_t count) { return device_array<float>(device, count); };
@@ -47,7 +46,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
                          .rows = static_cast<std::uint32_t>(shape.rows),
                          .columns = static_cast<std::uint32_t>(shape.columns),
                          .rank = static_cast<std::uint32_t>(shape.rank),
-                         .seed = options_.seeds[tensor],
+                         .seed = seeds_[tensor],
                          .p = array(shape.rows * shape.rank),
                          .q = array(shape.columns * shape.rank)};
     if (matrix.segments() > 1)
@@ -58,7 +57,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     const auto at = static_cast<std::uint32_t>(matrices_.size());
     matrices_.push_back(matrix);
     most_passes_ = std::max(most_passes_, orthogonalize_passes(matrix.rank));
-    if (options_.in_rounds) {
+    if (in_rounds_) {
       LowRankMatrix own = matrix;
       own.q = array(shape.columns * shape.rank);
       own_.push_back(own);
@@ -85,10 +84,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   /// Known before open(): a tensor with factors takes two rounds.
   int rounds() const override {
     const auto has_factors = [](const LowRankShape& shape) { return shape.rank > 0; };
-    return options_.in_rounds &&
-                   std::any_of(options_.shapes.begin(), options_.shapes.end(), has_factors)
-               ? 2
-               : 1;
+    return in_rounds_ && std::any_of(shapes_.begin(), shapes_.end(), has_factors) ? 2 : 1;
   }
   /// Launches the kernels of one round, as the CPU implementation. Round 1 writes c q. Round 2
   /// orthonormalises the mean of round 1, p, and writes c^T p. The last call writes p and the mean
@@ -111,16 +107,12 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   }
   void own_payload(Device& device, std::size_t tensor, ByteWriter& out) const override {
     const LowRankMatrix& own = own_[which_[tensor]];
-    std::vector<float> factors(own.factors());
-    const std::size_t of_p = std::size_t{own.rows} * own.rank;
-    device.download(factors.data(), own.p, of_p * sizeof(float));
-    device.download(factors.data() + of_p, own.q, (factors.size() - of_p) * sizeof(float));
-    device.wait();
-    out.put_bytes(std::as_bytes(std::span<const float>(factors)));
+    save_device_floats(device, own.p, std::size_t{own.rows} * own.rank, out);
+    save_device_floats(device, own.q, std::size_t{own.columns} * own.rank, out);
   }
 
   void plan_decode(Device& device, DecodeJob& job, DecodePlan& plan) override {
-    if (options_.shapes[job.tensor].rank == 0) return as_is_.plan_decode(device, job, plan);
+    if (shapes_[job.tensor].rank == 0) return as_is_.plan_decode(device, job, plan);
     job.part = static_cast<std::uint32_t>(which_[job.tensor]);
     plan[DecodeGrid::kParts] = tiles_of(matrices_[job.part].factors(), kTile);
     plan[DecodeGrid::kTiles] = tiles_of(job.payload.n, kTile);
@@ -141,17 +133,13 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
   }
   std::size_t state_size(std::size_t tensor) const override { return q_of(tensor) * sizeof(float); }
   void save(Device& device, std::size_t tensor, ByteWriter& out) const override {
-    std::vector<float> q(q_of(tensor));
-    if (q.empty()) return;
-    device.download(q.data(), matrices_[which_[tensor]].q, q.size() * sizeof(float));
-    device.wait();
-    out.put_bytes(std::as_bytes(std::span<const float>(q)));
+    if (q_of(tensor) == 0) return;
+    save_device_floats(device, matrices_[which_[tensor]].q, q_of(tensor), out);
   }
   void load(Device& device, std::size_t tensor, ByteReader& in) override {
     std::vector<float> q(q_of(tensor));
     if (q.empty()) return;
-    const auto bytes = in.get_bytes(q.size() * sizeof(float), "q");
-    std::memcpy(q.data(), bytes.data(), bytes.size());
+    load_floats(in, q, "q");
     if (first_non_finite(q) != kAllFinite)
       throw PayloadError("a number of q in the payload is not finite");
     device.upload(matrices_[which_[tensor]].q, q.data(), q.size() * sizeof(float));
@@ -169,7 +157,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
 
   /// Returns the number of floats in a tensor's q.
   std::size_t q_of(std::size_t tensor) const {
-    const LowRankShape& shape = options_.shapes[tensor];
+    const LowRankShape& shape = shapes_[tensor];
     return shape.columns * shape.rank;
   }
   /// Launches c, the memory's update, and p = c q.
@@ -179,7 +167,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     device.launch(AsIs{{batch.jobs, as_is_tiles_.on_device}, {}}, as_is_tiles_.count());
     device.launch(HoldGradients{{batch.jobs, sum_tiles_.on_device}}, sum_tiles_.count());
     clear_bad(device);
-    renew(device, !options_.warm_start);
+    renew(device, !warm_start_);
     launch_on<MultiplyLeft>(device, batch, device_matrices_, left_);
   }
   /// Launches the orthonormalisation of p, in up to two passes (compressors/kernels/transforms.h).
@@ -223,7 +211,9 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     device_own_q_ = uploaded(device, own_q);
   }
 
-  DevicePowerSgdOptions options_;
+  std::vector<LowRankShape> shapes_;  ///< by tensor; rank 0: sent uncompressed
+  std::vector<std::uint64_t> seeds_;  ///< of the first q, by tensor
+  bool warm_start_, in_rounds_;
   WordQuantizer<Device, Fp32Code> as_is_{Fp32Code{}, ""};
   std::vector<LowRankMatrix> matrices_;
   std::vector<LowRankMatrix> own_;  ///< in rounds: the same p, with this worker's q

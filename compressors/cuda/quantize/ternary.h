@@ -1,6 +1,7 @@
 // 3LC and stochastic ternary quantisers.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "compressors/cuda/kernels/add_up.h"
@@ -8,6 +9,7 @@
 #include "compressors/cuda/kernels/zero_runs.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
 #include "compressors/cuda/quantize/great_buckets.h"
+#include "compressors/methods/quantizers.h"
 
 namespace thinpipe::cuda {
 
@@ -20,22 +22,11 @@ struct FitTernary {
   }
 };
 
-struct DeviceTernaryOptions {
-  float sparsity = 1;
-  bool zero_run = true;
-  bool stochastic = false;
-  std::uint32_t bucket = 0;  ///< elements with a scale of their own; 0: the whole tensor; must be 0
-                             ///< if stochastic
-  std::vector<std::uint64_t> streams = {};  ///< random_stream() of each tensor, if stochastic
-};
-
 template <class Device>
 class TernaryQuantizer : public DeviceQuantizer<Device> {
  public:
-  explicit TernaryQuantizer(DeviceTernaryOptions options)
-      : DeviceQuantizer<Device>(std::move(options.streams)),
-        options_(std::move(options)),
-        layout_{options_.bucket} {}
+  TernaryQuantizer(const MakerInput& input, const TernaryOptions& options)
+      : DeviceQuantizer<Device>(input.streams()), options_(options), layout_{input.bucket()} {}
 
   std::size_t max_encoded_size(std::size_t /*tensor*/, std::size_t elements) const override {
     return scale_bytes(elements) + layout_.bytes(elements);
@@ -48,7 +39,7 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
     if (!is_great()) return;
     // Without packing, the payload holds all scales before the buckets' bytes.
     const std::size_t scales = packs() ? 0 : scale_bytes(job.n);
-    great_.add(device, job, options_.bucket, max_encoded_size(0, job.n),
+    great_.add(device, job, layout_.bucket, max_encoded_size(0, job.n),
                [&](std::uint32_t first) { return scales + layout_.bytes(first); });
   }
   void launch(Device& device, const Batch& batch) override {
@@ -57,7 +48,7 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
       find_scales(device, buckets);
       buckets.launch_tiles<PackTernaryParts>(device, layout_);
       great_.join(device, batch);
-    } else if (options_.bucket != 0) {
+    } else if (layout_.bucket != 0) {
       batch.launch_tiles<PackTernaryBuckets>(device, layout_, options_.sparsity);
     } else {
       find_scales(device, batch);
@@ -98,13 +89,13 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
   std::size_t scale_bytes(std::size_t elements) const {
     return layout_.scales(elements) * sizeof(float);
   }
-  bool is_great() const { return options_.bucket > kMaxBucket; }
+  bool is_great() const { return layout_.bucket > kMaxBucket; }
   void find_scales(Device& device, const Batch& batch) {
     using Greatest = AddUp<Reading::kSum, Of::kAll, FitTernary>;
     batch.launch_sum_tiles<Greatest>(device, FitTernary{options_.sparsity});
   }
 
-  DeviceTernaryOptions options_;
+  TernaryOptions options_;  ///< except for the stream and the bucket
   TernaryLayout layout_;
   GreatBuckets<Device> great_;
   std::vector<std::size_t> states_of_;  ///< by tensor, the index of its first state

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <limits>
+#include <span>
 #include <string>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 #include "compressors/cuda/encode/device_positions.h"
@@ -14,7 +15,6 @@
 #include "compressors/cuda/select/device_selector.h"
 #include "compressors/kernels/keys.h"
 #include "compressors/methods/selectors.h"
-#include "compressors/wire/bytes.h"
 
 namespace thinpipe::cuda {
 
@@ -23,7 +23,10 @@ namespace thinpipe::cuda {
 template <class Device, class Rule = Reaching<>>
 class ThresholdSelector : public DeviceSelector<Device> {
  public:
-  explicit ThresholdSelector(double tau) : tau_(tau) {}
+  explicit ThresholdSelector(const MakerInput& input) : tau_(input.parameters.real("tau")) {
+    // A step is a float.
+    if (std::is_same_v<Rule, Stepping>) tau_ = static_cast<double>(static_cast<float>(tau_));
+  }
 
   Findings initial() const override {
     return {.limit = static_cast<std::uint32_t>(key_above(tau_)), .threshold = tau_};
@@ -42,7 +45,7 @@ class ThresholdSelector : public DeviceSelector<Device> {
 template <class Device>
 class ChunkedSelector : public DeviceSelector<Device> {
  public:
-  explicit ChunkedSelector(const Chunks& chunks) : chunks_(chunks) {}
+  explicit ChunkedSelector(const MakerInput& input) : chunks_(chunks_of(input.parameters)) {}
 
   std::size_t max_selected(std::size_t elements) const override {
     return chunks_.selected(elements);
@@ -62,24 +65,23 @@ class ChunkedSelector : public DeviceSelector<Device> {
 };
 
 template <class Device>
-class RandomKSelector : public DeviceSelector<Device> {
+class RandomKSelector : public RatioSelector<Device> {
  public:
-  /// @param seeds  by tensor
-  RandomKSelector(RatioSchedule ratio, bool unbiased, std::vector<std::uint64_t> seeds)
-      : ratio_(std::move(ratio)), unbiased_(unbiased), seeds_(std::move(seeds)) {}
+  explicit RandomKSelector(const MakerInput& input)
+      : RatioSelector<Device>(input), unbiased_(input.parameters.flag("scale")) {}
 
   std::size_t max_selected(std::size_t elements) const override {
-    return target_count(ratio_.greatest(), elements);
+    return this->max_target(elements);
   }
   Findings initial() const override {
     return {.threshold = std::numeric_limits<double>::quiet_NaN()};
   }
   void allocate(Device& device, std::size_t tensor, Job& job) override {
     job.drawn = device_array<std::uint32_t>(device, (std::size_t{job.n} + 31) / 32);
-    job.sample_seed = seeds_[tensor];
+    job.sample_seed = this->seeds_[tensor];
   }
-  void prepare(std::size_t /*tensor*/, const DeviceStep& step, Job& job) override {
-    job.target = count_of(ratio_.at(step.epoch), job);
+  void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
+    RatioSelector<Device>::prepare(tensor, step, job);
     job.tag = static_cast<std::uint32_t>(step.step);
     const bool scaled = unbiased_ && job.target > 0;
     job.factor = scaled ? static_cast<double>(job.n) / job.target : 1;
@@ -90,31 +92,27 @@ class RandomKSelector : public DeviceSelector<Device> {
   }
 
  private:
-  RatioSchedule ratio_;
-  bool unbiased_;
-  std::vector<std::uint64_t> seeds_;
+  bool unbiased_;  ///< values are multiplied by d / k
 };
 
-template <class Device>
+/// @tparam steps  the hybrid method, which sends steps of tau instead of the values
+template <class Device, bool steps>
 class VarianceSelector : public DeviceSelector<Device> {
  public:
-  /// @param tau      of the hybrid; 0: values are sent
-  /// @param tensors  their names, for error messages
-  VarianceSelector(float tau, VarianceOptions options, std::vector<std::string> tensors)
-      : tau_(tau),
-        options_(std::move(options)),
-        tensors_(std::move(tensors)),
+  explicit VarianceSelector(const MakerInput& input)
+      : tau_(steps ? static_cast<float>(input.parameters.real("tau")) : 0),
+        options_(variance_options(input.parameters, {})),
+        tensors_(input.by_tensor([](const TensorInfo& one) { return one.name; })),
         variances_(tensors_.size()) {}
 
   Findings initial() const override {
-    if (tau_ <= 0) return {.threshold = std::numeric_limits<double>::quiet_NaN()};
+    if (!steps) return {.threshold = std::numeric_limits<double>::quiet_NaN()};
     const auto tau = static_cast<double>(tau_);
     return {.limit = static_cast<std::uint32_t>(key_above(tau)), .threshold = tau};
   }
   void allocate(Device& device, std::size_t tensor, Job& job) override {
-    device_ = &device;
     job.v = device_array<float>(device, job.n);
-    if (tau_ > 0) job.corrected = device_array<float>(device, job.n);
+    if (steps) job.corrected = device_array<float>(device, job.n);
     job.alpha = options_.alpha;
     job.zeta = options_.zeta;
     job.factor = static_cast<double>(tau_);
@@ -133,37 +131,26 @@ class VarianceSelector : public DeviceSelector<Device> {
     choose_elements<Reading::kSum, Unambiguous>(device, batch, 1);
   }
 
-  void reset() override {
-    for (const Variances& variances : variances_)
-      device_->zero(variances.device_v, variances.n * sizeof(float));
+  void reset(Device& device) override {
+    for (const std::span<float> variances : variances_)
+      device.zero(variances.data(), variances.size_bytes());
   }
   std::size_t state_size(std::size_t tensor) const override {
-    return variances_[tensor].n * sizeof(float);
+    return variances_[tensor].size_bytes();
   }
-  void save(std::size_t tensor, ByteWriter& out) const override {
-    std::vector<float> floats(variances_[tensor].n);
-    device_->download(floats.data(), variances_[tensor].device_v, floats.size() * sizeof(float));
-    device_->wait();
-    save_floats(out, floats);
+  void save(Device& device, std::size_t tensor, ByteWriter& out) const override {
+    save_device_floats(device, variances_[tensor].data(), variances_[tensor].size(), out);
   }
-  void load(std::size_t tensor, ByteReader& in) override {
-    std::vector<float> floats(variances_[tensor].n);
-    load_floats(in, floats, "variances");
-    device_->upload(variances_[tensor].device_v, floats.data(), floats.size() * sizeof(float));
-    device_->wait();
+  void load(Device& device, std::size_t tensor, ByteReader& in) override {
+    load_device_floats(device, variances_[tensor].data(), variances_[tensor].size(), in,
+                       "variances");
   }
 
  private:
-  struct Variances {
-    float* device_v = nullptr;
-    std::size_t n = 0;
-  };
-
   float tau_;
   VarianceOptions options_;
-  std::vector<std::string> tensors_;
-  std::vector<Variances> variances_;
-  Device* device_ = nullptr;
+  std::vector<std::string> tensors_;         ///< names, for error messages
+  std::vector<std::span<float>> variances_;  ///< by tensor, Job::v
 };
 
 }  // namespace thinpipe::cuda

@@ -18,82 +18,70 @@
 
 namespace thinpipe::cuda {
 
-/// Fits an exponential distribution to all magnitudes (SIDCo eq. 6).
-struct FitExponential {
-  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
-    set_threshold(job, totals.count == 0 ? 0 : totals.sum / totals.count * job.factor);
+// Distances above a location that a fraction of the fitted distribution exceeds. `factor` is ln(1 /
+// fraction), which only the host computes.
+
+/// Exponential (SIDCo eqs. 6, 10 and 11).
+struct ExponentialExcess {
+  THINPIPE_KERNEL static double of(const Job& /*job*/, const Totals& totals, double location,
+                                   double factor) {
+    return (totals.sum / totals.count - location) * factor;
+  }
+};
+/// Generalised Pareto (eqs. 7 to 9, 28 and 29).
+struct ParetoExcess {
+  THINPIPE_KERNEL static double of(const Job& /*job*/, const Totals& totals, double location,
+                                   double factor) {
+    const Dispersion spread{totals.sum, totals.squares, totals.count};
+    return pareto_excess_of(spread.mean() - location, spread.variance(), factor);
+  }
+};
+/// Gamma (eqs. 15 and 16), of all magnitudes; `exact`: with the distribution's exact quantile.
+template <bool exact>
+struct GammaExcess {
+  THINPIPE_KERNEL static double of(const Job& job, const Totals& totals, double /*location*/,
+                                   double factor) {
+    const double mean = totals.sum / static_cast<double>(totals.count);
+    if constexpr (exact) {
+      return gamma_exact_excess_of(mean, totals.mean_log, job.delta, factor);
+    } else {
+      return gamma_excess_of(mean, totals.mean_log, factor);
+    }
   }
 };
 
-/// Returns the magnitude at which the tail begins that SIDCo fits in its second and later stages.
-/// This is the previous stage's threshold or (`from_least`, with LeastOf sums) the minimum
-/// magnitude above it.
-template <bool from_least>
-THINPIPE_KERNEL double location_of(const Job& job, const Totals& totals) {
-  if (!from_least) return job.findings->threshold;
-  return static_cast<double>(magnitude_of(static_cast<std::int32_t>(kMaxKey - totals.most)));
-}
+/// Fits a distribution to all magnitudes.
+template <class Excess>
+struct FitAll {
+  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
+    set_threshold(job, totals.count == 0 ? 0 : Excess::of(job, totals, 0, job.factor));
+  }
+};
 
-/// Fits an exponential distribution to the excess of magnitudes over the previous stage's threshold
-/// (SIDCo eqs. 10 and 11). If no magnitude exceeds it, the threshold stays.
-template <bool from_least = false>
-struct FitExponentialTail {
+/// Fits a distribution to the excess of magnitudes over the previous stage's threshold or
+/// (`from_least`, with LeastOf sums) over the minimum magnitude above it. If no magnitude exceeds
+/// the threshold, it stays.
+template <class Excess, bool from_least = false>
+struct FitTail {
   THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
     if (totals.count == 0) return;
-    const double location = location_of<from_least>(job, totals);
-    const double excess = (totals.sum / totals.count - location) * job.later_factor;
-    set_threshold(job, location + excess);
-  }
-};
-
-/// Fits a generalised Pareto distribution to all magnitudes (eqs. 7 to 9).
-struct FitPareto {
-  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
-    if (totals.count == 0) return set_threshold(job, 0);
-    const Dispersion spread{totals.sum, totals.squares, totals.count};
-    set_threshold(job, pareto_excess_of(spread.mean(), spread.variance(), job.factor));
-  }
-};
-
-/// Fits the excess over the previous stage's threshold (eqs. 28 and 29).
-template <bool from_least = false>
-struct FitParetoTail {
-  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
-    if (totals.count == 0) return;
-    const double location = location_of<from_least>(job, totals);
-    const Dispersion spread{totals.sum, totals.squares, totals.count};
-    set_threshold(job, location + pareto_excess_of(spread.mean() - location, spread.variance(),
-                                                   job.later_factor));
-  }
-};
-
-/// Fits a gamma distribution to all magnitudes (eqs. 15 and 16).
-struct FitGamma {
-  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
-    if (totals.count == 0) return set_threshold(job, 0);
-    const double mean = totals.sum / static_cast<double>(totals.count);
-    set_threshold(job, gamma_excess_of(mean, totals.mean_log, job.factor));
-  }
-};
-
-/// As FitGamma, with the distribution's exact quantile (inverse=exact).
-struct FitGammaExactly {
-  THINPIPE_KERNEL void operator()(const Job& job, const Totals& totals) const {
-    if (totals.count == 0) return set_threshold(job, 0);
-    const double mean = totals.sum / static_cast<double>(totals.count);
-    set_threshold(job, gamma_exact_excess_of(mean, totals.mean_log, job.delta, job.factor));
+    const double location =
+        from_least
+            ? static_cast<double>(magnitude_of(static_cast<std::int32_t>(kMaxKey - totals.most)))
+            : job.findings->threshold;
+    set_threshold(job, location + Excess::of(job, totals, location, job.later_factor));
   }
 };
 
 template <class Device>
 class SidcoSelector : public DeviceSelector<Device> {
  public:
-  SidcoSelector(std::size_t tensors, SidcoOptions options)
-      : options_(std::move(options)),
-        adaptation_(tensors, SidcoStages({.every = options_.every,
-                                          .tolerance = options_.tolerance,
-                                          .climb = options_.climb})),
-        most_(tensors, 1) {}
+  explicit SidcoSelector(const MakerInput& input)
+      : options_(sidco_options(input.parameters)),
+        adaptation_(input.tensors.size(), SidcoStages({.every = options_.every,
+                                                       .tolerance = options_.tolerance,
+                                                       .climb = options_.climb})),
+        most_(input.tensors.size(), 1) {}
 
   void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {
     const double ratio = options_.ratio.at(step.epoch);
@@ -112,21 +100,21 @@ class SidcoSelector : public DeviceSelector<Device> {
   void launch(Device& device, const Batch& batch) override {
     switch (options_.distribution) {
       case SidcoDistribution::kExponential:
-        add_up<Reading::kSum, FitExponential>(device, batch, 1);
+        add_up<Reading::kSum, FitAll<ExponentialExcess>>(device, batch, 1);
         if (options_.location_min)
-          return choose<FitExponentialTail<true>, LeastOf<MagnitudeSums>>(device, batch, 2);
+          return choose<FitTail<ExponentialExcess, true>, LeastOf<MagnitudeSums>>(device, batch, 2);
         // The second stage adds up the elements over the first threshold without selecting them.
         if (batch.fits > 1)
-          add_up<Reading::kAsIs, FitExponentialTail<>, MagnitudeSums, Of::kTail>(device, batch, 2);
-        return choose<FitExponentialTail<>, MagnitudeSums>(device, batch, 3);
+          add_up<Reading::kAsIs, Tail, MagnitudeSums, Of::kTail>(device, batch, 2);
+        return choose<Tail, MagnitudeSums>(device, batch, 3);
       case SidcoDistribution::kPareto:
-        add_up<Reading::kSum, FitPareto, Squares>(device, batch, 1);
+        add_up<Reading::kSum, FitAll<ParetoExcess>, Squares>(device, batch, 1);
         return choose_tail(device, batch);
       case SidcoDistribution::kGamma:
         if (options_.exact_gamma) {
-          add_up<Reading::kSum, FitGammaExactly, LogSums>(device, batch, 1);
+          add_up<Reading::kSum, FitAll<GammaExcess<true>>, LogSums>(device, batch, 1);
         } else {
-          add_up<Reading::kSum, FitGamma, LogSums>(device, batch, 1);
+          add_up<Reading::kSum, FitAll<GammaExcess<false>>, LogSums>(device, batch, 1);
         }
         return choose_tail(device, batch);
     }
@@ -137,15 +125,20 @@ class SidcoSelector : public DeviceSelector<Device> {
     return true;
   }
 
-  void reset() override {
+  void reset(Device& /*device*/) override {
     for (SidcoStages& stages : adaptation_) stages.reset();
   }
   std::size_t state_size(std::size_t /*tensor*/) const override { return SidcoStages::kStateSize; }
-  void save(std::size_t tensor, ByteWriter& out) const override { adaptation_[tensor].save(out); }
-  void load(std::size_t tensor, ByteReader& in) override { adaptation_[tensor].load(in); }
+  void save(Device& /*device*/, std::size_t tensor, ByteWriter& out) const override {
+    adaptation_[tensor].save(out);
+  }
+  void load(Device& /*device*/, std::size_t tensor, ByteReader& in) override {
+    adaptation_[tensor].load(in);
+  }
 
  private:
   using Squares = SpreadSumsOf<true>;
+  using Tail = FitTail<ExponentialExcess>;
 
   /// Returns whether the second stage adds up the tail without a selection before it.
   bool adds_up_tail() const {
@@ -153,8 +146,8 @@ class SidcoSelector : public DeviceSelector<Device> {
   }
   void choose_tail(Device& device, const Batch& batch) const {
     if (options_.location_min)
-      return choose<FitParetoTail<true>, LeastOf<Squares>>(device, batch, 2);
-    choose<FitParetoTail<>, Squares>(device, batch, 2);
+      return choose<FitTail<ParetoExcess, true>, LeastOf<Squares>>(device, batch, 2);
+    choose<FitTail<ParetoExcess>, Squares>(device, batch, 2);
   }
   template <Reading reading, class Fit, class Sums = MagnitudeSums, Of of = Of::kAll>
   static void add_up(Device& device, const Batch& batch, std::uint32_t fit,
