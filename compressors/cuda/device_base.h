@@ -1,9 +1,13 @@
-// Common base of sparse and dense methods on the GPU: tensors, memories, checkpoints.
+// Common base of sparse and dense methods on the GPU: tensors, memories, checkpoints, and steps that
+// are repeated as CUDA graphs.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -13,7 +17,6 @@
 #include "compressors/cuda/device/device_compressor.h"
 #include "compressors/cuda/device/makers.h"
 #include "compressors/cuda/encode/device_decodes.h"
-#include "compressors/cuda/grid/repeated.h"
 #include "compressors/cuda/kernels/add_up.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/job.h"
@@ -22,6 +25,50 @@
 #include "compressors/wire/states.h"
 
 namespace thinpipe::cuda {
+
+/// A compressor's device work in one step. Every step launches the same kernels with the same
+/// arguments, because all values that change are in the jobs, which kernels read from memory. A
+/// CUDA graph starts these kernels sooner than single launches would. For small tensors, launches
+/// take most of the time.
+template <class Device>
+class Repeated {
+ public:
+  /// Runs the work that `enqueue` enqueues: directly the first time, captured and launched the
+  /// second time, and from then on by launching the captured graph.
+  /// @param kind  calls of equal kind enqueue equal work
+  template <class Enqueue>
+  void run(Device& device, std::uint64_t kind, const Enqueue& enqueue) {
+    if (!device.can_record()) return enqueue();
+    Kind* const known = find(kind);
+    if (known == nullptr) {
+      if (kinds_.size() < kMaxKinds) kinds_.push_back({kind, false, std::nullopt});
+      return enqueue();
+    }
+    if (!known->tried) {
+      known->tried = true;
+      known->recording = device.record(enqueue);
+    }
+    if (!known->recording) return enqueue();
+    device.repeat(*known->recording, enqueue);
+  }
+
+ private:
+  struct Kind {
+    std::uint64_t number;
+    bool tried;
+    std::optional<typename Device::Recording> recording;  ///< empty if the capture failed
+  };
+  /// A limit, because a schedule of ratios or stages may produce many graphs, which take memory.
+  static constexpr std::size_t kMaxKinds = 16;
+
+  Kind* find(std::uint64_t number) {
+    for (Kind& kind : kinds_)
+      if (kind.number == number) return &kind;
+    return nullptr;
+  }
+
+  std::vector<Kind> kinds_;
+};
 
 /// Sets Job::scale to the factor that limits the gradient's L2 norm (memory/memory.cc).
 struct FitClip {

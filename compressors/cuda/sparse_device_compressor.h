@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -11,11 +13,40 @@
 
 #include "compressors/cuda/device_base.h"
 #include "compressors/cuda/encode/device_encoding.h"
-#include "compressors/cuda/kernels/arrays.h"
-#include "compressors/cuda/kernels/on_jobs.h"
+#include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/select/device_selector.h"
 
 namespace thinpipe::cuda {
+
+/// Elements to restore to one tensor's memory.
+struct GiveBackJob {
+  float* memory = nullptr;
+  const std::uint32_t* positions = nullptr;  ///< distinct
+  const float* values = nullptr;
+  std::uint32_t count = 0;
+  bool is_estimate = false;
+  std::uint32_t first_block[1] = {};
+};
+
+/// Adds each value to the memory at its position, or subtracts it if the memory is an estimate.
+/// Results that are not finite become 0, as in scatter() of memory/memory.cc. Grid:
+/// blocks_for(count).
+struct GiveBack {
+  static constexpr int kThreads = 256;
+  static constexpr std::uint32_t kElements = 4096;  ///< of a block: 16 a thread
+  struct Shared {};
+
+  static constexpr std::size_t blocks_for(std::size_t n) { return (n + kElements - 1) / kElements; }
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const GiveBackJob& job) const {
+    each_of_tile<kElements>(block, block.index(), job.count, [&](std::uint32_t i) {
+      float& kept = job.memory[job.positions[i]];
+      const float value = job.is_estimate ? kept - job.values[i] : kept + job.values[i];
+      kept = value - value == 0 ? value : 0.0F;
+    });
+  }
+};
 
 template <class Device>
 class SparseDeviceCompressor : public DeviceBase<Device>, public DeviceSparsePayload {

@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "base/splitmix64.h"
-#include "compressors/cuda/grid/repeated.h"
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/make.h"
 #include "tests/cuda/side_by_side.h"

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/cuda/kernels/on_jobs.h"
 #include "compressors/cuda/kernels/scanned_positions.h"
 #include "compressors/cuda/kernels/state_scan.h"
 

@@ -6,14 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "compressors/cuda/encode/chunked_positions.h"
 #include "compressors/cuda/encode/device_decodes.h"
 #include "compressors/cuda/encode/fixed_positions.h"
 #include "compressors/cuda/encode/gap_codes.h"
 #include "compressors/cuda/encode/packed_positions.h"
 #include "compressors/cuda/kernels/batch.h"
-#include "compressors/cuda/kernels/draw.h"
 #include "compressors/cuda/kernels/laid_positions.h"
+#include "compressors/cuda/kernels/sample.h"
 #include "compressors/encode/position_codec.h"
 #include "compressors/methods/selectors.h"
 

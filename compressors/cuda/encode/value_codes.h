@@ -1,19 +1,152 @@
-// Value codecs for kernels (encode/value_codec.h): how they encode, decode and read values.
+// Value codecs for kernels (encode/value_codec.h): statistics of all values, which some codecs need
+// before they write the first one, and how codecs encode, decode and read values.
 #pragma once
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
 
-#include "compressors/cuda/encode/measure_values.h"
+#include "compressors/cuda/kernels/choose.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/payload.h"
-#include "compressors/cuda/kernels/rules.h"
 #include "compressors/element_type.h"
 #include "compressors/encode/value_codes.h"
+#include "compressors/kernels/sums.h"
 #include "compressors/wire/scale.h"
 
 namespace thinpipe::cuda {
+
+struct NoMeasure {};
+
+/// The common part of measures. A measure also has found(), which takes the sum, of at least one
+/// value, and the maximum rank.
+struct AnyMeasure {
+  /// Returns a value's term of the sum.
+  THINPIPE_KERNEL static double add(float value) { return static_cast<double>(value); }
+  /// Returns a value's rank, of which the maximum is found.
+  THINPIPE_KERNEL static std::uint32_t rank(float /*value*/) { return 0; }
+};
+
+struct MeanOfValues : AnyMeasure {
+  THINPIPE_KERNEL static void found(const Job& job, double sum, std::uint32_t count,
+                                    std::uint32_t /*greatest*/) {
+    job.findings->scale = one_nan(static_cast<float>(sum / static_cast<double>(count)));
+  }
+};
+
+struct MeanOfMagnitudes : AnyMeasure {
+  THINPIPE_KERNEL static double add(float value) { return static_cast<double>(std::fabs(value)); }
+  THINPIPE_KERNEL static void found(const Job& job, double sum, std::uint32_t count,
+                                    std::uint32_t /*greatest*/) {
+    job.findings->scale = finite(sum / static_cast<double>(count));
+  }
+};
+
+/// Finds the maximum magnitude; its key is the rank. A NaN is never the maximum.
+struct MaxMeasure {
+  THINPIPE_KERNEL static double add(float /*value*/) { return 0; }
+  THINPIPE_KERNEL static std::uint32_t rank(float value) {
+    return value != value ? 0 : std::bit_cast<std::uint32_t>(value) & 0x7fffffff;
+  }
+};
+
+struct StepOfLevels : MaxMeasure {
+  THINPIPE_KERNEL static void found(const Job& job, double /*sum*/, std::uint32_t /*count*/,
+                                    std::uint32_t greatest) {
+    constexpr float kLevels = 127;
+    job.findings->scale = level_step(std::bit_cast<float>(greatest), kLevels);
+  }
+};
+
+/// Stores the greatest exponent in Findings::scale, which represents it exactly.
+struct GreatestExponent : MaxMeasure {
+  THINPIPE_KERNEL static void found(const Job& job, double /*sum*/, std::uint32_t /*count*/,
+                                    std::uint32_t greatest) {
+    job.findings->scale = static_cast<float>(greatest_exponent(greatest));
+  }
+};
+
+/// Mean and minimum magnitude of one side (SBC).
+struct SideMean : AnyMeasure {
+  /// Ranks the minimum highest; a NaN is never the minimum.
+  THINPIPE_KERNEL static std::uint32_t rank(float value) {
+    return value != value ? 0 : ~(std::bit_cast<std::uint32_t>(value) & 0x7fffffff);
+  }
+  THINPIPE_KERNEL static void found(const Job& job, double sum, std::uint32_t count,
+                                    std::uint32_t greatest) {
+    constexpr std::uint32_t kInfinity = 0x7f800000;
+    job.findings->mean = sum / static_cast<double>(count);
+    job.findings->threshold =
+        static_cast<double>(std::bit_cast<float>(greatest == 0 ? kInfinity : ~greatest));
+  }
+};
+
+/// Adds up the chosen elements in the order of kernels/sums.h. Grid: the tiles of kSumTile
+/// elements.
+template <class Measure>
+struct MeasureValues : OnTiles {
+  static constexpr int kThreads = kValueLanes;
+  static_assert(kValueBlock == kSumTile);
+  struct Shared {
+    double lanes[kValueLanes];
+    double sums[kValueParts];
+  };
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const std::uint32_t count = job.findings->counts[job.place];
+    const std::uint32_t blocks = tiles_of(count, kSumTile);
+    if (count == 0 || tile.index >= blocks) return;
+    const float* const values = job.chosen.values;
+    typename Block::template Local<std::uint32_t> ranks;
+    block.each([&](int t) {
+      const std::uint32_t begin = tile.index * kSumTile;
+      const std::uint32_t end = count - begin < kSumTile ? count : begin + kSumTile;
+      double sum = 0;
+      std::uint32_t greatest = 0;
+      for (auto i = begin + static_cast<std::uint32_t>(t); i < end; i += kThreads) {
+        sum += Measure::add(values[i]);
+        const std::uint32_t rank = Measure::rank(values[i]);
+        greatest = rank > greatest ? rank : greatest;
+      }
+      shared.lanes[t] = sum;
+      ranks[t] = greatest;
+    });
+    const std::uint32_t greatest = block.greatest(ranks);
+    each_of(block, kValueParts, [&](std::uint32_t part) {
+      double sum = 0;
+      for (std::uint32_t i = part; i < kValueLanes; i += kValueParts) sum += shared.lanes[i];
+      shared.sums[part] = sum;
+    });
+    once(block, [&] {
+      job.block_sums[tile.index] = total(shared);
+      block.set_greatest(&job.findings->most, greatest);
+    });
+    if (!block.is_last(&job.findings->arrived, blocks)) return;
+    each_of(block, kValueParts, [&](std::uint64_t part) {
+      double sum = 0;
+      for (std::uint64_t i = blocks * part / kValueParts; i < blocks * (part + 1) / kValueParts;
+           ++i)
+        sum += job.block_sums[i];
+      shared.sums[part] = sum;
+    });
+    once(block, [&] {
+      Measure::found(job, total(shared), count, job.findings->most);
+      job.findings->most = 0;
+    });
+  }
+
+ private:
+  THINPIPE_KERNEL static double total(const Shared& shared) {
+    double sum = 0;
+    for (double part : shared.sums) sum += part;
+    return sum;
+  }
+};
+
+// Codes.
 
 /// The common part of codes. A code also has
 ///   size()      the encoded size of values
@@ -265,77 +398,6 @@ struct Int2Values : PlainCode {  // MeasureInt2 measures each group
                             .low = std::bit_cast<float>(view.word_at(group)),
                             .high = std::bit_cast<float>(view.word_at(group + 4))};
     return levels.value(view.byte_at(group + 4 * kHeadWords + within / 4) >> within % 4 * 2 & 3U);
-  }
-};
-
-/// Sets Job::levels to the levels of the sent elements. Grid: the tiles of kTile elements.
-struct MeasureInt2 : OnTiles {
-  static constexpr int kThreads = 512;
-  static constexpr std::uint32_t kLanes = kInt2Lanes;
-  static constexpr std::uint32_t kGroups = kTile / kInt2Group;  ///< of a tile
-  static_assert(kGroups * kLanes == kThreads);
-  struct Shared {
-    double sums[kThreads];
-    Int2Sum low[kThreads];
-    Int2Sum high[kThreads];
-    double means[kGroups];
-  };
-
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
-    const Tile tile = tiles[block.index()];
-    const Job job = jobs[tile.job];
-    const std::uint32_t count = job.findings->counts[job.sent];
-    const std::uint32_t begin = tile.index * kTile;
-    if (begin >= count) return;
-    const float* const values = job.chosen.values;
-    // Each thread is one lane of a group.
-    const auto each_value = [&](int t, auto body) {
-      const auto thread = static_cast<std::uint32_t>(t);
-      const std::uint32_t first = begin + thread / kLanes * kInt2Group;
-      for (std::uint32_t i = thread % kLanes; i < kInt2Group && first + i < count; i += kLanes)
-        body(int2_magnitude(values[first + i]));
-    };
-    block.each([&](int t) {
-      double sum = 0;
-      each_value(t, [&](double magnitude) { sum += magnitude; });
-      shared.sums[t] = sum;
-    });
-    const auto size_of = [&](std::uint32_t group) {
-      const std::uint32_t first = begin + group * kInt2Group;
-      if (first >= count) return 0U;
-      return count - first < kInt2Group ? count - first : static_cast<std::uint32_t>(kInt2Group);
-    };
-    each_of(block, kGroups, [&](std::uint32_t group) {
-      if (size_of(group) == 0) return;
-      double sum = 0;
-      for (std::uint32_t i = 0; i < kLanes; ++i) sum += shared.sums[group * kLanes + i];
-      shared.means[group] = sum / static_cast<double>(size_of(group));
-    });
-    block.each([&](int t) {
-      const double mean = shared.means[static_cast<std::uint32_t>(t) / kLanes];
-      Int2Sum low;
-      Int2Sum high;
-      each_value(t, [&](double magnitude) {
-        if (magnitude < mean) {
-          low.add({magnitude, 1});
-        } else {
-          high.add({magnitude, 1});
-        }
-      });
-      shared.low[t] = low;
-      shared.high[t] = high;
-    });
-    each_of(block, kGroups, [&](std::uint32_t group) {
-      if (size_of(group) == 0) return;
-      Int2Sum low;
-      Int2Sum high;
-      for (std::uint32_t i = group * kLanes; i < (group + 1) * kLanes; ++i) {
-        low.add(shared.low[i]);
-        high.add(shared.high[i]);
-      }
-      job.levels[begin / kInt2Group + group] = {shared.means[group], low.mean(), high.mean()};
-    });
   }
 };
 

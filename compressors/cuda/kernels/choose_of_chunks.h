@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "compressors/cuda/kernels/choose.h"
 #include "compressors/cuda/kernels/job.h"
 #include "compressors/cuda/kernels/kth.h"
-#include "compressors/cuda/kernels/rules.h"
 #include "compressors/cuda/kernels/source.h"
 
 namespace thinpipe::cuda {

@@ -9,7 +9,6 @@
 
 #include "compressors/cuda/kernels/chains.h"
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/cuda/kernels/runs.h"
 #include "compressors/cuda/kernels/source.h"
 #include "compressors/cuda/kernels/words.h"
 #include "compressors/kernels/quantize.h"

@@ -5,8 +5,8 @@
 
 #include "base/both.h"
 #include "compressors/cuda/kernels/batch.h"
+#include "compressors/cuda/kernels/choose.h"
 #include "compressors/cuda/kernels/job.h"
-#include "compressors/cuda/kernels/rules.h"
 
 namespace thinpipe::cuda {
 

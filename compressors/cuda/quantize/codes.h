@@ -13,7 +13,6 @@
 #include "compressors/cuda/kernels/signs.h"
 #include "compressors/cuda/kernels/words.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
-#include "compressors/cuda/quantize/great_buckets.h"
 
 namespace thinpipe::cuda {
 

@@ -1,19 +1,278 @@
-// DeMo: the largest cosine coefficients of every chunk, in a sparse payload (methods/demo.cc).
+// DeMo: the largest cosine coefficients of every chunk, in a sparse payload (methods/demo.cc). Two
+// passes over a tensor transform it to the coefficients of its chunks, and back from those that are
+// sent. A thread block holds whole chunks.
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/both.h"
 #include "compressors/cuda/encode/device_encoding.h"
 #include "compressors/cuda/kernels/choose_of_chunks.h"
-#include "compressors/cuda/kernels/demo.h"
+#include "compressors/cuda/kernels/job.h"
+#include "compressors/cuda/kernels/source.h"
 #include "compressors/cuda/quantize/device_quantizer.h"
+#include "compressors/kernels/transforms.h"
 #include "compressors/methods/quantizers.h"
 
 namespace thinpipe::cuda {
+
+// The discrete cosine transform of many short lines by one thread block, bit for bit that of
+// compressors/kernels/dct.cc.
+
+/// Division of kTile numbers into lines of 2^bits elements, with a stride of 2^apart. For rows,
+/// apart is 0; for the columns of a matrix, 2^apart is the number of columns.
+struct DctLines {
+  std::uint32_t bits = 0;
+  std::uint32_t apart = 0;
+  float first = 1;   ///< sqrt(1/n)
+  float others = 1;  ///< sqrt(2/n)
+
+  /// Returns the index of element i of a line.
+  THINPIPE_BOTH std::uint32_t index(std::uint32_t line, std::uint32_t i) const {
+    return (line >> apart << (apart + bits)) + (line & ((std::uint32_t{1} << apart) - 1)) +
+           (i << apart);
+  }
+  /// Returns the weight of the coefficient at index `at`.
+  THINPIPE_BOTH float weight(std::uint32_t at) const {
+    return (at >> apart & ((std::uint32_t{1} << bits) - 1)) == 0 ? first : others;
+  }
+  /// Calls body(line, i) for thread t's elements, out of all i < 2^some of all lines.
+  template <class Body>
+  THINPIPE_KERNEL void each(int t, int threads, std::uint32_t some, Body body) const {
+    const std::uint32_t lines = kTile >> bits;
+    for (auto at = static_cast<std::uint32_t>(t); at < lines << some;
+         at += static_cast<std::uint32_t>(threads)) {
+      // Consecutive threads read consecutive addresses: within a line, or of adjacent lines.
+      if (apart == 0) {
+        body(at >> some, at & ((std::uint32_t{1} << some) - 1));
+      } else {
+        body(at % lines, at / lines);
+      }
+    }
+  }
+};
+
+/// Transforms the lines of x. All threads of a block take part.
+/// @param other  workspace of the same size
+/// @returns x or other, whichever holds the result
+template <class Block>
+THINPIPE_KERNEL float* dct(Block& block, const DctLines& lines, const float* cosines, float* x,
+                           float* other) {
+  if (lines.bits == 0) return x;
+  // The lower of two mirrored elements becomes their sum, the upper one their difference.
+  for (std::uint32_t level = lines.bits; level > 0; --level) {
+    const std::uint32_t half = std::uint32_t{1} << (level - 1);
+    block.each([&](int t) {
+      lines.each(t, Block::kSize, level - 1, [&](std::uint32_t line, std::uint32_t i) {
+        float& low = x[lines.index(line, i)];
+        float& high = x[lines.index(line, 2 * half - 1 - i)];
+        const float a = low;
+        const float b = high;
+        low = a + b;
+        high = a - b;
+      });
+    });
+    const float* const matrix = cosines + first_cosine(std::size_t{2} * half);
+    block.each([&](int t) {
+      lines.each(t, Block::kSize, level - 1, [&](std::uint32_t line, std::uint32_t k) {
+        float sum = 0;
+        // The matrix is symmetric, so that consecutive threads read consecutive addresses.
+        for (std::uint32_t i = 0; i < half; ++i) {
+          const float product = x[lines.index(line, 2 * half - 1 - i)] * matrix[i * half + k];
+          sum = sum + product;
+        }
+        other[lines.index(line, (2 * k + 1) << (lines.bits - level))] = sum * lines.others;
+      });
+    });
+  }
+  block.each([&](int t) {
+    lines.each(t, Block::kSize, 0, [&](std::uint32_t line, std::uint32_t i) {
+      other[lines.index(line, i)] = x[lines.index(line, i)] * lines.first;
+    });
+  });
+  return other;
+}
+
+/// The inverse transform, with the same arguments.
+template <class Block>
+THINPIPE_KERNEL float* inverse_dct(Block& block, const DctLines& lines, const float* cosines,
+                                   float* x, float* other) {
+  if (lines.bits == 0) return x;
+  each_of(block, kTile, [&](std::uint32_t at) { x[at] = x[at] * lines.weight(at); });
+  block.each([&](int t) {
+    lines.each(t, Block::kSize, 0, [&](std::uint32_t line, std::uint32_t i) {
+      other[lines.index(line, i)] = x[lines.index(line, i)];
+    });
+  });
+  for (std::uint32_t level = 1; level <= lines.bits; ++level) {
+    const std::uint32_t half = std::uint32_t{1} << (level - 1);
+    const float* const matrix = cosines + first_cosine(std::size_t{2} * half);
+    block.each([&](int t) {
+      lines.each(t, Block::kSize, level - 1, [&](std::uint32_t line, std::uint32_t i) {
+        float sum = 0;
+        for (std::uint32_t k = 0; k < half; ++k) {
+          const float product =
+              x[lines.index(line, (2 * k + 1) << (lines.bits - level))] * matrix[k * half + i];
+          sum = sum + product;
+        }
+        float& low = other[lines.index(line, i)];
+        const float even = low;
+        low = even + sum;
+        other[lines.index(line, 2 * half - 1 - i)] = even - sum;
+      });
+    });
+  }
+  return other;
+}
+
+/// DemoGrid (compressors/methods/quantizers.h) for kernels.
+struct DemoCut {
+  static constexpr std::uint32_t kOutside = 0xffffffff;
+
+  std::uint32_t rows = 0;
+  std::uint32_t columns = 0;
+  std::uint32_t across = 1;  ///< chunks side by side
+  std::uint32_t coefficients = 0;
+  DctLines row = {};     ///< rows of a chunk
+  DctLines column = {};  ///< columns of a chunk
+  const float* cosines = nullptr;
+
+  /// Returns the index of the tensor element that has the same position in its chunk as coefficient
+  /// `at`. Returns kOutside if that position is outside the tensor.
+  THINPIPE_BOTH std::uint32_t element_of(std::uint32_t at) const {
+    if (at >= coefficients) return kOutside;
+    const std::uint32_t chunk = at >> (row.bits + column.bits);
+    const std::uint32_t y = (chunk / across << column.bits) +
+                            (at >> row.bits & ((std::uint32_t{1} << column.bits) - 1));
+    const std::uint32_t x =
+        (chunk % across << row.bits) + (at & ((std::uint32_t{1} << row.bits) - 1));
+    return y < rows && x < columns ? y * columns + x : kOutside;
+  }
+};
+
+/// Sent coefficients, by ascending position.
+struct SentCoefficients {
+  const std::uint32_t* positions = nullptr;
+  const float* values = nullptr;
+  std::uint32_t count = 0;
+};
+
+/// Shared memory of a block.
+struct DemoShared {
+  float x[kTile];
+  float other[kTile];
+  std::uint32_t begin;  ///< the tile's range of the sent coefficients
+  std::uint32_t end;
+};
+
+/// Transforms the sent coefficients of a tile back. @returns kTile values in shared memory
+template <class Block>
+THINPIPE_KERNEL const float* turn_back(Block& block, DemoShared& shared, const DemoCut& cut,
+                                       std::uint32_t tile, const SentCoefficients& sent) {
+  block.each([&](int t) {
+    for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += Block::kSize) shared.x[i] = 0;
+    if (t > 1) return;
+    // Thread 0 finds the first coefficient of the tile, thread 1 that of the next tile.
+    const std::uint32_t first = (tile + static_cast<std::uint32_t>(t)) * kTile;
+    (t == 0 ? shared.begin : shared.end) =
+        first_where(0, sent.count, [&](std::uint32_t at) { return sent.positions[at] >= first; });
+  });
+  block.each([&](int t) {
+    for (std::uint32_t i = shared.begin + static_cast<std::uint32_t>(t); i < shared.end;
+         i += Block::kSize)
+      shared.x[sent.positions[i] - tile * kTile] = sent.values[i];
+  });
+  float* const rows = inverse_dct(block, cut.row, cut.cosines, shared.x, shared.other);
+  float* const other = rows == shared.x ? shared.other : shared.x;
+  return inverse_dct(block, cut.column, cut.cosines, rows, other);
+}
+
+/// Common part of the kernels of encoding. Grid: the tiles of kTile coefficients.
+struct DemoKernel {
+  static constexpr int kThreads = 512;
+  using Shared = DemoShared;
+
+  const Job* jobs;
+  const Job* coefficients;  ///< jobs whose tensors are the coefficients
+  const DemoCut* cuts;
+  const Tile* tiles;
+};
+
+/// Updates the memory and computes the coefficients of all chunks of c.
+struct TransformDemo : DemoKernel {
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const DemoCut cut = cuts[tile.job];
+    float* const to = coefficients[tile.job].r;
+    each_of(block, kTile, [&](std::uint32_t i) {
+      const std::uint32_t at = cut.element_of(tile.index * kTile + i);
+      shared.x[i] = at == DemoCut::kOutside ? 0 : dct_input(element<Reading::kSum>(job, at));
+    });
+    float* const rows = dct(block, cut.row, cut.cosines, shared.x, shared.other);
+    float* const other = rows == shared.x ? shared.other : shared.x;
+    const float* const all = dct(block, cut.column, cut.cosines, rows, other);
+    each_of(block, kTile, [&](std::uint32_t i) {
+      const std::uint32_t at = tile.index * kTile + i;
+      if (at < cut.coefficients) to[at] = all[i];
+    });
+  }
+};
+
+/// Subtracts the decoded payload from the memory.
+struct LeaveDemo : DemoKernel {
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+    const Tile tile = tiles[block.index()];
+    const Job job = jobs[tile.job];
+    const Job of = coefficients[tile.job];
+    const DemoCut cut = cuts[tile.job];
+    const std::uint32_t count = of.findings->counts[of.sent];
+    block.each([&](int t) {
+      if (tile.index != 0 || t != 0) return;
+      job.findings->encoded = of.findings->encoded;
+      // A coefficient affects all elements of its chunk.
+      job.findings->counts[1] = count == 0 ? 0 : job.n;
+    });
+    if (!job.minds_sent()) return;
+    const float* const decoded =
+        turn_back(block, shared, cut, tile.index, {of.chosen.positions, of.decoded, count});
+    each_of(block, kTile, [&](std::uint32_t i) {
+      const std::uint32_t at = cut.element_of(tile.index * kTile + i);
+      if (at != DemoCut::kOutside) leave(job, at, job.c()[at], decoded[i]);
+    });
+  }
+};
+
+/// Computes out += factor * decoded from the coefficients that an earlier kernel has read, unless a
+/// problem was found in the payload. Grid: the tiles of kTile coefficients.
+struct AddDemo {
+  static constexpr int kThreads = 512;
+  using Shared = DemoShared;
+
+  const DemoCut* cuts;  ///< of all tensors
+
+  template <class Block>
+  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+    if (*job.problem != 0) return;
+    const DemoCut cut = cuts[job.tensor];
+    const std::uint32_t tile = block.index();
+    const float* const decoded =
+        turn_back(block, shared, cut, tile, {job.positions, job.values, job.payload.open().count});
+    each_of(block, kTile, [&](std::uint32_t i) {
+      const std::uint32_t at = cut.element_of(tile * kTile + i);
+      if (at == DemoCut::kOutside) return;
+      const float value = job.factor * decoded[i];
+      job.out[at] = job.out[at] + value;
+    });
+  }
+};
 
 /// Treats the coefficients of a tensor as a second tensor, with its own job and findings. The
 /// payload of this second tensor is that of a sparse method.

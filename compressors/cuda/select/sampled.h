@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "compressors/cuda/encode/measure_values.h"
+#include "compressors/cuda/encode/value_codes.h"
 #include "compressors/cuda/kernels/add_up.h"
 #include "compressors/cuda/kernels/choose.h"
 #include "compressors/cuda/kernels/job.h"
