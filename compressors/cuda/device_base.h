@@ -1,5 +1,5 @@
-// Common base of sparse and dense methods on the GPU: tensors, memories, checkpoints, and steps that
-// are repeated as CUDA graphs.
+// Common base of sparse and dense methods on the GPU: tensors, memories, checkpoints, and steps
+// that are repeated as CUDA graphs.
 #pragma once
 
 #include <algorithm>
@@ -105,9 +105,6 @@ class DeviceBase : public DeviceCompressor {
 
   const std::byte* device_payload(std::size_t tensor) const override {
     return reinterpret_cast<const std::byte*>(jobs_[tensor].payload);
-  }
-  const float* device_residual(std::size_t tensor) const override {
-    return jobs_[tensor].keeps ? jobs_[tensor].r : nullptr;
   }
 
   void hold(std::span<const float* const> device_gradients) override {

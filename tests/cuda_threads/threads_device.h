@@ -39,14 +39,9 @@ inline std::uint32_t __reduce_add_sync(unsigned /*lanes*/, std::uint32_t x) {
   for (int lane = 0; lane < kWarpThreads; ++lane) sum += values[lane];
   return sum;
 }
-template <class T>
-T __reduce_max_sync(unsigned /*lanes*/, T x) {
-  const std::uint32_t* const values =
-      Grid::exchange(Together::kMax, std::bit_cast<std::uint32_t>(x));
-  T most = std::bit_cast<T>(values[0]);
-  for (int lane = 1; lane < kWarpThreads; ++lane)
-    most = std::max(most, std::bit_cast<T>(values[lane]));
-  return most;
+inline std::uint32_t __reduce_max_sync(unsigned /*lanes*/, std::uint32_t x) {
+  const std::uint32_t* const values = Grid::exchange(Together::kMax, x);
+  return *std::max_element(values, values + kWarpThreads);
 }
 inline std::uint32_t __shfl_sync(unsigned /*lanes*/, std::uint32_t x, int from) {
   return Grid::exchange(Together::kShuffle, x)[from % kWarpThreads];

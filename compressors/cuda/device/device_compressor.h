@@ -82,9 +82,6 @@ class DeviceCompressor {
     finish_decodes();
   }
 
-  /// Returns the device pointer to a tensor's residual; null without a residual.
-  virtual const float* device_residual(std::size_t tensor) const = 0;
-
   /// Clears all state between steps.
   virtual void reset() = 0;
   /// Saves or loads a tensor's checkpoint. Checkpoints are interchangeable with those of the CPU

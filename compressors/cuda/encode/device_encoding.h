@@ -97,9 +97,7 @@ struct MeasureInt2 : OnTiles {
 /// out += factor * decoded.
 struct AddAtPosition {
   THINPIPE_KERNEL static void take(const DecodeJob& job, std::uint32_t i, float value) {
-    const float term = job.factor * value;
-    float& to = job.out[job.positions[i]];
-    to = to + term;
+    add_decoded(job, job.positions[i], value);
   }
 };
 

@@ -213,9 +213,8 @@ struct FindChunks {
       });
       once(block, [&] { walk(job.begins, parts, code, shared); });
     }
-    block.each([&](int t) {
-      if (t == 0 && (shared.bad || shared.count != parts.count))
-        tell(block, job, PayloadProblem::kPosition);
+    once(block, [&] {
+      if (shared.bad || shared.count != parts.count) tell(block, job, PayloadProblem::kPosition);
     });
   }
 

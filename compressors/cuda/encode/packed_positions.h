@@ -260,10 +260,8 @@ struct FindPacked {
     if (parts.problem != PayloadProblem::kNone || *job.problem != 0) return;
     const std::uint32_t segment = block.index();
     if (segment >= stream.segments()) return;
-    block.each([&](int t) {
-      const StateWorkspace<PackedStream> states{job.passed, stream.segments()};
-      if (t == 0) shared.before = passed_before(states, segment);
-    });
+    const StateWorkspace<PackedStream> states{job.passed, stream.segments()};
+    once(block, [&] { shared.before = passed_before(states, segment); });
     each_packed_part(stream, segment, [&](std::uint32_t first, std::uint32_t size) {
       block.each([&](int t) {
         const std::uint32_t state = shared.before.state;
@@ -391,8 +389,8 @@ struct ScanPacked {
       once(block, [&] { of_tiles[tile] = {lows + (highs << 16), 0, 0}; });
       if (!block.is_last(job.arrived, tiles)) return;
       const Passed all = join_segments(block, shared.parts, of_tiles, tiles);
-      block.each([&](int t) {
-        if (t == 0 && all.elements > payload.n) tell(block, job, PayloadProblem::kPosition);
+      once(block, [&] {
+        if (all.elements > payload.n) tell(block, job, PayloadProblem::kPosition);
       });
     } else {
       block.prefix(low);

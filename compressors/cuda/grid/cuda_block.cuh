@@ -51,15 +51,12 @@ class CudaBlock {
     body(static_cast<int>(threadIdx.x));
   }
 
-  template <class T>
-  __device__ T greatest(Local<T>& x) {
-    static_assert(sizeof(T) == sizeof(std::uint32_t));
-    T most = __reduce_max_sync(kAllLanes, x[0]);
+  __device__ std::uint32_t greatest(Local<std::uint32_t>& x) {
+    const std::uint32_t most = __reduce_max_sync(kAllLanes, x[0]);
     __syncthreads();  // all threads have read the words of the previous call
-    if (lane() == 0) shared_.words[warp()] = static_cast<std::uint32_t>(most);
+    if (lane() == 0) shared_.words[warp()] = most;
     __syncthreads();
-    most = static_cast<T>(shared_.words[lane() < kWarps ? lane() : 0]);
-    return __reduce_max_sync(kAllLanes, most);
+    return __reduce_max_sync(kAllLanes, shared_.words[lane() < kWarps ? lane() : 0]);
   }
   __device__ std::uint32_t sum(Local<std::uint32_t>& x) {
     const std::uint32_t part = __reduce_add_sync(kAllLanes, x[0]);

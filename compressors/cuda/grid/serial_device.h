@@ -72,9 +72,8 @@ class SerialBlock {
   // Collective operations of all threads. Each waits for all threads before and after.
 
   /// Returns the maximum of x over all threads.
-  template <class T>
-  T greatest(Local<T>& x) {
-    T most = x[0];
+  std::uint32_t greatest(Local<std::uint32_t>& x) {
+    std::uint32_t most = x[0];
     for (int thread = 1; thread < kThreads; ++thread) most = std::max(most, x[thread]);
     return most;
   }

@@ -83,6 +83,13 @@ struct BlockLayout {
   }
 };
 
+/// Returns an element of a rotated block with its random sign flipped (Job::signs).
+THINPIPE_KERNEL inline float flipped(const std::uint32_t* signs, float x, std::uint32_t i,
+                                     const Blocks& blocks) {
+  const std::uint32_t sign = signs[i & (blocks.block - 1)];
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) ^ sign);
+}
+
 /// Returns x limited to 2^100, a magnitude that no gradient reaches; 0 for a NaN.
 THINPIPE_KERNEL inline float tamed(float x) {
   constexpr std::uint32_t kMax = std::bit_cast<std::uint32_t>(0x1p100F);
@@ -181,7 +188,7 @@ struct EncodeBlocks : OnTiles {
                           : element<Reading::kSum>(job, begin + i));
         }
         shared.values[i] =
-            layout.format.hadamard ? flipped(job, x * blocks.norm_at(i), i, blocks) : x;
+            layout.format.hadamard ? flipped(job.signs, x * blocks.norm_at(i), i, blocks) : x;
       }
     });
     if (layout.format.hadamard) hadamard_blocks(block, shared.values, blocks);
@@ -206,8 +213,8 @@ struct EncodeBlocks : OnTiles {
         // A code other than 0 affects all elements of a rotated block.
         nonzero[t] += shared.used[i / blocks.block];
         if (!job.minds_sent()) continue;
-        const float decoded = flipped(job, shared.values[i] * blocks.norm_at(i), i, blocks);
-        leave(job, begin + i, job.c()[begin + i], decoded);
+        const float turned = shared.values[i] * blocks.norm_at(i);
+        leave(job, begin + i, job.c()[begin + i], flipped(job.signs, turned, i, blocks));
       }
     });
   }
@@ -229,12 +236,6 @@ struct EncodeBlocks : OnTiles {
         }
       }
     });
-  }
-
-  THINPIPE_KERNEL static float flipped(const Job& job, float x, std::uint32_t i,
-                                       const Blocks& blocks) {
-    const std::uint32_t sign = job.signs[i & (blocks.block - 1)];
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) ^ sign);
   }
 };
 
@@ -278,12 +279,8 @@ struct DecodeBlocks {
     if (layout.format.hadamard) hadamard_blocks(block, shared.values, blocks);
     each_of(block, some, [&](std::uint32_t i) {
       float value = shared.values[i];
-      if (layout.format.hadamard) {
-        value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value * blocks.norm_at(i)) ^
-                                     job.signs[i & (blocks.block - 1)]);
-      }
-      const float term = job.factor * value;
-      job.out[begin + i] = job.out[begin + i] + term;
+      if (layout.format.hadamard) value = flipped(job.signs, value * blocks.norm_at(i), i, blocks);
+      add_decoded(job, begin + i, value);
     });
   }
 

@@ -223,17 +223,11 @@ struct StageChosen : OnParts {
     typename Block::template Local<Rows<std::uint32_t>> equal_rows;
     block.each_alone([&](int t) {
       above[t] = equal[t] = 0;
-      Fetched read[kRows];
-      for (unsigned j = 0; j < kRows; ++j) {
-        const std::uint32_t i = row_position(tile, t, j, kRows);
-        if (i < pass.n) read[j] = fetch<reading>(job, i);
-      }
+      read_rows<reading>(job, pass.n, tile, t, values[t]);
       for (unsigned j = 0; j < kRows; ++j) {
         const std::uint32_t i = row_position(tile, t, j, kRows);
         if (i >= pass.n) continue;
-        const float value = settle<reading>(job, i, read[j]);
-        values[t].words[j] = value;
-        const Kept look = rule.look(i, value);
+        const Kept look = rule.look(i, values[t].words[j]);
         above[t] |= std::uint32_t{look == Kept::kYes} << j;
         if (Rule::kTies) equal[t] |= std::uint32_t{look == Kept::kTie} << j;
       }

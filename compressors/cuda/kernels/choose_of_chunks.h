@@ -51,7 +51,7 @@ struct ChooseOfChunks : OnTiles {
     typename Block::template Local<Rows<float>> values;
     // The values of a chunk of several tiles are read again in each pass.
     const auto read_again = [&](int t, std::uint32_t part) {
-      if (parts > 1) read<Reading::kAsIs>(job, tile.index + part, t, values[t]);
+      if (parts > 1) read_rows<Reading::kAsIs>(job, job.n, tile.index + part, t, values[t]);
     };
     start(block, shared, job, tile.index, bits);
     for (std::uint32_t left = kKeyBits; left > 0;) {
@@ -61,7 +61,7 @@ struct ChooseOfChunks : OnTiles {
       block.each([&](int t) {
         for (std::uint32_t part = 0; part < parts; ++part) {
           if (left == kKeyBits) {
-            read<reading>(job, tile.index + part, t, values[t]);
+            read_rows<reading>(job, job.n, tile.index + part, t, values[t]);
           } else {
             read_again(t, part);
           }
@@ -146,19 +146,6 @@ struct ChooseOfChunks : OnTiles {
  private:
   THINPIPE_KERNEL static std::uint32_t row_of(int t, unsigned j) {
     return static_cast<std::uint32_t>(t) / 32 * kRows + j;
-  }
-
-  template <Reading how>
-  THINPIPE_KERNEL static void read(const Job& job, std::uint32_t tile, int t, Rows<float>& values) {
-    Fetched fetched[kRows];
-    for (unsigned j = 0; j < kRows; ++j) {
-      const std::uint32_t i = row_position(tile, t, j, kRows);
-      if (i < job.n) fetched[j] = fetch<how>(job, i);
-    }
-    for (unsigned j = 0; j < kRows; ++j) {
-      const std::uint32_t i = row_position(tile, t, j, kRows);
-      if (i < job.n) values.words[j] = settle<how>(job, i, fetched[j]);
-    }
   }
 
   /// Returns the elements of a block's chunk; 0 past the tensor's end.

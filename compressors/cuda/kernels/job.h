@@ -298,6 +298,12 @@ struct DecodeJob {
   std::uint32_t first_block[kDecodeGrids] = {};  ///< first block of this job, by grid
 };
 
+/// Adds a decoded value to element i of the output.
+THINPIPE_KERNEL inline void add_decoded(const DecodeJob& job, std::size_t i, float value) {
+  const float term = job.factor * value;
+  job.out[i] = job.out[i] + term;
+}
+
 /// Reports a problem of a payload by a method's number; the maximum number is kept.
 template <class Block, class Problem>
 THINPIPE_KERNEL void tell(Block& block, const DecodeJob& job, Problem found) {

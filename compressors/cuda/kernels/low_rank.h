@@ -283,9 +283,7 @@ struct AddLowRank {
     const LowRankMatrix matrix = matrices[job.part];
     const auto* const p = reinterpret_cast<const float*>(job.payload.words);
     each_of_tile(block, block.index(), job.payload.n, [&](std::uint32_t i) {
-      const float value = low_rank_element(matrix, p, p + matrix.rows * matrix.rank, i);
-      const float term = job.factor * value;
-      job.out[i] = job.out[i] + term;
+      add_decoded(job, i, low_rank_element(matrix, p, p + matrix.rows * matrix.rank, i));
     });
   }
 };

@@ -203,8 +203,8 @@ struct PassPositions {
     once(block, [&] { job.passed[block.index()] = {passed, count, 0}; });
     if (!block.is_last(job.arrived, segments)) return;
     const Passed all = join_segments(block, shared.parts, job.passed, segments);
-    block.each([&](int t) {
-      if (t == 0 && !code.good(payload, parts, all)) tell(block, job, PayloadProblem::kPosition);
+    once(block, [&] {
+      if (!code.good(payload, parts, all)) tell(block, job, PayloadProblem::kPosition);
     });
   }
 };

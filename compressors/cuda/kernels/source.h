@@ -100,6 +100,22 @@ THINPIPE_BOTH float element(const Job& job, std::uint32_t i) {
   return settle<reading>(job, i, fetch<reading>(job, i));
 }
 
+/// Reads thread t's elements of a tile, one for each row of its warp. All reads are under way
+/// before the first store. @param n  elements of all tiles
+template <Reading reading, unsigned rows>
+THINPIPE_KERNEL void read_rows(const Job& job, std::uint32_t n, std::uint32_t tile, int t,
+                               WarpRows<float, rows>& values) {
+  Fetched read[rows];
+  for (unsigned j = 0; j < rows; ++j) {
+    const std::uint32_t i = row_position(tile, t, j, rows);
+    if (i < n) read[j] = fetch<reading>(job, i);
+  }
+  for (unsigned j = 0; j < rows; ++j) {
+    const std::uint32_t i = row_position(tile, t, j, rows);
+    if (i < n) values.words[j] = settle<reading>(job, i, read[j]);
+  }
+}
+
 /// Returns the number of elements to read.
 template <Reading reading>
 THINPIPE_BOTH std::uint32_t elements_of(const Job& job, std::uint32_t from) {

@@ -60,6 +60,19 @@ struct TernaryDigit {
   }
 };
 
+/// Packs byte `at` of the `length` bytes of `size` elements. A byte's five elements are `length`
+/// apart; digit(k, i) returns the digit of element i, the k-th of the byte.
+template <class Number, class Digit>
+THINPIPE_KERNEL std::uint8_t quartic_byte(Number at, Number length, Number size, Digit digit) {
+  std::uint32_t code = 0;
+  for (std::uint32_t k = 0; k < 5; ++k) {
+    const Number i = k * length + at;
+    code *= 3;
+    if (i < size) code += digit(k, static_cast<std::uint32_t>(i));
+  }
+  return static_cast<std::uint8_t>(code);
+}
+
 /// Packs all elements into Job::packed or, if that is null, into the payload. Clears the prefix
 /// states (prefix.h) and sets Findings::counts[1] to the number of values that are not zero. A
 /// byte's five elements are a fifth of the tensor apart; consecutive threads pack consecutive
@@ -114,13 +127,10 @@ struct PackTernary : OnParts {
     for (std::uint32_t j = 0; j < kAtOnce; ++j) {
       const std::uint64_t byte = first + std::uint64_t{j} * stride;
       if (byte >= length) continue;
-      std::uint32_t code = 0;
-      for (std::uint32_t k = 0; k < kDigits; ++k) {
-        const std::uint64_t i = k * length + byte;
-        code *= 3;
-        if (i < job.n) code += digit(job, scale, static_cast<std::uint32_t>(i), c[j][k], nonzero);
-      }
-      packed[byte] = static_cast<std::uint8_t>(code);
+      packed[byte] = quartic_byte<std::uint64_t>(
+          byte, length, job.n, [&](std::uint32_t k, std::uint32_t i) {
+            return digit(job, scale, i, c[j][k], nonzero);
+          });
     }
   }
 };
@@ -185,16 +195,12 @@ struct PackTernaryBuckets : OnTiles {
     const std::uint32_t size = left < layout.bucket ? left : layout.bucket;
     const auto length = static_cast<std::uint32_t>(quartic_size(size));
     const float scale = shared.scales[at];
-    std::uint32_t code = 0;
-    for (std::uint32_t i = j; i < 5 * length; i += length) {
-      code *= 3;
-      if (i >= size) continue;
+    return quartic_byte<std::uint32_t>(j, length, size, [&](std::uint32_t, std::uint32_t i) {
       float& value = shared.values[at * layout.bucket + i];
       const bool sent = is_near(value, scale);
-      code += digit_of(value, sent, scale, value);
       nonzero += sent ? 1 : 0;
-    }
-    return static_cast<std::uint8_t>(code);
+      return digit_of(value, sent, scale, value);
+    });
   }
 };
 
@@ -227,26 +233,14 @@ struct PackTernaryParts : OnTiles {
       }
       const std::uint32_t begin = tile.index * kBytes;
       const std::uint32_t end = begin + kBytes < length ? begin + kBytes : length;
+      const TernaryDigit digit{.stochastic = false};
       for (auto j = begin + static_cast<std::uint32_t>(t); j < end; j += kThreads)
-        bytes[j] = byte_of(job, length, j, nonzero[t]);
+        bytes[j] = quartic_byte<std::uint64_t>(
+            j, length, job.n, [&](std::uint32_t, std::uint32_t i) {
+              return digit(job, job.findings->scale, i, job.c()[i], nonzero[t]);
+            });
     });
     count_nonzero(block, job, nonzero, tiles_of(job.n, kTile));
-  }
-
- private:
-  THINPIPE_KERNEL static std::uint8_t byte_of(const Job& job, std::uint32_t length, std::uint32_t j,
-                                              std::uint32_t& nonzero) {
-    constexpr TernaryDigit kDigit{.stochastic = false};
-    std::uint32_t code = 0;
-    for (std::uint64_t part = 0; part < 5; ++part) {
-      const std::uint64_t i = part * length + j;
-      code *= 3;
-      if (i < job.n) {
-        code +=
-            kDigit(job, job.findings->scale, static_cast<std::uint32_t>(i), job.c()[i], nonzero);
-      }
-    }
-    return static_cast<std::uint8_t>(code);
   }
 };
 

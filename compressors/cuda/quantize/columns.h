@@ -144,9 +144,8 @@ struct DecodeColumns {
         if ((payload[mean] & 0x7fffffff) >= kInfinityBits) tell(block, job, 1);
       const std::uint32_t word = payload[2 * columns + i / 32];
       const bool negative = (word >> i % 32 & 1) != 0;
-      const float value = std::bit_cast<float>(payload[i % columns + (negative ? columns : 0)]);
-      const float term = value * job.factor;
-      job.out[i] = job.out[i] + term;
+      const std::uint32_t mean = payload[i % columns + (negative ? columns : 0)];
+      add_decoded(job, i, std::bit_cast<float>(mean));
       if (i + 1 == n && n % 8 != 0 && (word >> i % 32 / 8 * 8 & 0xff) >> n % 8 != 0)
         tell(block, job, 2);
     });

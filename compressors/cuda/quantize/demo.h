@@ -155,13 +155,6 @@ struct DemoCut {
   }
 };
 
-/// Sent coefficients, by ascending position.
-struct SentCoefficients {
-  const std::uint32_t* positions = nullptr;
-  const float* values = nullptr;
-  std::uint32_t count = 0;
-};
-
 /// Shared memory of a block.
 struct DemoShared {
   float x[kTile];
@@ -170,22 +163,23 @@ struct DemoShared {
   std::uint32_t end;
 };
 
-/// Transforms the sent coefficients of a tile back. @returns kTile values in shared memory
+/// Transforms the coefficients of a tile back, out of `count` sent ones by ascending position.
+/// @returns kTile values in shared memory
 template <class Block>
 THINPIPE_KERNEL const float* turn_back(Block& block, DemoShared& shared, const DemoCut& cut,
-                                       std::uint32_t tile, const SentCoefficients& sent) {
+                                       std::uint32_t tile, const std::uint32_t* positions,
+                                       const float* values, std::uint32_t count) {
   block.each([&](int t) {
     for (auto i = static_cast<std::uint32_t>(t); i < kTile; i += Block::kSize) shared.x[i] = 0;
     if (t > 1) return;
     // Thread 0 finds the first coefficient of the tile, thread 1 that of the next tile.
     const std::uint32_t first = (tile + static_cast<std::uint32_t>(t)) * kTile;
     (t == 0 ? shared.begin : shared.end) =
-        first_where(0, sent.count, [&](std::uint32_t at) { return sent.positions[at] >= first; });
+        first_where(0, count, [&](std::uint32_t at) { return positions[at] >= first; });
   });
-  block.each([&](int t) {
-    for (std::uint32_t i = shared.begin + static_cast<std::uint32_t>(t); i < shared.end;
-         i += Block::kSize)
-      shared.x[sent.positions[i] - tile * kTile] = sent.values[i];
+  each_of(block, shared.end - shared.begin, [&](std::uint32_t i) {
+    const std::uint32_t at = shared.begin + i;
+    shared.x[positions[at] - tile * kTile] = values[at];
   });
   float* const rows = inverse_dct(block, cut.row, cut.cosines, shared.x, shared.other);
   float* const other = rows == shared.x ? shared.other : shared.x;
@@ -242,7 +236,7 @@ struct LeaveDemo : DemoKernel {
     });
     if (!job.minds_sent()) return;
     const float* const decoded =
-        turn_back(block, shared, cut, tile.index, {of.chosen.positions, of.decoded, count});
+        turn_back(block, shared, cut, tile.index, of.chosen.positions, of.decoded, count);
     each_of(block, kTile, [&](std::uint32_t i) {
       const std::uint32_t at = cut.element_of(tile.index * kTile + i);
       if (at != DemoCut::kOutside) leave(job, at, job.c()[at], decoded[i]);
@@ -263,13 +257,11 @@ struct AddDemo {
     if (*job.problem != 0) return;
     const DemoCut cut = cuts[job.tensor];
     const std::uint32_t tile = block.index();
-    const float* const decoded =
-        turn_back(block, shared, cut, tile, {job.positions, job.values, job.payload.open().count});
+    const float* const decoded = turn_back(block, shared, cut, tile, job.positions, job.values,
+                                           job.payload.open().count);
     each_of(block, kTile, [&](std::uint32_t i) {
       const std::uint32_t at = cut.element_of(tile * kTile + i);
-      if (at == DemoCut::kOutside) return;
-      const float value = job.factor * decoded[i];
-      job.out[at] = job.out[at] + value;
+      if (at != DemoCut::kOutside) add_decoded(job, at, decoded[i]);
     });
   }
 };
