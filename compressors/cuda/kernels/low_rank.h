@@ -37,7 +37,8 @@ struct LowRankMatrix {
   }
 };
 
-/// The first members of kernels for tiles of matrices: Tile::job is the index of the matrix.
+/// The first members of kernels for tiles of matrices: Tile::job is the index of the matrix. Some
+/// use no jobs.
 struct OnMatrices {
   struct Shared {};
 
@@ -62,17 +63,14 @@ THINPIPE_KERNEL inline bool is_finite(float x) { return x - x == 0; }
 
 /// Fills with random numbers the columns of q whose elements are all 0 or, with `anew`, every
 /// column. Grid: one block per column of every matrix.
-struct RenewColumns {
+struct RenewColumns : OnMatrices {
   static constexpr int kThreads = 256;
-  struct Shared {};
 
-  const LowRankMatrix* matrices;
-  const Tile* columns;  ///< Tile::job is the matrix, Tile::index the column
   bool anew;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
-    const Tile tile = columns[block.index()];
+    const Tile tile = tiles[block.index()];
     const LowRankMatrix matrix = matrices[tile.job];
     float* const q = matrix.q + std::size_t{tile.index} * matrix.columns;
     typename Block::template Local<std::uint32_t> filled;
@@ -192,12 +190,8 @@ struct MultiplyRight : OnMatrices {
 };
 
 /// Computes q as the sum over segments, for matrices with several. Grid: kTile numbers of their q.
-struct AddSegments {
+struct AddSegments : OnMatrices {
   static constexpr int kThreads = 512;
-  struct Shared {};
-
-  const LowRankMatrix* matrices;
-  const Tile* tiles;
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {

@@ -38,15 +38,13 @@ struct ColumnPairs {
 /// Computes the products of all pairs of columns of p over every segment of rows. Stores the
 /// product of columns k and i >= k at [k * rank + i] of the segment's LowRankMatrix::products.
 /// Grid: ColumnPairs::blocks() for every segment of every matrix.
-struct MultiplyColumns {
+struct MultiplyColumns : OnMatrices {
   static constexpr int kThreads = static_cast<int>(kDotLanes);
   static constexpr std::uint32_t kSide = ColumnPairs::kSide;
   struct Shared {
     double lanes[kSide * kSide][kDotLanes];
   };
 
-  const LowRankMatrix* matrices;
-  const Tile* tiles;
   std::size_t pass;
 
   template <class Block>
@@ -146,13 +144,10 @@ struct FactorProducts {
 /// Makes the columns of p orthonormal, row by row: subtracts from each column its components along
 /// the earlier columns, and scales it. Sets p to 0 if any element is not finite. Grid: kRows rows
 /// of every matrix.
-struct SubtractComponents {
+struct SubtractComponents : OnMatrices {
   static constexpr std::uint32_t kRows = 256;
   static constexpr int kThreads = static_cast<int>(kRows);
-  struct Shared {};
 
-  const LowRankMatrix* matrices;
-  const Tile* tiles;
   std::size_t pass;
 
   template <class Block>
@@ -234,7 +229,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
 
   void launch(Device& device, const Batch& batch) override {
     begin(device, batch);
-    orthogonalize(device);
+    orthogonalize(device, batch);
     multiply_right(device, batch, device_matrices_);
     write(device, batch, device_matrices_);
     launch_on<LeaveLowRank>(device, batch, device_matrices_, elements_);
@@ -256,7 +251,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     clear_bad(device);
     launch_on<TakeMean>(device, batch, device_matrices_, factors_, round == 2);
     if (round == 2) {
-      orthogonalize(device);
+      orthogonalize(device, batch);
       clear_bad(device);
       multiply_right(device, batch, device_own_);
       return write(device, batch, device_own_q_);
@@ -287,7 +282,7 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
 
   void reset(Device& device) override {
     upload(device);
-    renew(device, true);
+    launch_on<RenewColumns>(device, {}, device_matrices_, columns_, true);
     device.wait();
   }
   std::size_t state_size(std::size_t tensor) const override { return q_of(tensor) * sizeof(float); }
@@ -326,30 +321,27 @@ class PowerSgdQuantizer : public DeviceQuantizer<Device> {
     device.launch(AsIs{{batch.jobs, as_is_tiles_.on_device}, {}}, as_is_tiles_.count());
     device.launch(HoldGradients{{batch.jobs, sum_tiles_.on_device}}, sum_tiles_.count());
     clear_bad(device);
-    renew(device, !warm_start_);
+    launch_on<RenewColumns>(device, batch, device_matrices_, columns_, !warm_start_);
     launch_on<MultiplyLeft>(device, batch, device_matrices_, left_);
   }
   /// Launches the orthonormalisation of p, in up to two passes (compressors/kernels/transforms.h).
-  void orthogonalize(Device& device) const {
+  void orthogonalize(Device& device, const Batch& batch) const {
     for (std::size_t pass = 0; pass < most_passes_; ++pass) {
-      device.launch(MultiplyColumns{device_matrices_, pairs_.on_device, pass}, pairs_.count());
+      launch_on<MultiplyColumns>(device, batch, device_matrices_, pairs_, pass);
       device.launch(FactorProducts{device_matrices_, pass}, matrices_.size());
-      device.launch(SubtractComponents{device_matrices_, rows_.on_device, pass}, rows_.count());
+      launch_on<SubtractComponents>(device, batch, device_matrices_, rows_, pass);
     }
   }
   /// Launches q = c^T p.
   void multiply_right(Device& device, const Batch& batch, const LowRankMatrix* matrices) const {
     launch_on<MultiplyRight>(device, batch, matrices, right_);
-    device.launch(AddSegments{matrices, segmented_.on_device}, segmented_.count());
+    launch_on<AddSegments>(device, batch, matrices, segmented_);
   }
   void write(Device& device, const Batch& batch, const LowRankMatrix* matrices) const {
     launch_on<WriteFactors>(device, batch, matrices, factors_);
   }
   void clear_bad(Device& device) const {
     device.zero(bad_, matrices_.size() * sizeof(std::uint32_t));
-  }
-  void renew(Device& device, bool anew) const {
-    device.launch(RenewColumns{device_matrices_, columns_.on_device, anew}, columns_.count());
   }
   /// Uploads the tables once, when all tensors are known.
   void upload(Device& device) {
