@@ -59,8 +59,8 @@ THINPIPE_KERNEL Passed join_segments(Block& block, Passed* parts, Passed* segmen
   return parts[kParts];
 }
 
-// A code has
-//   of()     the code of a payload
+// A code is a view of a payload. It has
+//   of()     the code of a payload, whose parts must outlive it
 //   units()  the number of units; returns false if the payload's length is wrong
 //   add()    adds a unit's totals
 //   read()   calls body(i, position) for each position of a unit
@@ -70,57 +70,59 @@ THINPIPE_KERNEL Passed join_segments(Block& block, Passed* parts, Passed* segmen
 struct Run16Units {
   static constexpr std::uint32_t kSplit = 65535;
 
-  THINPIPE_KERNEL static Run16Units of(const DecodeJob& /*job*/) { return {}; }
-  THINPIPE_KERNEL bool units(const PayloadView& payload, const PayloadParts& parts,
-                             std::uint32_t& units) const {
+  const PayloadView& payload;
+  const PayloadParts& parts;
+
+  THINPIPE_KERNEL static Run16Units of(const DecodeJob& job, const PayloadParts& parts) {
+    return {job.payload, parts};
+  }
+  THINPIPE_KERNEL bool units(std::uint32_t& units) const {
     const std::uint32_t bytes = payload.bytes - parts.positions;
     units = bytes / 2;
     if (bytes % 2 != 0) return false;
     // A run that was split is followed by a position.
-    return units == 0 || run(payload, parts, units - 1) != kSplit;
+    return units == 0 || run(units - 1) != kSplit;
   }
-  THINPIPE_KERNEL void add(const PayloadView& payload, const PayloadParts& parts,
-                           std::uint32_t unit, Passed& passed) const {
-    const std::uint32_t zeros = run(payload, parts, unit);
+  THINPIPE_KERNEL void add(std::uint32_t unit, Passed& passed) const {
+    const std::uint32_t zeros = run(unit);
     const std::uint32_t selected = zeros == kSplit ? 0 : 1;
     passed.elements += zeros + selected;
     passed.count += selected;
   }
   template <class Body>
-  THINPIPE_KERNEL void read(const PayloadView& payload, const PayloadParts& parts,
-                            std::uint32_t unit, Passed& passed, Body body) const {
+  THINPIPE_KERNEL void read(std::uint32_t unit, Passed& passed, Body body) const {
     const std::uint32_t count = passed.count;
-    add(payload, parts, unit, passed);
+    add(unit, passed);
     if (passed.count > count) body(count, static_cast<std::uint32_t>(passed.elements - 1));
   }
   /// All positions are below n if the last one is.
-  THINPIPE_KERNEL bool good(const PayloadView& payload, const PayloadParts& parts,
-                            const Passed& all) const {
+  THINPIPE_KERNEL bool good(const Passed& all) const {
     return all.count == parts.count && all.elements <= payload.n;
   }
 
  private:
-  THINPIPE_KERNEL static std::uint32_t run(const PayloadView& payload, const PayloadParts& parts,
-                                           std::uint32_t unit) {
+  THINPIPE_KERNEL std::uint32_t run(std::uint32_t unit) const {
     return payload.word_at(parts.positions + 2 * unit) & 0xffff;
   }
 };
 
 /// Ones of a bitmap: units of 32 elements (encode/position_codec.cc).
 struct BitmapUnits {
+  const PayloadView& payload;
+  const PayloadParts& parts;
   const std::uint32_t* drawn;  ///< bitmap of seeded positions; null: the payload holds the bitmap
 
-  THINPIPE_KERNEL static BitmapUnits of(const DecodeJob& job) { return {job.drawn}; }
-  THINPIPE_KERNEL bool units(const PayloadView& payload, const PayloadParts& parts,
-                             std::uint32_t& units) const {
+  THINPIPE_KERNEL static BitmapUnits of(const DecodeJob& job, const PayloadParts& parts) {
+    return {job.payload, parts, job.drawn};
+  }
+  THINPIPE_KERNEL bool units(std::uint32_t& units) const {
     units = static_cast<std::uint32_t>((std::uint64_t{payload.n} + 31) / 32);
     const std::uint32_t bytes = payload.bytes - parts.positions;
     if (drawn != nullptr) return bytes == sizeof(std::uint32_t);
     return bytes == (std::uint64_t{payload.n} + 7) / 8;
   }
-  THINPIPE_KERNEL void add(const PayloadView& payload, const PayloadParts& parts,
-                           std::uint32_t unit, Passed& passed) const {
-    const std::uint32_t word = bits(payload, parts, unit);
+  THINPIPE_KERNEL void add(std::uint32_t unit, Passed& passed) const {
+    const std::uint32_t word = bits(unit);
     passed.count += ones(word);
     // A 1 bit after the last element is invalid.
     if (word != 0) {
@@ -129,22 +131,19 @@ struct BitmapUnits {
     }
   }
   template <class Body>
-  THINPIPE_KERNEL void read(const PayloadView& payload, const PayloadParts& parts,
-                            std::uint32_t unit, Passed& passed, Body body) const {
-    std::uint32_t word = bits(payload, parts, unit);
+  THINPIPE_KERNEL void read(std::uint32_t unit, Passed& passed, Body body) const {
+    std::uint32_t word = bits(unit);
     for (; word != 0; word &= word - 1)
       body(passed.count++, 32 * unit + highest(word & (0 - word)));
   }
-  THINPIPE_KERNEL bool good(const PayloadView& /*payload*/, const PayloadParts& parts,
-                            const Passed& all) const {
+  THINPIPE_KERNEL bool good(const Passed& all) const {
     return all.count == parts.count && all.elements == 0;
   }
 
  private:
   static constexpr std::uint64_t kBeyond = 1;
 
-  THINPIPE_KERNEL std::uint32_t bits(const PayloadView& payload, const PayloadParts& parts,
-                                     std::uint32_t unit) const {
+  THINPIPE_KERNEL std::uint32_t bits(std::uint32_t unit) const {
     return drawn != nullptr ? drawn[unit] : payload.word_at(parts.positions + 4 * unit);
   }
 };
@@ -162,13 +161,11 @@ THINPIPE_KERNEL void each_unit(std::uint32_t segment, int t, std::uint32_t units
 }
 /// Sets each thread's totals of a segment.
 template <class Block, class Code, class Local>
-THINPIPE_KERNEL void count_units(Block& block, const Code& code, const PayloadView& payload,
-                                 const PayloadParts& parts, std::uint32_t units, Local& counts,
+THINPIPE_KERNEL void count_units(Block& block, const Code& code, std::uint32_t units, Local& counts,
                                  Local& elements) {
   block.each([&](int t) {
     Passed own;
-    each_unit(block.index(), t, units,
-              [&](std::uint32_t unit) { code.add(payload, parts, unit, own); });
+    each_unit(block.index(), t, units, [&](std::uint32_t unit) { code.add(unit, own); });
     counts[t] = own.count;
     elements[t] = static_cast<std::uint32_t>(own.elements);
   });
@@ -186,25 +183,24 @@ struct PassPositions {
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
-    const PayloadView& payload = job.payload;
-    const Code code = Code::of(job);
-    PayloadParts parts = payload.open();
+    PayloadParts parts = job.payload.open();
+    const Code code = Code::of(job, parts);
     std::uint32_t units = 0;
-    if (parts.problem == PayloadProblem::kNone && !code.units(payload, parts, units))
+    if (parts.problem == PayloadProblem::kNone && !code.units(units))
       parts.problem = PayloadProblem::kLength;
     if (tell_all(block, job, parts.problem)) return;
     const std::uint32_t segments = tiles_of(units, kScanUnits);
     if (block.index() >= segments) return;
     typename Block::template Local<std::uint32_t> counts;
     typename Block::template Local<std::uint32_t> elements;
-    count_units(block, code, payload, parts, units, counts, elements);
+    count_units(block, code, units, counts, elements);
     const std::uint32_t count = block.sum(counts);
     const std::uint32_t passed = block.sum(elements);
     once(block, [&] { job.passed[block.index()] = {passed, count, 0}; });
     if (!block.is_last(job.arrived, segments)) return;
     const Passed all = join_segments(block, shared.parts, job.passed, segments);
     once(block, [&] {
-      if (!code.good(payload, parts, all)) tell(block, job, PayloadProblem::kPosition);
+      if (!code.good(all)) tell(block, job, PayloadProblem::kPosition);
     });
   }
 };
@@ -218,15 +214,14 @@ struct ReadPositions {
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
     if (*job.problem != 0) return;
-    const PayloadView& payload = job.payload;
-    const Code code = Code::of(job);
-    const PayloadParts parts = payload.open();
+    const PayloadParts parts = job.payload.open();
+    const Code code = Code::of(job, parts);
     std::uint32_t units = 0;
-    code.units(payload, parts, units);
+    code.units(units);
     if (block.index() >= tiles_of(units, kScanUnits)) return;
     typename Block::template Local<std::uint32_t> counts;
     typename Block::template Local<std::uint32_t> elements;
-    count_units(block, code, payload, parts, units, counts, elements);
+    count_units(block, code, units, counts, elements);
     block.prefix(counts);
     block.prefix(elements);
     block.each([&](int t) {
@@ -234,7 +229,7 @@ struct ReadPositions {
       before.count += counts[t];
       before.elements += elements[t];
       each_unit(block.index(), t, units, [&](std::uint32_t unit) {
-        code.read(payload, parts, unit, before,
+        code.read(unit, before,
                   [&](std::uint32_t i, std::uint32_t position) { job.positions[i] = position; });
       });
     });
