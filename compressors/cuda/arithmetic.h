@@ -56,8 +56,7 @@ struct EachElement {
 
   static constexpr std::size_t blocks_for(std::size_t n) { return (n + kElements - 1) / kElements; }
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     each_of_tile<kElements>(block, block.index(), n, [&](std::size_t i) { element(i); });
   }
 };
@@ -85,8 +84,7 @@ struct CopyBytes {
     return bytes == 0 ? 0 : (bytes + 2 * (kWord - 1)) / (kWord * kWords) + 1;
   }
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const CopyJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const CopyJob& job) const {
     const std::size_t skipped = reinterpret_cast<std::uintptr_t>(job.to) % kWord;
     const std::size_t end = skipped + job.bytes;
     const std::size_t words = (end + kWord - 1) / kWord;

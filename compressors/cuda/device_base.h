@@ -36,8 +36,7 @@ class Repeated {
   /// Runs the work that `enqueue` enqueues: directly the first time, captured and launched the
   /// second time, and from then on by launching the captured graph.
   /// @param kind  calls of equal kind enqueue equal work
-  template <class Enqueue>
-  void run(Device& device, std::uint64_t kind, const Enqueue& enqueue) {
+  void run(Device& device, std::uint64_t kind, const auto& enqueue) {
     if (!device.can_record()) return enqueue();
     Kind* const known = find(kind);
     if (known == nullptr) {
@@ -207,8 +206,7 @@ class DeviceBase : public DeviceCompressor {
   /// Allocates device memory for all tensors.
   /// @param add   add(tensor, job) allocates a tensor's further workspace
   /// @param tile  elements of a tile
-  template <class Add>
-  void allocate(Add add, std::uint32_t tile = kTile) {
+  void allocate(auto add, std::uint32_t tile = kTile) {
     device_jobs_ = device_array<Job>(*device_, tensors());
     device_findings_ = device_array<Findings>(*device_, tensors());
     for (std::size_t i = 0; i < tensors(); ++i) {
@@ -229,8 +227,7 @@ class DeviceBase : public DeviceCompressor {
   /// `choices` and on is_summed(), because the graph repeats it with the same arguments. The work
   /// must not contain host values that change from step to step.
   /// @param round  number of the all-reduce round; 0: encode()
-  template <class Enqueue>
-  void repeat(const Enqueue& enqueue, int round = 0) {
+  void repeat(const auto& enqueue, int round = 0) {
     const std::uint64_t counts = std::uint64_t{batch_.fits} << 32 | batch_.choices;
     const auto kind = static_cast<std::uint64_t>(2 * round + (is_summed() ? 1 : 0));
     repeated_.run(*device_, counts << 3 | kind, enqueue);

@@ -38,8 +38,7 @@ struct GiveBack {
 
   static constexpr std::size_t blocks_for(std::size_t n) { return (n + kElements - 1) / kElements; }
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const GiveBackJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const GiveBackJob& job) const {
     each_of_tile<kElements>(block, block.index(), job.count, [&](std::uint32_t i) {
       float& kept = job.memory[job.positions[i]];
       const float value = job.is_estimate ? kept - job.values[i] : kept + job.values[i];

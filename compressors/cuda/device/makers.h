@@ -80,8 +80,7 @@ class DevicePart {
 };
 
 /// Saves floats of the device. Waits.
-template <class Device>
-void save_device_floats(Device& device, const float* device_floats, std::size_t count,
+void save_device_floats(auto& device, const float* device_floats, std::size_t count,
                         ByteWriter& out) {
   std::vector<float> floats(count);
   device.download(floats.data(), device_floats, count * sizeof(float));
@@ -89,8 +88,7 @@ void save_device_floats(Device& device, const float* device_floats, std::size_t 
   save_floats(out, floats);
 }
 /// Loads floats to the device. Waits.
-template <class Device>
-void load_device_floats(Device& device, float* device_floats, std::size_t count, ByteReader& in,
+void load_device_floats(auto& device, float* device_floats, std::size_t count, ByteReader& in,
                         const char* what) {
   std::vector<float> floats(count);
   load_floats(in, floats, what);

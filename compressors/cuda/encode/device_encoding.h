@@ -36,8 +36,7 @@ struct MeasureInt2 : OnTiles {
     double means[kGroups];
   };
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
     const std::uint32_t count = job.findings->counts[job.sent];
@@ -118,8 +117,7 @@ struct ReadValues {
 
   Code code;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const DecodeJob& job) const {
     const PayloadView& payload = job.payload;
     const PayloadParts parts = payload.open();
     const bool usable = *job.problem == 0 && parts.count > 0;
@@ -142,8 +140,7 @@ struct WriteValues : OnParts {
 
   Code code;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Part tile = parts[block.index()];
     const Job job = jobs[tile.job];
     const PayloadCount head{job.findings->counts[job.sent]};

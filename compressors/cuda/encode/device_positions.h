@@ -181,8 +181,7 @@ inline ChunkLayout layout_of(const Chunks& chunks, std::size_t n) {
 
 /// Launches the kernels that read chunked positions; kPositions has one block for each kTile
 /// selected elements.
-template <class Device>
-void read_chunked(Device& device, const DecodeBatch& batch) {
+void read_chunked(auto& device, const DecodeBatch& batch) {
   batch.launch(device, DecodeGrid::kEach, FindChunks{});
   batch.launch(device, DecodeGrid::kPositions, ReadChunked{});
 }

@@ -46,8 +46,7 @@ template <class Code>
 struct WritePositions : OnParts {
   static constexpr int kThreads = 512;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const SentTile tile(jobs, parts[block.index()]);
     const Job& job = tile.job;
     const std::uint32_t begin = tile.begin;
@@ -74,8 +73,7 @@ struct ReadFixedPositions {
   static constexpr int kThreads = 512;
   struct Shared {};
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const DecodeJob& job) const {
     const PayloadView& payload = job.payload;
     PayloadParts parts = payload.open();
     if (parts.problem == PayloadProblem::kNone) parts.problem = length(payload, parts);
@@ -143,8 +141,7 @@ struct ChunkedPositions {
 struct LayChunked : OnTiles {
   static constexpr int kThreads = 512;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const SentTile tile(jobs, tiles[block.index()]);
     const Job& job = tile.job;
     const std::uint32_t count = tile.count;
@@ -185,8 +182,7 @@ struct FindChunks {
     bool bad;
   };
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared, const DecodeJob& job) const {
     const PayloadView& payload = job.payload;
     const ChunkLayout& layout = job.chunks;
     PayloadParts parts = payload.open();
@@ -246,8 +242,7 @@ struct ReadChunked {
   static constexpr int kThreads = 512;
   struct Shared {};
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const DecodeJob& job) const {
     const PayloadView& payload = job.payload;
     const ChunkLayout& layout = job.chunks;
     const PayloadParts parts = payload.open();

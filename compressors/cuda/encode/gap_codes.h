@@ -13,8 +13,7 @@ struct GammaCode {
   static constexpr std::uint32_t kMaxDigits = 31;
 
   THINPIPE_KERNEL static std::uint32_t bits(std::uint32_t n) { return 2 * highest(n) + 1; }
-  template <class Block>
-  THINPIPE_KERNEL static void put(Block& block, std::uint32_t* words, std::uint64_t bit,
+  THINPIPE_KERNEL static void put(auto& block, std::uint32_t* words, std::uint64_t bit,
                                   std::uint32_t n) {
     const std::uint32_t digits = highest(n);
     lay(block, words, bit + digits, 1 | (n - (std::uint32_t{1} << digits)) << 1);
@@ -52,8 +51,7 @@ struct DeltaCode {
     const std::uint32_t digits = highest(n);
     return GammaCode::bits(digits + 1) + digits;
   }
-  template <class Block>
-  THINPIPE_KERNEL static void put(Block& block, std::uint32_t* words, std::uint64_t bit,
+  THINPIPE_KERNEL static void put(auto& block, std::uint32_t* words, std::uint64_t bit,
                                   std::uint32_t n) {
     const std::uint32_t digits = highest(n);
     GammaCode::put(block, words, bit, digits + 1);
@@ -85,8 +83,7 @@ struct EliasPositions : ConstantCode<EliasPositions<Code>> {
     return count == 0 ? 0 : (Code::most(count, n) + 7) / 8;
   }
   THINPIPE_KERNEL std::uint32_t bits(std::uint32_t gap) const { return Code::bits(gap + 1); }
-  template <class Block>
-  THINPIPE_KERNEL void put(Block& block, std::uint32_t* words, std::uint64_t bit,
+  THINPIPE_KERNEL void put(auto& block, std::uint32_t* words, std::uint64_t bit,
                            std::uint32_t /*position*/, std::uint32_t gap) const {
     Code::put(block, words, bit, gap + 1);
   }
@@ -111,8 +108,7 @@ struct EliasStream : CodeStream {
     return all.count == parts.count;
   }
 
-  template <class Body>
-  THINPIPE_KERNEL void read(std::uint32_t segment, Passed& passed, Body body) const {
+  THINPIPE_KERNEL void read(std::uint32_t segment, Passed& passed, auto body) const {
     const auto read_gap = [&](std::uint64_t bit, std::uint32_t& gap) {
       return Code::read(payload, bit, gap);
     };
@@ -151,8 +147,7 @@ struct GolombStream : BitStream<kMaxRemainder + 1, 16, 1024> {
   /// Reads a segment and adds its number of codes and its elements to `passed`, the totals before
   /// the segment. Calls body(i, end) for each code that ends in the segment. The code is the i-th
   /// of the payload and ends right before bit `end` of the stream.
-  template <class Body>
-  THINPIPE_KERNEL void read(std::uint32_t segment, Passed& passed, Body body) const {
+  THINPIPE_KERNEL void read(std::uint32_t segment, Passed& passed, auto body) const {
     std::uint64_t at = std::uint64_t{kBits} * segment;
     const std::uint64_t end = at + kBits < bits ? at + kBits : bits;
     while (at < end) {

@@ -149,8 +149,7 @@ struct PackedHops {
   THINPIPE_KERNEL static std::uint32_t hops(std::uint32_t word) { return word >> 16; }
 
   /// Sets one hop for each byte of a part of `size` bytes from byte `first` of the stream.
-  template <class Block>
-  THINPIPE_KERNEL void begin(Block& block, const PackedStream& stream, std::uint32_t first,
+  THINPIPE_KERNEL void begin(auto& block, const PackedStream& stream, std::uint32_t first,
                              std::uint32_t size) {
     each_of(block, size, [&](std::uint32_t i) {
       const std::uint32_t width = stream.payload.byte_at(stream.begin + first + i);
@@ -196,9 +195,8 @@ struct PackedHops {
 };
 
 /// Calls body(first, size) for each part of a segment.
-template <class Body>
 THINPIPE_KERNEL void each_packed_part(const PackedStream& stream, std::uint32_t segment,
-                                      Body body) {
+                                      auto body) {
   const std::uint32_t begin = segment * PackedStream::kBytes;
   for (std::uint32_t first = begin; first < begin + PackedStream::kBytes && first < stream.bytes;
        first += PackedHops::kBytes) {
@@ -253,8 +251,7 @@ struct FindPacked {
     Passed before;
   };
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared, const DecodeJob& job) const {
     PayloadParts parts = job.payload.open();
     const PackedStream stream(job.payload, parts);
     if (parts.problem != PayloadProblem::kNone || *job.problem != 0) return;
@@ -318,8 +315,7 @@ struct PackedGaps {
 
   /// Calls body(i, gap) for the positions of a tile that thread t reads.
   /// @returns false if the beginning of their block is unknown or its width is invalid
-  template <class Body>
-  THINPIPE_KERNEL bool each(std::uint32_t tile, int t, Body body) const {
+  THINPIPE_KERNEL bool each(std::uint32_t tile, int t, auto body) const {
     const std::uint32_t begin = tile * kTile + static_cast<std::uint32_t>(t) * kLaidEach;
     if (begin >= count) return true;
     const std::uint32_t first = begins[begin / kPackedBlock];

@@ -203,9 +203,8 @@ struct HalfValues : PlainCode {
 };
 
 /// Returns the i-th word of sign bits: 1 for negative values.
-template <class Negative>
 THINPIPE_KERNEL std::uint32_t sign_word(const float* values, std::uint32_t count, std::uint32_t i,
-                                        Negative negative) {
+                                        auto negative) {
   std::uint32_t bits = 0;
   for (std::uint32_t j = 0; j < 32 && 32 * i + j < count; ++j)
     bits |= std::uint32_t{negative(values[32 * i + j])} << j;

@@ -40,14 +40,12 @@ class CudaBlock {
   __device__ unsigned index() const { return blockIdx.x - first_; }
   __device__ void count_from(unsigned first) { first_ = first; }
 
-  template <class Body>
-  __device__ void each(Body body) {
+  __device__ void each(auto body) {
     body(static_cast<int>(threadIdx.x));
     __syncthreads();
   }
 
-  template <class Body>
-  __device__ void each_alone(Body body) {
+  __device__ void each_alone(auto body) {
     body(static_cast<int>(threadIdx.x));
   }
 

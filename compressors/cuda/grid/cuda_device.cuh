@@ -111,8 +111,7 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
   void wait_for_all() override { check(cudaDeviceSynchronize(), "wait for the device"); }
 
   /// Launches a kernel on `blocks` thread blocks, in the order of the stream.
-  template <class Kernel>
-  void launch(const Kernel& kernel, std::size_t blocks) {
+  void launch(const auto& kernel, std::size_t blocks) {
     if (blocks == 0) return;
     check(launch_kernel(kernel, static_cast<unsigned>(blocks), stream_), "launch a kernel");
   }
@@ -124,8 +123,7 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
   bool can_record() const { return records_; }
   /// Captures the work that `enqueue` enqueues as a graph, without running it. Returns std::nullopt
   /// if the driver cannot make a graph of it.
-  template <class Enqueue>
-  std::optional<Recording> record(const Enqueue& enqueue) {
+  std::optional<Recording> record(const auto& enqueue) {
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture a graph");
     cudaGraph_t graph = nullptr;
     try {
@@ -146,8 +144,7 @@ class CudaDevice : public DeviceMemory, public DeviceClock {
     return std::nullopt;
   }
   /// Launches the captured graph.
-  template <class Enqueue>
-  void repeat(const Recording& recording, const Enqueue& /*enqueue*/) {
+  void repeat(const Recording& recording, const auto& /*enqueue*/) {
     check(cudaGraphLaunch(recording.get(), stream_), "launch a graph");
   }
 

@@ -157,8 +157,7 @@ class HostDevice : public DeviceMemory, public DeviceClock {
 
   bool can_record() const { return true; }
   /// Captures the work that `enqueue` enqueues, without running it.
-  template <class Enqueue>
-  std::optional<Recording> record(const Enqueue& enqueue) {
+  std::optional<Recording> record(const auto& enqueue) {
     Recording recording;
     recording_ = &recording;
     try {
@@ -172,8 +171,7 @@ class HostDevice : public DeviceMemory, public DeviceClock {
   }
   /// Enqueues captured work, with the arguments that it had when it was captured.
   /// @throws std::logic_error if `enqueue` would enqueue other work now
-  template <class Enqueue>
-  void repeat(const Recording& recording, const Enqueue& enqueue) {
+  void repeat(const Recording& recording, const auto& enqueue) {
     const std::optional<Recording> now = record(enqueue);
     const auto same = [](const Operation& a, const Operation& b) {
       return a.what == b.what && a.size == b.size;
@@ -230,8 +228,7 @@ class HostDevice : public DeviceMemory, public DeviceClock {
       if (bytes > 0) std::memcpy(to, from, bytes);
     });
   }
-  template <class Run>
-  void enqueue(std::type_index what, std::size_t size, Run run) {
+  void enqueue(std::type_index what, std::size_t size, auto run) {
     const Turn turn(busy_);
     if (recording_ == nullptr) return stream_.enqueue(std::move(run));
     recording_->push_back({what, size, std::move(run)});

@@ -57,15 +57,13 @@ class SerialBlock {
   void count_from(unsigned first) { index_ -= first; }
 
   /// Calls body(thread) in all threads, then waits for all of them.
-  template <class Body>
-  void each(Body body) {
+  void each(auto body) {
     for (int thread : order_) body(thread);
   }
 
   /// As each(), without waiting at the end: until the next barrier, threads must not read what
   /// others write in `body`.
-  template <class Body>
-  void each_alone(Body body) {
+  void each_alone(auto body) {
     each(body);
   }
 

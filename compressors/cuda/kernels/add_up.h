@@ -243,8 +243,7 @@ struct AddUp : OnTiles {
     key = rank > key ? rank : key;
   }
 
-  template <class Block>
-  THINPIPE_KERNEL void finish(Block& block, Shared& shared, const Job& job, std::uint32_t n,
+  THINPIPE_KERNEL void finish(auto& block, Shared& shared, const Job& job, std::uint32_t n,
                               std::uint32_t blocks) const {
     const std::uint32_t full = n / kSumTile;
     each_of(block, kMomentParts, [&](std::uint64_t part) {

@@ -48,8 +48,7 @@ struct TileTable {
   const Tile* on_device = nullptr;
 
   void add(std::uint32_t job, std::uint32_t count) { add_tiles(job, count, tiles); }
-  template <class Device>
-  void upload(Device& device) {
+  void upload(auto& device) {
     on_device = uploaded(device, tiles);
   }
   std::size_t count() const { return tiles.size(); }
@@ -100,8 +99,7 @@ inline std::vector<Part> divide_in_parts(std::span<Job> jobs, std::uint32_t proc
 
 /// Divides the tensors of a step, all but Batch::jobs. Sets Job::parts.
 /// @param tile  elements of a tile
-template <class Device>
-Batch make_batch(Device& device, std::span<Job> jobs, std::uint32_t tile = kTile) {
+Batch make_batch(auto& device, std::span<Job> jobs, std::uint32_t tile = kTile) {
   std::vector<Tile> sum_tiles, tiles;
   for (std::uint32_t i = 0; i < jobs.size(); ++i) {
     add_tiles(i, tiles_of(jobs[i].n, kSumTile), sum_tiles);
@@ -118,14 +116,12 @@ Batch make_batch(Device& device, std::span<Job> jobs, std::uint32_t tile = kTile
 }
 
 /// Allocates a job's arrays for up to `count` chosen elements.
-template <class Device>
-void allocate_chosen(Device& device, std::size_t count, Job& job) {
+void allocate_chosen(auto& device, std::size_t count, Job& job) {
   for (Chosen* const chosen : {&job.chosen, &job.staged})
     *chosen = {device_array<std::uint32_t>(device, count), device_array<float>(device, count)};
 }
 /// Allocates a job's workspace that has entries for tiles and parts.
-template <class Device>
-void allocate_workspace(Device& device, Job& job) {
+void allocate_workspace(auto& device, Job& job) {
   const std::size_t sums = kSumDoubles * (tiles_of(job.n, kSumTile) + kMomentPartials);
   job.block_sums = device_array<double>(device, sums);
   for (PrefixState*& states : job.states)
@@ -146,8 +142,7 @@ struct OnJobs {
   std::uint32_t grid;
   Kernel kernel;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared) const {
     // The block belongs to the last job that begins at or before it.
     const auto is_later = [&](std::uint32_t i) {
       return jobs[i].first_block[grid] > block.index();

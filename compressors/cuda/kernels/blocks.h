@@ -174,8 +174,7 @@ struct EncodeBlocks : OnTiles {
   }
 
   /// Loads the elements, and rotates them if the format requires it.
-  template <class Block>
-  THINPIPE_KERNEL void load(Block& block, Shared& shared, const Job& job, std::uint32_t begin,
+  THINPIPE_KERNEL void load(auto& block, Shared& shared, const Job& job, std::uint32_t begin,
                             std::uint32_t some, const Blocks& blocks) const {
     const bool given = layout.format.scale == BlockScale::kGiven;
     block.each([&](int t) {
@@ -195,10 +194,9 @@ struct EncodeBlocks : OnTiles {
   }
 
   /// Rotates the decoded values back and stores the residual.
-  template <class Block, class Counters>
-  THINPIPE_KERNEL void leave_rotated(Block& block, Shared& shared, const Job& job,
+  THINPIPE_KERNEL void leave_rotated(auto& block, Shared& shared, const Job& job,
                                      std::uint32_t begin, std::uint32_t some, const Blocks& blocks,
-                                     Counters& nonzero) const {
+                                     auto& nonzero) const {
     block.each([&](int t) {
       const std::uint32_t first = static_cast<std::uint32_t>(t) * kRun;
       std::uint32_t any = Element::kHasZero ? 0 : 1;
@@ -219,8 +217,7 @@ struct EncodeBlocks : OnTiles {
     });
   }
 
-  template <class Block>
-  THINPIPE_KERNEL void put_codes(Block& block, const Shared& shared, const Job& job,
+  THINPIPE_KERNEL void put_codes(auto& block, const Shared& shared, const Job& job,
                                  std::uint32_t begin, std::uint32_t coded) const {
     const bool nibbles = element_bits(layout.format.element) == 4;
     auto* const out = reinterpret_cast<std::uint8_t*>(job.payload) + layout.scales(job.n) +
@@ -251,8 +248,7 @@ struct DecodeBlocks {
 
   BlockLayout layout;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared, const DecodeJob& job) const {
     const std::uint32_t* const payload = job.payload.words;
     const std::uint32_t n = job.payload.n;
     const std::uint32_t begin = block.index() * kTile;
@@ -311,8 +307,7 @@ struct FindRange : OnTiles {
   BlockLayout layout;
   float range;  ///< 0: the root mean square itself
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
     const std::uint32_t begin = tile.index * kTile;

@@ -196,8 +196,7 @@ struct StageChosen : OnParts {
   std::uint32_t choice;  ///< number of this choice, from 1
   Then then = {};
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared) const {
     const Part own = parts[block.index()];
     const Job job = jobs[own.job];
     const Choice<reading> pass(job, choice, own.index);
@@ -311,8 +310,7 @@ struct PlaceChosen : OnParts {
 
   std::uint32_t choice;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Part own = parts[block.index()];
     const Job job = jobs[own.job];
     const Choice<reading> pass(job, choice, own.index);

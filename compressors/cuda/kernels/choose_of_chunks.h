@@ -160,9 +160,8 @@ struct ChooseOfChunks : OnTiles {
   }
 
   /// Initialises all searches and counters.
-  template <class Block>
-  THINPIPE_KERNEL static void start(Block& block, Shared& shared, const Job& job,
-                                    std::uint32_t tile, std::uint32_t bits) {
+  THINPIPE_KERNEL static void start(auto& block, Shared& shared, const Job& job, std::uint32_t tile,
+                                    std::uint32_t bits) {
     block.each([&](int t) {
       for (auto i = static_cast<std::uint32_t>(t); i < kBins; i += kThreads) shared.bins[i] = 0;
       const auto chunk = static_cast<std::uint32_t>(t);
@@ -210,8 +209,7 @@ struct ChooseOfChunks : OnTiles {
   }
 
   /// Joins the findings of all chunks.
-  template <class Block>
-  THINPIPE_KERNEL static void finish(Block& block, const Shared& shared, const Job& job,
+  THINPIPE_KERNEL static void finish(auto& block, const Shared& shared, const Job& job,
                                      std::uint32_t tile, std::uint32_t bits, std::uint32_t parts) {
     Findings& findings = *job.findings;
     block.each([&](int t) {

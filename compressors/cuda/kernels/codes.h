@@ -210,8 +210,7 @@ struct DecodeCodes {
   Code code;
   CodeLayout layout;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const DecodeJob& job) const {
     if (layout.bucket != 0) {
       return each_of_tile(block, block.index(), job.payload.n,
                           [&](std::uint32_t i) { add(block, job, i); });
@@ -247,8 +246,7 @@ struct DecodeCodes {
     if (layout.header >= 8) values.second = float_at(record + 4);
     return values;
   }
-  template <class Block>
-  THINPIPE_KERNEL void add(Block& block, const DecodeJob& job, std::uint32_t i) const {
+  THINPIPE_KERNEL void add(auto& block, const DecodeJob& job, std::uint32_t i) const {
     const std::uint32_t n = job.payload.n;
     const std::uint32_t length = layout.bucket;
     const std::uint32_t at = i / length;

@@ -216,8 +216,7 @@ THINPIPE_BOTH constexpr std::uint32_t tiles_of(std::uint32_t n, std::uint32_t ti
 }
 
 /// Calls body() in one thread of a block, and waits.
-template <class Block, class Body>
-THINPIPE_KERNEL void once(Block& block, Body body) {
+THINPIPE_KERNEL void once(auto& block, auto body) {
   block.each([&](int t) {
     if (t == 0) body();
   });
@@ -233,8 +232,7 @@ THINPIPE_KERNEL void each_of(Block& block, std::uint32_t n, Body body) {
 
 /// Returns the first number from `low` on, and below `high`, for which test() is true. It must be
 /// true for all later numbers, too. Returns `high` if there is none.
-template <class Test>
-THINPIPE_KERNEL std::uint32_t first_where(std::uint32_t low, std::uint32_t high, Test test) {
+THINPIPE_KERNEL std::uint32_t first_where(std::uint32_t low, std::uint32_t high, auto test) {
   while (low < high) {
     const std::uint32_t middle = low + (high - low) / 2;
     if (test(middle)) {
@@ -305,8 +303,7 @@ THINPIPE_KERNEL inline void add_decoded(const DecodeJob& job, std::size_t i, flo
 }
 
 /// Reports a problem of a payload by a method's number; the maximum number is kept.
-template <class Block, class Problem>
-THINPIPE_KERNEL void tell(Block& block, const DecodeJob& job, Problem found) {
+THINPIPE_KERNEL void tell(auto& block, const DecodeJob& job, auto found) {
   block.set_greatest(job.problem, static_cast<std::uint32_t>(found));
 }
 /// Reports the problem, if any, in all threads of a block. @returns whether there is one

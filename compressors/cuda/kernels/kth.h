@@ -139,8 +139,7 @@ struct KthDigit : OnParts {
 
   int digit;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared) const {
     const Part own = parts[block.index()];
     const Job job = jobs[own.job];
     const std::uint32_t count = Keys::count(job);

@@ -17,8 +17,7 @@ struct SentTile {
   std::uint32_t begin;             ///< first byte of the positions in the payload
 
   /// @param tile  a Tile or a Part
-  template <class Range>
-  THINPIPE_KERNEL SentTile(const Job* jobs, const Range& tile)
+  THINPIPE_KERNEL SentTile(const Job* jobs, const auto& tile)
       : job(jobs[tile.job]),
         index(tile.index),
         count(job.findings->counts[job.sent]),
@@ -30,8 +29,7 @@ struct SentTile {
 };
 
 /// Writes a value's bits to words in which these bits are 0.
-template <class Block>
-THINPIPE_KERNEL void lay(Block& block, std::uint32_t* words, std::uint64_t bit,
+THINPIPE_KERNEL void lay(auto& block, std::uint32_t* words, std::uint64_t bit,
                          std::uint32_t value) {
   const std::uint64_t shifted = std::uint64_t{value} << bit % 32;
   const auto low = static_cast<std::uint32_t>(shifted);
@@ -65,8 +63,7 @@ struct Run16Positions : ConstantCode<Run16Positions> {
     return (std::uint64_t{count} + n / kSplit) * sizeof(std::uint16_t);
   }
   THINPIPE_KERNEL std::uint32_t bits(std::uint32_t gap) const { return 16 * (1 + gap / kSplit); }
-  template <class Block>
-  THINPIPE_KERNEL void put(Block& block, std::uint32_t* words, std::uint64_t bit,
+  THINPIPE_KERNEL void put(auto& block, std::uint32_t* words, std::uint64_t bit,
                            std::uint32_t /*position*/, std::uint32_t gap) const {
     for (; gap >= kSplit; gap -= kSplit, bit += 16) lay(block, words, bit, kSplit);
     lay(block, words, bit, gap);
@@ -81,8 +78,7 @@ struct BitmapPositions : ConstantCode<BitmapPositions> {
     return (std::uint64_t{n} + 7) / 8;
   }
   THINPIPE_KERNEL std::uint32_t bits(std::uint32_t /*gap*/) const { return 0; }
-  template <class Block>
-  THINPIPE_KERNEL void put(Block& block, std::uint32_t* words, std::uint64_t bit,
+  THINPIPE_KERNEL void put(auto& block, std::uint32_t* words, std::uint64_t bit,
                            std::uint32_t position, std::uint32_t /*gap*/) const {
     lay(block, words, bit + position, 1);
   }
@@ -107,8 +103,7 @@ struct GolombPositions {
   THINPIPE_KERNEL std::uint32_t bits(std::uint32_t gap) const {
     return (gap >> remainder) + 1 + remainder;
   }
-  template <class Block>
-  THINPIPE_KERNEL void put(Block& block, std::uint32_t* words, std::uint64_t bit,
+  THINPIPE_KERNEL void put(auto& block, std::uint32_t* words, std::uint64_t bit,
                            std::uint32_t /*position*/, std::uint32_t gap) const {
     const std::uint32_t quotient = gap >> remainder;
     lay(block, words, bit + quotient, 1 | (gap - (quotient << remainder)) << 1);
@@ -120,8 +115,7 @@ template <class Code>
 struct ClearPositions : OnParts {
   static constexpr int kThreads = 512;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const SentTile tile(jobs, parts[block.index()]);
     const Job& job = tile.job;
     const std::uint32_t begin = tile.begin;
@@ -141,8 +135,7 @@ struct ClearPositions : OnParts {
 constexpr std::uint32_t kLaidEach = 8;
 
 /// Calls body(position, gap) for thread t's positions of a tile.
-template <class Body>
-THINPIPE_KERNEL void each_gap(int t, const SentTile& tile, Body body) {
+THINPIPE_KERNEL void each_gap(int t, const SentTile& tile, auto body) {
   const std::uint32_t first = tile.index * kTile + static_cast<std::uint32_t>(t) * kLaidEach;
   std::uint32_t next = first == 0 || first >= tile.count ? 0 : tile.positions[first - 1] + 1;
   for (std::uint32_t i = first; i < first + kLaidEach && i < tile.count; ++i) {

@@ -23,8 +23,7 @@ THINPIPE_KERNEL inline std::uint32_t omega_bits(std::uint32_t n) {
 }
 
 /// Writes the code of n >= 1 to bits that are 0. @returns its length in bits
-template <class Block>
-THINPIPE_KERNEL std::uint32_t put_omega(Block& block, std::uint32_t* words, std::uint64_t bit,
+THINPIPE_KERNEL std::uint32_t put_omega(auto& block, std::uint32_t* words, std::uint64_t bit,
                                         std::uint32_t n) {
   const std::uint32_t bits = omega_bits(n);
   // The last bit of the code is 0. The loop writes the groups of bits before it in reverse order,
@@ -42,8 +41,7 @@ THINPIPE_KERNEL std::uint32_t put_omega(Block& block, std::uint32_t* words, std:
 /// Reads a code.
 /// @param bits_at  bits_at(bit) returns 32 bits from bit `bit`, 0 after the end
 /// @returns its length in bits; 0: not a code of a number up to `most` < 2^31
-template <class BitsAt>
-THINPIPE_KERNEL std::uint32_t get_omega(BitsAt bits_at, std::uint64_t bit, std::uint32_t most,
+THINPIPE_KERNEL std::uint32_t get_omega(auto bits_at, std::uint64_t bit, std::uint32_t most,
                                         std::uint32_t& n) {
   n = 1;
   std::uint32_t bits = 0;
@@ -209,10 +207,9 @@ struct LevelMask {
 };
 
 /// Reads the codes of a tile and sets the mask of those that are not 0.
-template <class Block, class Codes>
-THINPIPE_KERNEL void take_levels(Block& block, LevelMask& mask, const Job& job,
+THINPIPE_KERNEL void take_levels(auto& block, LevelMask& mask, const Job& job,
                                  const CodeLayout& layout, const SliceCut& cut, std::uint32_t tile,
-                                 Codes& codes) {
+                                 auto& codes) {
   block.each([&](int t) {
     if (static_cast<std::uint32_t>(t) < kTile / 32) mask.words[t] = 0;
   });

@@ -97,8 +97,7 @@ struct MultiplyLeft : OnMatrices {
     float partial[kAtOnce][kThreads];
   };
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
     const LowRankMatrix matrix = matrices[tile.job];
     const float* const c = jobs[matrix.job].c();
@@ -152,8 +151,7 @@ struct MultiplyRight : OnMatrices {
     return (matrix.columns + kColumns - 1) / kColumns;
   }
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const LowRankMatrix matrix = matrices[tile.job];
     const float* const c = jobs[matrix.job].c();
@@ -193,8 +191,7 @@ struct MultiplyRight : OnMatrices {
 struct AddSegments : OnMatrices {
   static constexpr int kThreads = 512;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const LowRankMatrix matrix = matrices[tile.job];
     const std::uint32_t count = matrix.columns * matrix.rank;
@@ -213,8 +210,7 @@ struct AddSegments : OnMatrices {
 struct WriteFactors : OnMatrices {
   static constexpr int kThreads = 512;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const LowRankMatrix matrix = matrices[tile.job];
     const Job job = jobs[matrix.job];
@@ -238,8 +234,7 @@ struct WriteFactors : OnMatrices {
 struct LeaveLowRank : OnMatrices {
   static constexpr int kThreads = 512;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const LowRankMatrix matrix = matrices[tile.job];
     const Job job = jobs[matrix.job];
@@ -255,8 +250,7 @@ struct CheckFactors {
   static constexpr int kThreads = 512;
   struct Shared {};
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const DecodeJob& job) const {
     const std::uint32_t count = job.payload.bytes / 4;
     each_of_tile(block, block.index(), count, [&](std::uint32_t i) {
       if (!is_finite(std::bit_cast<float>(job.payload.words[i]))) tell(block, job, 1);
@@ -271,8 +265,7 @@ struct AddLowRank {
 
   const LowRankMatrix* matrices;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const DecodeJob& job) const {
     if (*job.problem != 0) return;
     const LowRankMatrix matrix = matrices[job.part];
     const auto* const p = reinterpret_cast<const float*>(job.payload.words);
@@ -289,8 +282,7 @@ struct TakeMean : OnMatrices {
 
   bool is_p;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const LowRankMatrix matrix = matrices[tile.job];
     const float* const mean = jobs[matrix.job].mean;

@@ -22,8 +22,7 @@ struct GatherSample : OnTiles {
   const Job* to;  ///< jobs that receive the samples
   Sampling sampling;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
     each_of_tile(block, tile.index, job.sampled, [&](std::uint32_t i) {
@@ -65,8 +64,7 @@ struct SampleLimit {
   const Job* jobs;
   const Job* to;  ///< jobs whose limits are set
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared) const {
     const Job job = jobs[block.index()];
     if (job.sample_rank == 0) {
       once(block, [&] { to[block.index()].findings->limit = 0; });
@@ -147,8 +145,7 @@ struct DrawForStep {
 
   const Job* jobs;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Job job = jobs[block.index()];
     draw(block, job.drawn, job.n, job.target, job.sample_seed, job.tag);
   }
@@ -159,8 +156,7 @@ struct DrawForPayload {
   static constexpr int kThreads = kDrawThreads;
   struct Shared {};
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const DecodeJob& job) const {
     const PayloadView& payload = job.payload;
     const PayloadParts parts = payload.open();
     if (parts.problem != PayloadProblem::kNone) return;

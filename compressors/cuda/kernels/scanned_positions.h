@@ -89,8 +89,7 @@ struct Run16Units {
     passed.elements += zeros + selected;
     passed.count += selected;
   }
-  template <class Body>
-  THINPIPE_KERNEL void read(std::uint32_t unit, Passed& passed, Body body) const {
+  THINPIPE_KERNEL void read(std::uint32_t unit, Passed& passed, auto body) const {
     const std::uint32_t count = passed.count;
     add(unit, passed);
     if (passed.count > count) body(count, static_cast<std::uint32_t>(passed.elements - 1));
@@ -130,8 +129,7 @@ struct BitmapUnits {
       passed.elements = end > payload.n ? kBeyond : passed.elements;
     }
   }
-  template <class Body>
-  THINPIPE_KERNEL void read(std::uint32_t unit, Passed& passed, Body body) const {
+  THINPIPE_KERNEL void read(std::uint32_t unit, Passed& passed, auto body) const {
     std::uint32_t word = bits(unit);
     for (; word != 0; word &= word - 1)
       body(passed.count++, 32 * unit + highest(word & (0 - word)));
@@ -154,8 +152,7 @@ constexpr int kScanThreads = 512;
 constexpr std::uint32_t kScanEach = kScanUnits / kScanThreads;
 
 /// Calls body(unit) for the units of a segment that thread t reads.
-template <class Body>
-THINPIPE_KERNEL void each_unit(std::uint32_t segment, int t, std::uint32_t units, Body body) {
+THINPIPE_KERNEL void each_unit(std::uint32_t segment, int t, std::uint32_t units, auto body) {
   const std::uint32_t first = segment * kScanUnits + static_cast<std::uint32_t>(t) * kScanEach;
   for (std::uint32_t unit = first; unit < first + kScanEach && unit < units; ++unit) body(unit);
 }

@@ -35,8 +35,7 @@ struct SignLane {
 
 /// Adds up lanes in a tree, as SumLanes() in kernels/sign_bits.cc.
 /// @param sum_at  sum_at(lane) returns the lane's sum
-template <class SumAt>
-THINPIPE_KERNEL double sum_of_lanes(SumAt sum_at) {
+THINPIPE_KERNEL double sum_of_lanes(auto sum_at) {
   constexpr std::uint32_t kHalf = kSignLanes / 2;
   const auto joined = [&](std::uint32_t i) {
     return static_cast<double>(sum_at(i) + sum_at(i + kHalf));
@@ -278,9 +277,7 @@ struct AddSigns : OnTiles {
     return own;
   }
 
-  template <class Block>
-  THINPIPE_KERNEL void finish(Block& block, Shared& shared, const Job& job,
-                              SignedSums* sums) const {
+  THINPIPE_KERNEL void finish(auto& block, Shared& shared, const Job& job, SignedSums* sums) const {
     const std::uint64_t count = (std::uint64_t{job.n} + kSignBlock - 1) / kSignBlock;
     each_of(block, kSignParts, [&](std::uint64_t part) {
       SignedSums own;

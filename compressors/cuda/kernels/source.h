@@ -147,8 +147,7 @@ THINPIPE_BOTH inline void take_off(const Job& job, std::uint32_t i, float decode
 struct HoldGradients : OnTiles {
   static constexpr int kThreads = 512;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
     each_of_tile<kSumTile>(block, tile.index, job.n,

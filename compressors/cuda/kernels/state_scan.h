@@ -48,9 +48,8 @@ struct CodeStream : BitStream<64, 8, 2048> {
   /// @param read  read(bit, elements) reads the code at bit `bit` of the payload and sets the
   /// elements up to and including the one that the code selects; returns the code's length in bits,
   /// 0 without a valid code
-  template <class Read, class Body>
-  THINPIPE_KERNEL void read_codes(std::uint32_t segment, Passed& passed, Read read,
-                                  Body body) const {
+  THINPIPE_KERNEL void read_codes(std::uint32_t segment, Passed& passed, auto read,
+                                  auto body) const {
     if (passed.state == kStuck) return;
     const std::uint64_t first = std::uint64_t{kBits} * segment;
     const std::uint64_t end = first + kBits < bits ? first + kBits : bits;
@@ -115,8 +114,7 @@ struct PassStates {
     Passed passed[kThreads];
   };
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared, const DecodeJob& job) const {
     const auto payload = Stream::view_of(job);
     auto parts = payload.open();
     const Stream stream(payload, parts);
@@ -160,8 +158,7 @@ struct JoinStates {
     Passed before[kParts];
   };
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared, const DecodeJob& job) const {
     const auto payload = Stream::view_of(job);
     auto parts = payload.open();
     const Stream stream(payload, parts);
@@ -237,8 +234,7 @@ struct ReadStates {
   static constexpr int kThreads = 32;
   struct Shared {};
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const DecodeJob& job) const {
     const auto payload = Stream::view_of(job);
     auto parts = payload.open();
     const Stream stream(payload, parts);

@@ -242,8 +242,7 @@ struct NaturalCode {
 };
 
 /// Sets Findings::counts[1] to the sum of all threads' counts over all tiles of a tensor.
-template <class Block, class Counters>
-THINPIPE_KERNEL void count_nonzero(Block& block, const Job& job, Counters& nonzero,
+THINPIPE_KERNEL void count_nonzero(auto& block, const Job& job, auto& nonzero,
                                    std::uint32_t tiles) {
   Findings& findings = *job.findings;
   const std::uint32_t count = block.sum(nonzero);
@@ -263,8 +262,7 @@ struct EncodeWords : OnTiles {
 
   Code code;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
     block.each([&](int t) {
@@ -292,8 +290,7 @@ struct DecodeWords {
 
   Code code;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const DecodeJob& job) const {
     const std::uint32_t n = job.payload.n;
     block.each([&](int t) {
       each_run<kThreads>(t, block.index(), n, [&](std::uint32_t i, std::uint32_t count) {

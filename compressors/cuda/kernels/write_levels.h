@@ -175,8 +175,7 @@ struct JoinLevels {
 struct ClearLevels : LevelKernel {
   static constexpr int kThreads = 32;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const LevelTile tile(jobs, workspaces, layout, tiles[block.index()]);
     const Job& job = tile.job;
     if (job.n == 0) return;
@@ -276,9 +275,8 @@ struct WriteLevels : LevelKernel {
            shared.mask.previous(element, place.first, place.passed, before);
   }
   /// Calls body(place, distance, code) for a thread's levels.
-  template <class Body>
   THINPIPE_KERNEL static void each_level(int t, const Shared& shared, const LevelTile& tile,
-                                         const TileLevels& codes, Body body) {
+                                         const TileLevels& codes, auto body) {
     for (std::uint32_t j = 0; j < kLevelsEach; ++j) {
       if (codes.codes[j] == 0) continue;
       const std::uint32_t element = static_cast<std::uint32_t>(t) * kLevelsEach + j;
@@ -286,16 +284,14 @@ struct WriteLevels : LevelKernel {
       body(place, distance_of(shared, tile.workspace, place, element), codes.codes[j]);
     }
   }
-  template <class Block>
-  THINPIPE_KERNEL void put(Block& block, Shared& shared, std::uint64_t bit, std::uint32_t distance,
+  THINPIPE_KERNEL void put(auto& block, Shared& shared, std::uint64_t bit, std::uint32_t distance,
                            std::uint32_t code) const {
     bit += put_omega(block, shared.words, bit, distance);
     lay(block, shared.words, bit, code >> (layout.bits - 1));
     put_omega(block, shared.words, bit + 1, level_of(code));
   }
   /// Writes the head of the bucket that begins with slice t of the tile, if any.
-  template <class Block>
-  THINPIPE_KERNEL void put_head(Block& block, Shared& shared, const LevelTile& tile,
+  THINPIPE_KERNEL void put_head(auto& block, Shared& shared, const LevelTile& tile,
                                 std::uint64_t aligned, int t) const {
     const SliceCut& cut = tile.cut;
     const std::uint32_t slice = tile.index * cut.together() + static_cast<std::uint32_t>(t);

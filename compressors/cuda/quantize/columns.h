@@ -42,8 +42,7 @@ THINPIPE_BOTH inline ColumnTiles column_tiles(const Job& job) {
 struct AddColumns : OnTiles {
   static constexpr int kThreads = kColumnTile;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
     const ColumnTiles cut = column_tiles(job);
@@ -66,8 +65,7 @@ struct AddColumns : OnTiles {
 struct FindColumnMeans : OnTiles {
   static constexpr int kThreads = kColumnTile;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
     const ColumnTiles cut = column_tiles(job);
@@ -133,8 +131,7 @@ struct DecodeColumns {
   static constexpr int kThreads = kSignThreads;
   struct Shared {};
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const DecodeJob& job) const {
     const std::uint32_t* const payload = job.payload.words;
     const std::uint32_t n = job.payload.n;
     const std::uint32_t columns = job.columns;

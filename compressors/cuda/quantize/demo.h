@@ -42,8 +42,7 @@ struct DctLines {
     return (at >> apart & ((std::uint32_t{1} << bits) - 1)) == 0 ? first : others;
   }
   /// Calls body(line, i) for thread t's elements, out of all i < 2^some of all lines.
-  template <class Body>
-  THINPIPE_KERNEL void each(int t, int threads, std::uint32_t some, Body body) const {
+  THINPIPE_KERNEL void each(int t, int threads, std::uint32_t some, auto body) const {
     const std::uint32_t lines = kTile >> bits;
     for (auto at = static_cast<std::uint32_t>(t); at < lines << some;
          at += static_cast<std::uint32_t>(threads)) {
@@ -199,8 +198,7 @@ struct DemoKernel {
 
 /// Updates the memory and computes the coefficients of all chunks of c.
 struct TransformDemo : DemoKernel {
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
     const DemoCut cut = cuts[tile.job];
@@ -221,8 +219,7 @@ struct TransformDemo : DemoKernel {
 
 /// Subtracts the decoded payload from the memory.
 struct LeaveDemo : DemoKernel {
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
     const Job job = jobs[tile.job];
     const Job of = coefficients[tile.job];
@@ -252,8 +249,7 @@ struct AddDemo {
 
   const DemoCut* cuts;  ///< of all tensors
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared, const DecodeJob& job) const {
     if (*job.problem != 0) return;
     const DemoCut cut = cuts[job.tensor];
     const std::uint32_t tile = block.index();

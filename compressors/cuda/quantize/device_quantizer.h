@@ -93,8 +93,7 @@ struct SplitJobs {
   std::uint32_t count;
   Job* split;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     block.each([&](int t) {
       const std::uint32_t i =
           block.index() * static_cast<std::uint32_t>(kThreads) + static_cast<std::uint32_t>(t);
@@ -157,8 +156,7 @@ class GreatBuckets {
   /// `first` begin
   /// @param sums  sums(n) returns the number of doubles that the sums of n elements need; null: the
   /// moments' sums suffice
-  template <class At>
-  void add(Device& device, const Job& job, std::uint32_t bucket, std::size_t encoded, At at,
+  void add(Device& device, const Job& job, std::uint32_t bucket, std::size_t encoded, auto at,
            std::size_t (*sums)(std::size_t n) = nullptr) {
     const auto number = static_cast<std::uint32_t>(ranges_.size());
     PartRange range{.begin = static_cast<std::uint32_t>(parts_.size()),

@@ -91,8 +91,7 @@ struct FindRecords {
     bool good;
   };
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared, const DecodeJob& job) const {
     const PayloadView& payload = job.payload;
     const std::uint32_t buckets = LevelView::cut_of(job).buckets();
     once(block, [&] {
@@ -140,8 +139,7 @@ struct ReadRecords {
   static constexpr int kThreads = 64;
   struct Shared {};
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const DecodeJob& job) const {
     const bool usable = *job.problem == 0;
     const std::uint32_t buckets = LevelView::cut_of(job).buckets();
     block.each([&](int t) {
@@ -228,14 +226,12 @@ struct LevelStream : CodeStream {
     return all.count >= parts.count;
   }
 
-  template <class Body>
-  THINPIPE_KERNEL void read(std::uint32_t segment, Passed& passed, Body body) const {
+  THINPIPE_KERNEL void read(std::uint32_t segment, Passed& passed, auto body) const {
     read_levels(segment, passed,
                 [&](std::uint64_t end, float /*level*/) { body(passed.count, end); });
   }
   /// body(end, level): a code ends at bit `end` of the stream.
-  template <class Body>
-  THINPIPE_KERNEL void read_levels(std::uint32_t segment, Passed& passed, Body body) const {
+  THINPIPE_KERNEL void read_levels(std::uint32_t segment, Passed& passed, auto body) const {
     float level = 0;
     const auto read_level = [&](std::uint64_t bit, std::uint32_t& distance) {
       return view.code_at(bit, view.payload.n, distance, level);
@@ -250,8 +246,7 @@ struct AddLevels {
   static constexpr int kThreads = 32;
   struct Shared {};
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/, const DecodeJob& job) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/, const DecodeJob& job) const {
     const WholeLevels payload = Stream::view_of(job);
     LevelParts parts = payload.open();
     const Stream stream(payload, parts);

@@ -47,8 +47,7 @@ struct MultiplyColumns : OnMatrices {
 
   std::size_t pass;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared) const {
     const Tile tile = tiles[block.index()];
     const LowRankMatrix matrix = matrices[tile.job];
     if (pass >= orthogonalize_passes(matrix.rank)) return;
@@ -107,8 +106,7 @@ struct FactorProducts {
   const LowRankMatrix* matrices;
   std::size_t pass;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const LowRankMatrix matrix = matrices[block.index()];
     if (pass >= orthogonalize_passes(matrix.rank)) return;
     const std::uint32_t rank = matrix.rank;
@@ -150,8 +148,7 @@ struct SubtractComponents : OnMatrices {
 
   std::size_t pass;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Tile tile = tiles[block.index()];
     const LowRankMatrix matrix = matrices[tile.job];
     if (pass >= orthogonalize_passes(matrix.rank)) return;

@@ -140,8 +140,7 @@ struct LowerThreshold {
 
   const Job* jobs;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     constexpr double kLower = 0.8;
     const Job job = jobs[block.index()];
     once(block, [&] { set_threshold(job, job.findings->threshold * kLower); });
@@ -210,8 +209,7 @@ struct PickSide : OnParts {
   const Job* others;
   bool exact;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& /*shared*/) const {
     const Part tile = parts[block.index()];
     const Job job = jobs[tile.job];
     const Job other = others[tile.job];

@@ -35,8 +35,7 @@ struct CountLimits : OnParts {
 
   Search search;
 
-  template <class Block>
-  THINPIPE_KERNEL void operator()(Block& block, Shared& shared) const {
+  THINPIPE_KERNEL void operator()(auto& block, Shared& shared) const {
     const Part own = parts[block.index()];
     const Job job = jobs[own.job];
     Findings& findings = *job.findings;

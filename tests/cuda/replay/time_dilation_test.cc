@@ -18,8 +18,7 @@ void expect_slowed(const StepReport& report, double time_scale, double copies) {
 }
 
 // Calls check(report) for every rank and step but the first step, which allocates buffers.
-template <class AllSteps, class Check>
-void each_report(const AllSteps& all, const Check& check) {
+void each_report(const auto& all, const auto& check) {
   for (const auto& steps : all)
     for (std::size_t step = 1; step < steps.size(); ++step) check(steps[step].report);
 }

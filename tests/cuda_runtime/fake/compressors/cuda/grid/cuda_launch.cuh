@@ -7,8 +7,7 @@
 
 namespace thinpipe::cuda {
 
-template <class Kernel>
-cudaError_t launch_kernel(const Kernel& kernel, unsigned blocks, cudaStream_t stream) {
+cudaError_t launch_kernel(const auto& kernel, unsigned blocks, cudaStream_t stream) {
   return simulated::launch(stream, [kernel, blocks] {
     static SerialSimulator simulator(1);
     simulator.run(kernel, blocks);
