@@ -29,16 +29,11 @@ class NoDevice : public DeviceMemory {
   void wait() override {}
   std::uint32_t processors() const { return 1; }
 
-  template <class Kernel>
-  void launch(const Kernel&, std::size_t) {}
+  void launch(const auto&, std::size_t) {}
   struct Recording {};
   bool can_record() const { return false; }
-  template <class Enqueue>
-  std::optional<Recording> record(const Enqueue&) {
-    return std::nullopt;
-  }
-  template <class Enqueue>
-  void repeat(const Recording&, const Enqueue&) {}
+  std::optional<Recording> record(const auto&) { return std::nullopt; }
+  void repeat(const Recording&, const auto&) {}
 
  private:
   std::list<std::vector<std::byte>> memory_;

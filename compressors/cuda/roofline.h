@@ -68,18 +68,11 @@ class Roofline : public DeviceRoofline {
         sum_(static_cast<std::uint32_t*>(device_->allocate(sizeof(std::uint32_t)))) {}
 
   void read(const float* device_x, std::size_t elements, int streams) override {
-    switch (streams) {
-      case 1:
-        return launch<1>(device_x, elements);
-      case 2:
-        return launch<2>(device_x, elements);
-      case 4:
-        return launch<4>(device_x, elements);
-      case 8:
-        return launch<8>(device_x, elements);
-      default:
-        throw std::invalid_argument("no such number of streams");
-    }
+    if (streams == 1) return launch<1>(device_x, elements);
+    if (streams == 2) return launch<2>(device_x, elements);
+    if (streams == 4) return launch<4>(device_x, elements);
+    if (streams == 8) return launch<8>(device_x, elements);
+    throw std::invalid_argument("no such number of streams");
   }
   std::uint32_t take_sum() override {
     std::uint32_t sum = 0;

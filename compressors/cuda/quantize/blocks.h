@@ -42,19 +42,12 @@ class BlockQuantizer : public DeviceQuantizer<Device> {
     batch.launch(device, DecodeGrid::kElements, DecodeBlocks<Element>{layout_});
   }
   std::string problem(std::uint32_t number) const override {
-    switch (static_cast<BlockProblem>(number)) {
-      case BlockProblem::kNone:
-        break;
-      case BlockProblem::kScale:
-        return shares_scale()
-                   ? "distance of two levels in the payload is not a finite number of at least 0"
-                   : "scale of a block in the payload is not a finite number of at least 0";
-      case BlockProblem::kCode:
-        return "code in the payload stands for no finite number";
-      case BlockProblem::kPadding:
-        return "padding after the last code in the payload is not zero";
-    }
-    return "";
+    const std::string scale = shares_scale() ? "distance of two levels" : "scale of a block";
+    const std::string problems[] = {"",
+                                    scale + " in the payload is not a finite number of at least 0",
+                                    "code in the payload stands for no finite number",
+                                    "padding after the last code in the payload is not zero"};
+    return problems[number];  // in the order of BlockProblem
   }
 
  private:

@@ -320,19 +320,11 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
     batch.launch(device, DecodeGrid::kElements, UnpackTernary{options_.zero_run, layout_});
   }
   std::string problem(std::uint32_t number) const override {
-    switch (static_cast<TernaryProblem>(number)) {
-      case TernaryProblem::kNone:
-        break;
-      case TernaryProblem::kScale:
-        return "ternary payload: the scale is not a finite number of at least 0";
-      case TernaryProblem::kByte:
-        return "ternary payload: byte over 242 without zero-run encoding";
-      case TernaryProblem::kPadding:
-        return "ternary payload: padding is not zero";
-      case TernaryProblem::kLength:
-        return "ternary payload: bytes for more or fewer elements than the tensor has";
-    }
-    return "";
+    constexpr const char* kProblems[] = {"", "the scale is not a finite number of at least 0",
+                                         "byte over 242 without zero-run encoding",
+                                         "padding is not zero",
+                                         "bytes for more or fewer elements than the tensor has"};
+    return std::string("ternary payload: ") + kProblems[number];  // in the order of TernaryProblem
   }
 
  private:
