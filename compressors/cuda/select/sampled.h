@@ -54,7 +54,7 @@ inline void sample_for_top_k(const DeviceStep& step, Job& job) {
 template <class Device>
 class TopKSelector : public RatioSelector<Device> {
  public:
-  using RatioSelector<Device>::RatioSelector;
+  explicit TopKSelector(const MakerInput& input) : RatioSelector<Device>(input) {}
 
   std::size_t max_selected(std::size_t elements) const override {
     return this->max_target(elements);
