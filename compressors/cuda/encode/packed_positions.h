@@ -366,8 +366,7 @@ struct ScanPacked {
     if (tile >= tiles) return;
     const PackedGaps gaps{payload, stream, job.begins, parts.count};
     // Sums of the gaps' lower and upper halves: each sum of a tile fits into 32 bits.
-    typename Block::template Local<std::uint32_t> low;
-    typename Block::template Local<std::uint32_t> high;
+    typename Block::template Local<std::uint32_t> low, high;
     block.each([&](int t) {
       bool small = true;
       low[t] = high[t] = 0;

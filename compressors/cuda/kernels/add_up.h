@@ -167,8 +167,7 @@ struct AddUp : OnTiles {
     const std::uint32_t begin = tile.index * kSumTile;
     const std::uint32_t some = n - begin < kSumTile ? n - begin : kSumTile;
     const std::uint32_t rows = some / kMomentPartials;
-    typename Block::template Local<std::uint32_t> keys;
-    typename Block::template Local<std::uint32_t> counts;
+    typename Block::template Local<std::uint32_t> keys, counts;
     const std::int32_t limit = static_cast<std::int32_t>(job.findings->limit);
     block.each([&](int t) {
       const auto thread = static_cast<std::uint32_t>(t);

@@ -301,7 +301,7 @@ struct FindRange : OnTiles {
   static constexpr int kThreads = kBlockThreads;
   struct Shared {
     float values[kTile];
-    ChainWorkspace<double, kThreads> chains;
+    double chains[kThreads];
   };
 
   BlockLayout layout;
@@ -315,7 +315,7 @@ struct FindRange : OnTiles {
     each_of(block, some,
             [&](std::uint32_t i) { shared.values[i] = element<Reading::kSum>(job, begin + i); });
     const auto length = static_cast<std::uint32_t>(layout.format.block);
-    add_chains(block, shared.chains, shared.values, some, length, SquareChains::chain,
+    add_chains(block, shared.chains, shared.values, some, length, SquareChains(),
                [&](std::uint32_t /*at*/, const float* x, std::uint32_t n, const double* partials) {
                  const float most = root_mean_square(x, n, SquareChains::join(x, n, partials));
                  block.set_greatest(&job.findings->most, std::bit_cast<std::uint32_t>(most));

@@ -25,19 +25,14 @@ THINPIPE_BOTH constexpr std::uint32_t tile_of_buckets(std::uint32_t bucket) {
   return (some < kMaxBuckets ? some : kMaxBuckets) * bucket;
 }
 
-/// Shared memory for the sums of the buckets that a thread block adds up at a time.
-template <class Partial, int kThreads>
-struct ChainWorkspace {
-  Partial partial[kThreads];
-};
-
 /// Computes 64 partial sums of each bucket of a tile in 64 threads. One thread per bucket then
 /// joins the bucket's partial sums by then(bucket, values, elements, partials).
-/// @param chain  chain(values, elements, which) returns one partial sum
-template <class Block, class Partial, int kThreads, class Chain, class Then>
-THINPIPE_KERNEL void add_chains(Block& block, ChainWorkspace<Partial, kThreads>& workspace,
-                                const float* values, std::uint32_t elements, std::uint32_t bucket,
-                                Chain chain, Then then) {
+/// @param partials  shared memory for the buckets that a thread block adds up at a time
+/// @param code  code.chain(values, elements, which) returns one partial sum
+template <class Partial, int kThreads>
+THINPIPE_KERNEL void add_chains(auto& block, Partial (&partials)[kThreads], const float* values,
+                                std::uint32_t elements, std::uint32_t bucket, const auto& code,
+                                auto then) {
   constexpr std::uint32_t kAtOnce = kThreads / kChains;
   const std::uint32_t buckets = (elements + bucket - 1) / bucket;
   const auto size_of = [&](std::uint32_t at) {
@@ -47,13 +42,13 @@ THINPIPE_KERNEL void add_chains(Block& block, ChainWorkspace<Partial, kThreads>&
     block.each([&](int t) {
       const std::uint32_t at = first + static_cast<std::uint32_t>(t) / kChains;
       if (at >= buckets) return;
-      workspace.partial[t] =
-          chain(values + at * bucket, size_of(at), static_cast<std::uint32_t>(t) % kChains);
+      partials[t] =
+          code.chain(values + at * bucket, size_of(at), static_cast<std::uint32_t>(t) % kChains);
     });
     block.each([&](int t) {
       const std::uint32_t at = first + static_cast<std::uint32_t>(t);
       if (static_cast<std::uint32_t>(t) >= kAtOnce || at >= buckets) return;
-      then(at, values + at * bucket, size_of(at), workspace.partial + t * kChains);
+      then(at, values + at * bucket, size_of(at), partials + t * kChains);
     });
   }
 }

@@ -216,10 +216,8 @@ struct StageChosen : OnParts {
                                       const Choice<reading>& pass, const Rule& rule,
                                       std::uint32_t tile, const Counts& kept) {
     typename Block::template Local<Rows<float>> values;
-    typename Block::template Local<std::uint32_t> above;
-    typename Block::template Local<std::uint32_t> equal;
-    typename Block::template Local<Rows<std::uint32_t>> above_rows;
-    typename Block::template Local<Rows<std::uint32_t>> equal_rows;
+    typename Block::template Local<std::uint32_t> above, equal;
+    typename Block::template Local<Rows<std::uint32_t>> above_rows, equal_rows;
     block.each_alone([&](int t) {
       above[t] = equal[t] = 0;
       read_rows<reading>(job, pass.n, tile, t, values[t]);
@@ -271,8 +269,7 @@ struct StageChosen : OnParts {
   THINPIPE_KERNEL void add_up(Block& block, const Job& job, const Choice<reading>& pass,
                               const Rule& rule) const {
     const std::uint32_t parts_each = (pass.part.parts + kThreads - 1) / kThreads;
-    typename Block::template Local<std::uint32_t> first;
-    typename Block::template Local<std::uint32_t> second;
+    typename Block::template Local<std::uint32_t> first, second;
     const auto each_part = [&](int t, auto body) {
       const std::uint32_t begin = static_cast<std::uint32_t>(t) * parts_each;
       for (std::uint32_t i = begin; i < begin + parts_each && i < pass.part.parts; ++i) body(i);

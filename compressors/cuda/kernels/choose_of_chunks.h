@@ -81,10 +81,8 @@ struct ChooseOfChunks : OnTiles {
     }
     Counts before;  // counts of the chunk in earlier tiles
     for (std::uint32_t part = 0; part < parts; ++part) {
-      typename Block::template Local<std::uint32_t> above;
-      typename Block::template Local<std::uint32_t> equal;
-      typename Block::template Local<Rows<std::uint32_t>> above_rows;
-      typename Block::template Local<Rows<std::uint32_t>> equal_rows;
+      typename Block::template Local<std::uint32_t> above, equal;
+      typename Block::template Local<Rows<std::uint32_t>> above_rows, equal_rows;
       block.each([&](int t) {
         read_again(t, part);
         above[t] = equal[t] = 0;

@@ -70,7 +70,7 @@ struct EncodeCodes : OnTiles {
   static constexpr int kThreads = kCodeThreads;
   struct Shared {
     float values[kTile];  ///< elements, then their decoded values
-    ChainWorkspace<typename Code::Partial, kThreads> chains;
+    typename Code::Partial chains[kThreads];
     CodeValues scales[kMaxBuckets];
   };
 
@@ -113,14 +113,10 @@ struct EncodeCodes : OnTiles {
         store_run(shared.values + i, count, c);
       }
     });
-    add_chains(
-        block, shared.chains, shared.values, some, length,
-        [&](const float* x, std::uint32_t n, std::uint32_t which) {
-          return code.chain(x, n, which);
-        },
-        [&](std::uint32_t at, const float* x, std::uint32_t n, const auto* partials) {
-          shared.scales[at] = code.values(x, n, n == job.n, partials);
-        });
+    add_chains(block, shared.chains, shared.values, some, length, code,
+               [&](std::uint32_t at, const float* x, std::uint32_t n, const auto* partials) {
+                 shared.scales[at] = code.values(x, n, n == job.n, partials);
+               });
     block.each([&](int t) {
       nonzero[t] = 0;
       std::uint8_t* const out = output(job);

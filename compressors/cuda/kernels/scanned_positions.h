@@ -188,8 +188,7 @@ struct PassPositions {
     if (tell_all(block, job, parts.problem)) return;
     const std::uint32_t segments = tiles_of(units, kScanUnits);
     if (block.index() >= segments) return;
-    typename Block::template Local<std::uint32_t> counts;
-    typename Block::template Local<std::uint32_t> elements;
+    typename Block::template Local<std::uint32_t> counts, elements;
     count_units(block, code, units, counts, elements);
     const std::uint32_t count = block.sum(counts);
     const std::uint32_t passed = block.sum(elements);
@@ -216,8 +215,7 @@ struct ReadPositions {
     std::uint32_t units = 0;
     code.units(units);
     if (block.index() >= tiles_of(units, kScanUnits)) return;
-    typename Block::template Local<std::uint32_t> counts;
-    typename Block::template Local<std::uint32_t> elements;
+    typename Block::template Local<std::uint32_t> counts, elements;
     count_units(block, code, units, counts, elements);
     block.prefix(counts);
     block.prefix(elements);

@@ -142,7 +142,7 @@ struct PackTernaryBuckets : OnTiles {
   static constexpr int kThreads = 512;
   struct Shared {
     float values[kTile];  ///< elements, then their decoded values
-    ChainWorkspace<std::uint32_t, kThreads> chains;
+    std::uint32_t chains[kThreads];
     float scales[kMaxBuckets];
   };
 
@@ -164,7 +164,7 @@ struct PackTernaryBuckets : OnTiles {
       for (auto i = static_cast<std::uint32_t>(t); i < some; i += kThreads)
         shared.values[i] = element<Reading::kSum>(job, begin + i);
     });
-    add_chains(block, shared.chains, shared.values, some, layout.bucket, GreatestRange::chain,
+    add_chains(block, shared.chains, shared.values, some, layout.bucket, GreatestRange(),
                [&](std::uint32_t at, const float* x, std::uint32_t n, const std::uint32_t* most) {
                  const float scale = ternary_scale(sparsity, GreatestRange::reach(x, n, most));
                  shared.scales[at] = scale;

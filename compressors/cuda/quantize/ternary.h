@@ -51,10 +51,8 @@ struct FoldZeros : OnTiles {
     const auto scales = static_cast<std::uint32_t>(layout.scales(job.n));
     const std::uint32_t count = tiles_of(length, kTile);
     if (tile.index >= count) return;
-    typename Block::template Local<std::uint32_t> nonzero;
-    typename Block::template Local<std::uint32_t> kept;
-    typename Block::template Local<ByteRows> nonzero_rows;
-    typename Block::template Local<ByteRows> kept_rows;
+    typename Block::template Local<std::uint32_t> nonzero, kept;
+    typename Block::template Local<ByteRows> nonzero_rows, kept_rows;
     block.each([&](int t) {
       nonzero[t] = 0;
       for (unsigned j = 0; j < kByteRows; ++j) {
