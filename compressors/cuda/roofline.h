@@ -39,8 +39,7 @@ struct ReadSum {
     const std::uint32_t segment = n / 4 / kStreams;
     const std::uint32_t read_together = segment * kStreams * 4;
     typename Block::template Local<std::uint32_t> sums;
-    block.each([&](int t) {
-      const auto thread = static_cast<std::uint32_t>(t);
+    block.each([&](std::uint32_t thread) {
       const std::uint32_t i = block.index() * kThreads + thread;
       std::uint32_t own = 0;
       if (i < segment) {
@@ -53,7 +52,7 @@ struct ReadSum {
       // The last elements, fewer than a vector per stream, and fewer than the block's threads.
       if (block.index() == 0 && thread < n - read_together)
         own += std::bit_cast<std::uint32_t>(x[read_together + thread]);
-      sums[t] = own;
+      sums[thread] = own;
     });
     const std::uint32_t total = block.sum(sums);
     once(block, [&] { block.add(sum, total); });

@@ -169,8 +169,7 @@ struct AddUp : OnTiles {
     const std::uint32_t rows = some / kMomentPartials;
     typename Block::template Local<std::uint32_t> keys, counts;
     const std::int32_t limit = static_cast<std::int32_t>(job.findings->limit);
-    block.each([&](int t) {
-      const auto thread = static_cast<std::uint32_t>(t);
+    block.each([&](std::uint32_t thread) {
       const std::uint32_t partial = thread % kMomentPartials;
       const std::uint32_t first = thread / kMomentPartials * kMomentRows;
       const std::uint32_t last = first + kMomentRows < rows ? first + kMomentRows : rows;
@@ -190,11 +189,10 @@ struct AddUp : OnTiles {
       for (; row < last; ++row, at += kMomentLanes)
         take(element<reading>(job, at), limit, sum, key, count);
       shared.partial[thread] = sum;
-      keys[t] = key;
-      counts[t] = count;
+      keys[thread] = key;
+      counts[thread] = count;
     });
-    block.each([&](int t) {
-      const auto thread = static_cast<std::uint32_t>(t);
+    block.each([&](std::uint32_t thread) {
       if (thread < kMomentPartials) {
         Total sum{};
         for (std::uint32_t flush = 0; flush < kMomentFlushes; ++flush)
@@ -205,7 +203,7 @@ struct AddUp : OnTiles {
       const std::uint32_t left = rows * kMomentPartials + thread;
       if (left < some) {
         Partial value{};
-        take(element<reading>(job, begin + left), limit, value, keys[t], counts[t]);
+        take(element<reading>(job, begin + left), limit, value, keys[thread], counts[thread]);
         shared.partial[thread] = value;
       }
     });

@@ -177,8 +177,7 @@ struct EncodeBlocks : OnTiles {
   THINPIPE_KERNEL void load(auto& block, Shared& shared, const Job& job, std::uint32_t begin,
                             std::uint32_t some, const Blocks& blocks) const {
     const bool given = layout.format.scale == BlockScale::kGiven;
-    block.each([&](int t) {
-      const auto thread = static_cast<std::uint32_t>(t);
+    block.each([&](std::uint32_t thread) {
       if (thread < kMaxBlocks) shared.most[thread] = shared.used[thread] = 0;
       for (std::uint32_t i = thread; i < blocks.elements; i += kThreads) {
         float x = 0;

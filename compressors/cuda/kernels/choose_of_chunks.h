@@ -210,8 +210,7 @@ struct ChooseOfChunks : OnTiles {
   THINPIPE_KERNEL static void finish(auto& block, const Shared& shared, const Job& job,
                                      std::uint32_t tile, std::uint32_t bits, std::uint32_t parts) {
     Findings& findings = *job.findings;
-    block.each([&](int t) {
-      const auto chunk = static_cast<std::uint32_t>(t);
+    block.each([&](std::uint32_t chunk) {
       if (chunk < chunks_of(bits) && elements(job, tile, bits, chunk) > 0)
         block.set_greatest(&findings.most, kMaxKey - shared.searches[chunk].known);
     });

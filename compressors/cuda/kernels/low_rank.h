@@ -106,8 +106,7 @@ struct MultiplyLeft : OnMatrices {
     for (std::uint32_t first = 0; first < matrix.rank; first += kAtOnce) {
       const std::uint32_t count = matrix.rank - first < kAtOnce ? matrix.rank - first : kAtOnce;
       const float* const q = matrix.q + std::size_t{first} * columns;
-      block.each([&](int t) {
-        const auto thread = static_cast<std::uint32_t>(t);
+      block.each([&](std::uint32_t thread) {
         const std::uint32_t row = tile.index * kRows + thread / kLowRankPartials;
         if (row >= matrix.rows) return;
         float sums[kAtOnce] = {};
@@ -118,10 +117,9 @@ struct MultiplyLeft : OnMatrices {
             sums[k] = sums[k] + product;
           }
         }
-        for (std::uint32_t k = 0; k < count; ++k) shared.partial[k][t] = sums[k];
+        for (std::uint32_t k = 0; k < count; ++k) shared.partial[k][thread] = sums[k];
       });
-      block.each([&](int t) {
-        const auto thread = static_cast<std::uint32_t>(t);
+      block.each([&](std::uint32_t thread) {
         const std::uint32_t k = thread / kRows;
         const std::uint32_t row = tile.index * kRows + thread % kRows;
         if (k >= count || row >= matrix.rows) return;

@@ -213,8 +213,7 @@ struct AddSigns : OnTiles {
     }
     auto* const sums = reinterpret_cast<SignedSums*>(job.block_sums);
     typename Block::template Local<std::uint32_t> negatives;
-    block.each([&](int t) {
-      const auto thread = static_cast<std::uint32_t>(t);
+    block.each([&](std::uint32_t thread) {
       const auto lane = thread % static_cast<std::uint32_t>(kSignLanes);
       const std::uint32_t begin = begin_of(tile, thread / kSignLanes);
       if (begin >= job.n) return;
@@ -232,14 +231,13 @@ struct AddSigns : OnTiles {
           own.negatives += x < 0 ? 1 : 0;
           ends(job, sums)[lane] = one;
         }
-        negatives[t] = own.negatives;
+        negatives[thread] = own.negatives;
       }
     });
     if constexpr (!repair) {
       const std::uint32_t count = block.sum(negatives);
-      block.each([&](int t) {
-        const auto at = static_cast<std::uint32_t>(t);
-        if (t == 0) block.add(&job.findings->tail, count);
+      block.each([&](std::uint32_t at) {
+        if (at == 0) block.add(&job.findings->tail, count);
         if (at >= kSignBlocks || begin_of(tile, at) >= job.n) return;
         SignedSums own;
         add_lanes<kScale>(shared.lanes + at * kSignLanes, own);

@@ -77,8 +77,7 @@ struct MeasureLevels : LevelKernel {
         block.set_greatest(&shared.last[place.at], own);
       }
     });
-    block.each([&](int t) {
-      const auto at = static_cast<std::uint32_t>(t);
+    block.each([&](std::uint32_t at) {
       const std::uint32_t slice = tile.index * cut.together() + at;
       if (at >= cut.together() || slice >= cut.slices()) return;
       const std::uint32_t passed = slice % cut.each() * kTile;
