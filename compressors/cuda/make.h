@@ -111,8 +111,8 @@ std::unique_ptr<DeviceQuantizer<Device>> make_terngrad(const MakerInput& input) 
 
 template <class Device>
 std::unique_ptr<DeviceQuantizer<Device>> make_thc(const MakerInput& input) {
-  const BlockFormat format = thc_format(std::stoi(input.parameters.choice("bits")),
-                                        std::stoul(input.parameters.choice("block")));
+  const BlockFormat format = thc_format(static_cast<int>(input.parameters.integer("bits")),
+                                        input.parameters.count("block"));
   return make_block_quantizer<Device>(input, format,
                                       static_cast<float>(input.parameters.real("range")));
 }
@@ -157,8 +157,9 @@ const Makers<DeviceQuantizer<Device>>& quantizer_makers() {
       {"fedavg", words(Fp32Code{}, "")},
       {"fp16", words(HalfCode{HalfFormat::kFp16}, kBadFloat)},
       {"bf16", words(HalfCode{HalfFormat::kBf16}, kBadFloat)},
-      {"natural", words(NaturalCode{}, "an exponent in the payload is 255, or bits after the last "
-                                       "sign are not zero")},
+      {"natural", words(NaturalCode{},
+                        "an exponent in the payload is 255, or bits after the last "
+                        "sign are not zero")},
       {"int8", [](const MakerInput& input) { return make_codes<Device>(input, Int8Code{}); }},
       {"signsgd", signs},
       {"efsignsgd", mean_magnitude},

@@ -45,9 +45,7 @@ class CudaBlock {
     __syncthreads();
   }
 
-  __device__ void each_alone(auto body) {
-    body(static_cast<int>(threadIdx.x));
-  }
+  __device__ void each_alone(auto body) { body(static_cast<int>(threadIdx.x)); }
 
   __device__ std::uint32_t greatest(Local<std::uint32_t>& x) {
     const std::uint32_t most = __reduce_max_sync(kAllLanes, x[0]);

@@ -63,9 +63,7 @@ class SerialBlock {
 
   /// As each(), without waiting at the end: until the next barrier, threads must not read what
   /// others write in `body`.
-  void each_alone(auto body) {
-    each(body);
-  }
+  void each_alone(auto body) { each(body); }
 
   // Collective operations of all threads. Each waits for all threads before and after.
 

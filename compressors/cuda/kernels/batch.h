@@ -48,9 +48,7 @@ struct TileTable {
   const Tile* on_device = nullptr;
 
   void add(std::uint32_t job, std::uint32_t count) { add_tiles(job, count, tiles); }
-  void upload(auto& device) {
-    on_device = uploaded(device, tiles);
-  }
+  void upload(auto& device) { on_device = uploaded(device, tiles); }
   std::size_t count() const { return tiles.size(); }
 };
 

@@ -128,9 +128,8 @@ struct PackTernary : OnParts {
       const std::uint64_t byte = first + std::uint64_t{j} * stride;
       if (byte >= length) continue;
       packed[byte] = quartic_byte<std::uint64_t>(
-          byte, length, job.n, [&](std::uint32_t k, std::uint32_t i) {
-            return digit(job, scale, i, c[j][k], nonzero);
-          });
+          byte, length, job.n,
+          [&](std::uint32_t k, std::uint32_t i) { return digit(job, scale, i, c[j][k], nonzero); });
     }
   }
 };
@@ -235,8 +234,8 @@ struct PackTernaryParts : OnTiles {
       const std::uint32_t end = begin + kBytes < length ? begin + kBytes : length;
       const TernaryDigit digit{.stochastic = false};
       for (auto j = begin + static_cast<std::uint32_t>(t); j < end; j += kThreads)
-        bytes[j] = quartic_byte<std::uint64_t>(
-            j, length, job.n, [&](std::uint32_t, std::uint32_t i) {
+        bytes[j] =
+            quartic_byte<std::uint64_t>(j, length, job.n, [&](std::uint32_t, std::uint32_t i) {
               return digit(job, job.findings->scale, i, job.c()[i], nonzero[t]);
             });
     });

@@ -253,8 +253,8 @@ struct AddDemo {
     if (*job.problem != 0) return;
     const DemoCut cut = cuts[job.tensor];
     const std::uint32_t tile = block.index();
-    const float* const decoded = turn_back(block, shared, cut, tile, job.positions, job.values,
-                                           job.payload.open().count);
+    const float* const decoded =
+        turn_back(block, shared, cut, tile, job.positions, job.values, job.payload.open().count);
     each_of(block, kTile, [&](std::uint32_t i) {
       const std::uint32_t at = cut.element_of(tile * kTile + i);
       if (at != DemoCut::kOutside) add_decoded(job, at, decoded[i]);
@@ -268,10 +268,10 @@ template <class Device>
 class DemoQuantizer : public DeviceQuantizer<Device> {
  public:
   explicit DemoQuantizer(const MakerInput& input)
-      : k_(static_cast<std::size_t>(input.parameters.integer("topk"))),
+      : k_(input.parameters.count("topk")),
         values_(make_values<Device>(input.parameters.choice("values"), 0)),
         value_codec_(make_value_codec(input.parameters.choice("values"))) {
-    const std::size_t chunk = std::stoul(input.parameters.choice("chunk"));
+    const std::size_t chunk = input.parameters.count("chunk");
     for (const TensorInfo& tensor : input.tensors) {
       grids_.push_back(demo_grid(tensor.shape, tensor.elements, chunk));
       input.check_count(tensor, grids_.back().coefficients(), "coefficients");
@@ -350,9 +350,7 @@ class DemoQuantizer : public DeviceQuantizer<Device> {
   }
 
  private:
-  Chunks chunks_of(std::size_t tensor) const {
-    return {.size = grids_[tensor].size(), .k = k_};
-  }
+  Chunks chunks_of(std::size_t tensor) const { return {.size = grids_[tensor].size(), .k = k_}; }
 
   DemoCut cut_of(const DemoGrid& grid, Device& device) {
     if (cosines_ == nullptr) cosines_ = uploaded(device, dct_cosines());
