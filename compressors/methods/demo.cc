@@ -43,7 +43,7 @@ class DemoQuantizer : public Quantizer {
                         std::span<float> remainder, ByteWriter& out) override {
     const auto c = signal.values();
     selection_.count = 0;
-    alignas(64) float work[kMostWork];
+    alignas(64) float work[kMaxWork];
     for (std::size_t first = 0; first < grid_.chunks(); first += batch()) {
       const std::size_t size = (end_of(first) - first) * grid_.size();
       std::memset(work, 0, size * sizeof(float));
@@ -86,7 +86,7 @@ class DemoQuantizer : public Quantizer {
   /// Lines transformed together.
   static constexpr std::size_t kLines = 16;
   /// Coefficients of a batch: one chunk of at most kMaxDct x kMaxDct, or kLines lines.
-  static constexpr std::size_t kMostWork = kMaxDct * kMaxDct;
+  static constexpr std::size_t kMaxWork = kMaxDct * kMaxDct;
   static_assert(kLines <= kMaxDct);
 
   std::size_t coefficients() const { return grid_.coefficients(); }
@@ -153,7 +153,7 @@ class DemoQuantizer : public Quantizer {
       }
       return next < size && positions[next] < end;
     };
-    alignas(64) float work[kMostWork];
+    alignas(64) float work[kMaxWork];
     for (std::size_t first = 0; first < grid_.chunks(); first += batch()) {
       const std::size_t begin = first * grid_.size();
       const std::size_t end = end_of(first) * grid_.size();
