@@ -26,7 +26,7 @@ struct RooflineFigures {
   double copy = 0, triad = 0;
   double reread = 0;        ///< read of one array that does not rotate
   double update = 0;        ///< r += g, where r does not rotate
-  double store = 0;         ///< write of one array that does not rotate
+  double store = 0;         ///< write of one array that does not rotate; at most copy - t_r
   double multiply_add = 0;  ///< ns/operation, in registers
   /// The best read with at most the group's number of threads.
   double t_r = std::numeric_limits<double>::infinity();
