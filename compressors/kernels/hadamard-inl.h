@@ -48,7 +48,7 @@ HWY_INLINE V HadamardWithin([[maybe_unused]] D d, V v) {
 }
 
 #if !HWY_HAVE_SCALABLE  // sizeless vectors form no arrays
-/// Vectors that one pass keeps in registers: half of them, because a butterfly needs room too.
+/// Vectors that a pass keeps in registers: half of the registers, so that butterflies have room.
 constexpr std::size_t kHadamardVectors =
     (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3) || HWY_ARCH_ARM_A64 ? 16 : 8;
 

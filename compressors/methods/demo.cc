@@ -1,7 +1,7 @@
 // DeMo: a decaying momentum whose greatest cosine coefficients are sent and subtracted. One chunk
 // after another is copied to first-level cache, padded with zeros where the tensor ends,
-// transformed, and its greatest coefficients are selected. All of them are written as a sparse
-// method writes elements.
+// transformed, and its greatest coefficients are selected. The selected coefficients of all chunks
+// are then written as a sparse method writes elements.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -25,8 +25,9 @@ namespace {
 constexpr std::int32_t kHeldBeforeReversal = 4;
 
 /// Part of the last step's threshold that an element must reach to be compacted before this step's
-/// threshold is known. With 0.95, a few percent more elements are compacted than are needed, and
-/// thresholds of consecutive steps seldom differ by more.
+/// threshold is known. A threshold that falls by more than 5 % costs a further pass. With an
+/// exponential distribution, the part has e^(0.05 ln n) times the elements that are needed, if one
+/// in n reaches the threshold: 22 % more for one in 50.
 constexpr double kReach = 0.95;
 
 class SidcoSelector : public Selector {
