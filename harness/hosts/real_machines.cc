@@ -1,5 +1,4 @@
 // The user's machines, reached through ssh or Slurm.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,8 +12,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,7 +19,6 @@
 #include <sstream>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -32,13 +28,13 @@
 #include "base/text.h"
 #include "base/visible.h"
 #include "harness/hosts/hosts.h"
+#include "harness/hosts/logins.h"
 #include "harness/launch/control_socket.h"
 #include "harness/launch/launch.h"
 #include "harness/launch/machines.h"
 #include "harness/machine/programs.h"
 #include "netem/file_descriptor.h"
 #include "netem/link/netlink.h"
-#include "netem/sandbox.h"
 #include "netem/topology/time_scale.h"
 
 namespace thinpipe {
@@ -46,21 +42,9 @@ namespace {
 
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
-constexpr double kHelloSeconds = 60;   // ssh may query name servers and wait for a slow login
 constexpr double kAnswerSeconds = 15;  // longest time until a live guard answers
 constexpr double kEndSeconds = 10;
 constexpr int kMaxGreetingLines = 10'000;  // of a login shell; a longer greeting has no end
-
-// The command that runs a command on a host, without --agent. In BatchMode ssh fails at once where
-// it would ask for a password. With ConnectTimeout (s) it fails soon where a host does not answer.
-// By ServerAlive* it asks after 10 s of silence, and ends after three questions without an answer:
-// when its host has vanished, ssh is not left behind on this machine for more than 40 s.
-constexpr const char* kSsh =
-    "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ServerAliveCountMax=3";
-
-// Bytes that must be free for temporary files on a host. PMIx, by which Open MPI's daemon serves
-// the ranks, maps two files of 4 MiB there (NS_META_SEG_SIZE and NS_DATA_SEG_SIZE of its dstore).
-constexpr int kTemporaryBytes = 8 << 20;
 
 /// The command that starts a guard on a host.
 struct GuardCommand {
@@ -73,157 +57,6 @@ struct GuardedCard {
   int mtu = 0;
   std::string had;  ///< the qdisc that the guard will restore
 };
-
-std::string last_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string last;
-  for (std::string line; std::getline(file, line);) {
-    if (line.ends_with('\r')) line.pop_back();  // ssh ends its lines so
-    if (!line.empty()) last = line;
-  }
-  return last;
-}
-
-std::vector<std::string> words_in(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
-std::string agent_of(const HostsOptions& options) {
-  return options.agent.empty() ? kSsh : options.agent;
-}
-
-// Starts a command whose errors go to the file `log`. The command has no terminal (setsid): ssh
-// cannot ask for a password there, and the terminal's Ctrl-C reaches only the sweep.
-// @returns its process id
-pid_t start_without_terminal(std::vector<std::string> words, int input, int output,
-                             const std::string& log) {
-  const std::vector<char*> arguments = exec_words(words);
-  const pid_t child = fork();
-  if (child < 0) throw SystemError("fork");
-  if (child > 0) return child;
-  const int errors = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  dup2(input, STDIN_FILENO);
-  dup2(output, STDOUT_FILENO);
-  dup2(errors, STDERR_FILENO);
-  setsid();
-  for (const int one : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(one, SIG_DFL);
-  execvp(arguments[0], arguments.data());
-  dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], strerror(errno));
-  _exit(127);
-}
-
-constexpr std::string_view kLoginMark = "thinpipe: ";
-
-// Returns a command that prints, on a line of its own, kLoginMark and then `ready`, or the reason
-// why ranks cannot run on this host. Some agents do not pass on exit codes.
-std::string login_command() {
-  const std::string bytes = std::to_string(kTemporaryBytes);
-  const std::string script =
-      "LC_ALL=C; export LC_ALL; "
-      "say() { echo; echo \"thinpipe: $*\"; exit; }; "
-      "test -x \"$1\" || say \"no program $1. Install the same thinpipe at the same path there\"; "
-      "all=${TMPDIR:-/tmp}; "
-      "own=$(mktemp -d \"$all/thinpipe-XXXXXX\" 2>&1) || "
-      "say \"cannot make a folder in $all ($own). Open MPI needs $2 bytes there: free them, or set "
-      "TMPDIR on that host\"; "
-      "error=$(head -c \"$2\" /dev/zero 2>&1 >\"$own/space\"); code=$?; rm -rf \"$own\"; "
-      "test $code -eq 0 || "
-      "say \"cannot write to $all ($error). Open MPI needs $2 bytes there: free them, or set "
-      "TMPDIR on that host\"; "
-      "say ready";
-  // The worker has the same path on every machine. An `sh` of its own, as the login shell may be
-  // any other.
-  return "exec " +
-         shell_quoted({"sh", "-c", script, "sh", find_program("thinpipe-worker").string(), bytes});
-}
-
-// Returns the words after kLoginMark in the output of login_command(); "" if it did not run.
-std::string login_answer(const std::string& path) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);)  // a login shell may print a greeting first
-    if (line.starts_with(kLoginMark)) return line.substr(kLoginMark.size());
-  return "";
-}
-
-// Returns the cause and the remedy of a login that failed. `log` has the errors of ssh.
-std::string login_failure(const HostsOptions& options, const std::string& host,
-                          const std::string& log) {
-  std::ifstream file(log);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  const auto says = [&](const char* part) { return text.find(part) != std::string::npos; };
-  std::string remedy =
-      fmt::format("`{} {} true` must succeed without a question", agent_of(options), host);
-  if (says("HOST IDENTIFICATION HAS CHANGED"))
-    remedy = fmt::format(
-        "If the machine was installed anew, remove its old key by `ssh-keygen -R {}`. Then log in "
-        "once by hand (`ssh {}`), and compare the fingerprint of the new key",
-        host.substr(host.find('@') + 1), host);
-  else if (says("Host key verification failed"))
-    remedy = fmt::format(
-        "Log in once by hand (`ssh {}`), and accept the host's key after comparing its fingerprint",
-        host);
-  else if (says("Permission denied ("))
-    remedy = fmt::format(
-        "A login must need no password. `ssh-copy-id {}` copies your key to the host; if the key "
-        "has a passphrase, load it by `ssh-add`",
-        host);
-  const std::string said = last_line(log);
-  return fmt::format("cannot log in{}. {}", said.empty() ? "" : fmt::format(" ({})", said), remedy);
-}
-
-// Checks that commands run on all hosts, at the same time on each, and that ranks can run there.
-// @param scratch  folder for the output of the commands
-// @throws RunError naming the first host on which ranks cannot run, the cause and the remedy
-void check_logins(const HostsOptions& options, const std::string& scratch) {
-  struct Login {
-    std::string host, output, log;
-    pid_t child = -1;
-    bool late = false;
-  };
-  const FileDescriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!nothing.valid()) throw SystemError("open /dev/null");
-  const std::string command = login_command();
-  std::vector<Login> logins;
-  for (const std::string& host : options.names) {
-    if (is_this_machine(host)) continue;  // mpirun starts the rank here without a login
-    Login login;
-    login.host = host;
-    login.output = fmt::format("{}/login-{}.out", scratch, logins.size());
-    login.log = fmt::format("{}/login-{}.log", scratch, logins.size());
-    const FileDescriptor output(
-        open(login.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (!output.valid()) throw SystemError("open " + login.output);
-    std::vector<std::string> words = words_in(agent_of(options));
-    words.push_back(host);
-    words.push_back(command);
-    login.child = start_without_terminal(words, nothing.get(), output.get(), login.log);
-    logins.push_back(std::move(login));
-  }
-  const auto begin = Clock::now();
-  for (Login& login : logins)
-    while (waitpid(login.child, nullptr, WNOHANG) == 0) {
-      login.late = seconds_since(begin) > kHelloSeconds;
-      if (login.late || stop_requested()) {
-        kill(-login.child, SIGKILL);  // with the processes that the agent started
-        kill(login.child, SIGKILL);   // which has not called setsid() yet, in its first moment
-        waitpid(login.child, nullptr, 0);
-        break;
-      }
-      poll(nullptr, 0, 5);
-    }
-  if (stop_requested()) throw RunError("interrupted");
-  for (const Login& login : logins) {
-    const std::string answer = login_answer(login.output);
-    if (answer == "ready") continue;
-    std::string reason = answer;
-    if (answer.empty()) reason = login_failure(options, login.host, login.log);
-    if (login.late) reason = fmt::format("no answer within {:g} s; {}", kHelloSeconds, reason);
-    throw RunError(fmt::format("host {}: {}", login.host, reason));
-  }
-}
 
 // Returns the addresses from which this machine reaches the hosts, each once.
 std::vector<std::string> addresses_towards(const std::vector<std::string>& hosts) {
@@ -239,7 +72,7 @@ std::vector<std::string> addresses_towards(const std::vector<std::string>& hosts
 std::vector<GuardCommand> guard_commands(const HostsOptions& options,
                                          const std::vector<std::string>& control_addresses) {
   // The program has the same path on every machine, as the worker has.
-  std::vector<std::string> guard = words_in(options.shape_prefix);
+  std::vector<std::string> guard = words_at_spaces(options.shape_prefix);
   guard.insert(guard.end(), {find_program("thinpipe-shape").string(), options.shape,
                              fmt::format("{:g}", options.lease)});
   if (options.shape_anyway) guard.emplace_back("--anyway");
@@ -255,7 +88,7 @@ std::vector<GuardCommand> guard_commands(const HostsOptions& options,
                        "--ntasks=1", "--unbuffered", "--nodelist=" + host};
       command.words.insert(command.words.end(), guard.begin(), guard.end());
     } else {
-      command.words = words_in(agent_of(options));
+      command.words = words_at_spaces(agent_of(options));
       command.words.push_back(host);
       // The empty line ends a greeting of the login shell that has no end of line.
       command.words.push_back("echo; exec " + shell_quoted(guard));
