@@ -90,7 +90,8 @@ struct EncodeReport {
   std::size_t target_elements = 0;    ///< k = max(ceil(ratio d), 1); 0 without a target
   std::size_t selected_elements = 0;  ///< k-hat: elements in the payload
   double threshold = 0;               ///< on |c|; NaN where the method used none
-  int passes = 0;                     ///< passes over the d elements
+  /// Passes over the d elements. May depend on the threads, and on steps since load_state().
+  int passes = 0;
 };
 
 /// One tensor's compressor with its memory. Not thread-safe. A method that can do more also derives

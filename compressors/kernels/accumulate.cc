@@ -115,14 +115,11 @@ HWY_EXPORT(AccumulateMomentum);
 HWY_EXPORT(AccumulateNesterov);
 HWY_EXPORT(AddScaled);
 HWY_EXPORT(FirstSuspect);
-
-/// Elements of a cache line, so that only one thread writes each line.
-constexpr std::size_t kGrain = 16;
 }  // namespace
 
 void accumulate(std::span<const float> g, float decay, float scale, std::span<float> r) {
   assert(g.size() == r.size());
-  parallel_stretches(g.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_stretches(g.size(), kLineFloats, [&](std::size_t begin, std::size_t end) {
     HWY_DYNAMIC_DISPATCH(Accumulate)
     (g.data() + begin, end - begin, decay, scale, r.data() + begin);
   });
@@ -131,7 +128,7 @@ void accumulate(std::span<const float> g, float decay, float scale, std::span<fl
 void accumulate_momentum(std::span<const float> g, float momentum, float scale, std::span<float> u,
                          std::span<float> v) {
   assert(g.size() == u.size() && g.size() == v.size());
-  parallel_stretches(g.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_stretches(g.size(), kLineFloats, [&](std::size_t begin, std::size_t end) {
     HWY_DYNAMIC_DISPATCH(AccumulateMomentum)
     (g.data() + begin, end - begin, momentum, scale, u.data() + begin, v.data() + begin);
   });
@@ -140,7 +137,7 @@ void accumulate_momentum(std::span<const float> g, float momentum, float scale, 
 void accumulate_nesterov(std::span<const float> g, float momentum, float scale, std::span<float> u,
                          std::span<float> v) {
   assert(g.size() == u.size() && g.size() == v.size());
-  parallel_stretches(g.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_stretches(g.size(), kLineFloats, [&](std::size_t begin, std::size_t end) {
     HWY_DYNAMIC_DISPATCH(AccumulateNesterov)
     (g.data() + begin, end - begin, momentum, scale, u.data() + begin, v.data() + begin);
   });
@@ -148,7 +145,7 @@ void accumulate_nesterov(std::span<const float> g, float momentum, float scale, 
 
 void add_scaled(std::span<const float> x, float factor, std::span<float> out) {
   assert(x.size() == out.size());
-  parallel_stretches(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_stretches(x.size(), kLineFloats, [&](std::size_t begin, std::size_t end) {
     HWY_DYNAMIC_DISPATCH(AddScaled)(x.data() + begin, end - begin, factor, out.data() + begin);
   });
 }

@@ -284,33 +284,6 @@ std::size_t compact_parts(std::size_t n, CompactOutput out, Range range) {
   }
   return count;
 }
-
-/// Chooses from r, or from `sum` where it is not null.
-std::size_t choose_parts(std::span<const float> r, const PendingSum* sum, std::span<const float> q,
-                         const AmbiguityOptions& options, std::span<float> v,
-                         std::uint32_t* positions, float* values, float* variances) {
-  assert(r.size() == q.size() && r.size() == v.size());
-  std::array<std::size_t, kMaxSumParts> counts{};
-  std::array<std::size_t, kMaxSumParts> begins{};
-  // Every part writes where its elements begin and never past its own end.
-  parallel_sum_parts(r.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
-    begins[part] = begin;
-    counts[part] =
-        HWY_DYNAMIC_DISPATCH(Choose)(r.data(), sum, q.data(), begin, end, options, v.data(),
-                                     positions + begin, values + begin, variances + begin);
-  });
-  std::size_t count = counts[0];
-  for (std::size_t part = 1; part < sum_parts(r.size()); ++part) {
-    const auto move = [&](auto* data) {
-      std::memmove(data + count, data + begins[part], counts[part] * sizeof *data);
-    };
-    move(positions);
-    move(values);
-    move(variances);
-    count += counts[part];
-  }
-  return count;
-}
 }  // namespace
 
 std::size_t compact(std::span<const float> x, KeyOrder order, std::int32_t limit,
@@ -343,14 +316,29 @@ std::size_t compact_with_tail(std::span<const float> x, std::int32_t limit,
 
 std::size_t choose_unambiguous(std::span<const float> r, std::span<const float> q,
                                const AmbiguityOptions& options, std::span<float> v,
-                               std::uint32_t* positions, float* values, float* variances) {
-  return choose_parts(r, nullptr, q, options, v, positions, values, variances);
-}
-
-std::size_t choose_unambiguous_of_sum(const PendingSum& r, std::span<const float> q,
-                                      const AmbiguityOptions& options, std::span<float> v,
-                                      std::uint32_t* positions, float* values, float* variances) {
-  return choose_parts({r.r, r.n}, &r, q, options, v, positions, values, variances);
+                               std::uint32_t* positions, float* values, float* variances,
+                               const PendingSum* sum) {
+  assert(r.size() == q.size() && r.size() == v.size());
+  std::array<std::size_t, kMaxSumParts> counts{};
+  std::array<std::size_t, kMaxSumParts> begins{};
+  // Every part writes where its elements begin and never past its own end.
+  parallel_sum_parts(r.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    begins[part] = begin;
+    counts[part] =
+        HWY_DYNAMIC_DISPATCH(Choose)(r.data(), sum, q.data(), begin, end, options, v.data(),
+                                     positions + begin, values + begin, variances + begin);
+  });
+  std::size_t count = counts[0];
+  for (std::size_t part = 1; part < sum_parts(r.size()); ++part) {
+    const auto move = [&](auto* data) {
+      std::memmove(data + count, data + begins[part], counts[part] * sizeof *data);
+    };
+    move(positions);
+    move(values);
+    move(variances);
+    count += counts[part];
+  }
+  return count;
 }
 
 }  // namespace thinpipe

@@ -236,8 +236,8 @@ Columns AllColumns(std::size_t n) {
   return columns;
 }
 
-/// Copies n elements of all lines, `step` apart, times `factor`. @returns those in which any line
-/// has something other than 0.
+/// Copies n columns of all lines, `step` apart, times `factor`. @returns the columns that are not 0
+/// in every line.
 Columns TakeScaled(const float* HWY_RESTRICT from, std::size_t step, std::size_t n, float factor,
                    float* HWY_RESTRICT to) {
   const D d;

@@ -40,9 +40,14 @@ template <class D, class V>
 HWY_INLINE V HadamardWithin([[maybe_unused]] D d, V v) {
 #if HWY_TARGET != HWY_SCALAR
   constexpr std::size_t kLanes = hwy::HWY_NAMESPACE::MaxLanes(D());
+  const std::size_t lanes = hwy::HWY_NAMESPACE::Lanes(d);  // scalable vectors may have fewer
   v = HadamardLanes<2>(d, HadamardLanes<1>(d, v));
-  if constexpr (kLanes >= 8) v = HadamardLanes<4>(d, v);
-  if constexpr (kLanes >= 16) v = HadamardLanes<8>(d, v);
+  if constexpr (kLanes >= 8) {
+    if (lanes >= 8) v = HadamardLanes<4>(d, v);
+  }
+  if constexpr (kLanes >= 16) {
+    if (lanes >= 16) v = HadamardLanes<8>(d, v);
+  }
 #endif
   return v;
 }

@@ -98,8 +98,8 @@ void AddBlock(const float* HWY_RESTRICT x, std::size_t rows, PartMoments& moment
 }
 
 /// Adds the tail of one block of four streams of `rows` rows each.
-HWY_INLINE void AddTailBlock(const float* HWY_RESTRICT x, std::size_t rows, std::int32_t limit,
-                             PartMoments& moments) {
+void AddTailBlock(const float* HWY_RESTRICT x, std::size_t rows, std::int32_t limit,
+                  PartMoments& moments) {
   const hn::CappedTag<float, kRowLanes> d;
   const hn::RebindToSigned<decltype(d)> di;
   const std::size_t lanes = hn::Lanes(d);
@@ -135,11 +135,6 @@ HWY_INLINE void AddTailBlock(const float* HWY_RESTRICT x, std::size_t rows, std:
     for (std::size_t i = 0; i < kPartials; ++i) sums[i] += static_cast<double>(partial[i]);
   }
   moments.sum += sum_of(sums);
-}
-
-void AddTailBlocks(const float* x, std::size_t begin, std::size_t blocks, std::size_t rows,
-                   std::int32_t limit, PartMoments& moments) {
-  for (; blocks > 0; --blocks, begin += kBlock) AddTailBlock(x + begin, rows, limit, moments);
 }
 
 /// Adds the squares of blocks of four streams of `rows` rows each, in double.
@@ -250,7 +245,7 @@ HWY_AFTER_NAMESPACE();
 namespace thinpipe {
 namespace {
 HWY_EXPORT(AddBlock);
-HWY_EXPORT(AddTailBlocks);
+HWY_EXPORT(AddTailBlock);
 HWY_EXPORT(AddSquareBlocks);
 HWY_EXPORT(SquaresSideBySide);
 
@@ -275,17 +270,13 @@ Moments magnitude_moments(std::span<const float> x, const PendingSum* sum) {
 TailMoments tail_moments(std::span<const float> x, std::int32_t limit,
                          const std::function<void(std::size_t, std::size_t)>& read) {
   const UseThreads threads(read ? 1 : current_threads());
-  std::size_t done = 0;
   const PartMoments total = add_blocks<PartMoments>(
       x.size(),
       [&](std::size_t begin, std::size_t blocks, std::size_t rows, PartMoments& moments) {
-        const std::size_t together = read ? std::min<std::size_t>(1, blocks) : blocks;
-        for (; blocks > 0; blocks -= together, begin += together * kBlock) {
-          HWY_DYNAMIC_DISPATCH(AddTailBlocks)(x.data(), begin, together, rows, limit, moments);
-          // The first call has the last rows, which are fewer than a block.
-          if (!read || rows < kBlockRows) continue;
-          read(begin, begin + kBlock);
-          done = begin + kBlock;
+        for (; blocks > 0; --blocks, begin += kBlock) {
+          HWY_DYNAMIC_DISPATCH(AddTailBlock)(x.data() + begin, rows, limit, moments);
+          // The first call has the rows after the last whole block, which are read at the end.
+          if (read && rows == kBlockRows) read(begin, begin + kBlock);
         }
       },
       [&](std::size_t i, PartMoments& moments) {
@@ -293,7 +284,7 @@ TailMoments tail_moments(std::span<const float> x, std::int32_t limit,
         moments.sum += static_cast<double>(std::fabs(x[i]));
         ++moments.count;
       });
-  if (read) read(done, x.size());
+  if (read) read(x.size() / kBlock * kBlock, x.size());
   return {total.sum, total.count};
 }
 

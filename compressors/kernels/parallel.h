@@ -11,6 +11,9 @@ namespace thinpipe {
 /// microseconds, in which one core reads a quarter of these elements.
 constexpr std::size_t kMinParallel = std::size_t{1} << 20;
 
+/// Floats of a cache line: the unit of a prefetch, and of elements that one thread should write.
+constexpr std::size_t kLineFloats = 16;
+
 /// Sets the number of threads of passes started by this thread, while the object lives.
 class UseThreads {
  public:

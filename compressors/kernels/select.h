@@ -112,16 +112,13 @@ struct AmbiguityOptions {
 /// limit. Then sets v = zeta v for every element (Tsuzuku et al., fig. 1). Writes the position, r
 /// and v (before the decay) of each chosen element, in order of position, to outputs with space for
 /// r.size() entries. All products and sums are in float, each rounded once. For an element whose r
-/// or v is not finite, the limit alone decides, so that the element can be sent and forgotten.
+/// or v is not finite, the limit alone decides, so that the element can be sent and forgotten. If
+/// `sum` is not null, r is its array, and the pass also computes and stores it.
 /// @returns the number chosen.
 std::size_t choose_unambiguous(std::span<const float> r, std::span<const float> q,
                                const AmbiguityOptions& options, std::span<float> v,
-                               std::uint32_t* positions, float* values, float* variances);
-
-/// Chooses as choose_unambiguous() from the sum r, which is computed and stored in the same pass.
-std::size_t choose_unambiguous_of_sum(const PendingSum& r, std::span<const float> q,
-                                      const AmbiguityOptions& options, std::span<float> v,
-                                      std::uint32_t* positions, float* values, float* variances);
+                               std::uint32_t* positions, float* values, float* variances,
+                               const PendingSum* sum = nullptr);
 
 /// Returns the number of set bits.
 std::size_t count_bits(std::span<const std::uint64_t> words);

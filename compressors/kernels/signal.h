@@ -35,7 +35,7 @@ class Signal {
   /// Returns all elements, in memory.
   std::span<const float> values() {
     if (pending_) {
-      accumulate({sum_.g, sum_.n}, sum_.decay, sum_.scale, {sum_.r, sum_.n});
+      sum_.compute(0, sum_.n);
       pending_ = false;
     }
     return c_;
@@ -64,10 +64,8 @@ class Signal {
   std::size_t choose_unambiguous(std::span<const float> q, const AmbiguityOptions& options,
                                  std::span<float> v, std::uint32_t* positions, float* values,
                                  float* variances) {
-    const PendingSum* const sum = take_sum();
-    return sum == nullptr
-               ? thinpipe::choose_unambiguous(c_, q, options, v, positions, values, variances)
-               : choose_unambiguous_of_sum(*sum, q, options, v, positions, values, variances);
+    return thinpipe::choose_unambiguous(c_, q, options, v, positions, values, variances,
+                                        take_sum());
   }
   /// Returns true when the sum was computed within another pass.
   bool fused() const { return fused_; }

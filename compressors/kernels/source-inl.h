@@ -24,9 +24,6 @@ HWY_BEFORE_NAMESPACE();
 namespace thinpipe {
 namespace HWY_NAMESPACE {
 
-/// Floats of a cache line, the unit of one prefetch().
-constexpr std::size_t kLineFloats = 16;
-
 /// Reads floats in memory.
 struct ArraySource {
   const float* x;

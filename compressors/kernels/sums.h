@@ -54,8 +54,8 @@ void accumulate_nesterov(std::span<const float> g, float momentum, float scale, 
 /// Computes out += factor * x.
 void add_scaled(std::span<const float> x, float factor, std::span<float> out);
 
-// Statistics. Functions with a parameter `sum` also compute x where it is a sum that is still to be
-// computed, block by block, and read each block from the second-level cache.
+// Statistics. If `sum` is not null, x must be its array r. The function then computes and stores r
+// block by block, and reads each block while it is in the second-level cache.
 
 /// Returns the greatest |x| by bits (NaN > infinity > finite); 0 when empty.
 float max_magnitude(std::span<const float> x);
@@ -79,8 +79,8 @@ struct TailMoments {
 
 /// Returns sums over elements with key_of(x, KeyOrder::kMagnitude) >= limit, as in
 /// magnitude_moments().
-/// @param read  where not empty, is called for ranges [begin, end) that together are x, one after
-///   the other from the front, while they are in the caches; the pass then runs on one thread
+/// @param read  if not empty, is called for consecutive ranges [begin, end) that together are x. A
+///   range is then in the caches, except the last one. The pass runs on one thread
 TailMoments tail_moments(std::span<const float> x, std::int32_t limit,
                          const std::function<void(std::size_t begin, std::size_t end)>& read = {});
 

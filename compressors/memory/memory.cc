@@ -19,8 +19,6 @@ namespace {
 constexpr std::size_t kMinParallelScatter = 50000;
 /// Scattered elements whose cache lines are prefetched.
 constexpr std::size_t kScatterAhead = 128;
-/// Floats of a cache line, which only one thread should write.
-constexpr std::size_t kLineFloats = 16;
 
 /// Returns the distortion for memories that keep left = c - decoded.
 Distortion distortion_of_remainder(std::span<const float> left, std::span<const float> decoded) {
@@ -48,7 +46,7 @@ Distortion distortion_against(std::span<const float> c, std::span<const float> d
   return {error, norm};
 }
 
-/// Sets c[p] = left(c[p], i) at position i of distinct positions, p; a non-finite result becomes 0.
+/// Sets c[p] = left(c[p], i) for p = positions[i], all distinct; a non-finite result becomes 0.
 /// Runs on the current threads, because most of these elements have left the caches and each takes
 /// a cache line.
 template <class Left>
@@ -242,12 +240,12 @@ class Ef21Memory : public Memory {
 
   std::span<const float> add(std::span<const float> gradient, float scale) override {
     const float* const gradients = gradient.data();
-    float* const changes = change_.data();
+    const float* const changes = change_.data();
+    // The bits of accumulate(), in the same pass.
     if (held_) {
-      hold(gradient, scale);
-      subtract_estimate([=](std::size_t i) { return changes[i]; });
+      subtract_estimate(
+          [=](std::size_t i) { return canonical(changes[i] + scale * gradients[i]); });
     } else {
-      // The bits of a sum that begins at 0, in the same pass.
       subtract_estimate([=](std::size_t i) { return canonical(0.0F + scale * gradients[i]); });
     }
     held_ = false;

@@ -13,7 +13,6 @@
 
 #include "compressors/encode/value_codec.h"
 #include "compressors/kernels/buffer.h"
-#include "compressors/kernels/select.h"
 #include "compressors/kernels/transforms.h"
 #include "compressors/methods/dense.h"
 #include "compressors/methods/quantizers.h"

@@ -24,10 +24,10 @@ namespace {
 // and only sometimes outside it.
 constexpr std::int32_t kHeldBeforeReversal = 4;
 
-/// Part of the last step's threshold that an element must reach to be compacted before this step's
-/// threshold is known. A threshold that falls by more than 5 % costs a further pass. With an
-/// exponential distribution, the part has e^(0.05 ln n) times the elements that are needed, if one
-/// in n reaches the threshold: 22 % more for one in 50.
+/// Fraction of the last step's second threshold that an element must reach to be compacted before
+/// this step's second threshold is known. If the threshold falls by more than 5 %, a further pass
+/// is needed. If magnitudes are exponential and one element in n reaches the threshold, n^0.05
+/// times as many are compacted as are needed: 22 % more for n = 50.
 constexpr double kReach = 0.95;
 
 class SidcoSelector : public Selector {
@@ -56,7 +56,10 @@ class SidcoSelector : public Selector {
   }
   std::size_t state_size() const override { return SidcoStages::kStateSize; }
   void save(ByteWriter& out) const override { adaptation_.save(out); }
-  void load(ByteReader& in) override { adaptation_.load(in); }
+  void load(ByteReader& in) override {
+    reset();
+    adaptation_.load(in);
+  }
 
  private:
   void fit(Signal& c, double ratio, int stages, Selection& selection) {
@@ -159,8 +162,9 @@ class SidcoSelector : public Selector {
   SidcoOptions options_;
   std::size_t elements_;
   SidcoStages adaptation_;
-  std::int32_t reach_ = kMaxKey;  ///< key of kReach times the last second threshold; no state: it
-                                  ///< changes the time only
+  /// Key of kReach times the last second threshold. It changes the time and the number of passes,
+  /// but not the choice, so it is not saved.
+  std::int32_t reach_ = kMaxKey;
 };
 
 const Registration kSidco{sparse_method({

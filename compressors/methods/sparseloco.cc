@@ -10,7 +10,6 @@
 
 #include "compressors/kernels/parallel.h"
 #include "compressors/kernels/select.h"
-#include "compressors/kernels/sums.h"
 #include "compressors/methods/selectors.h"
 #include "compressors/methods/sparse.h"
 #include "compressors/select/top_k.h"
@@ -62,10 +61,7 @@ class ChunkedTopK : public Selector {
     selection.count = 0;
     for (std::size_t at = 0; at < c.size(); at += chunks_.size) {
       const auto chunk = c.subspan(at, std::min(chunks_.size, c.size() - at));
-      if (sum != nullptr) {
-        accumulate({sum->g + at, chunk.size()}, sum->decay, sum->scale,
-                   {sum->r + at, chunk.size()});
-      }
+      if (sum != nullptr) sum->compute(at, at + chunk.size());
       lowest = std::min(lowest, top_k_.append(chunk, at, selection));
     }
     selection.target = selection.count;

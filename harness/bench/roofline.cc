@@ -371,10 +371,9 @@ RooflineFigures TimedRoofline::figures(const Measurement& measured, int threads)
   // number of streams is known.
   figures.reread = std::min(best_nanoseconds(measured, "reread", threads), figures.t_r);
   figures.update = best_nanoseconds(measured, "update", threads);
-  figures.store = best_nanoseconds(measured, "store", threads);
-  // Within a copy, reads and writes overlap. (In a cache, noise may exceed what the writes add.)
-  if (figures.copy > figures.t_r)
-    figures.store = std::min(figures.store, figures.copy - figures.t_r);
+  // Within a copy, reads and writes overlap.
+  figures.store = std::min(best_nanoseconds(measured, "store", threads),
+                           std::max(0.0, figures.copy - figures.t_r));
   figures.multiply_add = best_nanoseconds(measured, kMultiplyAddName, threads);
   return figures;
 }

@@ -119,10 +119,10 @@ std::string congestion_control_in_force(int control) {
 
 // Waits until a message has arrived, and lets Open MPI work meanwhile. Open MPI sends only within
 // its calls. A rank that has ended its step may still hold the end of a message, if the socket was
-// full, and another rank waits for it. The pauses between calls grow, so that idle ranks leave the
-// CPU to others.
+// full, and another rank waits for it. The pauses between calls double, so that idle ranks leave
+// the CPU to others. The other rank thus waits at most twice as long, and at most kLongest longer.
 void await_message(int descriptor, MPI_Comm communicator) {
-  constexpr long kFirst = 50'000, kLongest = 32'000'000;  // ns
+  constexpr long kFirst = 50'000, kLongest = 8'000'000;  // ns
   pollfd waiting = {descriptor, POLLIN, 0};
   for (long pause = kFirst;; pause = std::min(2 * pause, kLongest)) {
     int arrived = 0;
