@@ -1,5 +1,5 @@
-// The parts of a device compressor that differ by method, and tables of functions that make them,
-// by the method's name.
+// The parts of a device compressor that differ by method, and the type of the tables (make.h) of
+// functions that make them, by the method's name.
 #pragma once
 
 #include <cstddef>
@@ -96,7 +96,8 @@ void load_device_floats(auto& device, float* device_floats, std::size_t count, B
   device.wait();
 }
 
-/// By a method's name, the function that makes its part. A method of the GPU is an entry here.
+/// By a method's name, the function that makes its part. A method of the GPU is an entry of such a
+/// table (make.h).
 template <class Part>
 using Makers = std::map<std::string, std::function<std::unique_ptr<Part>(const MakerInput&)>>;
 

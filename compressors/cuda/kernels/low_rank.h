@@ -23,8 +23,8 @@ struct LowRankMatrix {
   float* q = nullptr;
   std::uint32_t* bad = nullptr;  ///< 1: an element is not finite
   float* workspace = nullptr;    ///< one q per segment of rows, if there are several segments
-  double* products = nullptr;    ///< see kernels/orthogonalize.h
-  double* scales = nullptr;      ///< by column of p; see kernels/orthogonalize.h
+  double* products = nullptr;    ///< see MultiplyColumns (quantize/power_sgd.h)
+  double* scales = nullptr;      ///< by column of p; see FactorProducts (quantize/power_sgd.h)
 
   THINPIPE_BOTH std::uint32_t factors() const { return (rows + columns) * rank; }
   THINPIPE_BOTH std::uint32_t segments() const { return parts_of(rows, kLowRankStretch); }

@@ -1,5 +1,5 @@
-// 3LC: ternary values, five per byte (compressors/kernels/ternary.cc). FoldZeros then folds runs of
-// zero bytes (zero_runs.h).
+// 3LC: ternary values, five per byte (compressors/kernels/ternary.cc). FoldZeros
+// (quantize/ternary.h) then folds runs of zero bytes.
 #pragma once
 
 #include <bit>

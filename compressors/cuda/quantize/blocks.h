@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,7 +48,10 @@ class BlockQuantizer : public DeviceQuantizer<Device> {
                                     scale + " in the payload is not a finite number of at least 0",
                                     "code in the payload stands for no finite number",
                                     "padding after the last code in the payload is not zero"};
-    return problems[number];  // in the order of BlockProblem
+    static_assert(static_cast<int>(BlockProblem::kScale) == 1 &&
+                  static_cast<int>(BlockProblem::kCode) == 2 &&
+                  static_cast<int>(BlockProblem::kPadding) == 3);
+    return number < std::size(problems) ? problems[number] : "";
   }
 
  private:

@@ -176,9 +176,12 @@ THINPIPE_KERNEL const float* turn_back(Block& block, DemoShared& shared, const D
     (t == 0 ? shared.begin : shared.end) =
         first_where(0, count, [&](std::uint32_t at) { return positions[at] >= first; });
   });
-  each_of(block, shared.end - shared.begin, [&](std::uint32_t i) {
-    const std::uint32_t at = shared.begin + i;
-    shared.x[positions[at] - tile * kTile] = values[at];
+  // Positions that do not ascend may give an end before the beginning.
+  block.each([&](int t) {
+    for (auto at = shared.begin + static_cast<std::uint32_t>(t); at < shared.end;
+         at += Block::kSize) {
+      shared.x[positions[at] - tile * kTile] = values[at];
+    }
   });
   float* const rows = inverse_dct(block, cut.row, cut.cosines, shared.x, shared.other);
   float* const other = rows == shared.x ? shared.other : shared.x;

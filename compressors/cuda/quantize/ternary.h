@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -322,6 +323,7 @@ class TernaryQuantizer : public DeviceQuantizer<Device> {
                                          "byte over 242 without zero-run encoding",
                                          "padding is not zero",
                                          "bytes for more or fewer elements than the tensor has"};
+    if (number == 0 || number >= std::size(kProblems)) return "";
     return std::string("ternary payload: ") + kProblems[number];  // in the order of TernaryProblem
   }
 
