@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,8 +68,10 @@ std::string login_command() {
 // Returns the words after kLoginMark in the output of login_command(); "" if it did not run.
 std::string login_answer(const std::string& path) {
   std::ifstream file(path);
-  for (std::string line; std::getline(file, line);)  // a login shell may print a greeting first
+  for (std::string line; std::getline(file, line);) {  // a login shell may print a greeting first
+    if (line.ends_with('\r')) line.pop_back();         // from an agent that makes a terminal there
     if (line.starts_with(kLoginMark)) return line.substr(kLoginMark.size());
+  }
   return "";
 }
 
@@ -124,6 +127,7 @@ std::string agent_of(const HostsOptions& options) {
 pid_t start_without_terminal(std::vector<std::string> words, int input, int output,
                              const std::string& log) {
   const std::vector<char*> arguments = exec_words(words);
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw SystemError("fork");
   if (child > 0) return child;
@@ -132,6 +136,9 @@ pid_t start_without_terminal(std::vector<std::string> words, int input, int outp
   dup2(output, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
   setsid();
+  // The agent does not outlive this process, however that ends.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(127);
   for (const int one : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(one, SIG_DFL);
   execvp(arguments[0], arguments.data());
   dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], strerror(errno));

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -290,7 +291,12 @@ class RealMachines : public Machines {
       : options_(std::move(options)) {
     options_.names.resize(static_cast<std::size_t>(ranks));
     control_addresses_ = addresses_towards(options_.names);
-    if (!options_.slurm) check_logins(options_, scratch);
+    // For all that this process starts: else ssh asks in a window where DISPLAY is set.
+    setenv("SSH_ASKPASS_REQUIRE", "never", 1);
+    // In a Slurm allocation mpirun starts ranks by srun, also with --hosts FILE. Then only guards
+    // need a login.
+    const bool by_srun = options_.slurm || std::getenv("SLURM_JOBID") != nullptr;
+    if (!by_srun || (!options_.slurm && !options_.shape.empty())) check_logins(options_, scratch);
     if (!options_.shape.empty())
       guards_ = std::make_unique<Guards>(guard_commands(options_, control_addresses_), scratch,
                                          options_.lease);

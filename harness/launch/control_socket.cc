@@ -119,39 +119,6 @@ FileDescriptor reach(const addrinfo& address) {
   return descriptor;
 }
 
-struct RouteEnds {
-  std::string ours, theirs;  ///< numeric addresses
-};
-
-std::string numeric(const sockaddr* address, socklen_t size) {
-  char text[NI_MAXHOST];
-  if (getnameinfo(address, size, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) return "";
-  return text;
-}
-
-// Returns the first address of `host` to which there is a route, and the address from which this
-// machine would send to it.
-RouteEnds route_towards(const std::string& host) {
-  const std::size_t at = host.find('@');
-  const std::string name = at == std::string::npos ? host : host.substr(at + 1);
-  const Addresses list = look_up(name, "9", SOCK_DGRAM, AI_NUMERICSERV);
-  int error = 0;
-  for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
-    const FileDescriptor any(socket(one->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    sockaddr_storage own = {};
-    socklen_t size = sizeof(own);
-    // Connecting a datagram socket sends nothing: the kernel only looks up the route.
-    if (any.valid() && connect(any.get(), one->ai_addr, one->ai_addrlen) == 0 &&
-        getsockname(any.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0) {
-      RouteEnds ends = {numeric(reinterpret_cast<sockaddr*>(&own), size),
-                        numeric(one->ai_addr, one->ai_addrlen)};
-      if (!ends.ours.empty()) return ends;
-    }
-    error = errno;
-  }
-  throw SystemError(fmt::format("no route to host '{}'", name), error);
-}
-
 MessageSocket knock(const std::string& address, const std::string& port, const std::string& token) {
   const Addresses list = look_up(address, port, SOCK_STREAM, AI_NUMERICHOST | AI_NUMERICSERV);
   FileDescriptor descriptor = reach(*list);
@@ -304,12 +271,37 @@ MessageSocket connect_to_sweep(const std::string& where) {
       fmt::format("cannot reach the sweep on port {}{}", where.substr(4, colon - 4), tried));
 }
 
-std::string address_towards(const std::string& host) { return route_towards(host).ours; }
+std::string address_towards(const std::string& host) {
+  const std::size_t at = host.find('@');
+  const std::string name = at == std::string::npos ? host : host.substr(at + 1);
+  const Addresses list = look_up(name, "9", SOCK_DGRAM, AI_NUMERICSERV);
+  int error = 0;
+  for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
+    const FileDescriptor any(socket(one->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage own = {};
+    socklen_t size = sizeof(own);
+    char text[NI_MAXHOST];
+    // Connecting a datagram socket sends nothing: the kernel only looks up the route.
+    if (any.valid() && connect(any.get(), one->ai_addr, one->ai_addrlen) == 0 &&
+        getsockname(any.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
+        getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text, sizeof(text), nullptr, 0,
+                    NI_NUMERICHOST) == 0)
+      return text;
+    error = errno;
+  }
+  throw SystemError(fmt::format("no route to host '{}'", name), error);
+}
 
 bool is_this_machine(const std::string& host) {
-  // The kernel sends to an address of its own machine from this same address.
-  const RouteEnds ends = route_towards(host);
-  return ends.ours == ends.theirs;
+  if (host.find('@') != std::string::npos) return false;  // mpirun logs in there, wherever it is
+  const Addresses list = look_up(host, "0", SOCK_DGRAM, AI_NUMERICSERV);
+  for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
+    const FileDescriptor any(socket(one->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    // Only an address of this machine can be bound. A route does not tell: Debian's 127.0.1.1 for a
+    // machine's own name is reached from 127.0.0.1.
+    if (any.valid() && bind(any.get(), one->ai_addr, one->ai_addrlen) == 0) return true;
+  }
+  return false;
 }
 
 }  // namespace thinpipe

@@ -81,8 +81,9 @@ MessageSocket connect_to_sweep(const std::string& where);
 /// is ignored). @throws RunError when the name is unknown or there is no route.
 std::string address_towards(const std::string& host);
 
-/// Returns true if `host`, a name or an address as for address_towards(), is this machine.
-/// @throws RunError as address_towards() does.
+/// Returns true if mpirun starts the rank of `host` on this machine without a login: `host` has no
+/// `user@`, and is a name or an address of this machine.
+/// @throws RunError when the name is unknown.
 bool is_this_machine(const std::string& host);
 
 }  // namespace thinpipe

@@ -285,7 +285,9 @@ TEST(AddressTowards, ThisMachineAndNobody) {
   EXPECT_EQ(address_towards("root@127.0.0.1"), "127.0.0.1");
   EXPECT_THROW(address_towards("no-such-host.invalid"), RunError);
   EXPECT_TRUE(is_this_machine("127.0.0.1"));
-  EXPECT_TRUE(is_this_machine("root@127.0.0.1"));
+  EXPECT_TRUE(is_this_machine("127.0.1.1")) << "Debian's address of a machine's own name";
+  EXPECT_FALSE(is_this_machine("192.0.2.1"));
+  EXPECT_FALSE(is_this_machine("root@127.0.0.1")) << "mpirun logs in there";
   EXPECT_THROW(is_this_machine("no-such-host.invalid"), RunError);
 }
 
