@@ -48,7 +48,17 @@ if(NOT THINPIPE_PROTOBUF STREQUAL "OFF")
   endif()
 endif()
 
+set(THINPIPE_HAS_SIMGRID OFF)
+if(NOT THINPIPE_SIMGRID STREQUAL "OFF")
+  pkg_check_modules(SIMGRID QUIET IMPORTED_TARGET simgrid)
+  if(SIMGRID_FOUND)
+    set(THINPIPE_HAS_SIMGRID ON)
+  elseif(THINPIPE_SIMGRID STREQUAL "ON")
+    message(FATAL_ERROR "THINPIPE_SIMGRID=ON but SimGrid was not found (Debian: libsimgrid-dev)")
+  endif()
+endif()
+
 include(ThinpipeCuda)
 
 message(STATUS "thinpipe: training (libtorch) ${THINPIPE_HAS_TRAINING}, "
-               "protobuf ${THINPIPE_HAS_PROTOBUF}, CUDA Toolkit ${THINPIPE_HAS_CUDA}")
+               "protobuf ${THINPIPE_HAS_PROTOBUF}, SimGrid ${THINPIPE_HAS_SIMGRID}, CUDA Toolkit ${THINPIPE_HAS_CUDA}")

@@ -1,5 +1,5 @@
 # Installation: headers, libraries, programs, shell completion, manual page, CMake package. Components
-# are what ThinpipePackage makes packages of: `programs`, `development`, `training`.
+# are what ThinpipePackage makes packages of: `programs`, `development`, `training`, `simulation`.
 include(CMakePackageConfigHelpers)
 
 # What others may build on. The harness is a library only so that its tests can link it.
@@ -78,6 +78,10 @@ install(TARGETS thinpipe-worker thinpipe-enter thinpipe-shape
 if(THINPIPE_HAS_TRAINING)
   install(TARGETS thinpipe-capture thinpipe-train-worker
           RUNTIME DESTINATION libexec/thinpipe COMPONENT training)
+endif()
+
+if(THINPIPE_HAS_SIMGRID)
+  install(TARGETS thinpipe-simulate RUNTIME DESTINATION libexec/thinpipe COMPONENT simulation)
 endif()
 
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}

@@ -14,6 +14,7 @@ set(THINPIPE_SANITIZE "" CACHE STRING "Sanitizers: address, undefined, thread, a
 option(THINPIPE_FUZZ "Build the fuzz targets with libFuzzer (clang)" OFF)
 set(THINPIPE_TRAINING AUTO CACHE STRING "Build capture from training (libtorch): AUTO, ON, OFF")
 set(THINPIPE_PROTOBUF AUTO CACHE STRING "Read and write execution traces in protobuf: AUTO, ON, OFF")
+set(THINPIPE_SIMGRID AUTO CACHE STRING "Simulate clusters with SimGrid: AUTO, ON, OFF")
 set(THINPIPE_CUDA AUTO CACHE STRING "Use the CUDA Toolkit: AUTO, ON, OFF")
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)

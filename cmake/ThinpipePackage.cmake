@@ -31,7 +31,8 @@ execute_process(COMMAND gzip -9nf changelog changelog.Debian WORKING_DIRECTORY $
 set(of_programs thinpipe)
 set(of_development libthinpipe-dev)
 set(of_training thinpipe-training)
-foreach(component programs development training)
+set(of_simulation thinpipe-simulation)
+foreach(component programs development training simulation)
   foreach(file cmake/package/copyright ${packaging}/changelog.gz ${packaging}/changelog.Debian.gz)
     install(FILES ${file} DESTINATION share/doc/${of_${component}} COMPONENT ${component}
             EXCLUDE_FROM_ALL)
@@ -48,6 +49,9 @@ set(CPACK_COMPONENTS_ALL programs development)
 if(THINPIPE_HAS_TRAINING)
   list(APPEND CPACK_COMPONENTS_ALL training)
 endif()
+if(THINPIPE_HAS_SIMGRID)
+  list(APPEND CPACK_COMPONENTS_ALL simulation)
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
@@ -63,7 +67,7 @@ set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_CONTROL_EXTRA ${packaging}/triggers)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_DEPENDS "openmpi-bin, gnuplot-nox | gnuplot")
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_RECOMMENDS "thinpipe-training, python3")
-set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SUGGESTS "librsvg2-bin, chromium, python3-torch, libthinpipe-dev")
+set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SUGGESTS "thinpipe-simulation, librsvg2-bin, chromium, python3-torch, libthinpipe-dev")
 set(CPACK_DEBIAN_PROGRAMS_DESCRIPTION "thinpipe replays captured gradients through pluggable compressors while a
 network controller throttles the links between real MPI ranks. It measures
 compression latency, estimation quality and end-to-end step time, and draws a
@@ -87,4 +91,10 @@ set(CPACK_DEBIAN_TRAINING_PACKAGE_RECOMMENDS "libopenblas0-pthread")
 set(CPACK_DEBIAN_TRAINING_DESCRIPTION "The programs behind `thinpipe capture` and `thinpipe train`, which train models
 with libtorch: the first records gradients, the second trains with compressed
 ones over emulated links.")
+
+set(CPACK_DEBIAN_SIMULATION_PACKAGE_NAME thinpipe-simulation)
+set(CPACK_DEBIAN_SIMULATION_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_SIMULATION_PACKAGE_DEPENDS "${same_version}")
+set(CPACK_DEBIAN_SIMULATION_DESCRIPTION "The program behind `thinpipe run --engine simgrid`, which simulates ranks and
+links with SimGrid, for clusters with more ranks than a machine can run.")
 include(CPack)

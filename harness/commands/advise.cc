@@ -116,7 +116,7 @@ int run_advise(const Arguments& arguments, AdviceRequest request, const Trace& t
 
 Action prepare_advise(const Arguments& arguments) {
   const AdviceRequest request = advice_request(arguments);
-  MachineModel::check(arguments);
+  given_message_time(arguments);  // throws for a wrong one before anything is measured
   check_collectives(request.sweep);
   const auto trace = std::make_shared<const Trace>(open_trace(request.sweep.trace));
   return [&arguments, request, trace] { return run_advise(arguments, request, *trace); };

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
@@ -14,12 +13,12 @@ namespace {
 
 constexpr const char* kMeasured = "measured";
 
-double message_time_of(const Arguments& arguments) {
-  const std::string& text = arguments.text("message-time");
-  return text == kMeasured ? loopback_message_time() : parse_time(text);
-}
-
 }  // namespace
+
+std::optional<double> given_message_time(const Arguments& arguments) {
+  const std::string& text = arguments.text("message-time");
+  return text == kMeasured ? std::nullopt : std::optional(parse_time(text));
+}
 
 std::vector<OptionInfo> machine_model_options() {
   return {
@@ -32,16 +31,14 @@ std::vector<OptionInfo> machine_model_options() {
   };
 }
 
-MachineModel::MachineModel(const Arguments& arguments)
-    : cores_(arguments.real("cores")), message_time_(message_time_of(arguments)) {}
-
-void MachineModel::check(const Arguments& arguments) {
-  if (arguments.text("message-time") != kMeasured) parse_time(arguments.text("message-time"));
+MachineModel::MachineModel(const Arguments& arguments) : cores_(arguments.real("cores")) {
+  const auto given = given_message_time(arguments);
+  message_time_ = given ? *given : loopback_message_time();
 }
 
 PredictedMachines MachineModel::of(int ranks) const {
-  const double crowd = cores_ > 0 ? std::max(1.0, ranks / cores_) : 1;
-  return {.network = {.message_time = message_time_ * crowd, .slower = 1}, .cores = cores_};
+  const double message_time = message_time_ * crowding(ranks, 1, cores_);
+  return {.network = {.message_time = message_time, .slower = 1}, .cores = cores_};
 }
 
 std::string compute_origin(const Trace& trace, double compute_scale) {

@@ -2,6 +2,7 @@
 // times.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,14 @@ inline constexpr int kMaxPredictedRanks = 1024;
 /// Returns `--message-time` and `--cores`.
 std::vector<OptionInfo> machine_model_options();
 
+/// Returns the value of --message-time in s; nothing where it is to be measured. @throws InputError
+std::optional<double> given_message_time(const Arguments& arguments);
+
 /// The machines of the ranks by these options.
 class MachineModel {
  public:
   /// Measures the time of a message where --message-time does not set it. @throws InputError
   explicit MachineModel(const Arguments& arguments);
-  /// Checks the options without measuring. @throws InputError
-  static void check(const Arguments& arguments);
-
   PredictedMachines of(int ranks) const;
 
  private:

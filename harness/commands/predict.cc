@@ -230,7 +230,7 @@ Action prepare_predict(const Arguments& arguments) {
   for (const CompressorRules& rules : options.compressors)
     for (const Spec& spec : rules.specs()) check_spec(spec);
   check_time_scales(options);
-  MachineModel::check(arguments);
+  given_message_time(arguments);  // throws for a wrong one before anything is measured
   const auto trace = std::make_shared<const Trace>(open_trace(options.trace));
   return [&arguments, options, trace] { return run_predict(arguments, options, *trace); };
 }

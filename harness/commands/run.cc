@@ -17,6 +17,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/visible.h"
+#include "harness/commands/model_options.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
@@ -36,7 +37,8 @@
 namespace thinpipe {
 namespace {
 
-constexpr int kMaxRanks = 250;  // above the capacity of one machine
+constexpr int kMaxRanks = 250;            // above the capacity of one machine
+constexpr int kMaxSimulatedRanks = 4096;  // above the capacity of one machine's memory
 
 // Returns the options for real machines.
 std::vector<OptionInfo> hosts_options() {
@@ -178,8 +180,24 @@ void print_ending(const std::filesystem::path& folder) {
   }
 }
 
+OptionInfo engine_option() {
+  return choice_option("engine", "NAME", kEmulationEngine, {kEmulationEngine, kSimGridEngine},
+                       "carry payloads over emulated links between real ranks (emulation), or "
+                       "simulate ranks and links with SimGrid, for more ranks than this machine "
+                       "can run (simgrid; docs/simulation.md)");
+}
+
 Action prepare_run(const Arguments& arguments) {
-  SweepOptions options = sweep_options_of(arguments, hosts_of(arguments), kMaxRanks);
+  const bool simulated = arguments.text("engine") == kSimGridEngine;
+  SweepOptions options =
+      sweep_options_of(arguments, hosts_of(arguments), simulated ? kMaxSimulatedRanks : kMaxRanks);
+  options.simulated = simulated;
+  for (const char* name : {"message-time", "cores"})
+    if (!simulated && arguments.given(name))
+      throw InputError(fmt::format("--{} describes simulated ranks and needs --engine {}", name,
+                                   kSimGridEngine));
+  options.message_time = given_message_time(arguments);
+  options.cores = arguments.real("cores");
   options.trace = arguments.text("trace");
   options.warmup = static_cast<std::uint64_t>(arguments.integer("warmup"));
   options.out = arguments.text("out");
@@ -236,7 +254,8 @@ Verb run_verb() {
                          {integer_option("repeats", "N", "1", {1, 1000},
                                          "measurements of each point, in random order")},
                          sweep_replay_options(),
-                         {compute_option(), sweep_device_option()},
+                         {compute_option(), sweep_device_option(), engine_option()},
+                         machine_model_options(),
                          sweep_checking_options("1"),
                          sweep_value_options(),
                          {sweep_resume_option(), shard_option()},
@@ -246,6 +265,9 @@ Verb run_verb() {
             "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc"},
            {"A link faster than this machine, by time dilation",
             "thinpipe run --trace trace --out out --link rate=25gbit --time-scale auto"},
+           {"More ranks than a machine can run, simulated with SimGrid",
+            "thinpipe run --trace synthetic:model=resnet50 --out simulated --engine simgrid "
+            "--ranks '16|64|256' --link rate=10gbit"},
            {"Continue after an interruption",
             "thinpipe run --trace trace --out out -c 'topk:ratio=0.1|0.01' -c 3lc --resume"}},
       .groups = sweep_groups(),

@@ -356,6 +356,8 @@ std::vector<Finding> software_findings() {
       own_program("enter", "thinpipe-enter", State::kFatal, "`run` does not work"),
       own_program("capture", "thinpipe-capture", State::kAbsent,
                   "`capture` cannot train a model; imported and synthetic traces work"),
+      own_program("simulate", "thinpipe-simulate", State::kAbsent,
+                  "`run --engine simgrid` cannot simulate more ranks than this machine can run"),
       tool("gnuplot", "figures cannot be drawn: only `report --format md` works",
            "install gnuplot (Debian: gnuplot-nox)"),
       tool("rsvg-convert", "figures are SVG only: `report --figure` cannot write PDF or PNG",

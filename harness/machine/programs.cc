@@ -23,6 +23,9 @@ const char* absence(const std::string& name) {
   if (name == "thinpipe-capture" || name == "thinpipe-train-worker")
     return "training is not installed; install the package thinpipe-training, or libtorch (Debian: "
            "libtorch-dev) and build again";
+  if (name == "thinpipe-simulate")
+    return "simulation is not installed; install the package thinpipe-simulation, or SimGrid "
+           "(Debian: libsimgrid-dev) and build again";
   return "the build or the installation is incomplete";
 }
 
@@ -90,10 +93,11 @@ int wait_for_process(pid_t child) {
 }
 
 ProgramOutput read_program(const fs::path& program, const std::vector<std::string>& arguments,
-                           int errors) {
+                           int errors, int input) {
   Pipe pipe = make_pipe();
   const int output = pipe.writing.get();
-  const pid_t child = start_process(program, arguments, -1, output, errors < 0 ? output : errors);
+  const pid_t child =
+      start_process(program, arguments, input, output, errors < 0 ? output : errors);
   pipe.writing.reset();
   std::string text = read_to_end(pipe.reading);
   return {std::move(text), wait_for_process(child)};

@@ -40,10 +40,12 @@ struct ProgramOutput {
   int status;  ///< as from waitpid()
 };
 
-/// Runs a program without input to its end and reads its output.
+/// Runs a program to its end and reads its output.
 /// @param errors  descriptor for its errors; -1: they join its output
+/// @param input   descriptor of its input, which must be a file; -1: it has nothing to read
 /// @throws SystemError when it cannot be started.
 ProgramOutput read_program(const std::filesystem::path& program,
-                           const std::vector<std::string>& arguments, int errors = -1);
+                           const std::vector<std::string>& arguments, int errors = -1,
+                           int input = -1);
 
 }  // namespace thinpipe

@@ -17,6 +17,7 @@
 #include "netem/topology/time_scale.h"
 #include "workloads/collectives/collectives.h"
 #include "workloads/collectives/push_pull_options.h"
+#include "workloads/simulate/work.h"
 
 namespace thinpipe {
 namespace {
@@ -173,7 +174,42 @@ void check_on_device(const SweepOptions& options) {
   if (!options.hosts) require_gpu();
 }
 
+void check_simulated(const SweepOptions& options) {
+  const std::string with = fmt::format("--engine {}", kSimGridEngine);
+  if (options.hosts) throw InputError(with + " and --hosts: real machines are not simulated");
+  if (options.device != kDeviceCpu || options.compute_works)
+    throw InputError(with +
+                     ": expected --device cpu and --compute wait, because ranks compute and "
+                     "compress in simulated time");
+  if (options.time_scales != std::vector<double>{1})
+    throw InputError(with + ": expected --time-scale 1, because simulated links have any rate");
+  for (const ScheduleSpec& schedule : options.schedules)
+    if (!schedule.empty()) throw InputError(with + ": links with a --schedule are not simulated");
+  for (const LinkSpec& link : options.links)
+    if (link.disturbs())
+      throw InputError(fmt::format(
+          "{}: link '{}' loses, reorders or delays single frames, which SimGrid does not simulate",
+          with, link.to_string()));
+  for (const CompressorRules& compressor : options.compressors)
+    for (const Spec& collective : collectives_for(compressor, options))
+      for (const Spec& spec : compressor.specs())
+        for (const int ranks : options.ranks)
+          if (const std::string why = why_not_simulated(collective, exchange_of(collective, spec),
+                                                        ranks + servers_of(collective));
+              !why.empty())
+            throw InputError(fmt::format("{}: collective {} with {} and {} ranks: {}", with,
+                                         collective.to_string(), spec.to_string(), ranks, why));
+}
+
 void check_sweep(const SweepOptions& options, const Trace& trace) {
+  if (options.simulated) {
+    check_collectives(options);
+    check_epochs(options);
+    check_simulated(options);
+    // Throws for a wrong topology. A star is not limited by what one machine can emulate.
+    if (!options.topology.is_star()) all_links(options);
+    return;
+  }
   if (!options.hosts) {
     const int ranks = host_counts(options).back();
     constexpr double kElementBytes = 12;  // message, aggregate, contribution; without the gradient
@@ -197,6 +233,11 @@ json settings_of(const SweepOptions& options) {
                    {"compute_scale", options.compute_scale},
                    {"non_finite", options.zero_non_finite ? "zero" : "error"}};
   if (options.compute_works) settings["compute"] = "work";
+  if (options.simulated) {
+    settings["engine"] = kSimGridEngine;
+    settings["message_time"] = options.message_time ? json(*options.message_time) : json(nullptr);
+    settings["cores"] = options.cores;
+  }
   if (options.hosts) {
     settings["hosts"] = fmt::format("{}", fmt::join(options.hosts->names, ","));
     settings["mpi_iface"] = options.hosts->mpi_interface;
@@ -206,7 +247,7 @@ json settings_of(const SweepOptions& options) {
 
 void check_same_settings(const Records& existing, const SweepOptions& options,
                          const json& settings) {
-  const json defaults = {{"compute", "wait"}};  // not in headers
+  const json defaults = {{"compute", "wait"}, {"engine", kEmulationEngine}};  // not in headers
   json now = defaults;
   now.update(settings);
   now.update({{"seed", options.seed}, {"threads", options.threads}, {"simd", simd_target()}});

@@ -46,6 +46,9 @@ void check_time_scales(const SweepOptions& options);
 /// @throws InputError naming the option that cannot; RunError without a GPU
 void check_on_device(const SweepOptions& options);
 
+/// Checks that SimGrid can simulate the sweep. @throws InputError naming the option that it cannot
+void check_simulated(const SweepOptions& options);
+
 /// Returns the settings that all points of one folder share: options that change measured figures
 /// but are no axis of the sweep. They become the header's `settings` (docs/records.md), by option
 /// name with `-` written `_`.

@@ -71,7 +71,7 @@ std::string SweepPoint::id(const SweepOptions& options) const {
           : time_scale == 1 ? ""
                             : fmt::format("|x{}", time_scale)) +
          (options.device == kDeviceCpu ? "" : "|" + options.device) +
-         (options.compute_works ? "|work" : "") +
+         (options.compute_works ? "|work" : "") + (options.simulated ? "|simgrid" : "") +
          (bucketing.is_default() ? "" : "|" + bucketing.to_string()) +
          (stragglers.empty() ? "" : "|straggler:" + stragglers.to_string());
 }

@@ -44,6 +44,11 @@ struct SweepOptions {
   std::uint64_t seed = 1;         ///< of the order of the points and of sampling compressors
   double compute_scale = 1;       ///< times the captured compute time
   bool compute_works = false;     ///< compute phases use CPU time in place of waiting
+  bool simulated = false;         ///< by SimGrid, without emulated hosts
+  /// Of simulated ranks: s of an empty message beyond the links' delays, nothing to measure it on
+  /// this machine; and cores that all ranks share, 0: every rank has a machine of its own.
+  std::optional<double> message_time;
+  double cores = 0;
   std::vector<double> time_scales = {1};  ///< docs/time-scaling.md; may hold kAutoTimeScale
   bool zero_non_finite = false;
   std::vector<Spec> collectives = {

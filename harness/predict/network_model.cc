@@ -126,6 +126,16 @@ LinkFigures star_figures(const LinkSpec& link, const MachineFigures& machine) {
           .credit = finite(credit)};
 }
 
+LinkFigures direction_figures(const LinkSpec& link, bool up) {
+  const LinkSpec filled = link.with_defaults();
+  const Direction& direction = up ? filled.up : filled.down;
+  const double goodput = direction.rate * link.payload_bytes() /
+                         static_cast<double>(link.frame_bytes() + direction.overhead);
+  return {.alpha = in_seconds(direction.impairment.delay),
+          .beta = beta_of(goodput, link, {}),
+          .credit = finite(saved(direction, link))};
+}
+
 LinkFigures network_figures(const Topology& topology, const std::vector<Flow>& flows,
                             const MachineFigures& machine) {
   const Routes routes(topology);

@@ -30,6 +30,10 @@ double acknowledgement_share(const LinkSpec& link);
 /// direction of every link.
 LinkFigures star_figures(const LinkSpec& link, const MachineFigures& machine);
 
+/// Returns alpha, beta and credit of one direction of a link, with one flow in each direction and
+/// without a machine's overhead. Beta is 0 if the direction is not throttled.
+LinkFigures direction_figures(const LinkSpec& link, bool up);
+
 /// Returns alpha, beta and credit of any network that all these flows cross at the same time. Beta
 /// is that of the slowest flow, because the other flows wait for it. Alpha has the mean of the
 /// flows' delays, because data that go round a ring cross all of them.

@@ -168,12 +168,6 @@ ExchangeCost push_pull_cost(const Spec& collective, const ProfiledExchange& exch
   return time ? cost_of(*time) : served_cost(units, among.ranks, links);
 }
 
-// Returns the factor by which codecs take longer because they share cores.
-double crowding(const PredictionInput& input) {
-  if (input.cores <= 0) return 1;
-  return std::max(1.0, input.ranks * input.threads / input.cores);
-}
-
 // Returns the token buckets' credit after an exchange, with the tokens added during it.
 double credit_after(const ExchangeCost& cost, const LinkFigures& link, double most) {
   if (link.beta <= 0) return most;
@@ -181,6 +175,10 @@ double credit_after(const ExchangeCost& cost, const LinkFigures& link, double mo
 }
 
 }  // namespace
+
+double crowding(int ranks, int threads, double cores) {
+  return cores <= 0 ? 1 : std::max(1.0, ranks * threads / cores);
+}
 
 std::optional<ExchangeCost> exchange_cost(const Spec& collective, const ProfiledExchange& exchange,
                                           const ExchangeAmong& among, ExchangeTimes& times) {
@@ -222,7 +220,7 @@ double ready_time(const ProfiledBucket& bucket, const ComputeTimes& times) {
 
 std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInput& input,
                                   ExchangeTimes& times) {
-  const double slower = crowding(input);
+  const double slower = crowding(input.ranks, input.threads, input.cores);
   std::vector<BucketWork> buckets;
   ExchangeAmong among{
       .ranks = input.ranks, .link = input.link, .servers = input.servers, .slower = slower};

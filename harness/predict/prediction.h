@@ -82,6 +82,10 @@ struct Prediction {
   LinkFigures link;
 };
 
+/// Returns the factor by which work takes longer if all ranks, each with so many threads, share
+/// `cores`; 1 if cores is 0, which gives every rank a machine of its own.
+double crowding(int ranks, int threads, double cores);
+
 /// Predicts a step; returns nothing where there is no model of the collective.
 /// @param times  caches exchange times from point to point
 std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInput& input,

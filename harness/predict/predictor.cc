@@ -20,8 +20,7 @@
 namespace thinpipe {
 namespace {
 
-// Returns the compute times of a step. The compute time of one step is the slowest rank's; the
-// result is the median of these over all steps.
+// Returns the median of the slowest rank's compute time over all steps.
 ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const SweepPoint& point) {
   const Stragglers& stragglers = point.stragglers;
   const std::size_t tensors = trace.tensors().size();
@@ -34,18 +33,16 @@ ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const Swe
   times.ready.assign(tensors, 0.0);
   std::vector<double> computes;
   for (std::uint64_t step = 0; step < steps; ++step) {
-    double slowest = 0;
+    const std::uint64_t index = options.warmup + step;
     for (int rank = 0; rank < point.ranks; ++rank) {
-      const std::uint64_t index = options.warmup + step;
       const Replayed source = replayed(trace, rank, index);
       const TraceStepTimes& one = trace.times(source.rank, source.step);
-      slowest =
-          std::max(slowest, stragglers.compute(one.compute() * options.compute_scale, rank, index));
       for (std::size_t i = 0; i < tensors && i < one.ready.size(); ++i)
         times.ready[i] += (one.forward + one.ready[i]) * options.compute_scale /
                           (static_cast<double>(steps) * point.ranks);
     }
-    computes.push_back(slowest);
+    const std::vector<double> ranks = compute_of_ranks(trace, options, point, index);
+    computes.push_back(*std::max_element(ranks.begin(), ranks.end()));
   }
   times.compute = median(computes);
   return times;
@@ -71,12 +68,23 @@ double queue_of(const LinkSpec& link) {
   return static_cast<double>(filled.down.queue) * link.payload_bytes() / link.frame_bytes();
 }
 
-PipelineKind kind_of(const Bucketing& bucketing) {
+}  // namespace
+
+std::vector<double> compute_of_ranks(const Trace& trace, const SweepOptions& options,
+                                     const SweepPoint& point, std::uint64_t index) {
+  std::vector<double> seconds;
+  for (int rank = 0; rank < point.ranks; ++rank) {
+    const Replayed source = replayed(trace, rank, index);
+    seconds.push_back(point.stragglers.compute(
+        trace.times(source.rank, source.step).compute() * options.compute_scale, rank, index));
+  }
+  return seconds;
+}
+
+PipelineKind pipeline_kind(const Bucketing& bucketing) {
   if (bucketing.overlap == Overlap::kNone) return PipelineKind::kSerial;
   return bucketing.codec_beside ? PipelineKind::kBeside : PipelineKind::kInline;
 }
-
-}  // namespace
 
 LinkSpec with_rate(const LinkSpec& link, double rate) {
   LinkSpec other = link;
@@ -208,7 +216,7 @@ PredictionInput Predictor::input_of(const SweepPoint& point, const PredictedMach
   }
   input.queue = queue_of(point.link);
   input.times = times(point);
-  input.kind = kind_of(point.bucketing);
+  input.kind = pipeline_kind(point.bucketing);
   input.threads = options_.threads;
   // With time dilation ranks do not compete for cores: docs/time-scaling.md.
   input.cores = point.time_scale == 1 && options_.device == kDeviceCpu ? machines.cores : 0;

@@ -1,6 +1,7 @@
 // Predictions of a sweep's points. Results that several points share are computed once.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -29,6 +30,13 @@ struct PredictedBreakEven {
 
 inline constexpr double kMinRate = 1e5;    ///< bit/s, the lowest rate tried
 inline constexpr double kMaxRate = 100e9;  ///< bit/s, the highest rate tried
+
+/// Returns each rank's compute time in a step, in s. @param index  of the step, with warm-up steps
+std::vector<double> compute_of_ranks(const Trace& trace, const SweepOptions& options,
+                                     const SweepPoint& point, std::uint64_t index);
+
+/// Returns the order of a step's tasks.
+PipelineKind pipeline_kind(const Bucketing& bucketing);
 
 /// How a break-even rate is searched: first at some rates of each decade, then by bisection.
 struct RateSearch {
@@ -91,6 +99,9 @@ class Predictor {
   std::optional<Prediction> predict(const SweepPoint& point, const PredictedMachines& machines,
                                     const CodecProfile& profile);
 
+  /// Returns the compute times of a step: the slowest rank's, as the median over steps.
+  const ComputeTimes& times(const SweepPoint& point);
+
   /// Returns the basis of the prediction, for records.
   nlohmann::json basis(const SweepPoint& point, const PredictedMachines& machines);
 
@@ -113,7 +124,6 @@ class Predictor {
 
  private:
   bool knows(const SweepPoint& point) const;
-  const ComputeTimes& times(const SweepPoint& point);
   PredictionInput input_of(const SweepPoint& point, const PredictedMachines& machines);
 
   const Trace& trace_;

@@ -152,6 +152,7 @@ Point describe(const SweepPoint& planned, const SweepOptions& options) {
       exchange_name(planned.collective, planned.compressor) + "-" + planned.collective.to_string();
   axes.bucketing = planned.bucketing.to_string();
   axes.device = options.device;
+  if (options.simulated) axes.engine = kSimGridEngine;
   if (!planned.stragglers.empty()) axes.stragglers = planned.stragglers.to_string();
   return point;
 }

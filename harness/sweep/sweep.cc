@@ -30,6 +30,7 @@
 #include "harness/predict/network_model.h"
 #include "harness/predict/predictor.h"
 #include "harness/sweep/measure.h"
+#include "harness/sweep/simulated.h"
 #include "harness/sweep/time_scaling.h"
 #include "netem/limits.h"
 #include "netem/probe.h"
@@ -444,11 +445,21 @@ int run_on_emulated_machines(const SweepOptions& options, const Trace& trace, Po
   });
 }
 
+int run_simulated(const SweepOptions& options, const Trace& trace) {
+  find_program(kSimulateProgram);  // before records exist
+  return run_outside_sandbox([&](const Sandbox&) {
+    return with_missing_points(options, trace, nullptr, [&](auto points, RecordWriter& writer) {
+      return simulate_points(options, trace, points, writer);
+    });
+  });
+}
+
 }  // namespace
 
 int run_sweep(const SweepOptions& options, const Trace& trace, PointWork* work) {
   for (const std::string& pair : pairs_left_out(options))
     tell_user(fmt::format("left out: {}, which the collective cannot exchange", pair));
+  if (options.simulated) return run_simulated(options, trace);
   // Reports a missing program now, not in the sandbox.
   find_program(work ? work->program() : "thinpipe-worker");
   find_program(options.hosts ? "thinpipe-shape" : "thinpipe-enter");

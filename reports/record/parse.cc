@@ -89,6 +89,7 @@ Axes parse_axes(const Fields& fields) {
   axes.collective = fields.text(fields.has("pattern") ? "pattern" : "collective");
   axes.bucketing = fields.text_or(fields.has("feed") ? "feed" : "bucketing", axes.bucketing);
   axes.device = fields.text_or("device", axes.device);
+  axes.engine = fields.text_or("engine", axes.engine);
   axes.rate = fields.positive_number("rate");
   axes.delay = fields.number_at_least("delay", 0);
   axes.ranks = static_cast<int>(fields.integer("ranks", 1, kMaxRanks));

@@ -98,6 +98,7 @@ nlohmann::json axes_json(const Point& point) {
                          {"bucketing", axes.bucketing}};
   if (axes.stragglers != "none") json["stragglers"] = axes.stragglers;
   if (axes.device != "cpu") json["device"] = axes.device;
+  if (axes.engine != kEmulationEngine) json["engine"] = axes.engine;
   if (axes.seed > 0) json["seed"] = axes.seed;
   return json;
 }

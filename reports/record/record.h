@@ -82,18 +82,23 @@ enum class Baseline {
   kBf16,  ///< `bf16`: gradients summed in 16 bits, the common practice
 };
 
+/// Values of Axes::engine.
+inline constexpr const char* kEmulationEngine = "emulation";  ///< the kernel, on throttled links
+inline constexpr const char* kSimGridEngine = "simgrid";      ///< SimGrid, in simulated time
+
 /// The settings that distinguish the points of a run, a training or a job.
 struct Axes {
-  std::string compressor;           ///< the whole spec, `topk:memory=residual,ratio=0.01`
-  std::string method;               ///< the spec's name, `topk`
-  std::string link;                 ///< the whole link spec, `rate=100mbit,delay=10ms`
-  std::string topology = "star";    ///< the network, `racks:racks=2`
-  std::string stragglers = "none";  ///< hosts that compute longer, `host3:compute=2`
-  std::string collective;           ///< `allgather-ring`
-  std::string bucketing;            ///< how gradients are bucketed, `overlap=bucket`; or ""
-  std::string device = "cpu";       ///< where compressors ran
-  double rate = 0;                  ///< bit/s, > 0
-  double delay = 0;                 ///< s, one way
+  std::string compressor;                 ///< the whole spec, `topk:memory=residual,ratio=0.01`
+  std::string method;                     ///< the spec's name, `topk`
+  std::string link;                       ///< the whole link spec, `rate=100mbit,delay=10ms`
+  std::string topology = "star";          ///< the network, `racks:racks=2`
+  std::string stragglers = "none";        ///< hosts that compute longer, `host3:compute=2`
+  std::string collective;                 ///< `allgather-ring`
+  std::string bucketing;                  ///< how gradients are bucketed, `overlap=bucket`; or ""
+  std::string device = "cpu";             ///< where compressors ran
+  std::string engine = kEmulationEngine;  ///< who carried the payloads
+  double rate = 0;                        ///< bit/s, > 0
+  double delay = 0;                       ///< s, one way
   int ranks = 1;
   int repeat = 0;
   std::uint64_t seed = 0;  ///< of a training; 0 of other points

@@ -191,7 +191,9 @@ Group make_group(const std::vector<const Point*>& points,
   group.link = link_without_rate(points.front()->axes.link);
   const std::string& topology = points.front()->axes.topology;
   const std::string& stragglers = points.front()->axes.stragglers;
-  std::vector<std::string> parts = {topology == "star" ? "" : topology,
+  const std::string& engine = points.front()->axes.engine;
+  std::vector<std::string> parts = {engine == kSimGridEngine ? "simulated by SimGrid" : "",
+                                    topology == "star" ? "" : topology,
                                     stragglers == "none" ? "" : stragglers, group.link};
   std::erase(parts, "");
   group.setting = joined(parts, ", ");
@@ -317,12 +319,13 @@ Summary summarize(const Records& records) {
   Summary summary;
   summary.records = &records;
   const std::map<SeriesKey, Series> styles = make_styles(records);
-  std::map<std::tuple<int, std::string, std::string, double, std::string>,
+  std::map<std::tuple<int, std::string, std::string, std::string, double, std::string>,
            std::vector<const Point*>>
       groups;
   for (const Point& point : records.points) {
     const Axes& axes = point.axes;
-    groups[{axes.ranks, axes.topology, axes.stragglers, axes.delay, link_without_rate(axes.link)}]
+    groups[{axes.ranks, axes.engine, axes.topology, axes.stragglers, axes.delay,
+            link_without_rate(axes.link)}]
         .push_back(&point);
   }
   for (const auto& [key, points] : groups) summary.groups.push_back(make_group(points, styles));

@@ -95,7 +95,8 @@ struct Series {
   const Cell* at(double rate) const;
 };
 
-/// Comparable series: equal ranks, topology and stragglers; links differ in their rate only.
+/// Comparable series: equal ranks, engine, topology and stragglers; links differ in their rate
+/// only.
 struct Group {
   int ranks = 1;
   std::string link;            ///< the link spec without its rate; "" where it has only a rate

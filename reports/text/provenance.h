@@ -21,7 +21,7 @@ NamedValues flattened(const nlohmann::json& object);
 NamedValues calibration_values(const Header& header);
 
 /// Returns a text such as "lenet5, 431080 elements in 8 tensors, 20 steps", or the program of a
-/// job. Details that the last header lacks are left out.
+/// job; and whether steps were simulated. Details that the last header lacks are left out.
 std::string trace_line(const Records& records);
 
 /// Returns the distinct command lines of the launches, then the command line of the report. All are

@@ -122,6 +122,19 @@ def use_it(root, version):
     if refused.returncode != 4:
         sys.exit(f"capture without training ended with {refused.returncode}")
     must_match("install the package thinpipe-training", refused.stderr)
+    refused = subprocess.run(
+        root.as_user_words("thinpipe", "run", "--trace", "synthetic:elements=1000", "--out", "none",
+                           "--engine", "simgrid"), text=True, capture_output=True)
+    if refused.returncode != 4:
+        sys.exit(f"run without simulation ended with {refused.returncode}")
+    must_match("install the package thinpipe-simulation", refused.stderr)
+
+
+def simulate(root):
+    root.as_user("thinpipe", "run", "--trace", "synthetic:elements=10000", "--out", "simulated",
+                 "--engine", "simgrid", "--ranks", "16", "--steps", "2", "-c", "topk:ratio=0.01")
+    must_match('"engine":"simgrid"',
+               (root.folder / "home/user/simulated/records.jsonl").read_text().replace(" ", ""))
 
 
 def measure(root):
@@ -151,7 +164,8 @@ def build_against_it(root, source):
 
 
 def remove_it(root):
-    root.as_root("apt-get", "purge", "-y", "thinpipe", "libthinpipe-dev", "thinpipe-training")
+    root.as_root("apt-get", "purge", "-y", "thinpipe", "libthinpipe-dev", "thinpipe-training",
+                 "thinpipe-simulation")
     left = [path for path in (root.folder / "usr").rglob("*thinpipe*")]
     if left:
         sys.exit(f"left behind: {left}")
@@ -165,7 +179,7 @@ def main():
     packages = build_packages(build, work)
     look_with_lintian(packages)
     names = {path.name.split("_")[0]: path for path in packages}
-    if set(names) != {"thinpipe", "libthinpipe-dev", "thinpipe-training"}:
+    if set(names) != {"thinpipe", "libthinpipe-dev", "thinpipe-simulation", "thinpipe-training"}:
         sys.exit(f"packages: {sorted(names)}")
     version = names["thinpipe"].name.split("_")[1].rsplit("-", 1)[0]
     root = clean_root(work)
@@ -176,6 +190,8 @@ def main():
         use_it(root, version)
         root.install(f"/tmp/{names['thinpipe-training'].name}")
         measure(root)
+        root.install(f"/tmp/{names['thinpipe-simulation'].name}")
+        simulate(root)
         root.install(f"/tmp/{names['libthinpipe-dev'].name}", "g++", "make", "cmake")
         build_against_it(root, source)
         remove_it(root)

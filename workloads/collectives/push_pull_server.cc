@@ -145,7 +145,8 @@ PushPullServer::PushPullServer(Transport& transport, PushPullLayout layout, int 
     unit.arrived.resize(workers);
     own_.push_back(i);
   }
-  codec_.emplace(layout_.units, most_elements >= kBesideElements, own_.size() * workers);
+  codec_.emplace(layout_.units, transport_.has_threads() && most_elements >= kBesideElements,
+                 own_.size() * workers);
   const std::size_t window = segments_for_each_of(layout_.workers);
   const auto slots = static_cast<int>(2 * window);
   for (int worker = 0; worker < layout_.workers; ++worker) {

@@ -49,6 +49,10 @@ class Transport {
   virtual double now() const = 0;
 
   virtual TransportCounters counters() const = 0;
+
+  /// Returns whether other threads of this rank work beside the one that calls the transport. In
+  /// simulated time they do not.
+  virtual bool has_threads() const { return true; }
 };
 
 /// Decides whether a rank with nothing to do polls again at once, or how long it sleeps.

@@ -1,0 +1,124 @@
+#include "harness/simulate/job.h"
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+namespace thinpipe {
+namespace {
+
+using nlohmann::json;
+
+// The fields of a rank's step, as they are in an answer.
+constexpr double SimulatedRankStep::*kFields[] = {
+    &SimulatedRankStep::total,        &SimulatedRankStep::compute,
+    &SimulatedRankStep::compress,     &SimulatedRankStep::exchange,
+    &SimulatedRankStep::decode,       &SimulatedRankStep::exposed,
+    &SimulatedRankStep::link_idle,    &SimulatedRankStep::sent_bytes,
+    &SimulatedRankStep::sent_messages};
+
+// The fields of a unit, likewise.
+constexpr double SimulatedUnit::*kUnitFields[] = {&SimulatedUnit::elements, &SimulatedUnit::push,
+                                                  &SimulatedUnit::pull, &SimulatedUnit::decode,
+                                                  &SimulatedUnit::compress};
+
+template <class Object, std::size_t kCount>
+json values_of(const Object& object, double Object::*const (&fields)[kCount]) {
+  json values = json::array();
+  for (const auto field : fields) values.push_back(object.*field);
+  return values;
+}
+
+template <class Object, std::size_t kCount>
+Object object_of(const json& values, double Object::*const (&fields)[kCount]) {
+  Object object;
+  for (std::size_t i = 0; i < kCount; ++i) values.at(i).get_to(object.*fields[i]);
+  return object;
+}
+
+json exchange_json(const SimulatedExchange& exchange) {
+  json units = json::array();
+  for (const SimulatedUnit& unit : exchange.units) units.push_back(values_of(unit, kUnitFields));
+  return {{"operation", static_cast<int>(exchange.operation)},
+          {"bytes", exchange.bytes},
+          {"k", exchange.k},
+          {"dimension", exchange.dimension},
+          {"copies", exchange.copies},
+          {"units", std::move(units)}};
+}
+
+SimulatedExchange parse_exchange(const json& exchange) {
+  SimulatedExchange one{.operation = static_cast<Exchange>(exchange.at("operation").get<int>()),
+                        .bytes = exchange.at("bytes"),
+                        .k = exchange.at("k"),
+                        .dimension = exchange.at("dimension"),
+                        .copies = exchange.at("copies")};
+  for (const auto& unit : exchange.at("units")) one.units.push_back(object_of(unit, kUnitFields));
+  return one;
+}
+
+}  // namespace
+
+json job_json(const SimulationJob& job) {
+  json buckets = json::array();
+  for (const SimulatedBucket& bucket : job.work.buckets) {
+    json exchanges = json::array();
+    for (const SimulatedExchange& one : bucket.exchanges) exchanges.push_back(exchange_json(one));
+    buckets.push_back({{"ready", bucket.ready},
+                       {"compress", bucket.compress},
+                       {"decode", bucket.decode},
+                       {"exchanges", std::move(exchanges)}});
+  }
+  return {{"topology", job.topology},
+          {"link", job.link},
+          {"message_time", job.message_time},
+          {"ranks", job.work.ranks},
+          {"collective", job.work.collective.to_string()},
+          {"kind", static_cast<int>(job.work.kind)},
+          {"compute", job.work.compute},
+          {"buckets", std::move(buckets)},
+          {"steps", job.work.steps}};
+}
+
+SimulationJob parse_job(const json& json) {
+  SimulationJob job{.topology = json.at("topology"),
+                    .link = json.at("link"),
+                    .message_time = json.at("message_time"),
+                    .work = {}};
+  job.work.ranks = json.at("ranks");
+  job.work.collective = parse_spec(json.at("collective").get<std::string>());
+  job.work.kind = static_cast<PipelineKind>(json.at("kind").get<int>());
+  job.work.compute = json.at("compute");
+  for (const auto& bucket : json.at("buckets")) {
+    SimulatedBucket& one = job.work.buckets.emplace_back();
+    one.ready = bucket.at("ready");
+    one.compress = bucket.at("compress");
+    one.decode = bucket.at("decode");
+    for (const auto& exchange : bucket.at("exchanges"))
+      one.exchanges.push_back(parse_exchange(exchange));
+  }
+  job.work.steps = json.at("steps").get<std::vector<std::vector<double>>>();
+  return job;
+}
+
+json answer_json(const SimulationAnswer& answer) {
+  json steps = json::array();
+  for (const auto& ranks : answer.steps) {
+    json& step = steps.emplace_back(json::array());
+    for (const SimulatedRankStep& rank : ranks) step.push_back(values_of(rank, kFields));
+  }
+  return {{"version", answer.version}, {"seconds", answer.seconds}, {"steps", std::move(steps)}};
+}
+
+SimulationAnswer parse_answer(const json& json) {
+  SimulationAnswer answer{
+      .version = json.at("version"), .seconds = json.at("seconds"), .steps = {}};
+  for (const auto& step : json.at("steps")) {
+    auto& ranks = answer.steps.emplace_back();
+    for (const auto& values : step) ranks.push_back(object_of(values, kFields));
+  }
+  return answer;
+}
+
+}  // namespace thinpipe

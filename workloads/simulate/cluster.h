@@ -1,0 +1,92 @@
+// A cluster in SimGrid's simulated time: hosts, links, and a transport for each rank. A process can
+// make one cluster, because SimGrid has one engine.
+//
+// What SimGrid simulates are the connections: each pair of ranks has one in each direction, as TCP
+// has, on which messages pass one after the other. Connections share links by max-min fairness,
+// without packets, queues, or losses. A message arrives its path's delay after its last byte left.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "workloads/collectives/transport.h"
+#include "workloads/simulate/work.h"
+
+namespace thinpipe {
+
+/// Bytes of a message that reach the receiver. Its length always does, and so do its first bytes,
+/// where collectives have their lengths.
+enum class Contents { kWhole, kHead };
+
+/// The hosts' ranks, their connections, and the programs that run in simulated time.
+class SimulatedCluster {
+ public:
+  class Impl;
+
+  explicit SimulatedCluster(SimulatedNetwork network);
+  ~SimulatedCluster();
+  SimulatedCluster(const SimulatedCluster&) = delete;
+  SimulatedCluster& operator=(const SimulatedCluster&) = delete;
+
+  /// Returns the transport of a rank, which must not outlive the cluster. One program at a time may
+  /// use it. Its pause() waits until a message of the rank arrives or has left, or for a while.
+  std::unique_ptr<Transport> transport(int rank, Contents contents);
+  /// Adds a program that run() starts on this host.
+  void add(int host, std::function<void()> program);
+  /// Runs all programs to their ends. @throws what a program throws, or RunError where programs
+  /// wait for each other without end
+  void run();
+  /// Returns the time after which every link has its whole credit again, in s.
+  double refill_time() const;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+// For programs.
+
+/// Returns the simulated time in s.
+double simulated_now();
+/// Waits, in simulated time. Does nothing if the time has passed already.
+void simulate_until(double moment);
+void simulate_for(double seconds);
+
+/// A counter that one program raises and another waits for.
+class SimulatedSignal {
+ public:
+  SimulatedSignal();
+  ~SimulatedSignal();
+  SimulatedSignal(const SimulatedSignal&) = delete;
+  SimulatedSignal& operator=(const SimulatedSignal&) = delete;
+
+  void raise();
+  /// Waits until the counter is above 0, and lowers it by 1.
+  void wait();
+  /// The same until `moment`. @returns false if the counter was 0 until then
+  bool wait_until(double moment);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Where programs wait for each other.
+class SimulatedBarrier {
+ public:
+  explicit SimulatedBarrier(int programs);
+  ~SimulatedBarrier();
+  SimulatedBarrier(const SimulatedBarrier&) = delete;
+  SimulatedBarrier& operator=(const SimulatedBarrier&) = delete;
+
+  void wait();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Returns the version of SimGrid, such as "3.32".
+std::string simgrid_version();
+
+}  // namespace thinpipe

@@ -1,0 +1,83 @@
+// A step that is to be simulated: times, payload sizes, and the network, as plain data. Nothing
+// here needs SimGrid.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compressors/spec.h"
+#include "workloads/collectives/collective.h"
+#include "workloads/predict/pipeline.h"
+
+namespace thinpipe {
+
+/// One direction of a link.
+struct SimulatedLink {
+  double rate = 0;    ///< payload bytes a second; 0: not throttled
+  double delay = 0;   ///< s
+  double credit = 0;  ///< payload bytes that pass at once after the link was idle (token bucket)
+};
+
+struct SimulatedNetwork {
+  int hosts = 1;
+  /// Link 2i is host i's uplink and link 2i+1 its downlink; links between switches follow.
+  std::vector<SimulatedLink> links = {};
+  /// Returns the links that a message crosses, in order. Null for a star, in which a message
+  /// crosses the sender's uplink and the receiver's downlink.
+  std::function<std::vector<int>(int from, int to)> path = {};
+  double message_time = 0;  ///< s of an empty message beyond the links' delays
+};
+
+/// A unit that servers average (push_pull_options.h).
+struct SimulatedUnit {
+  double elements = 0;
+  double push = 0, pull = 0;  ///< bytes of a payload
+  double decode = 0;          ///< s of a server for each worker's payload
+  double compress = 0;        ///< s of a server for the answer
+};
+
+/// One operation of a collective, on all ranks.
+struct SimulatedExchange {
+  Exchange operation = Exchange::kAllReduce;
+  std::vector<double> bytes = {};  ///< of each rank's array or message; further ranks repeat these
+  double k = 0, dimension = 0;     ///< of a sparse all-reduce
+  double copies = 0;               ///< s of copies between a device and the host
+  std::vector<SimulatedUnit> units = {};  ///< of a push and pull
+
+  double mean(int ranks) const;  ///< bytes, over the first `ranks` ranks
+};
+
+/// Tensors that are exchanged together; times of one rank in s.
+struct SimulatedBucket {
+  double ready = 0;  ///< after the step's begin, on a rank whose compute takes `compute`
+  double compress = 0, decode = 0;
+  std::vector<SimulatedExchange> exchanges = {};
+};
+
+struct SimulatedWork {
+  int ranks = 1;  ///< workers; servers, if the collective has any, are on the hosts after them
+  Spec collective = {};
+  PipelineKind kind = PipelineKind::kSerial;
+  double compute = 0;  ///< s, to which the buckets' `ready` belong
+  std::vector<SimulatedBucket> buckets = {};
+  std::vector<std::vector<double>> steps = {};  ///< s of each rank's compute, by step
+};
+
+/// One rank's times in one step, in s.
+struct SimulatedRankStep {
+  double total = 0, compute = 0, compress = 0, exchange = 0, decode = 0, exposed = 0, link_idle = 0;
+  double sent_bytes = 0, sent_messages = 0;
+};
+
+/// By step, then by rank.
+using SimulatedSteps = std::vector<std::vector<SimulatedRankStep>>;
+
+/// With more ranks, all messages have the same length, the mean, and share their memory.
+inline constexpr int kMaxUnfoldedRanks = 64;
+
+/// Returns why the collective's operation cannot be simulated on so many ranks; "" if it can.
+std::string why_not_simulated(const Spec& collective, Exchange operation, int ranks);
+
+}  // namespace thinpipe
