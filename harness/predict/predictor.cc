@@ -56,7 +56,9 @@ std::string codec_key(const CompressorRules& compressor, const Bucketing& bucket
   if (info.can(Exchange::kSparseAllReduce)) way = "|sparse";
   if (info.can(Exchange::kPushPull)) {
     const PushPullOptions servers = push_pull_options(collective, 1);
-    way = "|servers|" + (servers.pull ? servers.pull->to_string() : "") + "|" + servers.pull_memory;
+    // Two shots push slices of a unit, and parameter servers take whole units.
+    way = fmt::format("|{}|{}|{}", servers.colocated ? "slices" : "units",
+                      servers.pull ? servers.pull->to_string() : "", servers.pull_memory);
   }
   return compressor.to_string() + "|" + bucketing.to_string() + way;
 }

@@ -252,6 +252,16 @@ TEST_F(PredictorTest, BreaksEvenWhereTheFasterBaselineDoes) {
   EXPECT_EQ(pays_below({none, bf16}), pays_below({bf16}));
 }
 
+// Both push and pull, but two shots cut a unit into slices.
+TEST_F(PredictorTest, SlicesAndUnitsHaveProfilesOfTheirOwn) {
+  options_.ranks = {2};
+  CodecProfile slices;
+  slices.source = "slices";
+  predictor_.know(parse_spec("int8"), {}, parse_spec("twoshot"), slices);
+  EXPECT_EQ(predictor_.codec(parse_spec("int8"), {}, parse_spec("twoshot")).source, "slices");
+  EXPECT_NE(predictor_.codec(parse_spec("int8"), {}, parse_spec("ps")).source, "slices");
+}
+
 // Saves 0.1 Gbit of transfer for 50 ms of codec: even at 2 Gbit/s.
 TEST(PredictedBreakEven, IsWhereTheGainIsNothing) {
   const auto found = predicted_break_even([](double rate) { return 0.1e9 / rate - 0.05; });
