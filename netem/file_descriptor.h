@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -49,13 +50,18 @@ inline Pipe make_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-/// Reads a pipe until its writing end is closed. @throws SystemError
-inline std::string read_to_end(const FileDescriptor& reading) {
+/// Reads a pipe until its writing end is closed.
+/// @param interrupted  called after each signal during the wait @throws SystemError
+inline std::string read_to_end(
+    const FileDescriptor& reading, const std::function<void()>& interrupted = [] {}) {
   std::string text;
   char buffer[4096];
   for (;;) {
     const ssize_t count = ::read(reading.get(), buffer, sizeof(buffer));
-    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EINTR) {
+      interrupted();
+      continue;
+    }
     if (count < 0) throw SystemError("read a pipe");
     if (count == 0) return text;
     text.append(buffer, static_cast<std::size_t>(count));

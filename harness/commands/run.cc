@@ -38,7 +38,7 @@ namespace thinpipe {
 namespace {
 
 constexpr int kMaxRanks = 250;            // above the capacity of one machine
-constexpr int kMaxSimulatedRanks = 4096;  // above the capacity of one machine's memory
+constexpr int kMaxSimulatedRanks = 4096;  // hours a step (docs/results/simulation.md)
 
 // Returns the options for real machines.
 std::vector<OptionInfo> hosts_options() {
@@ -196,6 +196,10 @@ Action prepare_run(const Arguments& arguments) {
     if (!simulated && arguments.given(name))
       throw InputError(fmt::format("--{} describes simulated ranks and needs --engine {}", name,
                                    kSimGridEngine));
+  for (const char* name : {"check-every", "timeout", "share-machine"})
+    if (simulated && arguments.given(name))
+      throw InputError(
+          fmt::format("--{} has no effect on simulated ranks (--engine {})", name, kSimGridEngine));
   options.message_time = given_message_time(arguments);
   options.cores = arguments.real("cores");
   options.trace = arguments.text("trace");

@@ -99,7 +99,9 @@ ProgramOutput read_program(const fs::path& program, const std::vector<std::strin
   const pid_t child =
       start_process(program, arguments, input, output, errors < 0 ? output : errors);
   pipe.writing.reset();
-  std::string text = read_to_end(pipe.reading);
+  std::string text = read_to_end(pipe.reading, [&] {
+    if (stop_requested()) ::kill(child, stop_signal());
+  });
   return {std::move(text), wait_for_process(child)};
 }
 

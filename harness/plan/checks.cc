@@ -190,6 +190,18 @@ void check_simulated(const SweepOptions& options) {
       throw InputError(fmt::format(
           "{}: link '{}' loses, reorders or delays single frames, which SimGrid does not simulate",
           with, link.to_string()));
+  const bool overlaps = std::ranges::any_of(options.bucketings, [](const Bucketing& bucketing) {
+    return bucketing.overlap != Overlap::kNone;
+  });
+  for (const Spec& collective : options.collectives)
+    if (overlaps && find_collective(collective.name).can(Exchange::kPushPull))
+      throw InputError(fmt::format(
+          "{}: with servers (collective {}), buckets are pushed one after the other; expected "
+          "--overlap none",
+          with, collective.to_string()));
+  if (!options.topology.is_star() && host_counts(options).back() > kMaxHosts)
+    throw InputError(
+        fmt::format("{}: expected at most {} hosts, or --topology star", with, kMaxHosts));
   for (const CompressorRules& compressor : options.compressors)
     for (const Spec& collective : collectives_for(compressor, options))
       for (const Spec& spec : compressor.specs())

@@ -45,10 +45,10 @@ struct SweepOptions {
   double compute_scale = 1;       ///< times the captured compute time
   bool compute_works = false;     ///< compute phases use CPU time in place of waiting
   bool simulated = false;         ///< by SimGrid, without emulated hosts
-  /// Of simulated ranks: s of an empty message beyond the links' delays, nothing to measure it on
-  /// this machine; and cores that all ranks share, 0: every rank has a machine of its own.
+  /// With `simulated`: s of an empty message beyond the links' delays; measured on this machine if
+  /// not set.
   std::optional<double> message_time;
-  double cores = 0;
+  double cores = 0;  ///< with `simulated`: that all ranks share; 0: every rank has its own machine
   std::vector<double> time_scales = {1};  ///< docs/time-scaling.md; may hold kAutoTimeScale
   bool zero_non_finite = false;
   std::vector<Spec> collectives = {

@@ -1,6 +1,8 @@
 // Simulates one point: reads a job from standard input and writes the answer to standard output, or
 // an object with an `error` (harness/simulate/job.h).
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
 
 #include <exception>
 #include <iostream>
@@ -18,6 +20,7 @@
 
 int main() {
   using namespace thinpipe;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive the command
   try {
     const std::string text(std::istreambuf_iterator<char>(std::cin), {});
     const SimulationJob job = parse_job(nlohmann::json::parse(text));

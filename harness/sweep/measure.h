@@ -97,6 +97,10 @@ Point describe(const SweepPoint& point, const SweepOptions& options);
 /// Returns a point that could not be measured.
 Point failed_point(const SweepPoint& point, const SweepOptions& options, const std::string& reason);
 
+/// Returns "ok      4 x none on 100 Mbit/s: 87.7 ms a step", followed by the reasons of a point
+/// that is not ok.
+std::string outcome_line(const SweepPoint& planned, const Point& point);
+
 /// Links and clocks of a point's measurement.
 struct MeasuredOn {
   const Topology& planned;  ///< the network as it was set

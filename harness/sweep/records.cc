@@ -1,14 +1,20 @@
 #include "harness/sweep/measure.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
+
+#include "base/statistics.h"
+#include "base/units.h"
 
 #include "harness/critical_path/path_record.h"
 #include "harness/sweep/time_scaling.h"
 #include "netem/probe.h"
 #include "netem/topology/flows.h"
 #include "reports/record/record.h"
+#include "reports/verdict/verdict.h"
 
 namespace thinpipe {
 namespace {
@@ -163,6 +169,21 @@ Point failed_point(const SweepPoint& planned, const SweepOptions& options,
   point.status = Status::kFailed;
   point.reasons = {reason};
   return point;
+}
+
+std::string outcome_line(const SweepPoint& planned, const Point& point) {
+  std::string line = fmt::format("{:<7} {} x {} on {}", status_name(point.status), planned.ranks,
+                                 planned.compressor.to_string(), link_line(planned.link));
+  if (planned.collective.name != "ring") line += " by " + planned.collective.to_string();
+  if (!planned.bucketing.is_default()) line += ", " + planned.bucketing.to_string();
+  if (!planned.stragglers.empty()) line += ", " + planned.stragglers.to_string();
+  if (point.axes.time_scale != 1) line += fmt::format(" at time scale {}", point.axes.time_scale);
+  if (const std::vector<double> times = point.samples("step_time"_metric); !times.empty())
+    line += fmt::format(": {} a step", format_time(median(times)));
+  if (const std::string path = path_phrase(path_finding(point.critical_path)); !path.empty())
+    line += ", " + path;
+  for (const std::string& reason : point.reasons) line += "; " + reason;
+  return line;
 }
 
 void mark_shared(bool tolerated, Point& point) {

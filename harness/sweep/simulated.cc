@@ -1,20 +1,21 @@
 #include "harness/sweep/simulated.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory_file.h"
 #include "base/statistics.h"
 #include "base/units.h"
 #include "harness/machine/fingerprint.h"
@@ -24,7 +25,6 @@
 #include "harness/predict/network_model.h"
 #include "harness/sweep/measure.h"
 #include "harness/sweep/samples.h"
-#include "netem/file_descriptor.h"
 #include "netem/sandbox.h"
 #include "workloads/collectives/push_pull_options.h"
 
@@ -65,42 +65,35 @@ SimulatedBucket bucket_of(const ProfiledBucket& bucket, const ComputeTimes& time
   return one;
 }
 
-// Returns the file, at its begin, which has this text and no name.
-FileDescriptor unnamed_file(const std::string& text) {
-  FileDescriptor file(memfd_create("job", MFD_CLOEXEC));
-  if (!file.valid()) throw SystemError("make a file in memory");
-  for (std::size_t written = 0; written < text.size();) {
-    const ssize_t more = ::write(file.get(), text.data() + written, text.size() - written);
-    if (more < 0) throw SystemError("write a file in memory");
-    written += static_cast<std::size_t>(more);
-  }
-  lseek(file.get(), 0, SEEK_SET);
-  return file;
-}
-
 // @throws RunError with the program's message
 SimulationAnswer simulate(const SimulationJob& job) {
-  const FileDescriptor input = unnamed_file(job_json(job).dump());
+  const MemoryFile input("simulation-job");
+  input.write_and_rewind(job_json(job).dump());
   const ProgramOutput output =
-      read_program(find_program(kSimulateProgram), {}, STDERR_FILENO, input.get());
+      read_program(find_program(kSimulateProgram), {}, STDERR_FILENO, input.descriptor());
   const json answer = json::parse(output.text, nullptr, /*allow_exceptions=*/false);
   if (const std::string error = text_in(answer, "error"); !error.empty()) throw RunError(error);
   if (output.status != 0 || !answer.is_object())
-    throw RunError(
-        fmt::format("{} ended without a result (status {})", kSimulateProgram, output.status));
+    throw RunError(fmt::format("{} ended without a result ({})", kSimulateProgram,
+                               WIFSIGNALED(output.status)
+                                   ? fmt::format("signal {}", WTERMSIG(output.status))
+                                   : fmt::format("exit code {}", WEXITSTATUS(output.status))));
   return parse_answer(answer);
 }
 
 // A method that exchanges in every p-th step only: the mean of its p steps, of which the others
 // compute and accumulate.
-void spread_over_period(const CodecProfile& codec, WorkerStep& step) {
-  const double period = codec.period, others = period - 1;
-  step.total = (step.total + others * (step.compute + codec.hold)) / period;
-  step.compress = (step.compress + others * codec.hold) / period;
+// @param slower  factor on codec times
+void spread_over_period(const CodecProfile& codec, double slower, WorkerStep& step) {
+  const double period = codec.period, others = period - 1, hold = slower * codec.hold;
+  step.total = (step.total + others * (step.compute + hold)) / period;
+  step.compress = (step.compress + others * hold) / period;
   step.exchange /= period;
   step.decode /= period;
   step.exposed /= period;
   step.link_idle = step.total - step.exchange;
+  for (std::size_t* bytes : {&step.payload_bytes, &step.summed_bytes, &step.pulled_bytes})
+    *bytes = static_cast<std::size_t>(static_cast<double>(*bytes) / period);
 }
 
 std::size_t summed_bytes(const CodecProfile& codec, int ranks) {
@@ -120,8 +113,9 @@ std::vector<ProfiledUnit> units_of(const CodecProfile& codec) {
 }
 
 // Returns the bytes that each parameter server receives and sends to one worker.
+// The mean over a period of steps, of which one exchanges.
 std::vector<ServerStep> server_steps(const std::vector<ProfiledUnit>& units,
-                                     const SweepPoint& point) {
+                                     const SweepPoint& point, double period) {
   std::vector<ServerStep> servers(static_cast<std::size_t>(point.servers()));
   if (servers.empty()) return servers;
   std::vector<std::size_t> elements;
@@ -131,20 +125,29 @@ std::vector<ServerStep> server_steps(const std::vector<ProfiledUnit>& units,
       elements, point.servers(), push_pull_options(point.collective, point.ranks).partition);
   for (std::size_t i = 0; i < units.size(); ++i) {
     ServerStep& server = servers.at(static_cast<std::size_t>(server_of[i]));
-    server.push_bytes += static_cast<std::size_t>(units[i].push * point.ranks);
-    server.pull_bytes += static_cast<std::size_t>(units[i].pull);
+    server.push_bytes += static_cast<std::size_t>(units[i].push * point.ranks / period);
+    server.pull_bytes += static_cast<std::size_t>(units[i].pull / period);
   }
   return servers;
 }
 
-std::string outcome(const SweepPoint& planned, const Point& point) {
-  std::string line = fmt::format("{:<7} {} x {} on {}", status_name(point.status), planned.ranks,
-                                 planned.compressor.to_string(), link_line(planned.link));
-  if (planned.collective.name != "ring") line += " by " + planned.collective.to_string();
-  if (const std::vector<double> times = point.samples("step_time"_metric); !times.empty())
-    line += fmt::format(": {} a step", format_time(median(times)));
-  for (const std::string& reason : point.reasons) line += "; " + reason;
-  return line;
+// Returns the mean compute time of all ranks and steps without stragglers, to which the times of
+// ComputeTimes::ready belong.
+double mean_compute(const SweepPoint& point, const SweepOptions& options, const Trace& trace) {
+  SweepPoint even = point;
+  even.stragglers = {};
+  double sum = 0;
+  for (std::uint64_t step = 0; step < options.steps; ++step)
+    sum += mean(compute_of_ranks(trace, options, even, options.warmup + step));
+  return sum / static_cast<double>(options.steps);
+}
+
+// Returns per_rank() without the numbers of selected elements, which no simulated rank counts.
+json times_of_ranks(const std::vector<StepAnswers>& steps) {
+  json ranks = per_rank(steps);
+  for (json& rank : ranks)
+    for (const char* counted : {"target", "selected"}) rank.erase(counted);
+  return ranks;
 }
 
 }  // namespace
@@ -160,7 +163,7 @@ SimulationJob simulation_job(const SweepPoint& point, const SweepOptions& option
                     .work = {.ranks = point.ranks,
                              .collective = point.collective,
                              .kind = pipeline_kind(point.bucketing),
-                             .compute = times.compute}};
+                             .compute = mean_compute(point, options, trace)}};
   const double slower = crowding(point.ranks, options.threads, options.cores);
   for (const ProfiledBucket& bucket : codec.buckets)
     job.work.buckets.push_back(bucket_of(bucket, times, trace, point.ranks, slower));
@@ -176,8 +179,9 @@ SimulationJob simulation_job(const SweepPoint& point, const SweepOptions& option
 }
 
 Point simulated_point(const SweepPoint& planned, const SweepOptions& options, const Trace& trace,
-                      const CodecProfile& codec, const SimulationAnswer& answer,
-                      const std::vector<std::size_t>& step_of) {
+                      const CodecProfile& codec, double message_time,
+                      const SimulationAnswer& answer, const std::vector<std::size_t>& step_of) {
+  const double slower = crowding(planned.ranks, options.threads, options.cores);
   PointSamples samples;
   samples.overlapped = planned.bucketing.overlap != Overlap::kNone;
   const std::vector<ProfiledUnit> units = units_of(codec);
@@ -187,12 +191,12 @@ Point simulated_point(const SweepPoint& planned, const SweepOptions& options, co
   double messages = 0;
   for (const std::size_t index : step_of) {
     StepAnswers& step = samples.steps.emplace_back();
-    step.servers = server_steps(units, planned);
+    step.servers = server_steps(units, planned, codec.period);
     for (const SimulatedRankStep& rank : answer.steps.at(index)) {
       WorkerStep& worker = step.workers.emplace_back();
       worker.total = rank.total;
       worker.compute = worker.wanted = rank.compute;
-      worker.compress = worker.compress_cpu = rank.compress;
+      worker.compress = rank.compress;
       worker.exchange = rank.exchange;
       worker.decode = rank.decode;
       worker.exposed = rank.exposed;
@@ -200,7 +204,8 @@ Point simulated_point(const SweepPoint& planned, const SweepOptions& options, co
       worker.payload_bytes = static_cast<std::size_t>(codec.payload_bytes);
       worker.summed_bytes = summed_bytes(codec, planned.ranks);
       worker.pulled_bytes = static_cast<std::size_t>(pulled);
-      spread_over_period(codec, worker);
+      spread_over_period(codec, slower, worker);
+      worker.compress_cpu = worker.compress / slower;
       messages += rank.sent_messages / static_cast<double>(step_of.size());
     }
   }
@@ -212,14 +217,17 @@ Point simulated_point(const SweepPoint& planned, const SweepOptions& options, co
                    {{"simgrid", answer.version},
                     {"messages", messages},
                     {"seconds", answer.seconds},
+                    {"message_time", message_time},
                     {"codec", codec.source}}}};
-  if (planned.ranks <= kMaxRanksListed) details["per_rank"] = per_rank(samples.steps);
+  if (planned.ranks <= kMaxRanksListed) details["per_rank"] = times_of_ranks(samples.steps);
   point.details = Document(std::move(details));
   return point;
 }
 
 int simulate_points(const SweepOptions& options, const Trace& trace,
                     const std::vector<SweepPoint>& points, RecordWriter& writer) {
+  const double message_time =
+      options.message_time ? *options.message_time : loopback_message_time();
   Header header = launch_header({.kind = kRunKind,
                                  .command = options.command,
                                  .seed = options.seed,
@@ -229,11 +237,10 @@ int simulate_points(const SweepOptions& options, const Trace& trace,
   writer.append(header);
   Predictor predictor(trace, options);
   Progress progress(static_cast<double>(points.size()));
-  const double message_time =
-      options.message_time ? *options.message_time : loopback_message_time();
   int failed = 0;
   for (const SweepPoint& planned : points) {
     if (stop_requested()) break;
+    const std::string started = created_now();
     Point point;
     try {
       const std::string name = fmt::format("{} x {} on {}", planned.ranks,
@@ -246,15 +253,16 @@ int simulate_points(const SweepOptions& options, const Trace& trace,
       const SimulationAnswer answer = simulate(job);
       point = simulated_point(
           planned, options, trace,
-          predictor.codec(planned.compressor, planned.bucketing, planned.collective), answer,
-          step_of);
-    } catch (const std::runtime_error& error) {
+          predictor.codec(planned.compressor, planned.bucketing, planned.collective),
+          job.message_time, answer, step_of);
+    } catch (const std::exception& error) {
       point = failed_point(planned, options, error.what());
     }
+    point.started = started;
     if (stop_requested()) break;
     writer.append(point);
     failed += point.status == Status::kFailed ? 1 : 0;
-    progress.note(outcome(planned, point));
+    progress.note(outcome_line(planned, point));
     progress.advance(1);
   }
   if (stop_requested()) {

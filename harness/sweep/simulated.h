@@ -20,10 +20,11 @@ SimulationJob simulation_job(const SweepPoint& point, const SweepOptions& option
                              const Trace& trace, Predictor& predictor, double message_time,
                              std::vector<std::size_t>& step_of);
 
-/// Returns the point with the metrics of the simulated steps. @param step_of  as simulation_job()
+/// Returns the point with the metrics of the simulated steps.
+/// @param message_time  of the job, for the record @param step_of  as simulation_job()
 Point simulated_point(const SweepPoint& point, const SweepOptions& options, const Trace& trace,
-                      const CodecProfile& codec, const SimulationAnswer& answer,
-                      const std::vector<std::size_t>& step_of);
+                      const CodecProfile& codec, double message_time,
+                      const SimulationAnswer& answer, const std::vector<std::size_t>& step_of);
 
 /// Simulates the points and records each. Progress goes to stderr.
 /// @returns as run_sweep() does

@@ -54,23 +54,6 @@ double total_seconds(const std::vector<SweepPoint>& points, const Trace& trace,
   return total;
 }
 
-// Returns "ok      4 x none on 100 Mbit/s: 87.7 ms a step", followed by the reasons of a point that
-// is not ok.
-std::string outcome_line(const SweepPoint& planned, const Point& point) {
-  std::string line = fmt::format("{:<7} {} x {} on {}", status_name(point.status), planned.ranks,
-                                 planned.compressor.to_string(), link_line(planned.link));
-  if (planned.collective.name != "ring") line += " by " + planned.collective.to_string();
-  if (!planned.bucketing.is_default()) line += ", " + planned.bucketing.to_string();
-  if (!planned.stragglers.empty()) line += ", " + planned.stragglers.to_string();
-  if (point.axes.time_scale != 1) line += fmt::format(" at time scale {}", point.axes.time_scale);
-  if (const std::vector<double> times = point.samples("step_time"_metric); !times.empty())
-    line += fmt::format(": {} a step", format_time(median(times)));
-  if (const std::string path = path_phrase(path_finding(point.critical_path)); !path.empty())
-    line += ", " + path;
-  for (const std::string& reason : point.reasons) line += "; " + reason;
-  return line;
-}
-
 class Session {
  public:
   /// Returns `hosts` machines. Machines returned earlier, of another number, may then be gone.

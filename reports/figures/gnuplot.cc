@@ -2,7 +2,6 @@
 // files in memory: neither side can block on a full pipe, and no SIGPIPE can reach this process.
 #include <fmt/format.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory_file.h"
 #include "base/text.h"
 #include "reports/figures/drawing.h"
 #include "reports/figures/style.h"
@@ -21,44 +21,6 @@ extern char** environ;
 
 namespace thinpipe {
 namespace {
-
-class MemoryFile {
- public:
-  explicit MemoryFile(const char* name) : descriptor_(memfd_create(name, MFD_CLOEXEC)) {
-    if (descriptor_ < 0) throw SystemError("memfd_create");
-  }
-  ~MemoryFile() { close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  int descriptor() const { return descriptor_; }
-
-  void write_and_rewind(std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t count = write(descriptor_, text.data(), text.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) throw SystemError("hand a script to gnuplot");
-      text.remove_prefix(static_cast<std::size_t>(count));
-    }
-    lseek(descriptor_, 0, SEEK_SET);
-  }
-
-  std::string contents() const {
-    std::string text;
-    std::array<char, 1 << 14> buffer;
-    off_t offset = 0;
-    for (;;) {
-      const ssize_t count = pread(descriptor_, buffer.data(), buffer.size(), offset);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) throw SystemError("read gnuplot's output");
-      if (count == 0) return text;
-      text.append(buffer.data(), static_cast<std::size_t>(count));
-      offset += count;
-    }
-  }
-
- private:
-  int descriptor_;
-};
 
 class SpawnActions {
  public:

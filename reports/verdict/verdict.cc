@@ -205,6 +205,10 @@ std::string trust_sentence(const Summary& summary) {
   const std::size_t total = summary.records->points.size();
   std::string links = calibration_sentence(summary);
   if (!links.empty()) links = " " + links;
+  const auto simulated = [](const Point& point) { return point.axes.engine == kSimGridEngine; };
+  if (all.empty() && std::ranges::any_of(summary.records->points, simulated))
+    return (total == 1 ? "The point was" : "All " + counted(total, "point") + " were") +
+           std::string(" simulated: no payloads crossed links, and no aggregates were checked.");
   if (all.empty())
     return (total == 1 ? "The point passed its"
                        : "All " + counted(total, "point") + " passed their") +

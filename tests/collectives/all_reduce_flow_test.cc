@@ -419,7 +419,7 @@ TEST(StagedGather, TheFrontLeavesBeforeTheEndIsHere) {
     bool left_ = false;
   };
   ThreadTransport first(boxes, 0, 2);
-  AllGatherFlow flow({{.out = true, .peer = 1, .messages = {0}}}, 2, kSize);
+  AllGatherFlow flow({{.out = true, .peer = 1, .messages = {0}}}, first, kSize);
   Waiting own(boxes);
   flow.run(first, own);
   EXPECT_TRUE(own.left());

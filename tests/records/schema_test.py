@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import pathlib
 import re
 import unittest
 
@@ -52,6 +53,14 @@ class Schema(RecordsTest):
         self.assertEqual({event["name"] for event in events if event["ph"] == "X"} -
                          {"compute", "compress", "exchange", "decode"}, set())
         self.assertEqual(len({event["pid"] for event in events}), 4 * 2)  # points, ranks
+
+    def test_simulated_run(self):
+        if not (pathlib.Path(os.environ["THINPIPE"]).parent / "thinpipe-simulate").exists():
+            self.skipTest("this build is without SimGrid")
+        records = self.measure("run", "--engine", "simgrid", "--trace", TRACE, "--ranks", "2",
+                               "--link", "rate=200mbit", "-c", "topk", "--steps", "2")
+        self.hold(records, {"header", "point"})
+        self.assertTrue(all("simulation" in point for point in records[1:]))
 
     def test_job(self):
         records = self.measure("net", "torchrun", "--link", "rate=200mbit", "--", "sh", "-c",

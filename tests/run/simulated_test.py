@@ -97,6 +97,7 @@ class SimulatedTest(RunCase):
         report = subprocess.run([THINPIPE, "report", self.out, "--format", "md", "-o", "-"],
                                 capture_output=True, text=True, check=True).stdout
         self.assertIn("simulated by SimGrid", report.split("## Findings")[0])
+        self.assertNotIn("passed their", report)
 
     def test_resumes_and_keeps_engines_apart(self):
         self.simulate("-c", "none")
@@ -114,6 +115,8 @@ class SimulatedTest(RunCase):
                 (("-c", "int8", "--collective", "twoshot", "--ranks", "128"), "only up to 64"),
                 (("-c", "topk", "--collective", "gtopk", "--ranks", "128"), "only up to 64"),
                 (("--compute", "work"), "--compute wait"),
+                (("--check-every", "2"), "no effect"),
+                (("--collective", "ps", "--overlap", "bucket"), "--overlap none"),
                 (("--ranks", "5000"), "4096")):
             options = {"ranks": None} if "--ranks" in arguments else {}
             if "--link" in arguments:

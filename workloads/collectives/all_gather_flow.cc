@@ -31,14 +31,15 @@ class GatherFromHere : public StagedGather {
 
 }  // namespace
 
-AllGatherFlow::AllGatherFlow(const AllGatherPlan& plan, int ranks, std::size_t capacity)
+AllGatherFlow::AllGatherFlow(const AllGatherPlan& plan, const Transport& transport,
+                             std::size_t capacity)
     : capacity_(capacity),
       // Messages begin on cache lines, so that no two share one.
       stride_((capacity + kLengthBytes + 63) / 64 * 64),
-      arena_(static_cast<std::size_t>(ranks) * stride_),
-      total_(static_cast<std::size_t>(ranks)),
-      here_(static_cast<std::size_t>(ranks)),
-      messages_(static_cast<std::size_t>(ranks)) {
+      arena_(transport.message_memory(stride_)),
+      total_(static_cast<std::size_t>(transport.size())),
+      here_(total_.size()),
+      messages_(total_.size()) {
   int first_slot = 0;
   for (const GatherChannel& channel : plan) {
     if (channel.out)

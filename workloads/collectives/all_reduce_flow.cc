@@ -4,6 +4,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <tuple>
@@ -135,7 +136,8 @@ AllReduceFlow::AllReduceFlow(const AllReducePlan& plan)
     const bool out = step.kind == StepKind::kSend;
     Channel& way = channel(out, step);
     const bool adds = step.kind == StepKind::kAdd;
-    if (adds) way.staging.resize(kFlowWindow * kSegmentBytes);
+    if (adds && way.staging == nullptr)
+      way.staging = std::make_unique_for_overwrite<std::byte[]>(kFlowWindow * kSegmentBytes);
     for (int part = step.first; part < step.last; ++part) {
       const auto p = static_cast<std::size_t>(part);
       way.pieces.push_back({.part = part,
@@ -231,7 +233,7 @@ bool AllReduceFlow::receive(const Call& call, Channel& in) {
     // replacement cannot arrive before the partial sums have been sent.
     const std::span<std::byte> target =
         in.pieces[in.starts.piece].adds
-            ? std::span(in.staging).subspan(in.started % kFlowWindow * kSegmentBytes, segment.size)
+            ? std::span(in.staging.get() + in.started % kFlowWindow * kSegmentBytes, segment.size)
             : call.result.subspan(segment.begin, segment.size);
     call.transport.receive(in.first_slot + static_cast<int>(in.started % kFlowWindow), in.peer,
                            in.tag, target);
@@ -264,7 +266,7 @@ void AllReduceFlow::apply(const Call& call, Channel& in) {
   const std::span<const std::byte> before =
       piece.receives == 0 ? call.own.subspan(segment.begin, segment.size) : sums;
   const std::span<const std::byte> theirs =
-      std::span(in.staging).subspan(in.finished % kFlowWindow * kSegmentBytes, segment.size);
+      std::span(in.staging.get() + in.finished % kFlowWindow * kSegmentBytes, segment.size);
   add_elements(call.type, before, theirs, piece.completes ? call.factor : 1.0F, sums);
   if (mirrored_ && call.type == ElementType::kFloat32) make_nans_one(sums);
 }

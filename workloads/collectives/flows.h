@@ -69,7 +69,8 @@ class AllReduceFlow {
     int peer = 0, tag = 0, first_slot = 0;
     int pace = -1;  // of an outgoing channel: the incoming channel with which it keeps pace
     std::vector<Piece> pieces;
-    std::vector<std::byte> staging;  // for segments that are added
+    // For segments that are added; not initialised, so only received pages take memory.
+    std::unique_ptr<std::byte[]> staging;
 
     Cursor starts, ends;                    // next segment to be sent or posted, and to be finished
     std::size_t started = 0, finished = 0;  // segments
@@ -128,7 +129,7 @@ class AllReduceFlow {
 class AllGatherFlow {
  public:
   /// @param capacity  the longest message any rank may send, in bytes
-  AllGatherFlow(const AllGatherPlan& plan, int ranks, std::size_t capacity);
+  AllGatherFlow(const AllGatherPlan& plan, const Transport& transport, std::size_t capacity);
 
   /// Sends this rank's message to all ranks and receives theirs. Allocates nothing after the first
   /// run.
@@ -150,15 +151,13 @@ class AllGatherFlow {
     std::size_t message = 0, offset = 0;
   };
 
-  std::span<std::byte> framed(std::size_t rank) {
-    return std::span(arena_).subspan(rank * stride_, stride_);
-  }
+  std::span<std::byte> framed(std::size_t rank) { return {arena_.get() + rank * stride_, stride_}; }
   bool stage(StagedGather& staged, std::size_t rank);
   void take(Inlet& in, std::span<const std::byte> segment, StagedGather& staged);
   bool send_one(Outlet& out, SendWindow& window);
 
   std::size_t capacity_, stride_;
-  std::vector<std::byte> arena_;  // a framed message for each rank
+  MessageMemory arena_;  // a framed message for each rank
   std::vector<Inlet> inlets_;
   std::vector<Outlet> outlets_;
   std::vector<SendWindow> windows_;  // of the outlets
@@ -205,8 +204,8 @@ class FlowCollective : public FlowAllReduce, public AllGather {
   FlowCollective(std::unique_ptr<Transport> transport, const AllReducePlanner& reduce,
                  const AllGatherPlanner& gather, std::size_t capacity)
       : FlowAllReduce(std::move(transport), reduce),
-        gather_(gather(this->transport().size(), this->transport().rank()),
-                this->transport().size(), capacity) {}
+        gather_(gather(this->transport().size(), this->transport().rank()), this->transport(),
+                capacity) {}
 
   const std::vector<std::span<const std::byte>>& all_gather(
       std::span<const std::byte> own) override {

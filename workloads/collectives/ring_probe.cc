@@ -83,7 +83,7 @@ RingProbe probe_ring(Transport& transport, const RingProbeOptions& options) {
   RingProbe probe;
   const std::vector<std::byte> message(std::max<std::size_t>(options.bytes, 1));
   const int ranks = transport.size();
-  AllGatherFlow gather(ring_all_gather(ranks, transport.rank()), ranks, message.size());
+  AllGatherFlow gather(ring_all_gather(ranks, transport.rank()), transport, message.size());
   constexpr double kApart = 1e-3;  // s between the first rank to begin and the last
   AllReduceFlow reduce(ring_all_reduce(ranks, transport.rank()));
   const std::vector<float> own(static_cast<std::size_t>(ranks), 1.0F);

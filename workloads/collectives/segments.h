@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <span>
-#include <vector>
 
 #include "workloads/collectives/transport.h"
 
@@ -90,7 +90,7 @@ class ReceiveWindow {
         first_slot_(first_slot),
         tag_(tag),
         size_(size),
-        staging_(size * kSegmentBytes) {}
+        staging_(std::make_unique_for_overwrite<std::byte[]>(size * kSegmentBytes)) {}
 
   /// Begins anew, and expects so many segments.
   void begin(std::size_t segments) {
@@ -117,12 +117,12 @@ class ReceiveWindow {
  private:
   int slot(std::size_t segment) const { return first_slot_ + static_cast<int>(segment % size_); }
   std::span<std::byte> buffer(std::size_t segment) {
-    return std::span(staging_).subspan(segment % size_ * kSegmentBytes, kSegmentBytes);
+    return {staging_.get() + segment % size_ * kSegmentBytes, kSegmentBytes};
   }
 
   int peer_, first_slot_, tag_;
   std::size_t size_;
-  std::vector<std::byte> staging_;
+  std::unique_ptr<std::byte[]> staging_;  // not initialised: only received pages take memory
   std::size_t certain_ = 0, posted_ = 0, arrived_ = 0;
 };
 

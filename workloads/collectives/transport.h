@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 
 namespace thinpipe {
@@ -19,6 +21,9 @@ struct TransportCounters {
     return {messages - before.messages, bytes - before.bytes, frames - before.frames};
   }
 };
+
+/// Memory for messages of all ranks.
+using MessageMemory = std::unique_ptr<std::byte[], std::function<void(std::byte*)>>;
 
 /// Sends and receives messages. Messages of one tag between one pair of ranks arrive in the order
 /// in which they were sent. Messages of different tags do not wait for each other. Not thread-safe.
@@ -53,6 +58,13 @@ class Transport {
   /// Returns whether other threads of this rank work beside the one that calls the transport. In
   /// simulated time they do not.
   virtual bool has_threads() const { return true; }
+
+  /// Returns memory for a message of each rank, with `stride` bytes for each. Its content is
+  /// undefined. In a simulation of many ranks, messages share their bytes.
+  virtual MessageMemory message_memory(std::size_t stride) const {
+    const std::size_t bytes = static_cast<std::size_t>(size()) * stride;
+    return {new std::byte[bytes], std::default_delete<std::byte[]>()};
+  }
 };
 
 /// Decides whether a rank with nothing to do polls again at once, or how long it sleeps.

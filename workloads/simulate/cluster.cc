@@ -8,6 +8,8 @@
 #include <deque>
 #include <exception>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
 #include <span>
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "workloads/simulate/folded_memory.h"
 
 namespace thinpipe {
 namespace {
@@ -114,6 +117,7 @@ class SimulatedCluster::Impl {
     if (is_new) at->second = std::make_unique<Connection>(*this, from, to);
     return *at->second;
   }
+  MessageMemory message_memory(std::size_t stride);
   std::vector<int> path(int from, int to) const {
     return network_.path ? network_.path(from, to) : std::vector<int>{2 * from, 2 * to + 1};
   }
@@ -147,6 +151,7 @@ class SimulatedCluster::Impl {
   std::vector<Connection*> starting_;
   int running_ = 0;  // programs that have not ended
   std::exception_ptr error_;
+  std::optional<RepeatedPages> pages_;  // of all ranks' messages, if they are folded
 };
 
 namespace {
@@ -165,6 +170,9 @@ class SimulatedTransport : public Transport {
   bool done(Request slot, std::size_t* received) override;
   void pause() override;
   bool has_threads() const override { return false; }
+  MessageMemory message_memory(std::size_t stride) const override {
+    return cluster_.message_memory(stride);
+  }
   void progressed() override {}
   double now() const override { return simulated_now(); }
   TransportCounters counters() const override { return counters_; }
@@ -417,6 +425,22 @@ void SimulatedCluster::Impl::run() {
   engine_.run();
   if (error_) std::rethrow_exception(error_);
   if (running_ > 0) throw RunError("ranks of the simulation wait for each other without end");
+}
+
+// All ranks' arrays repeat the same pages, which hold a number of messages. A message lies in the
+// same pages in every array, so its length, which comes first, stays the same whoever writes it.
+MessageMemory SimulatedCluster::Impl::message_memory(std::size_t stride) {
+  const auto hosts = static_cast<std::size_t>(network_.hosts);
+  const std::size_t bytes = hosts * stride;
+  if (network_.hosts <= kMaxUnfoldedRanks)
+    return {new std::byte[bytes], std::default_delete<std::byte[]>()};
+  if (stride % RepeatedPages::kPage != 0)
+    throw std::logic_error("folded messages have lengths of whole pages");
+  constexpr std::size_t kMaxMappings = 20'000;  // of all ranks; the kernel's default is 65,530
+  if (!pages_) pages_.emplace(stride * std::max<std::size_t>(64, hosts * hosts / kMaxMappings));
+  auto memory = std::make_shared<FoldedMemory>(*pages_, bytes);
+  std::byte* const data = memory->data();
+  return {data, [memory = std::move(memory)](std::byte*) mutable { memory.reset(); }};
 }
 
 double SimulatedCluster::Impl::refill_time() const {

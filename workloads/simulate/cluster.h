@@ -1,8 +1,8 @@
 // A cluster in SimGrid's simulated time: hosts, links, and a transport for each rank. A process can
 // make one cluster, because SimGrid has one engine.
 //
-// What SimGrid simulates are the connections: each pair of ranks has one in each direction, as TCP
-// has, on which messages pass one after the other. Connections share links by max-min fairness,
+// SimGrid simulates connections: each pair of ranks has one in each direction, as TCP has, on which
+// messages pass one after the other. Connections share links by max-min fairness,
 // without packets, queues, or losses. A message arrives its path's delay after its last byte left.
 #pragma once
 
@@ -71,7 +71,7 @@ class SimulatedSignal {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Where programs wait for each other.
+/// A point in simulated time at which programs wait for each other.
 class SimulatedBarrier {
  public:
   explicit SimulatedBarrier(int programs);

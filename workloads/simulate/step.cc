@@ -16,17 +16,14 @@
 #include "workloads/collectives/collectives.h"
 #include "workloads/collectives/push_pull_collective.h"
 #include "workloads/collectives/push_pull_server.h"
+#include "workloads/collectives/streams.h"
 #include "workloads/simulate/cluster.h"
 #include "workloads/simulate/folded_memory.h"
 
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kFolds = 64;           // messages that differ in memory
-constexpr std::size_t kLengthBytes = 8;      // before an all-gathered message
-constexpr std::size_t kArrayFold = 1 << 17;  // bytes: within a core's cache
-constexpr double kRestSeconds = 1e-3;        // between steps, beyond the links' refill
+constexpr double kRestSeconds = 1e-3;  // between steps, beyond the links' refill
 
 std::size_t whole(double bytes) { return static_cast<std::size_t>(std::llround(bytes)); }
 
@@ -39,49 +36,65 @@ std::size_t message_bytes(const SimulatedExchange& exchange, int rank, int ranks
   return whole(exchange.bytes[static_cast<std::size_t>(rank) % exchange.bytes.size()]);
 }
 
-// Arrays that all ranks share, since nobody reads the sums and the messages in them.
-struct SharedArrays {
-  std::vector<float> own, result;
-  std::vector<std::byte> message;
-  std::size_t capacity = 0;  // of an all-gathered message
-
+// Arrays that all ranks share and that repeat a few pages, since nobody reads the sums and the
+// messages in them.
+class SharedArrays {
+ public:
   /// @param payload  bytes of the longest payload that servers take or send
   SharedArrays(const SimulatedWork& work, std::size_t payload) {
-    std::size_t elements = 0, bytes = 0;
+    std::size_t summed = 0, gathered = 0;
     for (const SimulatedBucket& bucket : work.buckets)
       for (const SimulatedExchange& one : bucket.exchanges)
         for (int rank = 0; rank < work.ranks; ++rank) {
           if (one.operation == Exchange::kAllReduce)
-            elements = std::max(elements, whole(one.mean(work.ranks) / sizeof(float)));
+            summed = std::max(summed, whole(one.mean(work.ranks)));
           if (one.operation == Exchange::kAllGather)
-            bytes = std::max(bytes, message_bytes(one, rank, work.ranks));
+            gathered = std::max(gathered, message_bytes(one, rank, work.ranks));
         }
-    // A message and its length then fill whole pages, which is how they are folded.
-    capacity = (bytes + kLengthBytes + kPage - 1) / kPage * kPage - kLengthBytes;
-    const FoldedAllocations fold(kArrayFold);
-    own.resize(elements);
-    result.resize(elements);
-    message.resize(std::max(bytes, payload));
+    // A message and its length fill whole pages, because messages are folded page by page.
+    constexpr std::size_t kPage = RepeatedPages::kPage;
+    capacity_ = (gathered + kStreamLengthBytes + kPage - 1) / kPage * kPage - kStreamLengthBytes;
+    const std::size_t longest = std::max({summed, gathered, payload});
+    // The pages stay in a core's cache, and their repetitions below the kernel's limit.
+    constexpr std::size_t kCached = 1 << 17, kMaxRepetitions = 1000;
+    pages_.emplace(std::max(kCached, longest / kMaxRepetitions));
+    own_ = FoldedMemory(*pages_, longest);
+    result_ = FoldedMemory(*pages_, summed);
   }
+
+  /// Returns the longest message that an all-gather may carry, in bytes.
+  std::size_t capacity() const { return capacity_; }
+  std::span<const std::byte> message(std::size_t bytes) const { return {own_.data(), bytes}; }
+  std::span<const float> own(std::size_t elements) const {
+    return {reinterpret_cast<const float*>(own_.data()), elements};
+  }
+  std::span<float> result(std::size_t elements) const {
+    return {reinterpret_cast<float*>(result_.data()), elements};
+  }
+
+ private:
+  std::size_t capacity_ = 0;
+  std::optional<RepeatedPages> pages_;
+  FoldedMemory own_, result_;
 };
 
-// What servers do with a unit: they take time.
+// A server's work on a unit, which only takes time.
 class TimedAggregator : public UnitAggregator {
  public:
-  TimedAggregator(const std::vector<SimulatedUnit>& units, std::span<const std::byte> payload)
-      : units_(units), payload_(payload) {}
+  TimedAggregator(const std::vector<SimulatedUnit>& units, const SharedArrays& arrays)
+      : units_(units), arrays_(arrays) {}
 
   void add(std::size_t unit, int, std::span<const std::byte>) override {
     simulate_for(units_[unit].decode);
   }
   std::span<const std::byte> answer(std::size_t unit) override {
     simulate_for(units_[unit].compress);
-    return payload_.first(whole(units_[unit].pull));
+    return arrays_.message(whole(units_[unit].pull));
   }
 
  private:
   const std::vector<SimulatedUnit>& units_;
-  std::span<const std::byte> payload_;
+  const SharedArrays& arrays_;
 };
 
 // The units of all buckets, one after the other. Where every rank is a server, each unit has a
@@ -149,11 +162,11 @@ void draw_pairs(std::size_t count, std::size_t dimension, std::uint64_t seed,
   }
 }
 
-// What all ranks share.
+// The parts that all ranks share.
 struct Simulation {
   const SimulatedWork& work;
   const ServedUnits* served;  ///< null without servers
-  SharedArrays& arrays;
+  const SharedArrays& arrays;
   SimulatedBarrier& begin;
   double rest;  ///< s between steps
   SimulatedSteps& steps;
@@ -171,7 +184,7 @@ class ServerProgram {
   ServerProgram(const Simulation& simulation, int server, std::unique_ptr<Transport> transport)
       : simulation_(simulation),
         transport_(std::move(transport)),
-        aggregator_(simulation.served->units, simulation.arrays.message),
+        aggregator_(simulation.served->units, simulation.arrays),
         server_(*transport_, simulation.served->layout, server) {}
 
   void serve() {
@@ -199,7 +212,7 @@ class RankProgram {
         arrays_(simulation.arrays),
         steps_(simulation.steps) {
     if (const ServedUnits* const served = simulation.served) {
-      aggregator_.emplace(served->units, arrays_.message);
+      aggregator_.emplace(served->units, arrays_);
       if (served->layout.colocated)
         collective_ =
             std::make_unique<TwoShotCollective>(std::move(transport), served->layout, *aggregator_);
@@ -207,9 +220,7 @@ class RankProgram {
         collective_ = std::make_unique<PushPullCollective>(std::move(transport), served->layout);
       return;
     }
-    std::optional<FoldedAllocations> fold;
-    if (is_folded(work_.ranks)) fold.emplace(kFolds * (arrays_.capacity + kLengthBytes));
-    collective_ = make_collective(work_.collective, std::move(transport), arrays_.capacity);
+    collective_ = make_collective(work_.collective, std::move(transport), arrays_.capacity());
   }
 
   void take_steps() {
@@ -281,8 +292,7 @@ class RankProgram {
       ++sent;
       compressed_.raise();
     }
-    report.compute += held_up;
-    pass_until(begin + report.compute);
+    pass_until(begin + report.compute + held_up);
     while (decoded < sent) {
       const double moment = simulated_now();
       exchanged_.wait();
@@ -305,8 +315,7 @@ class RankProgram {
   void push_and_pull(const std::vector<std::size_t>& units) {
     std::vector<UnitPayload> payloads;
     for (const std::size_t unit : units)
-      payloads.push_back({unit, std::span<const std::byte>(arrays_.message)
-                                    .first(whole(simulation_.served->units[unit].push))});
+      payloads.push_back({unit, arrays_.message(whole(simulation_.served->units[unit].push))});
     PushPull& servers = operation<PushPull>(*collective_);
     const std::size_t push = servers.push(payloads);
     while (!servers.pull(push)) {
@@ -318,12 +327,10 @@ class RankProgram {
     if (one.operation == Exchange::kAllReduce) {
       const std::size_t elements = whole(one.mean(work_.ranks) / sizeof(float));
       operation<AllReduce>(*collective_)
-          .all_reduce(std::span<const float>(arrays_.own).first(elements),
-                      std::span(simulation_.arrays.result).first(elements), factor);
+          .all_reduce(arrays_.own(elements), arrays_.result(elements), factor);
     } else if (one.operation == Exchange::kAllGather) {
       operation<AllGather>(*collective_)
-          .all_gather(std::span<const std::byte>(arrays_.message)
-                          .first(message_bytes(one, rank_, work_.ranks)));
+          .all_gather(arrays_.message(message_bytes(one, rank_, work_.ranks)));
     } else {
       const std::size_t dimension = std::max<std::size_t>(1, whole(one.dimension));
       const std::size_t count =
@@ -350,7 +357,7 @@ class RankProgram {
 }  // namespace
 
 SimulatedSteps simulate(SimulatedNetwork network, const SimulatedWork& work) {
-  bool has_heads = true;  // whether a message's first bytes are all that ranks need
+  bool needs_all = false;
   std::optional<ServedUnits> served;
   for (const SimulatedBucket& bucket : work.buckets)
     for (const SimulatedExchange& one : bucket.exchanges) {
@@ -358,14 +365,13 @@ SimulatedSteps simulate(SimulatedNetwork network, const SimulatedWork& work) {
                                               work.ranks + servers_of(work.collective));
           !why.empty())
         throw InputError("collective " + work.collective.to_string() + ": " + why);
-      has_heads = has_heads &&
-                  (one.operation == Exchange::kAllReduce || one.operation == Exchange::kAllGather);
+      needs_all = needs_all || needs_contents(work.collective, one.operation);
       if (one.operation == Exchange::kPushPull && !served) served.emplace(work);
     }
-  const Contents contents = has_heads ? Contents::kHead : Contents::kWhole;
+  const Contents contents = needs_all ? Contents::kWhole : Contents::kHead;
   SimulatedSteps steps(work.steps.size());
   for (auto& ranks : steps) ranks.resize(static_cast<std::size_t>(work.ranks));
-  SharedArrays arrays(work, served ? served->longest() : 0);
+  const SharedArrays arrays(work, served ? served->longest() : 0);
   const int servers = served && !served->layout.colocated ? served->layout.servers : 0;
   SimulatedCluster cluster(std::move(network));
   SimulatedBarrier begin(work.ranks + servers);

@@ -15,15 +15,18 @@ double SimulatedExchange::mean(int ranks) const {
   return std::accumulate(bytes.begin(), bytes.begin() + known, 0.0) / static_cast<double>(known);
 }
 
+bool needs_contents(const Spec& collective, Exchange operation) {
+  const CollectiveInfo& info = find_collective(collective.name);
+  if (operation == Exchange::kAllReduce) return !info.reduce || info.reduce->plan == nullptr;
+  if (operation == Exchange::kAllGather) return !info.gather || info.gather->plan == nullptr;
+  return true;
+}
+
 std::string why_not_simulated(const Spec& collective, Exchange operation, int ranks) {
   const CollectiveInfo& info = find_collective(collective.name);
   if (operation != Exchange::kPushPull && !info.over_transport())
     return "Open MPI's own code cannot run on a simulated network";
-  const bool planned =
-      operation == Exchange::kAllReduce   ? info.reduce && info.reduce->plan != nullptr
-      : operation == Exchange::kAllGather ? info.gather && info.gather->plan != nullptr
-                                          : false;
-  if (planned || ranks <= kMaxUnfoldedRanks) return "";
+  if (ranks <= kMaxUnfoldedRanks || !needs_contents(collective, operation)) return "";
   return "the lengths of its messages depend on their contents, which only up to " +
          std::to_string(kMaxUnfoldedRanks) + " simulated ranks have";
 }

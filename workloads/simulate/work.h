@@ -51,7 +51,8 @@ struct SimulatedExchange {
 
 /// Tensors that are exchanged together; times of one rank in s.
 struct SimulatedBucket {
-  double ready = 0;  ///< after the step's begin, on a rank whose compute takes `compute`
+  double ready =
+      0;  ///< after the step's begin, on a rank whose compute takes SimulatedWork::compute
   double compress = 0, decode = 0;
   std::vector<SimulatedExchange> exchanges = {};
 };
@@ -76,6 +77,10 @@ using SimulatedSteps = std::vector<std::vector<SimulatedRankStep>>;
 
 /// With more ranks, all messages have the same length, the mean, and share their memory.
 inline constexpr int kMaxUnfoldedRanks = 64;
+
+/// Returns whether the operation's messages depend on each other's contents. If they do not, their
+/// lengths and first bytes suffice.
+bool needs_contents(const Spec& collective, Exchange operation);
 
 /// Returns why the collective's operation cannot be simulated on so many ranks; "" if it can.
 std::string why_not_simulated(const Spec& collective, Exchange operation, int ranks);
