@@ -9,13 +9,16 @@ range of simulated over other step times (over predicted exchange times), and ho
 """
 import collections
 import json
+import re
 import statistics
 import sys
 
 
 def key(axes):
-    return (axes["compressor"], axes["link"], axes["ranks"], axes["collective"].split("-", 1)[-1],
-            axes["bucketing"])
+    # Records name the operation before the collective: allgather-ring.
+    collective = re.sub("^(allreduce|allgather|sparsereduce|pushpull|mixed)-", "",
+                        axes["collective"])
+    return axes["compressor"], axes["link"], axes["ranks"], collective, axes["bucketing"]
 
 
 def points(file):

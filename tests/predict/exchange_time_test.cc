@@ -331,8 +331,8 @@ TEST(FlowTime, OfGlooGathersLengthsBeforeMessages) {
 // If all messages are of one segment and each port carries one message at a time, a collective
 // takes the number of steps times the time of one step.
 TEST(FlowTime, OfSingleSegmentsTakesTheSteps) {
-  for (const char* collective :
-       {"ring", "recursive-doubling", "halving-doubling", "hierarchical:group=2", "gloo"})
+  for (const char* collective : {"ring", "recursive-doubling", "halving-doubling",
+                                 "hierarchical:group=2", "hierarchical:group=4", "gloo"})
     for (const int ranks : {2, 4, 8, 16}) {
       const LinkFigures latency = {.alpha = 1, .beta = 1e-12, .credit = 0};
       EXPECT_NEAR(reduce_time(collective, ranks, 64 * 4, latency),

@@ -166,10 +166,13 @@ AllGatherPlan hierarchical_all_gather(const Parameters& parameters, int ranks, i
   }
   if (place.members == 1) return plan;
   GatherChannel in{.out = false, .peer = place.left}, out{.out = true, .peer = place.right};
-  for (int groups_back = 0; groups_back < n; ++groups_back)
-    for (int step = 0; step < place.members - 1; ++step) {
-      add_messages(groups, place.back(step), groups_back, out.messages);
-      add_messages(groups, place.back(step + 1), groups_back, in.messages);
+  // In the order in which messages can arrive: each hop through the groups and within the group
+  // takes a message's time. If a message waited for one that arrives later, the two rings would not
+  // overlap, and the exchange would take n(members - 1) hops instead of n + members - 2.
+  for (int hops = 0; hops < n + place.members - 2; ++hops)
+    for (int step = std::max(0, hops - n + 1); step <= std::min(hops, place.members - 2); ++step) {
+      add_messages(groups, place.back(step), hops - step, out.messages);
+      add_messages(groups, place.back(step + 1), hops - step, in.messages);
     }
   plan.push_back(in);
   plan.push_back(out);
