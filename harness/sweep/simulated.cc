@@ -184,6 +184,7 @@ Point simulated_point(const SweepPoint& planned, const SweepOptions& options, co
   const double slower = crowding(planned.ranks, options.threads, options.cores);
   PointSamples samples;
   samples.overlapped = planned.bucketing.overlap != Overlap::kNone;
+  samples.wire.counted = false;
   const std::vector<ProfiledUnit> units = units_of(codec);
   const double pulled =
       std::accumulate(units.begin(), units.end(), 0.0,
