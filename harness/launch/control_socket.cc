@@ -1,6 +1,7 @@
 #include "harness/launch/control_socket.h"
 
 #include <fmt/format.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,6 +11,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -117,6 +119,14 @@ FileDescriptor reach(const addrinfo& address) {
   if (connect(descriptor.get(), address.ai_addr, address.ai_addrlen) != 0) return {};
   prepare_connection(descriptor.get());
   return descriptor;
+}
+
+// Returns the bytes of an IPv4 or IPv6 address; "" for another kind.
+std::string address_bytes(const sockaddr& address) {
+  const auto* const start = reinterpret_cast<const char*>(&address);
+  if (address.sa_family == AF_INET) return {start + offsetof(sockaddr_in, sin_addr), 4};
+  if (address.sa_family == AF_INET6) return {start + offsetof(sockaddr_in6, sin6_addr), 16};
+  return "";
 }
 
 MessageSocket knock(const std::string& address, const std::string& port, const std::string& token) {
@@ -295,11 +305,17 @@ std::string address_towards(const std::string& host) {
 bool is_this_machine(const std::string& host) {
   if (host.find('@') != std::string::npos) return false;  // mpirun logs in there, wherever it is
   const Addresses list = look_up(host, "0", SOCK_DGRAM, AI_NUMERICSERV);
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) throw SystemError("list this machine's addresses");
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> own(first, freeifaddrs);
   for (const addrinfo* one = list.get(); one != nullptr; one = one->ai_next) {
-    const FileDescriptor any(socket(one->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    // Only an address of this machine can be bound. A route does not tell: Debian's 127.0.1.1 for a
-    // machine's own name is reached from 127.0.0.1.
-    if (any.valid() && bind(any.get(), one->ai_addr, one->ai_addrlen) == 0) return true;
+    const std::string address = address_bytes(*one->ai_addr);
+    // All of 127.0.0.0/8 is this machine; Debian gives 127.0.1.1 to a machine's own name.
+    if (one->ai_family == AF_INET && address.front() == 127) return true;
+    for (const ifaddrs* mine = own.get(); mine != nullptr; mine = mine->ifa_next)
+      if (mine->ifa_addr != nullptr && mine->ifa_addr->sa_family == one->ai_family &&
+          address_bytes(*mine->ifa_addr) == address)
+        return true;
   }
   return false;
 }
