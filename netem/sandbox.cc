@@ -31,6 +31,7 @@ namespace {
 std::atomic<int> g_stop_signal{0};
 std::atomic<pid_t> g_child{0};
 std::atomic<int> g_forwarded{0};
+std::atomic<const char*> g_folder{nullptr};  // of run_outside_sandbox()
 
 constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -38,7 +39,10 @@ void note_stop(int signal_number) { g_stop_signal = signal_number; }
 
 // Outside a sandbox no parent kills this process at the second signal.
 void note_stop_once(int signal_number) {
-  if (g_stop_signal != 0) _exit(128 + signal_number);
+  if (g_stop_signal != 0) {
+    if (const char* const folder = g_folder) rmdir(folder);  // where nothing lies in it
+    _exit(128 + signal_number);
+  }
   g_stop_signal = signal_number;
 }
 
@@ -167,11 +171,13 @@ int run_outside_sandbox(const std::function<int(const Sandbox&)>& body) {
   struct Removed {
     std::string path;
     ~Removed() {
+      g_folder = nullptr;
       std::error_code none;
       std::filesystem::remove_all(path, none);
     }
   };
   const Removed removed{folder};
+  g_folder = removed.path.c_str();
   g_stop_signal = 0;
   const SignalHandlers handlers(note_stop_once);
   return body(Sandbox{folder});

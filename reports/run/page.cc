@@ -160,7 +160,7 @@ std::string problems_part(const Records& records) {
   const Table problems = problems_table(records);
   std::string text = "<h3 id=\"problems\">Invalid and failed points</h3>\n";
   if (problems.rows.empty()) {
-    text += "<p>None: every point passed its checks.</p>\n";
+    text += "<p>None.</p>\n";
   } else {
     text +=
         "<p class=\"note\">Invalid points were measured but failed a check. They are grey in "
