@@ -112,8 +112,8 @@ std::vector<ProfiledUnit> units_of(const CodecProfile& codec) {
   return units;
 }
 
-// Returns the bytes that each parameter server receives and sends to one worker.
-// The mean over a period of steps, of which one exchanges.
+// Returns the bytes that each parameter server receives and sends to one worker in a step: the mean
+// over a period, of which one step exchanges.
 std::vector<ServerStep> server_steps(const std::vector<ProfiledUnit>& units,
                                      const SweepPoint& point, double period) {
   std::vector<ServerStep> servers(static_cast<std::size_t>(point.servers()));

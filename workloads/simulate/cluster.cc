@@ -109,7 +109,6 @@ class SimulatedCluster::Impl {
 
   explicit Impl(SimulatedNetwork network);
 
-  s4u::Engine& engine() { return engine_; }
   int hosts() const { return network_.hosts; }
   Connection& connection(int from, int to) {
     const auto key = static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
@@ -117,7 +116,7 @@ class SimulatedCluster::Impl {
     if (is_new) at->second = std::make_unique<Connection>(*this, from, to);
     return *at->second;
   }
-  MessageMemory message_memory(std::size_t stride);
+  MessageMemory folded_messages(std::size_t stride);
   std::vector<int> path(int from, int to) const {
     return network_.path ? network_.path(from, to) : std::vector<int>{2 * from, 2 * to + 1};
   }
@@ -171,7 +170,8 @@ class SimulatedTransport : public Transport {
   void pause() override;
   bool has_threads() const override { return false; }
   MessageMemory message_memory(std::size_t stride) const override {
-    return cluster_.message_memory(stride);
+    return size() > kMaxUnfoldedRanks ? cluster_.folded_messages(stride)
+                                      : Transport::message_memory(stride);
   }
   void progressed() override {}
   double now() const override { return simulated_now(); }
@@ -429,16 +429,13 @@ void SimulatedCluster::Impl::run() {
 
 // All ranks' arrays repeat the same pages, which hold a number of messages. A message lies in the
 // same pages in every array, so its length, which comes first, stays the same whoever writes it.
-MessageMemory SimulatedCluster::Impl::message_memory(std::size_t stride) {
+MessageMemory SimulatedCluster::Impl::folded_messages(std::size_t stride) {
   const auto hosts = static_cast<std::size_t>(network_.hosts);
-  const std::size_t bytes = hosts * stride;
-  if (network_.hosts <= kMaxUnfoldedRanks)
-    return {new std::byte[bytes], std::default_delete<std::byte[]>()};
   if (stride % RepeatedPages::kPage != 0)
     throw std::logic_error("folded messages have lengths of whole pages");
   constexpr std::size_t kMaxMappings = 20'000;  // of all ranks; the kernel's default is 65,530
   if (!pages_) pages_.emplace(stride * std::max<std::size_t>(64, hosts * hosts / kMaxMappings));
-  auto memory = std::make_shared<FoldedMemory>(*pages_, bytes);
+  auto memory = std::make_shared<FoldedMemory>(*pages_, hosts * stride);
   std::byte* const data = memory->data();
   return {data, [memory = std::move(memory)](std::byte*) mutable { memory.reset(); }};
 }
@@ -473,31 +470,6 @@ void simulate_until(double moment) {
 void simulate_for(double seconds) {
   if (seconds > 0) s4u::this_actor::sleep_for(seconds);
 }
-
-class SimulatedSignal::Impl {
- public:
-  s4u::SemaphorePtr semaphore = s4u::Semaphore::create(0);
-};
-
-SimulatedSignal::SimulatedSignal() : impl_(std::make_unique<Impl>()) {}
-SimulatedSignal::~SimulatedSignal() = default;
-void SimulatedSignal::raise() { impl_->semaphore->release(); }
-void SimulatedSignal::wait() { impl_->semaphore->acquire(); }
-bool SimulatedSignal::wait_until(double moment) {
-  const double left = moment - simulated_now();
-  if (left <= 0 && impl_->semaphore->would_block()) return false;
-  return !impl_->semaphore->acquire_timeout(std::max(0.0, left));
-}
-
-class SimulatedBarrier::Impl {
- public:
-  explicit Impl(int programs) : barrier(s4u::Barrier::create(static_cast<unsigned>(programs))) {}
-  s4u::BarrierPtr barrier;
-};
-
-SimulatedBarrier::SimulatedBarrier(int programs) : impl_(std::make_unique<Impl>(programs)) {}
-SimulatedBarrier::~SimulatedBarrier() = default;
-void SimulatedBarrier::wait() { impl_->barrier->wait(); }
 
 std::string simgrid_version() {
   int major = 0, minor = 0, patch = 0;

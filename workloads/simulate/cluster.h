@@ -2,8 +2,8 @@
 // make one cluster, because SimGrid has one engine.
 //
 // SimGrid simulates connections: each pair of ranks has one in each direction, as TCP has, on which
-// messages pass one after the other. Connections share links by max-min fairness,
-// without packets, queues, or losses. A message arrives its path's delay after its last byte left.
+// messages pass one after the other. Connections share links by max-min fairness, without packets,
+// queues, or losses. A message arrives its path's delay after its last byte left.
 #pragma once
 
 #include <functional>
@@ -51,40 +51,6 @@ double simulated_now();
 /// Waits, in simulated time. Does nothing if the time has passed already.
 void simulate_until(double moment);
 void simulate_for(double seconds);
-
-/// A counter that one program raises and another waits for.
-class SimulatedSignal {
- public:
-  SimulatedSignal();
-  ~SimulatedSignal();
-  SimulatedSignal(const SimulatedSignal&) = delete;
-  SimulatedSignal& operator=(const SimulatedSignal&) = delete;
-
-  void raise();
-  /// Waits until the counter is above 0, and lowers it by 1.
-  void wait();
-  /// The same until `moment`. @returns false if the counter was 0 until then
-  bool wait_until(double moment);
-
- private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
-};
-
-/// A point in simulated time at which programs wait for each other.
-class SimulatedBarrier {
- public:
-  explicit SimulatedBarrier(int programs);
-  ~SimulatedBarrier();
-  SimulatedBarrier(const SimulatedBarrier&) = delete;
-  SimulatedBarrier& operator=(const SimulatedBarrier&) = delete;
-
-  void wait();
-
- private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
-};
 
 /// Returns the version of SimGrid, such as "3.32".
 std::string simgrid_version();

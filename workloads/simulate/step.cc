@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <simgrid/s4u.hpp>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,6 +23,8 @@
 
 namespace thinpipe {
 namespace {
+
+namespace s4u = simgrid::s4u;
 
 constexpr double kRestSeconds = 1e-3;  // between steps, beyond the links' refill
 
@@ -167,7 +170,7 @@ struct Simulation {
   const SimulatedWork& work;
   const ServedUnits* served;  ///< null without servers
   const SharedArrays& arrays;
-  SimulatedBarrier& begin;
+  s4u::Barrier& begin;
   double rest;  ///< s between steps
   SimulatedSteps& steps;
 
@@ -246,9 +249,9 @@ class RankProgram {
   void exchange_all() {
     for (std::size_t step = 0; step < work_.steps.size(); ++step)
       for (std::size_t bucket = 0; bucket < work_.buckets.size(); ++bucket) {
-        compressed_.wait();
+        compressed_->acquire();
         report_of(step).exchange += exchange(bucket);
-        exchanged_.raise();
+        exchanged_->release();
       }
   }
 
@@ -281,7 +284,7 @@ class RankProgram {
       simulate_for(seconds);
     };
     const auto pass_until = [&](double moment) {
-      while (beside && decoded < sent && exchanged_.wait_until(moment)) decode_next();
+      while (beside && decoded < sent && is_exchanged_by(moment)) decode_next();
       simulate_until(moment);
     };
     for (const SimulatedBucket& bucket : work_.buckets) {
@@ -290,15 +293,22 @@ class RankProgram {
       report.compress += bucket.compress;
       if (!beside) held_up += bucket.compress;
       ++sent;
-      compressed_.raise();
+      compressed_->release();
     }
     pass_until(begin + report.compute + held_up);
     while (decoded < sent) {
       const double moment = simulated_now();
-      exchanged_.wait();
+      exchanged_->acquire();
       report.exposed += simulated_now() - moment;
       decode_next();
     }
+  }
+
+  // Waits until a bucket is exchanged, or until `moment`; returns false in the second case.
+  bool is_exchanged_by(double moment) {
+    const double left = moment - simulated_now();
+    if (left <= 0 && exchanged_->would_block()) return false;
+    return !exchanged_->acquire_timeout(std::max(0.0, left));
   }
 
   // Returns the s that the bucket's exchanges take.
@@ -349,7 +359,9 @@ class RankProgram {
   SimulatedSteps& steps_;
   std::optional<TimedAggregator> aggregator_;  // of a rank that is a server too
   std::unique_ptr<Collective> collective_;
-  SimulatedSignal compressed_, exchanged_;  // buckets that wait to be exchanged, to be decoded
+  // Count the buckets that wait to be exchanged and to be decoded.
+  const s4u::SemaphorePtr compressed_ = s4u::Semaphore::create(0);
+  const s4u::SemaphorePtr exchanged_ = s4u::Semaphore::create(0);
   std::vector<std::uint32_t> indices_;
   std::vector<float> values_;
 };
@@ -374,11 +386,11 @@ SimulatedSteps simulate(SimulatedNetwork network, const SimulatedWork& work) {
   const SharedArrays arrays(work, served ? served->longest() : 0);
   const int servers = served && !served->layout.colocated ? served->layout.servers : 0;
   SimulatedCluster cluster(std::move(network));
-  SimulatedBarrier begin(work.ranks + servers);
+  const s4u::BarrierPtr begin = s4u::Barrier::create(static_cast<unsigned>(work.ranks + servers));
   const Simulation simulation{.work = work,
                               .served = served ? &*served : nullptr,
                               .arrays = arrays,
-                              .begin = begin,
+                              .begin = *begin,
                               .rest = kRestSeconds + 2 * cluster.refill_time(),
                               .steps = steps};
   std::vector<std::unique_ptr<RankProgram>> programs;
