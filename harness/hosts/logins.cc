@@ -81,8 +81,7 @@ std::string login_failure(const HostsOptions& options, const std::string& host,
   std::ifstream file(log);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   const auto says = [&](const char* part) { return text.find(part) != std::string::npos; };
-  std::string remedy =
-      fmt::format("`{} {} true` must succeed without a question", agent_of(options), host);
+  std::string remedy;
   if (says("HOST IDENTIFICATION HAS CHANGED"))
     remedy = fmt::format(
         "If the machine was installed anew, remove its old key by `ssh-keygen -R {}`. Then log in "
@@ -97,6 +96,10 @@ std::string login_failure(const HostsOptions& options, const std::string& host,
         "A login must need no password. `ssh-copy-id {}` copies your key to the host; if the key "
         "has a passphrase, load it by `ssh-add`",
         host);
+  if (remedy.empty())
+    remedy = fmt::format("`{} {} true` must succeed without a question", agent_of(options), host);
+  else if (!options.agent.empty())
+    remedy += fmt::format(". Give these commands the options of `{}`", options.agent);
   const std::string said = last_line(log);
   return fmt::format("cannot log in{}. {}", said.empty() ? "" : fmt::format(" ({})", said), remedy);
 }

@@ -307,6 +307,8 @@ class RealMachines : public Machines {
     Boarding boarding;
     boarding.control_addresses = control_addresses_;
     boarding.hosts.assign(options_.names.begin(), options_.names.begin() + ranks);
+    // mpirun gives rank 0 to this machine wherever the list has it, and others ranks in list order.
+    std::stable_partition(boarding.hosts.begin(), boarding.hosts.end(), is_this_machine);
     if (options_.slurm) {
       boarding.mpirun = {"--map-by", "ppr:1:node"};  // mpirun takes the allocation itself
     } else {

@@ -192,8 +192,8 @@ std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double se
   std::optional<Clock::time_point> stopped;
   for (std::size_t rank = 0; rank < workers_.size(); ++rank) try {
       workers_[rank].send(message);
-    } catch (const RunError&) {  // the rank ended after its last answer
-      fail(rank_name(rank) + " ended unexpectedly");
+    } catch (const SystemError& error) {
+      fail_to_reach(rank, error);
     }
   std::vector<nlohmann::json> answers(workers_.size());
   std::vector<pollfd> waiting;
@@ -233,10 +233,7 @@ nlohmann::json Launch::receive_from(std::size_t rank) {
   try {
     answer = workers_[rank].receive();
   } catch (const SystemError& error) {
-    // The machine vanished without closing the connection.
-    fail(fmt::format(
-        "{}: the connection to its machine broke ({}). Check that machine and its network",
-        rank_name(rank), std::strerror(error.error())));
+    fail_to_reach(rank, error);
   }
   if (!answer) fail(rank_name(rank) + " ended unexpectedly");
   return std::move(*answer);
@@ -267,6 +264,16 @@ bool Launch::mpirun_ended() {
 void Launch::fail(const std::string& what) {
   const std::string tail = log_tail(scratch_, hosts_);
   throw RunError(tail.empty() ? what : what + " (" + tail + ")");
+}
+
+void Launch::fail_to_reach(std::size_t rank, const SystemError& error) {
+  // The rank closed the connection. On a reset, the socket tells it as the end of the messages.
+  if (error.error() == EPIPE || error.error() == ECONNRESET)
+    fail(rank_name(rank) + " ended unexpectedly");
+  // Its machine vanished without closing the connection.
+  fail(fmt::format(
+      "{}: the connection to its machine broke ({}). Check that machine and its network",
+      rank_name(rank), std::strerror(error.error())));
 }
 
 void Launch::fail_to_start(const std::string& what, int ranks) {

@@ -84,6 +84,8 @@ class Launch {
   bool mpirun_ended();
   nlohmann::json receive_from(std::size_t rank);
   [[noreturn]] void fail(const std::string& what);
+  /// Fails as a rank's connection broke: the rank ended, or its machine vanished.
+  [[noreturn]] void fail_to_reach(std::size_t rank, const SystemError& error);
   [[noreturn]] void fail_to_start(const std::string& what, int ranks);
 
   std::string scratch_;

@@ -186,6 +186,26 @@ class RunTest(HostsCase):
         self.assertGreater(point["fidelity"]["goodput_ratio"], 0)
 
 
+class ControllerTest(HostsCase):
+    """Rank 0 is on the controller, which is last in the list of hosts."""
+
+    def test_a_rank_that_ends_is_named_with_its_host(self):
+        controller = "198.19.0.1"
+        self.hostfile = self.write("hosts", f"{HOSTS[0]}\n{controller}\n")
+        process = self.start("--link", "rate=1gbit", "--mpi-iface", "198.19.0.0/24", "-c",
+                             "none", "--steps", "200000", "--warmup", "0")
+        self.wait_for(lambda: len(self.processes("thinpipe-worker")) == 2, "the ranks")
+        self.assertTrue(any(line.startswith("calibrated") for line in process.stderr))
+        time.sleep(1)  # into the steps
+        here = os.readlink("/proc/self/ns/net")
+        (own,) = [pid for pid in self.processes("thinpipe-worker")
+                  if os.readlink(f"/proc/{pid}/ns/net") == here]
+        os.kill(own, signal.SIGKILL)
+        self.finish(process, 4)
+        (point,) = self.points()
+        self.assertIn(f"rank 0 (host {controller}) ended unexpectedly", point["reasons"][0])
+
+
 class RefusalTest(HostsCase):
     def refuse(self, expected, *arguments, code=4):
         text = self.run_thinpipe(*arguments, code=code)

@@ -164,9 +164,9 @@ class SshdTest(HostsCase):
         self.addCleanup(os.close, ours)
         self.addCleanup(os.close, theirs)
         os.set_blocking(ours, False)
-        for agent in ((), ("--agent", "ssh")):
+        for agent, more in (((), ""), (("--agent", "ssh"), "the options of `ssh`")):
             with self.subTest(agent=agent):
-                self.refuse("Permission denied (password)", f"`ssh-copy-id {HOSTS[1]}`",
+                self.refuse("Permission denied (password)", f"`ssh-copy-id {HOSTS[1]}`", more,
                             arguments=(*SHORT, *agent),
                             preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0))
                 with self.assertRaises(BlockingIOError):  # nothing is shown there
