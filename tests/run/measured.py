@@ -114,8 +114,29 @@ class MeasuredByProcesses(Measured):
             time.sleep(0.02)
 
 
+def timed(test):
+    """Marks a test that compares times, and therefore needs the cores to itself."""
+    test.timed = True
+    return test
+
+
+class Part(unittest.TestLoader):
+    """Loads a part of a file's tests, so that ctest can run the parts at the same time: with
+    TEST_TIMED=ON the timed ones, with OFF the others, and of these every TEST_SHARDS-th, beginning
+    with number TEST_SHARD_INDEX."""
+
+    def getTestCaseNames(self, case):
+        names = super().getTestCaseNames(case)
+        if "TEST_TIMED" in os.environ:
+            wanted = os.environ["TEST_TIMED"] == "ON"
+            names = [name for name in names if hasattr(getattr(case, name), "timed") == wanted]
+        first, step = (int(os.environ.get(name, default))
+                       for name, default in (("TEST_SHARD_INDEX", 0), ("TEST_SHARDS", 1)))
+        return names[first::step]
+
+
 def main():
-    result = unittest.main(exit=False).result
+    result = unittest.main(exit=False, testLoader=Part()).result
     for test, reason in result.skipped:
         print(f"skipped: {Measured.name_of(test)}: {reason}")
     busy = any(reason.startswith(TOO_BUSY) for _, reason in result.skipped)

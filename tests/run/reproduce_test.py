@@ -18,6 +18,13 @@ class ReproduceTest(RunCase):
         return self.run_thinpipe("reproduce", *names, "--out", self.out,
                                  *(["--quick"] if quick else []), code=code)
 
+    def small_table(self):
+        """Returns the path of a recipe sbc-table1 with a tenth of the elements: 1 s, not 10."""
+        path = os.path.join(self.folder, "sbc-table1.toml")
+        with open(os.path.join(RECIPES, "sbc-table1.toml")) as original, open(path, "w") as file:
+            file.write(original.read().replace("elements=1m", "elements=100k"))
+        return path
+
     def path(self, *names):
         return os.path.join(self.out, *names)
 
@@ -51,20 +58,20 @@ class ReproduceTest(RunCase):
         self.assertEqual(os.stat(golomb).st_mtime_ns, first)
 
     def test_an_interrupted_recipe_goes_on(self):
-        process = self.start("reproduce", "sbc-eq5", "sbc-table1", "--quick", "--out", self.out)
+        process = self.start("reproduce", "sbc-eq5", self.small_table(), "--quick", "--out", self.out)
         while not os.path.exists(self.path("sbc-table1", "payloads", "command")):
             self.assertIsNone(process.poll())
             time.sleep(0.01)
         self.assertIn("the same command continues", self.interrupt(process))
         self.assertFalse(os.path.exists(self.path("sbc-table1.md")))
-        said = self.reproduce("sbc-eq5", "sbc-table1")
+        said = self.reproduce("sbc-eq5", self.small_table())
         self.assertNotIn("sbc-eq5 1 of 2", said)
         self.assertIn("yes: SBC (3): within 2 % of equation 1", said)
         self.assertIn("[sbc-table1]", self.read("README.md"))
 
     def test_a_command_that_fails_does_not_end_the_others(self):
         os.makedirs(self.path("sbc-eq5", "Golomb", "records.jsonl", "in-the-way"))
-        said = self.reproduce("sbc-eq5", "sbc-table1", code=4)
+        said = self.reproduce("sbc-eq5", self.small_table(), code=4)
         self.assertIn("yes: SBC (3): within 2 % of equation 1", said)
         page = self.read("sbc-eq5.md")
         self.assertIn("Not complete", page)
@@ -81,7 +88,7 @@ class ReproduceTest(RunCase):
         said = self.reproduce(own)
         self.assertIn("yes: payloads have the size that the equation gives, p=0.01", said)
         self.assertIn("# my-own: a title", self.read("my-own.md"))
-        self.reproduce("sbc-table1")
+        self.reproduce(self.small_table())
         self.assertRegex(self.read("README.md"), r"(?s)sbc-table1\.md.*my-own\.md")
         with open(own, "a") as file:
             file.write('[[rules]]\nsays = "more"\nrow = "p=0.2"\nleast = 1\none_side = "why"\n')

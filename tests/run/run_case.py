@@ -10,7 +10,7 @@ import tempfile
 import time
 import uuid
 
-from measured import MeasuredByProcesses, main  # noqa: F401  # main is for the tests
+from measured import MeasuredByProcesses, main, timed  # noqa: F401  # for the tests
 
 THINPIPE = os.environ["THINPIPE"]
 MAKE_TRACE = os.environ["MAKE_TRACE"]

@@ -1,7 +1,7 @@
 """--time-scale: time dilation gives the real step times, and warns when it does not."""
 import os
 
-from run_case import RunCase, main
+from run_case import RunCase, main, timed
 from time_dilation import check_same_step
 
 FRAME, PAYLOAD = 1514, 1448
@@ -17,6 +17,7 @@ class ScaleTest(RunCase):
         if point["axes"]["time_scale"] == 1:
             self.assertNotIn("raw", point)
 
+    @timed
     def test_half_speed_takes_twice_as_long_and_comes_to_the_same(self):
         points = self.measure(*self.sweep("-c", "topk:ratio=0.05", steps=7, warmup=1,
                                           trace=self.trace(elements=200000, compute=0.02),
@@ -54,6 +55,7 @@ class ScaleTest(RunCase):
         for metric in ("compute_time", "step_time"):
             self.assertEqual(len(raw[metric]), 7)
 
+    @timed
     def test_overlap_comes_to_the_same_at_half_speed(self):
         # A backward pass of 90 ms that must hide 70 ms of exchanges.
         points = self.measure(*self.sweep("-c", "topk:ratio=0.2", "--no-baseline", steps=4,
@@ -90,6 +92,7 @@ class ScaleTest(RunCase):
         self.assertEqual(point["status"], "failed")
         self.assertIn("between several exchanges", point["reasons"][0])
 
+    @timed
     def test_fast_motion_accounts_for_the_codec_apart(self):
         self.measure(*self.in_fast_motion("topk:ratio=0.05"), timed=self.check_fast)
 

@@ -1,13 +1,14 @@
 """--schedule: links that change while ranks run."""
 import time
 
-from run_case import RunCase, main
+from run_case import RunCase, main, timed
 
 
 OUTAGE = "outage:first=250ms,lasts=400ms"
 
 
 class ScheduleTest(RunCase):
+    @timed
     def test_each_record_says_what_the_link_was(self):
         # 400000 floats take 134 ms at 100 Mbit/s between two ranks: the outage is in the second
         # step.

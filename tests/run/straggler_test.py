@@ -1,7 +1,7 @@
 """Slow hosts, slow links and payloads that differ: the record names the cause of each wait."""
 import os
 
-from run_case import RUN, RunCase, main
+from run_case import RUN, RunCase, main, timed
 
 
 class StragglerTest(RunCase):
@@ -13,6 +13,7 @@ class StragglerTest(RunCase):
         return self.sweep("--no-baseline", *arguments, trace=self.gradients, link=None, ranks=4,
                           steps=5, warmup=1)
 
+    @timed
     def test_a_slow_host_is_named_by_its_phase(self):
         points = self.measure(*self.command("-c", "none", "--link", "rate=200mbit", "--straggler",
                                             "none", "--straggler", "host2:compute=4"),
@@ -51,6 +52,7 @@ class StragglerTest(RunCase):
         self.assertGreater(waits[0]["share"], 0.5)
         self.assertEqual(path["steps"]["host"], [2] * 5)
 
+    @timed
     def test_a_slow_link_is_named_however_it_was_made(self):
         for host, arguments in (("host1", ("--topology", "star:host1=(rate=0.4x)")),
                                 ("host3", ("--schedule", "host3:steps:0s=40%"))):

@@ -17,6 +17,7 @@ except ImportError:
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/records.schema.json")
 THINPIPE = os.environ["THINPIPE"]
 STEPS = 24
+SLOWLY = "0.1"  # s of compute a step, which leaves 2 s after the first checkpoint to interrupt
 WORKER = "thinpipe-train-"  # as much of the name as the kernel keeps
 
 
@@ -38,14 +39,13 @@ class TrainTest(RunCase):
         self.wait_for(lambda: max(self.checkpoints(), default=0) >= step, f"step {step}")
         return self.interrupt(process)
 
-    def check_interruption(self, *arguments, **options):
-        """A training that is interrupted and goes on ends like one that is not. `options`: of the
-        one that is not."""
+    def check_interruption(self, *arguments):
+        """A training that is interrupted and goes on ends like one that is not."""
         arguments += ("--checkpoint-every", "4", "--resume")
         whole = os.path.join(self.folder, "whole")
-        self.train(*arguments, out=whole, **options)
-        self.train_until(1, *arguments, compute="0.2")
-        self.train(*arguments, compute="0.2")
+        self.train(*arguments, out=whole)
+        self.train_until(1, *arguments, compute=SLOWLY)
+        self.train(*arguments, compute=SLOWLY)
         digests = self.digests(whole, self.out)
         self.assertEqual([(len(found), len(set(found))) for found in digests.values()],
                          [(2, 1)] * 2)
@@ -116,7 +116,7 @@ class TrainTest(RunCase):
 
         self.out = out
         arguments = (*specs, "--checkpoint-every", "4", "--resume")
-        slowly = {"compute": "0.2"}  # which leaves time to be killed in
+        slowly = {"compute": SLOWLY}
         self.assertIn("--resume", self.train_until(1, *arguments, **slowly))
         self.assert_nothing_left()
         first = self.checkpoints()
@@ -159,7 +159,7 @@ class TrainTest(RunCase):
         # Compressed pushes and pulls. A checkpoint has the servers' model and optimiser.
         self.out = os.path.join(self.folder, "again")
         self.check_interruption("-c", "3lc:s=1.5", "-c", "topk:ratio=0.05,delay=2", "--collective",
-                                "ps:servers=2,update=servers", *optimiser, compute="0.2")
+                                "ps:servers=2,update=servers", *optimiser)
 
     def test_servers_that_update_leave_nothing_to_workers_optimisers(self):
         for words, said in ((("--local-steps", "4"), "--local-steps with collective"),
@@ -187,9 +187,10 @@ class TrainTest(RunCase):
                      "--optimiser", "sgd:lr=0.01,momentum=0.9", "--checkpoint-every", "4", "--resume")
         outs = [os.path.join(self.folder, name) for name in ("free", "masked", "again")]
         for self.out, more in zip(outs, ((), ("--mask-momentum",), ("--mask-momentum",))):
-            if self.out == outs[2]:
-                self.train_until(1, *arguments, *more, compute="0.2")
-            self.train(*arguments, *more, compute="0.2")
+            compute = {"compute": SLOWLY} if self.out == outs[2] else {}
+            if compute:
+                self.train_until(1, *arguments, *more, **compute)
+            self.train(*arguments, *more, **compute)
         for free, masked, again in self.digests(*outs).values():
             self.assertEqual(masked, again)
             self.assertNotEqual(free, masked)
@@ -285,7 +286,7 @@ class TrainTest(RunCase):
 
     def test_a_damaged_checkpoint_is_named_before_anything_starts(self):
         arguments = ("-c", "topk:ratio=0.05", "--checkpoint-every", "1", "--resume")
-        slowly = {"compute": "0.2"}
+        slowly = {"compute": SLOWLY}
         self.train_until(1, *arguments, **slowly)
         (folder,) = glob.glob(os.path.join(self.out, "checkpoints", "*", "step-*"))
         with open(os.path.join(self.out, "records.jsonl")) as file:

@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -43,14 +43,9 @@ class SerialBlock {
     std::array<T, kThreads> values_{};
   };
 
-  /// @param seed  of the order in which threads run between barriers; a kernel whose result depends
-  ///              on the order has a race
-  SerialBlock(unsigned index, std::uint64_t seed) : index_(index) {
-    std::iota(order_.begin(), order_.end(), 0);
-    SplitMix64 random(seed);
-    for (std::size_t i = order_.size(); i > 1; --i)
-      std::swap(order_[i - 1], order_[random.below(i)]);
-  }
+  /// @param order  in which threads run between barriers, kThreads numbers; a kernel whose result
+  ///               depends on the order has a race
+  SerialBlock(unsigned index, const int* order) : index_(index), order_(order) {}
 
   unsigned index() const { return index_; }
   /// Makes index() count from block `first`, for grids that work on several jobs.
@@ -58,7 +53,7 @@ class SerialBlock {
 
   /// Calls body(thread) in all threads, then waits for all of them.
   void each(auto body) {
-    for (int thread : order_) body(thread);
+    for (int i = 0; i < kThreads; ++i) body(order_[i]);
   }
 
   /// As each(), without waiting at the end: until the next barrier, threads must not read what
@@ -90,14 +85,13 @@ class SerialBlock {
   /// bit first. All threads of a warp get the same rows.
   template <class Rows>
   void ballots(Local<std::uint32_t>& flags, Local<Rows>& rows) {
-    for (int thread = 0; thread < kThreads; ++thread) {
-      const int begin = thread / kWarpThreads * kWarpThreads;
-      for (unsigned j = 0; j < Rows::kSize; ++j) {
-        std::uint32_t word = 0;
-        for (int lane = 0; lane < kWarpThreads; ++lane)
-          word |= (flags[begin + lane] >> j & 1) << lane;
-        rows[thread].words[j] = word;
+    for (int begin = 0; begin < kThreads; begin += kWarpThreads) {
+      Rows of_warp{};
+      for (int lane = 0; lane < kWarpThreads; ++lane) {
+        for (unsigned j = 0; j < Rows::kSize; ++j)
+          of_warp.words[j] |= (flags[begin + lane] >> j & 1) << lane;
       }
+      for (int lane = 0; lane < kWarpThreads; ++lane) rows[begin + lane] = of_warp;
     }
   }
   /// Returns the joined counts (sum or maximum) of all tiles before `tile`. The counts of `tile`
@@ -136,7 +130,7 @@ class SerialBlock {
 
  private:
   unsigned index_;
-  std::array<int, kThreads> order_;
+  const int* order_;
 };
 
 /// Runs kernels on SerialBlock, one block after the other.
@@ -150,13 +144,30 @@ class SerialSimulator {
     for (std::size_t i = 0; i < blocks; ++i) {
       // On a GPU, shared memory starts with values of other blocks.
       std::memset(static_cast<void*>(shared.get()), kGarbage, sizeof *shared);
-      SerialBlock<Kernel::kThreads> block(static_cast<unsigned>(i), random_.next());
+      SerialBlock<Kernel::kThreads> block(static_cast<unsigned>(i), draw_order(Kernel::kThreads));
       kernel(block, *shared);
     }
   }
 
  private:
+  /// Returns one of kOrders random orders of a block's threads. They are drawn once: drawing an
+  /// order for each block would take longer than many kernels do.
+  const int* draw_order(int threads) {
+    constexpr std::size_t kOrders = 32;
+    std::vector<int>& orders = orders_[threads];
+    if (orders.empty()) {
+      for (std::size_t i = 0; i < kOrders; ++i) {
+        for (int thread = 0; thread < threads; ++thread) {
+          orders.push_back(thread);
+          std::swap(orders.back(), orders[orders.size() - 1 - random_.below(thread + 1U)]);
+        }
+      }
+    }
+    return orders.data() + random_.below(kOrders) * static_cast<std::size_t>(threads);
+  }
+
   SplitMix64 random_;
+  std::map<int, std::vector<int>> orders_;  ///< by the number of threads in a block
 };
 
 using SerialDevice = HostDevice<SerialSimulator>;
