@@ -113,11 +113,15 @@ Measured Launcher::finish(const Started& started) {
     throw InputError(started.program.string() + ": " + output);
   Measured measured;
   if (fs::exists(last_)) measured = read_measured(last_);
+  const std::string end = ended ? fmt::format("exit code {}", WEXITSTATUS(status))
+                                : fmt::format("killed by signal {}", WTERMSIG(status));
   if (measured.launches == 0)
-    throw RunError(fmt::format("{}: {}, and wrote no records\n{}", started.program.string(),
-                               ended ? fmt::format("exit code {}", WEXITSTATUS(status))
-                                     : fmt::format("killed by signal {}", WTERMSIG(status)),
-                               output));
+    throw RunError(
+        fmt::format("{}: {}, and wrote no records\n{}", started.program.string(), end, output));
+  // Its records may lack points. A point that failed is reported as such.
+  if (!ended || (WEXITSTATUS(status) != kExitGood && measured.not_good.empty()))
+    throw RunError(fmt::format("{}: {} before the end of its measurement\n{}",
+                               started.program.string(), end, output));
   return measured;
 }
 

@@ -55,6 +55,16 @@ MetricComparison start(const SeriesName& name, const MetricSeries& before,
           .samples = std::min(before.launches.size(), after.launches.size())};
 }
 
+// Returns the launch with the worst mean; nothing if no launch has a sample.
+std::vector<double> worst_samples(const MetricSeries& series) {
+  std::vector<double> worst;
+  for (const std::vector<double>& samples : series.launches)
+    if (!samples.empty() &&
+        (worst.empty() || worsening(series.better, mean(worst), mean(samples)) > 0))
+      worst = samples;
+  return worst;
+}
+
 int rank_of(Verdict verdict) {
   constexpr int kRanks[] = {3, 2, 0, 1};  // of kSame, kBetter, kWorse and kUnclear
   return kRanks[static_cast<std::size_t>(verdict)];
@@ -73,6 +83,17 @@ std::vector<double> logarithms_of_ratios(const std::vector<double>& above,
 }
 
 constexpr std::size_t kMinLaunches = 4;
+
+// Returns how many launches each side needs, so that a change of one of `times` times can be
+// significant: the rank-sum test's least two-sided p-value is 2 / C(2n, n), and Benjamini and
+// Hochberg compare the least of all p-values with alpha / times.
+std::size_t telling_launches(std::size_t times, double alpha) {
+  std::size_t n = 1;
+  double arrangements = 2;  // C(2n, n)
+  for (; 2 / arrangements > alpha / static_cast<double>(times); ++n)
+    arrangements *= 2.0 * static_cast<double>(2 * n + 1) / static_cast<double>(n + 1);
+  return n;
+}
 
 // The p-values of a time's change, and its comparison for the report.
 struct Tested {
@@ -229,6 +250,17 @@ std::size_t GateOutcome::count(Verdict verdict) const {
       std::ranges::count(comparisons, verdict, &MetricComparison::verdict));
 }
 
+void judge_bounds(const GateMargins& margins, MetricComparison& comparison) {
+  if (margins.least && comparison.after < *margins.least) {
+    comparison.verdict = Verdict::kWorse;
+    comparison.note = "below the policy's minimum";
+  }
+  if (margins.most && comparison.after > *margins.most) {
+    comparison.verdict = Verdict::kWorse;
+    comparison.note = "above the policy's maximum";
+  }
+}
+
 MetricComparison compare_exact(const SeriesName& name, const MetricSeries& before,
                                const MetricSeries& after, bool direction_counts) {
   MetricComparison comparison = start(name, before, after);
@@ -259,7 +291,8 @@ MetricComparison compare_quality(const SeriesName& name, const MetricSeries& bef
                                  const MetricSeries& after, const GateMargins& margins) {
   MetricComparison comparison = start(name, before, after);
   comparison.margin = margins.margin;
-  const std::vector<double> old_samples = last_samples(before), samples = last_samples(after);
+  const std::vector<double> old_samples = last_samples(before);
+  const std::vector<double> samples = worst_samples(after);
   if (old_samples.empty() || samples.empty()) {
     // Finite values on one side only are a change without a fraction.
     comparison.verdict = old_samples.empty() == samples.empty() ? Verdict::kSame : Verdict::kWorse;
@@ -269,17 +302,15 @@ MetricComparison compare_quality(const SeriesName& name, const MetricSeries& bef
   comparison.before = mean(old_samples);
   comparison.after = mean(samples);
   comparison.change = worsening(after.better, comparison.before, comparison.after);
+  if (samples.size() < old_samples.size()) {
+    comparison.verdict = Verdict::kWorse;
+    comparison.note = "fewer finite values";
+    return comparison;
+  }
   comparison.verdict = comparison.change > margins.margin    ? Verdict::kWorse
                        : comparison.change < -margins.margin ? Verdict::kBetter
                                                              : Verdict::kSame;
-  if (margins.least && comparison.after < *margins.least) {
-    comparison.verdict = Verdict::kWorse;
-    comparison.note = "below the policy's minimum";
-  }
-  if (margins.most && comparison.after > *margins.most) {
-    comparison.verdict = Verdict::kWorse;
-    comparison.note = "above the policy's maximum";
-  }
+  judge_bounds(margins, comparison);
   return comparison;
 }
 
@@ -360,7 +391,15 @@ GateOutcome judge_stored(const Measured& baseline, const Measured& measured,
                 tested.push_back(test_launches(name, old, series, margin, policy.alpha));
               });
   judge(tested, policy.alpha);
-  for (Tested& one : tested) outcome.comparisons.push_back(std::move(one.comparison));
+  const std::size_t needed =
+      telling_launches(std::max<std::size_t>(1, tested.size()), policy.alpha);
+  for (Tested& one : tested) {
+    MetricComparison& comparison = one.comparison;
+    if (comparison.verdict == Verdict::kUnclear && comparison.samples < needed)
+      comparison.note = "too few launches: " + std::to_string(needed) +
+                        " a side can tell a change of one in " + std::to_string(tested.size());
+    outcome.comparisons.push_back(std::move(comparison));
+  }
   sort_worst_first(outcome.comparisons);
   return outcome;
 }

@@ -63,7 +63,11 @@ struct GateOutcome {
 MetricComparison compare_exact(const SeriesName& name, const MetricSeries& before,
                                const MetricSeries& after, bool direction_counts);
 
-/// Compares the means of a quality metric, by the margin and the policy's bounds.
+/// Makes the comparison `worse` if the newer value is outside the policy's bounds.
+void judge_bounds(const GateMargins& margins, MetricComparison& comparison);
+
+/// Compares the means of a quality metric, by the margin and the policy's bounds. Of the newer
+/// build, the launch with the worst mean counts. Fewer finite values than before are `worse`.
 MetricComparison compare_quality(const SeriesName& name, const MetricSeries& before,
                                  const MetricSeries& after, const GateMargins& margins);
 

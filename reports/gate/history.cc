@@ -72,7 +72,8 @@ Verdict standing_verdict(const std::string& better, const Standing& standing, do
 
 MetricComparison judge_one(const SeriesName& name, const HistorySeries& series,
                            const GatePolicy& policy) {
-  const double margin = policy.of(name.first, name.second, policy.stored(series.kind)).margin;
+  const GateMargins margins = policy.of(name.first, name.second, policy.stored(series.kind));
+  const double margin = margins.margin;
   std::vector<double> values;
   for (const HistoryEntry& entry : series.entries) values.push_back(entry.value);
   MetricComparison comparison{.name = name,
@@ -98,12 +99,14 @@ MetricComparison judge_one(const SeriesName& name, const HistorySeries& series,
     comparison.before = comparison.after;
     comparison.note =
         "fewer than " + std::to_string(kMinBefore) + " launches before it since the last step";
+    if (series.kind == "quality") judge_bounds(margins, comparison);
     return comparison;
   }
   comparison.before = found->typical;
   comparison.change = series.better == "higher" ? -found->change : found->change;
   comparison.samples = values.size() - 1 - found->since;
   comparison.verdict = standing_verdict(series.better, *found, comparison.after, margin);
+  if (series.kind == "quality") judge_bounds(margins, comparison);
   return comparison;
 }
 

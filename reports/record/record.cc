@@ -144,6 +144,7 @@ const char* status_name(Status status) {
 
 std::optional<Baseline> Axes::baseline() const {
   if (bucketing.find("local_steps=") != std::string::npos) return std::nullopt;
+  if (collective.find("-qgz") != std::string::npos) return std::nullopt;  // 4-bit sums
   if (method == "none") return Baseline::kFp32;
   if (method == "bf16" && !collective.starts_with("allgather-")) return Baseline::kBf16;
   return std::nullopt;
@@ -261,8 +262,9 @@ std::vector<CalibratedLinkRecord> calibrated_links(const Records& records) {
   std::vector<CalibratedLinkRecord> links;
   for (std::size_t launch = 0; launch < records.headers.size(); ++launch)
     for (const nlohmann::json& object : objects_of(records.headers[launch].calibration, "links")) {
-      CalibratedLinkRecord link{launch, text_in(object, "link"), text_in(object, "verdict"),
-                                text_in(object, "reason")};
+      CalibratedLinkRecord link{launch, text_in(object, "link"),
+                                number_in(object, "machines").value_or(0),
+                                text_in(object, "verdict"), text_in(object, "reason")};
       if (link.link.empty() || link.verdict.empty()) continue;
       for (const nlohmann::json& one : objects_of(object, "ways"))
         if (std::optional<CalibratedWay> way = way_of(one)) link.ways.push_back(std::move(*way));

@@ -85,6 +85,7 @@ enum class Baseline {
 /// Values of Axes::engine.
 inline constexpr const char* kEmulationEngine = "emulation";  ///< the kernel, on throttled links
 inline constexpr const char* kSimGridEngine = "simgrid";      ///< SimGrid, in simulated time
+inline constexpr const char* kNetworkEngine = "network";      ///< a real network, not throttled
 
 /// The settings that distinguish the points of a run, a training or a job.
 struct Axes {
@@ -235,6 +236,7 @@ struct CalibratedWay {
 struct CalibratedLinkRecord {
   std::size_t launch = 0;  ///< index into Records::headers
   std::string link;
+  double machines = 0;  ///< on the network; 0 in records that lack it
   std::string verdict;  ///< `holds`, `off`, `unjudged`, `unmeasured`, `broken`
   std::string reason;   ///< of the last two
   std::vector<CalibratedWay> ways = {};

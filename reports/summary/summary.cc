@@ -192,7 +192,9 @@ Group make_group(const std::vector<const Point*>& points,
   const std::string& topology = points.front()->axes.topology;
   const std::string& stragglers = points.front()->axes.stragglers;
   const std::string& engine = points.front()->axes.engine;
-  std::vector<std::string> parts = {engine == kSimGridEngine ? "simulated by SimGrid" : "",
+  std::vector<std::string> parts = {engine == kSimGridEngine   ? "simulated by SimGrid"
+                                    : engine == kNetworkEngine ? "on a network as it is"
+                                                               : "",
                                     topology == "star" ? "" : topology,
                                     stragglers == "none" ? "" : stragglers, group.link};
   std::erase(parts, "");
@@ -236,7 +238,9 @@ BreakEven break_even(std::span<const SpeedupAtRate> points) {
   }
   for (std::size_t i = 1; i < curve.size(); ++i)
     result.crossings += is_above(curve[i - 1]) != is_above(curve[i]) ? 1 : 0;
-  const bool decides = any_is(points, Pays::kYes) || any_is(points, Pays::kNo);
+  // A curve that crosses pays somewhere, so it needs a rate at which it certainly does.
+  const bool decides =
+      any_is(points, Pays::kYes) || (result.crossings == 0 && any_is(points, Pays::kNo));
   if (!decides || (result.crossings == 0 && any_is(points, Pays::kOpen))) {
     result.kind = BreakEven::Kind::kOpen;
     return result;

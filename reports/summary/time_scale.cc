@@ -66,9 +66,12 @@ void compare(const std::string& what, const ByFactor& by_factor,
 }  // namespace
 
 void require_one_time_scale(const Records& records) {
-  std::map<std::tuple<int, std::string, std::string>, std::set<double>> seen;
+  std::map<std::tuple<int, std::string, std::string, std::string, std::string>, std::set<double>>
+      seen;
   for (const Point& point : records.points) {
-    std::set<double>& factors = seen[{point.axes.ranks, point.axes.topology, point.axes.link}];
+    const Axes& axes = point.axes;
+    std::set<double>& factors =
+        seen[{axes.ranks, axes.engine, axes.topology, axes.stragglers, axes.link}];
     factors.insert(point.axes.time_scale);
     if (factors.size() > 1)
       throw InputError(fmt::format(
@@ -107,21 +110,25 @@ std::vector<std::string> time_scale_notes(const Records& records) {
 }
 
 std::vector<ScaleAgreement> compare_time_scales(const Records& records) {
-  std::map<std::tuple<int, std::string, std::string, std::string, std::string>, ByFactor> points;
+  std::map<
+      std::tuple<int, std::string, std::string, std::string, std::string, std::string, std::string>,
+      ByFactor>
+      points;
   for (const Point& point : records.points) {
     const Axes& axes = point.axes;
-    Repeats& repeats = points[{axes.ranks, axes.topology, axes.link, axes.compressor, axes.way()}]
-                             [axes.time_scale];
+    Repeats& repeats = points[{axes.ranks, axes.engine, axes.topology, axes.stragglers, axes.link,
+                               axes.compressor, axes.way()}][axes.time_scale];
     std::vector<double> samples = point.samples("step_time"_metric);
     std::erase_if(samples, [](double time) { return time <= 0; });
     if (point.status == Status::kOk && !samples.empty()) repeats.push_back(std::move(samples));
   }
   std::vector<ScaleAgreement> agreements;
   for (const auto& [key, by_factor] : points) {
-    const auto& [ranks, topology, link, compressor, collective] = key;
+    const auto& [ranks, engine, topology, stragglers, link, compressor, collective] = key;
     if (by_factor.size() > 1)
-      compare(fmt::format("{} on {}, {}", compressor, link,
-                          counted(static_cast<std::size_t>(ranks), "rank")),
+      compare(fmt::format("{} on {}, {}{}", compressor, link,
+                          counted(static_cast<std::size_t>(ranks), "rank"),
+                          stragglers == "none" ? "" : ", " + stragglers),
               by_factor, agreements);
   }
   return agreements;

@@ -206,8 +206,12 @@ bool TrainingSummary::has_baseline(Baseline kind) const {
 std::optional<double> TrainingSummary::gain(const TrainedGroup& group, Baseline kind) const {
   const TrainedGroup* dense = baseline(group, kind);
   const auto time = group.mean(time_metric());
-  if (dense == nullptr || !time || !group.trusted() ||
-      group.count(time_metric()) < group.used.size() || time->value <= 0)
+  // The time to a target counts only where every seed reached it.
+  const auto is_complete = [this](const TrainedGroup& one) {
+    return one.count(time_metric()) == one.used.size();
+  };
+  if (dense == nullptr || !time || !group.trusted() || !is_complete(group) ||
+      !is_complete(*dense) || time->value <= 0)
     return std::nullopt;
   return dense->mean(time_metric())->value / time->value;
 }

@@ -194,12 +194,19 @@ std::vector<std::string> break_even_lines(const Summary& summary, std::size_t co
     const std::string prefix = summary.groups.size() > 1 ? "[" + group.title + "] " : "";
     for (const Series& series : group.series) {
       if (series.is_baseline()) continue;
-      std::string rest = statement(group, series);
+      const std::string name = prefix + series.label, rest = statement(group, series);
+      std::string more;
       if (const std::string predicted = predicted_break_even(series); !predicted.empty())
-        rest += ", predicted " + predicted;
-      if (const std::string more = note ? note(group, series) : ""; !more.empty())
-        rest += ", " + more;
-      lines.push_back(fitted(prefix + series.label, rest, columns));
+        more = "predicted " + predicted;
+      if (const std::string noted = note ? note(group, series) : ""; !noted.empty())
+        more += (more.empty() ? "" : ", ") + noted;
+      std::string line = fitted(name, more.empty() ? rest : rest + ", " + more, columns);
+      if (line.size() <= columns) {
+        lines.push_back(std::move(line));
+      } else {
+        lines.push_back(fitted(name, rest, columns));
+        if (!more.empty()) lines.push_back("  " + more);
+      }
       if (const std::string over = over_none_text(group, series); !over.empty())
         lines.push_back("  vs fp32 alone: " + over);
     }

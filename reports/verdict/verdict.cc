@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
+#include <tuple>
 
 #include "reports/text/phrases.h"
 
@@ -80,13 +82,20 @@ std::vector<std::string> warnings(const Summary& summary) {
   return result;
 }
 
-// Returns each link once, as the last launch calibrated it.
+// Returns whether no aggregate was compared with an expected one: by `--check-every 0`, or as there
+// is no reference.
+bool is_without_checked_aggregates(const Point& point) {
+  const std::optional<double> checked = point.validation.number("checked_steps");
+  return (checked && *checked == 0) || point.validation.text("reference") == "none";
+}
+
+// Returns each link on each number of machines once, as the last launch calibrated it.
 std::vector<CalibratedLinkRecord> last_of_each(const Records& records) {
   std::vector<CalibratedLinkRecord> links = calibrated_links(records);
-  std::set<std::string> seen;
+  std::set<std::tuple<std::string, double, std::size_t>> seen;
   std::vector<CalibratedLinkRecord> last;
   for (auto link = links.rbegin(); link != links.rend(); ++link)
-    if (seen.insert(link->link + " " + std::to_string(link->ways.size())).second)
+    if (seen.insert({link->link, link->machines, link->ways.size()}).second)
       last.push_back(std::move(*link));
   std::reverse(last.begin(), last.end());
   return last;
@@ -209,12 +218,20 @@ std::string trust_sentence(const Summary& summary) {
   if (all.empty() && std::ranges::any_of(summary.records->points, simulated))
     return (total == 1 ? "The point was" : "All " + counted(total, "point") + " were") +
            std::string(" simulated: no payloads crossed links, and no aggregates were checked.");
-  if (all.empty())
-    return (total == 1 ? "The point passed its"
-                       : "All " + counted(total, "point") + " passed their") +
-           (summary.records->kind() == kJobKind ? " link and clock checks."
-                                                : " link, clock and aggregate checks.") +
-           links;
+  if (all.empty()) {
+    const auto unchecked = static_cast<std::size_t>(
+        std::ranges::count_if(summary.records->points, is_without_checked_aggregates));
+    const bool checks = summary.records->kind() != kJobKind && unchecked < total;
+    std::string text =
+        (total == 1 ? "The point passed its" : "All " + counted(total, "point") + " passed their") +
+        (checks && unchecked == 0 ? " link, clock and aggregate checks."
+                                  : " link and clock checks.");
+    if (unchecked > 0)
+      text += (total == 1 ? " Its aggregates were"
+                          : " The aggregates of " + counted(unchecked, "point") + " were") +
+              std::string(" not checked.");
+    return text + links;
+  }
   return "Warnings: " + joined(all, " ") + links;
 }
 

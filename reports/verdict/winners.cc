@@ -36,7 +36,8 @@ std::vector<Run> runs_of(const Group& group) {
     const Outcome outcome = outcome_at(group, rate);
     const bool joins = group.rates.size() > kToldSingly && !runs.empty() &&
                        runs.back().back().kind == outcome.kind &&
-                       runs.back().back().best == outcome.best;
+                       runs.back().back().best == outcome.best &&
+                       group.baseline(runs.back().back().rate) == group.baseline(rate);
     if (!joins) runs.emplace_back();
     runs.back().push_back(outcome);
   }

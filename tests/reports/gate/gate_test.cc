@@ -106,6 +106,24 @@ TEST(CompareExact, SameMeanOfOtherValuesIsAnotherValue) {
   EXPECT_EQ(exact({{1, 3}}, {{1, 3, 2}}, true), Verdict::kWorse);
 }
 
+MetricComparison quality(Launches before, Launches after) {
+  return compare_quality(kName, series("quality", "lower", std::move(before), "1"),
+                         series("quality", "lower", std::move(after), "1"), {.margin = 0.01});
+}
+
+TEST(CompareQuality, TheWorstLaunchCounts) {
+  EXPECT_EQ(quality({{0.5}, {0.5}}, {{0.9}, {0.5}}).verdict, Verdict::kWorse);
+  EXPECT_EQ(quality({{0.5}, {0.5}}, {{0.5}, {0.5}}).verdict, Verdict::kSame);
+  EXPECT_EQ(quality({{0.5}}, {{0.4}, {0.3}}).verdict, Verdict::kBetter);
+}
+
+// Values that are not finite are not among the samples.
+TEST(CompareQuality, FewerFiniteValuesAreWorse) {
+  const MetricComparison found = quality({{0.5, 0.5, 0.5}}, {{0.5, 0.5}});
+  EXPECT_EQ(found.verdict, Verdict::kWorse);
+  EXPECT_EQ(found.note, "fewer finite values");
+}
+
 TEST(CompareExact, WhatChangesFromLaunchToLaunchIsNotExact) {
   EXPECT_EQ(exact({{1}, {1}}, {{1}, {2}}), Verdict::kWorse);
   EXPECT_EQ(exact({{1}, {2}}, {{2}, {2}}), Verdict::kWorse);
@@ -380,6 +398,27 @@ TEST(StoredGate, ABaselineOfOneLaunchSaysNothingOfTimes) {
   ASSERT_EQ(outcome.missing.size(), 1U);
   EXPECT_THAT(outcome.missing[0], HasSubstr("1 launches"));
   EXPECT_EQ(exit_code(outcome, false), 5);
+}
+
+// With 4 launches a side, the least p-value of a time is 2 / C(8, 4) = 0.029: above 0.05 / 6.
+TEST(StoredGate, SaysHowManyLaunchesTellAChange) {
+  const auto gate = [](std::size_t launches) {
+    Sides sides(launches);
+    for (int metric = 0; metric < 6; ++metric) {
+      Launches old, now;
+      for (std::size_t i = 0; i < launches; ++i) {
+        const double time = 1 + 0.001 * static_cast<double>(i);
+        old.push_back({time});
+        now.push_back({metric == 0 ? 5 * time : time});
+      }
+      sides.add_times({"point" + std::to_string(metric), "time"}, old, now, "1");
+    }
+    return sides.stored(Times::kRatios);
+  };
+  const GateOutcome few = gate(4);
+  EXPECT_EQ(few.count(Verdict::kWorse), 0U);
+  EXPECT_THAT(few.comparisons[0].note, HasSubstr("5 a side can tell a change of one in 6"));
+  EXPECT_EQ(gate(5).count(Verdict::kWorse), 1U);
 }
 
 TEST(StoredGate, TwoThatAreTheSameRaiseNoAlarm) {

@@ -121,6 +121,23 @@ TEST_F(HistoryFolder, IsReadInTheOrderOfCreation) {
   EXPECT_EQ(exit_code(judge_history(history, GatePolicy()), true), 0);
 }
 
+TEST_F(HistoryFolder, APolicysBoundsCount) {
+  for (int day = 1; day <= 7; ++day) {
+    Header header = sample::header();
+    header.created = "2026-01-0" + std::to_string(day) + "T00:00:00Z";
+    Point point = sample::point("topk", 1e8, 0, {0.1});
+    point.metrics = {{"quality", {"1", "target:1", "quality", {0.5}}}};
+    write_bytes(folder_.path() / (std::to_string(day) + ".jsonl"),
+                header_json(header).dump() + "\n" + point_json(point).dump() + "\n");
+  }
+  const History history = read_history(folder_.path());
+  EXPECT_EQ(judge_history(history, GatePolicy()).count(Verdict::kWorse), 0U);
+  const GateOutcome bounded =
+      judge_history(history, parse_policy("[quality]\nleast = 0.9\n", "policy.ini"));
+  ASSERT_EQ(bounded.count(Verdict::kWorse), 1U);
+  EXPECT_EQ(bounded.comparisons[0].note, "below the policy's minimum");
+}
+
 TEST_F(HistoryFolder, ASlowerNewestIsWorse) {
   add_seven(0.15, 34000);
   const GateOutcome outcome = judge_history(read_history(folder_.path()), GatePolicy());

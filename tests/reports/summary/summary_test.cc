@@ -77,6 +77,9 @@ TEST(BreakEven, IsOpenWhereAnIntervalHoldsOne) {
             Kind::kOpen);
   EXPECT_EQ(break_even(std::vector{at(1e7, 3, 4, 5), at(1e9, 0.8, 0.9, 1.1)}).kind,
             Kind::kPaysBelow);
+  // Slower at one rate, and at none certainly faster.
+  EXPECT_EQ(break_even(std::vector{at(1e7, 0.97, 1.01, 1.05), at(1e9, 0.49, 0.5, 0.51)}).kind,
+            Kind::kOpen);
 }
 
 TEST(BreakEven, PaysOnlyAbove) {
@@ -221,6 +224,24 @@ TEST(Summary, SixteenBitsThatAreGatheredAreNoBaseline) {
   EXPECT_DOUBLE_EQ(summary.groups[0].series[1].cells[0].speedup->value, 2);
 }
 
+TEST(Summary, SumsThatQgzQuantisesAreNoBaseline) {
+  Point point = sample::point("none", 1e8, 0, {1});
+  point.axes.collective = "allreduce-qgz:group=2";
+  EXPECT_FALSE(point.axes.baseline());
+  point.axes.collective = "allreduce-ring";
+  EXPECT_EQ(point.axes.baseline(), Baseline::kFp32);
+}
+
+// On real machines, of which one run was throttled to the link and another was not.
+TEST(Summary, ThrottledAndOtherNetworksAreGroupsOfTheirOwn) {
+  Point real = sample::point("none", 1e9, 0, {1});
+  real.axes.engine = kNetworkEngine;
+  const Records records = sample::records({sample::point("none", 1e9, 0, {1}), real});
+  const Summary summary = summarize(records);
+  ASSERT_EQ(summary.groups.size(), 2U);
+  EXPECT_THAT(summary.groups[1].title, HasSubstr("on a network as it is"));
+}
+
 TEST(Summary, BucketingsAreSeriesOfTheirOwnAndLocalStepsNoBaseline) {
   const auto fed = [](const std::string& compressor, const std::string& bucketing, double seconds) {
     Point point = steady(compressor, 1e7, seconds);
@@ -285,6 +306,14 @@ TEST(TimeScales, OfOneLinkAreNotMixedInAReport) {
   // Each link may have its own baseline: compared points lie on one link.
   EXPECT_NO_THROW(summarize(sample::records(
       {scaled_at(1, "none", 1e9, kAboutOne), scaled_at(10, "none", 1e10, kAboutOne)})));
+}
+
+TEST(TimeScales, OfStragglersAreThoseOfOtherPoints) {
+  Point slowed = scaled_at(4, "none", 1e9, kAboutTwo);
+  slowed.axes.stragglers = "host3:compute=2";
+  const Records records = sample::records({scaled_at(1, "none", 1e9, kAboutOne), slowed});
+  EXPECT_NO_THROW(summarize(records));
+  EXPECT_TRUE(compare_time_scales(records).empty());
 }
 
 TEST(TimeScales, AreToldOfExceptWhereItIsOne) {

@@ -177,6 +177,33 @@ TEST(Verdict, SaysWhichLinksDeliveredWhatTheyWereSetTo) {
               HasSubstr("3 of 5 links passed calibration (98.5 % to 100 %"));
 }
 
+// A link may pass calibration between 8 machines and fail it between 4.
+TEST(Verdict, ALinkOnAnotherNumberOfMachinesIsAnotherLink) {
+  Records records = run_of({{"none", 1e8, 1}});
+  nlohmann::json calibration = sample::calibration(), links = nlohmann::json::array();
+  for (const int machines : {4, 8}) {
+    nlohmann::json link = calibration["links"][machines == 4 ? 2 : 0];
+    link["link"] = "rate=1gbit";
+    link["machines"] = machines;
+    links.push_back(link);
+  }
+  records.headers[0].calibration = document({{"links", links}});
+  EXPECT_THAT(verdict(records).back(), HasSubstr(" 1 of 2 links passed calibration"));
+}
+
+TEST(Verdict, SaysWhichAggregatesWereNotChecked) {
+  Records records = run_of({{"none", 1e8, 1}, {"topk", 1e8, 1}});
+  records.points[0].validation = document({{"checked_steps", 8}, {"reference", "projections"}});
+  records.points[1].validation = document({{"checked_steps", 0}});
+  EXPECT_EQ(verdict(records).back(),
+            "All 2 points passed their link and clock checks. The aggregates of 1 point were not "
+            "checked.");
+  records.points[0].validation = document({{"checked_steps", 8}, {"reference", "none"}});
+  EXPECT_EQ(verdict(records).back(),
+            "All 2 points passed their link and clock checks. The aggregates of 2 points were not "
+            "checked.");
+}
+
 // A header is outside input.
 TEST(Verdict, CalibrationOfAnotherShapeIsPassedOver) {
   Records records = run_of({{"none", 1e8, 1}});
@@ -310,11 +337,11 @@ TEST(BreakEvenLines, FitTheScreenAndSayWhatElseIsKnown) {
     return std::string(series.compressor == "topk" ? "" : "limited by codecs");
   };
   const std::vector<std::string> lines = break_even_lines(summarize(records), 80, note);
-  ASSERT_EQ(lines.size(), 2u);
+  ASSERT_EQ(lines.size(), 3u);
   EXPECT_THAT(lines[0], HasSubstr("topk is faster at 10 Mbit/s: 2\xc3\x97 over fp32 ("));
   EXPECT_THAT(lines[1], HasSubstr("... is faster below 215 Mbit/s ("));
-  EXPECT_THAT(lines[1], HasSubstr("), limited by codecs"));
-  EXPECT_LE(lines[1].size(), 96u);  // the statement leaves less than 24 for the name
+  EXPECT_EQ(lines[2], "  limited by codecs");  // they leave less than 24 for the name
+  for (const std::string& line : lines) EXPECT_LE(line.size(), 80u) << line;
   // A second group: both are named.
   records.points.push_back(sample::point("topk", 1e7, 0, around(0.5)));
   records.points.back().axes.ranks = 8;
@@ -367,6 +394,19 @@ TEST(Verdict, OfManyRatesNeighboursAreToldTogether) {
                   "topk is fastest from 10 Mbit/s to 100 Mbit/s: 4\xc3\x97 over fp32 \\(.*\\) "
                   "at 10 Mbit/s; 4\xc3\x97 over fp32 \\(.*\\) at 100 Mbit/s\\. none \\(fp32\\) "
                   "is fastest at 1 Gbit/s\\. .*"));
+}
+
+// bf16 is the faster baseline on slow links and none on fast ones: they do not share a sentence.
+TEST(Verdict, OfManyRatesThoseOfOneBaselineAreToldTogether) {
+  std::vector<Point> points;
+  for (const double rate : {1e7, 2e7, 5e7, 1e8, 1e9}) {
+    points.push_back(sample::point("none", rate, 0, around(rate < 5e7 ? 2 : 1)));
+    points.push_back(sample::point("bf16", rate, 0, around(rate < 5e7 ? 1 : 2)));
+    points.push_back(sample::point("topk", rate, 0, around(4)));
+  }
+  const std::string told = verdict(sample::records(points))[0];
+  EXPECT_THAT(told, HasSubstr("bf16 is fastest from 10 Mbit/s to 20 Mbit/s"));
+  EXPECT_THAT(told, HasSubstr("none (fp32) is fastest from 50 Mbit/s to 1 Gbit/s"));
 }
 
 TEST(Verdict, NamesTheGroupWhenThereAreSeveral) {
