@@ -156,7 +156,8 @@ class Adviser {
     std::vector<SweepPoint> points;
     for (const Spec& collective : request_.sweep.collectives)
       if (serves_all(collective, compressor) &&
-          profiles_.contains(profile_key(compressor, collective)))
+          profiles_.contains(profile_key(compressor, collective)) &&
+          !(request_.sweep.is_baseline(compressor) && find_collective(collective.name).lossy))
         points.push_back(point(compressor, collective));
     return points;
   }
@@ -333,11 +334,11 @@ const SpecAdvice* Advice::fastest_within(double max_error) const {
     if (spec.is_baseline || spec.error > max_error) continue;
     const double step = spec.step.prediction.step;
     if (chosen == nullptr) shortest = step;
-    if (step > kEquallyFast * shortest) break;
+    // All have the same baselines, so that the speed-up falls with each.
+    if (spec.step.speed_up().value_or(0) < kWorthSaying || step > kEquallyFast * shortest) break;
     if (chosen == nullptr || spec.error < chosen->error) chosen = &spec;
   }
-  const bool pays = chosen != nullptr && chosen->step.speed_up().value_or(0) >= kWorthSaying;
-  return pays ? chosen : nullptr;
+  return chosen;
 }
 
 Bucketing advised_bucketing() {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "base/plain_table.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "compressors/registry.h"
 #include "harness/advise/advice.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/options/terminal.h"
@@ -107,12 +109,27 @@ std::string trainings_text(const SpecAdvice& spec) {
   return text;
 }
 
+// Returns whether the hook exchanges the compressor's payloads in two shots.
+bool hook_has_two_shots(const Spec& compressor) {
+  const auto made = make_compressor(compressor, {"", {1}, 1}, {});
+  return !made->incremental() && made->period() == 1;
+}
+
 // Returns the collective in the words of thinpipe.torch's hook; "" where the hook has none.
 std::string hook_collective(const SweepPoint& point) {
-  const Exchange exchange = exchange_of(point.collective, point.compressor.specs().front());
+  const Spec compressor = point.compressor.specs().front();
+  // The hook needs a function of the job for second moments.
+  if (find_method(compressor.name).needs_squares) return "";
+  const Exchange exchange = exchange_of(point.collective, compressor);
   if (exchange == Exchange::kAllReduce) return "allreduce";
   if (exchange == Exchange::kAllGather) return "allgather";
-  return point.collective.name == "twoshot" ? "twoshot" : "";
+  if (point.collective.name != "twoshot" || !hook_has_two_shots(compressor)) return "";
+  const auto& values = point.collective.values;
+  const auto second = values.find("second");
+  if (values.contains("second-memory") ||
+      (second != values.end() && !hook_has_two_shots(parse_spec(second->second))))
+    return "";
+  return "twoshot";
 }
 
 // Returns the line of Python that uses the compressor; "" where the hook has no such collective.
@@ -147,6 +164,13 @@ std::vector<std::string> run_words(const std::vector<const SpecAdvice*>& chosen,
                              "--codec", "thread"});
   if (advice.min_elements > 0)
     words.insert(words.end(), {"--min-elements", std::to_string(advice.min_elements)});
+  for (const std::filesystem::path& plugin : request.sweep.plugins)
+    words.insert(words.end(), {"--plugin", plugin.string()});
+  if (request.sweep.zero_non_finite) words.insert(words.end(), {"--non-finite", "zero"});
+  if (request.sweep.threads != 1)
+    words.insert(words.end(), {"--threads", std::to_string(request.sweep.threads)});
+  if (request.sweep.seed != 1)
+    words.insert(words.end(), {"--seed", std::to_string(request.sweep.seed)});
   words.insert(words.end(), {"--out", "out"});
   return words;
 }

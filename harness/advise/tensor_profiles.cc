@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compressors/registry.h"
 #include "harness/predict/codec_calibration.h"
 
 namespace thinpipe {
@@ -16,11 +17,25 @@ Bucketing by_tensor_bucketing() {
   return bucketing;
 }
 
-ProfiledBucket scaled_bucket(ProfiledBucket bucket, double factor) {
+// Returns the bytes of a payload of a tensor over those of its sample. They are proportional to the
+// elements, except where they depend on a matrix's sides (PowerSGD).
+double bytes_factor(const Spec& compressor, const TraceTensor& tensor, const TraceTensor& sampled,
+                    double elements) {
+  if (!find_method(compressor.name).needs_whole) return elements;
+  const auto most_bytes = [&](const TraceTensor& one) {
+    const auto made = make_compressor(compressor, {one.name, one.shape, one.elements}, {});
+    return static_cast<double>(made->max_encoded_size());
+  };
+  const double bytes = most_bytes(sampled);
+  return bytes > 0 ? most_bytes(tensor) / bytes : elements;
+}
+
+ProfiledBucket scaled_bucket(ProfiledBucket bucket, double factor, double bytes_factor) {
   for (double* time : {&bucket.compress, &bucket.decode, &bucket.decode_message}) *time *= factor;
   for (ProfiledExchange& exchange : bucket.exchanges) {
-    for (double& bytes : exchange.bytes) bytes *= factor;
+    for (double& bytes : exchange.bytes) bytes *= bytes_factor;
     exchange.k *= factor;
+    exchange.copies *= factor;
     for (ProfiledUnit& unit : exchange.units)
       for (double* figure : {&unit.elements, &unit.push, &unit.pull, &unit.decode, &unit.compress})
         *figure *= factor;
@@ -85,7 +100,11 @@ CodecProfile profile_by_tensor(const TensorSample& sample, const Trace& trace,
   whole.hold *= whole.elements / std::max(1.0, static_cast<double>(sample.trace().elements()));
   for (std::size_t tensor = 0; tensor < trace.tensors().size(); ++tensor) {
     const auto& [sampled, scale] = sample.like(tensor);
-    whole.buckets.push_back(scaled_bucket(*of_sampled.at(sampled), scale));
+    const double bytes = compressor.uniform()
+                             ? bytes_factor(compressor.specs().front(), trace.tensors()[tensor],
+                                            sample.trace().tensors()[sampled], scale)
+                             : scale;
+    whole.buckets.push_back(scaled_bucket(*of_sampled.at(sampled), scale, bytes));
     whole.buckets.back().tensors = {tensor};
   }
   return with_payload(std::move(whole));

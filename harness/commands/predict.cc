@@ -137,6 +137,14 @@ class SweepPredictor {
       throw InputError(
           "--codec-times: records have no codec times per bucket; expected --granularity tensor "
           "and --overlap none");
+    for (const Spec& collective : options.collectives) {
+      const CollectiveInfo& info = find_collective(collective.name);
+      if (info.can(Exchange::kPushPull) || info.can(Exchange::kSparseAllReduce))
+        throw InputError(fmt::format(
+            "--codec-times: records have no codec times of servers or of sparse sums (collective "
+            "{}); expected collectives that all-reduce or all-gather whole payloads, such as ring",
+            collective.to_string()));
+    }
     note_compute_work(records);
     origin_.codecs = recorded_origin(records, options.device);
     for (const CompressorRules& baseline : std::vector(options.baselines)) {

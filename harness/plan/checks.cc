@@ -190,6 +190,12 @@ void check_simulated(const SweepOptions& options) {
       throw InputError(fmt::format(
           "{}: link '{}' loses, reorders or delays single frames, which SimGrid does not simulate",
           with, link.to_string()));
+  if (!options.topology.is_star() &&
+      disturbs(options.topology.plan(host_counts(options).back(), options.links.front())))
+    throw InputError(
+        fmt::format("{}: a link of topology '{}' loses, reorders or delays single "
+                    "frames, which SimGrid does not simulate",
+                    with, options.topology.to_string()));
   const bool overlaps = std::ranges::any_of(options.bucketings, [](const Bucketing& bucketing) {
     return bucketing.overlap != Overlap::kNone;
   });

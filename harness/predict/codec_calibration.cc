@@ -62,7 +62,7 @@ class EchoServers {
 };
 
 /// A collective of one rank that represents two, for measuring codecs: every payload comes back to
-/// its sender.
+/// its sender, an all-gathered one several times.
 class EchoCollective : public Collective,
                        public AllReduce,
                        public AllGather,
@@ -70,6 +70,9 @@ class EchoCollective : public Collective,
                        public PushPull {
  public:
   static constexpr int kRanks = 2;
+  // Messages that an all-gather returns. Two numbers show the part of decoding that does not depend
+  // on the number of messages.
+  static constexpr std::size_t kFew = 2, kMany = 6;
   struct Made {
     Exchange exchange;
     double bytes;
@@ -100,6 +103,7 @@ class EchoCollective : public Collective,
   TransportCounters counters() const override { return {}; }
 
   std::vector<Made> exchanges;  ///< since the last clear()
+  std::size_t gathered = kFew;  ///< messages of the next all-gather
 
  private:
   EchoServers* servers_;
@@ -133,9 +137,10 @@ std::span<const std::byte> EchoServers::answer(std::size_t unit) const {
 void EchoServers::answer_all(std::uint64_t step, bool counts) {
   for (Unit& unit : units_) {
     if (unit.payloads.front().empty()) continue;  // a step of gradient accumulation
-    const double begin = now_seconds();
     double pushed = 0;
+    const double cleared = now_seconds();
     std::fill(unit.mean.begin(), unit.mean.end(), 0.0F);
+    const double begin = now_seconds();
     const auto ranks = static_cast<double>(unit.payloads.size());
     for (const std::vector<std::byte>& payload : unit.payloads) {
       unit.push->decode_add(payload, static_cast<float>(1 / ranks), unit.mean);
@@ -151,7 +156,7 @@ void EchoServers::answer_all(std::uint64_t step, bool counts) {
     unit.sums.push += pushed / ranks;
     unit.sums.pull += static_cast<double>(unit.size);
     unit.sums.decode += (decoded - begin) / ranks;
-    unit.sums.compress += encoded - decoded;
+    unit.sums.compress += encoded - decoded + (begin - cleared);  // once for an answer
   }
 }
 
@@ -177,7 +182,7 @@ void EchoCollective::all_reduce(ElementType type, std::span<const std::byte> own
 const std::vector<std::span<const std::byte>>& EchoCollective::all_gather(
     std::span<const std::byte> own) {
   exchanges.push_back({Exchange::kAllGather, static_cast<double>(own.size())});
-  messages_.assign(kRanks, own);
+  messages_.assign(gathered, own);
   return messages_;
 }
 
@@ -219,9 +224,13 @@ class Worker {
 
   Replay& replay() { return replay_; }
 
-  void step(std::uint64_t index) {
+  /// @param gathered  messages that come back from an all-gather
+  void step(std::uint64_t index, std::size_t gathered) {
     try {
-      for (EchoCollective* collective : collectives_) collective->exchanges.clear();
+      for (EchoCollective* collective : collectives_) {
+        collective->exchanges.clear();
+        collective->gathered = gathered;
+      }
       for (std::size_t i = 0; i < foreign_.size(); i += 64) ++foreign_[i];
       std::this_thread::sleep_for(std::chrono::duration<double>(kPause));
       report_ = replay_.step(index);
@@ -265,7 +274,8 @@ double typical_pass(const std::vector<double>& values, bool passed) {
 
 // Samples of one bucket from all workers and all steps with an exchange.
 struct BucketSamples {
-  std::vector<double> compress, decode;
+  std::vector<double> compress, between;    // `between` exchanges, by the thread that exchanges
+  std::vector<double> decode, decode_many;  // of kFew and of kMany gathered messages
   std::vector<ProfiledExchange> exchanges;  // sums over steps
 
   void add(const std::vector<EchoCollective::Made>& made, std::size_t rank, std::size_t ranks) {
@@ -286,39 +296,45 @@ struct Samples {
   double payload = 0, selected = 0;
   std::size_t exchanged = 0;
 
-  void add(const Worker& worker, std::size_t rank, std::size_t ranks) {
+  void add(const Worker& worker, std::size_t rank, std::size_t ranks, std::size_t gathered) {
     const StepReport& report = worker.report();
     if (!report.exchanged) return hold.push_back(report.codec);
     payload += static_cast<double>(report.payload_bytes);
     selected += static_cast<double>(report.target > 0 ? report.selected : 0);
     ++exchanged;
     for (std::size_t i = 0; i < buckets.size(); ++i) {
-      double compress = report.codec, decode = report.codec_decode;
+      double compress = report.codec, decode = report.codec_decode, between = 0;
       if (buckets.size() > 1) {  // the timeline has each bucket's times
         compress = decode = 0;
         for (const PhaseSpan& span : report.timeline) {
           if (span.bucket != i) continue;
           if (span.phase == Phase::kCompress) compress += span.end - span.begin;
           if (span.phase == Phase::kDecode) decode += span.end - span.begin;
+          if (span.phase == Phase::kExchange) between += span.end - span.begin;
         }
+        // Without a network, several exchanges take the time of the work between them.
+        if (worker.exchanges(i).size() > 1) buckets[i].between.push_back(between);
       }
       buckets[i].compress.push_back(compress);
-      buckets[i].decode.push_back(decode);
+      (gathered == EchoCollective::kMany ? buckets[i].decode_many : buckets[i].decode)
+          .push_back(decode);
       buckets[i].add(worker.exchanges(i), rank, ranks);
     }
   }
 };
 
 // Steps all workers, `at_once` of them at the same time.
-void step_all(std::vector<std::unique_ptr<Worker>>& workers, std::uint64_t index, int at_once) {
+void step_all(std::vector<std::unique_ptr<Worker>>& workers, std::uint64_t index, int at_once,
+              std::size_t gathered) {
   for (std::size_t first = 0; first < workers.size(); first += static_cast<std::size_t>(at_once)) {
     const std::size_t last = std::min(workers.size(), first + static_cast<std::size_t>(at_once));
     for (std::size_t i = first; i < last; ++i)
       if (workers[i]->replay().loads()) workers[i]->replay().load(index);
     std::vector<std::jthread> threads;  // joined before the next ones start
     for (std::size_t i = first + 1; i < last; ++i)
-      threads.emplace_back([&worker = *workers[i], index] { worker.step(index); });
-    workers[first]->step(index);
+      threads.emplace_back(
+          [&worker = *workers[i], index, gathered] { worker.step(index, gathered); });
+    workers[first]->step(index, gathered);
   }
   for (const auto& worker : workers) worker->rethrow();
 }
@@ -338,11 +354,23 @@ ProfiledBucket bucket_of(const BucketSamples& samples, double steps, bool passed
     for (double& bytes : one.bytes) bytes /= steps;
     one.k /= steps;
   }
-  const double decode = typical_pass(samples.decode, passed);
-  if (gathers(bucket.exchanges))
-    bucket.decode_message = decode / EchoCollective::kRanks;
-  else
-    bucket.decode = decode;
+  if (!samples.between.empty())
+    bucket.exchanges.back().copies = typical_pass(samples.between, passed);
+  if (!gathers(bucket.exchanges)) {
+    std::vector<double> all = samples.decode;
+    all.insert(all.end(), samples.decode_many.begin(), samples.decode_many.end());
+    bucket.decode = typical_pass(all, passed);
+    return bucket;
+  }
+  // The aggregate is cleared once, and each message is added to it.
+  constexpr auto kFew = static_cast<double>(EchoCollective::kFew);
+  constexpr auto kMany = static_cast<double>(EchoCollective::kMany);
+  const double many = typical_pass(samples.decode_many, passed);
+  bucket.decode_message = many / kMany;
+  if (samples.decode.empty()) return bucket;
+  const double few = typical_pass(samples.decode, passed);
+  bucket.decode_message = std::clamp((many - few) / (kMany - kFew), 0.0, many / kMany);
+  bucket.decode = many - kMany * bucket.decode_message;
   return bucket;
 }
 
@@ -401,7 +429,10 @@ CodecProfile measure_codec(const Trace& trace, const CompressorRules& compressor
   std::uint64_t exchanged = 0, in_first_period = 0;
   const double begin = now_seconds();
   for (std::uint64_t index = 0;; ++index) {
-    step_all(workers, index, calibration.at_once);
+    // The first exchange that counts, which may be the only one, gathers more messages: they hide
+    // the part of decoding that does not depend on their number.
+    const std::size_t gathered = exchanged % 2 == 0 ? EchoCollective::kMany : EchoCollective::kFew;
+    step_all(workers, index, calibration.at_once, gathered);
     const bool sent = workers.front()->report().exchanged;
     if (servers && sent)
       servers->answer_all(index, index >= static_cast<std::uint64_t>(calibration.first_step));
@@ -409,7 +440,7 @@ CodecProfile measure_codec(const Trace& trace, const CompressorRules& compressor
     if (index < static_cast<std::uint64_t>(calibration.first_step)) continue;
     exchanged += sent ? 1 : 0;
     for (std::size_t rank = 0; rank < workers.size(); ++rank)
-      samples.add(*workers[rank], rank, workers.size());
+      samples.add(*workers[rank], rank, workers.size(), gathered);
     const bool late = now_seconds() - begin > calibration.seconds;
     const std::uint64_t wanted = period > 1 ? 1 : fewest;
     if (index + 1 >= period && (exchanged >= most || (late && exchanged >= wanted))) break;

@@ -47,6 +47,13 @@ struct RecordedSamples {
   int ranks = 0;
 };
 
+// Returns whether every rank decodes the payloads, or the sums, of all ranks: the decoding of an
+// answer of servers is another.
+bool decodes_of_all_ranks(const Axes& axes) {
+  return axes.collective.empty() || axes.collective.starts_with("allgather-") ||
+         axes.collective.starts_with("allreduce-");
+}
+
 RecordedSamples samples_of(const Records& records, const std::string& compressor,
                            const std::string& device) {
   RecordedSamples found;
@@ -56,6 +63,7 @@ RecordedSamples samples_of(const Records& records, const std::string& compressor
   for (const Point& point : records.points) {
     if (point.status == Status::kFailed || point.axes.compressor != compressor) continue;
     if (!point.axes.bucketing.empty() || point.axes.device != device) continue;
+    if (!decodes_of_all_ranks(point.axes)) continue;
     if (found.ranks > 0 && point.axes.ranks > found.ranks) continue;
     if (point.axes.ranks < found.ranks) found = {};
     found.ranks = point.axes.ranks;
@@ -129,10 +137,13 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
   ProfiledBucket& bucket = profile.buckets.emplace_back();
   bucket.tensors.resize(trace.tensors().size());
   std::iota(bucket.tensors.begin(), bucket.tensors.end(), std::size_t{0});
-  bucket.compress = median_or_0(samples.compress);
-  const double decode = median_or_0(samples.decode);
-  profile.payload_bytes = mean_or_0(samples.payload);
-  const double down = median_or_0(samples.down), up = median_or_0(samples.up);
+  // Records have means over all steps of a period, and a profile has the step with the exchange.
+  const auto of_exchange = [&](double mean) { return profile.period * mean; };
+  bucket.compress = of_exchange(median_or_0(samples.compress));
+  const double decode = of_exchange(median_or_0(samples.decode));
+  profile.payload_bytes = of_exchange(mean_or_0(samples.payload));
+  const double down = of_exchange(median_or_0(samples.down));
+  const double up = of_exchange(median_or_0(samples.up));
   const double table = static_cast<double>(trace.tensors().size() * kMessageLengthBytes);
   if (aggregation_of(compressor) == Aggregation::kAllReduce) {
     bucket.decode = decode;

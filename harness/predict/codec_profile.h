@@ -29,8 +29,8 @@ struct ProfiledExchange {
   /// By rank, means over steps, with the framing of payloads. Further ranks repeat these.
   std::vector<double> bytes;
   double k = 0;  ///< of a sparse all-reduce: target number of elements
-  /// Seconds of copies between a device and the host that overlap no other work: the exchange, or
-  /// the work after it, waits for these copies.
+  /// Seconds of copies between a device and the host, and of codec work between several exchanges
+  /// of a bucket, that overlap no other work: the exchange, or the work after it, waits for them.
   double copies = 0;
   std::vector<ProfiledUnit> units = {};  ///< of a push and pull
 
@@ -50,7 +50,7 @@ struct ProfiledBucket {
 struct CodecProfile {
   std::string compressor;  ///< canonical
   std::vector<ProfiledBucket> buckets;
-  double payload_bytes = 0;  ///< mean of one rank in a step, as in records
+  double payload_bytes = 0;  ///< mean of one rank in a step with an exchange
   double density = 1;        ///< fraction of the elements that a step sends; 1 if dense
   double elements = 0;       ///< of the gradient
   double hold = 0;           ///< s of one core in a step without an exchange
@@ -59,11 +59,13 @@ struct CodecProfile {
 };
 
 /// Returns codec times and payload sizes from a run's records. Points count if they were measured
-/// on this device, did not fail and have the fewest ranks of such points. They give the median CPU time of encoding, the
-/// median time of decoding and the mean payload. On a GPU, they give the wall-clock time of
-/// encoding instead, and the copies that overlap nothing. The compressor determines the number of
-/// exchanges in a step, and the steps that have any. Several exchanges divide the recorded payload
-/// and copies evenly.
+/// on this device, did not fail, all-reduced or all-gathered, and have the fewest ranks of such
+/// points. They give the median CPU time of encoding, the median time of decoding and the mean
+/// payload. The time of decoding is taken as that of the ranks' messages alone: the part that does
+/// not depend on their number, which clears the aggregate, is in it. On a GPU, points give the
+/// wall-clock time of encoding instead, and the copies that overlap nothing. The compressor
+/// determines the number of exchanges in a step, and the steps that have any. Several exchanges
+/// divide the recorded payload and copies evenly.
 /// @throws InputError when the records are of a different trace or have no point of this
 /// compressor, and for rules, because records have no times of their single compressors
 CodecProfile recorded_codec(const Records& records, const Trace& trace,

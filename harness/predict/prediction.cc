@@ -96,7 +96,7 @@ ExchangeCost sparse_traffic_cost(const Spec& collective, const SparseSizes& size
 ExchangeCost cost_of(const FlowTime& time) { return {time.seconds, time.bytes, time.waiting}; }
 
 // Returns the cost of an exchange of many workers with parameter servers. The limit is the slowest
-// server: its link, in both directions at the same time, or its CPU.
+// server or worker: its link, in both directions at the same time, or the server's CPU.
 ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
                          const std::vector<LinkFigures>& links) {
   ExchangeCost cost;
@@ -113,6 +113,15 @@ ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
     cost.bytes = std::max(cost.bytes, bytes);
     cost.seconds = std::max({cost.seconds, links[first + server].seconds(bytes), work});
   }
+  double pushed = 0, pulled = 0;  // by each worker
+  for (const FlowUnit& unit : units) {
+    pushed += unit.push + kUnitHeadBytes;
+    pulled += unit.pull + kUnitHeadBytes;
+  }
+  const double bytes = std::max(pushed, pulled);
+  cost.bytes = std::max(cost.bytes, bytes);
+  for (std::size_t worker = 0; worker < first; ++worker)
+    cost.seconds = std::max(cost.seconds, links[worker].seconds(bytes));
   cost.seconds += kPushPullSteps * links.front().alpha;
   return cost;
 }
@@ -204,11 +213,9 @@ std::optional<ExchangeCost> exchange_cost(const Spec& collective, const Profiled
 }
 
 bool has_model(const Spec& collective) {
-  if (find_collective(collective.name).can(Exchange::kPushPull)) return true;
-  ExchangeTimes times;
-  for (const Exchange exchange : {Exchange::kAllReduce, Exchange::kAllGather})
-    if (exchange_cost(collective, {exchange, {4}}, {.ranks = 2, .link = {}}, times)) return true;
-  return false;
+  const CollectiveInfo& info = find_collective(collective.name);
+  return info.can(Exchange::kPushPull) || (info.reduce && info.reduce->traffic != nullptr) ||
+         (info.gather && info.gather->traffic != nullptr);
 }
 
 double ready_time(const ProfiledBucket& bucket, const ComputeTimes& times) {
@@ -236,6 +243,9 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
       if (!cost) return std::nullopt;
       cost->seconds += exchange.copies;
       work.exchange += cost->seconds;
+      // Servers answer one bucket while the next is pushed (workloads/replay/overlapped_step.cc).
+      if (exchange.exchange == Exchange::kPushPull)
+        work.latency = std::min(work.exchange, kPushPullSteps * link.alpha);
       incast = incast || (input.queue > 0 && cost->waiting > input.queue);
       link.credit = credit_after(*cost, link, input.link.credit);
     }

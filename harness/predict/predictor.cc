@@ -13,6 +13,7 @@
 #include "harness/machine/machine.h"
 #include "harness/predict/basis.h"
 #include "harness/predict/codec_calibration.h"
+#include "netem/topology/flows.h"
 #include "netem/topology/time_scale.h"
 #include "workloads/collectives/push_pull_options.h"
 #include "workloads/replay/gradients.h"
@@ -183,6 +184,11 @@ std::string Predictor::refusal(const SweepPoint& point) const {
     return "no model of stragglers with overlap";
   if (!point.schedule.empty()) return "no model of links with a schedule";
   if (point.link.disturbs()) return "no model of lost or reordered frames";
+  if (options_.topology.is_star()) return "";
+  const Topology plan = options_.topology.plan(point.hosts(), point.link);
+  if (disturbs(plan)) return "no model of lost or reordered frames";
+  for (int rank = 1; point.servers() > 0 && rank < point.ranks; ++rank)
+    if (plan.link(rank) != plan.link(0)) return "no model of workers with different links";
   return "";
 }
 
@@ -210,13 +216,14 @@ PredictionInput Predictor::input_of(const SweepPoint& point, const PredictedMach
   input.collective = point.collective;
   if (point.servers() == 0) {
     input.link = ring_figures(options_.topology, point.link, point.ranks, machines.network);
+    input.queue = queue_of(point.link);
   } else {
     const Topology planned = options_.topology.plan(point.hosts(), point.link);
     input.link = star_figures(planned.link(0), machines.network);
+    input.queue = queue_of(planned.link(point.ranks));  // where the workers' payloads meet
     for (int rank = point.ranks; rank < point.hosts(); ++rank)
       input.servers.push_back(star_figures(planned.link(rank), machines.network));
   }
-  input.queue = queue_of(point.link);
   input.times = times(point);
   input.kind = pipeline_kind(point.bucketing);
   input.threads = options_.threads;
@@ -274,7 +281,8 @@ PredictedBreakEven Predictor::break_even(const SweepPoint& point, const Predicte
 }
 
 SweepPoint with_baseline(SweepPoint point, const CompressorRules& baseline) {
-  if (!serves_all(point.collective, baseline)) point.collective = {.name = "ring", .values = {}};
+  if (!serves_all(point.collective, baseline) || find_collective(point.collective.name).lossy)
+    point.collective = {.name = "ring", .values = {}};
   point.compressor = baseline;
   return point;
 }

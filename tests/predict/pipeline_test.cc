@@ -41,6 +41,16 @@ TEST(Pipeline, BesideWaitsForTheNetworkOnly) {
   EXPECT_EQ(time.exposed, 1);
 }
 
+// Encoded at 4-5 and 8-9. The first is on the network at 5-10, the last 4 of which are its answer's
+// way. The second follows at 9, not at 10, and arrives at 12.
+TEST(Pipeline, AnExchangeBeginsWhileTheAnswersOfTheLastTravel) {
+  std::vector<BucketWork> buckets = kTwo;
+  buckets[0].latency = 4;
+  const PipelineTime time = schedule_step(buckets, 10, PipelineKind::kBeside);
+  EXPECT_EQ(time.total, 14);
+  EXPECT_EQ(time.exposed, 0);
+}
+
 TEST(Pipeline, WithoutBucketsItIsTheComputeTime) {
   for (const PipelineKind kind :
        {PipelineKind::kSerial, PipelineKind::kInline, PipelineKind::kBeside})

@@ -75,6 +75,8 @@ struct CollectiveInfo {
   /// Returns why the collective cannot exchange the compressor's payloads although it has the
   /// operation that they need; "" if it can. Null: the collective refuses no compressor.
   std::string (*refuses)(const Spec& collective, const Spec& compressor) = nullptr;
+  /// Sums are quantised on their way, so that an exchange without a compressor is no baseline.
+  bool lossy = false;
 
   bool can(Exchange exchange) const;
   std::vector<Exchange> exchanges() const;

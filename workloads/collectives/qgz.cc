@@ -387,7 +387,8 @@ const CollectiveRegistration kQgz{
      .check_ranks = [](const Parameters& parameters, int ranks) { QgzLayout(parameters, ranks); },
      .refuses = [](const Spec&, const Spec& compressor) -> std::string {
        return summation_of(compressor).element == ElementType::kFloat32 ? "" : kSumsFloats;
-     }}};
+     },
+     .lossy = true}};
 
 }  // namespace
 }  // namespace thinpipe

@@ -33,8 +33,8 @@ class Schedule {
       pass_until(bucket.ready + held_up);
       now_ += bucket.compress;
       if (!beside_) held_up += bucket.compress;
-      network_free_ = std::max(now_, network_free_) + bucket.exchange;
-      arrivals_.push_back(network_free_);
+      network_free_ = std::max(now_, network_free_) + bucket.exchange - bucket.latency;
+      arrivals_.push_back(network_free_ + bucket.latency);
     }
     time.compute = compute + held_up;
     pass_until(time.compute);

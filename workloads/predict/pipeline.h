@@ -12,6 +12,8 @@ struct BucketWork {
   double compress = 0;  ///< encoding
   double exchange = 0;  ///< payloads on the network
   double decode = 0;    ///< decoding the received payloads
+  /// The last part of `exchange`, in which the next bucket's exchange may already begin.
+  double latency = 0;
 };
 
 /// Order of a step's tasks (workloads/replay/bucketing.h).
@@ -33,8 +35,9 @@ struct PipelineTime {
 };
 
 /// Schedules a step. Buckets are sent in the given order, and one exchange is in progress at a
-/// time. Received payloads are decoded in the same order, after the backward pass. In kBeside they
-/// are also decoded before its end, while no bucket is ready for compression. O(buckets).
+/// time, but for its latency. Received payloads are decoded in the same order, after the backward
+/// pass. In kBeside they are also decoded before its end, while no bucket is ready for compression.
+/// O(buckets).
 /// @param compute  s of the step's computation without its waits; no bucket's gradients are ready
 /// later
 PipelineTime schedule_step(std::span<const BucketWork> buckets, double compute, PipelineKind kind);

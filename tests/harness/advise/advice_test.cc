@@ -79,6 +79,37 @@ TEST(Advice, NamesTheFastestThatLosesLittle) {
   EXPECT_EQ(advice.fastest_within(0), nullptr);
 }
 
+// Of steps within 2 %, the one with the least error counts, if it is 5 % faster than the baseline.
+TEST(Advice, NamesACompressorThatJustPays) {
+  Advice advice;
+  for (const auto& [step, error] : {std::pair(94.8e-3, 0.95), {96e-3, 0.9}}) {
+    SpecAdvice& spec = advice.specs.emplace_back();
+    spec.point.compressor = parse_spec(error > 0.9 ? "topk" : "sbc");
+    spec.step.prediction.step = step;
+    spec.step.bf16 = 100e-3;
+    spec.step.none = 200e-3;
+    spec.error = error;
+  }
+  ASSERT_NE(advice.fastest(), nullptr);
+  EXPECT_EQ(advice.fastest()->error, 0.95);
+}
+
+std::string text_of(const Advice& advice, const AdviceRequest& request) {
+  return advice_text(advice, request, open_gradients(request.sweep.trace), {});
+}
+
+TEST(Advice, LinesCanBeTyped) {
+  AdviceRequest request = request_of("rate=1mbit", {"topk:memory=ef21,ratio=0.01"});
+  request.sweep.zero_non_finite = true;
+  request.sweep.seed = 7;
+  const Advice advice = advice_of(request);
+  const std::string text = text_of(advice, request);
+  EXPECT_NE(text.find("--non-finite zero --seed 7 --out out"), std::string::npos) << text;
+  // The hook has no two shots for EF21.
+  ASSERT_NE(advice.fastest(), nullptr);
+  EXPECT_EQ(text.find("collective=\"twoshot\""), std::string::npos) << text;
+}
+
 // At 100 Gbit/s the exchange is hidden behind the backward pass.
 TEST(Advice, OnAFastLinkNothingPays) {
   const Advice advice = advice_of(request_of("rate=100gbit", {"topk:ratio=0.01"}));

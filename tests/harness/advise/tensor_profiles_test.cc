@@ -92,6 +92,22 @@ TEST(TensorProfiles, PayloadsOfAllTensorsComeToThoseOfTheModel) {
   EXPECT_NEAR(by_group, by_tensor, 1e-12);
 }
 
+// PowerSGD sends rank * (rows + columns) floats, which do not grow with the elements.
+TEST(TensorProfiles, PayloadsOfMatricesAreThoseOfTheirSides) {
+  const Trace trace = open_gradients("synthetic:model=vgg16,steps=1");
+  const TensorSample sample(trace);
+  const CodecProfile profile = profile_by_tensor(sample, trace, parse_spec("powersgd:rank=4"),
+                                                 parse_spec("ring"), SweepOptions(), 0.01);
+  const auto largest = std::ranges::max_element(trace.tensors(), {}, &TraceTensor::elements);
+  const auto rows = static_cast<double>(largest->shape[0]);
+  const double floats = 4 * (rows + static_cast<double>(largest->elements) / rows);
+  double bytes = 0;
+  for (const ProfiledExchange& exchange :
+       profile.buckets.at(static_cast<std::size_t>(largest - trace.tensors().begin())).exchanges)
+    bytes += exchange.mean(1);
+  EXPECT_NEAR(bytes / (4 * floats), 1, 1e-6);
+}
+
 // The bytes of a profile from the sample against those of a calibration on the whole model.
 TEST(TensorProfiles, AgreeWithACalibrationOnAllTensors) {
   const Trace trace = open_gradients(kModel);

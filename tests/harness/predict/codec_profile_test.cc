@@ -50,6 +50,27 @@ TEST(CodecRecords, TakesThePointsWithFewestRanks) {
   EXPECT_EQ(profile.source, "records of out/records.jsonl");
 }
 
+// Records have means over the steps of a period.
+TEST(CodecRecords, OfADelayedMethodAreThoseOfAStepWithAnExchange) {
+  Records some = records();
+  some.points = {point("topk:delay=10", 2, 3e-3, 4e-3)};
+  const CodecProfile profile = recorded_codec(some, trace(), parse_spec("topk:delay=10"));
+  EXPECT_EQ(profile.period, 10);
+  EXPECT_DOUBLE_EQ(profile.payload_bytes, 2000);
+  EXPECT_DOUBLE_EQ(profile.buckets.at(0).compress, 3e-2);
+  EXPECT_DOUBLE_EQ(profile.buckets.at(0).decode_message, 2e-2);
+}
+
+// An answer of servers is decoded once, and gathered messages are decoded one by one.
+TEST(CodecRecords, TakesNoPointsWithServers) {
+  Records some = records();
+  for (Point& one : some.points) one.axes.collective = "pushpull-ps";
+  EXPECT_THROW(recorded_codec(some, trace(), parse_spec("topk")), InputError);
+  some.points[0].axes.collective = "allgather-ring";
+  EXPECT_DOUBLE_EQ(recorded_codec(some, trace(), parse_spec("topk")).buckets.at(0).decode_message,
+                   2e-3);
+}
+
 TEST(CodecRecords, KnowsWhatIsExchanged) {
   const auto dense = recorded_codec(records(), trace(), parse_spec("none")).buckets.at(0).exchanges;
   ASSERT_EQ(dense.size(), 1U);

@@ -74,9 +74,22 @@ TEST(CollectiveModel, OfManyWorkersTheServersLinksDecide) {
   EXPECT_NEAR(cost({.ranks = 100, .link = kTen}) / (2e-3 + (4 * 5e5 - 100e3) * 1e-8), 1, 0.15);
 }
 
+// Ten times as fast links of the servers: a worker's own link decides. It pushes 8 units.
+TEST(CollectiveModel, OfFastServersTheWorkersLinksDecide) {
+  ProfiledExchange exchange{.exchange = Exchange::kPushPull, .bytes = {8e6}};
+  exchange.units.assign(8, {.elements = 1, .push = 1e6 - 8, .pull = 992});
+  ExchangeTimes times;
+  LinkFigures fast = kTen;
+  fast.beta /= 10000;
+  const auto cost = exchange_cost(parse_spec("ps:servers=2"), exchange,
+                                  {.ranks = 1000, .link = kTen, .servers = {fast, fast}}, times);
+  EXPECT_NEAR(cost->seconds, 2e-3 + (8e6 - 100e3) * 1e-8, 1e-3);
+}
+
 TEST(CollectiveModel, SaysWhatItDoesNotKnow) {
   EXPECT_TRUE(has_model(parse_spec("ring")));
   EXPECT_TRUE(has_model(parse_spec("hierarchical:group=4")));
+  EXPECT_TRUE(has_model(parse_spec("qgz:group=4")));
   EXPECT_FALSE(has_model(parse_spec("openmpi")));
 }
 
@@ -250,6 +263,27 @@ TEST_F(PredictorTest, BreaksEvenWhereTheFasterBaselineDoes) {
   const CompressorRules none = parse_spec("none"), bf16 = parse_spec("bf16");
   EXPECT_GT(pays_below({none}), 1.5 * pays_below({bf16}));
   EXPECT_EQ(pays_below({none, bf16}), pays_below({bf16}));
+}
+
+TEST_F(PredictorTest, RefusesTopologiesWithoutAModel) {
+  const auto why = [&](const char* topology, const char* collective) {
+    options_.topology = parse_topology(topology);
+    point_.collective = parse_spec(collective);
+    return predictor_.refusal(point_);
+  };
+  EXPECT_EQ(why("racks", "ring"), "");
+  EXPECT_EQ(why("racks:uplink=(rate=1gbit,loss=1%)", "ring"),
+            "no model of lost or reordered frames");
+  EXPECT_EQ(why("ps", "ps"), "");
+  EXPECT_EQ(why("ps:host1=(rate=10mbit)", "ps"), "no model of workers with different links");
+}
+
+// The collective quantises what it sums.
+TEST_F(PredictorTest, NoBaselineIsSummedByQgz) {
+  point_.collective = parse_spec("qgz");
+  EXPECT_EQ(with_baseline(point_, parse_spec("none")).collective.name, "ring");
+  point_.collective = parse_spec("tree");
+  EXPECT_EQ(with_baseline(point_, parse_spec("none")).collective.name, "tree");
 }
 
 // Both push and pull, but two shots cut a unit into slices.
