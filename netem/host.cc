@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -46,7 +47,10 @@ void go_and_return(const std::function<void()>& leave, const std::function<void(
 }
 
 std::string descriptor_path(const FileDescriptor& descriptor) {
-  return fmt::format("/proc/{}/fd/{}", getpid(), descriptor.get());
+  // Not getpid(): where /proc could not be mounted anew, it numbers the processes of the outer
+  // namespace.
+  return fmt::format("/proc/{}/fd/{}", std::filesystem::read_symlink("/proc/self").string(),
+                     descriptor.get());
 }
 
 std::string path_of(std::string name) {

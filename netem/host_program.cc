@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <sstream>
 
 #include "base/clock.h"
@@ -28,18 +30,44 @@ constexpr int kPollMilliseconds = 10;
 
 using Clock = std::chrono::steady_clock;
 
-// A new program inherits ignored and blocked signals, so both are reset.
-void set_signals(posix_spawnattr_t& attributes) {
+// A new program inherits ignored and blocked signals, so both are reset, except for `nohup`.
+// @param own_group  the program gets a process group of its own
+void set_signals(posix_spawnattr_t& attributes, bool own_group) {
   sigset_t usual, none;
   sigemptyset(&none);
   sigemptyset(&usual);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) sigaddset(&usual, number);
+  for (const int number : {SIGINT, SIGTERM, SIGPIPE}) sigaddset(&usual, number);
+  struct sigaction hangup = {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaddset(&usual, SIGHUP);
   posix_spawnattr_setsigdefault(&attributes, &usual);
   posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  int flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK;
+  if (own_group) flags |= POSIX_SPAWN_SETPGROUP;  // its number is the program's
+  posix_spawnattr_setflags(&attributes, static_cast<short>(flags));
+}
+
+// The programs that run, whose ends their objects wait for.
+std::mutex g_mutex;
+std::set<pid_t> g_running;
+
+void note_running(pid_t process, bool runs) {
+  const std::lock_guard lock(g_mutex);
+  runs ? static_cast<void>(g_running.insert(process)) : static_cast<void>(g_running.erase(process));
 }
 
 }  // namespace
+
+void reap_orphans() {
+  if (getpid() != 1) return;
+  const std::lock_guard lock(g_mutex);
+  siginfo_t ended = {};
+  while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0 &&
+         !g_running.contains(ended.si_pid)) {
+    waitpid(ended.si_pid, nullptr, WNOHANG);
+    ended = {};
+  }
+}
 
 HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words, Streams streams,
                          int output)
@@ -49,7 +77,8 @@ HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words
   arguments.push_back(nullptr);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  set_signals(attributes);
+  const bool own_group = output >= 0 || streams != Streams::kOurs;
+  set_signals(attributes, own_group);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   Pipe kept;
@@ -58,8 +87,8 @@ HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words
     reading_ = std::move(kept.reading);
     output = kept.writing.get();
   }
+  if (own_group) posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   if (output >= 0) {
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
   }
@@ -79,20 +108,27 @@ HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words
     process_ = -1;
     throw SystemError("run '" + words[0] + "' on " + host.name(), failed);
   }
+  if (own_group) group_ = process_;
+  note_running(process_, true);
 }
 
 HostProgram::~HostProgram() { end(); }
 
 void HostProgram::end() {
   if (process_ < 0) return;
+  signal_group(SIGKILL);
   kill(process_, SIGKILL);
   while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
   }
+  note_running(process_, false);
   process_ = -1;
 }
 
 bool HostProgram::has_ended() {
-  if (process_ >= 0 && waitpid(process_, &status_, WNOHANG) == process_) process_ = -1;
+  if (process_ >= 0 && waitpid(process_, &status_, WNOHANG) == process_) {
+    note_running(process_, false);
+    process_ = -1;
+  }
   return process_ < 0;
 }
 
@@ -119,8 +155,10 @@ int HostProgram::wait(double seconds) {
 
 int HostProgram::wait_and_pass_on_stops() {
   // Polls the flag: a stop may be requested at any moment, also before this call.
-  for (bool passed_on = false; !has_ended(); poll(nullptr, 0, kPollMilliseconds))
+  for (bool passed_on = false; !has_ended(); poll(nullptr, 0, kPollMilliseconds)) {
     if (stop_requested() && !passed_on) passed_on = kill(process_, stop_signal()) == 0;
+    reap_orphans();
+  }
   return *exit_code();
 }
 
@@ -131,6 +169,10 @@ std::optional<int> HostProgram::exit_code() {
 
 void HostProgram::signal(int number) {
   if (!has_ended()) kill(process_, number);
+}
+
+void HostProgram::signal_group(int number) {
+  if (group_ > 0) kill(-group_, number);
 }
 
 bool HostProgram::wait_until_listening(std::size_t before, double seconds) {

@@ -22,12 +22,15 @@
 namespace thinpipe {
 
 /// A running program. The destructor kills it if it still runs. The program has the host's network
-/// and hostname, this process's environment, and the default disposition of stop signals.
+/// and hostname, this process's environment, and the default disposition of stop signals (but
+/// SIGHUP stays ignored under `nohup`). A program without this process's stdin has a process group
+/// of its own, so that a terminal's Ctrl-C does not reach it.
 class HostProgram {
  public:
   enum class Streams {
-    kKept,  ///< stdout and stderr go to output(); stdin is empty
-    kOurs,  ///< inherited from this process
+    kKept,          ///< stdout and stderr go to output(); stdin is empty
+    kOurs,          ///< inherited from this process
+    kOursButInput,  ///< the same, but stdin is empty; for programs beside another one
   };
 
   /// @param words  the program, searched in PATH, and its arguments; at least one word
@@ -51,6 +54,9 @@ class HostProgram {
   std::optional<int> exit_code();
   /// Sends a signal, if the program still runs.
   void signal(int number);
+  /// Sends a signal to the program's process group: to processes that it started too, which may
+  /// run longer than itself.
+  void signal_group(int number);
   /// Waits until the host has more than `before` listening sockets (see listening_sockets). Stops
   /// waiting after `seconds` s, when the program ends, or when a stop is requested.
   /// @returns true if the host has more than `before` listening sockets.
@@ -64,10 +70,16 @@ class HostProgram {
 
   const Host& host_;
   pid_t process_ = -1;  ///< -1 after the exit
+  pid_t group_ = -1;    ///< the program's own process group, if it has one
   int status_ = 0;      ///< as waitpid() returns it
   FileDescriptor reading_;
   std::string output_;
 };
+
+/// Collects processes whose parent has ended: they become children of the sandbox's first process,
+/// which this must be. Does nothing elsewhere. While programs run, call this again and again: a
+/// process that nobody collects seems to run still.
+void reap_orphans();
 
 /// Returns the number of listening TCP sockets and bound UDP sockets in the host's network.
 std::size_t listening_sockets(const Host& host);

@@ -126,6 +126,7 @@ void require_kernel_features(const std::vector<LinkSpec>& links) {
   });
   if (plain) return;
   const KernelFeatures features = probe_kernel();
+  if (stop_requested()) throw RunError("interrupted");
   for (const LinkSpec& link : links)
     if (const std::string missing = missing_for(link, features); !missing.empty())
       throw RunError(missing);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -48,6 +49,7 @@ void note_stop_once(int signal_number) {
 
 // In the caller: forwards the first signal, and kills the sandbox at the second.
 void forward_stop(int signal_number) {
+  g_stop_signal = signal_number;
   const pid_t child = g_child;
   if (child > 0) kill(child, g_forwarded++ == 0 ? signal_number : SIGKILL);
 }
@@ -57,8 +59,13 @@ class SignalHandlers {
   explicit SignalHandlers(void (*handler)(int)) {
     struct sigaction action = {};
     action.sa_handler = handler;  // no SA_RESTART: waits return and check the flag
-    for (std::size_t i = 0; i < std::size(kStopSignals); ++i)
-      sigaction(kStopSignals[i], &action, &before_[i]);
+    for (std::size_t i = 0; i < std::size(kStopSignals); ++i) {
+      sigaction(kStopSignals[i], nullptr, &before_[i]);
+      // By `nohup`, a job outlives its terminal. Shells also start jobs in the background with
+      // SIGINT ignored, and these are to end by it all the same.
+      if (kStopSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN) continue;
+      sigaction(kStopSignals[i], &action, nullptr);
+    }
   }
   ~SignalHandlers() {
     for (std::size_t i = 0; i < std::size(kStopSignals); ++i)
@@ -85,6 +92,24 @@ void map_user(uid_t uid, gid_t gid) {
   write_file("/proc/self/gid_map", fmt::format("0 {} 1", gid));
 }
 
+// Blocks the stop signals in this thread, and in a process that it creates.
+class BlockedStops {
+ public:
+  BlockedStops() {
+    sigset_t stops;
+    sigemptyset(&stops);
+    for (const int number : kStopSignals) sigaddset(&stops, number);
+    pthread_sigmask(SIG_BLOCK, &stops, &before_);
+  }
+  ~BlockedStops() { unblock(); }
+  void unblock() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedStops(const BlockedStops&) = delete;
+  BlockedStops& operator=(const BlockedStops&) = delete;
+
+ private:
+  sigset_t before_ = {};
+};
+
 // Mounts the tmpfs for scratch files and returns its path. The mount point must exist on every
 // machine and be unused in the sandbox. /proc/fs is suitable: it has only file-system statistics,
 // and the sandbox has its own /proc.
@@ -103,20 +128,21 @@ std::string mount_scratch() {
 }
 
 int body_result(const std::function<int(const Sandbox&)>& body, bool map, uid_t uid, gid_t gid,
-                bool keyboard_to_commands) {
+                bool keyboard_to_commands, const BlockedStops& stops) {
   try {
     if (map) map_user(uid, gid);
     allow_processes();
     const Sandbox sandbox{mount_scratch()};
     const SignalHandlers handlers(note_stop);
     if (keyboard_to_commands) handlers.ignore(SIGINT);
+    stops.unblock();
     return body(sandbox);
   } catch (const InputError& error) {
     print_message(fmt::format("thinpipe: {}", error.what()));
     return kExitUsage;
   } catch (const std::exception& error) {
     print_message(fmt::format("thinpipe: {}{}", error.what(), rights_advice()));
-    return kExitFailed;
+    return stop_requested() ? 128 + stop_signal() : kExitFailed;
   }
 }
 
@@ -142,7 +168,7 @@ int wait_for(pid_t child) {
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR) throw SystemError("wait for the sandbox");
   if (WIFSIGNALED(status)) {
-    if (g_forwarded > 0) return 128 + SIGINT;
+    if (g_forwarded > 0) return 128 + g_stop_signal;
     throw RunError(fmt::format("signal {} ({}) ended the emulation", WTERMSIG(status),
                                strsignal(WTERMSIG(status))));
   }
@@ -192,6 +218,9 @@ int run_in_sandbox(const std::function<int(const Sandbox&)>& body, bool keyboard
   const bool map = uid != 0 || !missing_rights().empty();
   std::fflush(nullptr);  // otherwise both processes would print buffered output
   g_forwarded = 0;
+  if (g_folder == nullptr) g_stop_signal = 0;  // of an earlier sandbox
+  // Until both processes have their handlers, stops wait.
+  const BlockedStops stops;
   const unsigned long flags = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS |
                               (map ? CLONE_NEWUSER : 0UL) | SIGCHLD;
   const auto child = static_cast<pid_t>(syscall(SYS_clone, flags, nullptr, nullptr, nullptr, 0));
@@ -205,13 +234,17 @@ int run_in_sandbox(const std::function<int(const Sandbox&)>& body, bool keyboard
     if (write(hello.writing.get(), &byte, 1) != 1 || read(go.reading.get(), &byte, 1) != 1)
       _exit(1);
     hello.writing.reset();
-    const int result = body_result(body, map, uid, gid, keyboard_to_commands);
-    std::fflush(nullptr);
-    _exit(result);
+    const int result = body_result(body, map, uid, gid, keyboard_to_commands, stops);
+    // A full disk, for example. A closed pipe is no error: its reader has enough.
+    const bool lost = std::fflush(nullptr) != 0 && errno != EPIPE;
+    if (lost)
+      print_message(fmt::format("thinpipe: write to standard output: {}", std::strerror(errno)));
+    _exit(lost && result == kExitGood ? kExitFailed : result);
   }
   g_child = child;
   const SignalHandlers handlers(forward_stop);
   if (keyboard_to_commands) handlers.ignore(SIGINT);
+  stops.unblock();
   hello.writing.reset();
   go.reading.reset();
   char byte = 'g';

@@ -80,7 +80,8 @@ Action prepare_exec(const Arguments& arguments) {
     std::vector<std::unique_ptr<HostProgram>> servers;
     for (const auto& [host, command] : services) {
       const std::size_t before = listening_sockets(network.host(host));
-      servers.push_back(start_program(network.host(host), {"/bin/sh", "-c", command}));
+      servers.push_back(start_program(network.host(host), {"/bin/sh", "-c", command},
+                                      HostProgram::Streams::kOursButInput));
       servers.back()->wait_until_listening(before, arguments.real("wait"));
     }
     if (stop_requested()) return 128 + stop_signal();
@@ -153,6 +154,12 @@ Action job_action(const Arguments& arguments, const std::string& program, double
 
 void set_variable(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
 
+// By default NCCL would take the hosts' control network, which is not throttled. `=`: this very
+// name
+void keep_nccl_on_link() {
+  set_variable("NCCL_SOCKET_IFNAME", std::string("=") + Network::kDataInterface);
+}
+
 // Sets the environment that torchrun gives to a rank, one process on each host.
 void set_environment(int rank, int ranks, const std::string& master, int port) {
   for (const char* name : {"RANK", "GROUP_RANK", "ROLE_RANK"})
@@ -166,6 +173,7 @@ void set_environment(int rank, int ranks, const std::string& master, int port) {
   // Without it gloo looks for the interface by the host's name, which is not always in /etc/hosts.
   for (const char* name : {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"})
     set_variable(name, Network::kDataInterface);
+  keep_nccl_on_link();
   // A torchrun around this command sets it, and rank 0 would then wait for torchrun's store.
   unsetenv("TORCHELASTIC_USE_AGENT_STORE");
   // Ranks share this machine's cores; torchrun sets it too.
@@ -206,7 +214,8 @@ Action prepare_mpirun(const Arguments& arguments) {
       words.insert(words.end(), more.begin(), more.end());
     };
     add(mpirun_command(machines.board(machines.size()), machines.size()));
-    add({"--tag-output"});
+    keep_nccl_on_link();
+    add({"-x", "NCCL_SOCKET_IFNAME", "--tag-output"});
     add(arguments.positionals("PROGRAM"));
     RankPrograms mpirun;
     mpirun.push_back(std::make_unique<RankProgram>(machines.network()->host(0), words, ""));

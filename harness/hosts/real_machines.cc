@@ -231,7 +231,9 @@ class Guards {
     renewals_.request_stop();
     renewals_.join();
     for (const auto& line : lines_) try {
-        line->ask("restore", "restored", kEndSeconds);
+        const std::string how = line->ask("restore", "restored", kEndSeconds);
+        if (how.starts_with("left alone"))
+          print_message(fmt::format("thinpipe: host {}: {}", line->host(), how));
       } catch (const RunError& error) {
         print_message(
             fmt::format("{}: the interface may not be restored. Run `thinpipe net restore` on that "

@@ -86,10 +86,10 @@ void ProgramNetwork::name_hosts_for_programs(const Network& network, const Sandb
 }
 
 std::unique_ptr<HostProgram> start_program(const Host& host, const std::vector<std::string>& words,
-                                           int output) {
+                                           HostProgram::Streams streams, int output) {
   setenv("THINPIPE_HOST", host.name().c_str(), 1);
   try {
-    return std::make_unique<HostProgram>(host, words, HostProgram::Streams::kOurs, output);
+    return std::make_unique<HostProgram>(host, words, streams, output);
   } catch (const SystemError& error) {
     if (error.error() == ENOENT || error.error() == EACCES) throw InputError(error.what());
     throw;
@@ -101,7 +101,7 @@ RankProgram::RankProgram(const Host& host, const std::vector<std::string>& words
     : prefix_(std::move(prefix)) {
   Pipe pipe = make_pipe();
   reading_ = std::move(pipe.reading);
-  program_ = start_program(host, words, pipe.writing.get());
+  program_ = start_program(host, words, HostProgram::Streams::kOurs, pipe.writing.get());
 }
 
 void RankProgram::print_output() {
@@ -119,9 +119,13 @@ void RankProgram::print_output() {
 }
 
 void RankProgram::print_line() {
-  if (!line_.empty())
-    std::fputs((prefix_.empty() ? with_rank_in_front(line_) : prefix_ + line_).c_str(), stdout);
-  std::fflush(stdout);
+  const std::string line = prefix_.empty() ? with_rank_in_front(line_) : prefix_ + line_;
+  // An interrupted write goes on. Nobody reads a closed pipe, and the job needs no reader.
+  if (!line_.empty() && std::fwrite(line.data(), 1, line.size(), stdout) < line.size() &&
+      errno != EPIPE && errno != EINTR)
+    throw SystemError("write the output of a rank");
+  if (std::fflush(stdout) != 0 && errno != EPIPE && errno != EINTR)
+    throw SystemError("write the output of a rank");
   line_.clear();
 }
 
@@ -147,6 +151,7 @@ int run_ranks(RankPrograms& programs, double end_timeout) {
   bool killed = false, all_exited = false;
   while (true) {
     print_outputs(programs);
+    reap_orphans();
     // First: a terminal sends SIGINT to the programs too, which fail by it.
     if (!result && stop_requested()) end_all(128 + stop_signal(), stop_signal());
     bool all_ended = true;

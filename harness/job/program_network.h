@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -19,6 +20,7 @@
 #include "netem/network.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
+#include "netem/schedule/links.h"
 #include "netem/schedule/schedule.h"
 #include "netem/topology/flows.h"
 #include "netem/topology/spec.h"
@@ -53,7 +55,11 @@ class ProgramNetwork {
   template <class Prepare, class Run, class Finish>
   int run(const Prepare& prepare, const Run& run, const Finish& finish,
           bool keyboard_to_programs) const {
-    require_kernel_features(links_as_set(planned_));
+    std::vector<LinkSpec> needed = links_as_set(planned_);
+    if (!point_.schedule.empty())
+      for (LinkSpec& link : links_as_played(scheduled_links(planned_, point_.schedule)))
+        needed.push_back(std::move(link));
+    require_kernel_features(needed);
     return run_in_sandbox(
         [&](const Sandbox& sandbox) {
           EmulatedMachines machines(point_.ranks, spec_, sandbox);
@@ -88,8 +94,9 @@ class ProgramNetwork {
 /// Starts a program with the host's name in its environment (THINPIPE_HOST).
 /// @param output  receives the program's output; -1: this process's streams
 /// @throws InputError when there is no such program
-std::unique_ptr<HostProgram> start_program(const Host& host, const std::vector<std::string>& words,
-                                           int output = -1);
+std::unique_ptr<HostProgram> start_program(
+    const Host& host, const std::vector<std::string>& words,
+    HostProgram::Streams streams = HostProgram::Streams::kOurs, int output = -1);
 
 /// A program whose output is printed to stdout line by line, with the rank in front: "[3] step 20".
 class RankProgram {
@@ -105,7 +112,8 @@ class RankProgram {
   /// Returns false for mpirun, which reports failures of its ranks itself.
   bool is_rank() const { return !prefix_.empty(); }
   std::optional<int> exit_code() { return program_->exit_code(); }
-  void signal(int number) { program_->signal(number); }
+  /// Sends a signal to a rank with all processes that it started; mpirun passes it on by itself.
+  void signal(int number) { is_rank() ? program_->signal_group(number) : program_->signal(number); }
 
  private:
   void print_line();

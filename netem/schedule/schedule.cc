@@ -29,7 +29,11 @@ class SlowedCurve : public ScheduleCurve {
   double integral(double from, double to) const override {
     return times_ * factor_ * inner_->integral(from / factor_, to / factor_);
   }
-  double next_corner(double t) const override { return factor_ * inner_->next_corner(t / factor_); }
+  double next_corner(double t) const override {
+    double corner = inner_->next_corner(t / factor_);
+    while (factor_ * corner <= t) corner = inner_->next_corner(corner);  // by rounding
+    return factor_ * corner;
+  }
   bool steady_after(double t) const override { return inner_->steady_after(t / factor_); }
   double least() const override { return times_ * inner_->least(); }
   double most() const override { return times_ * inner_->most(); }

@@ -138,6 +138,41 @@ TEST(Sandbox, PassesAStopOnToTheBody) {
   life.expect_all_gone();
 }
 
+// nohup sets SIGHUP to be ignored, here and in programs.
+TEST(Sandbox, AHangupThatIsIgnoredStaysSo) {
+  LifeLine life;
+  const pid_t caller = fork();
+  ASSERT_GE(caller, 0);
+  if (caller == 0) {
+    signal(SIGHUP, SIG_IGN);
+    const int result = run_in_sandbox([&](const Sandbox&) {
+      Network network(1);
+      HostProgram program(network.host(0), {"sh", "-c", "kill -HUP $$; exit 5"});
+      const int code = program.wait(10);
+      life.announce();
+      while (!stop_requested()) pause();
+      return stop_signal() == SIGTERM ? code : 1;
+    });
+    _exit(result);
+  }
+  life.wait_for_announcement();
+  kill(caller, SIGHUP);
+  kill(caller, SIGTERM);
+  int status = 0;
+  waitpid(caller, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+  life.expect_all_gone();
+}
+
+TEST(Sandbox, AnErrorAfterAStopHasTheSignalsExitCode) {
+  const auto interrupted = [](const Sandbox&) -> int {
+    raise(SIGTERM);
+    throw RunError("interrupted");
+  };
+  EXPECT_EQ(run_in_sandbox(interrupted), 128 + SIGTERM);
+}
+
 void lose(unsigned number) {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
@@ -299,6 +334,33 @@ TEST(HostProgram, IsKnownToListen) {
     require(listening_sockets(network.host(0)) == 0, "of its own host");
     HostProgram silent(host, {"true"});
     require(!silent.wait_until_listening(1, 20), "one that ends is not waited for");
+  });
+}
+
+// A process whose parent has ended becomes a child of the sandbox's first process.
+TEST(HostProgram, OrphansAreCollectedWhileAnotherRuns) {
+  expect_in_sandbox([] {
+    Network network(1);
+    HostProgram program(network.host(0),
+                        {"sh", "-c",
+                         "sh -c 'sleep 0.1 & echo $! >/proc/fs/orphan'; sleep 0.3; "
+                         "orphan=$(cat /proc/fs/orphan); "
+                         "for i in $(seq 100); do test -e /proc/$orphan || exit 6; "
+                         "sleep 0.05; done"},
+                        Streams::kOurs);
+    require(program.wait_and_pass_on_stops() == 6, "the orphan is gone");
+  });
+}
+
+TEST(HostProgram, ASignalToTheGroupReachesWhatItStarted) {
+  expect_in_sandbox([] {
+    Network network(1);
+    HostProgram program(network.host(0), {"sh", "-c", "sleep 100"}, Streams::kOursButInput);
+    HostProgram wrapper(network.host(0), {"sh", "-c", "sleep 100; exit 1"}, Streams::kOursButInput);
+    program.signal_group(SIGTERM);
+    wrapper.signal_group(SIGKILL);
+    require(program.wait_and_pass_on_stops() == 128 + SIGTERM, "SIGTERM");
+    require(wrapper.wait_and_pass_on_stops() == 128 + SIGKILL, "SIGKILL");
   });
 }
 

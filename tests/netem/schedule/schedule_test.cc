@@ -270,6 +270,18 @@ TEST(SlowedSchedule, IsTheSameUnderTimeDilation) {
   }
 }
 
+// 17 steps of 0.1 s end at 1.7000000000000002 s, of which ten times is 17 s.
+TEST(SlowedSchedule, EveryChangeIsLaterThanTheLast) {
+  const Schedule slow =
+      parse_schedule("walk:low=10%,high=100%").slowed(10).on({1e8, 0.01, 0.001});
+  double t = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const double next = slow.next_change(t, 1);
+    ASSERT_GT(next, t);
+    t = next;
+  }
+}
+
 // Percentages are of the link that is emulated, not of the slow one that is set.
 TEST(SlowedScheduleSpec, TakesTheSlowLinkAndGivesWhatPlaysOnIt) {
   const ScheduleSpec spec = parse_schedule("steps:0s=100%,2s=50mbit").slowed(10);
