@@ -153,28 +153,43 @@ class Exchange:
                 ways.setdefault(self._way(unit.properties, step), []).append(part)
         # Before the exchanges, which tell the other ranks of its errors too.
         problem = self._hold(ways.get("hold", ()), problem)
-        # In the same order on all ranks. Messages come first: they tell other ranks of a problem.
+        # In the same order on all ranks. Messages come first: they tell other ranks of a problem. So
+        # does each way of summing, after it has encoded.
         for way, exchange in (("twoshot", self._two_shots), ("allgather", self._all_gather)):
             if way in ways:
                 exchange(ways[way], problem)
-        if ways.keys() & {"rounds", "allreduce"} or (plain and ways.keys() <= {"hold"}):
+        for way, exchange in (("rounds", self._several_rounds), ("allreduce", self._all_reduce)):
+            if way in ways:
+                exchange(ways[way], problem)
+        if plain and ways.keys() <= {"hold"}:
             self._raise_on_all(problem)
         elif problem is not None and "hold" in ways:  # no rank exchanges now
             self.problem = problem
             return
         if problem is not None:
             raise problem
-        for way, exchange in (("rounds", self._several_rounds), ("allreduce", self._all_reduce)):
-            if way in ways:
-                exchange(ways[way])
         if plain:
             self._average(plain)
 
     def _raise_on_all(self, problem):
         """@throws on all ranks if one has a problem: its own there, a RankError on the others."""
         failed = int(self.ranks.greatest(torch.tensor([0 if problem is None else self.ranks.rank + 1])))
-        if problem is None and failed > 0:
+        if problem is not None:
+            raise problem
+        if failed > 0:
             raise RankError(f"rank {failed - 1} failed in this exchange; its own error says why")
+
+    def _on_all(self, work, problem):
+        """Returns the result of work(), which needs no other rank. @throws on all ranks if it fails on
+        one, or if one has a problem already."""
+        result = None
+        if problem is None:
+            try:
+                result = work()
+            except Exception as error:
+                problem = error
+        self._raise_on_all(problem)
+        return result
 
     def _way(self, properties, step):
         if (step + 1) % properties.period != 0:
@@ -247,11 +262,9 @@ class Exchange:
         shared = [part for part in parts if part.unit.properties.shares_scale]
         if not shared or self.ranks.count == 1:
             return {}
-        self._raise_on_all(problem)
-        if problem is not None:
-            raise problem
-        scales = torch.tensor([part.unit.compressor.prepare(part.values, step=part.step,
-                                                            epoch=part.epoch) for part in shared])
+        scales = self._on_all(lambda: torch.tensor(
+            [part.unit.compressor.prepare(part.values, step=part.step, epoch=part.epoch)
+             for part in shared]), problem)
         self.ranks.greatest(scales)
         return {part.unit.name: float(scale) for part, scale in zip(shared, scales)}
 
@@ -299,19 +312,24 @@ class Exchange:
         for i, part in enumerate(parts):
             self._decode(part, [payloads[i] for payloads in received], 1.0 / self.ranks.count)
 
-    def _all_reduce(self, parts):
-        scales = self._scales(parts)
+    def _all_reduce(self, parts, problem):
+        scales = self._scales(parts, problem)
         for element in _DTYPES:
             chosen = [part for part in parts if part.unit.properties.element == element]
             if not chosen:
                 continue
             room = self.ranks.buffer(element, sum(part.unit.properties.max_encoded_size
                                                       for part in chosen) + 8)
-            ends, at = [], 0
-            for part in chosen:
-                at += self._encode(part, room[at:], scales.get(part.unit.name, 0.0))
-                ends.append(at)
-            array = room[:at].view(_DTYPES[element])
+
+            def encode(chosen=chosen, room=room):
+                ends, at = [], 0
+                for part in chosen:
+                    at += self._encode(part, room[at:], scales.get(part.unit.name, 0.0))
+                    ends.append(at)
+                return ends
+
+            ends = self._on_all(encode, problem)
+            array = room[:ends[-1]].view(_DTYPES[element])
             predivides = chosen[0].unit.properties.predivides
             if predivides:
                 array.div_(self.ranks.count)
@@ -321,17 +339,19 @@ class Exchange:
                 self._decode(part, [room[begin:end]], 1.0 if predivides else 1.0 / self.ranks.count)
                 begin = end
 
-    def _several_rounds(self, parts):
+    def _several_rounds(self, parts, problem):
         """PowerSGD, algorithm 1: all-reduces of P, then of Q."""
         payloads = [torch.empty(part.unit.properties.max_encoded_size, dtype=torch.uint8)
                     for part in parts]
-        sizes = []
-        for part, payload in zip(parts, payloads):
+
+        def first_round(part, payload):
             started = time.perf_counter()
             report = part.unit.compressor.first_round(payload, part.values, step=part.step,
                                                       epoch=part.epoch)
             part.unit.count(report, time.perf_counter() - started)
-            sizes.append(report.encoded_bytes)
+            return report.encoded_bytes
+
+        sizes = self._on_all(lambda: list(map(first_round, parts, payloads)), problem)
         for _ in range(parts[0].unit.properties.rounds):
             floats = torch.cat([payload[:size].view(torch.float32)
                                 for payload, size in zip(payloads, sizes)])
@@ -347,18 +367,21 @@ class Exchange:
 
     # -------------------------------------------------------------------------------------- two shots
 
+    def plan_slices(self, name, elements):
+        """Cuts an array into one slice a rank, as `thinpipe run --collective twoshot` does. The owners
+        of arrays with fewer slices depend on the arrays before: plan all in the same order in every
+        process of a training, as a checkpoint has the state of a slice's mean on its owner only."""
+        ends = slice_ends(self.spec, elements, self.ranks.count)
+        found = self._slices[name] = []
+        for i, (begin, end) in enumerate(zip([0, *ends], ends)):
+            owner = i if len(ends) == self.ranks.count else min(range(self.ranks.count),
+                                                                key=self._load_of)
+            self._load[owner] = self._load_of(owner) + end - begin
+            found.append((f"{name}[{begin}..{end - 1}]", begin, end, owner))
+        return found
+
     def _slice(self, name, flat):
-        """Cuts an array into one slice a rank, as `thinpipe run --collective twoshot` does."""
-        found = self._slices.get(name)
-        if found is None:
-            ends = slice_ends(self.spec, flat.numel(), self.ranks.count)
-            found = []
-            for i, (begin, end) in enumerate(zip([0, *ends], ends)):
-                owner = i if len(ends) == self.ranks.count else min(range(self.ranks.count),
-                                                                    key=self._load_of)
-                self._load[owner] = self._load_of(owner) + end - begin
-                found.append((f"{name}[{begin}..{end - 1}]", begin, end, owner))
-            self._slices[name] = found
+        found = self._slices.get(name) or self.plan_slices(name, flat.numel())
         return [(self._unit(label, (end - begin,), end - begin, owner=owner), flat[begin:end])
                 for label, begin, end, owner in found]
 
@@ -372,16 +395,20 @@ class Exchange:
         received = self._send(lambda: [self._message(of_rank, f"to{rank}")
                                        for rank, of_rank in enumerate(by_owner)], problem)
         mine = by_owner[self.ranks.rank]
-        contributions = [self._payloads(message, len(mine), rank)
-                         for rank, message in enumerate(received)]
-        means = []
-        for i, part in enumerate(mine):
-            self._decode(part, [payloads[i] for payloads in contributions],
-                         1.0 / self.ranks.count)
-            second = self._unit("mean of " + part.unit.name, tuple(part.values.shape),
-                                part.values.numel(), self.second, self.ranks.rank)
-            means.append(_Part(second, part.values, part.step, part.epoch))
-        answers = self._send(lambda: [self._message(means, "mean")] * self.ranks.count, None)
+
+        def answer():
+            contributions = [self._payloads(message, len(mine), rank)
+                             for rank, message in enumerate(received)]
+            means = []
+            for i, part in enumerate(mine):
+                self._decode(part, [payloads[i] for payloads in contributions],
+                             1.0 / self.ranks.count)
+                second = self._unit("mean of " + part.unit.name, tuple(part.values.shape),
+                                    part.values.numel(), self.second, self.ranks.rank)
+                means.append(_Part(second, part.values, part.step, part.epoch))
+            return [self._message(means, "mean")] * self.ranks.count
+
+        answers = self._send(answer, None)
         for rank, message in enumerate(answers):
             for part, payload in zip(by_owner[rank],
                                      self._payloads(message, len(by_owner[rank]), rank)):

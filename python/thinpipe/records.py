@@ -31,7 +31,8 @@ class Records(list):
 
 
 def _median(samples):
-    return statistics.median(samples) if samples else None
+    known = [sample for sample in samples or () if sample is not None]  # null: no number
+    return statistics.median(known) if known else None
 
 
 def read_records(path: Any) -> Records:

@@ -8,6 +8,7 @@
 docs/python.md, "In a PyTorch job", describes options, checkpoints and failures.
 """
 import atexit
+import contextlib
 import math
 import queue
 import sys
@@ -27,6 +28,7 @@ from thinpipe._steps import Steps
 
 __all__ = ["FsdpHook", "Hook", "RankError", "ddp_hook", "fsdp_hook"]
 _EXIT_SECONDS = 2.0  # the exit does not wait longer for an exchange: its other ranks may be gone
+_FP16_MOST = 65504.0
 _COLLECTIVES = ("auto", "allreduce", "allgather", "twoshot")
 
 
@@ -68,13 +70,18 @@ def ddp_hook(model: torch.nn.parallel.DistributedDataParallel, spec: str, *, col
     if exchange.properties.needs_squares and (squares is None or granularity == "bucket"):
         raise InputError(f"{spec} needs second moments of each parameter: pass squares=, a function that "
                          "returns them by a parameter's name, and granularity='tensor'")
-    names, shapes = _parameters_of(model)
+    names, shapes, strides = _parameters_of(model)
     exchange.ranks = Ranks(model.process_group, timeout)
     exchange.ranks.agree({"thinpipe": thinpipe.version(), "torch": torch.__version__,
                           **exchange.configuration(), "granularity": granularity,
                           "min_elements": min_elements, "nonfinite": nonfinite, "parameters": shapes})
     _warn_of_momentum(exchange)
-    hook = Hook(exchange, names, sum(math.prod(shape) for _, shape in shapes), granularity,
+    _warn_of_unused_parameters(exchange, model)
+    if exchange.collective == "twoshot" and granularity == "tensor":
+        for name, shape in shapes:
+            if math.prod(shape) >= max(min_elements, 1):
+                exchange.plan_slices(name, math.prod(shape))
+    hook = Hook(exchange, names, sum(math.prod(shape) for _, shape in shapes), strides, granularity,
                 min_elements, nonfinite, squares)
     model.register_comm_hook(None, hook._enqueue)
     return hook
@@ -87,6 +94,16 @@ def _warn_of_momentum(exchange):
                       stacklevel=3)
 
 
+def _warn_of_unused_parameters(exchange, model):
+    """DDP drops the mean of a parameter that no rank used in a step."""
+    drops = model.find_unused_parameters or getattr(model, "static_graph", False)
+    memory = "memory=" in exchange.properties.spec and "memory=none" not in exchange.properties.spec
+    if drops and memory and exchange.ranks.rank == 0:
+        warnings.warn(f"{exchange.spec} sends a part of its memory in every step, and DDP drops what "
+                      "arrives for a parameter that no rank used in that step (find_unused_parameters, "
+                      "static_graph): this part is lost", stacklevel=3)
+
+
 class _Hook:
     """The compressed exchange of one model's gradients.
 
@@ -97,6 +114,7 @@ class _Hook:
     def __init__(self, exchange):
         self.exchange, self.ranks = exchange, exchange.ranks
         self.step, self.epoch = 0, 0.0
+        self._begun = 0  # step of the checkpoint that was loaded last
         self.seconds = 0.0  # of all exchanges: codec and network
         self._error = None
         self._reported = Steps(torch.distributed.get_rank(), compressor=exchange.spec,
@@ -152,6 +170,7 @@ class _Hook:
         for name, value in self._configuration().items():
             if state.get(name) != value:
                 raise InputError(f"state_dict: {name}: found {state.get(name)!r}, expected {value!r}")
+        self._begun += state["step"] - self.step  # the statistics go on
         self.step, self.epoch = state["step"], state["epoch"]
         self.exchange.load_states(state["units"])
 
@@ -167,7 +186,7 @@ class _Hook:
     def report(self) -> str:
         """Returns the statistics of this rank in a few lines of text."""
         total = self._totals()
-        steps = max(self.step, 1)
+        steps = max(self.step - self._begun, 1)
         ratio = total["dense_bytes"] / total["encoded_bytes"] if total["encoded_bytes"] else 1.0
         lines = [f"{self.exchange.spec}, {self.exchange.collective} on {self.ranks.count} ranks, "
                  f"{self.step} steps",
@@ -186,12 +205,14 @@ class _Hook:
 class Hook(_Hook):
     """The compressed exchange of a DistributedDataParallel model. Made by ddp_hook()."""
 
-    def __init__(self, exchange, names, elements, granularity, min_elements, nonfinite, squares):
+    def __init__(self, exchange, names, elements, strides, granularity, min_elements, nonfinite,
+                 squares):
         super().__init__(exchange)
         self.granularity, self.min_elements = granularity, min_elements
         self.nonfinite, self.squares = nonfinite, squares
-        self._names, self._elements = names, elements
+        self._names, self._elements, self._strides = names, elements, strides
         self._first = True   # no step in this process yet
+        self._agreed = False  # all ranks are at the same step
         self._new_step = True
         self._pinned = {}    # copies of a GPU's buckets
         self._queue = queue.SimpleQueue()
@@ -202,7 +223,12 @@ class Hook(_Hook):
         weakref.finalize(self, self._queue.put, None).atexit = False
 
     def _configuration(self):
-        return {**super()._configuration(), "granularity": self.granularity}
+        return {**super()._configuration(), "granularity": self.granularity,
+                "min_elements": self.min_elements}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._agreed = False
 
     def _dense_bytes(self):
         return 4 * self._elements
@@ -247,15 +273,20 @@ class Hook(_Hook):
                 started = time.perf_counter()
                 self._average(*job)
                 self.seconds += time.perf_counter() - started
-        except Exception as error:  # raised by the thread that trains: see _finish()
+        except BaseException as error:  # raised by the thread that trains: see _finish()
             self._error = error
             self._print(error)
-        future.set_result(buffer)
+        finally:  # backward() waits for it
+            future.set_result(buffer)
 
     def _print(self, message):
-        print(f"thinpipe: rank {self.ranks.rank}: {message}", file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError, ValueError):  # nobody reads it
+            print(f"thinpipe: rank {self.ranks.rank}: {message}", file=sys.stderr, flush=True)
 
     def _average(self, index, buffer, gradients, names, step, epoch):
+        if not self._agreed:
+            self.ranks.agree({"step": step})
+            self._agreed = True
         problem = self._find_nonfinite(buffer, gradients, names, step)
         if self.nonfinite == "skip":
             if int(self.ranks.greatest(torch.tensor([int(problem is not None)]))) > 0:
@@ -266,7 +297,8 @@ class Hook(_Hook):
         squares = {}
         if self.exchange.properties.needs_squares:
             try:
-                squares = {name: self.squares(name).reshape(-1) for name, _, _ in pieces}
+                squares = {name: self._in_memory_order(name, self.squares(name))
+                           for name, _, _ in pieces}
             except Exception as error:  # raised when the other ranks have been told
                 problem = problem or error
         waiting = self.exchange.problem
@@ -276,11 +308,24 @@ class Hook(_Hook):
         if values is not buffer:
             buffer.copy_(values)
 
+    def _in_memory_order(self, name, values):
+        """Returns a parameter's values as one row, in the order of its gradient in DDP's buckets."""
+        if name not in self._strides:
+            return values.reshape(-1)
+        laid = torch.empty_strided(values.shape, self._strides[name], dtype=values.dtype)
+        laid.copy_(values)
+        return laid.as_strided((values.numel(),), (1,))
+
     def _find_nonfinite(self, buffer, gradients, names, step):
         """Returns an error that names the gradients, or None. The sum is finite if all elements are,
         overflow aside, and needs one pass without memory."""
         if bool(torch.isfinite(buffer.sum())) or bool(torch.isfinite(buffer).all()):
-            return None
+            if self.exchange.properties.element != "float16" or bool(buffer.abs().max() <= _FP16_MOST):
+                return None
+            where = [name for name, gradient in zip(names, gradients)
+                     if gradient.numel() > 0 and bool(gradient.abs().max() > _FP16_MOST)]
+            return InputError(f"step {step}: the gradient of {', '.join(where[:3])} is beyond fp16's "
+                              "65504; with a GradScaler pass nonfinite='skip'")
         where = [name for name, gradient in zip(names, gradients)
                  if not bool(torch.isfinite(gradient).all())]
         return InputError(f"step {step}: the gradient of {', '.join(where[:3])} has NaN or an infinity; "
@@ -290,9 +335,11 @@ class Hook(_Hook):
         """Returns the bucket as float32 on the CPU: itself, or a copy, exact for 16-bit floats."""
         if buffer.device.type == "cpu":
             return buffer if buffer.dtype == torch.float32 else buffer.float()
+        if index != "first":
+            self._pinned.pop("first", None)  # DDP has rebuilt its buckets
         host = self._pinned.get(index)
         if host is None or host.numel() != buffer.numel():
-            if not self._pinned:
+            if index == "first" and not self._pinned:
                 print(f"thinpipe: gradients on {buffer.device} are compressed on the CPU, through pinned "
                       "memory", file=sys.stderr, flush=True)
             host = self._pinned[index] = torch.empty(buffer.numel(), pin_memory=True)
@@ -312,8 +359,16 @@ class Hook(_Hook):
             if gradient.numel() < self.min_elements:
                 plain.append(flat)
             else:
-                pieces.append((name, tuple(gradient.shape), flat))
+                pieces.append((name, self._shape_in_memory(name, gradient), flat))
         return pieces, plain
+
+    def _shape_in_memory(self, name, gradient):
+        """Returns the gradient's shape with its sides in the order in which they lie in memory."""
+        stride = self._strides.get(name)
+        if stride is None:
+            return tuple(gradient.shape)
+        sides = sorted(range(len(stride)), key=lambda side: -stride[side])
+        return tuple(gradient.shape[side] for side in sides)
 
 
 def _serve(jobs):
@@ -429,9 +484,9 @@ class _ReduceScatter:
 
 
 def _parameters_of(model):
-    """Returns {id: name} of the parameters that DDP exchanges, and their names and shapes in order.
-    @throws InputError for what a hook cannot exchange."""
-    names, shapes, devices = {}, [], set()
+    """Returns {id: name} of the parameters that DDP exchanges, their names and shapes in order, and
+    {name: strides} of those that are not laid out row by row. DDP's buckets have their layout. @throws InputError for what a hook cannot exchange."""
+    names, shapes, strides, devices = {}, [], {}, set()
     sparse = [name for name, module in model.module.named_modules()
               if isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag)) and module.sparse]
     if sparse:
@@ -444,8 +499,11 @@ def _parameters_of(model):
             raise InputError(f"{name}: found {parameter.dtype}, expected float32, float16 or bfloat16")
         names[id(parameter)] = name
         shapes.append((name, tuple(parameter.shape)))
+        dense = torch.empty_like(parameter).stride() == parameter.stride()
+        if dense and not parameter.is_contiguous():
+            strides[name] = parameter.stride()
         devices.add(parameter.device)
     if len(devices) > 1:
         raise InputError("the model's parameters are on several devices, "
                          f"{', '.join(sorted(map(str, devices)))}; expected one device a rank")
-    return names, shapes
+    return names, shapes, strides

@@ -114,6 +114,33 @@ class DdpTest(support.TestCase):
         self.assert_replays(trace)
         return read_trace(trace)
 
+    def test_layouts_other_than_row_by_row_and_parameters_without_elements(self):
+        class Odd(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(3, 4, 2, bias=False).to(memory_format=torch.channels_last)
+                self.matrix = nn.Parameter(torch.randn(6, 5).t())
+                self.nothing = nn.Parameter(torch.zeros(0))
+
+            def forward(self, images):
+                return (self.conv(images).pow(2).sum() + (self.matrix @ images.flatten()[:6]).sum() +
+                        self.nothing.sum())
+
+        def rank(number):
+            torch.manual_seed(1)
+            model, images = Odd(), torch.randn(2, 3, 4, 4)
+            ddp = DDP(model)
+            capture = thinpipe_capture.ddp(ddp, self.trace, steps=1, first=1)
+            for _ in range(2):
+                ddp.zero_grad()
+                ddp(images).backward()
+            capture.close()
+            worker = read_trace(self.trace)["steps"][0]["workers"][0]
+            self.assertEqual(set(worker["values"]), {"conv.weight", "matrix"})
+            for name, parameter in (("conv.weight", model.conv.weight), ("matrix", model.matrix)):
+                self.assertTrue(torch.equal(worker["values"][name], parameter.grad), name)
+        self.run_ranks(1, rank)
+
     def test_buckets_are_the_gradients_computed_by_hand(self):
         for kind in ("mlp", "transformer", "lstm"):
             with self.subTest(kind):

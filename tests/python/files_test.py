@@ -121,6 +121,18 @@ class RecordsTest(TestCase):
             return
         self.assertEqual(len(records.to_pandas()), len(rows))
 
+    def test_samples_that_are_no_number_are_left_out(self):
+        path = os.path.join(self.folder, "records.jsonl")
+        metric = '"metrics": {"quality": {"unit": "1", "samples": [%s]}}'
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('{"record": "header"}\n')
+            for name, samples in (("a", "1, null, 3, null"), ("b", "null")):
+                file.write(f'{{"record": "point", "id": "{name}", {metric % samples}}}\n')
+        medians = [[value for key, value in row.items() if key.startswith("quality")]
+                   for row in thinpipe.read_records(path).rows()]
+        self.assertIn(2, medians[0])
+        self.assertNotIn(2, medians[1])
+
     def test_leaves_out_an_unfinished_line_and_names_a_wrong_one(self):
         path = os.path.join(self.folder, "records.jsonl")
         header, point = '{"record": "header"}\n', '{"record": "point", "id": "a"}\n'

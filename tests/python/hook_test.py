@@ -152,6 +152,17 @@ class Equalities(TestCase):
         self.run_ranks(2, work)
 
 
+    def test_a_report_counts_the_steps_since_a_checkpoint(self):
+        def work(rank):
+            first = Training("topk:ratio=0.1", rank).run(0, 7)
+            second = Training("topk:ratio=0.1", rank)
+            second.hook.load_state_dict(first.hook.state_dict())
+            second.run(7, 9)
+            encoded = second.hook._totals()["encoded_bytes"]
+            self.assertIn(f"encoded: {encoded / 2 / 1e6:.3f} MB a step", second.hook.report())
+        self.run_ranks(2, work)
+
+
 class Uses(TestCase):
     def test_gradient_accumulation(self):
         def work(rank):
@@ -227,6 +238,34 @@ class Uses(TestCase):
             training.run(0, 3)
             assert_same_on_all_ranks(training.parameters())
         self.run_ranks(2, work)
+
+    def test_gradients_have_the_order_of_their_parameters_in_memory(self):
+        """A convolution that is laid out channels last, and a matrix that lies column by column."""
+        class Odd(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(3, 4, 2, bias=False).to(memory_format=torch.channels_last)
+                self.matrix = nn.Parameter(torch.randn(20, 12).t())
+
+            def forward(self, inputs):
+                return self.conv(inputs[:, :12].reshape(-1, 3, 2, 2)).sum() + (inputs @ self.matrix.t()).sum()
+
+        def work(rank):
+            torch.manual_seed(1)
+            sent = {}
+            training = Training("none", rank, model=Odd())
+            training.hook.exchange.on_payload = lambda name, step, payload: sent.update(
+                {name: payload.clone().view(torch.float32)})
+            training.ddp(batch(0, 0)[0]).backward()
+            conv, matrix = training.model.conv.weight, training.model.matrix
+            self.assertTrue(torch.equal(sent["conv.weight"], conv.grad.permute(0, 2, 3, 1).reshape(-1)))
+            self.assertTrue(torch.equal(sent["matrix"], matrix.grad.t().reshape(-1)))
+            # Second moments and shapes go with it.
+            self.assertTrue(torch.equal(training.hook._in_memory_order("conv.weight", conv.grad),
+                                        sent["conv.weight"]))
+            shapes = {name: unit.compressor.shape for name, unit in training.hook.exchange.units.items()}
+            self.assertEqual(shapes, {"conv.weight": (4, 2, 2, 3), "matrix": (20, 12)})
+        self.run_ranks(1, work)
 
     def test_non_finite_steps_are_skipped_together(self):
         def work(rank):
@@ -327,6 +366,42 @@ class Failures(TestCase):
             os._exit(9)
         self.run_ranks(2, work, expected=9)
         self.assertIn("; the next exchange ends the training", self.errors_of(1))
+
+    def test_an_error_while_encoding_ends_all_ranks(self):
+        def fail(*_):
+            raise OSError("the disk is full")
+
+        def work(rank):
+            for spec, options in (("none", {}), ("fp16", {}), ("topk:ratio=0.1", {}),
+                                  ("int8", {"collective": "twoshot"})):
+                training = Training(spec, rank, **options).run(0, 2)
+                if rank == 0:
+                    training.hook.exchange.on_payload = fail
+                with self.assertRaisesRegex(RuntimeError, "the disk is full" if rank == 0
+                                            else "rank 0 failed"):
+                    training.run(2, 3)
+            os._exit(9)
+        self.run_ranks(2, work, expected=9)
+
+    def test_elements_beyond_fp16_are_not_clipped_in_silence(self):
+        def work(rank):
+            training = Training("fp16", rank).run(0, 2)
+            loss = training.ddp(batch(2, rank)[0]).sum()
+            with self.assertRaisesRegex(RuntimeError, "weight.* is beyond fp16's 65504" if rank == 1
+                                        else "rank 1 failed"):
+                (loss * (1e7 if rank == 1 else 1.0)).backward()
+            os._exit(9)
+        self.run_ranks(2, work, expected=9)
+
+    def test_checkpoints_of_different_steps_end_all_ranks(self):
+        def work(rank):
+            training = Training("topk:ratio=0.1,delay=3", rank)
+            state = training.hook.state_dict()
+            training.hook.load_state_dict({**state, "step": rank})
+            with self.assertRaisesRegex(RuntimeError, "ranks disagree: step"):
+                training.run(0, 1)
+            os._exit(9)
+        self.run_ranks(2, work, expected=9)
 
     def test_a_rank_that_leaves_ends_the_others(self):
         for spec in ("topk:ratio=0.1", "powersgd"):

@@ -774,6 +774,9 @@ class Capture:
         self.shapes = [list(p.shape) for p in self.parameters]
         self.tensors = [{"name": n, "shape": s} for n, s in zip(self.names, self.shapes)]
         self._index = {id(p): i for i, p in enumerate(self.parameters)}
+        # Strides of dense parameters; `None` where elements overlap or have gaps.
+        self._strides = [p.stride() if torch.empty_like(p).stride() == p.stride() else None
+                         for p in self.parameters]
         self.dtype = self._choose_dtype(dtype)
         self.squares = None
         if squares is not None:
@@ -1155,15 +1158,22 @@ class _DdpCapture(Capture):
             mark = self.clock.mark()
             values = bucket.buffer()
             memory, begin = record.slot.take(values)
-            members = [self._index[id(parameter)] for parameter in bucket.parameters()]
+            # DDP's buckets have parameters without elements too.
+            pairs = [(self._index[id(parameter)], gradient)
+                     for parameter, gradient in zip(bucket.parameters(), bucket.gradients())
+                     if parameter.numel() > 0] if not values.is_sparse else []
+            members = [index for index, _ in pairs] or [
+                self._index[id(parameter)] for parameter in bucket.parameters()
+                if parameter.numel() > 0]
             if values.is_sparse:  # the only gradient of its bucket
                 shape = self.shapes[members[0]]
                 record.slot.values[members[0]] = memory[begin:begin + math.prod(shape)].view(shape)
-            else:  # views of the bucket, with the memory layout of the parameters
+            else:  # views of the bucket, where DDP keeps the memory layout of the parameters
                 begin -= values.storage_offset()
-                for index, view in zip(members, bucket.gradients()):
+                for index, view in pairs:
                     record.slot.values[index] = torch.as_strided(
-                        memory, view.size(), view.stride(), begin + view.storage_offset())
+                        memory, view.size(), self._strides[index] or view.stride(),
+                        begin + view.storage_offset())
             record.buckets.append((bucket.index(), members, mark))
             if bucket.is_last():
                 if record.backward is None:
