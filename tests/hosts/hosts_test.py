@@ -180,6 +180,7 @@ class RunTest(HostsCase):
         self.assertFalse(self.ever(HOSTS[0]) and on(HOSTS[0], "ls", "-A", "/run/thinpipe"))
         header, point = self.records()
         self.assertIsNone(header["machines"]["throttled"])
+        self.assertEqual(point["axes"]["engine"], "network")  # not pooled with a throttled point
         self.assert_measured(point)
         self.assertNotIn("wire_bytes", point["metrics"])  # nobody counts there
         self.assertIsNone(point["fidelity"]["wire_ratio"])

@@ -31,21 +31,28 @@ TEST(Pace, StretchesWorkByTheFactorAndCountsItAtItsOwnSpeed) {
 }
 
 // With the factor of 100 the second piece of work (2 ms) would last 0.2 s. It ends much earlier,
-// because the first piece lasted 0.4 s too long.
+// because the first piece lasted 0.4 s too long. Other programs can make a piece longer, but none
+// makes it shorter than it has to be, so the shortest of several counts.
 TEST(Pace, PiecesMakeUpForThoseThatLastedTooLong) {
   Pace pace(100, 1);
-  pace.begin();
-  work_for(0.001);
-  wait_until(now_seconds() + 0.5);
-  pace.end();
-  const double late = pace.overrun();
-  EXPECT_GE(late, 0.5 - 100 * pace.own());
-  const double begin = now_seconds();
-  pace.begin();
-  work_for(0.002);
-  pace.end();
-  EXPECT_LT(now_seconds() - begin, 0.2);
-  EXPECT_LT(pace.overrun(), late);
+  double shortest = 1, made_up = 0;
+  for (int i = 0; i < 10 && (shortest >= 0.2 || made_up <= 0); ++i) {
+    pace.reset();
+    pace.begin();
+    work_for(0.001);
+    wait_until(now_seconds() + 0.5);
+    pace.end();
+    const double late = pace.overrun();
+    EXPECT_GE(late, 0.5 - 100 * pace.own());
+    const double begin = now_seconds();
+    pace.begin();
+    work_for(0.002);
+    pace.end();
+    shortest = std::min(shortest, now_seconds() - begin);
+    made_up = std::max(made_up, late - pace.overrun());
+  }
+  EXPECT_LT(shortest, 0.2);
+  EXPECT_GT(made_up, 0);
   pace.reset();
   EXPECT_EQ(pace.overrun(), 0);
 }

@@ -6,6 +6,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
+
+from measured import Part, timed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 IDLE = ("CPU idle time was 0.4 % (limit 2 %), so the host rather than the link may have set the "
@@ -111,6 +114,30 @@ class MeasuredTest(unittest.TestCase):
         code, said, _ = self.play({"a": GOOD, "b": GOOD}, tool=True)
         self.assertEqual(code, 0)
         self.assertIn("skipped: T.test_what_needs_a_tool: tc is not installed", said)
+
+
+class PartTest(unittest.TestCase):
+    class Example(unittest.TestCase):
+        def test_a(self):
+            pass
+
+        @timed
+        def test_b(self):
+            pass
+
+        test_c = test_d = test_e = test_a
+
+    def names(self, **environment):
+        unset = {name: value for name, value in os.environ.items() if not name.startswith("TEST_")}
+        with unittest.mock.patch.dict(os.environ, {**unset, **environment}, clear=True):
+            return " ".join(Part().getTestCaseNames(self.Example))
+
+    def test_every_test_is_in_one_part(self):
+        self.assertEqual(self.names(), "test_a test_b test_c test_d test_e")
+        self.assertEqual(self.names(TEST_TIMED="ON"), "test_b")
+        self.assertEqual(self.names(TEST_TIMED="OFF"), "test_a test_c test_d test_e")
+        for index, expected in ("0", "test_a test_d"), ("1", "test_b test_e"), ("2", "test_c"):
+            self.assertEqual(self.names(TEST_SHARDS="3", TEST_SHARD_INDEX=index), expected)
 
 
 if __name__ == "__main__":
