@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <span>
@@ -62,7 +63,8 @@ class EchoServers {
 };
 
 /// A collective of one rank that represents two, for measuring codecs: every payload comes back to
-/// its sender, an all-gathered one several times.
+/// its sender. All-gathered payloads come back together with those of earlier steps: equal ones
+/// would find their elements in the caches, and the ranks' do not.
 class EchoCollective : public Collective,
                        public AllReduce,
                        public AllGather,
@@ -73,6 +75,8 @@ class EchoCollective : public Collective,
   // Messages that an all-gather returns. Two numbers show the part of decoding that does not depend
   // on the number of messages.
   static constexpr std::size_t kFew = 2, kMany = 6;
+  // Longer messages are not kept: they do not fit into caches.
+  static constexpr std::size_t kMaxKeptBytes = std::size_t{4} << 20;
   struct Made {
     Exchange exchange;
     double bytes;
@@ -109,6 +113,7 @@ class EchoCollective : public Collective,
   EchoServers* servers_;
   std::size_t rank_;
   std::vector<std::span<const std::byte>> messages_;
+  std::vector<std::deque<std::vector<std::byte>>> kept_;  // by exchange of a step, the newest first
 };
 
 EchoServers::EchoServers(const std::vector<ReplayUnit>& units, const PushPullOptions& options,
@@ -183,6 +188,12 @@ const std::vector<std::span<const std::byte>>& EchoCollective::all_gather(
     std::span<const std::byte> own) {
   exchanges.push_back({Exchange::kAllGather, static_cast<double>(own.size())});
   messages_.assign(gathered, own);
+  if (own.size() > kMaxKeptBytes) return messages_;
+  kept_.resize(std::max(kept_.size(), exchanges.size()));
+  auto& kept = kept_[exchanges.size() - 1];
+  kept.emplace_front(own.begin(), own.end());
+  if (kept.size() > kMany) kept.pop_back();
+  for (std::size_t i = 1; i < gathered; ++i) messages_[i] = kept[i % kept.size()];
   return messages_;
 }
 
