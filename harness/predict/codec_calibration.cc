@@ -107,6 +107,8 @@ class EchoCollective : public Collective,
   TransportCounters counters() const override { return {}; }
 
   std::vector<Made> exchanges;  ///< since the last clear()
+  double spent = 0;             ///< s in operations, likewise: a run has none of this work
+  bool keeps = true;            ///< false where messages of earlier steps may lack units
   std::size_t gathered = kFew;  ///< messages of the next all-gather
 
  private:
@@ -180,20 +182,24 @@ std::vector<ProfiledUnit> EchoServers::profile() const {
 
 void EchoCollective::all_reduce(ElementType type, std::span<const std::byte> own,
                                 std::span<std::byte> result, float factor) {
+  const double begin = now_seconds();
   exchanges.push_back({Exchange::kAllReduce, static_cast<double>(own.size())});
   scale_elements(type, own, kRanks * factor, result);
+  spent += now_seconds() - begin;
 }
 
 const std::vector<std::span<const std::byte>>& EchoCollective::all_gather(
     std::span<const std::byte> own) {
+  const double begin = now_seconds();
   exchanges.push_back({Exchange::kAllGather, static_cast<double>(own.size())});
   messages_.assign(gathered, own);
-  if (own.size() > kMaxKeptBytes) return messages_;
+  if (!keeps || own.size() > kMaxKeptBytes) return messages_;
   kept_.resize(std::max(kept_.size(), exchanges.size()));
   auto& kept = kept_[exchanges.size() - 1];
   kept.emplace_front(own.begin(), own.end());
   if (kept.size() > kMany) kept.pop_back();
   for (std::size_t i = 1; i < gathered; ++i) messages_[i] = kept[i % kept.size()];
+  spent += now_seconds() - begin;
   return messages_;
 }
 
@@ -240,7 +246,9 @@ class Worker {
     try {
       for (EchoCollective* collective : collectives_) {
         collective->exchanges.clear();
+        collective->spent = 0;
         collective->gathered = gathered;
+        collective->keeps = replay_.period() == 1;
       }
       for (std::size_t i = 0; i < foreign_.size(); i += 64) ++foreign_[i];
       std::this_thread::sleep_for(std::chrono::duration<double>(kPause));
@@ -253,6 +261,8 @@ class Worker {
     if (error_) std::rethrow_exception(error_);
   }
   const StepReport& report() const { return report_; }
+  /// Returns s that the last step spent in the operations of a bucket's collective.
+  double spent(std::size_t bucket) const { return served_ ? 0 : collectives_.at(bucket)->spent; }
   /// Returns the exchanges of the last step; none with parameter servers, which have their own.
   const std::vector<EchoCollective::Made>& exchanges(std::size_t bucket) const {
     static const std::vector<EchoCollective::Made> kNone;
@@ -323,8 +333,9 @@ struct Samples {
           if (span.phase == Phase::kDecode) decode += span.end - span.begin;
           if (span.phase == Phase::kExchange) between += span.end - span.begin;
         }
-        // Without a network, several exchanges take the time of the work between them.
-        if (worker.exchanges(i).size() > 1) buckets[i].between.push_back(between);
+        // The rest of several exchanges is the work between them.
+        if (worker.exchanges(i).size() > 1)
+          buckets[i].between.push_back(std::max(0.0, between - worker.spent(i)));
       }
       buckets[i].compress.push_back(compress);
       (gathered == EchoCollective::kMany ? buckets[i].decode_many : buckets[i].decode)

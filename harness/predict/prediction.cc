@@ -241,7 +241,7 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
     for (const ProfiledExchange& exchange : bucket.exchanges) {
       auto cost = exchange_cost(input.collective, exchange, among, times);
       if (!cost) return std::nullopt;
-      cost->seconds += exchange.copies;
+      cost->seconds += slower * exchange.copies;
       work.exchange += cost->seconds;
       // Servers answer one bucket while the next is pushed (workloads/replay/overlapped_step.cc).
       if (exchange.exchange == Exchange::kPushPull)

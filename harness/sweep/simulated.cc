@@ -41,7 +41,7 @@ SimulatedExchange exchange_of(const ProfiledExchange& profiled, double dimension
                         .bytes = profiled.bytes,
                         .k = profiled.k,
                         .dimension = dimension,
-                        .copies = profiled.copies};
+                        .copies = slower * profiled.copies};
   for (const ProfiledUnit& unit : profiled.units)
     one.units.push_back({.elements = unit.elements,
                          .push = unit.push,
