@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <set>
 #include <sstream>
@@ -47,26 +48,19 @@ void set_signals(posix_spawnattr_t& attributes, bool own_group) {
   posix_spawnattr_setflags(&attributes, static_cast<short>(flags));
 }
 
-// The programs that run, whose ends their objects wait for.
+// The programs that run, and what waitpid() said of those that reap_orphans() collected.
 std::mutex g_mutex;
 std::set<pid_t> g_running;
-
-void note_running(pid_t process, bool runs) {
-  const std::lock_guard lock(g_mutex);
-  runs ? static_cast<void>(g_running.insert(process)) : static_cast<void>(g_running.erase(process));
-}
+std::map<pid_t, int> g_ended;
 
 }  // namespace
 
 void reap_orphans() {
   if (getpid() != 1) return;
   const std::lock_guard lock(g_mutex);
-  siginfo_t ended = {};
-  while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0 &&
-         !g_running.contains(ended.si_pid)) {
-    waitpid(ended.si_pid, nullptr, WNOHANG);
-    ended = {};
-  }
+  int status = 0;
+  for (pid_t process; (process = waitpid(-1, &status, WNOHANG)) > 0;)
+    if (g_running.contains(process)) g_ended[process] = status;
 }
 
 HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words, Streams streams,
@@ -109,27 +103,35 @@ HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words
     throw SystemError("run '" + words[0] + "' on " + host.name(), failed);
   }
   if (own_group) group_ = process_;
-  note_running(process_, true);
+  const std::lock_guard lock(g_mutex);
+  g_running.insert(process_);
 }
 
 HostProgram::~HostProgram() { end(); }
 
 void HostProgram::end() {
-  if (process_ < 0) return;
+  if (has_ended()) return;
   signal_group(SIGKILL);
   kill(process_, SIGKILL);
   while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
   }
-  note_running(process_, false);
+  const std::lock_guard lock(g_mutex);
+  g_running.erase(process_);
   process_ = -1;
 }
 
 bool HostProgram::has_ended() {
-  if (process_ >= 0 && waitpid(process_, &status_, WNOHANG) == process_) {
-    note_running(process_, false);
-    process_ = -1;
+  if (process_ < 0) return true;
+  const std::lock_guard lock(g_mutex);
+  if (const auto found = g_ended.find(process_); found != g_ended.end()) {
+    status_ = found->second;
+    g_ended.erase(found);
+  } else if (waitpid(process_, &status_, WNOHANG) != process_) {
+    return false;
   }
-  return process_ < 0;
+  g_running.erase(process_);
+  process_ = -1;
+  return true;
 }
 
 bool HostProgram::read_some(double seconds) {

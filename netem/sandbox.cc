@@ -34,6 +34,8 @@ std::atomic<pid_t> g_child{0};
 std::atomic<int> g_forwarded{0};
 std::atomic<const char*> g_folder{nullptr};  // of run_outside_sandbox()
 
+bool g_inside = false;  // this process is the first of a sandbox
+
 constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 void note_stop(int signal_number) { g_stop_signal = signal_number; }
@@ -218,7 +220,8 @@ int run_in_sandbox(const std::function<int(const Sandbox&)>& body, bool keyboard
   const bool map = uid != 0 || !missing_rights().empty();
   std::fflush(nullptr);  // otherwise both processes would print buffered output
   g_forwarded = 0;
-  if (g_folder == nullptr) g_stop_signal = 0;  // of an earlier sandbox
+  // Of an earlier sandbox. A stop of one around this one stays.
+  if (g_folder == nullptr && !g_inside) g_stop_signal = 0;
   // Until both processes have their handlers, stops wait.
   const BlockedStops stops;
   const unsigned long flags = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS |
@@ -226,6 +229,7 @@ int run_in_sandbox(const std::function<int(const Sandbox&)>& body, bool keyboard
   const auto child = static_cast<pid_t>(syscall(SYS_clone, flags, nullptr, nullptr, nullptr, 0));
   if (child < 0) throw RunError(namespace_advice(errno) + (uid == 0 ? rights_advice() : ""));
   if (child == 0) {
+    g_inside = true;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     hello.reading.reset();
     go.writing.reset();

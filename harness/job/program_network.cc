@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -48,8 +49,45 @@ std::string busiest_direction(const ProgramNetwork& programs, const ProgramTraff
 // gloo.
 constexpr double kGraceSeconds = 10;
 
+// The terminal's Ctrl-Z and the shell's `fg` reach this process, but not the process groups of the
+// ranks: notes the last of the two signals.
+std::atomic<int> g_job_control{0};
+
+class JobControl {
+ public:
+  JobControl() {
+    struct sigaction action = {};
+    action.sa_handler = [](int number) { g_job_control = number; };
+    sigaction(SIGTSTP, &action, &before_[0]);
+    sigaction(SIGCONT, &action, &before_[1]);
+  }
+  ~JobControl() {
+    sigaction(SIGTSTP, &before_[0], nullptr);
+    sigaction(SIGCONT, &before_[1], nullptr);
+  }
+  JobControl(const JobControl&) = delete;
+  JobControl& operator=(const JobControl&) = delete;
+
+  static void pass_on(const RankPrograms& programs) {
+    const int number = g_job_control.exchange(0);
+    if (number == 0) return;
+    for (const auto& program : programs)
+      program->suspend_or_continue(number == SIGTSTP ? SIGSTOP : SIGCONT);
+  }
+
+ private:
+  struct sigaction before_[2] = {};
+};
+
 // Waits for output of the programs, at most 50 ms, and prints it.
 void print_outputs(RankPrograms& programs) {
+  // If nobody reads this process's output, the ranks wait and not this process, which must notice
+  // stops.
+  pollfd out = {STDOUT_FILENO, POLLOUT, 0};
+  if (poll(&out, 1, 0) == 0) {
+    poll(nullptr, 0, 50);
+    return;
+  }
   std::vector<pollfd> waiting;
   for (const auto& program : programs) waiting.push_back({program->descriptor(), POLLIN, 0});
   if (poll(waiting.data(), waiting.size(), 50) <= 0) return;
@@ -105,7 +143,7 @@ RankProgram::RankProgram(const Host& host, const std::vector<std::string>& words
 }
 
 void RankProgram::print_output() {
-  char text[4096];
+  char text[1024];  // with a prefix for each line, no more than the free space of a writable pipe
   const ssize_t got = read(reading_.get(), text, sizeof(text));
   if (got < 0 && errno == EINTR) return;
   for (ssize_t i = 0; i < got; ++i) {
@@ -120,12 +158,16 @@ void RankProgram::print_output() {
 
 void RankProgram::print_line() {
   const std::string line = prefix_.empty() ? with_rank_in_front(line_) : prefix_ + line_;
-  // An interrupted write goes on. Nobody reads a closed pipe, and the job needs no reader.
-  if (!line_.empty() && std::fwrite(line.data(), 1, line.size(), stdout) < line.size() &&
-      errno != EPIPE && errno != EINTR)
-    throw SystemError("write the output of a rank");
-  if (std::fflush(stdout) != 0 && errno != EPIPE && errno != EINTR)
-    throw SystemError("write the output of a rank");
+  std::fflush(stdout);
+  // Not by stdio, which drops its buffer when a signal interrupts the write. Nobody reads a closed
+  // pipe, and the job needs no reader.
+  for (std::size_t done = 0; !line_.empty() && done < line.size();) {
+    const ssize_t sent = write(STDOUT_FILENO, line.data() + done, line.size() - done);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EPIPE) break;
+    if (sent < 0) throw SystemError("write the output of a rank");
+    done += static_cast<std::size_t>(sent);
+  }
   line_.clear();
 }
 
@@ -149,8 +191,10 @@ int run_ranks(RankPrograms& programs, double end_timeout) {
     for (const auto& program : programs) program->signal(signal_number);
   };
   bool killed = false, all_exited = false;
+  const JobControl job_control;
   while (true) {
     print_outputs(programs);
+    JobControl::pass_on(programs);
     reap_orphans();
     // First: a terminal sends SIGINT to the programs too, which fail by it.
     if (!result && stop_requested()) end_all(128 + stop_signal(), stop_signal());

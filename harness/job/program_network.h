@@ -114,6 +114,8 @@ class RankProgram {
   std::optional<int> exit_code() { return program_->exit_code(); }
   /// Sends a signal to a rank with all processes that it started; mpirun passes it on by itself.
   void signal(int number) { is_rank() ? program_->signal_group(number) : program_->signal(number); }
+  /// Sends SIGSTOP or SIGCONT to the program and all that it started.
+  void suspend_or_continue(int number) { program_->signal_group(number); }
 
  private:
   void print_line();

@@ -287,7 +287,7 @@ class Hook(_Hook):
         if not self._agreed:
             self.ranks.agree({"step": step})
             self._agreed = True
-        problem = self._find_nonfinite(buffer, gradients, names, step)
+        problem = self._find_nonfinite(index, buffer, gradients, names, step)
         if self.nonfinite == "skip":
             if int(self.ranks.greatest(torch.tensor([int(problem is not None)]))) > 0:
                 buffer.fill_(float("nan"))
@@ -316,15 +316,17 @@ class Hook(_Hook):
         laid.copy_(values)
         return laid.as_strided((values.numel(),), (1,))
 
-    def _find_nonfinite(self, buffer, gradients, names, step):
+    def _find_nonfinite(self, index, buffer, gradients, names, step):
         """Returns an error that names the gradients, or None. The sum is finite if all elements are,
         overflow aside, and needs one pass without memory."""
         if bool(torch.isfinite(buffer.sum())) or bool(torch.isfinite(buffer).all()):
-            if self.exchange.properties.element != "float16" or bool(buffer.abs().max() <= _FP16_MOST):
+            whole = self.granularity == "bucket"
+            if self.exchange.properties.element != "float16" or (whole and index == "first"):
                 return None
             where = [name for name, gradient in zip(names, gradients)
-                     if gradient.numel() > 0 and bool(gradient.abs().max() > _FP16_MOST)]
-            return InputError(f"step {step}: the gradient of {', '.join(where[:3])} is beyond fp16's "
+                     if gradient.numel() > 0 and (whole or gradient.numel() >= self.min_elements) and
+                     bool(gradient.abs().max() > _FP16_MOST)]
+            return None if not where else InputError(f"step {step}: the gradient of {', '.join(where[:3])} is beyond fp16's "
                               "65504; with a GradScaler pass nonfinite='skip'")
         where = [name for name, gradient in zip(names, gradients)
                  if not bool(torch.isfinite(gradient).all())]

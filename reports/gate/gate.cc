@@ -302,7 +302,9 @@ MetricComparison compare_quality(const SeriesName& name, const MetricSeries& bef
   comparison.before = mean(old_samples);
   comparison.after = mean(samples);
   comparison.change = worsening(after.better, comparison.before, comparison.after);
-  if (samples.size() < old_samples.size()) {
+  if (std::ranges::any_of(after.launches, [&](const std::vector<double>& launch) {
+        return launch.size() < old_samples.size();
+      })) {
     comparison.verdict = Verdict::kWorse;
     comparison.note = "fewer finite values";
     return comparison;

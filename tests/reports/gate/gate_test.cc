@@ -122,6 +122,8 @@ TEST(CompareQuality, FewerFiniteValuesAreWorse) {
   const MetricComparison found = quality({{0.5, 0.5, 0.5}}, {{0.5, 0.5}});
   EXPECT_EQ(found.verdict, Verdict::kWorse);
   EXPECT_EQ(found.note, "fewer finite values");
+  EXPECT_EQ(quality({{0.5, 0.5}}, {{0.5, 0.5}, {}}).verdict, Verdict::kWorse);
+  EXPECT_EQ(quality({{0.5, 0.5}}, {{0.5, 0.5}, {0.5}}).verdict, Verdict::kWorse);
 }
 
 TEST(CompareExact, WhatChangesFromLaunchToLaunchIsNotExact) {
