@@ -145,8 +145,7 @@ std::vector<OptionInfo> bucketing_options() {
                              "number of gradients that a rank accumulates before an exchange")),
       repeatable(text_option("outer", "SPEC", "none",
                              "outer optimiser applied to the aggregate: none, or diloco "
-                             "(momentum=0.9,rate=0.7), which has an effect on training only with "
-                             "--local-steps of 2 or more",
+                             "(momentum=0.9,rate=0.7), usually with --local-steps",
                              {"none", "diloco"})),
       repeatable(text_option("epoch", "E", "0",
                              "training epoch of the steps, for compressors with a warm-up")),

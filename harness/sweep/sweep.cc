@@ -126,6 +126,7 @@ class Session {
       for (const Point& one : early_) writer_.append(one);
       early_.clear();
       writer_.append(point);
+      if (work_ && point.status != Status::kFailed) work_->recorded(planned);
     }
     failed_ += point.status == Status::kFailed ? 1 : 0;
     progress_.note(work_ ? work_->outcome(planned, point) : outcome_line(planned, point));

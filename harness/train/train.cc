@@ -114,6 +114,9 @@ class TrainWork : public PointWork {
     }
     return point;
   }
+  void recorded(const SweepPoint& planned) override {
+    Checkpoints(options_.sweep.out, planned.id(options_.sweep)).remove();
+  }
   std::string outcome(const SweepPoint& planned, const Point& point) const override {
     std::string line =
         fmt::format("{:<7} {} x {} on {}, seed {}", status_name(point.status), planned.ranks,
@@ -226,10 +229,11 @@ int run_train(TrainOptions options) {
   std::optional<ModelDescription> model = described_before(options);
   if (!model) model = describe_model(options.learner, !options.compute_time);
   if (options.compute_time) model->set_compute_time(*options.compute_time);
-  if (options.sweep.resume || !fs::exists(options.sweep.out / kRecordFileName))
-    keep_description(options, *model);
   const int workers = *std::max_element(options.sweep.ranks.begin(), options.sweep.ranks.end());
   const GivenGradients given(given_description(*model, options.learner, workers));
+  if (options.sweep.resume) check_same_trace(before, given.trace());
+  // Records without a launch are of a training that ended before its first point did.
+  if (options.sweep.resume || before.headers.empty()) keep_description(options, *model);
   TrainWork work(options, *model, given.trace());
   check_sweep(options.sweep, given.trace());
   const int code = run_sweep(options.sweep, given.trace(), &work);

@@ -74,8 +74,11 @@ class CaptureWriter {
  public:
   CaptureWriter(const SweepPoint& point, const TrainOptions& options, const ModelDescription& model)
       : point_(point), options_(options), model_(model) {
-    if (!options.capture.empty())
-      folder_ = options.capture / plain_file_name(point.id(options.sweep));
+    if (options.capture.empty()) return;
+    folder_ = options.capture / plain_file_name(point.id(options.sweep));
+    // What a training that was killed left. It goes on behind the steps that it had captured.
+    std::error_code none;
+    if (options.sweep.resume && !fs::exists(folder_ / kTraceFile)) fs::remove_all(folder_, none);
   }
   // Removes the ranks' files; a trace that was not finished removes itself.
   ~CaptureWriter() {

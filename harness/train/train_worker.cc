@@ -69,6 +69,7 @@ class TrainRole : public ReplayRole {
       throw InputError(
           "an outer optimiser on changes of an estimate (memory=ef21) has no meaning; expected "
           "another memory, or --outer none");
+    if (local_steps_) check_local_steps(settings.options.compressor.specs());
     // A dense payload has every element, so a mask would leave no momentum.
     if (options.mask_momentum)
       for (const PlannedBucket& bucket : plan_buckets(
@@ -92,6 +93,28 @@ class TrainRole : public ReplayRole {
   }
 
  private:
+  // @throws InputError for compressors that cannot exchange the workers' own steps
+  void check_local_steps(const std::vector<Spec>& compressors) const {
+    const auto period_of = [](const Spec& spec) {
+      return make_compressor(spec, {"", {1}, 1}, {})->period();
+    };
+    std::uint64_t period = period_of(compressors.front());
+    // Tensors that are too small stay uncompressed, and are exchanged in every step.
+    if (settings().options.bucketing.min_elements > 0 && period > 1) period = 0;
+    for (const Spec& spec : compressors) {
+      if (period_of(spec) != period)
+        throw InputError(fmt::format(
+            "{}: workers that take local steps agree on all parameters at once; expected one delay "
+            "for all tensors, and no --min-elements",
+            spec.to_string()));
+      if (find_method(spec.name).needs_squares)
+        throw InputError(fmt::format(
+            "{}: its second moments are of gradients, and these workers exchange changes of the "
+            "parameters; expected --exchange gradients, no delay and --outer none",
+            spec.to_string()));
+    }
+  }
+
   json compute(const json& message) {
     const std::uint64_t step = message.at("index");
     learner_->set_rate_factor(message.at("rate_factor"));

@@ -200,6 +200,14 @@ class TrainTest(RunCase):
         self.assertIn("has no momentum",
                       self.train(*plain, "--exchange", "updates", "--mask-momentum", code=2))
 
+    def test_workers_that_step_alone_agree_on_all_parameters_at_once(self):
+        for words, said in ((("-c", "sbc:p=0.05,delay=2", "--min-elements", "100"), "expected one delay"),
+                            (("-c", "variance", "--exchange", "updates"), "second moments are of grad")):
+            self.train(*words, code=4)
+            self.assertIn(said, " ".join(reason for point in self.points().values()
+                                         for reason in point["reasons"]))
+            shutil.rmtree(self.out)
+
     def test_a_loss_that_is_not_finite_fails_its_point_and_leaves_a_checkpoint(self):
         said = self.train("-c", "topk:ratio=0.5", "--optimiser", "sgd:lr=1e30",
                           "--checkpoint-every", "1", code=4)

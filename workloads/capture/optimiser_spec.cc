@@ -53,7 +53,9 @@ OptimiserSpec OptimiserSpec::parse(std::string_view text) {
   KeyValues items = KeyValues::after_name("optimiser", text);
   const std::string name = take_name(items, text, {"sgd", "adam", "adamw", "signum"});
   OptimiserSpec spec;
-  spec.weight_decay = items.number("weight_decay", 0, 0, kMaxRate);
+  // PyTorch's default of AdamW.
+  constexpr double kOfAdamW = 0.01;
+  spec.weight_decay = items.number("weight_decay", name == "adamw" ? kOfAdamW : 0, 0, kMaxRate);
   if (name == "signum") {
     spec.rule = Rule::kSignum;
     spec.learning_rate = items.number("lr", std::nullopt, kMinRate, kMaxRate);

@@ -93,6 +93,7 @@ ImageSet load_idx(const fs::path& folder, const std::string& part) {
   if (count != sizes[0])
     throw InputError(fmt::format("{}: {} labels, expected {} as there are images",
                                  label_path.string(), count, sizes[0]));
+  if (count == 0) throw InputError(image_path.string() + ": no images");
   ImageSet set{.height = 28, .width = 28, .source = "MNIST (idx files)"};
   set.labels.assign(labels.begin() + 8, labels.end());
   set.pixels.assign(images.begin() + 16, images.end());
