@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -148,6 +149,12 @@ class ResidualMemory : public Memory {
   }
   void sent(std::span<const std::uint32_t> positions, std::span<const float> decoded) override {
     if (!clear_) return subtract_sent(residual_, positions, decoded);
+    cleared_ = {};
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      const double c = residual_[positions[i]], d = decoded[i];
+      cleared_.error_squares += (d - c) * (d - c);
+      cleared_.input_squares += c * c - d * d;
+    }
     clear_at(positions, residual_);
   }
   void give_back(std::span<const std::uint32_t> positions, std::span<const float> values) override {
@@ -156,13 +163,17 @@ class ResidualMemory : public Memory {
   std::span<float> remainder() override { return residual_; }
   Distortion distortion(std::span<const float> /*gradient*/,
                         std::span<const float> decoded) const override {
-    return distortion_of_remainder(residual_, decoded);
+    Distortion found = distortion_of_remainder(residual_, decoded);
+    found.error_squares += cleared_.error_squares;
+    found.input_squares += cleared_.input_squares;
+    return found;
   }
   int passes() const override { return 1; }
 
   void reset() override {
     std::fill(residual_.begin(), residual_.end(), 0.0F);
     held_ = false;
+    cleared_ = {};
   }
   std::size_t state_size() const override { return 1 + residual_.size() * sizeof(float); }
   void save(ByteWriter& out) const override {
@@ -172,6 +183,9 @@ class ResidualMemory : public Memory {
   void load(ByteReader& in) override {
     held_ = load_flag(in, "held");
     load_floats(in, residual_, "residual");
+    // Of a payload before this state, only the residual is known.
+    constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+    cleared_ = clear_ ? Distortion{kUnknown, kUnknown} : Distortion{};
   }
 
  private:
@@ -179,6 +193,9 @@ class ResidualMemory : public Memory {
   float decay_;
   bool clear_;         ///< sent elements become 0, whatever was decoded
   bool held_ = false;  ///< within a period: the decay has been applied
+  /// The error of the last payload at cleared elements, which the residual does not have. There the
+  /// residual stands for an input of the decoded value, so the input's squares are a difference.
+  Distortion cleared_;
 };
 
 /// Momentum correction: a worker's momentum is applied before unsent values are accumulated, so

@@ -107,6 +107,7 @@ class SharedScalePipeline : public DensePipeline, public SharedScale {
 
   float prepare(const GradientInput& gradient) override {
     check_size(identity_, "the gradient", gradient.values.size());
+    if (prepared_) throw std::logic_error("prepare() twice without encode()");
     const UseThreads threads(parts_.threads);
     prepared_ = parts_.memory->add(gradient.values, 1.0F);
     return scale_of_.scale_of(*prepared_);
@@ -128,6 +129,7 @@ class MultiRoundPipeline : public DensePipeline, public MultiRound {
   EncodeReport first_round(const GradientInput& gradient, std::span<std::byte> payload) override {
     check_size(identity_, "the gradient", gradient.values.size());
     check_room(identity_, payload.size(), max_encoded_size_);
+    refuse_between_rounds("first_round()");
     const UseThreads threads(parts_.threads);
     c_ = parts_.memory->add(gradient.values, 1.0F);
     ByteWriter out(payload);
@@ -165,6 +167,18 @@ class MultiRoundPipeline : public DensePipeline, public MultiRound {
     return out.size();
   }
 
+  EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) override {
+    refuse_between_rounds("encode()");
+    return DensePipeline::encode(gradient, payload);
+  }
+  void hold(const GradientInput& gradient) override {
+    refuse_between_rounds("hold()");
+    DensePipeline::hold(gradient);
+  }
+  void save_state(std::vector<std::byte>& state) const override {
+    refuse_between_rounds("save_state()");
+    DensePipeline::save_state(state);
+  }
   void reset() override {
     DensePipeline::reset();
     round_ = 0;
@@ -175,6 +189,10 @@ class MultiRoundPipeline : public DensePipeline, public MultiRound {
   }
 
  private:
+  void refuse_between_rounds(const char* call) const {
+    if (round_ != 0) throw std::logic_error(std::string(call) + " between rounds");
+  }
+
   QuantizerRounds& quantizer_;
   std::span<const float> c_;    // from first_round() to the last round
   int round_ = 0;               // of the floats being exchanged; 0: none

@@ -94,7 +94,7 @@ Arrays::Arrays(std::size_t count, std::size_t elements)
 }
 
 void Inputs::allocate(bool squares) {
-  const std::size_t bytes = elements() * sizeof(float);
+  const std::size_t bytes = (elements() + kLine - 1) / kLine * kLine * sizeof(float);  // as Arrays
   // All inputs together are twice the cache's size. Every input is then evicted before it is read
   // again, whatever the replacement policy. There are at least two arrays, because the triad reads
   // two.

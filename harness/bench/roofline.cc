@@ -291,6 +291,9 @@ std::string place_name(const Inputs& inputs, int threads) {
 TimedRoofline::TimedRoofline(const Inputs& inputs, const BenchOptions& options)
     : inputs_(inputs),
       min_time_(std::min(options.min_time, std::max(kTimeShare * options.min_time, kMinSeconds))) {
+  // With more threads the fastest read may be that of one, for example of few elements.
+  if (std::ranges::find(options.threads, 1) == options.threads.end())
+    teams_.push_back(std::make_unique<Team>(1));
   for (const int count : options.threads) teams_.push_back(std::make_unique<Team>(count));
 }
 

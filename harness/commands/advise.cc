@@ -108,7 +108,7 @@ int run_advise(const Arguments& arguments, AdviceRequest request, const Trace& t
     });
   }
   if (arguments.flag("json"))
-    write_stdout(advice_json(advice, request, trace, origin).dump(2) + "\n");
+    write_json(advice_json(advice, request, trace, origin));
   else
     write_stdout(advice_text(advice, request, trace, origin));
   return kExitGood;

@@ -187,8 +187,7 @@ int run_again(const Arguments& arguments) {
   const Records records = read_records(arguments.text("records"));
   note_compute_work(records);
   const std::vector<PredictedAgain> points = predict_again(records);
-  arguments.flag("json") ? write_stdout(again_json(points).dump(2) + "\n")
-                         : write_text(again_table(points));
+  arguments.flag("json") ? write_json(again_json(points)) : write_text(again_table(points));
   return kExitGood;
 }
 
@@ -203,9 +202,7 @@ int run_predict(const Arguments& arguments, SweepOptions options, const Trace& t
              format_time(known - begin), points.size(), format_time(predicted - known),
              static_cast<double>(points.size()) / (predicted - known));
   if (arguments.flag("json")) {
-    write_stdout(
-        predictions_json(points, crossings, sweep.origin(), sweep.predictor(), options).dump(2) +
-        "\n");
+    write_json(predictions_json(points, crossings, sweep.origin(), sweep.predictor(), options));
   } else {
     std::string text = prediction_table(points, sweep.predictor(), options.topology);
     for (const std::string& more :

@@ -107,7 +107,7 @@ std::string info_json(const Trace& trace) {
             {"last_loss", summary.last_loss},
             {"tensors", tensors}};
   if (trace.generated()) json["drawn_bytes_per_rank"] = trace.generated_bytes_per_rank();
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string info_text(const Trace& trace) {

@@ -120,7 +120,11 @@ nlohmann::ordered_json number_or_null(std::optional<double> value) {
   return *value;
 }
 
-void write_json(const nlohmann::ordered_json& json) { write_stdout(json.dump(2) + "\n"); }
+void write_json(const nlohmann::ordered_json& json) {
+  // Names of files may be bytes that are not UTF-8.
+  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+  write_stdout(json.dump(2, ' ', false, kReplace) + "\n");
+}
 
 void write_text(std::string_view text) {
   std::string folded;

@@ -45,6 +45,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   if (status.st_size == 0) throw InputError(path.string() + ": the file is empty");
   size_ = static_cast<std::size_t>(status.st_size);
   void* address = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
+  if (address == MAP_FAILED && errno == ENOMEM)
+    fail(path, "cannot be mapped (a trace needs a mapping for each file: sysctl vm.max_map_count)");
   if (address == MAP_FAILED) fail(path, "cannot be mapped");
   data_ = static_cast<const std::byte*>(address);
 }

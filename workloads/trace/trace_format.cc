@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "compressors/wire/checks.h"
+
 namespace thinpipe {
 
 namespace {
@@ -79,9 +81,10 @@ std::vector<std::string> parse_missing(const JsonField& root) {
 void check_tensor_name(const std::string& name, const JsonField& field) {
   constexpr std::size_t kLongest = 512;
   if (name.empty() || name.size() > kLongest || has_control_character(name) ||
-      name == "__metadata__" || name.starts_with(kSquaresPrefix)) {
+      name == "__metadata__" || name.starts_with(kSquaresPrefix) || !is_utf8(name)) {
     field.fail(fmt::format(
-        "expected a tensor's name (1 to {} printable bytes, not beginning with \"{}\"), found {}",
+        "expected a tensor's name (1 to {} printable bytes of UTF-8, not beginning with \"{}\"), "
+        "found {}",
         kLongest, kSquaresPrefix, describe_json(field.value())));
   }
 }

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "compressors/wire/checks.h"
 #include "workloads/trace/safetensors.h"
 #include "workloads/trace/trace_format.h"
 
@@ -45,6 +46,7 @@ void check_description(const fs::path& folder, TraceDescription& description) {
     if (!holds) throw InputError(where + ": " + what);
   };
   require(!description.model.empty(), "the model has no name");
+  require(is_utf8(description.model), "the model's name is not UTF-8");
   require(is_known_origin(description.origin), "unknown origin '" + description.origin + "'");
   require(description.ranks >= 1, "expected at least one rank");
   require(!description.tensors.empty(), "expected at least one tensor");
@@ -151,6 +153,14 @@ void TraceWriter::add(std::uint64_t training_step, std::size_t rank, const Trace
     if (!(seconds >= 0 && seconds <= kMaxPassSeconds)) {
       throw InputError(fmt::format("{}: step {}, rank {}: a pass of {} s, expected 0 to {} s",
                                    shown, training_step, rank, seconds, kMaxPassSeconds));
+    }
+  }
+  for (const double ready : times.ready) {
+    if (!(ready >= 0 && ready <= times.backward)) {
+      throw InputError(
+          fmt::format("{}: step {}, rank {}: a gradient ready after {} s, expected 0 to "
+                      "{} s, the backward pass",
+                      shown, training_step, rank, ready, times.backward));
     }
   }
   if (state.last_step_is_complete()) {

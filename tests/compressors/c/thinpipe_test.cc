@@ -411,6 +411,18 @@ TEST(CInterface, CallsNameWhatTheyRefuse) {
   EXPECT_REFUSED(thinpipe_next_round(rounds.compressor, &scale, 1, rounds.payload.data(),
                                      rounds.payload.size(), &encoded, &error),
                  "next_round");
+  // A step is its rounds, one after the other.
+  rounds.expect_ok(thinpipe_first_round(rounds.compressor, &gradient, rounds.payload.data(),
+                                        rounds.payload.size(), &rounds.report, &rounds.error));
+  EXPECT_REFUSED(thinpipe_encode(rounds.compressor, &gradient, rounds.payload.data(),
+                                 rounds.payload.size(), nullptr, &error),
+                 "between rounds");
+  EXPECT_REFUSED(thinpipe_first_round(rounds.compressor, &gradient, rounds.payload.data(),
+                                      rounds.payload.size(), &rounds.report, &error),
+                 "between rounds");
+  Handle shared("terngrad:memory=residual");
+  shared.expect_ok(thinpipe_prepare(shared.compressor, &gradient, &scale, &shared.error));
+  EXPECT_REFUSED(thinpipe_prepare(shared.compressor, &gradient, &scale, &error), "prepare() twice");
 }
 
 TEST(CInterface, AStateThatIsRefusedLeavesAResetCompressor) {

@@ -181,5 +181,21 @@ TEST(ClearMemory, SentElementsAreZeroHoweverTheyWereRounded) {
   EXPECT_EQ(testing::sent_values(*compressor, Floats(4, 0.0F)), (Floats{0, 1.5, 0, 1.5}));
 }
 
+// What was lost at sent elements is not in the memory: 1 and 2 were not sent, 3 and 4 were rounded.
+TEST(ClearMemory, TheErrorHasWhatRoundingLost) {
+  const auto compressor = testing::make("topk:ratio=0.5,values=mean,memory=clear", 4);
+  const Floats gradient{3, 1, 4, 2};
+  const auto encoded = testing::encode(*compressor, gradient);
+  const Distortion found =
+      compressor->distortion({.values = gradient, .squares = {}}, encoded.payload);
+  EXPECT_NEAR(found.error_squares, 0.25 + 1 + 0.25 + 4, 1e-6);
+  EXPECT_NEAR(found.input_squares, 9 + 1 + 16 + 4, 1e-6);
+  std::vector<std::byte> state;
+  compressor->save_state(state);
+  compressor->load_state(state);
+  EXPECT_TRUE(std::isnan(
+      compressor->distortion({.values = gradient, .squares = {}}, encoded.payload).relative()));
+}
+
 }  // namespace
 }  // namespace thinpipe

@@ -81,6 +81,25 @@ TEST_F(EditTrace, SliceKeepsDtypeAndIncompleteness) {
   expect_same_values(whole, part);
 }
 
+// As thinpipe_capture writes them. They name tensors by their place.
+TEST_F(EditTrace, SliceKeepsBucketsWhereAllTensorsStay) {
+  source();
+  const fs::path file = temporary_ / "source" / kTraceFile;
+  nlohmann::json json = nlohmann::json::parse(read_bytes(file));
+  const nlohmann::json buckets = {{{"index", 0}, {"tensors", {2, 1, 0}}, {"ready", 0.001}}};
+  for (nlohmann::json& step : json["steps"])
+    for (nlohmann::json& worker : step["workers"]) worker["buckets"] = buckets;
+  write_bytes(file, json.dump());
+  const Trace whole(temporary_ / "source");
+  const auto kept = [&](const SliceOptions& options, const std::string& name) {
+    slice(whole, options, name);
+    const auto part = nlohmann::json::parse(read_bytes(temporary_ / name / kTraceFile));
+    return part["steps"][0]["workers"][0].value("buckets", nlohmann::json());
+  };
+  EXPECT_EQ(kept({.steps = {{1, 2}}}, "steps"), buckets);
+  EXPECT_TRUE(kept({.tensors = {"*-[02]"}}, "tensors").is_null());
+}
+
 TEST_F(EditTrace, SliceOfNothingIsRefused) {
   const Trace whole = source();
   const auto error = [&](const SliceOptions& options) {

@@ -1,5 +1,6 @@
 #include "workloads/trace/import/import.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -84,6 +85,20 @@ TEST_F(Import, ReadsSidcosFilesByTheirNames) {
   EXPECT_EQ(trace.times(0, 0).forward, 0.5);
   EXPECT_EQ(trace.times(0, 0).ready.front(), 0.25);
   EXPECT_EQ(trace.metadata()["provenance"]["pattern"], "*r{rank}_gradients_iter_{step}.npy");
+}
+
+// A third of 0.1 three times is more than 0.1 in doubles.
+TEST_F(Import, NoGradientIsReadyAfterTheBackwardPass) {
+  for (const char* name : {"a", "b", "c"}) write_npy(std::string(name) + ".npy", {1}, {1});
+  run({.backward = 0.1});
+  const Trace trace(out_);
+  const TraceStepTimes& times = trace.times(0, 0);
+  EXPECT_EQ(*std::ranges::max_element(times.ready), times.backward);
+}
+
+TEST_F(Import, NamesAreUtf8) {
+  write_npy("caf\xe9.npy", {1}, {1});
+  EXPECT_THAT(error(), HasSubstr("printable bytes of UTF-8"));
 }
 
 TEST_F(Import, OrdersByNumbersInNamesAndRenamesAndChooses) {

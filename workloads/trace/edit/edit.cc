@@ -93,13 +93,17 @@ json copy_worker(const WorkerOf& worker, const Assembly& assembly,
   const TraceStepTimes& times = worker.trace->times(worker.rank, worker.step);
   json ready = json::array();
   for (const std::size_t i : assembly.tensors) ready.push_back(times.ready[i]);
-  return {{"file", name},
-          {"bytes", file.size()},
-          {"sha256", file.sha256()},
-          {"forward", from["forward"]},
-          {"backward", from["backward"]},
-          {"loss", from["loss"]},
-          {"ready", ready}};
+  json copy = {{"file", name},
+               {"bytes", file.size()},
+               {"sha256", file.sha256()},
+               {"forward", from["forward"]},
+               {"backward", from["backward"]},
+               {"loss", from["loss"]},
+               {"ready", ready}};
+  // DDP's buckets name tensors by their place, which stays if all are kept.
+  if (from.contains("buckets") && assembly.tensors.size() == worker.trace->tensors().size())
+    copy["buckets"] = from["buckets"];
+  return copy;
 }
 
 /// Returns the tensors, with ready orders renumbered without gaps.

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/input_file.h"
+#include "compressors/wire/checks.h"
 #include "workloads/trace/import/names.h"
 #include "workloads/trace/json_fields.h"
 
@@ -203,8 +204,9 @@ TraceStepTimes assumed_times(const ImportOptions& options,
   times.backward = options.backward;
   times.loss = std::numeric_limits<double>::quiet_NaN();
   for (const TraceTensor& tensor : tensors) {
-    times.ready.push_back(options.backward * static_cast<double>(tensor.ready_order + 1) /
-                          static_cast<double>(tensors.size()));
+    // The fraction first: it is 1 for the last tensor, which must not be ready after the pass.
+    times.ready.push_back(options.backward * (static_cast<double>(tensor.ready_order + 1) /
+                                              static_cast<double>(tensors.size())));
   }
   return times;
 }
@@ -214,7 +216,7 @@ std::string imported_model(const ImportOptions& options, const fs::path& input) 
   fs::path path = input.lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
   const std::string name = printable(path.stem().string());
-  return name.empty() || name == "." || name == ".." ? "imported" : name;
+  return name.empty() || name == "." || name == ".." || !is_utf8(name) ? "imported" : name;
 }
 
 }  // namespace thinpipe

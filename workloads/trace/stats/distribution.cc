@@ -10,6 +10,7 @@
 
 #include "compressors/methods/sidco.h"
 #include "compressors/select/distributions.h"
+#include "compressors/select/selector.h"
 
 namespace thinpipe {
 
@@ -109,10 +110,7 @@ std::vector<std::size_t> decay_places(std::size_t elements) {
   return places;
 }
 
-std::size_t best_k(double ratio, std::size_t elements) {
-  const auto k = static_cast<std::size_t>(std::ceil(ratio * static_cast<double>(elements)));
-  return std::min(std::max<std::size_t>(k, 1), elements);
-}
+std::size_t best_k(double ratio, std::size_t elements) { return target_count(ratio, elements); }
 
 std::vector<double> best_k_errors(std::span<const float> descending,
                                   std::span<const std::size_t> ks) {
