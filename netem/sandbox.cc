@@ -220,7 +220,7 @@ int run_in_sandbox(const std::function<int(const Sandbox&)>& body, bool keyboard
   const bool map = uid != 0 || !missing_rights().empty();
   std::fflush(nullptr);  // otherwise both processes would print buffered output
   g_forwarded = 0;
-  // Of an earlier sandbox. A stop of one around this one stays.
+  // Forgets a stop of an earlier sandbox, and keeps that of a sandbox around this one.
   if (g_folder == nullptr && !g_inside) g_stop_signal = 0;
   // Until both processes have their handlers, stops wait.
   const BlockedStops stops;

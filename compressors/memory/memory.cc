@@ -183,7 +183,7 @@ class ResidualMemory : public Memory {
   void load(ByteReader& in) override {
     held_ = load_flag(in, "held");
     load_floats(in, residual_, "residual");
-    // Of a payload before this state, only the residual is known.
+    // A state has the residual, and not what the payload before it lost.
     constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
     cleared_ = clear_ ? Distortion{kUnknown, kUnknown} : Distortion{};
   }

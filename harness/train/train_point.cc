@@ -76,7 +76,7 @@ class CaptureWriter {
       : point_(point), options_(options), model_(model) {
     if (options.capture.empty()) return;
     folder_ = options.capture / plain_file_name(point.id(options.sweep));
-    // What a training that was killed left. It goes on behind the steps that it had captured.
+    // A training that was killed left an unfinished trace, and resumes behind its steps.
     std::error_code none;
     if (options.sweep.resume && !fs::exists(folder_ / kTraceFile)) fs::remove_all(folder_, none);
   }

@@ -66,8 +66,8 @@ MetricComparison compare_exact(const SeriesName& name, const MetricSeries& befor
 /// Makes the comparison `worse` if the newer value is outside the policy's bounds.
 void judge_bounds(const GateMargins& margins, MetricComparison& comparison);
 
-/// Compares the means of a quality metric, by the margin and the policy's bounds. Of the newer
-/// build, the launch with the worst mean counts. Fewer finite values than before are `worse`.
+/// Compares the means of a quality metric, by the margin and the policy's bounds. The launch with
+/// the worst mean stands for the newer build. Fewer finite values than before are `worse`.
 MetricComparison compare_quality(const SeriesName& name, const MetricSeries& before,
                                  const MetricSeries& after, const GateMargins& margins);
 

@@ -181,7 +181,7 @@ TEST(ClearMemory, SentElementsAreZeroHoweverTheyWereRounded) {
   EXPECT_EQ(testing::sent_values(*compressor, Floats(4, 0.0F)), (Floats{0, 1.5, 0, 1.5}));
 }
 
-// What was lost at sent elements is not in the memory: 1 and 2 were not sent, 3 and 4 were rounded.
+// The memory lacks the error at sent elements. 1 and 2 were not sent, and 3 and 4 were rounded.
 TEST(ClearMemory, TheErrorHasWhatRoundingLost) {
   const auto compressor = testing::make("topk:ratio=0.5,values=mean,memory=clear", 4);
   const Floats gradient{3, 1, 4, 2};

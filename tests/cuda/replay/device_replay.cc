@@ -158,7 +158,7 @@ void DeviceReplayTest::expect_same(const ReplayOptions& options, int ranks,
       EXPECT_TRUE(same_bits(a.update, b.update)) << "updates differ";
       EXPECT_TRUE(same_bits(a.contribution, b.contribution)) << "payloads differ";
       EXPECT_TRUE(a.state == b.state) << "states differ";
-      // Of elements that a memory clears, a GPU's state does not have what was lost.
+      // A GPU's state does not have what was lost at elements that the memory cleared.
       if (clears && a.relative_error != b.relative_error)
         EXPECT_TRUE(std::isnan(b.relative_error));
       else

@@ -79,7 +79,7 @@ TEST(Advice, NamesTheFastestThatLosesLittle) {
   EXPECT_EQ(advice.fastest_within(0), nullptr);
 }
 
-// Of steps within 2 %, the one with the least error counts, if it is 5 % faster than the baseline.
+// The least error counts among steps within 2 %, if that step is 5 % faster than the baseline.
 TEST(Advice, NamesACompressorThatJustPays) {
   Advice advice;
   for (const auto& [step, error] : {std::pair(94.8e-3, 0.95), {96e-3, 0.9}}) {

@@ -1158,19 +1158,17 @@ class _DdpCapture(Capture):
             mark = self.clock.mark()
             values = bucket.buffer()
             memory, begin = record.slot.take(values)
-            # DDP's buckets have parameters without elements too.
-            pairs = [(self._index[id(parameter)], gradient)
-                     for parameter, gradient in zip(bucket.parameters(), bucket.gradients())
-                     if parameter.numel() > 0] if not values.is_sparse else []
-            members = [index for index, _ in pairs] or [
-                self._index[id(parameter)] for parameter in bucket.parameters()
-                if parameter.numel() > 0]
+            # DDP's buckets have parameters without elements too, which are not recorded.
+            indices = [self._index.get(id(parameter)) for parameter in bucket.parameters()]
+            members = [index for index in indices if index is not None]
             if values.is_sparse:  # the only gradient of its bucket
                 shape = self.shapes[members[0]]
                 record.slot.values[members[0]] = memory[begin:begin + math.prod(shape)].view(shape)
             else:  # views of the bucket, where DDP keeps the memory layout of the parameters
                 begin -= values.storage_offset()
-                for index, view in pairs:
+                for index, view in zip(indices, bucket.gradients()):
+                    if index is None:
+                        continue
                     record.slot.values[index] = torch.as_strided(
                         memory, view.size(), self._strides[index] or view.stride(),
                         begin + view.storage_offset())

@@ -110,8 +110,6 @@ std::vector<std::size_t> decay_places(std::size_t elements) {
   return places;
 }
 
-std::size_t best_k(double ratio, std::size_t elements) { return target_count(ratio, elements); }
-
 std::vector<double> best_k_errors(std::span<const float> descending,
                                   std::span<const std::size_t> ks) {
   std::vector<double> errors(ks.size());
@@ -156,7 +154,7 @@ PowerDecay fit_decay(std::span<const float> descending, std::span<const double> 
   const std::size_t none = 0;
   const double norm = best_k_errors(descending, std::span(&none, 1)).front();
   for (const double ratio : ratios) {
-    const std::size_t k = best_k(ratio, descending.size());
+    const std::size_t k = target_count(ratio, descending.size());
     decay.best_k_error.push_back(best_k_errors(descending, std::span(&k, 1)).front() / norm);
   }
   return decay;

@@ -58,9 +58,6 @@ PowerDecay fit_decay(std::span<const float> descending, std::span<const double> 
 /// Returns the ranks j (from 1) in the sorted magnitudes that fit_decay uses.
 std::vector<std::size_t> decay_places(std::size_t elements);
 
-/// Returns k = max(ceil(ratio d), 1) of d elements, at most d.
-std::size_t best_k(double ratio, std::size_t elements);
-
 /// Returns sigma_k for each of `ks` (ascending): the norm of all but the k largest magnitudes.
 std::vector<double> best_k_errors(std::span<const float> descending,
                                   std::span<const std::size_t> ks);

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "compressors/select/selector.h"
+
 namespace thinpipe {
 namespace {
 
@@ -117,12 +119,12 @@ class Unit {
       if (std::isfinite(values[i])) residual[i] += values[i];
     }
     report(residual, step, rank, true);
-    const std::size_t k = best_k(options_.feedback_ratio, residual.size());
+    const std::size_t k = target_count(options_.feedback_ratio, residual.size());
     for (const std::size_t place : top_k_places(residual, k)) residual[place] = 0;
   }
 
   void compare(SimilarityStats stats, std::span<const float> a, std::span<const float> b) {
-    const std::size_t k = best_k(options_.overlap_ratio, a.size());
+    const std::size_t k = target_count(options_.overlap_ratio, a.size());
     stats.tensor = name_;
     stats.cosine = cosine_of(a, b);
     stats.overlap = overlap_of(top_k_places(a, k), top_k_places(b, k));
