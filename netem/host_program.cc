@@ -87,6 +87,7 @@ HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words
     posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
   }
   int failed = 0;
+  const std::lock_guard lock(g_mutex);  // so that reap_orphans() knows the program from its begin
   // A process starts in the namespaces of the thread that creates it.
   host.inside([&] {
     failed =
@@ -103,7 +104,6 @@ HostProgram::HostProgram(const Host& host, const std::vector<std::string>& words
     throw SystemError("run '" + words[0] + "' on " + host.name(), failed);
   }
   if (own_group) group_ = process_;
-  const std::lock_guard lock(g_mutex);
   g_running.insert(process_);
 }
 

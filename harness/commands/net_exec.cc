@@ -154,8 +154,8 @@ Action job_action(const Arguments& arguments, const std::string& program, double
 
 void set_variable(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
 
-// By default NCCL would take the hosts' control network, which is not throttled. `=`: this very
-// name
+// By default NCCL would take the hosts' control network, which is not throttled. With `=`, it takes
+// the interface of this very name, and no other that begins so.
 void keep_nccl_on_link() {
   set_variable("NCCL_SOCKET_IFNAME", std::string("=") + Network::kDataInterface);
 }

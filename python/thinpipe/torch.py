@@ -326,8 +326,8 @@ class Hook(_Hook):
             where = [name for name, gradient in zip(names, gradients)
                      if gradient.numel() > 0 and (whole or gradient.numel() >= self.min_elements) and
                      bool(gradient.abs().max() > _FP16_MOST)]
-            return None if not where else InputError(f"step {step}: the gradient of {', '.join(where[:3])} is beyond fp16's "
-                              "65504; with a GradScaler pass nonfinite='skip'")
+            return InputError(f"step {step}: the gradient of {', '.join(where[:3])} is beyond fp16's "
+                              "65504; with a GradScaler pass nonfinite='skip'") if where else None
         where = [name for name, gradient in zip(names, gradients)
                  if not bool(torch.isfinite(gradient).all())]
         return InputError(f"step {step}: the gradient of {', '.join(where[:3])} has NaN or an infinity; "
@@ -487,7 +487,8 @@ class _ReduceScatter:
 
 def _parameters_of(model):
     """Returns {id: name} of the parameters that DDP exchanges, their names and shapes in order, and
-    {name: strides} of those that are not laid out row by row. DDP's buckets have their layout. @throws InputError for what a hook cannot exchange."""
+    {name: strides} of those that are not laid out row by row. DDP's buckets have their layout.
+    @throws InputError for what a hook cannot exchange."""
     names, shapes, strides, devices = {}, [], {}, set()
     sparse = [name for name, module in model.module.named_modules()
               if isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag)) and module.sparse]
