@@ -60,6 +60,13 @@ ReproductionColumn bits_during(const JsonField& field, bool pulled) {
   return columns::bits_during(pulled, fraction("from", 0), fraction("to", 1));
 }
 
+// Makes a column of one of the networks that were predicted.
+template <ReproductionColumn (*column)(double rate, int ranks)>
+ReproductionColumn of_network(const JsonField& field) {
+  constexpr std::uint64_t kMaxRanks = 1 << 20;
+  return column(rate(field), static_cast<int>(field.at("ranks").unsigned_integer(1, kMaxRanks)));
+}
+
 ReproductionColumn fit_distance(const JsonField& field) {
   const auto fit = std::find(kFitNames.begin(), kFitNames.end(), of(field));
   if (fit == kFitNames.end())
@@ -143,13 +150,8 @@ const ColumnKind kColumnKinds[] = {
     {"decay_exponent", {}, plain<columns::decay_exponent>},
     {"best_k_error", {"of"}, best_k_error},
     // From `predict`.
-    {"predicted_scaling",
-     {"ranks", "rate"},
-     [](const JsonField& field) {
-       constexpr std::uint64_t kMaxRanks = 1 << 20;
-       return columns::predicted_scaling(
-           rate(field), static_cast<int>(field.at("ranks").unsigned_integer(1, kMaxRanks)));
-     }},
+    {"predicted_scaling", {"ranks", "rate"}, of_network<columns::predicted_scaling>},
+    {"predicted_speed_up", {"ranks", "rate"}, of_network<columns::predicted_speed_up>},
     {"paying_cells", {"over", "codec", "rate"}, paying_cells},
 };
 

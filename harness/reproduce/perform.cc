@@ -45,6 +45,12 @@ void clear_records(const fs::path& folder) {
   fs::remove_all(folder / "trace", ignored);
 }
 
+void make_folder(const fs::path& folder) {
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (failure) throw SystemError("create folder " + folder.string(), failure.value());
+}
+
 std::string ending_of(int status) {
   if (WIFSIGNALED(status)) return fmt::format("killed by signal {}", WTERMSIG(status));
   return fmt::format("exit code {}", WEXITSTATUS(status));
@@ -62,7 +68,7 @@ void spell_out(nlohmann::json& printed) {
 // stop_requested()
 std::string run_arm(const std::vector<std::string>& words, const std::string& place) {
   const fs::path folder = place;
-  fs::create_directories(folder);
+  make_folder(folder);
   write_output(folder / "command", typed(words) + "\n");
   if (!resumes(words.at(0))) clear_records(folder);
   const fs::path said = folder / "output";
@@ -194,6 +200,13 @@ std::vector<ArmRecords> run_arms(const Recipe& recipe, bool quick) {
       progress.end();
     }
     all.push_back(read_arm(*arms[i], quick, place));
+    // Trainings that diverged are results. The command that resumes leaves them, and fails only if
+    // there are other failures.
+    if (!failure.empty() && resumes(arms[i]->words(quick).at(0)) &&
+        std::ranges::any_of(all.back().records.points, &Point::diverged)) {
+      failure = run_arm(arms[i]->words(quick), place);
+      all.back() = read_arm(*arms[i], quick, place);
+    }
     all.back().failure = failure;
     if (!failure.empty())
       print_message(fmt::format("{}, {}: {}: {}", recipe.name(), arms[i]->label, failure,
@@ -203,7 +216,7 @@ std::vector<ArmRecords> run_arms(const Recipe& recipe, bool quick) {
 }
 
 Reproduction perform(const Recipe& recipe, const fs::path& out, bool quick) {
-  fs::create_directories(out);
+  make_folder(out);
   const InFolder inside(out);
   Reproduction result = reproduced(spelt_out_plan(recipe.plan), run_arms(recipe, quick), quick);
   const std::string drawing = reproduction_picture(result);

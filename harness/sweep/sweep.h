@@ -42,7 +42,7 @@ class PointWork {
   /// @throws RunError when the launch is broken and must be restarted, or a stop was requested
   virtual Point measure(const SweepPoint& planned, Machines& machines, Launch& launch,
                         const Calibrator& calibrator, const PointProgress& progress) = 0;
-  /// The point's record is written, and says that it did not fail.
+  /// The point's record is written, and a resumed run will not measure the point again.
   virtual void recorded(const SweepPoint& /*planned*/) {}
   /// Returns the progress line for a point that has ended.
   virtual std::string outcome(const SweepPoint& planned, const Point& point) const = 0;

@@ -151,6 +151,9 @@ nlohmann::json Checkpoints::point_of(const Found& found) const {
   field.at("digest").string();
   const JsonField resumed = field.at("resumed");
   for (std::size_t i = 0; i < resumed.size(); ++i) resumed.at(i).unsigned_integer();
+  if (field.has("warnings"))
+    for (std::size_t i = 0; i < field.at("warnings").size(); ++i)
+      field.at("warnings").at(i).string();
   return point;
 }
 

@@ -30,6 +30,7 @@
 #include "reports/record/record.h"
 #include "workloads/trace/json_fields.h"
 #include "workloads/trace/trace.h"
+#include "workloads/trace/trace_format.h"
 
 namespace thinpipe {
 namespace {
@@ -95,9 +96,16 @@ class TrainWork : public PointWork {
       point = failed_point(planned, options_.sweep, refusal.what());
       complete_axes(planned, point.axes);
       return point;
+    } catch (const Diverged& diverged) {
+      point = failed_point(planned, options_.sweep, diverged.what());
+      point.diverged = true;
+      complete_axes(planned, point.axes);
+      return point;
     }
     complete_axes(planned, point.axes);
     point.reasons = meter.warnings(samples, calibrated, schedule);
+    for (const std::string& warning : trained.warnings)
+      point.reasons.push_back("before the training was resumed: " + warning);
     point.status = point.reasons.empty() ? Status::kOk : Status::kInvalid;
     point.metrics = metrics_of(trained.series);
     json curves = trained.series.record(options_.perplexity());
@@ -203,6 +211,19 @@ Records records_there(const TrainOptions& options) {
   return read_records(options.sweep.out);
 }
 
+// Checks before anything is trained that the traces of all missing points can be written.
+void check_captures(const TrainOptions& options, const std::set<std::string>& finished) {
+  if (options.capture.empty()) return;
+  for (const SweepPoint& point : plan_sweep(options.sweep)) {
+    const std::string id = point.id(options.sweep);
+    if (finished.contains(id) || !in_shard(id, options.sweep.shard, options.sweep.shards)) continue;
+    const fs::path trace = capture_folder(options, id) / kTraceFile;
+    if (fs::exists(trace))
+      throw InputError(fmt::format(
+          "--capture: there is {} already; remove its folder, or choose another", trace.string()));
+  }
+}
+
 void keep_description(const TrainOptions& options, const ModelDescription& model) {
   std::error_code failure;
   fs::create_directories(options.sweep.out, failure);
@@ -226,6 +247,7 @@ int run_train(TrainOptions options) {
   // Checked before model.json is written, which a refused run must not change.
   if (options.sweep.resume) check_same_settings(before, options.sweep, settings_of(options));
   check_checkpoints(options, before.finished_ids());
+  check_captures(options, before.finished_ids());
   std::optional<ModelDescription> model = described_before(options);
   if (!model) model = describe_model(options.learner, !options.compute_time);
   if (options.compute_time) model->set_compute_time(*options.compute_time);

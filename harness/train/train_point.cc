@@ -75,7 +75,7 @@ class CaptureWriter {
   CaptureWriter(const SweepPoint& point, const TrainOptions& options, const ModelDescription& model)
       : point_(point), options_(options), model_(model) {
     if (options.capture.empty()) return;
-    folder_ = options.capture / plain_file_name(point.id(options.sweep));
+    folder_ = capture_folder(options, point.id(options.sweep));
     // A training that was killed left an unfinished trace, and resumes behind its steps.
     std::error_code none;
     if (options.sweep.resume && !fs::exists(folder_ / kTraceFile)) fs::remove_all(folder_, none);
@@ -177,7 +177,7 @@ class TrainPoint : TrainJob {
 
   // Takes all remaining steps.
   Trained run() {
-    const WireCount before = machines.count_wire(point.hosts());
+    wire_before_ = machines.count_wire(point.hosts());
     const std::uint64_t first = series_.steps();
     schedule.begin_at(series_.seconds_after(first));
     for (std::uint64_t step = first; step < steps_; ++step) {
@@ -192,10 +192,9 @@ class TrainPoint : TrainJob {
       if (whole && stop) throw RunError("interrupted");
       progress.advance(1 / static_cast<double>(steps_));
     }
-    samples.wire = between(before, machines.count_wire(point.hosts()));
-    samples.idle_cpu = idle_.idle();
+    count_machine();
     capture_.finish();
-    return {std::move(series_), std::move(digest_), std::move(resumed_)};
+    return {std::move(series_), std::move(digest_), std::move(resumed_), std::move(warnings_)};
   }
 
  private:
@@ -217,6 +216,7 @@ class TrainPoint : TrainJob {
     digest_ = saved.at("digest");
     resumed_ = saved.at("resumed").get<std::vector<std::uint64_t>>();
     resumed_.push_back(series_.steps());
+    warnings_ = saved.value("warnings", std::vector<std::string>());
     while (next_evaluation_ <= series_.steps()) next_evaluation_ += options.eval_every;
   }
 
@@ -224,11 +224,21 @@ class TrainPoint : TrainJob {
     const auto folder = checkpoints_.begin(next_step);
     ask({{"do", "save"}, {"folder", folder.string()}, {"step", next_step}, {"id", identity_}},
         kComputeTimeout);
+    count_machine();
+    std::vector<std::string> all = warnings_;
+    for (std::string& warning : warnings_about(samples)) all.push_back(std::move(warning));
     checkpoints_.finish(next_step, {{"series", series_.to_json()},
+                                    {"warnings", std::move(all)},
                                     {"worst_error", samples.worst_error},
                                     {"checked_steps", samples.checked_steps},
                                     {"digest", digest_},
                                     {"resumed", resumed_}});
+  }
+
+  // Counts the links' bytes and the idle CPU time since this process began to train.
+  void count_machine() {
+    samples.wire = between(wire_before_, machines.count_wire(point.hosts()));
+    samples.idle_cpu = idle_.idle();
   }
 
   void take_step(std::uint64_t step) {
@@ -238,6 +248,10 @@ class TrainPoint : TrainJob {
         ends_period(step) && every > 0 && ((exchanges - 1) % every == 0 || step + 1 == steps_);
     const json load = {{"do", "load"}, {"index", step}, {"rate_factor", series_.rate_factor()}};
     const std::vector<json> loaded = ask(load, kComputeTimeout);
+    for (std::size_t rank = 0; rank < loaded.size(); ++rank)
+      if (loaded[rank].contains("diverged"))
+        throw Diverged(fmt::format("{}: {}", launch.rank_name(rank),
+                                   loaded[rank].at("diverged").get<std::string>()));
     if (capture_.wants(step)) {
       ask({{"do", "dump"}, {"folder", capture_.folder().string()}}, kComputeTimeout);
       capture_.take(step, losses_of(loaded));
@@ -319,7 +333,7 @@ class TrainPoint : TrainJob {
     };
     const double loss = number("loss");
     if (!std::isfinite(loss))
-      throw RunError(fmt::format("after {} steps the held-out loss is {}", steps, loss));
+      throw Diverged(fmt::format("after {} steps the held-out loss is {}", steps, loss));
     series_.held_out.push_back({steps, loss, number(perplexity ? "perplexity" : "accuracy")});
     if (plateau_)
       series_.held_out.back().rate_factor = plateau_->factor_after(series_.held_out_losses());
@@ -334,15 +348,21 @@ class TrainPoint : TrainJob {
   Checkpoints checkpoints_;
   CaptureWriter capture_;
   IdleWatch idle_;
+  WireCount wire_before_;
   std::optional<Plateau> plateau_;
   std::string identity_;
   TrainSeries series_;
   std::uint64_t steps_ = 0, period_ = 1, next_evaluation_ = 0;
   std::string digest_;
   std::vector<std::uint64_t> resumed_;
+  std::vector<std::string> warnings_;  // about the steps before the training was resumed
 };
 
 }  // namespace
+
+fs::path capture_folder(const TrainOptions& options, const std::string& id) {
+  return options.capture / plain_file_name(id);
+}
 
 Trained train_point(const TrainJob& job) {
   TrainPoint training(job);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct Trained {
   TrainSeries series;
   std::string digest;                  ///< of the parameters that all ranks ended with
   std::vector<std::uint64_t> resumed;  ///< steps from which the training was resumed
+  std::vector<std::string> warnings;   ///< reasons not to trust the times before it was resumed
 };
 
 /// A point to train, with all that its training uses.
@@ -35,12 +37,21 @@ struct TrainJob {
   ScheduleLog& schedule;
 };
 
+/// Returns the folder of a point's captured trace. @param id  of the point
+std::filesystem::path capture_folder(const TrainOptions& options, const std::string& id);
+
+/// A training has diverged: a loss or a gradient is not finite. The ranks are ready for other work.
+class Diverged : public RunError {
+ public:
+  using RunError::RunError;
+};
+
 /// Trains one point from its first step, or from its last checkpoint, to its last step. Captures
 /// the workers' gradients if the options name a folder for them.
-/// @throws WorkerRefusal when a rank cannot make its learner or compressors, or for a loss or a
-/// gradient that is not finite; InputError for a checkpoint that cannot be used; SystemError when a
-/// file cannot be read or written; RunError when a step does not end, ranks' parameters differ, or
-/// a stop was requested. After a stop the last step has a checkpoint where possible.
+/// @throws WorkerRefusal when a rank cannot make its learner or compressors; Diverged for a loss or
+/// a gradient that is not finite; InputError for a checkpoint that cannot be used; SystemError when
+/// a file cannot be read or written; RunError when a step does not end, ranks' parameters differ,
+/// or a stop was requested. After a stop the last step has a checkpoint where possible.
 Trained train_point(const TrainJob& job);
 
 }  // namespace thinpipe

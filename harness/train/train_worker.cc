@@ -119,9 +119,11 @@ class TrainRole : public ReplayRole {
     const std::uint64_t step = message.at("index");
     learner_->set_rate_factor(message.at("rate_factor"));
     const double loss = learner_->compute(step);
-    if (!std::isfinite(loss))
-      throw RunError(fmt::format("step {}: the loss of the mini-batch is {}", step, loss));
-    take_gradient(step);
+    const std::string diverged = std::isfinite(loss)
+                                     ? take_gradient()
+                                     : fmt::format("the loss of the mini-batch is {}", loss);
+    if (!diverged.empty())
+      return {{"type", "loaded"}, {"diverged", fmt::format("step {}: {}", step, diverged)}};
     if (local_steps_) take_local_step(step);
     json said = ReplayRole::load(message);
     said["loss"] = loss;
@@ -183,7 +185,8 @@ class TrainRole : public ReplayRole {
     return {{"type", "dumped"}};
   }
 
-  void take_gradient(std::uint64_t step) {
+  // Returns what is wrong with the gradient; "" for nothing.
+  std::string take_gradient() {
     for (std::size_t i = 0; i < learner_->parameters().size(); ++i) {
       const auto gradient = learner_->gradient(i);
       const std::span<float> values = given_.values(i);
@@ -191,16 +194,17 @@ class TrainRole : public ReplayRole {
       for (float& value : values) {
         if (std::isfinite(value)) continue;
         if (settings().options.non_finite == NonFinite::kError)
-          throw RunError(
-              fmt::format("step {}: element {} of the gradient of '{}' is {}; --non-finite zero "
-                          "replaces such values by 0",
-                          step, &value - values.data(), learner_->parameters()[i].name, value));
+          return fmt::format(
+              "element {} of the gradient of '{}' is {}; --non-finite zero replaces such values by "
+              "0",
+              &value - values.data(), learner_->parameters()[i].name, value);
         value = 0;
       }
       if (!given_.has_squares()) continue;
       const auto squares = learner_->squares(i);
       std::copy(squares.begin(), squares.end(), given_.squares(i).begin());
     }
+    return "";
   }
   // Hands over the decrease of the parameters in this worker's own step.
   void take_local_step(std::uint64_t step) {

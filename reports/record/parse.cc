@@ -157,6 +157,7 @@ Point parse_point(const Fields& fields, const std::string& kind) {
                  : status == "invalid" ? Status::kInvalid
                                        : Status::kFailed;
   point.reasons = fields.texts("reasons");
+  point.diverged = point.status == Status::kFailed && fields.has("diverged");
   point.started = fields.text_or("started", "");
   // A failed point may have no metrics.
   if (point.status != Status::kFailed || fields.has("metrics")) {

@@ -163,7 +163,7 @@ const std::string& Records::kind() const {
 std::set<std::string> Records::finished_ids() const {
   std::set<std::string> ids;
   for (const Point& point : points)
-    if (point.status != Status::kFailed) ids.insert(point.id);
+    if (point.status != Status::kFailed || point.diverged) ids.insert(point.id);
   return ids;
 }
 
@@ -238,6 +238,7 @@ nlohmann::json point_json(const Point& point) {
                          {"axes", axes_json(point)},
                          {"status", status_name(point.status)},
                          {"reasons", point.reasons}};
+  if (point.diverged) json["diverged"] = true;
   if (!point.started.empty()) json["started"] = point.started;
   if (point.at) json["at"] = {{"step", point.at->step}, {"rank", point.at->rank}};
   json.update(*point.details);

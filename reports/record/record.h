@@ -86,6 +86,7 @@ enum class Baseline {
 inline constexpr const char* kEmulationEngine = "emulation";  ///< the kernel, on throttled links
 inline constexpr const char* kSimGridEngine = "simgrid";      ///< SimGrid, in simulated time
 inline constexpr const char* kNetworkEngine = "network";      ///< a real network, not throttled
+inline constexpr const char* kMachinesEngine = "machines";    ///< real machines' links, throttled
 
 /// The settings that distinguish the points of a run, a training or a job.
 struct Axes {
@@ -183,6 +184,7 @@ struct Point {
   std::optional<QualitySubject> quality;  ///< of kQualityKind
   Status status = Status::kOk;
   std::vector<std::string> reasons;  ///< why the point is invalid or failed
+  bool diverged = false;             ///< failed because a training's loss or gradient overflowed
   std::string started;               ///< ISO 8601, UTC; may be empty
   Metrics metrics;
   std::optional<Fidelity> fidelity;
@@ -210,7 +212,8 @@ struct Records {
 
   /// Returns the kind of all headers; kRunKind without any.
   const std::string& kind() const;
-  /// Returns the ids that a resumed run skips: those with status `ok` or `invalid`.
+  /// Returns the ids that a resumed run skips: those with status `ok` or `invalid`, and trainings
+  /// that diverged, as they would again.
   std::set<std::string> finished_ids() const;
 };
 

@@ -32,22 +32,25 @@ const Document& training_of(const ArmRecords& arm) {
 std::string task_of(const ArmRecords& arm) {
   const nlohmann::json& training = *training_of(arm);
   const nlohmann::json options = training.value("options", nlohmann::json::object());
-  return fmt::format("{} {} {} {}", options.value("model", ""), training.value("data", ""),
-                     options.value("workers", nlohmann::json()).dump(),
+  const int workers = arm.records.points.empty() ? 0 : arm.records.points.front().axes.ranks;
+  return fmt::format("{} {} {} {}", options.value("model", ""), training.value("data", ""), workers,
                      training.value("steps", nlohmann::json()).dump());
 }
 
 void add_figures_of_none(const ArmRecords& arm, const MetricType& metric,
                          std::vector<double>& figures) {
-  for (const Point& point : arm.records.points)
-    if (point.axes.method == "none" && point.status != Status::kFailed)
-      if (const auto figure = columns::mean_sample(point, metric)) figures.push_back(*figure);
+  for (const Point& point : arm.records.points) {
+    if (point.axes.method != "none") continue;
+    const auto figure =
+        point.diverged ? columns::chance_of(arm) : columns::mean_sample(point, metric);
+    if (figure && (point.diverged || point.status != Status::kFailed)) figures.push_back(*figure);
+  }
 }
 
 }  // namespace
 
 std::string not_learnt(const ArmRecords& arm, const std::vector<ArmRecords>& all) {
-  const std::optional<double> chance = training_of(arm).number("chance");
+  const std::optional<double> chance = columns::chance_of(arm);
   if (!chance) return "";
   const bool of_text = training_of(arm).text("figure") == "perplexity";
   const MetricType& metric = of_text ? "final_perplexity"_metric : "final_accuracy"_metric;
@@ -76,7 +79,7 @@ namespace {
 std::string complaint_about(const Point& point) {
   std::string text = point.id.empty() ? "a point" : point.id;
   if (point.axes.seed > 0) text = fmt::format("seed {}", point.axes.seed);
-  text += std::string(": ") + status_name(point.status);
+  text += std::string(": ") + (point.diverged ? "diverged" : status_name(point.status));
   return point.reasons.empty() ? text : text + ", " + joined(point.reasons, "; ");
 }
 
@@ -193,6 +196,8 @@ std::vector<const Point*> points_of(const ArmRecords& arm, const std::string& co
   return points;
 }
 
+std::optional<double> chance_of(const ArmRecords& arm) { return training_of(arm).number("chance"); }
+
 std::optional<double> mean_sample(const Point& point, const MetricType& metric) {
   const std::vector<double> samples = point.samples(metric);
   return samples.empty() ? std::nullopt : std::optional(mean(samples));
@@ -214,10 +219,12 @@ MeasuredCell values_of(const std::vector<const Point*>& points, PointKey key,
   MeasuredCell cell;
   bool has_invalid = false;
   for (const Point* point : points) {
+    const bool untrusted = are_times && point->status == Status::kInvalid;
     has_invalid = has_invalid || point->status == Status::kInvalid;
-    if (point->status == Status::kFailed || (are_times && point->status == Status::kInvalid))
+    if (point->status == Status::kFailed || untrusted)
       cell.complaints.push_back(complaint_about(*point));
-    else if (const std::optional<double> one = value(*point))
+    if ((point->status == Status::kFailed && !point->diverged) || untrusted) continue;
+    if (const std::optional<double> one = value(*point))
       cell.repetitions.push_back({key(*point), *one});
   }
   cell.distrusted = are_times && has_invalid && cell.repetitions.empty();
@@ -237,6 +244,26 @@ ReproductionColumn predicted_scaling(double rate, int ranks) {
               return ranks * prediction.at("compute_time").get<double>() /
                      prediction.at("step_time").get<double>();
             });
+          }};
+}
+
+ReproductionColumn predicted_speed_up(double rate, int ranks) {
+  return {fmt::format("{} at {}, over none", ranks, format_rate(rate)), format_times,
+          [=](const ArmRecords& arm, const std::string& compressor) {
+            const auto step = [&](const std::string& name) {
+              return predicted(arm, name, rate, ranks, [](const nlohmann::json& point) {
+                return point.at("prediction").at("step_time").get<double>();
+              });
+            };
+            const MeasuredCell with = step(compressor);
+            MeasuredCell cell{.complaints = with.complaints};
+            for (const auto& point : arm.printed->value("points", nlohmann::json::array())) {
+              const std::string other = point.at("axes").at("compressor");
+              if (spec_name(other) != "none" || !cell.repetitions.empty()) continue;
+              for (const auto& [none, one] : paired(step(other), with))
+                cell.repetitions.push_back({0, none / one});
+            }
+            return cell;
           }};
 }
 

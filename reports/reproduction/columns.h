@@ -53,7 +53,8 @@ std::string format_plain(double value);       ///< three significant digits
 namespace columns {
 
 // Columns of trainings, with one value per seed. Points with untrusted times still count for
-// quality and bytes. Every step checks quality and bytes, and a point fails if they are wrong.
+// quality and bytes. Every step checks quality and bytes, and a point fails if they are wrong. A
+// training that diverged has the accuracy or perplexity of chance, and misses every target.
 ReproductionColumn accuracy();       ///< held-out, in percent, at the end
 ReproductionColumn perplexity();     ///< held-out, at the end
 ReproductionColumn bytes();          ///< encoded bytes of a worker and step, pulls included
@@ -64,8 +65,8 @@ ReproductionColumn server_times_smaller();
 ReproductionColumn server_bits();       ///< likewise: bits per element and direction
 ReproductionColumn training_seconds();  ///< emulated, of all steps; of trusted points
 ReproductionColumn target_seconds();    ///< emulated, to the target; of trusted points
-/// Time of `none` to reach the target divided by the compressor's time, for the same seed; 0 if the
-/// compressor missed the target.
+/// Time of `none` to reach the target divided by the compressor's time, for each seed with which
+/// `none` reached it; 0 if the compressor missed the target.
 ReproductionColumn sooner_at_target();
 /// Bits per element that are pushed to a server, or pulled from it, in the steps from the fraction
 /// `begin` of all steps to `end`.
@@ -96,6 +97,8 @@ ReproductionColumn kept_times_smaller();
 
 /// `predict --json`: the speed-up of `ranks` ranks over one rank, on links of `rate`.
 ReproductionColumn predicted_scaling(double rate, int ranks);
+/// `predict --json`: the speed-up over `none` on as many ranks, on links of `rate`.
+ReproductionColumn predicted_speed_up(double rate, int ranks);
 
 /// Cells of `predict --json`: a compressor on a network (ranks, rate, delay), with the collective
 /// that has the shortest step.
@@ -115,6 +118,10 @@ inline constexpr double kPays = 1.05;  ///< the models are not accurate enough f
 /// Returns the points of the compressor; all points for "".
 std::vector<const Point*> points_of(const ArmRecords& arm, const std::string& compressor);
 
+/// Returns the accuracy or perplexity of a model that knows only frequencies; nothing in records
+/// that lack it.
+std::optional<double> chance_of(const ArmRecords& arm);
+
 /// Returns the mean of all samples; nothing without any.
 std::optional<double> mean_sample(const Point& point, const MetricType& metric);
 
@@ -130,8 +137,9 @@ inline std::uint64_t repeat_of(const Point& point) {
 
 using PointValue = std::function<std::optional<double>(const Point&)>;
 
-/// Returns one value per point. Failed points become complaints; points without the value are
-/// ignored. If the values are times, all points that are not `ok` become complaints.
+/// Returns one value per point. Failed points become complaints, and only diverged ones among them
+/// may have a value; points without the value are ignored. If the values are times, all points that
+/// are not `ok` become complaints.
 MeasuredCell values_of(const std::vector<const Point*>& points, PointKey key,
                        const PointValue& value, bool are_times = false);
 MeasuredCell times_of(const std::vector<const Point*>& points, PointKey key,

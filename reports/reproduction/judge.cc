@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "reports/statistics/statistics.h"
 
@@ -22,18 +23,45 @@ Estimate mean_ratio_of_samples(const std::vector<double>& ratios) {
   return mean_of_samples(logarithms).mapped([](double logarithm) { return std::exp(logarithm); });
 }
 
+// Returns the estimate of a figure whose inverse has the given estimate.
+Estimate inverted(const Estimate& inverse) {
+  const auto over = [](double value) {
+    return value > 0 ? 1 / value : std::numeric_limits<double>::infinity();
+  };
+  Estimate estimate{over(inverse.value), std::nullopt};
+  if (inverse.interval)
+    estimate.interval = {over(inverse.interval->high), over(inverse.interval->low)};
+  return estimate;
+}
+
+// Returns the mean ratio of pairs. A figure of 0 is that of a training that missed its target. A
+// pair of two zeros says nothing. A ratio over 0 is infinite; the mean is then that of the inverse
+// ratios, inverted. @returns nothing if some ratios are 0 and others infinite, or without any ratio
+std::optional<Estimate> mean_ratio(const std::vector<PairedValue>& pairs, bool exact) {
+  MeasuredCell ratios{.exact = exact, .is_ratio = true}, inverses = ratios;
+  bool has_zero = false, has_infinite = false;
+  for (const auto& [one, other] : pairs) {
+    if (!(one >= 0 && other >= 0)) return std::nullopt;
+    if (one == 0 && other == 0) continue;
+    has_zero = has_zero || one == 0;
+    has_infinite = has_infinite || other == 0;
+    ratios.repetitions.push_back({0, one / other});
+    inverses.repetitions.push_back({0, other / one});
+  }
+  if (ratios.repetitions.empty() || (has_zero && has_infinite)) return std::nullopt;
+  return has_infinite ? inverted(inverses.estimate()) : ratios.estimate();
+}
+
 std::optional<Estimate> compared(const Expectation& expected, const MeasuredCell& first,
                                  const MeasuredCell* second) {
   if (expected.bounded == Bounded::kValue || second == nullptr)
     return first.repetitions.empty() ? std::nullopt : std::optional(first.estimate());
   const std::vector<PairedValue> pairs = paired(first, *second);
   if (pairs.empty()) return std::nullopt;
-  const bool is_ratio = expected.bounded == Bounded::kRatio;
-  MeasuredCell changes{.exact = first.exact && second->exact, .is_ratio = is_ratio};
-  for (const auto& [one, other] : pairs) {
-    if (is_ratio && !(one > 0 && other > 0)) return std::nullopt;
-    changes.repetitions.push_back({0, is_ratio ? one / other : one - other});
-  }
+  const bool exact = first.exact && second->exact;
+  if (expected.bounded == Bounded::kRatio) return mean_ratio(pairs, exact);
+  MeasuredCell changes{.exact = exact};
+  for (const auto& [one, other] : pairs) changes.repetitions.push_back({0, one - other});
   return changes.estimate();
 }
 
@@ -83,6 +111,8 @@ JudgedFinding judge(const Expectation& expected, const MeasuredCell& first,
   if (!finding.measured) {
     if (first.distrusted || (second != nullptr && second->distrusted))
       finding.appeared = Appeared::kDistrusted;
+    else if (second != nullptr && !paired(first, *second).empty())
+      finding.appeared = Appeared::kUnclear;
     return finding;
   }
   const bool exact = first.exact && (second == nullptr || second->exact);

@@ -62,7 +62,7 @@ struct Expectation {
 enum class Appeared {
   kYes,         ///< the interval lies within the bounds; of exact figures, the figure
   kNo,          ///< the interval lies outside the bounds
-  kUnclear,     ///< the interval holds a bound
+  kUnclear,     ///< the interval holds a bound; or trainings missed a target on both sides
   kSeen,        ///< too few repetitions for an interval; the mean lies within the bounds
   kNotSeen,     ///< likewise; the mean lies outside
   kDistrusted,  ///< has times, but none is trusted

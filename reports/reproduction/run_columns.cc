@@ -1,4 +1,12 @@
 // Columns of trainings and of replays.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
 #include "base/statistics.h"
 #include "reports/reproduction/columns.h"
 #include "reports/text/phrases.h"
@@ -16,6 +24,20 @@ ReproductionColumn learned(const char* name, std::string (*format)(double),
   return {name, format, [value](const ArmRecords& arm, const std::string& compressor) {
             return values_of(points_of(arm, compressor), seed_of, value);
           }};
+}
+
+// Returns a column of a figure at the end of trainings, times `scale`.
+ReproductionColumn figure_at_end(const char* name, std::string (*format)(double),
+                                 const MetricType& metric, double scale) {
+  return about_learning(
+      {name, format, [=](const ArmRecords& arm, const std::string& compressor) {
+         const std::optional<double> chance = chance_of(arm);
+         return values_of(
+             points_of(arm, compressor), seed_of, [&](const Point& point) -> std::optional<double> {
+               const auto figure = point.diverged ? chance : mean_sample(point, metric);
+               return figure ? std::optional(scale * *figure) : std::nullopt;
+             });
+       }});
 }
 
 ReproductionColumn emulated_time(const char* name, const MetricType& metric) {
@@ -75,16 +97,11 @@ ReproductionColumn sooner(std::string name, double rate, const MetricType& metri
 }  // namespace
 
 ReproductionColumn accuracy() {
-  return about_learning(learned("accuracy", format_percentage, [](const Point& point) {
-    const auto share = mean_sample(point, "final_accuracy"_metric);
-    return share ? std::optional(100 * *share) : std::nullopt;
-  }));
+  return figure_at_end("accuracy", format_percentage, "final_accuracy"_metric, 100);
 }
 
 ReproductionColumn perplexity() {
-  return about_learning(learned("perplexity", format_plain, [](const Point& point) {
-    return mean_sample(point, "final_perplexity"_metric);
-  }));
+  return figure_at_end("perplexity", format_plain, "final_perplexity"_metric, 1);
 }
 
 ReproductionColumn bytes() {
@@ -129,26 +146,37 @@ ReproductionColumn sooner_at_target() {
          const auto at_target = [](const Point& point) {
            return mean_sample(point, "target_seconds"_metric);
          };
-         std::vector<const Point*> dense, reached, never;
-         for (const Point& point : arm.records.points)
-           if (point.axes.method == "none") dense.push_back(&point);
+         std::vector<const Point*> dense, reached, missed;
+         std::set<std::uint64_t> seeds;  // with which the baseline reached the target
+         for (const Point& point : arm.records.points) {
+           if (point.axes.method != "none" || !at_target(point)) continue;
+           dense.push_back(&point);
+           seeds.insert(seed_of(point));
+         }
          for (const Point* point : points_of(arm, compressor)) {
-           const bool missed = point->status != Status::kFailed && !at_target(*point);
-           (missed ? never : reached).push_back(point);
+           if (!seeds.contains(seed_of(*point))) continue;
+           const bool ended = point->status != Status::kFailed || point->diverged;
+           (ended && !at_target(*point) ? missed : reached).push_back(point);
          }
          const MeasuredCell without = times_of(dense, seed_of, at_target);
          const MeasuredCell with = times_of(reached, seed_of, at_target);
-         MeasuredCell cell;
-         cell.is_ratio = true;
-         cell.distrusted = with.distrusted || without.distrusted;
-         cell.complaints = with.complaints;
+         MeasuredCell cell{.is_ratio = true, .complaints = with.complaints};
          for (const Repetition& one : with.repetitions)
            for (const Repetition& other : without.repetitions)
              if (one.key == other.key)
                cell.repetitions.push_back({one.key, other.value / one.value});
+         const auto trusted = static_cast<std::ptrdiff_t>(cell.repetitions.size());
+         const bool some_untrusted = std::ranges::count_if(reached, [&](const Point* point) {
+                                       return at_target(*point).has_value();
+                                     }) > trusted;
+         // Beside untrusted times, the misses would weigh too much.
+         cell.distrusted = some_untrusted && (trusted == 0 || !missed.empty());
+         if (cell.distrusted) {
+           cell.repetitions.clear();
+           return cell;
+         }
          // Step times have no influence on whether the target was reached.
-         for (const Point* point : never) cell.repetitions.push_back({seed_of(*point), 0});
-         cell.distrusted = cell.distrusted && cell.repetitions.empty();
+         for (const Point* point : missed) cell.repetitions.push_back({seed_of(*point), 0});
          return cell;
        }});
 }

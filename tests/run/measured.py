@@ -42,7 +42,8 @@ class Measured(unittest.TestCase):
         """The point has figures, and if they are untrusted, then only for the machine's load."""
         self.assertIn(point["status"], ("ok", "invalid"), point["reasons"])
         for reason in point["reasons"]:
-            self.assertRegex(reason, f"^(?:{BY_LOAD.pattern})", point["id"])
+            self.assertRegex(reason, f"^(?:before the training was resumed: )?(?:{BY_LOAD.pattern})",
+                             point["id"])
 
     def assert_right(self, point, steps=None):
         """The point is measured, and its ranks ended alike, with the right aggregates. `steps`: how

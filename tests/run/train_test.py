@@ -20,6 +20,24 @@ STEPS = 24
 SLOWLY = "0.1"  # s of compute a step, which leaves 2 s after the first checkpoint to interrupt
 WORKER = "thinpipe-train-"  # as much of the name as the kernel keeps
 
+DIVERGING = """
+title = "a training that diverges"
+source = "none"
+here = "one training"
+differences = ["all"]
+columns = ["accuracy"]
+full_minutes = 1
+quick_seconds = 5
+[[arms]]
+label = "LeNet-5"
+full = "train -m lenet5 -w 2 --batch 4 --steps 8 --link rate=1gbit --compute-time 0 -c none --optimiser sgd:lr=1e30 --no-baseline"
+[[rules]]
+says = "it learns"
+row = "LeNet-5"
+least = 50
+one_side = "more is fine"
+"""
+
 
 class TrainTest(RunCase):
     def train(self, *arguments, code=0, **options):
@@ -48,7 +66,7 @@ class TrainTest(RunCase):
         self.train(*arguments, compute=SLOWLY)
         digests = self.digests(whole, self.out)
         self.assertEqual([(len(found), len(set(found))) for found in digests.values()],
-                         [(2, 1)] * 2)
+                         [(2, 1)] * arguments.count("-c"))
         self.assertEqual(self.count_resumed(), 1)
 
     def digests(self, *outs):
@@ -208,9 +226,9 @@ class TrainTest(RunCase):
                                          for reason in point["reasons"]))
             shutil.rmtree(self.out)
 
-    def test_a_loss_that_is_not_finite_fails_its_point_and_leaves_a_checkpoint(self):
-        said = self.train("-c", "topk:ratio=0.5", "--optimiser", "sgd:lr=1e30",
-                          "--checkpoint-every", "1", code=4)
+    def test_a_loss_that_is_not_finite_fails_its_point_for_good(self):
+        diverging = ("-c", "topk:ratio=0.5", "--optimiser", "sgd:lr=1e30", "--checkpoint-every", "1")
+        said = self.train(*diverging, code=4)
         self.assertIn("1 failed", said)
         self.assert_nothing_left()
         (point,) = self.points().values()
@@ -218,7 +236,43 @@ class TrainTest(RunCase):
         self.assertEqual(point["axes"]["seed"], 1)
         self.assertRegex(point["reasons"][0],
                          r"rank [01]: step \d+: (the loss of the mini-batch is|element \d+ of)")
-        self.assertEqual(len(self.checkpoints()), 1)
+        self.assertIs(point["diverged"], True)
+        self.assertEqual(self.checkpoints(), [])
+        self.assertIn("1 of 1 points are in the records", self.train(*diverging, "--resume"))
+
+    def test_for_a_recipe_a_training_that_diverged_is_a_result(self):
+        recipe = os.path.join(self.folder, "diverging.toml")
+        with open(recipe, "w") as file:
+            file.write(DIVERGING)
+        said = self.run_thinpipe("reproduce", recipe, "--out", self.out)
+        self.assertIn("void: it learns", said)
+        with open(os.path.join(self.out, "diverging.md")) as file:
+            self.assertIn("seed 1: diverged, rank ", file.read())
+        self.assertTrue(os.path.exists(os.path.join(self.out, "diverging", "LeNet-5", "finished")))
+
+    def test_ef21_of_all_elements_trains_as_no_compression(self):
+        # The estimate is then the gradient, but for rounding.
+        short = {"steps": "4", "eval_every": "4"}
+        self.train("-c", "none", "-c", "ef21:ratio=1", **short)
+        losses = {point["axes"]["method"]: point["training"]["loss"] for point in self.points().values()}
+        for one, other in zip(losses["none"], losses["ef21"], strict=True):
+            self.assertAlmostEqual(one, other, delta=1e-3 * one)
+
+    def test_ef21_ends_alike_also_after_an_interruption(self):
+        self.check_interruption("-c", "ef21:ratio=0.05")
+
+    def test_every_seed_is_a_training_of_its_own(self):
+        self.train("-c", "none", "--seeds", "2", steps="2", eval_every="2")
+        points = self.points().values()
+        self.assertEqual(sorted(point["axes"]["seed"] for point in points), [1, 2])
+        self.assertEqual(len({point["training"]["digest"] for point in points}), 2)
+
+    def test_another_training_does_not_go_on(self):
+        short = {"steps": "2", "eval_every": "2"}
+        self.train("-c", "none", **short)
+        for other in (("--optimiser", "sgd:lr=0.02"), ("--lr-schedule", "cosine"), ("--clip", "1"),
+                      ("--local-clip", "1"), ("--augment",)):
+            self.assertIn("trace", self.train("-c", "none", *other, "--resume", code=2, **short))
 
     def test_workers_that_part_fail_their_point(self):
         # Without the check of aggregates, which would find it first.

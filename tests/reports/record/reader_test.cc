@@ -124,9 +124,13 @@ TEST(Reader, FinishedIdsLeaveOutFailedOnes) {
   invalid.status = Status::kInvalid;
   Point failed = sample::point("b", 1e6, 0, {1});
   failed.status = Status::kFailed;
+  Point diverged = sample::point("d", 1e6, 0, {1});
+  diverged.status = Status::kFailed;
+  diverged.diverged = true;
   Records records;
-  records.points = {invalid, failed, sample::point("c", 1e6, 0, {1})};
-  EXPECT_THAT(records.finished_ids(), ElementsAre(invalid.id, records.points[2].id));
+  records.points = {invalid, failed, sample::point("c", 1e6, 0, {1}), diverged};
+  EXPECT_THAT(records.finished_ids(), ElementsAre(invalid.id, records.points[2].id, diverged.id));
+  EXPECT_TRUE(parse_records(kHead + line(point_json(diverged)), "f").points[0].diverged);
 }
 
 TEST(Reader, NullSamplesBecomeNaNAndAreNotAmongTheFinite) {

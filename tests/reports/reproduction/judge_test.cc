@@ -85,6 +85,19 @@ TEST(Judge, WhatWasNotMeasuredOrIsNotTrustedDoesNotAppear) {
   EXPECT_EQ(judge({.says = "", .arm = ""}, distrusted, &other).appeared, Appeared::kDistrusted);
 }
 
+// A figure of 0 is that of a training that missed its target.
+TEST(Judge, WhoAloneReachesATargetIsInfinitelySooner) {
+  const auto sooner = [](const Values& one, const Values& other) {
+    return appeared(one, other, 1, kUnbounded, Bounded::kRatio);
+  };
+  EXPECT_EQ(sooner({1, 2, 3}, {0, 0, 0}), Appeared::kYes);
+  EXPECT_EQ(sooner({0, 0, 0}, {1, 2, 3}), Appeared::kNo);
+  EXPECT_EQ(sooner({3, 3.1, 2.9, 0}, {1, 1, 0, 0}), Appeared::kYes);
+  EXPECT_EQ(sooner({1.1, 0.9, 1}, {1, 1, 0}), Appeared::kUnclear);
+  EXPECT_EQ(sooner({1, 0}, {0, 1}), Appeared::kUnclear);
+  EXPECT_EQ(sooner({0}, {0}), Appeared::kUnclear);
+}
+
 TEST(RuleText, NamesCellsAndBounds) {
   EXPECT_EQ(rule_text({.says = "", .arm = "a", .than = "b", .least = -1}, "accuracy", "accuracy"),
             "'a' less 'b', accuracy: at least -1");

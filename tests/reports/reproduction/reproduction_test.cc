@@ -191,6 +191,33 @@ TEST(TrainedColumns, WhoNeverReachesTheTargetIsNoTimesSooner) {
   EXPECT_EQ(values_in(columns::sooner_at_target(), arm, "redsync"), Values{0});
   arm.records.points[0].status = Status::kInvalid;
   EXPECT_TRUE(columns::sooner_at_target().measure(arm, "topk").distrusted);
+  EXPECT_EQ(values_in(columns::sooner_at_target(), arm, "redsync"), Values{0});
+  arm.records.points[0].metrics.erase("target_seconds");  // without compression neither
+  EXPECT_EQ(values_in(columns::sooner_at_target(), arm, "redsync"), Values());
+}
+
+TEST(TrainedColumns, MissesDoNotCountWithoutTheTimesOfThoseThatReached) {
+  ArmRecords arm = trainings("a", {0.9, 0.9, 0.9, 0.9});
+  name_points(arm, {"none", "topk", "none", "topk"});
+  for (std::size_t i = 0; i < 4; ++i) arm.records.points[i].axes.seed = 1 + i / 2;
+  arm.records.points[3].metrics.erase("target_seconds");
+  EXPECT_EQ(columns::sooner_at_target().measure(arm, "topk").repetitions.size(), 2u);
+  arm.records.points[1].status = Status::kInvalid;
+  const MeasuredCell cell = columns::sooner_at_target().measure(arm, "topk");
+  EXPECT_TRUE(cell.distrusted && cell.repetitions.empty());
+}
+
+TEST(TrainedColumns, ATrainingThatDivergedIsAsGoodAsChance) {
+  ArmRecords arm = trainings_beside_chance("accuracy", 0.1, 0.9, 0.9);
+  Point& point = arm.records.points.back();
+  point.status = Status::kFailed;
+  const std::string compressor = point.axes.compressor;
+  EXPECT_TRUE(values_in(columns::accuracy(), arm, compressor).empty());
+  point.diverged = true;
+  point.metrics.clear();
+  const MeasuredCell cell = columns::accuracy().measure(arm, compressor);
+  EXPECT_EQ(cell.values(), Values{10});
+  EXPECT_EQ(cell.complaints.size(), 1u);
 }
 
 TEST(ReplayedColumns, SpeedUpIsOverNoneOfTheSameRepeatAndRate) {
@@ -268,8 +295,10 @@ TEST(PredictedColumns, ReadWhatPredictPrints) {
   ArmRecords arm{.label = "a"};
   arm.printed = document(nlohmann::json::parse(R"({"points": [
     {"axes": {"compressor": "dgc", "rate": 1e9, "ranks": 64}, "prediction": {"compute_time": 1, "step_time": 4}},
+    {"axes": {"compressor": "none", "rate": 1e9, "ranks": 64}, "prediction": {"compute_time": 1, "step_time": 10}},
     {"axes": {"compressor": "dgc", "rate": 1e9, "ranks": 4}, "refusal": "too few"}]})"));
   EXPECT_EQ(values_in(columns::predicted_scaling(1e9, 64), arm, "dgc"), Values{16});
+  EXPECT_EQ(values_in(columns::predicted_speed_up(1e9, 64), arm, "dgc"), Values{2.5});
   EXPECT_EQ(columns::predicted_scaling(1e9, 4).measure(arm, "dgc").complaints,
             (std::vector<std::string>{"too few"}));
 }
