@@ -9,9 +9,12 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compressors/compressor.h"
@@ -344,6 +347,51 @@ TEST(PushPullWorker, RefusesWhatAServerMayNotAnswer) {
               HasSubstr("answered unit 1"));
   EXPECT_EQ(error_of([](Peer& liar) { liar.send(0, kPullTag, 0, 300002, 1); }),
             "server rank 2, unit 'unit0': 300002 bytes; expected at most 300001");
+}
+
+/// Rank 0 of two. Nothing arrives, and its sends end only when they may.
+class StuckTransport : public ThreadTransport {
+ public:
+  explicit StuckTransport(Mailboxes& boxes) : ThreadTransport(boxes, 0, 2) {}
+  void send(Request slot, int, int, std::span<const std::byte> data) override {
+    under_way_.insert(slot);
+    sent += data.size();
+  }
+  void receive(Request, int, int, std::span<std::byte>) override {}
+  bool done(Request slot, std::size_t*) override { return !stuck && under_way_.erase(slot) > 0; }
+  double now() const override { return seconds_ += 1; }
+
+  bool stuck = true;
+  std::size_t sent = 0;
+
+ private:
+  std::set<Request> under_way_;
+  mutable double seconds_ = 0;
+};
+
+// The limit of a rank that waits for others doubles with every timeout.
+TEST(TwoShot, ALongWaitDoesNotEndTheLimitsGrowth) {
+  constexpr std::size_t kBytes = 2'000'000;
+  Mailboxes boxes;
+  auto owned = std::make_unique<StuckTransport>(boxes);
+  StuckTransport& transport = *owned;
+  PushPullLayout layout{.workers = 2, .servers = 2, .colocated = true, .units = {}};
+  for (int server : {0, 1})
+    layout.units.push_back({.name = "unit",
+                            .elements = 1000,
+                            .push_capacity = kBytes,
+                            .pull_capacity = kBytes,
+                            .server = server});
+  PayloadMixer mixer(2);
+  TwoShotCollective collective(std::move(owned), layout, mixer);
+  const std::vector<std::byte> payload(kBytes);
+  const std::vector<UnitPayload> pushed = {{0, payload}, {1, payload}};
+  collective.push(pushed);
+  for (int i = 0; i < 200; ++i) collective.progress();
+  EXPECT_LT(transport.sent, kBytes);
+  transport.stuck = false;
+  for (int i = 0; i < 200; ++i) collective.progress();
+  EXPECT_EQ(transport.sent, kBytes + kUnitHeadBytes);
 }
 
 }  // namespace

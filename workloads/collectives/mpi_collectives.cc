@@ -145,7 +145,8 @@ class MpiCollectives : public Collective,
         device_addresses_(device_addresses),
         sizes_(static_cast<std::size_t>(ranks_of(communicator))),
         offsets_(sizes_.size()),
-        arena_(sizes_.size() * capacity),
+        all_sizes_(sizes_.size()),
+        arena_(std::make_unique_for_overwrite<std::byte[]>(sizes_.size() * capacity)),
         messages_(sizes_.size()) {
     constexpr int kCommutes = 1;
     MPI_Op_create(add_into<ElementType::kFloat16>, kCommutes, &add_fp16_);
@@ -165,7 +166,7 @@ class MpiCollectives : public Collective,
   using AllReduce::all_reduce;
   void all_reduce(ElementType type, std::span<const std::byte> own, std::span<std::byte> result,
                   float factor) override {
-    const int count = static_cast<int>(own.size() / size_of(type));
+    const int count = mpi_count(own.size() / size_of(type), "elements of an array");
     if (type == ElementType::kFloat32)
       MPI_Allreduce(own.data(), result.data(), count, MPI_FLOAT, MPI_SUM, communicator_);
     else
@@ -177,14 +178,13 @@ class MpiCollectives : public Collective,
 
   const std::vector<std::span<const std::byte>>& all_gather(
       std::span<const std::byte> own) override {
-    const int own_size = static_cast<int>(own.size());
-    MPI_Allgather(&own_size, 1, MPI_INT, sizes_.data(), 1, MPI_INT, communicator_);
-    std::exclusive_scan(sizes_.begin(), sizes_.end(), offsets_.begin(), 0);
-    MPI_Allgatherv(own.data(), own_size, MPI_BYTE, arena_.data(), sizes_.data(), offsets_.data(),
-                   MPI_BYTE, communicator_);
+    const std::uint64_t own_size = own.size();
+    MPI_Allgather(&own_size, 1, MPI_UINT64_T, all_sizes_.data(), 1, MPI_UINT64_T, communicator_);
+    place(all_sizes_);
+    MPI_Allgatherv(own.data(), static_cast<int>(own_size), MPI_BYTE, arena_.get(), sizes_.data(),
+                   offsets_.data(), MPI_BYTE, communicator_);
     for (std::size_t rank = 0; rank < messages_.size(); ++rank)
-      messages_[rank] = std::span(arena_).subspan(static_cast<std::size_t>(offsets_[rank]),
-                                                  static_cast<std::size_t>(sizes_[rank]));
+      messages_[rank] = {arena_.get() + offsets_[rank], static_cast<std::size_t>(sizes_[rank])};
     return messages_;
   }
 
@@ -195,28 +195,40 @@ class MpiCollectives : public Collective,
   }
   void gather_on_device(const std::byte* device_own, std::span<const std::size_t> sizes,
                         std::byte* device_all) override {
-    const std::size_t all = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
-    if (all > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-      throw InputError(fmt::format(
-          "all ranks' payloads have {} bytes, and MPI's collectives count to {}; expected smaller "
-          "buckets, with --overlap bucket, or the collective ring",
-          all, std::numeric_limits<int>::max()));
+    place(sizes);
     int rank = 0;
     MPI_Comm_rank(communicator_, &rank);
-    std::transform(sizes.begin(), sizes.end(), sizes_.begin(),
-                   [](std::size_t size) { return static_cast<int>(size); });
-    std::exclusive_scan(sizes_.begin(), sizes_.end(), offsets_.begin(), 0);
     MPI_Allgatherv(device_own, sizes_[static_cast<std::size_t>(rank)], MPI_BYTE, device_all,
                    sizes_.data(), offsets_.data(), MPI_BYTE, communicator_);
   }
   TransportCounters counters() const override { return {}; }
 
  private:
+  // Returns a count for MPI's collectives. @throws InputError, on all ranks, for one too large
+  static int mpi_count(std::uint64_t count, const char* of_what) {
+    if (count > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
+      throw InputError(fmt::format(
+          "{} {}, and MPI's collectives count to {}; expected smaller buckets, with --overlap "
+          "bucket, or the collective ring",
+          count, of_what, std::numeric_limits<int>::max()));
+    return static_cast<int>(count);
+  }
+  // Places messages of these sizes, by rank, one behind the other.
+  template <class Sizes>
+  void place(const Sizes& sizes) {
+    mpi_count(std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}),
+              "bytes in the payloads of all ranks");
+    std::transform(sizes.begin(), sizes.end(), sizes_.begin(),
+                   [](std::uint64_t size) { return static_cast<int>(size); });
+    std::exclusive_scan(sizes_.begin(), sizes_.end(), offsets_.begin(), 0);
+  }
+
   MPI_Comm communicator_;
   MPI_Op add_fp16_ = MPI_OP_NULL, add_bf16_ = MPI_OP_NULL;
   bool device_addresses_;
   std::vector<int> sizes_, offsets_;
-  std::vector<std::byte> arena_;
+  std::vector<std::uint64_t> all_sizes_;
+  std::unique_ptr<std::byte[]> arena_;
   std::vector<std::span<const std::byte>> messages_;
 };
 

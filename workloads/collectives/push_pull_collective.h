@@ -162,6 +162,7 @@ class TwoShotCollective : public Collective, public PushPull {
   // Bytes that a rank may send ahead of the bytes received: one or two segments to each of a few
   // peers. This is less than the default queue of a port, 256 kB.
   static constexpr std::size_t kAhead = 4 * kSegmentBytes;
+  static constexpr std::size_t kMaxLent = std::size_t{1} << 40;  // more than any exchange sends
   static constexpr double kTimeout = 0.1;  // s: a segment of 32 kB at 2.6 Mbit/s
 
   bool advance() {
@@ -173,7 +174,7 @@ class TwoShotCollective : public Collective, public PushPull {
     const bool moved = worker_.advance() || served;
     if (moved) moved_at_ = transport_->now();
     if (!moved && transport_->now() - moved_at_ > kTimeout) {
-      lent_ = 2 * lent_ + kAhead;
+      lent_ = std::min(2 * lent_ + kAhead, kMaxLent);
       moved_at_ = transport_->now();
     }
     return moved;

@@ -1,11 +1,16 @@
 // How collectives cut messages into segments, and how many segments are under way.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 
+#include "base/error.h"
 #include "workloads/collectives/transport.h"
 
 namespace thinpipe {
@@ -15,6 +20,15 @@ namespace thinpipe {
 inline constexpr std::size_t kSegmentBytes = 32768;
 /// Most segments that may be under way to one peer; the same for segments from one peer.
 inline constexpr int kSegmentsInFlight = 16;
+
+/// Returns a payload's length as a field of 32 bits before it.
+/// @throws InputError for payloads of 4 GiB and more
+inline std::uint32_t length_field(std::size_t bytes) {
+  if (bytes > std::numeric_limits<std::uint32_t>::max())
+    throw InputError(fmt::format(
+        "a payload has {} bytes; expected less than 4 GiB, as with --granularity tensor", bytes));
+  return static_cast<std::uint32_t>(bytes);
+}
 
 /// Returns the number of segments of so many bytes.
 constexpr std::size_t segments_of_bytes(std::size_t bytes) {

@@ -65,7 +65,7 @@ bool UnitSender::advance() {
     const std::size_t size =
         std::min(payload.size() - offset_, kSegmentBytes - (first ? kUnitHeadBytes : 0));
     if (first) {
-      const std::uint32_t head[] = {unit, static_cast<std::uint32_t>(payload.size())};
+      const std::uint32_t head[] = {unit, length_field(payload.size())};
       std::byte* const segment = staging_.data() + window_.sent() % window_size_ * kSegmentBytes;
       std::memcpy(segment, head, kUnitHeadBytes);
       std::copy_n(payload.begin(), size, segment + kUnitHeadBytes);

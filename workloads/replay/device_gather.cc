@@ -45,7 +45,7 @@ void DeviceGather::begin_step(std::span<const DevicePayload> payloads) {
   }
   own_.grow(size_);
   for (std::size_t i = 0; i < payloads.size(); ++i) {
-    const auto length = static_cast<std::uint32_t>(payloads[i].bytes);
+    const std::uint32_t length = length_field(payloads[i].bytes);
     std::memcpy(own_.data() + i * kMessageLengthBytes, &length, kMessageLengthBytes);
   }
   next_ = 0;
@@ -147,7 +147,7 @@ void DirectGather::begin(std::span<const DevicePayload> payloads) {
   copies_.clear();
   for (std::size_t i = 0; i < units(); ++i) {
     copies_.push_back({own_ + at, payloads[i].data, payloads[i].bytes});
-    lengths_[i] = static_cast<std::uint32_t>(payloads[i].bytes);
+    lengths_[i] = length_field(payloads[i].bytes);
     at += payloads[i].bytes;
   }
   device_.arithmetic->copy(copies_);

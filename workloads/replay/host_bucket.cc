@@ -93,7 +93,7 @@ void HostBucket::encode_unit(std::size_t i, const GradientInput& input) {
       bytes = sparse_->add(i - summed_,
                            std::span(message_).subspan(message_size_, encoded.encoded_bytes),
                            unit.has_target ? std::optional(encoded.target_elements) : std::nullopt);
-    const auto length = static_cast<std::uint32_t>(encoded.encoded_bytes);
+    const std::uint32_t length = length_field(encoded.encoded_bytes);
     std::memcpy(message_.data() + (i - summed_) * kMessageLengthBytes, &length,
                 kMessageLengthBytes);
     message_size_ += encoded.encoded_bytes;

@@ -9,6 +9,7 @@
 
 #include "compressors/compressor.h"
 #include "compressors/wire/bytes.h"
+#include "workloads/collectives/segments.h"
 
 namespace thinpipe {
 
