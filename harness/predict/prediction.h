@@ -40,7 +40,7 @@ std::optional<ExchangeCost> exchange_cost(const Spec& collective, const Profiled
 /// Returns true if exchange_cost() has a model of the collective.
 bool has_model(const Spec& collective);
 
-/// Times at which a step's gradients are ready, in s after the step's begin.
+/// Times at which a step's gradients are ready on all ranks, in s after the step's begin.
 struct ComputeTimes {
   double compute = 0;         ///< end of the backward pass on the slowest rank
   std::vector<double> ready;  ///< by tensor

@@ -21,7 +21,8 @@
 namespace thinpipe {
 namespace {
 
-// Returns the median of the slowest rank's compute time over all steps.
+// Returns the median of the slowest rank's compute time over all steps, and the mean of the last
+// rank's ready times.
 ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const SweepPoint& point) {
   const Stragglers& stragglers = point.stragglers;
   const std::size_t tensors = trace.tensors().size();
@@ -35,15 +36,20 @@ ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const Swe
   std::vector<double> computes;
   for (std::uint64_t step = 0; step < steps; ++step) {
     const std::uint64_t index = options.warmup + step;
+    const std::vector<double> ranks = compute_of_ranks(trace, options, point, index);
+    computes.push_back(*std::max_element(ranks.begin(), ranks.end()));
+    std::vector<double> last(tensors, 0.0);
     for (int rank = 0; rank < point.ranks; ++rank) {
       const Replayed source = replayed(trace, rank, index);
       const TraceStepTimes& one = trace.times(source.rank, source.step);
+      const double stall = stragglers.compute(0, rank, index);
+      const double slower =
+          one.compute() > 0 ? (ranks[static_cast<std::size_t>(rank)] - stall) / one.compute() : 0;
       for (std::size_t i = 0; i < tensors && i < one.ready.size(); ++i)
-        times.ready[i] += (one.forward + one.ready[i]) * options.compute_scale /
-                          (static_cast<double>(steps) * point.ranks);
+        last[i] = std::max(last[i], stall + (one.forward + one.ready[i]) * slower);
     }
-    const std::vector<double> ranks = compute_of_ranks(trace, options, point, index);
-    computes.push_back(*std::max_element(ranks.begin(), ranks.end()));
+    for (std::size_t i = 0; i < tensors; ++i)
+      times.ready[i] += last[i] / static_cast<double>(steps);
   }
   times.compute = median(computes);
   return times;

@@ -78,7 +78,8 @@ json job_json(const SimulationJob& job) {
           {"kind", static_cast<int>(job.work.kind)},
           {"compute", job.work.compute},
           {"buckets", std::move(buckets)},
-          {"steps", job.work.steps}};
+          {"steps", job.work.steps},
+          {"stalls", job.work.stalls}};
 }
 
 SimulationJob parse_job(const json& json) {
@@ -99,6 +100,7 @@ SimulationJob parse_job(const json& json) {
       one.exchanges.push_back(parse_exchange(exchange));
   }
   job.work.steps = json.at("steps").get<std::vector<std::vector<double>>>();
+  job.work.stalls = json.at("stalls").get<std::vector<std::vector<double>>>();
   return job;
 }
 

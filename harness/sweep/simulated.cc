@@ -131,14 +131,12 @@ std::vector<ServerStep> server_steps(const std::vector<ProfiledUnit>& units,
   return servers;
 }
 
-// Returns the mean compute time of all ranks and steps without stragglers, to which the times of
-// ComputeTimes::ready belong.
-double mean_compute(const SweepPoint& point, const SweepOptions& options, const Trace& trace) {
-  SweepPoint even = point;
-  even.stragglers = {};
+// Returns the mean compute time of each step's slowest rank without stragglers, to which the times
+// of ComputeTimes::ready belong.
+double mean_compute(const SweepPoint& even, const SweepOptions& options, const Trace& trace) {
   double sum = 0;
   for (std::uint64_t step = 0; step < options.steps; ++step)
-    sum += mean(compute_of_ranks(trace, options, even, options.warmup + step));
+    sum += std::ranges::max(compute_of_ranks(trace, options, even, options.warmup + step));
   return sum / static_cast<double>(options.steps);
 }
 
@@ -156,23 +154,32 @@ SimulationJob simulation_job(const SweepPoint& point, const SweepOptions& option
                              const Trace& trace, Predictor& predictor, double message_time,
                              std::vector<std::size_t>& step_of) {
   const CodecProfile& codec = predictor.codec(point.compressor, point.bucketing, point.collective);
-  const ComputeTimes& times = predictor.times(point);
+  SweepPoint even = point;
+  even.stragglers = {};
+  const ComputeTimes& times = predictor.times(even);
   SimulationJob job{.topology = options.topology.to_string(),
                     .link = point.link.to_string(),
                     .message_time = message_time * crowding(point.ranks, 1, options.cores),
                     .work = {.ranks = point.ranks,
                              .collective = point.collective,
                              .kind = pipeline_kind(point.bucketing),
-                             .compute = mean_compute(point, options, trace)}};
+                             .compute = mean_compute(even, options, trace)}};
   const double slower = crowding(point.ranks, options.threads, options.cores);
   for (const ProfiledBucket& bucket : codec.buckets)
     job.work.buckets.push_back(bucket_of(bucket, times, trace, point.ranks, slower));
-  std::map<std::vector<double>, std::size_t> known;
+  std::map<std::pair<std::vector<double>, std::vector<double>>, std::size_t> known;
   step_of.clear();
   for (std::uint64_t step = 0; step < options.steps; ++step) {
-    std::vector<double> compute = compute_of_ranks(trace, options, point, options.warmup + step);
-    const auto [at, is_new] = known.try_emplace(std::move(compute), known.size());
-    if (is_new) job.work.steps.push_back(at->first);
+    const std::uint64_t index = options.warmup + step;
+    std::vector<double> stalls;
+    for (int rank = 0; rank < point.ranks; ++rank)
+      stalls.push_back(point.stragglers.compute(0, rank, index));
+    const auto [at, is_new] = known.try_emplace(
+        std::pair(compute_of_ranks(trace, options, point, index), std::move(stalls)), known.size());
+    if (is_new) {
+      job.work.steps.push_back(at->first.first);
+      job.work.stalls.push_back(at->first.second);
+    }
     step_of.push_back(at->second);
   }
   return job;

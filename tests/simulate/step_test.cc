@@ -217,6 +217,40 @@ TEST(SimulatedStep, OverlapsAsTheScheduleSays) {
     });
 }
 
+// Gradients of a rank that stalls are ready later, and are exchanged after the stall.
+TEST(SimulatedStep, AStallComesBeforeGradientsAreReady) {
+  const LinkFigures link{.alpha = 0, .beta = 1 / kRate, .credit = 0};
+  in_child([&] {
+    SimulatedWork work = exchange_of("ring", Exchange::kAllReduce, 2, {2e6});  // 20 ms
+    work.kind = PipelineKind::kBeside;
+    work.compute = 0.06;
+    work.buckets[0].ready = 0.03;
+    work.steps = {{0.06, 0.16}};
+    work.stalls = {{0, 0.1}};
+    const SimulatedSteps steps = simulate(star_of(2, link), work);
+    EXPECT_NEAR(steps.at(0)[0].total, 0.1 + 0.03 + 0.02, 1e-6);
+    EXPECT_NEAR(steps.at(0)[1].total, 0.16, 1e-6);
+  });
+}
+
+// A codec that is late compresses what waits before it decodes what has arrived.
+TEST(SimulatedStep, ALateCodecCompressesFirst) {
+  const LinkFigures link{.alpha = 0, .beta = 1 / kRate, .credit = 0};
+  in_child([&] {
+    SimulatedWork work = exchange_of("ring", Exchange::kAllReduce, 2, {2e5});  // 2 ms
+    work.kind = PipelineKind::kBeside;
+    work.compute = 0.003;
+    work.buckets.resize(3, SimulatedBucket(work.buckets[0]));
+    for (std::size_t i = 0; i < work.buckets.size(); ++i) {
+      work.buckets[i].ready = 0.001 * static_cast<double>(i + 1);
+      work.buckets[i].compress = work.buckets[i].decode = 0.005;
+    }
+    work.steps = {{0.003, 0.003}};
+    const SimulatedSteps steps = simulate(star_of(2, link), work);
+    EXPECT_NEAR(steps.at(0)[0].total, 0.001 + 3 * 0.005 + 3 * 0.005, 1e-6);
+  });
+}
+
 TEST(SimulatedStep, RefusesWhatItCannotRun) {
   EXPECT_NE(why_not_simulated(parse_spec("openmpi"), Exchange::kAllReduce, 4), "");
   EXPECT_NE(why_not_simulated(parse_spec("ps"), Exchange::kPushPull, 65), "");

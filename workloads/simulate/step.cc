@@ -154,13 +154,11 @@ void draw_pairs(std::size_t count, std::size_t dimension, std::uint64_t seed,
   const auto uniform = [&] { return static_cast<double>(random.next() >> 11) * 0x1p-53; };
   indices.resize(count);
   values.resize(count);
-  // One position of each of `count` equal ranges.
-  const double range =
-      static_cast<double>(dimension) / static_cast<double>(std::max<std::size_t>(1, count));
+  // One position of each of `count` ranges; these are not empty, as count <= dimension.
   for (std::size_t i = 0; i < count; ++i) {
-    const double begin = std::ceil(static_cast<double>(i) * range);
-    const double end = std::max(begin + 1, std::ceil(static_cast<double>(i + 1) * range));
-    indices[i] = static_cast<std::uint32_t>(begin + std::floor(uniform() * (end - begin)));
+    const std::size_t begin = i * dimension / count, end = (i + 1) * dimension / count;
+    indices[i] = static_cast<std::uint32_t>(
+        begin + static_cast<std::size_t>(uniform() * static_cast<double>(end - begin)));
     values[i] = static_cast<float>(uniform() - 0.5);
   }
 }
@@ -233,10 +231,12 @@ class RankProgram {
       const double begin = simulated_now();
       const TransportCounters before = transport_.counters();
       report.compute = work_.steps[step][static_cast<std::size_t>(rank_)];
+      const double stall =
+          work_.stalls.empty() ? 0 : work_.stalls[step][static_cast<std::size_t>(rank_)];
       if (work_.kind == PipelineKind::kSerial)
         serial_step(report);
       else
-        overlapped_step(report);
+        overlapped_step(stall, report);
       const TransportCounters sent = transport_.counters() - before;
       report.total = simulated_now() - begin;
       report.link_idle = report.total - report.exchange;
@@ -272,10 +272,10 @@ class RankProgram {
   }
 
   // As schedule_step() of workloads/predict/pipeline.h, but each exchange takes its simulated time.
-  void overlapped_step(SimulatedRankStep& report) {
+  void overlapped_step(double stall, SimulatedRankStep& report) {
     const bool beside = work_.kind == PipelineKind::kBeside;
     const double begin = simulated_now();
-    const double slower = work_.compute > 0 ? report.compute / work_.compute : 1;
+    const double slower = work_.compute > 0 ? (report.compute - stall) / work_.compute : 1;
     double held_up = 0;  // delay of the backward pass
     std::size_t sent = 0, decoded = 0;
     const auto decode_next = [&] {
@@ -288,7 +288,7 @@ class RankProgram {
       simulate_until(moment);
     };
     for (const SimulatedBucket& bucket : work_.buckets) {
-      pass_until(begin + bucket.ready * slower + held_up);
+      pass_until(begin + stall + bucket.ready * slower + held_up);
       simulate_for(bucket.compress);
       report.compress += bucket.compress;
       if (!beside) held_up += bucket.compress;
@@ -307,8 +307,7 @@ class RankProgram {
   // Waits until a bucket is exchanged, or until `moment`; returns false in the second case.
   bool is_exchanged_by(double moment) {
     const double left = moment - simulated_now();
-    if (left <= 0 && exchanged_->would_block()) return false;
-    return !exchanged_->acquire_timeout(std::max(0.0, left));
+    return left > 0 && !exchanged_->acquire_timeout(left);
   }
 
   // Returns the s that the bucket's exchanges take.

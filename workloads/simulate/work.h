@@ -51,8 +51,7 @@ struct SimulatedExchange {
 
 /// Tensors that are exchanged together; times of one rank in s.
 struct SimulatedBucket {
-  double ready =
-      0;  ///< after the step's begin, on a rank whose compute takes SimulatedWork::compute
+  double ready = 0;  ///< after its compute's begin, on a rank that computes SimulatedWork::compute
   double compress = 0, decode = 0;
   std::vector<SimulatedExchange> exchanges = {};
 };
@@ -63,7 +62,8 @@ struct SimulatedWork {
   PipelineKind kind = PipelineKind::kSerial;
   double compute = 0;  ///< s, to which the buckets' `ready` belong
   std::vector<SimulatedBucket> buckets = {};
-  std::vector<std::vector<double>> steps = {};  ///< s of each rank's compute, by step
+  std::vector<std::vector<double>> steps = {};   ///< s of each rank's compute, by step
+  std::vector<std::vector<double>> stalls = {};  ///< their begin, in which a rank stalls; or empty
 };
 
 /// One rank's times in one step, in s.

@@ -56,13 +56,15 @@ TEST(Platform, JobsAndAnswersKeepAllFields) {
                                           .k = 10,
                                           .dimension = 1000,
                                           .copies = 3e-4}}}},
-              .steps = {{0.5, 0.75}}};
+              .steps = {{0.5, 0.75}},
+              .stalls = {{0, 0.25}}};
   EXPECT_EQ(job_json(parse_job(job_json(job))), job_json(job));
   const SimulationJob back = parse_job(job_json(job));
   EXPECT_EQ(back.work.collective, job.work.collective);
   EXPECT_EQ(back.work.kind, PipelineKind::kBeside);
   EXPECT_EQ(back.work.buckets.at(0).exchanges.at(0).operation, Exchange::kSparseAllReduce);
   EXPECT_EQ(back.work.steps, job.work.steps);
+  EXPECT_EQ(back.work.stalls, job.work.stalls);
 
   SimulationAnswer answer{.version = "3.32", .seconds = 1.5, .steps = {}};
   answer.steps = {{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {.total = 10}}};

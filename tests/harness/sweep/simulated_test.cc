@@ -84,6 +84,15 @@ TEST_F(SimulatedTest, StragglersComputeLonger) {
   EXPECT_NEAR(job.work.compute, even.at(0), 0.5 * even.at(0));
 }
 
+TEST_F(SimulatedTest, StallsAreApartFromWhatIsComputedLonger) {
+  const std::vector<double> even = compute_of_ranks(trace_, options_, point_, 0);
+  point_.stragglers = Stragglers::parse("host1:compute=4,stall=100ms");
+  std::vector<std::size_t> step_of;
+  const SimulationJob job = this->job(step_of);
+  EXPECT_DOUBLE_EQ(job.work.steps.at(0).at(1), 4 * even.at(1) + 0.1);
+  EXPECT_EQ(job.work.stalls.at(0), (std::vector<double>{0, 0.1}));
+}
+
 // Every fourth step exchanges; the other three compute, and accumulate for 0.05 s.
 TEST_F(SimulatedTest, APeriodIsOneSampleOfItsMean) {
   codec_.period = 4;
