@@ -24,8 +24,7 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kLongestMessage = 65536;
-constexpr std::size_t kLongestInStream = std::size_t{1} << 28;
+constexpr std::size_t kLongestMessage = std::size_t{1} << 28;
 constexpr std::size_t kLengthField = 4;
 constexpr int kTimeoutSeconds = 5;  // for a peer that connects to the door
 
@@ -61,7 +60,7 @@ sockaddr_un address_of(const std::string& path) {
 }
 
 FileDescriptor new_socket() {
-  FileDescriptor descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  FileDescriptor descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!descriptor.valid()) throw SystemError("control socket");
   return descriptor;
 }
@@ -134,7 +133,7 @@ MessageSocket knock(const std::string& address, const std::string& port, const s
   FileDescriptor descriptor = reach(*list);
   if (!descriptor.valid()) throw SystemError("connect");
   const int number = descriptor.get();
-  MessageSocket socket(std::move(descriptor), MessageSocket::Framing::kStream);
+  MessageSocket socket(std::move(descriptor));
   socket.send({{"token", token}});
   const auto answer = socket.receive();
   if (!answer || !answer->is_object() || answer->value("welcome", "") != token)
@@ -172,33 +171,20 @@ MessageSocket MessageSocket::accept() const {
 
 void MessageSocket::send(const nlohmann::json& message) const {
   const std::string text = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  const bool stream = framing_ == Framing::kStream;
-  if (text.size() > (stream ? kLongestInStream : kLongestMessage))
+  if (text.size() > kLongestMessage)
     throw RunError(fmt::format("a control message of {} bytes is too long", text.size()));
   std::string framed;
-  if (stream)
-    for (int shift = 24; shift >= 0; shift -= 8)
-      framed += static_cast<char>(text.size() >> shift & 0xff);
-  write_all(descriptor(), framed + text);  // a packet is sent whole
+  for (int shift = 24; shift >= 0; shift -= 8)
+    framed += static_cast<char>(text.size() >> shift & 0xff);
+  write_all(descriptor(), framed + text);
 }
 
 std::optional<std::string> MessageSocket::receive_text() const {
-  if (framing_ == Framing::kPackets) {
-    std::string text(kLongestMessage, '\0');
-    ssize_t size;
-    do {
-      size = recv(descriptor(), text.data(), text.size(), 0);
-    } while (size < 0 && errno == EINTR);
-    if (size < 0 && errno != ECONNRESET) throw SystemError("receive a control message");
-    if (size <= 0) return std::nullopt;
-    text.resize(static_cast<std::size_t>(size));
-    return text;
-  }
   std::array<char, kLengthField> header;
   if (read_all(descriptor(), header.data(), header.size()) < header.size()) return std::nullopt;
   std::size_t size = 0;
   for (const char byte : header) size = size << 8 | static_cast<unsigned char>(byte);
-  if (size > kLongestInStream)
+  if (size > kLongestMessage)
     throw RunError(fmt::format("a control message announces {} bytes, which is too long", size));
   std::string text(size, '\0');
   if (read_all(descriptor(), text.data(), size) < size) return std::nullopt;
@@ -250,7 +236,7 @@ std::optional<MessageSocket> ControlDoor::accept() const {
   const int number = peer.get();
   limit_wait(number, kTimeoutSeconds);
   prepare_connection(number);
-  MessageSocket socket(std::move(peer), MessageSocket::Framing::kStream);
+  MessageSocket socket(std::move(peer));
   try {
     const auto hello = socket.receive();
     if (!hello || !hello->is_object() || hello->value("token", "") != token_) return std::nullopt;

@@ -12,18 +12,14 @@
 
 namespace thinpipe {
 
-/// A socket that preserves message boundaries. On this machine it is a UNIX socket. Ranks on
-/// emulated hosts reach it by its path from any network namespace, so no control message crosses an
-/// emulated link. To a rank on a real host it is a TCP connection (ControlDoor).
+/// A socket that preserves message boundaries: each message begins with its length, 4 bytes,
+/// big-endian; 256 MiB at most. On this machine it is a UNIX socket. Ranks on emulated hosts reach
+/// it by its path from any network namespace, so no control message crosses an emulated link. To a
+/// rank on a real host it is a TCP connection (ControlDoor).
 class MessageSocket {
  public:
-  enum class Framing {
-    kPackets,  ///< SOCK_SEQPACKET keeps messages apart; 64 KiB at most
-    kStream,   ///< each message begins with its length, 4 bytes, big-endian; 256 MiB at most
-  };
   MessageSocket() = default;
-  explicit MessageSocket(FileDescriptor descriptor, Framing framing = Framing::kPackets)
-      : descriptor_(std::move(descriptor)), framing_(framing) {}
+  explicit MessageSocket(FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
 
   /// @throws SystemError
   static MessageSocket listen_at(const std::string& path);
@@ -42,7 +38,6 @@ class MessageSocket {
   std::optional<std::string> receive_text() const;
 
   FileDescriptor descriptor_;
-  Framing framing_ = Framing::kPackets;
 };
 
 /// The environment variable that passes the secret to ranks.

@@ -285,10 +285,10 @@ void Launch::fail_to_start(const std::string& what, int ranks) {
 }
 
 void Launch::end_mpirun() {
-  const auto begin = Clock::now();
   for (const int how : {SIGTERM, SIGKILL}) {
     if (mpirun_ended()) return;
     kill(mpirun_, how);
+    const auto begin = Clock::now();
     while (!mpirun_ended() && seconds_since(begin) < kQuitSeconds) poll(nullptr, 0, 10);
   }
 }
