@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/text.h"
 #include "compressors/registry.h"
 
 namespace thinpipe {
@@ -18,6 +19,11 @@ std::size_t slice_grain(const Spec& compressor) {
   const Parameters parameters(infos, compressor);
   for (const ParameterInfo& info : infos) {
     if (info.name != "block" && info.name != "bucket" && info.name != "chunk") continue;
+    // A plug-in's parameter of this name may be something else.
+    const bool is_choice = info.type == ParameterInfo::Type::kChoice;
+    if (info.type != ParameterInfo::Type::kInteger &&
+        !(is_choice && parse_number<long long>(parameters.choice(info.name))))
+      continue;
     const long long elements = parameters.integer(info.name);
     if (elements > 0) return static_cast<std::size_t>(elements);
   }

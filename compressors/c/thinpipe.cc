@@ -128,9 +128,11 @@ constexpr std::size_t kReportSize = sizeof(thinpipe_report);
 TensorInfo tensor_of(const thinpipe_setup& setup) {
   require(setup.tensor, "setup: tensor");
   TensorInfo tensor{.name = setup.tensor, .shape = {}, .elements = 1};
-  for (const std::int64_t size : array(setup.shape, setup.dimensions, "setup: shape")) {
-    if (size < 0 || (size > 0 && tensor.elements > std::numeric_limits<std::uint32_t>::max() /
-                                                       static_cast<std::uint64_t>(size))) {
+  const auto shape = array(setup.shape, setup.dimensions, "setup: shape");
+  const bool is_empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  for (const std::int64_t size : shape) {
+    if (size < 0 || (!is_empty && tensor.elements > std::numeric_limits<std::uint32_t>::max() /
+                                                        static_cast<std::uint64_t>(size))) {
       throw InputError(
           fmt::format("tensor '{}': shape: found {}, expected sizes of at least 0 and "
                       "a product of at most {}",

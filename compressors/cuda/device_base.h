@@ -96,6 +96,9 @@ struct DeviceMemoryOptions {
   bool is_buffered() const { return kind != Kind::kNone || limit > 0 || period > 1; }
 };
 
+/// Most bytes of a payload, which kernels count in 32 bits.
+inline constexpr std::size_t kMaxPayload = 0xffffff00;
+
 /// Allocates all device memory in its constructor.
 template <class Device>
 class DeviceBase : public DeviceCompressor {
@@ -206,7 +209,13 @@ class DeviceBase : public DeviceCompressor {
   /// Allocates device memory for all tensors.
   /// @param add   add(tensor, job) allocates a tensor's further workspace
   /// @param tile  elements of a tile
+  /// @throws InputError for tensors whose payloads may be too long
   void allocate(auto add, std::uint32_t tile = kTile) {
+    for (std::size_t i = 0; i < tensors(); ++i)
+      if (max_encoded_size(i) > kMaxPayload)
+        throw InputError("tensor '" + identities_[i].tensor + "': payloads of up to " +
+                         std::to_string(max_encoded_size(i)) + " bytes with device=cuda; at most " +
+                         std::to_string(kMaxPayload) + " fit");
     device_jobs_ = device_array<Job>(*device_, tensors());
     device_findings_ = device_array<Findings>(*device_, tensors());
     for (std::size_t i = 0; i < tensors(); ++i) {

@@ -236,9 +236,12 @@ std::unique_ptr<DeviceCompressor> make_device_compressor(std::shared_ptr<Device>
                                                 std::move(quantizer));
   }
   if (auto selector = make_part(selector_makers<Device>(), input)) {
+    DeviceEncoding<Device> encoding = make_encoding<Device>(
+        parameters, tensors,
+        [&selector](std::size_t elements) { return selector->max_selected(elements); });
     return std::make_unique<SparseDeviceCompressor<Device>>(
         std::move(device), std::move(identities), memory_of(spec.name, parameters),
-        std::move(selector), make_encoding<Device>(parameters, tensors));
+        std::move(selector), std::move(encoding));
   }
   refuse(parameters, "the method has no GPU implementation; expected " + methods_on_gpu<Device>());
 }

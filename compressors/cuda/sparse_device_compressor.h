@@ -59,12 +59,6 @@ class SparseDeviceCompressor : public DeviceBase<Device>, public DeviceSparsePay
         encoding_(std::move(encoding)),
         returned_(device_) {
     returned_.clear(this->tensors());
-    for (std::size_t i = 0; i < this->tensors(); ++i) {
-      if (max_encoded_size(i) <= kMaxBytes) continue;
-      throw InputError("tensor '" + identities_[i].tensor + "': payloads of up to " +
-                       std::to_string(max_encoded_size(i)) + " bytes with device=cuda; at most " +
-                       std::to_string(kMaxBytes) + " fit");
-    }
     this->allocate([this](std::size_t i, Job& job) {
       const auto words = [this](std::size_t n) { return device_array<std::uint32_t>(*device_, n); };
       allocate_chosen(*device_, job.n, job);
@@ -150,7 +144,7 @@ class SparseDeviceCompressor : public DeviceBase<Device>, public DeviceSparsePay
 
  protected:
   std::string unfit(std::size_t tensor, std::size_t bytes) const override {
-    const std::size_t most = std::min(max_payload(identities_[tensor].elements), kMaxBytes);
+    const std::size_t most = std::min(max_payload(identities_[tensor].elements), kMaxPayload);
     if (bytes <= most) return "";
     return "payload is " + std::to_string(bytes) + " bytes long; expected at most " +
            std::to_string(most);
@@ -187,9 +181,6 @@ class SparseDeviceCompressor : public DeviceBase<Device>, public DeviceSparsePay
   using DeviceBase<Device>::findings_;
   using DeviceBase<Device>::identities_;
   using DeviceBase<Device>::jobs_;
-
-  /// Kernels count bytes in 32 bits.
-  static constexpr std::size_t kMaxBytes = 0xffffff00;
 
   /// Returns an upper bound of a payload's bytes for any encoding: the count and headers, and per
   /// element one word for the value and one for the position.

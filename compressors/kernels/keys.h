@@ -40,7 +40,7 @@ THINPIPE_BOTH constexpr std::int32_t just_below(std::int32_t limit) {
 /// |x| > threshold, compared exactly. Only a NaN exceeds a NaN threshold.
 THINPIPE_BOTH inline std::int32_t key_above(double threshold) {
   if (std::isnan(threshold)) return 0x7f800001;
-  if (threshold < 0) return 0;
+  if (threshold <= 0) return threshold < 0 ? 0 : 1;  // also for -0
   auto nearest = static_cast<float>(threshold);
   if (static_cast<double>(nearest) > threshold) nearest = std::nextafterf(nearest, 0.0F);
   return std::bit_cast<std::int32_t>(nearest) + 1;

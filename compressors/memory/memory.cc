@@ -132,11 +132,13 @@ class ResidualMemory : public Memory {
   std::span<const float> add(std::span<const float> gradient, float scale) override {
     hold(gradient, scale);
     held_ = false;
+    cleared_ = {};
     return residual_;
   }
   Signal add_later(std::span<const float> gradient, float scale) override {
     const float decay = held_ ? 1.0F : decay_;
     held_ = false;
+    cleared_ = {};
     return Signal(PendingSum{.g = gradient.data(),
                              .r = residual_.data(),
                              .n = residual_.size(),

@@ -2,15 +2,19 @@
 // after another is copied to first-level cache, padded with zeros where the tensor ends,
 // transformed, and its greatest coefficients are selected. The selected coefficients of all chunks
 // are then written as a sparse method writes elements.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 
+#include "base/error.h"
 #include "compressors/encode/value_codec.h"
 #include "compressors/kernels/buffer.h"
 #include "compressors/kernels/transforms.h"
@@ -217,8 +221,13 @@ const Registration kDemo{dense_method({
 }  // namespace
 
 std::unique_ptr<Quantizer> make_demo_quantizer(const DemoOptions& options) {
-  return std::make_unique<DemoQuantizer>(demo_grid(options.shape, options.elements, options.chunk),
-                                         options);
+  const DemoGrid grid = demo_grid(options.shape, options.elements, options.chunk);
+  if (grid.coefficients() > std::numeric_limits<std::uint32_t>::max())
+    throw InputError(fmt::format(
+        "{} coefficients, with those that fill up chunks of {} by {}; expected at most {}",
+        grid.coefficients(), options.chunk, options.chunk,
+        std::numeric_limits<std::uint32_t>::max()));
+  return std::make_unique<DemoQuantizer>(grid, options);
 }
 
 }  // namespace thinpipe

@@ -69,6 +69,7 @@ class DensePipeline : public Compressor {
   bool verbatim() const override { return parts_.verbatim; }
   void hold(const GradientInput& gradient) override {
     check_size(identity_, "the gradient", gradient.values.size());
+    const UseThreads threads(parts_.threads);
     parts_.memory->hold(gradient.values, 1.0F);
   }
 
@@ -112,8 +113,20 @@ class SharedScalePipeline : public DensePipeline, public SharedScale {
     prepared_ = parts_.memory->add(gradient.values, 1.0F);
     return scale_of_.scale_of(*prepared_);
   }
+  void hold(const GradientInput& gradient) override {
+    refuse_prepared("hold()");
+    DensePipeline::hold(gradient);
+  }
+  void save_state(std::vector<std::byte>& state) const override {
+    refuse_prepared("save_state()");
+    DensePipeline::save_state(state);
+  }
 
  private:
+  void refuse_prepared(const char* call) const {
+    if (prepared_) throw std::logic_error(std::string(call) + " between prepare() and encode()");
+  }
+
   const ScaleOf& scale_of_;
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/nan.h"
 #include "compressors/kernels/parallel.h"
 #include "compressors/kernels/random.h"
 #include "compressors/kernels/select.h"
@@ -107,7 +108,7 @@ class RandomKSelector : public Selector {
     positions_->read(first, positions);
     for (std::size_t i = 0; i < n; ++i) {
       if (i + kAhead < n) __builtin_prefetch(c.data() + positions[i + kAhead]);
-      selection.values[at + i] = factor * c[positions[i]];
+      selection.values[at + i] = canonical(factor * c[positions[i]]);
     }
     return positions[n - 1];
   }

@@ -144,6 +144,7 @@ class SparsePipeline : public Compressor, public SparsePayload {
   bool incremental() const override { return parts_.incremental; }
   void hold(const GradientInput& gradient) override {
     check_size(identity_, "the gradient", gradient.values.size());
+    const UseThreads threads(parts_.threads);
     parts_.memory->hold(gradient.values, 1.0F);
   }
 

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "compressors/kernels/buffer.h"
+#include "compressors/kernels/parallel.h"
 #include "compressors/kernels/sums.h"
 #include "compressors/memory/memory.h"
 #include "compressors/methods/common.h"
@@ -344,6 +345,7 @@ struct PluginParts {
   std::unique_ptr<PluginInstance> instance;
   std::uint64_t period = 1;  ///< exchange in every n-th step
   bool incremental = false;  ///< the memory is EF21's
+  int threads = 1;           ///< of the memory's passes
 };
 
 class PluginCompressor : public Compressor {
@@ -357,6 +359,7 @@ class PluginCompressor : public Compressor {
   EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) override {
     check_gradient(gradient);
     check_room(identity_, payload.size(), max_encoded_size());
+    const UseThreads threads(parts_.threads);
     const auto c = parts_.memory->add(gradient.values, 1.0F);
     EncodeReport report;
     const auto bytes = parts_.instance->encode(c, gradient, report);
@@ -378,10 +381,12 @@ class PluginCompressor : public Compressor {
     return parts_.memory->distortion(gradient.values, parts_.instance->decode_own(payload));
   }
 
+  std::span<const float> residual() const override { return parts_.memory->remainder(); }
   std::uint64_t period() const override { return parts_.period; }
   bool incremental() const override { return parts_.incremental; }
   void hold(const GradientInput& gradient) override {
     check_gradient(gradient);
+    const UseThreads threads(parts_.threads);
     parts_.memory->hold(gradient.values, 1.0F);
   }
 
@@ -443,6 +448,7 @@ std::unique_ptr<Compressor> make_plugin_compressor(std::shared_ptr<const PluginM
       wrapped ? make_memory(parameters, tensor.elements) : make_no_memory(tensor.elements, false);
   parts.period = wrapped ? period_of(parameters) : 1;
   parts.incremental = wrapped && parameters.choice("memory") == "ef21";
+  parts.threads = settings.threads;
   parts.instance =
       std::make_unique<PluginInstance>(std::move(method), parameters, tensor, settings);
   return std::make_unique<PluginCompressor>(identity_of(parameters, tensor), std::move(parts));

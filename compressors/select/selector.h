@@ -24,7 +24,9 @@ namespace thinpipe {
 inline std::size_t target_count(double ratio, std::size_t elements) {
   if (elements == 0) return 0;
   const double exact = ratio * static_cast<double>(elements);
-  const auto k = static_cast<std::size_t>(std::ceil(exact * (1 - 1e-12)));
+  // The ratio and the product are each rounded by half an epsilon at most.
+  constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
+  const auto k = static_cast<std::size_t>(std::ceil(exact * (1 - kRounding)));
   return std::clamp<std::size_t>(k, 1, elements);
 }
 

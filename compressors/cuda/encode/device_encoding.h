@@ -286,11 +286,13 @@ struct DeviceEncoding {
   }
 };
 
+/// @param max_selected  returns the most positions that are sent of so many elements
 /// @throws InputError for codecs without a GPU implementation, and for tensors too large for the
 /// codec
 template <class Device>
 DeviceEncoding<Device> make_encoding(const Parameters& parameters,
-                                     std::span<const TensorInfo> tensors) {
+                                     std::span<const TensorInfo> tensors,
+                                     const auto& max_selected) {
   const std::string& values = parameters.choice("values");
   const std::string& positions = parameters.choice("positions");
   const bool steps = values == "tau";
@@ -311,11 +313,12 @@ DeviceEncoding<Device> make_encoding(const Parameters& parameters,
                             : chunked ? make_chunked_codec(chunks)
                                       : make_position_codec(positions);
   for (const TensorInfo& tensor : tensors) {
-    // The bits of all positions, like elements, are counted in 31 bits (kernels/prefix.h).
+    // The bits of a payload's positions, like elements, are counted in 31 bits (kernels/prefix.h).
     const bool chained = positions == "run16" || positions == "golomb" || positions == "packed" ||
                          positions == "elias_gamma" || positions == "elias_delta";
     constexpr std::size_t kMaxBits = 0x7fffffff;
-    const std::size_t most = encoding.position_codec->max_size(tensor.elements, tensor.elements);
+    const std::size_t most =
+        encoding.position_codec->max_size(max_selected(tensor.elements), tensor.elements);
     if (chained && most > kMaxBits / 8) {
       refuse(parameters, "tensor '" + tensor.name + "' has " + std::to_string(tensor.elements) +
                              " elements, too many for positions=" + positions);

@@ -92,7 +92,7 @@ struct Drawn : ChosenAsIs {
   THINPIPE_KERNEL Kept look(std::uint32_t i, float /*value*/) const {
     return (bits[i / 32] >> i % 32 & 1) != 0 ? Kept::kYes : Kept::kNo;
   }
-  THINPIPE_KERNEL float sent(float value) const { return factor * value; }
+  THINPIPE_KERNEL float sent(float value) const { return canonical(factor * value); }
 };
 
 /// Adds the second moments to their sum v, keeps the elements that exceed the variance criterion

@@ -26,10 +26,9 @@ THINPIPE_BOTH inline float sum_of(const Job& job, float r, float g) {
   const float fresh = job.scale * g;
   return canonical(kept + fresh);
 }
-/// Returns the receivers' estimate of an element; 0 if it is not finite.
-THINPIPE_BOTH inline float estimate_of(const Job& job, std::uint32_t i) {
-  const float h = job.h[i];
-  return h - h == 0 ? h : 0.0F;
+/// Returns the number; 0 if it is not finite.
+THINPIPE_BOTH inline float finite_or_zero(float number) {
+  return number - number == 0 ? number : 0.0F;
 }
 
 /// Returns element i of c before the memory's update, without updating the memory.
@@ -42,14 +41,15 @@ THINPIPE_BOTH inline float peek(const Job& job, std::uint32_t i) {
                                   : job.r[i] + (job.momentum * job.u[i] + fresh));
   }
   const float sum = sum_of(job, job.r[i], g);
-  return job.h == nullptr || job.holds ? sum : sum - estimate_of(job, i);
+  return job.h == nullptr || job.holds ? sum : sum - finite_or_zero(job.h[i]);
 }
 
 /// An element's operands, as read from memory. fetch() is separate from settle(), so that a thread
 /// can have several reads in flight before it stores anything.
 struct Fetched {
-  float g = 0;  ///< gradient, if the memory is updated
-  float r = 0;  ///< memory, or the element
+  float g = 0;      ///< gradient, if the memory is updated
+  float r = 0;      ///< memory, or the element
+  float other = 0;  ///< velocity, or the receivers' estimate, if the memory has one
 };
 
 /// Reads element i of c, or of Job::chosen.
@@ -58,7 +58,12 @@ THINPIPE_BOTH Fetched fetch(const Job& job, std::uint32_t i) {
   if constexpr (reading == Reading::kChosen) {
     return {.g = 0, .r = job.chosen.values[i]};
   } else if constexpr (reading == Reading::kSum) {
-    return {.g = job.g[i], .r = job.r == nullptr ? job.g[i] : job.r[i]};
+    if (job.r == nullptr || job.summed) return {.g = 0, .r = job.c()[i]};
+    return {.g = job.g[i],
+            .r = job.anew ? 0 : job.r[i],
+            .other = job.u != nullptr   ? job.u[i]
+                     : job.h != nullptr ? job.h[i]
+                                        : 0};
   } else if constexpr (reading == Reading::kGradient) {
     return {.g = 0, .r = job.g[i]};
   } else {
@@ -74,7 +79,7 @@ THINPIPE_BOTH float settle(const Job& job, std::uint32_t i, const Fetched& read)
   float c = 0;
   if (job.u != nullptr) {
     const float fresh = job.scale * read.g;
-    float u = job.u[i];
+    float u = read.other;
     if (job.nesterov) {
       u = canonical(job.momentum * (u + fresh));
       c = canonical((read.r + u) + fresh);
@@ -86,8 +91,9 @@ THINPIPE_BOTH float settle(const Job& job, std::uint32_t i, const Fetched& read)
   } else {
     c = sum_of(job, read.r, read.g);
     if (job.h != nullptr && !job.holds) {
-      job.h[i] = estimate_of(job, i);
-      c = c - job.h[i];
+      const float estimate = finite_or_zero(read.other);
+      if (read.other - estimate != 0) job.h[i] = 0;
+      c = c - estimate;
     }
   }
   job.r[i] = c;
@@ -126,8 +132,7 @@ THINPIPE_BOTH std::uint32_t elements_of(const Job& job, std::uint32_t from) {
 
 /// Returns the residual; 0 if it is not finite.
 THINPIPE_BOTH inline float remainder_of(float c, float decoded) {
-  const float left = c - decoded;
-  return left - left == 0 ? left : 0.0F;
+  return finite_or_zero(c - decoded);
 }
 /// Adds `decoded` to the receivers' estimate, and stores the residual in the memory.
 THINPIPE_BOTH inline void leave(const Job& job, std::uint32_t i, float c, float decoded) {

@@ -93,8 +93,11 @@ THINPIPE_KERNEL void read_run(const Job& job, std::uint32_t i, std::uint32_t cou
   const bool sums = reading == Reading::kSum && job.r != nullptr && !job.summed;
   if (!sums) return load_run(job.c() + i, count, c);
   if (job.u != nullptr || job.h != nullptr) {
+    Fetched read[kRunElements];  // all under way before the first store
     for (std::uint32_t j = 0; j < kRunElements; ++j)
-      if (j < count) c[j] = element<reading>(job, i + j);
+      if (j < count) read[j] = fetch<reading>(job, i + j);
+    for (std::uint32_t j = 0; j < kRunElements; ++j)
+      if (j < count) c[j] = settle<reading>(job, i + j, read[j]);
     return;
   }
   float g[kRunElements] = {};

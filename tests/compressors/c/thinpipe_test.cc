@@ -423,6 +423,9 @@ TEST(CInterface, CallsNameWhatTheyRefuse) {
   Handle shared("terngrad:memory=residual");
   shared.expect_ok(thinpipe_prepare(shared.compressor, &gradient, &scale, &shared.error));
   EXPECT_REFUSED(thinpipe_prepare(shared.compressor, &gradient, &scale, &error), "prepare() twice");
+  Handle delayed("terngrad:memory=residual,delay=2");
+  delayed.expect_ok(thinpipe_prepare(delayed.compressor, &gradient, &scale, &delayed.error));
+  EXPECT_REFUSED(thinpipe_hold(delayed.compressor, &gradient, &error), "between prepare() and enc");
 }
 
 TEST(CInterface, AStateThatIsRefusedLeavesAResetCompressor) {

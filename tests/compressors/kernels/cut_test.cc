@@ -247,7 +247,7 @@ TEST(Keys, RankAsDocumented) {
 
 TEST(Keys, AboveAThresholdComparesExactly) {
   constexpr float kMax = std::numeric_limits<float>::max();
-  for (double threshold : {0.0, 1e-300, 1e-45, 0.1, 0.10000000149011612, 1.0, 3e38, 1e300}) {
+  for (double threshold : {0.0, -0.0, 1e-300, 1e-45, 0.1, 0.10000000149011612, 1.0, 3e38, 1e300}) {
     const std::int32_t limit = key_above(threshold);
     for (float near : {0.0F, 1e-45F, 0.1F, 1.0F, kMax}) {
       for (float x : {std::nextafter(near, 0.0F), near, std::nextafter(near, 1e38F), -near}) {

@@ -215,6 +215,12 @@ TEST(Ef21, PresetIsTopKWithItsMemory) {
   EXPECT_TRUE(make("ef21", 5000)->incremental());
 }
 
+// Positions are numbers of coefficients, which padding multiplies.
+TEST(Demo, HasFewerThanTwoToThe32Coefficients) {
+  const DemoOptions options{.shape = {65, 34'000'000}, .elements = 2'210'000'000, .chunk = 64};
+  EXPECT_THROW(make_demo_quantizer(options), InputError);
+}
+
 }  // namespace
 
 }  // namespace thinpipe
