@@ -281,7 +281,8 @@ std::vector<std::string> simd_of(const BenchOptions& options) {
   for (const std::string& name : options.simd) {
     if (name == "all") return simd_targets();
     set_simd_target(name);  // throws for unknown ones; the name of "best"
-    names.push_back(simd_target());
+    if (std::find(names.begin(), names.end(), simd_target()) == names.end())
+      names.push_back(simd_target());
   }
   set_simd_target("best");
   if (names.empty()) names.push_back(simd_target());
@@ -304,10 +305,11 @@ std::vector<std::size_t> tensors_of(const Trace& trace, const std::vector<std::s
     if (found == known.end())
       throw InputError(fmt::format("{}: no tensor '{}'{}", trace.folder().string(), name,
                                    did_you_mean(name, known)));
-    chosen.push_back(static_cast<std::size_t>(found - known.begin()));
-    if (trace.tensors()[chosen.back()].elements == 0)
+    const auto index = static_cast<std::size_t>(found - known.begin());
+    if (trace.tensors()[index].elements == 0)
       throw InputError(
           fmt::format("{}: tensor '{}' has no elements", trace.folder().string(), name));
+    if (std::find(chosen.begin(), chosen.end(), index) == chosen.end()) chosen.push_back(index);
   }
   return chosen;
 }
@@ -343,7 +345,8 @@ TimedDevice open_benched_gpu() {
   return open_timed_gpu();
 }
 
-BenchResult run_bench(const BenchOptions& options, const OpenDevice& open) {
+BenchResult run_bench(const BenchOptions& options, const OpenDevice& open,
+                      const std::function<void(const BenchResult&)>& measured) {
   const std::vector<Spec> specs = specs_of(options);
   for (const Spec& spec : specs) check_spec(spec);
   const bool on_cpu = runs_on(options, kDeviceCpu), on_device = runs_on(options, kDeviceCuda);
@@ -393,16 +396,16 @@ BenchResult run_bench(const BenchOptions& options, const OpenDevice& open) {
       bench_on_device(device_specs, options, open, inputs.tensor(), inputs.gradient(0), progress,
                       result, rows);
     }
-    if (!on_cpu) continue;
-    progress.note(fmt::format("{} elements: {} points, {} inputs in turn", inputs.elements(),
-                              points, inputs.rotation()));
-    std::vector<BenchPoint> planned;
-    for (const Spec& spec : specs) {
-      for (const int threads : options.threads) {
-        for (const std::string& target : simd) planned.push_back({spec, threads, target, ""});
-      }
+    if (on_cpu) {
+      progress.note(fmt::format("{} elements: {} points, {} inputs in turn", inputs.elements(),
+                                points, inputs.rotation()));
+      std::vector<BenchPoint> planned;
+      for (const Spec& spec : specs)
+        for (const int threads : options.threads)
+          for (const std::string& target : simd) planned.push_back({spec, threads, target, ""});
+      TensorBench(options, inputs, progress, result, rows).run(std::move(planned));
     }
-    TensorBench(options, inputs, progress, result, rows).run(std::move(planned));
+    if (measured) measured(result);
   }
   set_simd_target("best");
   if (!options.turns)

@@ -18,7 +18,9 @@ TimedDevice open_benched_gpu();
 /// Measures every compressor on every tensor with every number of threads and instruction set, and
 /// on the GPU if requested. Shows its progress on stderr.
 /// @throws InputError for bad specs, names and traces; RunError when interrupted, or without a GPU.
-BenchResult run_bench(const BenchOptions& options, const OpenDevice& open = open_benched_gpu);
+/// @param measured  is called with all results so far after each tensor
+BenchResult run_bench(const BenchOptions& options, const OpenDevice& open = open_benched_gpu,
+                      const std::function<void(const BenchResult&)>& measured = {});
 
 /// Returns the heading above the tables of results: the machine, the inputs, and the settings of
 /// the timing.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,9 @@ BenchOptions options_of(const Arguments& arguments) {
   }
   options.tensors = arguments.texts("tensor");
   for (const std::string& text : alternatives(arguments.texts("size")))
-    options.sizes.push_back(parse_elements(text));
+    if (const std::size_t size = parse_elements(text);
+        std::find(options.sizes.begin(), options.sizes.end(), size) == options.sizes.end())
+      options.sizes.push_back(size);
   options.ratios = alternatives(arguments.texts("ratio"));
   options.devices = devices_of(arguments);
   options.distribution = arguments.text("distribution");
@@ -115,20 +118,24 @@ int bench(const Arguments& arguments, const BenchOptions& options) {
   const std::string& file = arguments.text("json");
   std::optional<OutputFile> output = open_json(file);
   const std::unique_ptr<RecordWriter> writer = open_records(arguments);
+  Header header = header_of(arguments, options);
+  std::vector<Point> points;
+  std::set<std::string> written;
+  const auto record = [&](const BenchResult& measured) {
+    if (measured.device) header.device = Document(device_json(*measured.device));
+    points = bench_points(options, measured);
+    if (!writer || points.empty()) return;
+    if (written.empty()) writer->append(header);
+    for (const Point& point : points)
+      if (written.insert(point.id).second) writer->append(point);
+  };
   BenchResult result;
   try {
-    result = run_bench(options);
+    result = run_bench(options, open_benched_gpu, record);
   } catch (const RunError& error) {
     if (!interrupted()) throw;
     std::fprintf(stderr, "thinpipe bench: %s\n", error.what());
     return 128 + SIGINT;
-  }
-  Header header = header_of(arguments, options);
-  if (result.device) header.device = Document(device_json(*result.device));
-  const std::vector<Point> points = bench_points(options, result);
-  if (writer) {
-    writer->append(header);
-    for (const Point& point : points) writer->append(point);
   }
   if (output) {
     output->write(result.json);

@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/error.h"
@@ -85,22 +87,21 @@ GateOutcome gate_builds(const Arguments& arguments, const GatePolicy& policy,
   return outcome;
 }
 
+// @param records  receives the launches' records, if any
 Measured launches_of(const Arguments& arguments, const GatePolicy& policy, const fs::path& scratch,
-                     const fs::path& keep) {
+                     std::string* records) {
   Launcher launcher(arguments.positionals("COMMAND"), scratch);
   Undisturbed undisturbed(launcher, retakes_of(policy));
   const int launches = policy.pairs;
   Measured measured;
   measured.file = "this build";
   Progress progress(launches);
-  if (!keep.empty()) fs::create_directories(keep);
   for (int i = 0; i < launches; ++i) {
     progress.describe(fmt::format("launch {} of {}", i + 1, launches));
     append_launches(measured, undisturbed.launch(this_program()));
     progress.advance(1);
-    if (keep.empty()) continue;
-    append_output(keep / kRecordFileName,
-                  read_input(launcher.last_records(), "records", kMaxRecordBytes));
+    if (records != nullptr)
+      *records += read_input(launcher.last_records(), "records", kMaxRecordBytes);
   }
   return measured;
 }
@@ -116,12 +117,17 @@ int save(const Arguments& arguments, const GatePolicy& policy, const fs::path& s
   if (fs::exists(folder / kRecordFileName))
     throw InputError((folder / kRecordFileName).string() +
                      ": there are records already; remove them or choose another folder");
-  const Measured measured = launches_of(arguments, policy, scratch, folder);
+  std::string records;
+  const Measured measured = launches_of(arguments, policy, scratch, &records);
   if (!measured.not_good.empty()) {
     const auto& [id, why] = *measured.not_good.begin();
     throw RunError(fmt::format("{} points cannot serve as a baseline; {} was {}",
                                measured.not_good.size(), id, why));
   }
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (failure) throw SystemError("create folder " + folder.string(), failure.value());
+  write_output(folder / kRecordFileName, records);
   write_stdout((folder / kRecordFileName).string() + "\n");
   return kExitGood;
 }
@@ -146,13 +152,31 @@ int print_outcome(const Arguments& arguments, const GateOutcome& outcome) {
   return exit_code(outcome, arguments.flag("strict"));
 }
 
+// Options that only some ways of comparing use.
+struct LimitedOption {
+  const char* name;
+  std::set<std::string> modes;
+};
+
 void check_modes(const Arguments& arguments) {
-  int modes = 0;
+  std::vector<std::string> modes;
   for (const char* mode : {"baseline", "baseline-exe", "history", "save"})
-    modes += arguments.given(mode);
-  if (modes != 1)
+    if (arguments.given(mode)) modes.emplace_back(mode);
+  if (modes.size() != 1)
     throw InputError("expected one of --baseline, --baseline-exe, --history and --save, found " +
-                     std::to_string(modes));
+                     std::to_string(modes.size()));
+  const std::string mode = arguments.given("measured") ? "measured" : modes[0];
+  const std::set<std::string> launches = {"baseline", "baseline-exe", "save"};
+  const std::set<std::string> judges = {"baseline", "baseline-exe", "measured", "history"};
+  // --times is also allowed where a baseline is stored that will be compared with it.
+  for (const auto& [name, allowed] :
+       {LimitedOption{"times", {"baseline", "measured", "save"}}, LimitedOption{"pairs", launches},
+        LimitedOption{"looks", {"baseline-exe"}}, LimitedOption{"seed", {"baseline-exe"}},
+        LimitedOption{"json", judges}, LimitedOption{"markdown", judges},
+        LimitedOption{"junit", judges}, LimitedOption{"github", judges},
+        LimitedOption{"strict", judges}, LimitedOption{"all", judges}})
+    if (arguments.given(name) && !allowed.contains(mode))
+      throw InputError(fmt::format("--{} has no effect with --{}", name, mode));
   const bool has_command = !arguments.positionals("COMMAND").empty();
   if (arguments.given("history")) {
     if (has_command)
@@ -180,7 +204,7 @@ int gate(const Arguments& arguments, const GatePolicy& policy) {
   if (arguments.given("measured")) return judge(read_measured(arguments.text("measured")));
   return run_outside_sandbox([&](const Sandbox& sandbox) {
     if (arguments.given("save")) return save(arguments, policy, sandbox.scratch);
-    if (baseline) return judge(launches_of(arguments, policy, sandbox.scratch, {}));
+    if (baseline) return judge(launches_of(arguments, policy, sandbox.scratch, nullptr));
     return print_outcome(arguments, gate_builds(arguments, policy, sandbox.scratch));
   });
 }

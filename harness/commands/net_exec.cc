@@ -144,7 +144,7 @@ Action job_action(const Arguments& arguments, const std::string& program, double
           begin();
           job->begin();
           RankPrograms ranks = start(machines);
-          return run_ranks(ranks, end_timeout);
+          return run_ranks(ranks, end_timeout, [&job] { job->look_for_other_runs(); });
         },
         [&](ScheduleLog& schedule, const ProgramTraffic& traffic, int code,
             const std::unique_ptr<Job>& job) { job->finish(schedule, traffic, code); },

@@ -189,7 +189,7 @@ Played read_played(const Arguments& arguments) {
 
 int play(const Played& played, const Arguments& arguments) {
   require_kernel_features(played.needed);
-  return run_in_sandbox([&](const Sandbox&) {
+  return run_in_sandbox(until_output_closes([&](const Sandbox&) {
     Network network(played.hosts, played.topology);
     TrialResult result;
     {
@@ -201,7 +201,7 @@ int play(const Played& played, const Arguments& arguments) {
                            : write_text(to_text(played, result));
     const bool is_valid = valid(played, result);
     return verification_code(!is_valid || holds(played, result), is_valid);
-  });
+  }));
 }
 
 Action prepare_play(const Arguments& arguments) {

@@ -150,7 +150,7 @@ int verify_network(const TopologySpec& spec, int hosts, const std::vector<LinkSp
   if (arguments.given("seconds")) options.seconds = arguments.real("seconds");
   options.both = true;
   const double tolerance = arguments.real("tolerance") / 100;
-  return run_in_sandbox([&](const Sandbox&) {
+  return run_in_sandbox(until_output_closes([&](const Sandbox&) {
     Network network(hosts, spec);
     Json all = Json::array();
     bool hold = true, valid = true;
@@ -185,7 +185,7 @@ int verify_network(const TopologySpec& spec, int hosts, const std::vector<LinkSp
     }
     arguments.flag("json") ? write_json(all) : write_text("\n" + summary(all_checks, tolerance));
     return verification_code(hold, valid);
-  });
+  }));
 }
 
 // Verifies a topology other than a pair of hosts. Exit code as of `net verify`.
@@ -265,7 +265,7 @@ int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<Sched
   constexpr int kWindows = 20;
   options.window = options.seconds / kWindows;
   const double tolerance = arguments.real("tolerance") / 100;
-  return run_in_sandbox([&](const Sandbox&) {
+  return run_in_sandbox(until_output_closes([&](const Sandbox&) {
     Network network(kPair);
     Json all = Json::array();
     std::size_t holding = 0, invalid = 0;
@@ -314,7 +314,7 @@ int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<Sched
                                  "\n"
                            : ""));
     return verification_code(holding + invalid == all.size(), invalid == 0);
-  });
+  }));
 }
 
 // Verifies every link under every schedule, in both directions. The exit codes are those that `net
@@ -361,7 +361,7 @@ int verify_links(const std::vector<LinkSpec>& links, LinkReportOptions options,
   require_kernel_features(links);
   const double tolerance = arguments.real("tolerance") / 100;
   const bool as_json = arguments.flag("json"), as_table = arguments.flag("markdown");
-  return run_in_sandbox([&](const Sandbox&) {
+  return run_in_sandbox(until_output_closes([&](const Sandbox&) {
     Json all = Json::array();
     bool hold = true, valid = true;
     if (as_table) write_text(link_table_head());
@@ -386,7 +386,7 @@ int verify_links(const std::vector<LinkSpec>& links, LinkReportOptions options,
     if (as_json) write_json(all);
     if (!as_json && !as_table) write_text(links_summary(judged));
     return verification_code(hold, valid);
-  });
+  }));
 }
 
 Action prepare_links(const Arguments& arguments) {

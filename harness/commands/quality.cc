@@ -65,7 +65,6 @@ int quality(const Trace& trace, const std::vector<Spec>& specs, OfflineOptions o
                                        .seed = options.seed,
                                        .threads = options.threads},
                                       &trace);
-  if (writer) writer->append(header);
 
   Json json{{"trace", trace.folder().string()}, {"identity", trace.identity()},
             {"model", trace.model()},           {"ranks", options.ranks},
@@ -86,6 +85,7 @@ int quality(const Trace& trace, const std::vector<Spec>& specs, OfflineOptions o
           [&](std::size_t elements) { progress.advance(static_cast<double>(elements)); });
       json["compressors"].push_back(quality_json(quality, rows));
       const std::vector<Point> points = quality_points(quality);
+      if (writer && totals.empty()) writer->append(header);
       if (writer)
         for (const Point& point : points) writer->append(point);
       totals.push_back(points.front());

@@ -76,15 +76,20 @@ std::vector<LinkSpec> links_of(const Arguments& arguments) {
 
 std::vector<ScheduleSpec> schedules_of(const Arguments& arguments) {
   std::vector<ScheduleSpec> schedules;
-  for (const std::string& text : arguments.texts("schedule"))
-    schedules.push_back(parse_schedule(text));
+  for (const std::string& text : arguments.texts("schedule")) {
+    ScheduleSpec one = parse_schedule(text);
+    if (std::ranges::find(schedules, one.to_string(), &ScheduleSpec::to_string) == schedules.end())
+      schedules.push_back(std::move(one));
+  }
   return schedules;
 }
 
 std::vector<Stragglers> stragglers_of(const Arguments& arguments) {
   std::vector<Stragglers> all;
   for (const std::string& text : arguments.texts("straggler"))
-    for (Stragglers& one : Stragglers::expand(text)) all.push_back(std::move(one));
+    for (Stragglers& one : Stragglers::expand(text))
+      if (std::ranges::find(all, one.to_string(), &Stragglers::to_string) == all.end())
+        all.push_back(std::move(one));
   return all;
 }
 
@@ -328,7 +333,8 @@ OptionInfo sweep_out_option() {
 std::vector<OptionInfo> sweep_checking_options(const std::string& every) {
   return {
       integer_option("check-every", "N", every, {0, 1e6},
-                     "check the aggregate against a reference in every N-th step; 0 never checks"),
+                     "check the aggregate against a reference in every N-th step, or every N-th "
+                     "exchange where steps are between exchanges; 0 never checks"),
       {.name = "timeout",
        .old_name = "patience",
        .value_name = "S",

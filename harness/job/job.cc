@@ -182,9 +182,9 @@ Job::Job(const JobOptions& options, const ProgramNetwork& programs, EmulatedMach
                       writer_->file().string(), existing.kind()));
   }
   std::filesystem::create_directory(steps_);
+  look_for_other_runs();
   calibrate();
   setenv(kStepsVariable, steps_.c_str(), 1);
-  shared_ = others_.any();
 }
 
 void Job::calibrate() {
@@ -245,7 +245,8 @@ void Job::judge(const JobSteps& steps, const ScheduleLog& schedule,
   if (!point.reasons.empty()) point.status = Status::kInvalid;
   point.fidelity = fidelity_of(samples, programs_.point(),
                                {programs_.planned(), schedule, calibrated_, /*one_clock=*/true});
-  if (shared_ || others_.any()) mark_shared(options_.share_machine, point);
+  look_for_other_runs();
+  if (shared_) mark_shared(options_.share_machine, point);
 }
 
 void Job::finish(ScheduleLog& schedule, const ProgramTraffic& traffic, int code) {
@@ -272,10 +273,6 @@ void Job::record(Point point) {
   const Axes& axes = point.axes;
   point.id = fmt::format("{}|{}|{}|{}{}", axes.compressor, axes.link, axes.ranks, axes.collective,
                          programs_.spec().is_star() ? "" : "|" + axes.topology);
-  // The fingerprint is the same for equal jobs.
-  for (const char* own :
-       {kStepsVariable, "THINPIPE_HOST", "THINPIPE_HOST_ADDRESSES", "THINPIPE_HOSTS"})
-    unsetenv(own);
   Header header = network_header({.kind = kJobKind, .command = options_.command}, nullptr,
                                  machines_, nullptr, calibrator_);
   header.settings = Document({{"program", options_.program}, {"warmup", options_.warmup}});

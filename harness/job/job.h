@@ -61,6 +61,9 @@ class Job {
   /// Begins to watch the machine. Call it when the programs start.
   void begin() { watch_.emplace(); }
 
+  /// Notes whether another run measures on this machine. Takes a microsecond.
+  void look_for_other_runs() { shared_ = shared_ || others_.any(); }
+
   /// Judges the measurement, prints its result and appends it to the records. Does nothing after a
   /// requested stop.
   /// @param code  the job's exit code; anything but 0 makes a failed point

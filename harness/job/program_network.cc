@@ -180,7 +180,7 @@ std::string with_rank_in_front(const std::string& line) {
   return "[" + line.substr(comma + 1, bracket - comma - 1) + "] " + line.substr(end + 2);
 }
 
-int run_ranks(RankPrograms& programs, double end_timeout) {
+int run_ranks(RankPrograms& programs, double end_timeout, const std::function<void()>& look) {
   std::optional<int> result;         // set once the programs are told to end
   std::optional<std::size_t> first;  // the rank that ended first
   std::chrono::steady_clock::time_point first_end;
@@ -196,6 +196,7 @@ int run_ranks(RankPrograms& programs, double end_timeout) {
     print_outputs(programs);
     JobControl::pass_on(programs);
     reap_orphans();
+    look();
     // First: a terminal sends SIGINT to the programs too, which fail by it.
     if (!result && stop_requested()) end_all(128 + stop_signal(), stop_signal());
     bool all_ended = true;

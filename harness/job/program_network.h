@@ -2,6 +2,7 @@
 // output, and their end.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -135,9 +136,10 @@ using RankPrograms = std::vector<std::unique_ptr<RankProgram>>;
 /// Runs the programs until all have ended, and prints their output. The first program that fails,
 /// the end timeout, or a requested stop, ends the others.
 /// @param end_timeout  seconds that the others have to end after the first program; 0: no limit
+/// @param look  is called many times a second
 /// @returns the first failure's exit code, kExitFailed after the end timeout, 128 plus the number
 /// of a stop signal, or 0
-int run_ranks(RankPrograms& programs, double end_timeout);
+int run_ranks(RankPrograms& programs, double end_timeout, const std::function<void()>& look);
 
 /// Prints the traffic of each host to stderr, because stdout belongs to the programs.
 void print_traffic(const ProgramNetwork& programs, const ProgramTraffic& traffic);

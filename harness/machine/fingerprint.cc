@@ -38,9 +38,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kNames[] = {"CUDA_VISIBLE_DEVICES", "GLIBC_TUNABLES", "LD_BIND_NOW"};
 constexpr std::string_view kBeginnings[] = {"MALLOC_", "OMPI_MCA_", "OMP_", "THINPIPE_", "UCX_"};
-// Variables that mpirun sets for every rank, different in each.
-constexpr std::string_view kNotThese[] = {"OMPI_MCA_ess_", "OMPI_MCA_orte_", "OMPI_MCA_pmix_",
-                                          "OMPI_MCA_initial_wdir", "OMPI_MCA_shmem_RUNTIME"};
+// Variables that mpirun sets for every rank, and thinpipe for the programs that it starts: they
+// differ between launches of one measurement, and one is a secret.
+constexpr std::string_view kNotThese[] = {
+    "OMPI_MCA_ess_",          "OMPI_MCA_orte_", "OMPI_MCA_pmix_", "OMPI_MCA_initial_wdir",
+    "OMPI_MCA_shmem_RUNTIME", "THINPIPE_HOST",  "THINPIPE_STEPS", "THINPIPE_TOKEN"};
 
 bool is_measured(std::string_view name) {
   const auto begins = [&](std::string_view beginning) { return name.starts_with(beginning); };

@@ -8,8 +8,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json_fwd.hpp>
+
+#include "base/error.h"
 
 namespace thinpipe {
 
@@ -38,6 +41,19 @@ class OutputClosed : public std::exception {
  public:
   const char* what() const noexcept override { return "standard output was closed"; }
 };
+
+/// Returns a function that calls `body`, and returns kExitGood if the reader closes standard output
+/// meanwhile. For code that would report OutputClosed as an error.
+template <class Body>
+auto until_output_closes(Body body) {
+  return [body = std::move(body)](const auto&... arguments) -> int {
+    try {
+      return body(arguments...);
+    } catch (const OutputClosed&) {
+      return kExitGood;
+    }
+  };
+}
 
 /// Writes `text` through visible_text(), because names in it are untrusted input and could contain
 /// terminal escapes. The meaning of JSON does not change.

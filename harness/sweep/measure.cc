@@ -94,8 +94,9 @@ class PointRun {
       stepped();
       if (step < warmup) continue;
       idle.after_step(answers);
+      const std::uint64_t period = (step - warmup) / samples_.period;
       keep_step(step, std::move(answers),
-                options_.check_every > 0 && (step - warmup) % options_.check_every == 0);
+                options_.check_every > 0 && period % options_.check_every == 0);
     }
     samples_.wire = between(wire_before, machines_.count_wire(point_.hosts()));
     samples_.idle_cpu = idle.idle();

@@ -159,7 +159,7 @@ Point describe(const SweepPoint& planned, const SweepOptions& options) {
   axes.bucketing = planned.bucketing.to_string();
   axes.device = options.device;
   if (options.simulated) axes.engine = kSimGridEngine;
-  if (options.hosts && options.hosts->shape.empty()) axes.engine = kNetworkEngine;
+  if (options.hosts) axes.engine = options.hosts->shape.empty() ? kNetworkEngine : kMachinesEngine;
   if (!planned.stragglers.empty()) axes.stragglers = planned.stragglers.to_string();
   return point;
 }

@@ -92,6 +92,7 @@ class Session {
       if (stop_requested()) break;
       keep(planned, point);
     }
+    if (!early_.empty() && machines_ != nullptr) write_header();
     if (launch_) launch_->quit();
     if (stop_requested()) {
       progress_.note(
@@ -104,32 +105,35 @@ class Session {
   }
 
  private:
-  // Records a point. The header is written after the first point, because it describes the ranks'
-  // machines, which are known only then. While there are no machines, points are kept until a
-  // header can be written.
+  // Records a point. The header describes the ranks' machines, so points that failed before ranks
+  // have started are kept until others have.
   void keep(const SweepPoint& planned, const Point& point) {
-    if (!header_written_ && machines_ == nullptr) {
+    if (!header_written_ && !launch_) {
       early_.push_back(point);
     } else {
-      if (!header_written_) {
-        Header header = network_header({.kind = kRunKind,
-                                        .command = options_.command,
-                                        .seed = options_.seed,
-                                        .threads = options_.threads},
-                                       &trace_, *machines_, launch_.get(), calibrator_);
-        header.settings = Document(work_ ? work_->settings() : settings_of(options_));
-        if (options_.device != kDeviceCpu && launch_) describe_devices(header);
-        if (work_) work_->complete_header(header);
-        writer_.append(header);
-      }
-      header_written_ = true;
-      for (const Point& one : early_) writer_.append(one);
-      early_.clear();
+      write_header();
       writer_.append(point);
-      if (work_ && point.status != Status::kFailed) work_->recorded(planned);
+      if (work_ && (point.status != Status::kFailed || point.diverged)) work_->recorded(planned);
     }
     failed_ += point.status == Status::kFailed ? 1 : 0;
     progress_.note(work_ ? work_->outcome(planned, point) : outcome_line(planned, point));
+  }
+
+  // Writes the header, if it is not written yet, and the points that were kept for it.
+  void write_header() {
+    if (header_written_) return;
+    Header header = network_header({.kind = kRunKind,
+                                    .command = options_.command,
+                                    .seed = options_.seed,
+                                    .threads = options_.threads},
+                                   &trace_, *machines_, launch_.get(), calibrator_);
+    header.settings = Document(work_ ? work_->settings() : settings_of(options_));
+    if (options_.device != kDeviceCpu && launch_) describe_devices(header);
+    if (work_) work_->complete_header(header);
+    writer_.append(header);
+    header_written_ = true;
+    for (const Point& one : early_) writer_.append(one);
+    early_.clear();
   }
 
   void describe_devices(Header& header) {

@@ -159,8 +159,8 @@ LinkSpec ceiling_link(const LinkSpec& link) {
 
 const TimeScaleChoice& ScaleChooser::choose(Network& network, const std::string& key, int ranks,
                                             const Topology& busiest) {
-  const auto [found, inserted] = choices_.try_emplace(Key{key, ranks});
-  if (!inserted) return found->second;
+  const Key place{key, ranks};
+  if (const auto known = choices_.find(place); known != choices_.end()) return known->second;
   Capacity machine{.cores = own_cores(), .ranks = ranks, .threads = threads_};
   if (ranks > 1) {
     Topology fast = busiest;
@@ -170,8 +170,7 @@ const TimeScaleChoice& ScaleChooser::choose(Network& network, const std::string&
         measure_flows(network, {{0, ranks - 1}}, {.settle = 0.3, .seconds = 1});
     machine.flow = measured.flows.at(0).goodput;
   }
-  found->second = choose_time_scale(busiest, machine);
-  return found->second;
+  return choices_[place] = choose_time_scale(busiest, machine);
 }
 
 void scale_step(StepAnswers& step, double factor, bool overlapped) {

@@ -192,9 +192,10 @@ Group make_group(const std::vector<const Point*>& points,
   const std::string& topology = points.front()->axes.topology;
   const std::string& stragglers = points.front()->axes.stragglers;
   const std::string& engine = points.front()->axes.engine;
-  std::vector<std::string> parts = {engine == kSimGridEngine   ? "simulated by SimGrid"
-                                    : engine == kNetworkEngine ? "on a network as it is"
-                                                               : "",
+  std::vector<std::string> parts = {engine == kSimGridEngine    ? "simulated by SimGrid"
+                                    : engine == kNetworkEngine  ? "on a network as it is"
+                                    : engine == kMachinesEngine ? "between real machines"
+                                                                : "",
                                     topology == "star" ? "" : topology,
                                     stragglers == "none" ? "" : stragglers, group.link};
   std::erase(parts, "");

@@ -98,6 +98,17 @@ TEST_F(OfflineTest, ThePeriodIsHeldAndTheBitsAreOfAllSteps) {
   EXPECT_DOUBLE_EQ(*replay("topk:ratio=0.1,delay=2,memory=none").total.overlap, 1);
 }
 
+// Two steps in the first epoch, at a quarter, and two in the second, at a hundredth.
+TEST_F(OfflineTest, EpochsHaveTheirSteps) {
+  OfflineOptions options;
+  options.steps = 4;
+  options.steps_per_epoch = 2;
+  const double warm = replay("topk:ratio=0.01,warmup=0.25", options).total.bits_per_element;
+  const double quarter = replay("topk:ratio=0.25").total.bits_per_element;
+  const double hundredth = replay("topk:ratio=0.01").total.bits_per_element;
+  EXPECT_NEAR(warm, (quarter + hundredth) / 2, 1e-9);
+}
+
 TEST_F(OfflineTest, TheDumpIsWhatReceiversDecodeAndWhatStaysBehind) {
   for (const std::string& spec : testing::all_specs()) {
     SCOPED_TRACE(spec);
