@@ -17,9 +17,10 @@ inline constexpr double kLateSeconds = 2e-3;
 /// Time of all CPUs of the machine, in clock ticks.
 struct ProcessorTime {
   double idle = 0, all = 0;
+  double stolen = 0;  ///< in which the hypervisor ran other machines on these CPUs
 
   ProcessorTime operator-(const ProcessorTime& before) const {
-    return {idle - before.idle, all - before.all};
+    return {idle - before.idle, all - before.all, stolen - before.stolen};
   }
   /// Returns the idle fraction; nothing where the kernel's ticks are too coarse for so short a
   /// time.
@@ -39,6 +40,7 @@ inline ProcessorTime processor_time() {
   for (int column = 0; column < 8 && file >> value; ++column) {
     time.all += value;
     if (column == 3 || column == 4) time.idle += value;
+    if (column == 7) time.stolen = value;
   }
   return time;
 }

@@ -28,6 +28,7 @@ std::string Disturbance::reason(double limit) const {
     return fmt::format("5 % of timed waits overran by {} or more", format_time(late_p95));
   if (stalled > limit)
     return fmt::format("timed waits overran for {:.1f} % of the time", 100 * stalled);
+  if (stolen > limit) return fmt::format("the hypervisor took {:.1f} % of the time", 100 * stolen);
   if (repeated > limit)
     return fmt::format("{:.1f} % of the payload retransmitted spuriously", 100 * repeated);
   return "";
@@ -39,6 +40,7 @@ Disturbance worse_of(const Disturbance& a, const Disturbance& b) {
                                    : b.idle,
           .late_p95 = std::max(a.late_p95, b.late_p95),
           .stalled = std::max(a.stalled, b.stalled),
+          .stolen = std::max(a.stolen, b.stolen),
           .repeated = std::max(a.repeated, b.repeated)};
 }
 
@@ -108,7 +110,9 @@ Disturbance MachineWatch::stop(double spare) {
   found.idle = ProcessorTime{std::min(spent.idle + ticks, spent.all), spent.all}.idle_share();
   found.late_p95 = quantile(late_, 0.95);
   for (const double late : late_) found.stalled += std::max(0.0, late - kStallSeconds);
-  found.stalled /= now_seconds() - begin_;
+  const double seconds = now_seconds() - begin_;
+  found.stalled /= seconds;
+  found.stolen = spent.stolen / static_cast<double>(sysconf(_SC_CLK_TCK)) / seconds;
   return found;
 }
 

@@ -13,8 +13,8 @@
 
 namespace thinpipe {
 
-/// Upper limit of Disturbance::stalled and of Disturbance::repeated. Either of these fractions
-/// lowers a goodput by at most its own value. The tolerance of goodput is 3 %, and a third of it is
+/// Upper limit of Disturbance::stalled, ::stolen and ::repeated. Each of these fractions lowers a
+/// goodput by at most its own value. The tolerance of goodput is 3 %, and a third of it is
 /// allowed for effects of the machine.
 inline constexpr double kMachineShare = 0.01;
 /// Seconds by which a timed wait may overrun without counting as a stall. The default token bucket
@@ -27,11 +27,12 @@ struct Disturbance {
   std::optional<double> idle = {};
   double late_p95 = 0;  ///< 95th percentile of the overruns of timed waits, in seconds
   double stalled = 0;   ///< sum of the overruns beyond kStallSeconds, as a fraction of the time
+  double stolen = 0;    ///< time that the hypervisor took from all CPUs, as a fraction of the time
   double repeated = 0;  ///< fraction of the payload that a TCP sender retransmitted spuriously,
                         ///< because ACKs were late; the worst stream's
 
   /// Returns the reason why the measurement is invalid, such as "idle 0.4 %"; "" if it is valid.
-  /// @param limit  upper limit of `stalled` and of `repeated`
+  /// @param limit  upper limit of `stalled`, `stolen` and `repeated`
   std::string reason(double limit = kMachineShare) const;
 };
 

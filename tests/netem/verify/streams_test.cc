@@ -112,6 +112,7 @@ TEST(Disturbance, NamesTheSignThatIsOverItsLimit) {
   EXPECT_EQ(Disturbance{.idle = 0.004}.reason(), "idle 0.4 %");
   EXPECT_EQ(Disturbance{.late_p95 = 3e-3}.reason(), "5 % of timed waits overran by 3 ms or more");
   EXPECT_EQ(Disturbance{.stalled = 0.05}.reason(), "timed waits overran for 5.0 % of the time");
+  EXPECT_EQ(Disturbance{.stolen = 0.05}.reason(), "the hypervisor took 5.0 % of the time");
   EXPECT_EQ(Disturbance{.repeated = 0.02}.reason(),
             "2.0 % of the payload retransmitted spuriously");
 }
