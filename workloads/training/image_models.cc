@@ -30,7 +30,8 @@ class LeNet5 : public TrainableModel {
         conv2_(register_module("conv2", nn::Conv2d(nn::Conv2dOptions(20, 50, 5)))),
         ip1_(register_module("ip1", nn::Linear(800, 500))),
         ip2_(register_module("ip2", nn::Linear(500, 10))) {
-    // Caffe's "xavier" filler and zero biases.
+    // Glorot's uniform initialisation and zero biases. (Caffe's "xavier" filler counts only the
+    // inputs by default, and has another factor.)
     const torch::NoGradGuard no_grad;
     for (auto& item : named_parameters()) {
       if (item.value().dim() > 1) {
