@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -80,6 +81,11 @@ class Summaries(unittest.TestCase):
                                      "skipped: two A.c: so", "skipped: python test_a: no torch"])
         self.assertEqual(lines[-1], "1 passed, 0 failed, 3 skipped")
 
+    def test_skips_that_are_only_counted_have_failed(self):
+        code, lines = self.told(case("python", "run", "..s\nRan 3 tests in 1 s\n\nOK (skipped=1)\n"))
+        self.assertEqual(code, 1)
+        self.assertIn("FAILED: python: skips without a name", lines[0])
+
     def test_cases_within_a_program_of_googletest_are_counted(self):
         code, lines = self.told(
             case("many.1", "run", GTEST.format("[  PASSED  ] 205 tests.")),
@@ -107,8 +113,19 @@ class Summaries(unittest.TestCase):
         self.assertEqual(self.told(case("off", "notrun", "", SKIP_CODE))[0], 1)
 
 
+class Labels(unittest.TestCase):
+    def test_those_of_the_background_exist(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        named = re.search(r"^computing='\^\(([^']*)'\ncomputing\+='([^)]*)\)", (root / "check").read_text(),
+                          re.MULTILINE)
+        lists = "\n".join(file.read_text() for file in (root / "tests").rglob("CMakeLists.txt"))
+        labels = set(re.findall(r"LABELS (\w+)", lists))
+        labels.update(re.search(r"foreach\(library ([^)]*)\)", lists)[1].split())
+        self.assertLessEqual(set("".join(named.groups()).split("|")), labels)
+
+
 class LeftBehind(unittest.TestCase):
-    MARK = "THINPIPE_LEFT_BEHIND_TEST=1"
+    MARK = f"THINPIPE_LEFT_BEHIND_TEST={os.getpid()}"
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="thinpipe-test-")

@@ -21,6 +21,8 @@ OWN_SKIP = re.compile(r"^skipped: (?P<name>[^:]+): (?P<reason>.+)$", re.MULTILIN
 UNITTEST_SKIP = re.compile(r"^(?P<name>\w+) \(.*\)(?:\n.*)? \.\.\. skipped ['\"](?P<reason>.+)['\"]$",
                            re.MULTILINE)
 # GoogleTest: a program's first line, the number of passed cases, and the names of the others.
+# unittest's last line, which only counts; --verbose names the skips.
+UNITTEST_SKIPS = re.compile(r"^OK \(.*\bskipped=(\d+)", re.MULTILINE)
 GTEST_START = "Running main() from"
 GTEST_PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?\.$", re.MULTILINE)
 GTEST_FAILED = re.compile(r"^\[  FAILED  \] ([^\s,]+\.[^\s,]+)", re.MULTILINE)
@@ -78,7 +80,10 @@ class Summary:
         if status == "run":
             inner = GTEST_PASSED.findall(output) if output.startswith(GTEST_START) else []
             self.passed += int(inner[-1]) if inner else 1
-            self.skipped += own_skips(name, output)
+            named = own_skips(name, output)
+            self.skipped += named
+            if len(named) < sum(map(int, UNITTEST_SKIPS.findall(output))):
+                self.failed.append((name, "skips without a name; expected unittest's --verbose"))
         elif status in ("notrun", "disabled") and case.find("skipped") is not None:
             message = case.find("skipped").get("message") or ""
             # ctest reports a test whose program is missing as not run, which is a failure.

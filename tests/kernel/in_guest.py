@@ -32,7 +32,8 @@ from keeper import Keeper
 WRONG_USE, NO_KERNEL, TIMED_OUT, NO_ANSWER = 2, 77, 124, 125
 OWN_FOLDERS = ("/tmp", "/run", "/var/tmp", "/dev/shm")  # the guest's, in its memory
 POLL_SECONDS = 0.05
-POWER_OFF_SECONDS = 10  # after the command; user-mode Linux takes 0.1 s
+# After the command; user-mode Linux takes 0.1 s. Tests set a shorter time.
+POWER_OFF_SECONDS = float(os.environ.get("THINPIPE_GUEST_SECONDS", 10))
 LOG_LINES = 40  # of the kernel's messages, when something went wrong; --log keeps all
 SIGN_OF_LIFE = "in_guest: init runs"  # on the console, init's first deed
 # After a kernel has printed one of these messages, it does nothing more: user-mode Linux then
@@ -107,7 +108,7 @@ def boot(kernel, options, work):
                 elif handed_back is None and pathlib.Path(work, "code").exists():
                     handed_back = seconds
                 elif handed_back is not None and seconds - handed_back > POWER_OFF_SECONDS:
-                    reason = f"it did not power off within {POWER_OFF_SECONDS} s"
+                    reason = f"it did not power off within {POWER_OFF_SECONDS:g} s"
                     print(f"in_guest: {kernel.name}: {reason}", file=sys.stderr)
                 elif SIGN_OF_LIFE not in said and seconds > kernel.seconds_to_init:
                     reason = f"its init did not answer within {kernel.seconds_to_init:g} s"

@@ -72,6 +72,10 @@ class Runner(unittest.TestCase):
 class NoBoot(Runner):
     kind = "uml"
 
+    def setUp(self):
+        super().setUp()
+        self.environment["THINPIPE_GUEST_SECONDS"] = "2"
+
     def make_kernel(self, name, messages):
         program = pathlib.Path(self.folder.name, name)
         program.write_text(SPINS % messages, encoding="utf-8")
@@ -95,7 +99,7 @@ class NoBoot(Runner):
         begin = time.monotonic()
         code, output, error = self.run_guest("true")
         self.assertEqual(code, 5, output + error)
-        self.assertIn("it did not power off within 10 s", error)
+        self.assertIn("it did not power off within 2 s", error)
         self.assertLess(time.monotonic() - begin, 30)
         self.assert_nothing_left(["stays"])
 
@@ -104,7 +108,7 @@ class NoBoot(Runner):
         code, output, error = self.run_guest("--probe")
         self.assertEqual(code, 77, output + error)
         self.assertEqual(output, "none: user-mode Linux 6.1.176 does not boot: its init "
-                                 "did not answer within 10 s\n")
+                                 "did not answer within 2 s\n")
         self.assert_nothing_left(["silent"])
 
     def test_when_it_is_ended_nothing_is_left(self):

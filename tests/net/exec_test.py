@@ -103,16 +103,21 @@ class Exec(unittest.TestCase):
 
     def test_nothing_is_left_behind(self):
         mark = self.folder / "mark"
-        served = f"host1:echo $$ > {mark}; exec sleep 1000"
+        seconds = f"1000.{os.getpid()}"  # of no other test
+        served = f"host1:echo $$ > {mark}; exec sleep {seconds}"
         run("--serve", served, "--wait", "0", "--", "true")
+        self.assertTrue(mark.exists())
+        mark.unlink()
         process = subprocess.Popen([THINPIPE, "net", "exec", "--serve", served, "--wait", "0", "--",
-                                    "sleep", "999"], stderr=subprocess.DEVNULL)
-        time.sleep(1)
+                                    "sleep", seconds], stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while not mark.exists():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(20), 128 + signal.SIGTERM)
-        left = subprocess.run(["pgrep", "-fx", "sleep (1000|999)"], capture_output=True, text=True,
+        left = subprocess.run(["pgrep", "-fx", f"sleep {seconds}"], capture_output=True, text=True,
                               check=False).stdout
-        self.assertTrue(mark.exists())
         self.assertEqual(left, "")
 
 

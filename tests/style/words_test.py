@@ -7,6 +7,7 @@ comments and documents begin with What, Who, Whose or Of and are no question.
 
 words_test.py ROOT SEED: prints twenty random paragraphs, for a reader to say back.
 """
+import os
 import pathlib
 import random
 import re
@@ -47,11 +48,15 @@ TRAILING_COMMENT = re.compile(r"^.*?\S\s+//[/<!]*\s?(.*)$")
 def files(root):
     """@returns [(path relative to root, text)]"""
     found = []
-    for path in sorted(root.rglob("*")):
-        name = path.relative_to(root).as_posix()
-        if path.suffix in SUFFIXES and not name.startswith(LEFT_OUT) and path.is_file():
-            found.append((name, path.read_text(encoding="utf-8", errors="replace")))
-    return found
+    for folder, folders, names in os.walk(root):
+        # Other tests change the build folders meanwhile.
+        here = pathlib.Path(folder).relative_to(root)
+        folders[:] = [one for one in folders if not (here / one).as_posix().startswith(LEFT_OUT)]
+        for path in (here / one for one in names):
+            if path.suffix in SUFFIXES and not path.as_posix().startswith(LEFT_OUT):
+                text = (root / path).read_text(encoding="utf-8", errors="replace")
+                found.append((path.as_posix(), text))
+    return sorted(found)
 
 
 def words_that_are_out(name, text):
