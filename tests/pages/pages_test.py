@@ -43,6 +43,18 @@ def make_sources(folder):
     thinpipe("trace", "stats", TRACE, "--out", folder / "stats")
 
 
+# Whether the second column of the first table is in order; cells without a number come last.
+IN_ORDER = """(() => {
+  const cells = [...document.querySelectorAll('table.sortable')[0].tBodies[0].rows].map((row) => row.cells[1]);
+  const isNumeric = cells.some((cell) => cell.hasAttribute('data-value'));
+  const keys = cells.map((cell) => !isNumeric ? cell.textContent :
+      cell.hasAttribute('data-value') ? Number(cell.getAttribute('data-value')) : null);
+  const known = keys.filter((key) => key !== null);
+  const difference = (a, b) => isNumeric ? a - b : a.localeCompare(b);
+  return keys.slice(known.length).every((key) => key === null) &&
+      known.every((key, i) => i === 0 || %d * difference(key, known[i - 1]) >= 0);
+})()"""
+
 class Pages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -133,10 +145,11 @@ class Pages(unittest.TestCase):
             reached = f"{heads}.indexOf(document.activeElement.closest('th'))"
             self.assertEqual(1, self.browser.evaluate(reached))
             before = sorted(self.browser.evaluate(rows))
-            for order in ("ascending", "descending"):
+            for order, sign in (("ascending", 1), ("descending", -1)):
                 self.browser.press("Enter")
                 self.assertEqual(order,
                                  self.browser.evaluate(f"{heads}[1].getAttribute('aria-sort')"))
+                self.assertTrue(self.browser.evaluate(IN_ORDER % sign), order)
             self.assertEqual(before, sorted(self.browser.evaluate(rows)))
             self.assertTrue(self.browser.evaluate(
                 "getComputedStyle(document.activeElement).outlineStyle !== 'none'"))

@@ -32,10 +32,13 @@ FORMS = {"sparsereduce-gtopk": gtopk, "allreduce-qgz:group=2": qgz}
 
 class SparseTest(RunCase):
     def test_links_count_what_the_closed_forms_say(self):
+        checked = set()
         for point in self.run_collectives(RANKS, "--steps", "2", "--compute-scale", "0"):
             collective = point["axes"]["collective"]
             if collective in FORMS:
                 check_sent(self, point, [in_messages(*form) for form in FORMS[collective]()])
+                checked.add(collective)
+        self.assertEqual(checked, set(FORMS))
 
     def run_collectives(self, ranks, *arguments, what=f"elements={ELEMENTS}", collectives=COLLECTIVES):
         self.run_thinpipe(*RUN, "--trace", f"synthetic:{what},steps=2", "--out", self.out,

@@ -1,5 +1,6 @@
 """`thinpipe run`: its records of every point."""
 import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -157,6 +158,23 @@ class SweepTest(RunCase):
         self.assertIn("records.jsonl", self.run_thinpipe(*arguments, code=2))
         self.assertIn("2 of 2 points", self.run_thinpipe(*arguments, "--resume"))
         self.assertEqual(self.records(), before)
+
+    def test_shards_share_the_points(self):
+        ids, trace = [], self.trace(elements=1000)
+        for shard in ("1/2", "2/2"):
+            out = os.path.join(self.folder, shard.replace("/", "-"))
+            self.run_thinpipe("run", "--trace", trace, "--out", out, "--ranks", "2", "--link",
+                              "rate=1gbit|2gbit", "-c", "topk", "-c", "3lc", "--steps", "1",
+                              "--warmup", "0", "--compute-scale", "0", "--shard", shard)
+            ids.append(self.ids_in(out))
+        self.assertEqual(len(ids[0]) + len(ids[1]), 8)
+        self.assertEqual(len(set(ids[0] + ids[1])), 8)
+        self.assertTrue(ids[0] and ids[1])
+
+    def ids_in(self, folder):
+        with open(os.path.join(folder, "records.jsonl")) as file:
+            records = [json.loads(line) for line in file]
+        return [record["id"] for record in records if record["record"] == "point"]
 
     def test_a_folder_has_points_of_one_kind(self):
         arguments = self.sweep("--no-baseline", "--resume")

@@ -114,6 +114,11 @@ TEST_F(Import, OrdersByNumbersInNamesAndRenamesAndChooses) {
   EXPECT_EQ(trace.tensors()[1].name, "l10.w");
   EXPECT_EQ(trace.tensors()[1].ready_order, 0U) << "the last is ready first";
   EXPECT_THAT(trace.times(0, 0).ready, ElementsAre(1, 0.5));
+  fs::remove_all(out_);
+  run({.tensors = {"*l*"}, .first_ready_first = true, .backward = 1});
+  const Trace forward(out_);
+  EXPECT_EQ(forward.tensors()[0].ready_order, 0U);
+  EXPECT_THAT(forward.times(0, 0).ready, ElementsAre(0.5, 1));
 }
 
 TEST_F(Import, PatternLeavesOutWhatDoesNotMatchAndRanksCloseUp) {
