@@ -15,7 +15,7 @@ if(CUDAToolkit_FOUND AND NOT DEFINED THINPIPE_NVCC_COMPILES)
                   RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
   if(failed)
     message(WARNING "${CUDAToolkit_NVCC_EXECUTABLE} does not compile C++20 for sm_90; without CUDA: ${said}")
-    set(THINPIPE_NVCC_COMPILES OFF CACHE INTERNAL "")
+    set(THINPIPE_NVCC_COMPILES OFF)  # not cached: a full disk may be the reason
   else()
     set(THINPIPE_NVCC_COMPILES ON CACHE INTERNAL "")
   endif()

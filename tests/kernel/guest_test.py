@@ -87,6 +87,9 @@ def report(folder, program):
     cases = list(xml.parse(report_of(folder, program)).iter("testcase"))
     failed = [case for case in cases if case.find("failure") is not None]
     busy = [case for case in cases if TOO_BUSY in texts(case, "skipped")]
+    for case in cases:
+        if case.find("skipped") is not None and case not in busy:
+            print(f"skipped: {name_of(case)}: {' '.join(texts(case, 'skipped').split())}")
     for case in failed + busy:
         print(f"{name_of(case)}\n{texts(case, 'failure')}{texts(case, 'skipped')}")
     print(f"{len(cases)} tests, {len(failed)} failed, {len(busy)} without a valid measurement")
